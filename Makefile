@@ -1,0 +1,41 @@
+# Two commands do everything: "make demo" and "make test". "make help" lists the rest.
+VENV ?= .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3
+
+.PHONY: help demo test lint test-only bench coverage clean
+
+help:            ## what there is
+	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
+
+$(BIN)/.run: pyproject.toml tools/make_venv.sh
+	PYTHON=$(PYTHON) sh tools/make_venv.sh $(VENV) .
+	@touch $@
+
+$(BIN)/.test: $(BIN)/.run
+	PYTHON=$(PYTHON) sh tools/make_venv.sh $(VENV) '.[test]'
+	@touch $@
+
+demo: $(BIN)/.run  ## the main job on the bundled example
+	@sh tools/demo.sh $(BIN)
+
+test: $(BIN)/.test  ## install what the tests need, lint, run everything
+	sh tools/install_test_tools.sh
+	$(MAKE) --no-print-directory lint
+	$(BIN)/python -m pytest -n auto -q
+
+lint: $(BIN)/.test  ## style, types and the import contract
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(BIN)/.test  ## all benchmarks (minutes); figures go to benchmarks/RESULTS.md by hand
+	sh tools/install_test_tools.sh
+	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file; done
+
+coverage: $(BIN)/.test  ## branch coverage of wire and formats
+	$(BIN)/python -m pytest -n auto -q --cov=keyframer.wire --cov=keyframer.formats --cov-branch --cov-report=term-missing:skip-covered
+
+clean:           ## remove what make made
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,31 @@
+"""The one exception that reading bytes may raise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class FormatError(Exception):
+    """Bytes that cannot be read: what (``code``), where (``offset``, ``path``) and in words (``message``).
+
+    ``offset`` is the absolute byte offset in the file, 0 for matters of the whole file. ``details`` holds the
+    numbers behind the message under the names that the catalogue uses.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        offset: int = 0,
+        path: str = "/",
+        message: str = "",
+        details: Mapping[str, object] | None = None,
+    ) -> None:
+        super().__init__(code, offset, path, message, details)  # so that it survives pickling to a worker
+        self.code = code
+        self.offset = offset
+        self.path = path
+        self.message = message
+        self.details: dict[str, object] = dict(details or {})
+
+    def __str__(self) -> str:
+        return f"{self.code} at {self.offset:#x} in {self.path}: {self.message}"

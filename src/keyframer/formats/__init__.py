@@ -1,0 +1,132 @@
+"""The formats, and the way from bytes to documents and back.
+
+A sixth format is one folder and one line in `FORMATS`; everything else iterates over it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+from keyframer.catalogue import IO_EMPTY, IO_UNRECOGNISED
+from keyframer.files import PathLike, check_size, read_bytes, write_bytes
+from keyframer.formats import threeds
+from keyframer.formats._format import HEAD_SIZE, Format, Match
+from keyframer.formats._strangers import name_stranger
+from keyframer.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from keyframer.formats._document import Document
+
+FORMATS: tuple[Format, ...] = (threeds.FORMAT,)
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """What the bytes are: the format (None if no reader claims them), how surely (0 to 1), and why."""
+
+    format: Format | None
+    score: float
+    reason: str
+    version: str | None = None
+    dialect: str | None = None
+
+
+def supported_formats() -> tuple[Format, ...]:
+    """Every format that can be read and written."""
+    return FORMATS
+
+
+def format_by_name(name: str) -> Format:
+    """The format with this id; ValueError lists the ids there are."""
+    for known in FORMATS:
+        if known.name == name:
+            return known
+    raise ValueError(f"unknown format {name!r} (known: {', '.join(known.name for known in FORMATS)})")
+
+
+def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection:
+    """The format of a file from its content.
+
+    ``data`` may be just the head of the file (the first 4096 bytes) if ``size`` gives its whole size. The extension of
+    ``name`` only breaks ties.
+    """
+    head = bytes(data[:HEAD_SIZE])
+    size = len(data) if size is None else size
+    if size == 0:
+        return Detection(None, 0.0, "an empty file (0 bytes)")
+    found: list[tuple[float, bool, Format, Match]] = []
+    extension = os.path.splitext(name)[1].lower()
+    for candidate in FORMATS:
+        match = candidate.sniff(head, size)
+        if match is not None:
+            found.append((match.score, extension in candidate.extensions, candidate, match))
+    if not found:
+        stranger = name_stranger(head, size)
+        known = ", ".join(each.title for each in FORMATS)
+        return Detection(
+            None, 0.0, f"this is {stranger}" if stranger else f"not a file of a known format ({known})"
+        )
+    _, _, best, match = max(found, key=lambda entry: entry[:2])
+    return Detection(best, match.score, match.reason, match.version, match.dialect)
+
+
+def decode(data: bytes, *, format: str | None = None, limits: Limits | None = None) -> Document:
+    """The document in these bytes. Raises nothing but `FormatError`.
+
+    ``format`` is the id of a format where the content does not decide (see `supported_formats`).
+    """
+    limits = limits or DEFAULT_LIMITS
+    check_size(len(data), limits)
+    if not isinstance(data, bytes):
+        data = bytes(data)
+    if not data:
+        raise IO_EMPTY.failure(0, "/")
+    return _decide(data, format, "").decode(data, limits)
+
+
+def _decide(data: bytes, format: str | None, name: str) -> Format:
+    if format is not None:
+        return format_by_name(format)
+    detection = detect(data, name=name)
+    if detection.format is None:
+        raise IO_UNRECOGNISED.failure(0, "/", reason=detection.reason)
+    return detection.format
+
+
+def encode(document: Document) -> bytes:
+    """The bytes of a document; ``encode(decode(data)) == data`` for all data that can be read."""
+    return document.format.encode(document)
+
+
+def read(
+    source: PathLike | IO[bytes], *, format: str | None = None, limits: Limits | None = None
+) -> Document:
+    """The document in a file (a path, or a stream open for binary reading). Raises `FormatError` or OSError."""
+    limits = limits or DEFAULT_LIMITS
+    data = read_bytes(source, limits)
+    if not data:
+        raise IO_EMPTY.failure(0, "/")
+    name = os.fspath(source) if isinstance(source, (str, os.PathLike)) else ""
+    return _decide(data, format, name).decode(data, limits)
+
+
+def write(document: Document, path: PathLike, *, overwrite: bool = False) -> None:
+    """Write a document to a file: the whole of it, or nothing."""
+    write_bytes(path, encode(document), overwrite=overwrite)
+
+
+__all__: Sequence[str] = (
+    "FORMATS",
+    "Detection",
+    "Format",
+    "decode",
+    "detect",
+    "encode",
+    "format_by_name",
+    "read",
+    "supported_formats",
+    "write",
+)

@@ -1,0 +1,85 @@
+"""What a file says, in file order, nothing interpreted: the same shape for every format."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from keyframer.formats._format import Format
+from keyframer.issues import IssueLog
+from keyframer.wire.cursor import Place
+from keyframer.wire.record import Record
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(slots=True, eq=False)
+class Document:
+    """Records in file order, the bytes behind the last of them, and what was noticed on the way.
+
+    ``dialect`` is the layout that was found, for formats whose files come in several; None where there is only one.
+    """
+
+    format: Format
+    records: list[Record] = field(default_factory=list)
+    trailing: bytes = b""
+    dialect: object | None = None
+    issues: IssueLog = field(default_factory=IssueLog)
+
+    def walk(self) -> Iterator[tuple[Place, Record]]:
+        """Every record with its place (``str(place)`` is its path), parents before children, in file order."""
+        root = Place()
+        stack = [_placed(self.records, root)]
+        while stack:
+            found = next(stack[-1], None)
+            if found is None:
+                stack.pop()
+                continue
+            yield found
+            if found[1].children:
+                stack.append(_placed(found[1].children, found[0]))
+
+    def find(self, kind: type[R]) -> Iterator[R]:
+        """All records of a type (or of its subtypes), in file order."""
+        stack = [iter(self.records)]
+        while stack:
+            found = next(stack[-1], None)
+            if found is None:
+                stack.pop()
+                continue
+            if isinstance(found, kind):
+                yield found
+            if found.children:
+                stack.append(iter(found.children))
+
+    def first(self, kind: type[R]) -> R | None:
+        """The first record of a type, or None."""
+        return next(self.find(kind), None)
+
+    def path_of(self, record: Record) -> str:
+        """The path of a record of this document; LookupError if it is not part of it."""
+        for place, other in self.walk():
+            if other is record:
+                return str(place)
+        raise LookupError(f"{record!r} is not part of this document")
+
+    def __repr__(self) -> str:
+        kinds = Counter(type(record).__name__ for record in self.find(Record))
+        usual = ", ".join(f"{count} {name}" for name, count in kinds.most_common(4))
+        return f"<{self.format.name} document: {sum(kinds.values())} records ({usual}), {self.issues.total} issues>"
+
+
+def _placed(records: list[Record], parent: Place) -> Iterator[tuple[Place, Record]]:
+    counts: Counter[str] = Counter()
+    for record in records:
+        segment = record.segment
+        index = counts[segment]
+        counts[segment] += 1
+        yield place_of(record, index, parent), record
+
+
+def place_of(record: Record, index: int, parent: Place) -> Place:
+    """The place of the ``index``-th record of its name in a parent; single records show no index."""
+    return parent.inner(record.segment, index if index or record.repeats else None)

@@ -1,0 +1,46 @@
+"""What else it may be: files that carry our extensions, or our first bytes, and are something else."""
+
+from __future__ import annotations
+
+
+def name_stranger(head: bytes, size: int) -> str | None:
+    """What a file is that no format claims, in a few words; None where that is not known either."""
+    if head[:4] in (b"\x00\x05\x16\x07", b"\x00\x05\x16\x00"):
+        return "an AppleDouble file: resource data that a Mac left beside the real file (the same name without ._)"
+    if head.startswith(b"version https://git-lfs.github.com/spec/"):
+        return "a Git LFS pointer: the real file was never downloaded (git lfs pull fetches it)"
+    if head[:4] in (b"MM\x00*", b"MM\x00+", b"II*\x00", b"II+\x00"):
+        return "a TIFF image"
+    if head[:2] == b"-=":
+        return "a 3D Studio shaper file (.shp), which holds shapes and no animation"
+    if head[:2] == b"=-":
+        return "a 3D Studio lofter file (.lft), which holds paths and no animation"
+    for magic, what in _MAGICS:
+        if head.startswith(magic):
+            return what
+    if _is_text(head):
+        return "a text file"
+    return None
+
+
+_MAGICS = (
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"7z\xbc\xaf", "a 7-Zip archive"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"%PDF", "a PDF document"),
+    (b"glTF", "a binary glTF file"),
+    (b"\x7fELF", "a program"),
+    (b"MZ", "a program"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an OLE container, as 3ds Max writes .max files"),
+    (b"Kaydara FBX", "an FBX file"),
+    (b"BLENDER", "a Blender file"),
+)
+
+
+def _is_text(head: bytes) -> bool:
+    sample = head[:512]
+    return bool(sample) and all(byte >= 0x20 or byte in b"\t\r\n\f" for byte in sample)

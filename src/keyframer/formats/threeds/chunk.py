@@ -1,0 +1,129 @@
+"""What a chunk is: id, length, fields, sub-chunks, and where it is at home."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import ClassVar, TypeVar, dataclass_transform
+
+from keyframer.wire.kinds import blob
+from keyframer.wire.record import Plan, Record
+
+HEADER_SIZE = 6
+"""u16 id, u32 length; the length includes these six bytes."""
+
+ANYWHERE = (-1,)
+"""The home of chunks that may stand in any other."""
+
+
+@dataclass(slots=True, eq=False, repr=False, kw_only=True)
+class Chunk(Record):
+    """A chunk of a known kind. Sub-chunks stand behind the fields, in file order."""
+
+    ID: ClassVar[int]
+    homes: ClassVar[tuple[int, ...]]
+    once: ClassVar[bool] = False
+    """a second one in the same parent contradicts the first"""
+    opaque: ClassVar[bool] = False
+    """known by name only: its layout is not documented anywhere"""
+    many_ids: ClassVar[bool] = False
+    """one class for many ids: each chunk carries its own"""
+    holds: ClassVar[dict[int, type[Chunk]]]
+    """what may stand inside, by id (empty for a leaf)"""
+
+    claimed: tuple[int, int] | None = field(default=None, repr=False)
+    """Where the stored length was wrong: (what it says, what the chunk really took). Written back as it was while the
+    chunk keeps its size; a chunk whose size changes gets its true length."""
+
+    @property
+    def id(self) -> int:
+        return self.ID
+
+    @property
+    def segment(self) -> str:
+        return f"{self.id:04x}"
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class RawChunk(Chunk):
+    """A chunk kept as bytes: unknown, in a place where it is not at home, or not readable as what it should be."""
+
+    many_ids = True
+    homes: ClassVar[tuple[int, ...]] = ()
+    holds = {}
+
+    chunk_id: int = 0
+    data: bytes = blob("everything behind the header")
+    reason: str = ""
+    """the code of the issue that says why"""
+
+    @property
+    def id(self) -> int:
+        return self.chunk_id
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.chunk_id:04x}, {len(self.data)} bytes, {self.reason or 'made by hand'})"
+
+
+RawChunk.plan = Plan(RawChunk)
+
+CHUNKS: dict[int, type[Chunk]] = {}
+"""Every declared chunk by its id."""
+
+C = TypeVar("C", bound=Chunk)
+
+
+@dataclass_transform()
+def chunk(
+    chunk_id: int, *, home: Iterable[int], repeats: bool = False, once: bool = False, opaque: bool = False
+) -> Callable[[type[C]], type[C]]:
+    """Class decorator: declare the chunk with this id."""
+
+    def decorate(cls: type[C]) -> type[C]:
+        if chunk_id in CHUNKS:
+            raise ValueError(f"chunk {chunk_id:04x} is declared twice")
+        made = dataclass(slots=True, eq=False, repr=False)(cls)
+        made.plan = Plan(made)
+        made.ID = chunk_id
+        made.homes = tuple(home)
+        made.repeats, made.once, made.opaque = repeats, once, opaque
+        CHUNKS[chunk_id] = made
+        return made
+
+    return decorate
+
+
+def declare_opaque(chunk_id: int, name: str, words: str, home: Iterable[int]) -> type[Chunk]:
+    """Declare a chunk whose inside nobody has documented: it is kept as bytes, in its place."""
+    namespace = {
+        "__doc__": words,
+        "__module__": __name__,
+        "__annotations__": {"data": "bytes"},
+        "data": blob("layout unknown"),
+    }
+    return chunk(chunk_id, home=home, opaque=True)(type(name, (Chunk,), namespace))
+
+
+def declare_family(cls: type[RawChunk], ids: Iterable[int]) -> None:
+    """Let one class stand for all these ids, except those declared on their own."""
+    for chunk_id in ids:
+        CHUNKS.setdefault(chunk_id, cls)
+
+
+def settle_homes() -> None:
+    """Turn the homes of all chunks into what each chunk holds; called once, when all are declared."""
+    inside: dict[int, dict[int, type[Chunk]]] = {}
+    everywhere: dict[int, type[Chunk]] = {}
+    for chunk_id, cls in CHUNKS.items():
+        if cls.homes == ANYWHERE:
+            everywhere[chunk_id] = cls
+        for home in cls.homes:
+            inside.setdefault(home, {})[chunk_id] = cls
+    for chunk_id, cls in CHUNKS.items():
+        cls.holds = {**everywhere, **inside[chunk_id]} if chunk_id in inside else {}
+
+
+def chunk_name(chunk_id: int) -> str:
+    """``4110 PointArray``, or the bare id of an unknown chunk."""
+    known = CHUNKS.get(chunk_id)
+    return f"{chunk_id:04x} {known.__name__}" if known else f"{chunk_id:04x}"

@@ -1,0 +1,250 @@
+"""How chunks compose into a 3D Studio file: framing, reading and writing.
+
+Reading is forensic. A chunk that cannot be typed stays raw with the reason, a length that cannot be true is kept and
+the chunk is cut at the end of its parent, bytes that no chunk claims become the tail of the chunk around them.
+Nothing here is recursive: a stack of open containers is all there is.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import TypeVar
+
+from keyframer.catalogue import (
+    CATALOGUE,
+    IO_UNRECOGNISED,
+    LIMIT_RECORDS,
+    SEM_EMPTY_DOCUMENT,
+    STRUCT_CHUNK_MISPLACED,
+    STRUCT_CHUNK_OVERRUN,
+    STRUCT_CHUNK_SLACK,
+    STRUCT_CHUNK_TOO_SMALL,
+    STRUCT_DUPLICATE_CHUNK,
+    STRUCT_TRAILING_DATA,
+    STRUCT_TRUNCATED,
+    STRUCT_UNKNOWN_CHUNK,
+)
+from keyframer.errors import FormatError
+from keyframer.formats._document import Document
+from keyframer.formats.threeds import FORMAT
+from keyframer.formats.threeds.chunk import CHUNKS, HEADER_SIZE, Chunk, RawChunk, chunk_name
+from keyframer.formats.threeds.records import TOP_IDS, Main
+from keyframer.issues import Issue, IssueLog, IssueType
+from keyframer.limits import DEFAULT_LIMITS, Limits
+from keyframer.wire.cursor import Cursor, Place
+from keyframer.wire.record import NO_CHILDREN, Record, read_fields, write_fields
+from keyframer.wire.sink import Sink
+
+_HEADER = struct.Struct("<HI")
+C = TypeVar("C", bound=Chunk)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A container whose sub-chunks are being read."""
+
+    chunk: Chunk
+    cursor: Cursor
+    claimed_end: int
+    """where its stored length says it ends; beyond ``cursor.end`` in a file that was cut"""
+    counts: dict[int, int] = field(default_factory=dict)
+    """how many sub-chunks of each id there were so far"""
+
+
+def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
+    """A 3D Studio file as a document; `FormatError` only where it is none, or breaks a limit."""
+    if len(data) < HEADER_SIZE:
+        raise IO_UNRECOGNISED.failure(0, "/", reason=f"{len(data)} bytes are too few for a 3D Studio file")
+    chunk_id, size = _HEADER.unpack_from(data)
+    if chunk_id not in TOP_IDS:
+        raise IO_UNRECOGNISED.failure(0, "/", reason=f"a 3D Studio file does not begin with {chunk_id:04x}")
+    document = Document(FORMAT, issues=IssueLog(limits.issues_per_code, limits.issues))
+    _Reader(data, limits, document).read(chunk_id, size)
+    return document
+
+
+class _Reader:
+    """One reading: the stack of open containers and where issues go."""
+
+    def __init__(self, data: bytes, limits: Limits, document: Document) -> None:
+        self.data = data
+        self.limits = limits
+        self.document = document
+        self.issues = document.issues
+        self.stack: list[_Open] = []
+        self.records = 1
+
+    def read(self, top_id: int, size: int) -> None:
+        """The top chunk with everything inside, and what stands behind it."""
+        root = Cursor(self.data, limits=self.limits)
+        place = root.place.inner(f"{top_id:04x}")
+        end = len(self.data)
+        if size < HEADER_SIZE:
+            self.issues.add(STRUCT_CHUNK_TOO_SMALL, str(place), 2, size=size, least=HEADER_SIZE)
+        elif size > end:
+            self.issues.add(STRUCT_TRUNCATED, str(place), 2, wanted=size, left=end)
+        elif size < end:
+            self.document.trailing = self.data[size:]
+            self.issues.add(STRUCT_TRAILING_DATA, "/", size, size=end - size)
+            end = size
+        window = root.window(end, place)
+        window.pos += HEADER_SIZE
+        top = _new(CHUNKS[top_id], 0, top_id)
+        top.children = []
+        top.claimed = None if end == size else (size, end)
+        self.document.records.append(top)
+        self.stack.append(_Open(top, window, max(size, end)))
+        if window.left == 0:
+            self.issues.add(SEM_EMPTY_DOCUMENT, str(place), 0)
+        while self.stack:
+            self._step(self.stack[-1])
+
+    def _step(self, parent: _Open) -> None:
+        """Read the next sub-chunk of the innermost open container, or close it."""
+        cursor = parent.cursor
+        at, left = cursor.pos, cursor.end - cursor.pos
+        if left < HEADER_SIZE:
+            if left:
+                parent.chunk.tail = cursor.rest()
+                self.issues.add(STRUCT_CHUNK_SLACK, str(cursor.place), at, size=left)
+            self.stack.pop()
+            return
+        chunk_id, size = _HEADER.unpack_from(self.data, at)
+        cls = parent.chunk.holds.get(chunk_id)
+        index = parent.counts.get(chunk_id, 0)
+        parent.counts[chunk_id] = index + 1
+        shown = index if index or (cls is not None and cls.repeats) else None
+        place = Place(_segment(chunk_id), cursor.place, shown)
+        if size < HEADER_SIZE:
+            parent.chunk.tail = cursor.rest()
+            self.issues.add(STRUCT_CHUNK_TOO_SMALL, str(place), at + 2, size=size, least=HEADER_SIZE)
+            self.stack.pop()
+            return
+        self.records += 1
+        if self.records > self.limits.records:
+            raise LIMIT_RECORDS.failure(at, str(place), limit=self.limits.records)
+        actual = min(size, left)
+        if (
+            actual != size and at + size > parent.claimed_end
+        ):  # else it only suffers from what was cut off around it
+            self.issues.add(STRUCT_CHUNK_OVERRUN, str(place), at + 2, size=size, left=left)
+        chunk: Chunk
+        if cls is None:
+            chunk = self._read_stranger(parent, chunk_id, actual, place)
+        else:
+            if cls.once and index:
+                self._add_named(STRUCT_DUPLICATE_CHUNK, parent, chunk_id, place, at)
+            chunk = self._read_known(cls, chunk_id, cursor.window(actual, place), at + size)
+        if actual != size:
+            chunk.claimed = (size, actual)
+        parent.chunk.children.append(chunk)
+
+    def _read_known(self, cls: type[Chunk], chunk_id: int, window: Cursor, claimed_end: int) -> Chunk:
+        """A chunk that is at home here: typed if it can be, else raw. A container is left open."""
+        at = window.pos
+        window.pos += HEADER_SIZE
+        chunk = _new(cls, at, chunk_id)
+        try:
+            read_fields(chunk, window)
+        except FormatError as error:
+            if error.code.startswith("LIMIT_"):
+                raise
+            self.issues.add_issue(Issue(CATALOGUE[error.code], error.path, error.offset, error.details))
+            return _raw(chunk_id, at, self.data[at + HEADER_SIZE : window.end], error.code)
+        if cls.holds:
+            chunk.children = []
+            self.stack.append(_Open(chunk, window, claimed_end))
+        elif window.pos < window.end:
+            self.issues.add(STRUCT_CHUNK_SLACK, window.place.__str__, window.pos, size=window.left)
+            chunk.tail = window.rest()
+        return chunk
+
+    def _read_stranger(self, parent: _Open, chunk_id: int, actual: int, place: Place) -> RawChunk:
+        """A chunk that is unknown, or known but not at home here: its bytes, never looked into."""
+        at = parent.cursor.pos
+        data = parent.cursor.take(actual)[HEADER_SIZE:]
+        if chunk_id in CHUNKS:
+            kind = STRUCT_CHUNK_MISPLACED
+            self._add_named(kind, parent, chunk_id, place, at)
+        else:
+            kind = STRUCT_UNKNOWN_CHUNK
+            self.issues.add(kind, place.__str__, at, size=len(data))
+        return _raw(chunk_id, at, data, kind.code)
+
+    def _add_named(self, kind: IssueType, parent: _Open, chunk_id: int, place: Place, at: int) -> None:
+        self.issues.add(
+            kind, place.__str__, at, name=chunk_name(chunk_id), parent=chunk_name(parent.chunk.id)
+        )
+
+
+def new_document(*chunks: Chunk) -> Document:
+    """A scene from nothing: ``new_document(Version(3), Editor(children=[...]), Keyframer(children=[...]))``.
+
+    Give one top chunk (`Main`, `Project`, `MaterialLibrary`, `Editor`) to choose it, or what goes into a `Main`.
+    """
+    if len(chunks) == 1 and chunks[0].id in TOP_IDS:
+        return Document(FORMAT, [chunks[0]])
+    return Document(FORMAT, [Main(children=list(chunks))])
+
+
+def _new(cls: type[C], at: int, chunk_id: int) -> C:
+    """An empty chunk for reading: its fields are not set yet."""
+    chunk = cls.__new__(cls)
+    chunk.children = NO_CHILDREN
+    chunk.tail = b""
+    chunk.offset = at
+    chunk.claimed = None
+    if cls.many_ids:
+        assert isinstance(chunk, RawChunk)
+        chunk.chunk_id = chunk_id
+        chunk.reason = ""
+    return chunk
+
+
+def _raw(chunk_id: int, at: int, data: bytes, reason: str) -> RawChunk:
+    raw = _new(RawChunk, at, chunk_id)
+    raw.data = data
+    raw.reason = reason
+    return raw
+
+
+@cache
+def _segment(chunk_id: int) -> str:
+    return f"{chunk_id:04x}"
+
+
+def encode(document: Document) -> bytes:
+    """The bytes of a document, made from its records alone."""
+    sink = Sink()
+    opened: list[tuple[Chunk, tuple[int, int], Iterator[Record]]] = []
+    todo = iter(document.records)
+    while True:
+        record = next(todo, None)
+        if record is None:
+            if not opened:
+                break
+            chunk, mark, todo = opened.pop()
+            sink.write(chunk.tail)
+            sink.close_block(mark, partial(_header, chunk))
+            continue
+        if not isinstance(record, Chunk):
+            raise ValueError(f"{record!r} is not a chunk: a 3D Studio file has nothing else")
+        opened.append((record, sink.open_block(HEADER_SIZE), todo))
+        write_fields(record, sink)
+        todo = iter(record.children)
+    sink.write(document.trailing)
+    return sink.getvalue()
+
+
+def _header(chunk: Chunk, size: int) -> bytes:
+    if chunk.claimed is not None and chunk.claimed[1] == size:
+        size = chunk.claimed[0]
+    return _HEADER.pack(chunk.id, size)
+
+
+def record_types() -> dict[str, type[Chunk]]:
+    """Every declared chunk by the name of its class."""
+    return {cls.__name__: cls for cls in (*CHUNKS.values(), RawChunk)}

@@ -1,0 +1,15 @@
+"""Every chunk of 3D Studio files, declared in the order and the words of the specification.
+
+`basics` has colours, percentages and the top chunks, `editor` the 3D editor's settings, `objects` meshes, lights and
+cameras, `materials` materials and maps, `nodes` the keyframer's nodes and tracks, `project` what only project files have.
+"""
+
+from keyframer.formats.threeds.chunk import settle_homes
+from keyframer.formats.threeds.records.basics import *  # noqa: F403
+from keyframer.formats.threeds.records.editor import *  # noqa: F403
+from keyframer.formats.threeds.records.materials import *  # noqa: F403
+from keyframer.formats.threeds.records.nodes import *  # noqa: F403
+from keyframer.formats.threeds.records.objects import *  # noqa: F403
+from keyframer.formats.threeds.records.project import *  # noqa: F403
+
+settle_homes()

@@ -1,0 +1,66 @@
+"""Is it a 3D Studio file? From the first bytes and the size, without reading it."""
+
+from __future__ import annotations
+
+import struct
+
+from keyframer.formats._format import Match
+
+_TOPS = {0x4D4D: "scene", 0xC23D: "project", 0x3DAA: "material library", 0x3D3D: "bare editor data"}
+
+# What may come first inside each top chunk; "MM" alone is also how big-endian TIFF files begin.
+_FIRST_INSIDE = {
+    0x4D4D: {0x0002, 0x0005, 0x3D3D, 0xB000, 0x0000, 0xFFFF},
+    0x3DAA: {0xAFFF, 0x0002},
+    0x3D3D: {
+        *(
+            0x0001,
+            0x3D3E,
+            0x0100,
+            0x1100,
+            0x1200,
+            0x1300,
+            0x1400,
+            0x1410,
+            0x1420,
+            0x1430,
+            0x1440,
+            0x1450,
+            0x1460,
+        ),
+        *(0x1500, 0x2100, 0x2200, 0x2300, 0x2302, 0x3000, 0x4000, 0x7001, 0xAFFF),
+    },
+}
+
+
+def sniff(head: bytes, size: int) -> Match | None:
+    """A score from the top chunk, its length and the first chunk inside."""
+    if len(head) < 6:
+        return None
+    top, length = struct.unpack_from("<HI", head)
+    if top not in _TOPS:
+        return None
+    what = _TOPS[top]
+    if length == size == 6:
+        return Match(0.6, f"an empty {what}") if top != 0x3D3D else None
+    if len(head) < 12:
+        return None
+    first, first_length = struct.unpack_from("<HI", head, 6)
+    known = (
+        0xC000 <= first < 0xE000 or first in (0x0002, 0x3D3D)
+        if top == 0xC23D
+        else first in _FIRST_INSIDE[top]
+    )
+    if not known or first_length < 6:
+        return None
+    version = None
+    if first == 0x0002 and len(head) >= 16:
+        version = str(struct.unpack_from("<I", head, 12)[0])
+    start = f"{what}: begins with {top:04x} and {first:04x}"
+    if length == size:
+        return Match(1.0, f"{start}, length matches the file", version)
+    if first_length > size:
+        return None
+    if length < size:
+        return Match(0.9, f"{start}, {size - length} bytes behind the end", version) if length >= 12 else None
+    return Match(0.7, f"{start}, {length - size} bytes are missing at the end", version)

@@ -1,0 +1,145 @@
+"""What may be said about a file: issue types, issues, and a log of them with a cap that is never silent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from keyframer.errors import FormatError
+
+ISSUES_PER_CODE = 20
+ISSUES_PER_FILE = 1_000
+
+
+class Severity(IntEnum):
+    """How bad it is; an *error* makes a scene unsafe to build, anything merely odd is a *warning*."""
+
+    INFO = 1
+    WARNING = 2
+    ERROR = 3
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class IssueType:
+    """A kind of issue: the code never changes, the words (a ``str.format`` template) may."""
+
+    code: str
+    severity: Severity
+    template: str
+
+    def message(self, args: Mapping[str, object]) -> str:
+        return self.template.format_map(args)
+
+    def failure(self, offset: int, path: str, **args: object) -> FormatError:
+        """The exception that says this."""
+        return FormatError(self.code, offset, path, self.message(args), args)
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One finding: its type, where it is, and the values of its message."""
+
+    type: IssueType
+    path: str
+    offset: int
+    args: Mapping[str, object] = field(default_factory=dict)
+    severity_override: Severity | None = None
+
+    @property
+    def code(self) -> str:
+        return self.type.code
+
+    @property
+    def severity(self) -> Severity:
+        return self.type.severity if self.severity_override is None else self.severity_override
+
+    @property
+    def message(self) -> str:
+        return self.type.message(self.args)
+
+    def __str__(self) -> str:
+        return f"{self.severity.label}: {self.code} at {self.offset:#x} in {self.path}: {self.message}"
+
+    def as_error(self) -> FormatError:
+        return self.type.failure(self.offset, self.path, **self.args)
+
+
+class IssueLog:
+    """The issues of one file in the order found: all are counted, the first of each code are kept.
+
+    The place of an issue is given as a function where finding it costs something, so that the ten-thousandth
+    issue of a hostile file costs no more than a counter.
+    """
+
+    def __init__(self, per_code: int = ISSUES_PER_CODE, per_file: int = ISSUES_PER_FILE) -> None:
+        self._per_code = per_code
+        self._per_file = per_file
+        self._kept: list[Issue] = []
+        self._kept_by_code: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
+
+    def add(
+        self,
+        kind: IssueType,
+        path: str | Callable[[], str],
+        offset: int,
+        *,
+        severity: Severity | None = None,
+        **args: object,
+    ) -> None:
+        self.counts[kind.code] += 1
+        if self._room_for(kind):
+            self._keep(Issue(kind, path if isinstance(path, str) else path(), offset, args, severity))
+
+    def _room_for(self, kind: IssueType) -> bool:
+        return self._kept_by_code[kind.code] < self._per_code and len(self._kept) < self._per_file
+
+    def _keep(self, issue: Issue) -> None:
+        self._kept_by_code[issue.code] += 1
+        self._kept.append(issue)
+
+    def add_issue(self, issue: Issue) -> None:
+        self.counts[issue.code] += 1
+        if self._room_for(issue.type):
+            self._keep(issue)
+
+    def extend(self, issues: IssueLog) -> None:
+        """Take over what another log kept and counted."""
+        for issue in issues:
+            self.add_issue(issue)
+        for code, count in issues.counts.items():
+            self.counts[code] += count - issues._kept_by_code[code]
+
+    @property
+    def truncated(self) -> bool:
+        """Whether some issues were only counted."""
+        return self.total > len(self._kept)
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    def worst(self) -> Severity | None:
+        return max((issue.severity for issue in self._kept), default=None)
+
+    def first_error(self) -> Issue | None:
+        return next((issue for issue in self._kept if issue.severity is Severity.ERROR), None)
+
+    def __iter__(self) -> Iterator[Issue]:
+        return iter(self._kept)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __getitem__(self, index: int) -> Issue:
+        return self._kept[index]
+
+    def __repr__(self) -> str:
+        counted = ", ".join(f"{code} x{count}" for code, count in sorted(self.counts.items()))
+        return f"<IssueLog: {counted or 'nothing'}>"

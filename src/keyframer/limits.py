@@ -1,0 +1,26 @@
+"""What reading may cost at most: every limit is an option, and breaking one is an error with a code of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of one reading. The defaults are far above any real file we know and far below harm."""
+
+    file_size: int = 512 * 1024 * 1024
+    """bytes of input (LIMIT_FILE_SIZE)"""
+    records: int = 4_000_000
+    """chunks or records in one file (LIMIT_RECORDS)"""
+    depth: int = 16
+    """nesting of known chunks (LIMIT_DEPTH); the deepest real 3DS files reach 6"""
+    name: int = 1024 * 1024
+    """bytes of one name (LIMIT_NAME)"""
+    issues: int = 1_000
+    """issues kept of one file; all are counted"""
+    issues_per_code: int = 20
+    """issues kept of one code; all are counted"""
+
+
+DEFAULT_LIMITS = Limits()

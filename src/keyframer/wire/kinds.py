@@ -1,0 +1,398 @@
+"""Wire types: how one field of a record lies in the file.
+
+The functions in lower case (`u16`, `strz`, `counted` …) are what declarations use; each takes the specification's
+words for the field. Behind them stand small classes that read, write, dump and describe a value of their type.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.text import ascii_to_bytes, bytes_to_ascii
+from keyframer.wire.cursor import Cursor, frozen
+from keyframer.wire.keytable import EXTRAS, KeyLayout, Keys, no_keys, read_keys, write_keys
+from keyframer.wire.numbers import array_from_json, array_to_json, integer_from_json
+from keyframer.wire.sink import Sink
+
+_CODES = {"B": "u8", "b": "i8", "H": "u16", "h": "i16", "I": "u32", "i": "i32", "f": "f32", "d": "f64"}
+
+
+class Kind:
+    """A wire type. ``minimum`` is the least number of bytes a value takes."""
+
+    minimum = 0
+    type_name = ""
+
+    def default(self) -> Any:
+        raise NotImplementedError
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> Any:
+        raise NotImplementedError
+
+    def write(self, sink: Sink, value: Any, record: Any) -> None:
+        raise NotImplementedError
+
+    def to_json(self, value: Any) -> object:
+        raise NotImplementedError
+
+    def from_json(self, value: object) -> Any:
+        """The value behind `to_json`; ValueError says what is wrong with it."""
+        raise NotImplementedError
+
+
+class Numbers(Kind):
+    """One number or, with ``count``, a tuple of numbers; neighbours are read together (see `record`)."""
+
+    def __init__(self, code: str, count: int | None = None) -> None:
+        self.code = code
+        self.count = count
+        self.struct_code = code if count is None else f"{count}{code}"
+        self.layout = struct.Struct("<" + self.struct_code)
+        self.minimum = self.layout.size
+        self.dtype = np.dtype(
+            "<" + {"B": "u1", "b": "i1", "H": "u2", "h": "i2", "I": "u4", "i": "i4"}.get(code, code)
+        )
+        self.type_name = _CODES[code] if count is None else f"{count} x {_CODES[code]}"
+        self.is_float = code in "fd"
+
+    def default(self) -> Any:
+        zero: float = 0.0 if self.is_float else 0
+        return zero if self.count is None else (zero,) * self.count
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> Any:
+        values = cursor.unpack(self.layout, name)
+        return values[0] if self.count is None else values
+
+    def write(self, sink: Sink, value: Any, record: Any) -> None:
+        sink.write(self.layout.pack(value) if self.count is None else self.layout.pack(*value))
+
+    def to_json(self, value: Any) -> object:
+        numbers = array_to_json(np.array([value] if self.count is None else value, self.dtype))
+        return numbers[0] if self.count is None else numbers
+
+    def from_json(self, value: object) -> Any:
+        if self.count is None:
+            if not self.is_float:
+                return integer_from_json(value, self.dtype)
+            return array_from_json([value], self.dtype, None).tolist()[0]
+        if not isinstance(value, list) or len(value) != self.count:
+            raise ValueError(f"a list of {self.count} numbers is wanted")
+        return tuple(array_from_json(value, self.dtype, None).tolist())
+
+
+class Strz(Kind):
+    """8-bit text ended by one NUL; the value is the bytes without it."""
+
+    minimum = 1
+    type_name = "text, NUL-ended"
+
+    def default(self) -> bytes:
+        return b""
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> bytes:
+        return cursor.strz(name)
+
+    def write(self, sink: Sink, value: bytes, record: Any) -> None:
+        if b"\0" in value:
+            raise ValueError(f"{value!r} holds a NUL, which would end the text early")
+        sink.write(value + b"\0")
+
+    def to_json(self, value: bytes) -> object:
+        return bytes_to_ascii(value)
+
+    def from_json(self, value: object) -> bytes:
+        if not isinstance(value, str):
+            raise ValueError("text is wanted")
+        return ascii_to_bytes(value)
+
+
+class Chars(Strz):
+    """Text in a field of fixed size; the value is all its bytes, padding included."""
+
+    def __init__(self, size: int) -> None:
+        self.minimum = size
+        self.type_name = f"text, {size} bytes"
+
+    def default(self) -> bytes:
+        return bytes(self.minimum)
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> bytes:
+        return cursor.take(self.minimum, name)
+
+    def write(self, sink: Sink, value: bytes, record: Any) -> None:
+        if len(value) > self.minimum:
+            raise ValueError(f"{value!r} is longer than {self.minimum} bytes")
+        sink.write(value.ljust(self.minimum, b"\0"))
+
+
+class Blob(Kind):
+    """All bytes that are left, uninterpreted."""
+
+    type_name = "bytes"
+
+    def default(self) -> bytes:
+        return b""
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> bytes:
+        return cursor.rest()
+
+    def write(self, sink: Sink, value: bytes, record: Any) -> None:
+        sink.write(value)
+
+    def to_json(self, value: bytes) -> object:
+        return value.hex(" ", -4)
+
+    def from_json(self, value: object) -> bytes:
+        if not isinstance(value, str):
+            raise ValueError("bytes are wanted, as text of hex digits")
+        try:
+            return bytes.fromhex(value)
+        except ValueError:
+            raise ValueError("bytes are wanted, as text of hex digits") from None
+
+
+class Array(Kind):
+    """Entries of one dtype, as a view of the file. How many there are is told by a subclass.
+
+    A dtype with a shape, such as ``("<f4", (3,))``, gives rows.
+    """
+
+    def __init__(self, dtype: npt.DTypeLike) -> None:
+        self.dtype = np.dtype(dtype)
+        self.width = self.dtype.shape[0] if self.dtype.shape else None
+        base = _CODES.get(self.dtype.base.char.replace("L", "I").replace("l", "i"), self.dtype.base.name)
+        self.entry_name = base if self.width is None else f"{self.width} x {base}"
+        self.type_name = f"({self.entry_name}) ..."
+
+    def default(self) -> npt.NDArray[Any]:
+        return frozen(np.empty((0, *self.dtype.shape), self.dtype.base))
+
+    def write(self, sink: Sink, value: Any, record: Any) -> None:
+        sink.write_array(self.checked(value))
+
+    def checked(self, value: Any) -> npt.NDArray[Any]:
+        """The value as an array of this type; ValueError if it is of another shape or does not fit."""
+        array = np.asarray(value)
+        if array.shape[1:] != self.dtype.shape or array.ndim == 0:
+            raise ValueError(f"an array of {self.entry_name} is wanted, not one of shape {array.shape}")
+        if array.dtype == self.dtype.base:
+            return array
+        if self.dtype.base.kind in "ui" and array.size:
+            info = np.iinfo(self.dtype.base)
+            if array.min() < info.min or array.max() > info.max:
+                raise ValueError(f"values outside {info.min}..{info.max}")
+        return array.astype(self.dtype.base)
+
+    def to_json(self, value: Any) -> object:
+        return array_to_json(np.asarray(value))
+
+    def from_json(self, value: object) -> Any:
+        return frozen(array_from_json(value, self.dtype.base, self.width))
+
+
+class Counted(Array):
+    """An array behind its own count."""
+
+    def __init__(self, dtype: npt.DTypeLike, count: str) -> None:
+        super().__init__(dtype)
+        self.prefix = struct.Struct("<" + count)
+        self.largest = (1 << (8 * self.prefix.size)) - 1
+        self.minimum = self.prefix.size
+        self.type_name = f"{_CODES[count]} n, n x ({self.entry_name})"
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
+        at = cursor.pos
+        count = cursor.unpack(self.prefix, name)[0]
+        cursor.need_entries(count, self.dtype.itemsize, name, at)
+        return cursor.array(self.dtype, count, name)
+
+    def write(self, sink: Sink, value: Any, record: Any) -> None:
+        array = self.checked(value)
+        if len(array) > self.largest:
+            raise ValueError(f"{len(array)} entries, a file can hold {self.largest}")
+        sink.write(self.prefix.pack(len(array)))
+        sink.write_array(array)
+
+
+class Linked(Array):
+    """An array whose count stands in an earlier field of the record (or follows from ``count(record)``)."""
+
+    def __init__(self, dtype: npt.DTypeLike, count: str | Callable[[Any], int]) -> None:
+        super().__init__(dtype)
+        self.count = count
+        times = count if isinstance(count, str) else "..."
+        self.type_name = f"{times} x ({self.entry_name})"
+
+    def count_in(self, record: Any) -> int:
+        return int(getattr(record, self.count)) if isinstance(self.count, str) else self.count(record)
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
+        return cursor.array(self.dtype, self.count_in(record), name)
+
+
+class Filling(Array):
+    """An array up to the end of its block, without a count."""
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
+        return cursor.array(self.dtype, cursor.left // self.dtype.itemsize, name)
+
+
+class KeyTable(Kind):
+    """Keys behind their count (u32)."""
+
+    def __init__(self, layout: KeyLayout) -> None:
+        self.layout = layout
+        self.prefix = struct.Struct("<I")
+        self.minimum = self.prefix.size
+        value = (
+            "text, NUL-ended"
+            if layout.width is None
+            else f"{layout.width} x f32"
+            if layout.width
+            else "no value"
+        )
+        self.type_name = f"u32 n, n x (i32 {layout.time_name}, u16 flags, f32 for each flag bit 0-4, {value})"
+
+    def default(self) -> Keys:
+        return no_keys(self.layout)
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> Keys:
+        at = cursor.pos
+        count = cursor.unpack(self.prefix, name)[0]
+        return read_keys(cursor, self.layout, count, name, at)
+
+    def write(self, sink: Sink, value: Keys, record: Any) -> None:
+        sink.write(self.prefix.pack(len(value)))
+        write_keys(sink, self.layout, value)
+
+    def to_json(self, value: Keys) -> object:
+        return keys_to_json(value, self.layout)
+
+    def from_json(self, value: object) -> Keys:
+        return keys_from_json(value, self.layout)
+
+
+def keys_to_json(keys: Keys, layout: KeyLayout) -> list[dict[str, object]]:
+    """One object a key; only the floats that the key announces."""
+    rows: list[dict[str, object]] = [{layout.time_name: time} for time in array_to_json(keys.time)]
+    if layout.has_flags:
+        extras = None if keys.extras is None else array_to_json(keys.extras)
+        for index, (row, flags) in enumerate(zip(rows, keys.flags.tolist(), strict=True)):
+            row["flags"] = flags
+            for bit, name in enumerate(EXTRAS):
+                if flags >> bit & 1 and extras is not None:
+                    row[name] = extras[index][bit]
+    if layout.width is None:
+        for row, text in zip(rows, keys.text, strict=True):
+            row["value"] = bytes_to_ascii(text)
+    elif layout.width:
+        for row, value in zip(rows, array_to_json(keys.value), strict=True):
+            row["value"] = value if layout.width > 1 else value[0]
+    return rows
+
+
+def keys_from_json(value: object, layout: KeyLayout) -> Keys:
+    """The keys behind `keys_to_json`; the flags decide which floats are expected."""
+    if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
+        raise ValueError("a list of keys is wanted")
+    times: list[Any] = []
+    flags: list[int] = []
+    values: list[Any] = []
+    texts: list[bytes] = []
+    extras: list[list[Any]] = []
+    for index, row in enumerate(value):
+        bits = (
+            integer_from_json(row.get("flags"), layout.flags, f"key {index}: flags: ")
+            if layout.has_flags
+            else 0
+        )
+        wanted = {layout.time_name} | {name for bit, name in enumerate(EXTRAS) if bits >> bit & 1}
+        wanted |= {"flags"} if layout.has_flags else set()
+        wanted |= {"value"} if layout.width != 0 else set()
+        if set(row) != wanted:
+            odd = sorted(set(row) ^ wanted)
+            raise ValueError(
+                f"key {index}: {'unknown or unannounced' if odd[0] in row else 'missing'} {odd[0]!r}"
+            )
+        times.append(row[layout.time_name])
+        flags.append(bits)
+        extras.append([row.get(name, 0) for name in EXTRAS])
+        if layout.width is None:
+            texts.append(Strz().from_json(row["value"]))
+        elif layout.width:
+            values.append(row["value"] if layout.width > 1 else [row["value"]])
+    return Keys(
+        frozen(array_from_json(times, layout.time, None)),
+        frozen(np.array(flags, layout.flags)),
+        frozen(array_from_json(values, np.dtype("<f4"), layout.width))
+        if layout.width
+        else frozen(np.empty((len(times), 0), np.float32)),
+        frozen(array_from_json(extras, np.dtype("<f4"), 5)) if any(bits & 31 for bits in flags) else None,
+        tuple(texts),
+    )
+
+
+# What declarations are written with. They return Any because the declared type is that of the value.
+
+
+def declare(kind: Kind, words: str, default: Any = None, when: Callable[[Any], bool] | None = None) -> Any:
+    """A dataclass field that carries its wire type, the specification's words and, maybe, its condition."""
+    metadata = {"kind": kind, "words": words, "when": when}
+    if default is not None:
+        return field(default=default, metadata=metadata)
+    return field(default_factory=kind.default, metadata=metadata)
+
+
+def _number(code: str) -> Callable[..., Any]:
+    def specify(words: str, count: int | None = None, *, default: Any = None, when: Any = None) -> Any:
+        return declare(Numbers(code, count), words, default, when)
+
+    return specify
+
+
+u8 = _number("B")
+i8 = _number("b")
+u16 = _number("H")
+i16 = _number("h")
+u32 = _number("I")
+i32 = _number("i")
+f32 = _number("f")
+
+
+def vector(words: str, *, default: Any = None, when: Any = None) -> Any:
+    """Three floats, X Y Z."""
+    return declare(Numbers("f", 3), words, default, when)
+
+
+def strz(words: str, *, default: bytes | None = None) -> Any:
+    return declare(Strz(), words, default)
+
+
+def chars(size: int, words: str) -> Any:
+    return declare(Chars(size), words)
+
+
+def blob(words: str) -> Any:
+    return declare(Blob(), words)
+
+
+def counted(dtype: npt.DTypeLike, count: str, words: str) -> Any:
+    return declare(Counted(dtype, count), words)
+
+
+def linked(dtype: npt.DTypeLike, count: str | Callable[[Any], int], words: str, *, when: Any = None) -> Any:
+    return declare(Linked(dtype, count), words, when=when)
+
+
+def filling(dtype: npt.DTypeLike, words: str) -> Any:
+    return declare(Filling(dtype), words)
+
+
+def keys(layout: KeyLayout, words: str) -> Any:
+    return declare(KeyTable(layout), words)

@@ -1,0 +1,31 @@
+"""The shared corpus of real files: it stands beside a checkout on the project's own machines and nowhere else."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+CORPUS = SHARED / "corpus"
+
+needs_corpus = pytest.mark.skipif(
+    not CORPUS.is_dir(), reason="the shared corpus of real files is not on this machine"
+)
+
+
+def threeds_files() -> list[Path]:
+    """The real 3D Studio files (none where there is no corpus)."""
+    folder = CORPUS / "3ds"
+    return sorted(path for path in folder.glob("*") if path.suffix.lower() == ".3ds")
+
+
+def invalid_files() -> list[Path]:
+    return sorted((CORPUS / "3ds" / "invalid").glob("*"))
+
+
+def table(name: str) -> list[dict[str, str]]:
+    """A table of the corpus, such as ``3ds/GROUNDTRUTH.tsv``."""
+    with open(CORPUS / name, newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream, delimiter="\t"))
