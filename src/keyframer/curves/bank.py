@@ -1,0 +1,219 @@
+"""CurveBank: many tracks compiled and sampled together.
+
+Tracks fall into families of equal output (rotation, scalar, vectors of k components) and, inside a family,
+into groups that share a formula. A group is compiled from common key columns and sampled with a fixed
+number of numpy calls, whatever the number of tracks; tracks that never change are recognised and only
+copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..maths import quat
+from .columns import Flags, Indices, KeyColumns, gather
+from .neighbours import find_segments
+from .rotation import SquadTable, TurnTable, still_rotations
+from .timeline import Timeline
+from .track import Floats, Interpolation, RotationForm, Track
+from .turns import absolute_rotations
+from .vector import CubicTable, still_tracks
+from .wrap import clean_times
+
+# Keys compiled at once and points sampled at once: temporaries are some 30 numbers each, so both stay in a
+# few dozen megabytes, and a block of points in the processor's cache.
+KEYS_PER_GROUP = 200_000
+POINTS_PER_BLOCK = 8_192
+
+_SHAPES = {
+    Interpolation.STEP: "straight",
+    Interpolation.LINEAR: "straight",
+    Interpolation.SAMPLED: "straight",
+    Interpolation.TCB: "spline",
+    Interpolation.BEZIER: "spline",
+    Interpolation.CUBIC: "given",
+}
+
+
+class Place(NamedTuple):
+    """Where a track's samples are: `result[family][:, slot]`."""
+
+    family: str
+    slot: int
+
+
+class Table(Protocol):
+    """A compiled group's formula."""
+
+    def sample(self, rows: Indices, u: Floats, out: Floats) -> None:
+        """Write values at u (P,) of the segments `rows` (P,) into out (P, k)."""
+
+
+@dataclass(eq=False)
+class _Group:
+    timeline: Timeline
+    table: Table
+    slots: slice
+    is_quaternion_spline: bool  # Hermite on components: normalise afterwards
+
+
+@dataclass(eq=False)
+class _Family:
+    width: int
+    count: int
+    groups: list[_Group]
+    still_values: Floats  # (m, width) of the last m slots
+
+
+class CurveBank:
+    """Compiled tracks.
+
+    `places[i]` says where track i is found in what `evaluate` returns. `defaults[i]` is the value of track
+    i if it has no usable key (rotations: x, y, z, w); None means zeros, for rotations the identity.
+    """
+
+    def __init__(self, tracks: Sequence[Track], defaults: Sequence[ArrayLike | None] | None = None) -> None:
+        chosen: Sequence[ArrayLike | None] = [None] * len(tracks) if defaults is None else defaults
+        if len(chosen) != len(tracks):
+            raise ValueError(f"{len(tracks)} tracks need as many defaults, not {len(chosen)}")
+        members: dict[str, list[int]] = {}
+        for number, track in enumerate(tracks):
+            members.setdefault(family_of(track), []).append(number)
+        self._families: dict[str, _Family] = {}
+        places: list[Place] = [Place("", 0)] * len(tracks)
+        with np.errstate(all="ignore"):
+            for name, numbers in members.items():
+                family, order = _compile_family(
+                    [tracks[i] for i in numbers], [chosen[i] for i in numbers], name == "rotation"
+                )
+                self._families[name] = family
+                for slot, position in enumerate(order):
+                    places[numbers[position]] = Place(name, slot)
+        self.places: tuple[Place, ...] = tuple(places)
+
+    @property
+    def families(self) -> dict[str, tuple[int, int]]:
+        """Tracks and components of each family."""
+        return {name: (family.count, family.width) for name, family in self._families.items()}
+
+    def evaluate(self, times: ArrayLike, block: int = POINTS_PER_BLOCK) -> dict[str, Floats]:
+        """For each family its values at times (T,): an array (T, tracks, components).
+
+        Works through `block` points (times x tracks) at once; more only for a single time of more tracks.
+        """
+        clean = clean_times(times)
+        with np.errstate(all="ignore"):
+            return {name: _evaluate(family, clean, block) for name, family in self._families.items()}
+
+
+def family_of(track: Track) -> str:
+    """ "rotation", "scalar", or "vector" and the number of components."""
+    if track.is_rotation:
+        return "rotation"
+    return "scalar" if track.values.ndim == 1 else f"vector{track.values.shape[1]}"
+
+
+def _evaluate(family: _Family, times: Floats, block: int) -> Floats:
+    out = np.empty((len(times), family.count, family.width))
+    out[:, family.count - len(family.still_values) :] = family.still_values
+    for group in family.groups:
+        tracks = group.slots.stop - group.slots.start
+        step = max(1, block // tracks)
+        for begin in range(0, len(times), step):
+            part = times[begin : begin + step]
+            rows, u = group.timeline.locate(part)
+            values = np.empty((rows.size, family.width))
+            group.table.sample(rows.ravel(), u.ravel(), values)
+            if group.is_quaternion_spline:
+                values = quat.normalise(values)
+            out[begin : begin + step, group.slots] = values.reshape(len(part), tracks, family.width)
+    return out
+
+
+def _compile_family(
+    tracks: list[Track], defaults: list[ArrayLike | None], is_rotation: bool
+) -> tuple[_Family, list[int]]:
+    """The family, and which of its tracks each slot holds."""
+    width = 1 if tracks[0].values.ndim == 1 else tracks[0].values.shape[1]
+    groups: list[_Group] = []
+    order: list[int] = []
+    still: list[int] = []
+    still_values: list[Floats] = []
+    for shape, form, numbers in _portions(tracks):
+        columns = gather([tracks[i] for i in numbers], width)
+        compiled = _compile_group(columns, shape, form)
+        resting = compiled.resting
+        for position in np.flatnonzero(resting):
+            still.append(numbers[position])
+            empty = columns.counts[position] == 0
+            given = defaults[numbers[position]] if empty else compiled.first_values[position]
+            still_values.append(_default(given, width, is_rotation))
+        moving = [numbers[position] for position in np.flatnonzero(~resting)]
+        if compiled.table is not None and compiled.timeline is not None:
+            slots = slice(len(order), len(order) + len(moving))
+            groups.append(_Group(compiled.timeline, compiled.table, slots, is_rotation and shape == "given"))
+        order += moving
+    values = np.array(still_values, dtype=np.float64).reshape(len(still), width)
+    return _Family(width, len(tracks), groups, values), order + still
+
+
+def _portions(tracks: list[Track]) -> Iterator[tuple[str, RotationForm, list[int]]]:
+    """Tracks of one shape and form, at most KEYS_PER_GROUP keys at a time."""
+    pending: dict[tuple[str, RotationForm], tuple[list[int], int]] = {}
+    for number, track in enumerate(tracks):
+        sort = _SHAPES[track.interpolation], track.form
+        numbers, keys = pending.get(sort, ([], 0))
+        if numbers and keys + len(track.times) > KEYS_PER_GROUP:
+            yield *sort, numbers
+            numbers, keys = [], 0
+        numbers.append(number)
+        pending[sort] = numbers, keys + len(track.times)
+    for sort, (numbers, _) in pending.items():
+        yield *sort, numbers
+
+
+@dataclass(eq=False)
+class _Compiled:
+    resting: Flags  # (n,) tracks that never change
+    first_values: Floats  # (n, k) the value of a resting track with keys
+    timeline: Timeline | None = None  # of the tracks that do change
+    table: Table | None = None
+
+
+def _compile_group(columns: KeyColumns, shape: str, form: RotationForm) -> _Compiled:
+    is_rotation = form is not RotationForm.NONE
+    values, turns = columns.values, None
+    if is_rotation and shape != "given":
+        values, turns = absolute_rotations(columns, form)
+        resting = still_rotations(columns, turns)
+    else:
+        resting = still_tracks(columns)
+        if is_rotation:
+            values = quat.normalise(values)
+    first_values = np.zeros((len(columns.counts), values.shape[1]))
+    filled = columns.counts > 0
+    first_values[filled] = values[columns.starts[filled]]
+    if resting.all():
+        return _Compiled(resting, first_values)
+    keep = ~resting[columns.track]
+    moving = columns.select(~resting)
+    segments = find_segments(moving)
+    table: Table
+    if turns is None:
+        table = CubicTable(moving, segments)
+    elif shape == "straight":
+        table = TurnTable(moving, segments, values[keep], turns[keep])
+    else:
+        table = SquadTable(moving, segments, values[keep], turns[keep])
+    return _Compiled(resting, first_values, Timeline(moving, segments), table)
+
+
+def _default(given: ArrayLike | None, width: int, is_rotation: bool) -> Floats:
+    if given is None:
+        return np.array(quat.IDENTITY_XYZW) if is_rotation else np.zeros(width)
+    return np.broadcast_to(np.asarray(given, dtype=np.float64), (width,))

@@ -1,0 +1,40 @@
+"""Curve: one compiled track, called with times."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .bank import CurveBank
+from .track import Floats, Track
+from .vector import Hermite, hermite_keys
+
+
+class Curve:
+    """A track ready for sampling: a CurveBank of one."""
+
+    def __init__(self, track: Track, default: ArrayLike | None = None) -> None:
+        self.track = track
+        self._bank = CurveBank([track], [default])
+        self._is_scalar = track.values.ndim == 1
+
+    def __call__(self, times: ArrayLike) -> Floats:
+        """Values at times (T,): (T,) for scalars, (T, k) for vectors, rotation_xyzw (T, 4) for rotations.
+
+        Quaternions of relative rotations are continuous: their sign changes with every full turn.
+        """
+        values = self._bank.evaluate(times)[self._bank.places[0].family][:, 0]
+        return values[:, 0] if self._is_scalar else values
+
+    def at(self, time: float) -> Floats:
+        """The value at one time: () for scalars, else (k,)."""
+        return np.asarray(self(time)[0])
+
+    def hermite(self) -> Hermite | None:
+        """The usable keys with exact tangents, or None where no cubic is exact (steps, ease, rotations)."""
+        return hermite_keys(self.track)
+
+
+def compile_track(track: Track, default: ArrayLike | None = None) -> Curve:
+    """The track as a function of time; `default` is its value without usable keys (None: zeros, no turn)."""
+    return Curve(track, default)

@@ -1,0 +1,124 @@
+"""Authored keys of one animated property, as columns: what the file says, nothing sampled or compiled.
+
+A track may be empty, unsorted or hold NaN: only wrong shapes are refused. What evaluation makes of odd keys
+is written in the package's docstring.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Interpolation(Enum):
+    """How a value gets from one key to the next."""
+
+    STEP = "step"  # holds until the next key
+    LINEAR = "linear"  # straight line; rotations turn at constant speed
+    TCB = "tcb"  # Kochanek-Bartels with ease
+    BEZIER = "bezier"  # without handles: TCB with zeros, ease ignored
+    SAMPLED = "sampled"  # one value per frame, linear between frames
+    CUBIC = "cubic"  # Hermite with given tangents per unit of time, as glTF CUBICSPLINE
+
+
+class Wrap(Enum):
+    """What happens outside the keys."""
+
+    SINGLE = "single"  # the end keys' values hold
+    REPEAT = "repeat"  # time modulo the last key's time
+    LOOP = "loop"  # as REPEAT, and tangents run across the seam
+
+
+class RotationForm(Enum):
+    """What the four numbers of a rotation key are; angles in radians, right-handed."""
+
+    NONE = "none"  # not a rotation
+    AXIS_ANGLE_RELATIVE = "axis_angle_relative"  # x, y, z, angle: A_k = R(axis_k, angle_k) · A_(k-1)
+    AXIS_ANGLE_ABSOLUTE = "axis_angle_absolute"  # x, y, z, angle
+    QUATERNION_RELATIVE = "quaternion_relative"  # x, y, z, w: abs_k = key_k · abs_(k-1)
+    QUATERNION_ABSOLUTE = "quaternion_absolute"  # x, y, z, w
+
+
+@dataclass(eq=False)
+class Track:
+    """The keys of one property of one object."""
+
+    kind: str  # what is animated: "position", "rotation", "scale", "fov", ...
+    times: Floats  # (n,) in the scene's time unit
+    values: Floats  # (n,) or (n, k); (n, 4) for every rotation form
+    interpolation: Interpolation = Interpolation.LINEAR
+    wrap: Wrap = Wrap.SINGLE
+    form: RotationForm = RotationForm.NONE
+    tension: Floats | None = None  # this and the next four: (n,), None means zeros
+    continuity: Floats | None = None
+    bias: Floats | None = None
+    ease_to: Floats | None = None
+    ease_from: Floats | None = None
+    flags: NDArray[np.int64] | None = None  # (n,) as stored in the file, if it stores any
+    tangents_in: Floats | None = None  # shape of values, per unit of time, CUBIC only
+    tangents_out: Floats | None = None
+    extras: dict[str, object] = field(default_factory=dict)  # leftovers of the format
+
+    def __post_init__(self) -> None:
+        self.times = np.asarray(self.times, dtype=np.float64)
+        self.values = np.asarray(self.values, dtype=np.float64)
+        if self.times.ndim != 1:
+            raise ValueError(f"track {self.kind!r}: times must be (n,), not {self.times.shape}")
+        count = len(self.times)
+        if self.values.ndim not in (1, 2) or len(self.values) != count or 0 in self.values.shape[1:]:
+            raise ValueError(f"track {self.kind!r}: values must be ({count},) or ({count}, k), not {self.values.shape}")
+        if self.form is not RotationForm.NONE and self.values.shape != (count, 4):
+            raise ValueError(f"track {self.kind!r}: rotation values must be ({count}, 4), not {self.values.shape}")
+        for name in ("tension", "continuity", "bias", "ease_to", "ease_from"):
+            self._check(name, (count,))
+        if self.flags is not None:
+            self.flags = np.asarray(self.flags, dtype=np.int64)
+            if self.flags.shape != (count,):
+                raise ValueError(f"track {self.kind!r}: flags must be ({count},), not {self.flags.shape}")
+        self._check_tangents()
+
+    def _check(self, name: str, shape: tuple[int, ...]) -> None:
+        column = getattr(self, name)
+        if column is None:
+            return
+        column = np.asarray(column, dtype=np.float64)
+        if column.shape != shape:
+            raise ValueError(f"track {self.kind!r}: {name} must be {shape}, not {column.shape}")
+        setattr(self, name, column)
+
+    def _check_tangents(self) -> None:
+        if self.interpolation is not Interpolation.CUBIC:
+            if self.tangents_in is not None or self.tangents_out is not None:
+                raise ValueError(f"track {self.kind!r}: only CUBIC keys have tangents")
+            return
+        if self.tangents_in is None or self.tangents_out is None:
+            raise ValueError(f"track {self.kind!r}: CUBIC keys need tangents_in and tangents_out")
+        if self.form not in (RotationForm.NONE, RotationForm.QUATERNION_ABSOLUTE):
+            raise ValueError(f"track {self.kind!r}: CUBIC rotation keys must be absolute quaternions")
+        self._check("tangents_in", self.values.shape)
+        self._check("tangents_out", self.values.shape)
+
+    @property
+    def is_rotation(self) -> bool:
+        """True if the values are turns, and sampling gives quaternions."""
+        return self.form is not RotationForm.NONE
+
+    @classmethod
+    def sampled(
+        cls,
+        kind: str,
+        values: ArrayLike,
+        start: float = 0.0,
+        step: float = 1.0,
+        wrap: Wrap = Wrap.SINGLE,
+        form: RotationForm = RotationForm.NONE,
+    ) -> Track:
+        """One value per frame: key i is at start + i * step."""
+        frames = np.asarray(values, dtype=np.float64)
+        times = start + step * np.arange(len(frames), dtype=np.float64)
+        return cls(kind, times, frames, Interpolation.SAMPLED, wrap, form)

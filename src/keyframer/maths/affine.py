@@ -1,0 +1,144 @@
+"""4x4 affine matrices for column vectors: compose, decompose, invert, apply, look at.
+
+A matrix maps a point as m @ (x, y, z, 1); `multiply(parent, child)` is the child seen from outside the
+parent.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import quat
+
+Floats = NDArray[np.float64]
+
+
+def compose(
+    translation: ArrayLike,
+    rotation_xyzw: ArrayLike,
+    scale: ArrayLike,
+    scale_axes_xyzw: ArrayLike | None = None,
+) -> Floats:
+    """T · R · S; with scale axes Q the scale acts along turned axes, S = Q diag(s) Q^-1."""
+    t = np.asarray(translation, dtype=np.float64)
+    s = np.asarray(scale, dtype=np.float64)
+    linear = quat.to_matrix3(rotation_xyzw)
+    if scale_axes_xyzw is None:
+        linear = linear * s[..., None, :]
+    else:
+        axes = quat.to_matrix3(scale_axes_xyzw)
+        linear = linear @ (axes * s[..., None, :]) @ np.swapaxes(axes, -1, -2)
+    out = np.zeros((*np.broadcast_shapes(t.shape[:-1], linear.shape[:-2]), 4, 4))
+    out[..., :3, :3] = linear
+    out[..., :3, 3] = t
+    out[..., 3, 3] = 1.0
+    return out
+
+
+def decompose(matrix: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    """Translation, rotation_xyzw and scale of T · R · S; shear, which these cannot hold, is dropped.
+
+    The axes are made orthogonal in the order x, y, z. A mirrored matrix gets a negative x scale; an axis of
+    length zero gets scale 0 and whatever direction completes the frame.
+    """
+    m = np.asarray(matrix, dtype=np.float64)
+    a, b, c = m[..., :3, 0], m[..., :3, 1], m[..., :3, 2]
+    x = _first_direction(a, np.cross(b, c), _across(b), _across(c), np.array((1.0, 0.0, 0.0)))
+    upright = b - _dot(b, x) * x
+    upright = np.where(_norm(upright) <= 1e-12 * _norm(b), 0.0, upright)  # b along x: only rounding is left
+    y = _first_direction(upright, np.cross(c, x), _across(x))
+    z = np.cross(x, y)
+    z_length = _dot(c, z)
+    mirrored = z_length < 0  # negate x and z together: y = z × x keeps its side
+    sign = np.where(mirrored, -1.0, 1.0)
+    rotation = np.stack([x * sign, y, z * sign], axis=-1)
+    scale = np.concatenate([_norm(a) * sign, _norm(upright), np.abs(z_length)], axis=-1)
+    return m[..., :3, 3].copy(), quat.from_matrix3(rotation), scale
+
+
+def multiply(parent: ArrayLike, child: ArrayLike) -> Floats:
+    """The product parent · child."""
+    return np.asarray(np.matmul(np.asarray(parent, np.float64), np.asarray(child, np.float64)))
+
+
+def inverse(matrix: ArrayLike) -> Floats:
+    """The inverse of an affine matrix; zeros in the linear part where it has none (a flattened object)."""
+    m = np.asarray(matrix, dtype=np.float64)
+    a, b, c = m[..., 0, :3], m[..., 1, :3], m[..., 2, :3]
+    cofactors = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=-1)
+    determinant = np.sum(a * cofactors[..., :, 0], axis=-1)[..., None, None]
+    usable = determinant != 0
+    linear = np.where(usable, cofactors / np.where(usable, determinant, 1.0), 0.0)
+    out = np.zeros(m.shape)
+    out[..., :3, :3] = linear
+    out[..., :3, 3] = -np.matmul(linear, m[..., :3, 3:])[..., 0]
+    out[..., 3, 3] = 1.0
+    return out
+
+
+def transform_points(matrix: ArrayLike, points: ArrayLike) -> Floats:
+    """Points (..., n, 3) moved by matrices (..., 4, 4)."""
+    m = np.asarray(matrix, dtype=np.float64)
+    moved = np.matmul(np.asarray(points, dtype=np.float64), np.swapaxes(m[..., :3, :3], -1, -2))
+    return np.asarray(moved + m[..., None, :3, 3])
+
+
+def transform_vectors(matrix: ArrayLike, vectors: ArrayLike) -> Floats:
+    """Directions (..., n, 3) turned and scaled by matrices (..., 4, 4), not moved."""
+    m = np.asarray(matrix, dtype=np.float64)
+    return np.asarray(np.matmul(np.asarray(vectors, np.float64), np.swapaxes(m[..., :3, :3], -1, -2)))
+
+
+def look_at(
+    position: ArrayLike,
+    target: ArrayLike,
+    up: ArrayLike = (0.0, 0.0, 1.0),
+    roll: ArrayLike = 0.0,
+    fallback_up: ArrayLike = (0.0, 1.0, 0.0),
+) -> Floats:
+    """The frame of a camera: X right, Y up, looking along -Z from position to target.
+
+    `fallback_up` serves where the line of sight is parallel to `up`. A positive roll turns the camera
+    right-handed about its own Z, so the picture turns clockwise. Without a line of sight (position =
+    target) the camera looks along -`up`, as if from above.
+    """
+    eye = np.asarray(position, dtype=np.float64)
+    above, spare = np.asarray(up, dtype=np.float64), np.asarray(fallback_up, dtype=np.float64)
+    back = _first_direction(eye - np.asarray(target, dtype=np.float64), above)
+    across = np.cross(above, back)
+    # 1e-9 of the lengths involved: closer to parallel than float32 positions can say
+    parallel = _norm(across) <= 1e-9 * _norm(above)
+    right = _first_direction(np.where(parallel, np.cross(spare, back), across), _across(back))
+    top = np.cross(back, right)
+    angle = np.asarray(roll, dtype=np.float64)[..., None]
+    cosine, sine = np.cos(angle), np.sin(angle)
+    x, y = cosine * right + sine * top, cosine * top - sine * right
+    columns = np.stack(np.broadcast_arrays(x, y, back), axis=-1)
+    out = np.zeros((*np.broadcast_shapes(columns.shape[:-2], eye.shape[:-1]), 4, 4))
+    out[..., :3, :3] = columns
+    out[..., :3, 3] = eye
+    out[..., 3, 3] = 1.0
+    return out
+
+
+def _dot(a: Floats, b: Floats) -> Floats:
+    return np.asarray(np.sum(a * b, axis=-1, keepdims=True))
+
+
+def _norm(v: Floats) -> Floats:
+    return np.sqrt(_dot(v, v))
+
+
+def _first_direction(*candidates: Floats) -> Floats:
+    """Unit vectors along the first candidate that has a direction."""
+    chosen = candidates[-1]
+    for candidate in reversed(candidates[:-1]):
+        chosen = np.where(_norm(candidate) > 0, candidate, chosen)
+    return np.asarray(chosen / _norm(chosen))
+
+
+def _across(v: Floats) -> Floats:
+    """A vector at right angles, by way of the coordinate axis farthest from it; zero for zero."""
+    axis = np.eye(3)[np.argmin(np.abs(v), axis=-1)]
+    return np.asarray(np.cross(v, axis))

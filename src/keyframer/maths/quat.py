@@ -1,0 +1,162 @@
+"""Unit quaternions x, y, z, w on the last axis: products, exponentials, matrices, slerp.
+
+`multiply(a, b)` turns by b first, then by a, like the product of their matrices for column vectors.
+Logarithms and exponentials use the half angle: exp(v) turns by 2|v| about v, so exp and log keep the sign
+of a quaternion.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+IDENTITY_XYZW = (0.0, 0.0, 0.0, 1.0)
+
+
+def multiply(a_xyzw: ArrayLike, b_xyzw: ArrayLike) -> Floats:
+    """The product a b: first the turn b, then the turn a."""
+    a, b = _floats(a_xyzw), _floats(b_xyzw)
+    ax, ay, az, aw = _parts(a)
+    bx, by, bz, bw = _parts(b)
+    out = np.moveaxis(np.empty((4, *np.broadcast_shapes(a.shape, b.shape)[:-1])), 0, -1)
+    out[..., 0] = aw * bx + ax * bw + ay * bz - az * by
+    out[..., 1] = aw * by - ax * bz + ay * bw + az * bx
+    out[..., 2] = aw * bz + ax * by - ay * bx + az * bw
+    out[..., 3] = aw * bw - ax * bx - ay * by - az * bz
+    return out
+
+
+def conjugate(rotation_xyzw: ArrayLike) -> Floats:
+    """The inverse turn of a unit quaternion."""
+    return np.asarray(_floats(rotation_xyzw) * np.array((-1.0, -1.0, -1.0, 1.0)))
+
+
+def normalise(rotation_xyzw: ArrayLike) -> Floats:
+    """Unit quaternions of the same direction; one without a direction (zero) becomes the identity."""
+    q = _floats(rotation_xyzw)
+    length = np.sqrt(np.sum(q * q, axis=-1, keepdims=True))
+    usable = length > 0
+    return np.where(usable, q / np.where(usable, length, 1.0), IDENTITY_XYZW)
+
+
+def exp(half_turns: ArrayLike) -> Floats:
+    """The quaternion turning by 2|v| about v, for vectors v of three components."""
+    v = _floats(half_turns)
+    angle = np.sqrt(np.sum(v * v, axis=-1))
+    out = np.empty((*v.shape[:-1], 4))
+    out[..., :3] = v * np.sinc(angle / np.pi)[..., None]  # np.sinc(x) is sin(pi x) / (pi x), 1 at 0
+    out[..., 3] = np.cos(angle)
+    return out
+
+
+def log(rotation_xyzw: ArrayLike) -> Floats:
+    """The half-angle vector of a unit quaternion, its length in 0..pi; -1 has no axis and gives zero."""
+    q = _floats(rotation_xyzw)
+    v = q[..., :3]
+    length = np.sqrt(np.sum(v * v, axis=-1))
+    angle = np.arctan2(length, q[..., 3])
+    usable = length > 0
+    factor = np.where(usable, angle / np.where(usable, length, 1.0), 0.0)
+    return np.asarray(v * factor[..., None])
+
+
+def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Floats:
+    """The turn by `angle` about `axis` of any length; a zero axis is no turn."""
+    return exp(half_turn(axis, angle))
+
+
+def half_turn(axis: ArrayLike, angle: ArrayLike) -> Floats:
+    """Half the angle along the unit axis: the logarithm of `from_axis_angle`, on the angle's own branch."""
+    v, angles = _floats(axis), _floats(angle)
+    length = np.sqrt(np.sum(v * v, axis=-1, keepdims=True))
+    usable = length > 0
+    unit = np.where(usable, v / np.where(usable, length, 1.0), 0.0)
+    return np.asarray(unit * (0.5 * angles[..., None]))
+
+
+def to_axis_angle(rotation_xyzw: ArrayLike) -> tuple[Floats, Floats]:
+    """Unit axis and angle in 0..2 pi; the identity gets the axis (0, 0, 1)."""
+    half = log(normalise(rotation_xyzw))
+    length = np.sqrt(np.sum(half * half, axis=-1))
+    usable = (length > 0)[..., None]
+    axis = np.where(usable, half / np.where(usable, length[..., None], 1.0), (0.0, 0.0, 1.0))
+    return axis, 2.0 * length
+
+
+def to_matrix3(rotation_xyzw: ArrayLike) -> Floats:
+    """3x3 rotation matrices for column vectors, of unit quaternions."""
+    q = _floats(rotation_xyzw)
+    x, y, z, w = _parts(q)
+    out = np.empty((*q.shape[:-1], 3, 3))
+    out[..., 0, 0] = 1 - 2 * (y * y + z * z)
+    out[..., 0, 1] = 2 * (x * y - z * w)
+    out[..., 0, 2] = 2 * (x * z + y * w)
+    out[..., 1, 0] = 2 * (x * y + z * w)
+    out[..., 1, 1] = 1 - 2 * (x * x + z * z)
+    out[..., 1, 2] = 2 * (y * z - x * w)
+    out[..., 2, 0] = 2 * (x * z - y * w)
+    out[..., 2, 1] = 2 * (y * z + x * w)
+    out[..., 2, 2] = 1 - 2 * (x * x + y * y)
+    return out
+
+
+def from_matrix3(matrix: ArrayLike) -> Floats:
+    """Unit quaternions of rotation matrices, w >= 0 where w is not tiny.
+
+    The four rows of 4 q q^T are built from the matrix and the longest is normalised: no division by a small
+    number.
+    """
+    m = _floats(matrix)
+    xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
+    xy, yz, zx = m[..., 0, 1] + m[..., 1, 0], m[..., 1, 2] + m[..., 2, 1], m[..., 2, 0] + m[..., 0, 2]
+    xw, yw, zw = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
+    rows = np.stack(
+        [
+            np.stack([1 + xx - yy - zz, xy, zx, xw], axis=-1),
+            np.stack([xy, 1 - xx + yy - zz, yz, yw], axis=-1),
+            np.stack([zx, yz, 1 - xx - yy + zz, zw], axis=-1),
+            np.stack([xw, yw, zw, 1 + xx + yy + zz], axis=-1),
+        ],
+        axis=-2,
+    )
+    best = np.argmax(np.diagonal(rows, axis1=-2, axis2=-1), axis=-1)
+    q = np.take_along_axis(rows, best[..., None, None], axis=-2)[..., 0, :]
+    return normalise(np.where(q[..., 3:] < 0, -q, q))
+
+
+def slerp(a_xyzw: ArrayLike, b_xyzw: ArrayLike, u: ArrayLike, shortest: bool = True) -> Floats:
+    """The turn at constant speed from a (u = 0) to b (u = 1).
+
+    With `shortest` the nearer of b and -b is taken, without it b as it is (up to a full turn away).
+    """
+    a, b = _floats(a_xyzw), _floats(b_xyzw)
+    way = multiply(conjugate(a), b)
+    if shortest:
+        way = np.where(way[..., 3:] < 0, -way, way)
+    return multiply(a, exp(log(way) * _floats(u)[..., None]))
+
+
+def rotate(rotation_xyzw: ArrayLike, vectors: ArrayLike) -> Floats:
+    """The vectors turned by the unit quaternions."""
+    q, v = _floats(rotation_xyzw), _floats(vectors)
+    x, y, z, w = _parts(q)
+    vx, vy, vz = v[..., 0], v[..., 1], v[..., 2]
+    # v + 2 w (n × v) + 2 n × (n × v), written out: three times faster than np.cross
+    cx, cy, cz = 2 * (y * vz - z * vy), 2 * (z * vx - x * vz), 2 * (x * vy - y * vx)
+    out = np.empty((*np.broadcast_shapes(q.shape[:-1], v.shape[:-1]), 3))
+    out[..., 0] = vx + w * cx + y * cz - z * cy
+    out[..., 1] = vy + w * cy + z * cx - x * cz
+    out[..., 2] = vz + w * cz + x * cy - y * cx
+    return out
+
+
+def _floats(values: ArrayLike) -> Floats:
+    return np.asarray(values, dtype=np.float64)
+
+
+def _parts(q: Floats) -> tuple[Any, Any, Any, Any]:
+    return q[..., 0], q[..., 1], q[..., 2], q[..., 3]

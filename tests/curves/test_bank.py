@@ -1,0 +1,126 @@
+"""CurveBank: many tracks together are the same as each alone, in blocks or whole, by table or by search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from keyframer.curves import (
+    CurveBank,
+    Interpolation,
+    RotationForm,
+    Track,
+    Wrap,
+    bank,
+    compile_track,
+    timeline,
+)
+
+FORMS = list(RotationForm)
+
+
+def random_tracks(seed: int, count: int, on_frames: bool = True) -> list[Track]:
+    """Tracks of every kind, some of them still or empty."""
+    rng = np.random.default_rng(seed)
+    tracks = []
+    for _ in range(count):
+        keys = int(rng.integers(0, 9))
+        form = FORMS[rng.integers(len(FORMS))]
+        shapes: list[tuple[int, ...]] = [(keys,), (keys, 3), (keys, 2)]
+        shape = (keys, 4) if form is not RotationForm.NONE else shapes[rng.integers(3)]
+        values = rng.normal(size=shape)
+        if rng.random() < 0.2:
+            values[...] = 0.5
+        interpolation = list(Interpolation)[rng.integers(6)]
+        columns: dict[str, Any] = {}
+        if interpolation is Interpolation.CUBIC:
+            form = form if form is RotationForm.NONE else RotationForm.QUATERNION_ABSOLUTE
+            columns = {"tangents_in": rng.normal(size=shape), "tangents_out": rng.normal(size=shape)}
+        elif rng.random() < 0.5:
+            names = ("tension", "continuity", "bias", "ease_to", "ease_from")
+            columns = {name: rng.uniform(-1, 1, keys) for name in names if rng.random() < 0.6}
+        times = rng.integers(0, 40, keys).astype(float) if on_frames else rng.uniform(-5, 40, keys)
+        tracks.append(Track("x", times, values, interpolation, list(Wrap)[rng.integers(3)], form, **columns))
+    return tracks
+
+
+TIMES = np.array([-3.0, 0.0, 1.5, 7.0, 22.25, 40.0, 61.0, np.nan, np.inf, -np.inf])
+
+
+def assert_same_as_alone(tracks: list[Track], compiled: CurveBank, **options: int) -> None:
+    sampled = compiled.evaluate(TIMES, **options)
+    for track, place in zip(tracks, compiled.places, strict=True):
+        alone = compile_track(track)(TIMES).reshape(len(TIMES), -1)
+        np.testing.assert_allclose(sampled[place.family][:, place.slot], alone, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("on_frames", [True, False])
+def test_together_as_alone(on_frames: bool) -> None:
+    tracks = random_tracks(1, 300, on_frames)
+    assert_same_as_alone(tracks, CurveBank(tracks))
+
+
+def test_places_and_families() -> None:
+    tracks = random_tracks(2, 100)
+    compiled = CurveBank(tracks)
+    assert set(compiled.families) == {"rotation", "scalar", "vector2", "vector3"}
+    sampled = compiled.evaluate([0.0, 1.0])
+    for name, (count, width) in compiled.families.items():
+        assert sampled[name].shape == (2, count, width)
+        slots = sorted(place.slot for place in compiled.places if place.family == name)
+        assert slots == list(range(count))
+
+
+@pytest.mark.parametrize("block", [1, 7, 100, 10**9])
+def test_blocks_do_not_matter(block: int) -> None:
+    tracks = random_tracks(3, 120)
+    compiled = CurveBank(tracks)
+    whole = compiled.evaluate(TIMES)
+    for name, values in compiled.evaluate(TIMES, block=block).items():
+        np.testing.assert_array_equal(values, whole[name])
+
+
+def test_small_groups_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    tracks = random_tracks(4, 150)
+    monkeypatch.setattr(bank, "KEYS_PER_GROUP", 20)
+    assert_same_as_alone(tracks, CurveBank(tracks))
+
+
+def test_searching_gives_what_the_table_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    tracks = random_tracks(5, 200, on_frames=False)
+    whole = CurveBank(tracks).evaluate(TIMES)
+    monkeypatch.setattr(timeline, "SMALL_TABLE", 0)
+    monkeypatch.setattr(timeline, "ENTRIES_PER_KEY", 0)
+    for name, values in CurveBank(tracks).evaluate(TIMES).items():
+        np.testing.assert_array_equal(values, whole[name])
+
+
+def test_still_tracks_are_not_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    still = [
+        Track("x", [], []),
+        Track("x", [5], [3.0], Interpolation.TCB),
+        Track("x", [0, 1, 2], [[1, 2, 3]] * 3, Interpolation.TCB),
+        Track("x", [0, 1], [[0, 0, 1, 0.3], [0, 0, 1, 0]], form=RotationForm.AXIS_ANGLE_RELATIVE),
+        Track("x", [0, 1], [[0.1, 0.2, 0.3, 0.4]] * 2, form=RotationForm.QUATERNION_ABSOLUTE),
+    ]
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a still track was located in time")
+
+    monkeypatch.setattr(timeline.Timeline, "locate", refuse)
+    sampled = CurveBank(still).evaluate([0, 0.5, 99])
+    assert (sampled["scalar"][:, 1] == 3).all()
+    with pytest.raises(AssertionError):
+        CurveBank([*still, Track("x", [0, 1], [0, 1])]).evaluate([0])
+
+
+def test_a_full_turn_is_not_still() -> None:
+    track = Track("x", [0, 1], [[0, 0, 1, 0], [0, 0, 1, 2 * np.pi]], form=RotationForm.AXIS_ANGLE_RELATIVE)
+    np.testing.assert_allclose(compile_track(track).at(0.5), [0, 0, 1, 0], atol=1e-15)
+
+
+def test_no_tracks_and_no_times() -> None:
+    assert CurveBank([]).evaluate([0, 1]) == {}
+    assert CurveBank([Track("x", [0, 1], [0, 1])]).evaluate([])["scalar"].shape == (0, 1, 1)
