@@ -33,7 +33,7 @@ LIMIT_NAME = issue_type("LIMIT_NAME", _E, "a name of {size} bytes, the limit is 
 
 STRUCT_TRUNCATED = issue_type("STRUCT_TRUNCATED", _E, "{wanted} bytes wanted, {left} left")
 STRUCT_CHUNK_TOO_SMALL = issue_type(
-    "STRUCT_CHUNK_TOO_SMALL", _E, "a chunk of {size} bytes cannot hold its header of {least} bytes"
+    "STRUCT_CHUNK_TOO_SMALL", _E, "a chunk of {size} bytes, its header and fixed fields take {least}"
 )
 STRUCT_CHUNK_OVERRUN = issue_type(
     "STRUCT_CHUNK_OVERRUN", _E, "the chunk claims {size} bytes, {left} are left in its parent"
@@ -47,14 +47,27 @@ STRUCT_CHUNK_MISPLACED = issue_type(
 STRUCT_UNKNOWN_CHUNK = issue_type(
     "STRUCT_UNKNOWN_CHUNK", _I, "unknown chunk of {size} bytes, kept as raw bytes"
 )
+STRUCT_CHUNK_MISSING = issue_type("STRUCT_CHUNK_MISSING", _E, "there is no {name}")
+STRUCT_CHUNK_ORDER = issue_type("STRUCT_CHUNK_ORDER", _E, "{name} stands before {other}, which it depends on")
 STRUCT_DUPLICATE_CHUNK = issue_type("STRUCT_DUPLICATE_CHUNK", _E, "{name} stands twice in {parent}")
 STRUCT_COUNT_EXCEEDS_DATA = issue_type(
     "STRUCT_COUNT_EXCEEDS_DATA",
     _E,
     "{count} entries of at least {size} bytes are claimed, {left} bytes are left (room for {available})",
 )
+STRUCT_COUNT_NEGATIVE = issue_type("STRUCT_COUNT_NEGATIVE", _E, "a count of {count}")
+STRUCT_TAG_MISMATCH = issue_type("STRUCT_TAG_MISMATCH", _E, "{expected} expected, {found} found")
 STRUCT_STRING_UNTERMINATED = issue_type(
     "STRUCT_STRING_UNTERMINATED", _E, "text without an end in the {left} bytes that are left"
+)
+STRUCT_NAME_SUSPECT = issue_type(
+    "STRUCT_NAME_SUSPECT",
+    _W,
+    "the sizes do not add up, and this text of {size} bytes holds control characters: its own end may be missing",
+)
+STRUCT_SYNTAX = issue_type("STRUCT_SYNTAX", _E, "{wanted} wanted, not {found}")
+STRUCT_LEADING_DATA = issue_type(
+    "STRUCT_LEADING_DATA", _W, "{size} bytes before the first chunk, kept as they are"
 )
 STRUCT_TRAILING_DATA = issue_type("STRUCT_TRAILING_DATA", _W, "{size} bytes after the end, kept as they are")
 STRUCT_NOT_REPRODUCIBLE = issue_type(
@@ -62,3 +75,40 @@ STRUCT_NOT_REPRODUCIBLE = issue_type(
 )
 
 SEM_EMPTY_DOCUMENT = issue_type("SEM_EMPTY_DOCUMENT", _W, "nothing inside")
+SEM_AMBIGUOUS_DIALECT = issue_type(
+    "SEM_AMBIGUOUS_DIALECT", _W, "{count} layouts fit equally well: read as {taken}, could also be {others}"
+)
+SEM_UNKNOWN_FLAG_BITS = issue_type("SEM_UNKNOWN_FLAG_BITS", _W, "bits {bits:#x} of the flags have no known meaning")
+SEM_CONTRADICTORY_FLAGS = issue_type("SEM_CONTRADICTORY_FLAGS", _W, "{names} exclude each other; {taken} is taken")
+SEM_UNKNOWN_VERSION = issue_type("SEM_UNKNOWN_VERSION", _W, "version {version}, only {known} is known")
+SEM_UNKNOWN_ENUM = issue_type("SEM_UNKNOWN_ENUM", _E, "{value} is none of the known values {known}")
+SEM_UNSUPPORTED_SCHEME = issue_type(
+    "SEM_UNSUPPORTED_SCHEME", _E, "interpolation scheme {value}: nobody knows how its keys are stored ({known})"
+)
+
+LINK_INDEX_OUT_OF_RANGE = issue_type(
+    "LINK_INDEX_OUT_OF_RANGE", _E, "{what} {item} names {kind} {index}, there are {count}"
+)
+LINK_COUNT_MISMATCH = issue_type("LINK_COUNT_MISMATCH", _W, "{claimed} {what} are announced, {found} are there")
+LINK_PARENT_CYCLE = issue_type("LINK_PARENT_CYCLE", _E, "{name} is among its own ancestors")
+LINK_PARENT_MISSING = issue_type("LINK_PARENT_MISSING", _E, "the parent {parent} of {name} does not exist")
+LINK_DUPLICATE_ID = issue_type("LINK_DUPLICATE_ID", _W, "the id {id} of {name} is already that of {other}")
+LINK_UNRESOLVED_NAME = issue_type("LINK_UNRESOLVED_NAME", _W, "there is no {kind} called {name}")
+
+DATA_NON_FINITE = issue_type("DATA_NON_FINITE", _W, "{count} numbers are not finite, the first at entry {index}")
+DATA_KEYS_NOT_INCREASING = issue_type(
+    "DATA_KEYS_NOT_INCREASING", _W, "key {index} at {time} does not come after the key before it"
+)
+DATA_MATRIX_SINGULAR = issue_type("DATA_MATRIX_SINGULAR", _W, "the matrix cannot be inverted: raw vertices are used")
+
+SCENE_REST_POSE = issue_type(
+    "SCENE_REST_POSE",
+    _W,
+    "stored vertices and keyframer disagree by {percent:.1f} % of the mesh's size; {choice} ({rule})",
+)
+SCENE_SIGN_FLIP = issue_type(
+    "SCENE_SIGN_FLIP", _W, "{count} turns of nearly a full circle within one frame are read as sign flips of 3ds Max"
+)
+SEM_ZERO_WIDTH_FRAMES = issue_type(
+    "SEM_ZERO_WIDTH_FRAMES", _E, "{frames} frames of 0 floats each: frames that consume nothing"
+)

@@ -63,6 +63,12 @@ class Issue:
     def message(self) -> str:
         return self.type.message(self.args)
 
+    @property
+    def unsafe(self) -> bool:
+        """Whether no scene is made of the file: an error of structure, links or counts. Wrong values (``DATA_``) are
+        errors too, but evaluation copes with them."""
+        return self.severity is Severity.ERROR and not self.code.startswith("DATA_")
+
     def __str__(self) -> str:
         return f"{self.severity.label}: {self.code} at {self.offset:#x} in {self.path}: {self.message}"
 
@@ -82,6 +88,8 @@ class IssueLog:
         self._per_file = per_file
         self._kept: list[Issue] = []
         self._kept_by_code: Counter[str] = Counter()
+        self._first_unsafe: Issue | None = None
+        self._worst: Severity | None = None
         self.counts: Counter[str] = Counter()
 
     def add(
@@ -93,28 +101,44 @@ class IssueLog:
         severity: Severity | None = None,
         **args: object,
     ) -> None:
-        self.counts[kind.code] += 1
-        if self._room_for(kind):
-            self._keep(Issue(kind, path if isinstance(path, str) else path(), offset, args, severity))
+        if self._wants(kind, kind.severity if severity is None else severity):
+            self.add_issue(Issue(kind, path if isinstance(path, str) else path(), offset, args, severity))
+        else:
+            self.counts[kind.code] += 1
 
-    def _room_for(self, kind: IssueType) -> bool:
-        return self._kept_by_code[kind.code] < self._per_code and len(self._kept) < self._per_file
+    def _wants(self, kind: IssueType, severity: Severity) -> bool:
+        """Whether this issue is more than a number: there is room for it, or none so bad was seen before."""
+        return self._has_room(kind.code) or self._worst is None or severity > self._worst
 
-    def _keep(self, issue: Issue) -> None:
-        self._kept_by_code[issue.code] += 1
-        self._kept.append(issue)
+    def _has_room(self, code: str) -> bool:
+        return self._kept_by_code[code] < self._per_code and len(self._kept) < self._per_file
 
     def add_issue(self, issue: Issue) -> None:
         self.counts[issue.code] += 1
-        if self._room_for(issue.type):
-            self._keep(issue)
+        if self._worst is None or issue.severity > self._worst:
+            self._worst = issue.severity
+        if self._first_unsafe is None and issue.unsafe:
+            self._first_unsafe = issue
+        if self._has_room(issue.code):
+            self._kept_by_code[issue.code] += 1
+            self._kept.append(issue)
 
     def extend(self, issues: IssueLog) -> None:
         """Take over what another log kept and counted."""
         for issue in issues:
             self.add_issue(issue)
+        unkept = issues.first_unsafe()
+        if self._first_unsafe is None and unkept is not None:
+            self._first_unsafe = unkept
+        self._worst = max((worst for worst in (self._worst, issues.worst()) if worst is not None), default=None)
         for code, count in issues.counts.items():
             self.counts[code] += count - issues._kept_by_code[code]
+
+    def copy(self) -> IssueLog:
+        """A log of its own with the same content."""
+        twin = IssueLog(self._per_code, self._per_file)
+        twin.extend(self)
+        return twin
 
     @property
     def truncated(self) -> bool:
@@ -126,10 +150,12 @@ class IssueLog:
         return sum(self.counts.values())
 
     def worst(self) -> Severity | None:
-        return max((issue.severity for issue in self._kept), default=None)
+        """The highest severity, of issues that were only counted too."""
+        return self._worst
 
-    def first_error(self) -> Issue | None:
-        return next((issue for issue in self._kept if issue.severity is Severity.ERROR), None)
+    def first_unsafe(self) -> Issue | None:
+        """The first issue that makes a scene unsafe, whether or not there was room to list it."""
+        return self._first_unsafe
 
     def __iter__(self) -> Iterator[Issue]:
         return iter(self._kept)

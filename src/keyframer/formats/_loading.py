@@ -1,0 +1,43 @@
+"""From a file to what it means, strictly or saving what can be saved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import IO
+
+from keyframer.files import PathLike
+from keyframer.formats import read
+from keyframer.formats._document import Document
+from keyframer.limits import Limits
+from keyframer.scene import Scene
+
+
+def load(
+    source: PathLike | IO[bytes],
+    *,
+    format: str | None = None,
+    salvage: bool = False,
+    limits: Limits | None = None,
+    **options: object,
+) -> Scene:
+    """The scene in a file. ``options`` are those of the format (for example ``geometry="raw"`` for 3D Studio).
+
+    Strict by default: the first error in structure, links or counts raises `FormatError` with code, offset and path.
+    With ``salvage`` unsafe parts are left out instead and ``scene.issues`` lists them; what is merely odd is listed
+    there in any case.
+    """
+    return scene_of(read(source, format=format, limits=limits), options, salvage=salvage)
+
+
+def scene_of(document: Document, options: Mapping[str, object] | None = None, *, salvage: bool = False) -> Scene:
+    """The scene of a document, as `load` makes it."""
+    unsafe = document.issues.first_unsafe()
+    if unsafe is not None and not salvage:
+        raise unsafe.as_error()
+    scene = document.format.to_scene(document, options or {})
+    unsafe = scene.issues.first_unsafe()
+    if unsafe is not None and not salvage:
+        raise unsafe.as_error()
+    found, scene.issues = scene.issues, document.issues.copy()
+    scene.issues.extend(found)
+    return scene

@@ -1,0 +1,10 @@
+"""From 3D Studio documents to scenes: the only place where the two meet.
+
+`editor` reads the surroundings, `materials` materials and maps, `objects` meshes, lights and cameras as the editor has
+them, `tracks` keys, `nodes` the keyframer's tree, and `rest` decides where stored vertices and keyframer disagree.
+"""
+
+from keyframer.formats.threeds.bridge.options import Options
+from keyframer.formats.threeds.bridge.scene import to_scene
+
+__all__ = ["Options", "to_scene"]

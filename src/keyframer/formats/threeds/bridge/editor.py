@@ -1,0 +1,96 @@
+"""The editor's settings: background, fog, ambient light and the unit."""
+
+from __future__ import annotations
+
+from keyframer.formats.threeds.bridge.context import Context, child, color, has, leftovers
+from keyframer.formats.threeds.chunk import Chunk
+from keyframer.formats.threeds.records import (
+    AmbientColor,
+    BackgroundBitmap,
+    BackgroundColor,
+    BackgroundGradient,
+    ColorFloat,
+    DimBackground,
+    DistanceCue,
+    Editor,
+    FogBackground,
+    LayerFog,
+    MasterScale,
+    Material,
+    NamedObject,
+    UseBackgroundBitmap,
+    UseBackgroundColor,
+    UseBackgroundGradient,
+    UseDistanceCue,
+    UseFog,
+    UseLayerFog,
+)
+from keyframer.formats.threeds.records import Fog as FogChunk
+from keyframer.scene import Environment, Fog, Gradient, LayeredFog, Scene, Space
+
+_METRES_PER_INCH = 0.0254
+
+_USES: dict[type[Chunk], str] = {
+    UseBackgroundBitmap: "background_image",
+    UseBackgroundColor: "background_color",
+    UseBackgroundGradient: "gradient",
+    UseFog: "fog",
+    UseDistanceCue: "distance_cue",
+    UseLayerFog: "layered_fog",
+}
+
+_KNOWN: tuple[type[Chunk], ...] = (
+    *_USES,
+    AmbientColor,
+    BackgroundBitmap,
+    BackgroundColor,
+    BackgroundGradient,
+    DistanceCue,
+    FogBackground,
+    DimBackground,
+    FogChunk,
+    LayerFog,
+    MasterScale,
+    Material,
+    NamedObject,
+)
+
+
+def read_editor(context: Context, editor: Editor, scene: Scene) -> None:
+    """Surroundings, unit, and what the model has no place for (views, shadow settings) as leftovers."""
+    scale = child(editor, MasterScale)
+    metres = None
+    if scale is not None:
+        metres = (scale.scale or 1.0) * _METRES_PER_INCH  # 0 occurs and means 1
+    scene.space = Space("z", metres_per_unit=metres)
+    scene.environment = _environment(context, editor)
+    for namespace, found in leftovers(editor, _KNOWN).items():
+        scene.extras.setdefault(namespace, {})["editor"] = found["chunks"]
+
+
+def _environment(context: Context, editor: Editor) -> Environment:
+    environment = Environment(
+        ambient=color(child(editor, AmbientColor)),
+        background_color=color(child(editor, BackgroundColor)),
+        uses={name for kind, name in _USES.items() if has(editor, kind)},
+    )
+    bitmap = child(editor, BackgroundBitmap)
+    if bitmap is not None:
+        environment.background_image = context.text(bitmap.name)
+    gradient = child(editor, BackgroundGradient)
+    if gradient is not None:
+        colors = [(each.rgb[0], each.rgb[1], each.rgb[2]) for each in gradient.children if isinstance(each, ColorFloat)]
+        environment.gradient = Gradient(gradient.midpoint, colors)
+        environment.extras.update(leftovers(gradient, (ColorFloat,)))
+    fog = child(editor, FogChunk)
+    if fog is not None:
+        environment.fog = Fog(fog.near, fog.near_density, fog.far, fog.far_density, color(fog))
+        environment.fog.affects_background = has(fog, FogBackground) or has(editor, FogBackground)
+    cue = child(editor, DistanceCue)
+    if cue is not None:
+        environment.distance_cue = Fog(cue.near, cue.near_dimming, cue.far, cue.far_dimming)
+        environment.distance_cue.affects_background = has(cue, DimBackground) or has(editor, DimBackground)
+    layers = child(editor, LayerFog)
+    if layers is not None:
+        environment.layered_fog = LayeredFog(layers.z_min, layers.z_max, layers.density, layers.flags, color(layers))
+    return environment

@@ -1,0 +1,226 @@
+"""The keyframer's tree: nodes, their parents, their channels, and which object each carries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import LINK_DUPLICATE_ID, LINK_PARENT_CYCLE, LINK_PARENT_MISSING, LINK_UNRESOLVED_NAME
+from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.bridge.context import Context, child, leftovers
+from keyframer.formats.threeds.bridge.names import UniqueNames
+from keyframer.formats.threeds.bridge.tracks import KINDS, read_hide_track, read_morph_track, read_track
+from keyframer.formats.threeds.chunk import Chunk
+from keyframer.posing.order import placing_order
+from keyframer.scene import Channel, Node, NodeKind
+
+Floats = npt.NDArray[np.float64]
+
+_NODE_KINDS: dict[type[Chunk], NodeKind] = {
+    r.AmbientNode: NodeKind.AMBIENT,
+    r.ObjectNode: NodeKind.OBJECT,
+    r.CameraNode: NodeKind.CAMERA,
+    r.CameraTargetNode: NodeKind.TARGET,
+    r.OmniNode: NodeKind.LIGHT,
+    r.SpotTargetNode: NodeKind.TARGET,
+    r.SpotNode: NodeKind.LIGHT,
+}
+
+_DUMMIES = (b"$$$DUMMY", b"DUMMY")
+_HIDDEN = 1 << 11
+
+_KNOWN: tuple[type[Chunk], ...] = (
+    *KINDS,
+    r.HideTrack,
+    r.MorphTrack,
+    r.NodeHeader,
+    r.NodeId,
+    r.InstanceName,
+    r.Pivot,
+    r.BoundBox,
+    r.ParentName,
+)
+
+
+@dataclass(eq=False)
+class KeyframerNode:
+    """A node on its way: what the scene shows, and what the file said."""
+
+    chunk: r.Node
+    node: Node
+    header: r.NodeHeader | None
+    object_name: bytes
+    tracks: list[r.Track] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Who wrote the keyframer section: some programs mean other things by the same bytes."""
+
+    revision: int | None
+    name: bytes
+
+    @property
+    def is_max(self) -> bool:
+        return self.name == b"MAXSCENE"
+
+    @property
+    def is_blender(self) -> bool:
+        """Blender's exporter writes absolute rotation keys and the parent only by name."""
+        return self.revision == 5 and self.name in (b"Blender", b"NRGSille")
+
+
+def read_nodes(context: Context, keyframer: r.Keyframer, writer: Writer, names: UniqueNames) -> list[KeyframerNode]:
+    """All nodes with parents resolved; channels come later, when objects are known."""
+    found = [_read_node(context, chunk, writer, names) for chunk in keyframer.children if isinstance(chunk, r.Node)]
+    _number(context, found)
+    _link(context, found)
+    if any(child(each.chunk, r.ParentName) for each in found):
+        _link_by_name(context, found)
+    _link_targets(found)
+    _cut_cycles(context, found)
+    return found
+
+
+def _read_node(context: Context, chunk: r.Node, writer: Writer, names: UniqueNames) -> KeyframerNode:
+    header = child(chunk, r.NodeHeader)
+    instance = child(chunk, r.InstanceName)
+    name = header.name if header else b""
+    kind = _NODE_KINDS[type(chunk)]
+    shown = context.text(name)
+    if kind is NodeKind.OBJECT and name in _DUMMIES:
+        kind = NodeKind.DUMMY
+        shown = context.text(instance.name) if instance and instance.name else shown
+    elif instance and instance.name:
+        shown = f"{shown}.{context.text(instance.name)}"
+    elif kind is NodeKind.TARGET:
+        shown = f"{shown}.target"
+    node = Node(names.claim(shown), kind, raw_name=name)
+    flags1 = header.flags1 if header else 0
+    if writer.revision is not None and writer.revision < 4:
+        flags1 &= 7  # the other bits are not valid in those revisions
+    node.hidden = bool(flags1 & _HIDDEN)
+    pivot, box, number = child(chunk, r.Pivot), child(chunk, r.BoundBox), child(chunk, r.NodeId)
+    if pivot is not None and np.isfinite(pivot.pivot).all():
+        node.pivot = np.array(pivot.pivot)
+    if box is not None:
+        node.bounding_box = (np.array(box.minimum), np.array(box.maximum))
+    node.file_id = number.id_ if number else None
+    extras = leftovers(chunk, _KNOWN).get("3ds", {})
+    if header is not None:
+        extras |= {"flags1": header.flags1, "flags2": header.flags2, "parent": header.parent}
+        extras |= leftovers(header, ()).get("3ds", {})
+    if instance is not None:
+        extras["instance"] = context.text(instance.name)
+    node.extras["3ds"] = extras
+    tracks = [each for each in chunk.children if isinstance(each, r.Track)]
+    return KeyframerNode(chunk, node, header, name, tracks)
+
+
+def _number(context: Context, found: list[KeyframerNode]) -> None:
+    """Nodes without B030 (three old files) are numbered by their order, not counting the ambient light."""
+    count = 0
+    for each in found:
+        if each.node.kind is NodeKind.AMBIENT:
+            continue
+        if each.node.file_id is None:
+            each.node.file_id = count
+        count += 1
+
+
+def _link(context: Context, found: list[KeyframerNode]) -> None:
+    """Parents by id, in two passes because a parent may come after its child. The first of equal ids wins."""
+    by_id: dict[int, int] = {}
+    for index, each in enumerate(found):
+        number = each.node.file_id
+        if number is None:
+            continue
+        if number in by_id:
+            other = found[by_id[number]].node.name
+            context.report(LINK_DUPLICATE_ID, each.chunk, id=number, name=repr(each.node.name), other=repr(other))
+        by_id.setdefault(number, index)
+    for each in found:
+        parent = each.header.parent if each.header else -1
+        if parent == -1 or each.node.kind is NodeKind.AMBIENT:
+            continue
+        if parent in by_id:
+            each.node.parent = by_id[parent]
+        elif each.header is not None:
+            context.report(
+                LINK_PARENT_MISSING, each.header, "parent", parent=parent, name=context.shown(each.header.name)
+            )
+
+
+def _link_by_name(context: Context, found: list[KeyframerNode]) -> None:
+    """80F0 names the parent: inside the header (Autodesk's toolkit) or beside it (Blender, which has nothing else)."""
+    by_name: dict[bytes, int] = {}
+    for index, each in enumerate(found):
+        if each.node.kind is not NodeKind.TARGET:
+            by_name.setdefault(each.object_name, index)
+    for index, each in enumerate(found):
+        stored = child(each.chunk, r.ParentName)
+        if stored is None or each.node.parent is not None or not stored.name:
+            continue
+        parent = by_name.get(stored.name)
+        if parent is None or parent == index:
+            context.report(LINK_UNRESOLVED_NAME, stored, "name", kind="parent node", name=context.shown(stored.name))
+        else:
+            each.node.parent = parent
+
+
+def _link_targets(found: list[KeyframerNode]) -> None:
+    """Cameras and spot lights look at the target node that carries their name."""
+    for looker, goal in ((r.CameraNode, r.CameraTargetNode), (r.SpotNode, r.SpotTargetNode)):
+        waiting: dict[bytes, list[int]] = {}
+        for index, each in enumerate(found):
+            if isinstance(each.chunk, goal):
+                waiting.setdefault(each.object_name, []).append(index)
+        taken: dict[bytes, int] = {}
+        for each in found:
+            goals = waiting.get(each.object_name)
+            if isinstance(each.chunk, looker) and goals:
+                number = taken.get(each.object_name, 0)
+                each.node.target = goals[min(number, len(goals) - 1)]
+                taken[each.object_name] = number + 1
+
+
+def _cut_cycles(context: Context, found: list[KeyframerNode]) -> None:
+    for index in placing_order([each.node for each in found]).cut:
+        each = found[index]
+        if each.node.parent is not None:
+            context.report(LINK_PARENT_CYCLE, each.header or each.chunk, name=repr(each.node.name))
+            each.node.parent = None
+
+
+def read_channels(
+    context: Context,
+    index: int,
+    each: KeyframerNode,
+    writer: Writer,
+    shape_of: Callable[[bytes], Floats | None],
+    vertices: int,
+) -> list[Channel]:
+    """The channels of one node; the node's rest values become those of the first keys."""
+    absolute = context.options.rotation_keys == "absolute" or (
+        context.options.rotation_keys == "auto" and writer.is_blender
+    )
+    channels: list[Channel] = []
+    for chunk in each.tracks:
+        if isinstance(chunk, r.HideTrack):
+            track = read_hide_track(context, chunk, each.node.hidden)
+        elif isinstance(chunk, r.MorphTrack):
+            pair = read_morph_track(context, chunk, vertices, shape_of)
+            track = None
+            if pair is not None:
+                track, each.node.morph = pair
+        else:
+            track = read_track(context, chunk, absolute=absolute, max_scene=writer.is_max)
+        if track is None:
+            continue
+        if track.kind in ("position", "scale") and np.isfinite(track.values[0]).all():
+            setattr(each.node, track.kind, track.values[0].copy())
+        channels.append(Channel(index, track))
+    return channels

@@ -1,0 +1,279 @@
+"""Meshes, lights and cameras as the editor has them, before the keyframer says where they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import (
+    DATA_MATRIX_SINGULAR,
+    DATA_NON_FINITE,
+    LINK_COUNT_MISMATCH,
+    LINK_INDEX_OUT_OF_RANGE,
+    LINK_UNRESOLVED_NAME,
+)
+from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.bridge.context import Context, child, children, color, has, leftovers
+from keyframer.formats.threeds.chunk import Chunk
+from keyframer.scene import Camera, Light, LightType, Mesh
+
+Floats = npt.NDArray[np.float64]
+
+_FLAG_KEYS: dict[type[Chunk], str] = {
+    r.ObjectHidden: "hidden",
+    r.ObjectInLofter: "visible in lofter",
+    r.ObjectMatte: "matte",
+    r.ObjectFast: "fast",
+    r.ObjectProcedural: "external process on",
+    r.ObjectFrozen: "frozen",
+}
+
+
+@dataclass(eq=False)
+class MeshObject:
+    """A mesh with its stored vertices and the matrix that leads to its own axes."""
+
+    name: bytes
+    chunk: r.NamedObject
+    mesh: Mesh
+    """with the stored vertices as positions"""
+    to_local: Floats | None
+    """(4, 4) stored vertices to local ones, F . M^-1; None where 4160 is singular"""
+    matrix: Floats
+    """(4, 4) M = 4160, identity where it is missing"""
+    hidden: bool = False
+
+
+@dataclass(eq=False)
+class PlacedCamera:
+    name: bytes
+    camera: Camera
+    position: tuple[float, ...]
+
+
+@dataclass(eq=False)
+class PlacedLight:
+    name: bytes
+    light: Light
+    position: tuple[float, ...]
+
+
+def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int]) -> MeshObject | None:
+    """The mesh of an object; None if it is no mesh. Faces that point outside the vertices are left out."""
+    body = child(chunk, r.Mesh)
+    if body is None:
+        return None
+    points_chunk = child(body, r.PointArray)
+    points = np.empty((0, 3), np.float32) if points_chunk is None else points_chunk.points
+    mesh = Mesh(context.text(chunk.name), points, np.empty((0, 3), np.int32), raw_name=chunk.name)
+    if points_chunk is not None and not np.isfinite(points).all():
+        odd = np.flatnonzero(~np.isfinite(points).all(axis=1))
+        context.report(DATA_NON_FINITE, points_chunk, "points", count=len(odd), index=int(odd[0]))
+        mesh.positions = np.where(np.isfinite(points), points, 0.0)
+    face_chunk = child(body, r.FaceArray)
+    if face_chunk is not None:
+        _read_faces(context, body, face_chunk, mesh, materials)
+    _read_uv(context, body, mesh)
+    mesh.casts_shadows = not has(chunk, r.ObjectDoesNotCast)
+    mesh.receives_shadows = not has(chunk, r.ObjectReceivesNoShadow)
+    matrix, to_local = _read_matrix(context, body)
+    mesh.axes = matrix if has(body, r.MeshMatrix) else None
+    _keep_the_rest(chunk, body, mesh)
+    return MeshObject(chunk.name, chunk, mesh, to_local, matrix, has(chunk, r.ObjectHidden))
+
+
+def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, materials: dict[bytes, int]) -> None:
+    faces = chunk.faces
+    corners = faces[:, :3].astype(np.int32)
+    good = (corners < len(mesh.positions)).all(axis=1)
+    bad = np.flatnonzero(~good)
+    if len(bad):
+        context.report(
+            LINK_INDEX_OUT_OF_RANGE,
+            chunk,
+            f"faces[{bad[0]}]",
+            what="face",
+            item=int(bad[0]),
+            kind="vertex",
+            index=int(corners[bad[0]].max()),
+            count=len(mesh.positions),
+        )
+    flags = faces[:, 3]
+    edges = (flags >> 2 & 1) | (flags >> 1 & 1) << 1 | (flags & 1) << 2  # stored: CA, BC, AB
+    owners = np.full(len(faces), -1, np.int32)
+    groups = [*children(chunk, r.MaterialGroup), *children(body, r.MaterialGroup)]
+    for group in groups:
+        _assign(context, group, owners, materials)
+    smooth = child(chunk, r.SmoothGroups) or child(body, r.SmoothGroups)
+    mesh.corners = corners[good]
+    mesh.edges = edges[good].astype(np.uint8)
+    mesh.face_materials = owners[good]
+    if smooth is not None:
+        masks = np.zeros(len(faces), np.uint32)
+        stored = smooth.groups[: len(faces)]
+        masks[: len(stored)] = stored
+        mesh.smoothing = masks[good]
+        if len(smooth.groups) != len(faces):
+            context.report(
+                LINK_COUNT_MISMATCH, smooth, claimed=len(faces), what="smoothing masks", found=len(smooth.groups)
+            )
+    if (flags >> 3).any():  # wrap and selection bits: rubbish in many files, kept as they are
+        mesh.extras.setdefault("3ds", {})["face_flags"] = flags[good]
+
+
+def _assign(
+    context: Context, group: r.MaterialGroup, owners: npt.NDArray[np.int32], materials: dict[bytes, int]
+) -> None:
+    number = materials.get(group.material, materials.get(group.material.lower()))
+    if number is None:
+        context.report(LINK_UNRESOLVED_NAME, group, "material", kind="material", name=context.shown(group.material))
+        return
+    outside = np.flatnonzero(group.faces >= len(owners))
+    if len(outside):
+        context.report(
+            LINK_INDEX_OUT_OF_RANGE,
+            group,
+            f"faces[{outside[0]}]",
+            what="entry",
+            item=int(outside[0]),
+            kind="face",
+            index=int(group.faces[outside[0]]),
+            count=len(owners),
+        )
+    owners[group.faces[group.faces < len(owners)]] = number
+
+
+def _read_uv(context: Context, body: r.Mesh, mesh: Mesh) -> None:
+    chunk = child(body, r.TextureVertices)
+    if chunk is None:
+        return
+    uv = np.zeros((len(mesh.positions), 2), np.float32)
+    stored = chunk.uv[: len(uv)]
+    # Uninitialised memory occurs (0xFEFEFEFE, NaN, 1e30): no texture is tiled a million times.
+    usable = np.isfinite(stored) & (np.abs(stored) < 1e6)
+    uv[: len(stored)] = np.where(usable, stored, 0.0)
+    mesh.uv = uv
+    if len(chunk.uv) != len(uv):
+        context.report(LINK_COUNT_MISMATCH, chunk, "uv", claimed=len(uv), what="texture vertices", found=len(chunk.uv))
+    odd = np.flatnonzero(~usable.all(axis=1))
+    if len(odd):
+        context.report(DATA_NON_FINITE, chunk, "uv", count=len(odd), index=int(odd[0]))
+
+
+def _read_matrix(context: Context, body: r.Mesh) -> tuple[Floats, Floats | None]:
+    """M, and F . M^-1 with F the mirror of X where M is mirrored."""
+    matrix = np.eye(4)
+    chunk = child(body, r.MeshMatrix)
+    if chunk is None:
+        return matrix, np.eye(4)
+    matrix[:3] = np.array([chunk.x_axis, chunk.y_axis, chunk.z_axis, chunk.origin]).T
+    with np.errstate(all="ignore"):
+        determinant = np.linalg.det(matrix[:3, :3])
+        largest = np.abs(matrix[:3, :3]).max(initial=0.0)
+        if not np.isfinite(matrix).all() or abs(determinant) <= 1e-12 * largest**3:
+            context.report(DATA_MATRIX_SINGULAR, chunk)
+            return (matrix if np.isfinite(matrix).all() else np.eye(4)), None
+        inverse: Floats = np.asarray(np.linalg.inv(matrix), np.float64)
+    if determinant < 0:
+        inverse[0] = -inverse[0]
+    return matrix, inverse
+
+
+_MESH_KNOWN: tuple[type[Chunk], ...] = (r.PointArray, r.FaceArray, r.MaterialGroup, r.SmoothGroups, r.TextureVertices)
+_MESH_KNOWN = (*_MESH_KNOWN, r.MeshMatrix)
+_OBJECT_KNOWN: tuple[type[Chunk], ...] = (r.Mesh, r.Light, r.Camera, r.ObjectDoesNotCast, r.ObjectReceivesNoShadow)
+
+
+def _keep_the_rest(chunk: r.NamedObject, body: r.Mesh, mesh: Mesh) -> None:
+    extras: dict[str, Any] = mesh.extras.setdefault("3ds", {})
+    flags = [name for kind, name in _FLAG_KEYS.items() if has(chunk, kind)]
+    if flags:
+        extras["flags"] = flags
+    faces = child(body, r.FaceArray)
+    parts = [leftovers(body, _MESH_KNOWN), leftovers(chunk, (*_OBJECT_KNOWN, *_FLAG_KEYS))]
+    if faces is not None:
+        parts.append(leftovers(faces, (r.MaterialGroup, r.SmoothGroups)))
+    kept = [each for part in parts for each in part.get("3ds", {}).get("chunks", [])]
+    if kept:
+        extras["chunks"] = kept
+    if not extras:
+        del mesh.extras["3ds"]
+
+
+def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:
+    body = child(chunk, r.Camera)
+    if body is None:
+        return None
+    ranges = child(body, r.CameraRanges)
+    camera = Camera(
+        context.text(chunk.name),
+        fov_degrees=fov_of_lens(body.lens),
+        roll_degrees=body.bank,
+        target=(body.target[0], body.target[1], body.target[2]),
+        ranges=(ranges.near, ranges.far) if ranges else None,
+        shows_cone=has(body, r.CameraSeeCone),
+        raw_name=chunk.name,
+    )
+    camera.extras["3ds"] = {"lens": body.lens, **leftovers(body, (r.CameraRanges, r.CameraSeeCone)).get("3ds", {})}
+    return PlacedCamera(chunk.name, camera, body.position)
+
+
+def fov_of_lens(lens: float) -> float:
+    """2400 / lens degrees (146 of 153 real cameras that have both agree); 48 where the lens is no lens."""
+    fov = 2400.0 / lens if lens > 0 else 48.0
+    return min(max(fov, 0.00025), 160.0)  # the range of Autodesk's toolkit
+
+
+_LIGHT_KNOWN: tuple[type[Chunk], ...] = (
+    r.ColorFloat,
+    r.ColorByte,
+    r.ColorFloatGamma,
+    r.ColorByteGamma,
+    r.Spotlight,
+    r.LightOff,
+    r.LightAttenuates,
+    r.LightInnerRange,
+    r.LightOuterRange,
+    r.LightMultiplier,
+    r.LightExclude,
+)
+_SPOT_KNOWN: tuple[type[Chunk], ...] = (r.SpotShadowed, r.SpotRectangular, r.SpotMap, r.SpotRoll, r.SpotAspect)
+
+
+def read_light(context: Context, chunk: r.NamedObject) -> PlacedLight | None:
+    body = child(chunk, r.Light)
+    if body is None:
+        return None
+    light = Light(context.text(chunk.name), raw_name=chunk.name)
+    light.color = color(body) or light.color
+    light.on = not has(body, r.LightOff)
+    light.attenuated = has(body, r.LightAttenuates)
+    inner, outer = child(body, r.LightInnerRange), child(body, r.LightOuterRange)
+    light.inner_range = inner.range if inner else None
+    light.outer_range = outer.range if outer else None
+    multiplier = child(body, r.LightMultiplier)
+    light.multiplier = multiplier.multiplier if multiplier else 1.0
+    light.excludes = [context.text(each.name) for each in children(body, r.LightExclude)]
+    kept = leftovers(body, _LIGHT_KNOWN).get("3ds", {}).get("chunks", [])
+    spot = child(body, r.Spotlight)
+    if spot is not None:
+        _read_spot(context, spot, light)
+        kept += leftovers(spot, _SPOT_KNOWN).get("3ds", {}).get("chunks", [])
+    if kept:
+        light.extras["3ds"] = {"chunks": kept}
+    return PlacedLight(chunk.name, light, body.position)
+
+
+def _read_spot(context: Context, spot: r.Spotlight, light: Light) -> None:
+    light.type = LightType.SPOT
+    light.target = (spot.target[0], spot.target[1], spot.target[2])
+    light.hotspot_degrees, light.falloff_degrees = spot.hotspot, spot.falloff
+    light.casts_shadows = has(spot, r.SpotShadowed)
+    light.rectangular = has(spot, r.SpotRectangular)
+    projector, roll, aspect = child(spot, r.SpotMap), child(spot, r.SpotRoll), child(spot, r.SpotAspect)
+    light.projector = context.text(projector.name) if projector else None
+    light.roll_degrees = roll.roll if roll else 0.0
+    light.aspect = aspect.aspect if aspect else 1.0

@@ -1,0 +1,34 @@
+"""What a user may decide about the meaning of a 3D Studio file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Defaults are what the original programs did."""
+
+    geometry: str = "auto"
+    """where stored vertices and keyframer disagree: ``auto`` decides for each node (see `rest`), ``keyframer`` always
+    applies the keyframer, as 3ds Max does, ``raw`` always keeps the stored picture"""
+    rotation_keys: str = "auto"
+    """``relative`` as 3D Studio, ``absolute`` as Blender's exporter writes them; ``auto`` knows Blender by its name"""
+    sign_flips: str = "auto"
+    """3ds Max writes a few turns of nearly 360 degrees within one frame where it means nearly none: ``auto`` repairs
+    those in its files, ``keep`` takes them literally"""
+    fps: float = 30.0
+    """frames a second; the format does not store it, 3D Studio played 30"""
+    encoding: str | None = None
+    """of names; None: UTF-8 where valid, else Windows 1252"""
+
+    def __post_init__(self) -> None:
+        for name, allowed in (
+            ("geometry", ("auto", "keyframer", "raw")),
+            ("rotation_keys", ("auto", "relative", "absolute")),
+            ("sign_flips", ("auto", "keep")),
+        ):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} is one of {', '.join(allowed)}, not {getattr(self, name)!r}")
+        if not self.fps > 0:
+            raise ValueError(f"fps must be positive, not {self.fps}")

@@ -1,0 +1,144 @@
+"""Keys of the keyframer as authored tracks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import DATA_KEYS_NOT_INCREASING, DATA_NON_FINITE, LINK_UNRESOLVED_NAME, SCENE_SIGN_FLIP
+from keyframer.curves import Interpolation, RotationForm, Track, Wrap
+from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.bridge.context import Context
+from keyframer.formats.threeds.chunk import Chunk
+from keyframer.scene import Morph
+from keyframer.wire.keytable import EXTRAS, Keys
+
+Floats = npt.NDArray[np.float64]
+
+_WRAPS = {2: Wrap.REPEAT, 3: Wrap.LOOP}
+"""bits 0 and 1; 1 alone is not defined and plays once"""
+
+KINDS: dict[type[Chunk], str] = {
+    r.PositionTrack: "position",
+    r.RotationTrack: "rotation",
+    r.ScaleTrack: "scale",
+    r.FovTrack: "fov",
+    r.RollTrack: "roll",
+    r.ColorTrack: "color",
+    r.HotspotTrack: "hotspot",
+    r.FalloffTrack: "falloff",
+}
+
+
+def read_track(context: Context, chunk: r.Track, *, absolute: bool, max_scene: bool) -> Track | None:
+    """A track of numbers; None for hide and morph tracks and for tracks without keys."""
+    kind = KINDS.get(type(chunk))
+    keys: Keys = chunk.keys  # type: ignore[attr-defined]  # every concrete track has keys
+    if kind is None or len(keys) == 0:
+        return None
+    values = np.asarray(keys.value, np.float64)
+    check_keys(context, chunk, keys)
+    if kind == "rotation":
+        values = _rotations(context, chunk, keys, values, max_scene)
+        form = RotationForm.AXIS_ANGLE_ABSOLUTE if absolute else RotationForm.AXIS_ANGLE_RELATIVE
+        return _track(kind, chunk, keys, values, form)
+    return _track(kind, chunk, keys, values[:, 0] if values.shape[1] == 1 else values)
+
+
+def _track(kind: str, chunk: r.Track, keys: Keys, values: Floats, form: RotationForm = RotationForm.NONE) -> Track:
+    track = Track(
+        kind,
+        np.asarray(keys.time, np.float64),
+        values,
+        Interpolation.TCB,
+        _WRAPS.get(chunk.flags & 3, Wrap.SINGLE),
+        form,
+        flags=np.asarray(keys.flags, np.int64),
+    )
+    if keys.extras is not None:
+        for name in EXTRAS:
+            setattr(track, name, np.asarray(keys.column(name), np.float64))
+    track.extras["3ds"] = {"flags": chunk.flags, "time_min": chunk.time_min, "time_max": chunk.time_max}
+    return track
+
+
+def _rotations(context: Context, chunk: r.Track, keys: Keys, values: Floats, max_scene: bool) -> Floats:
+    """Stored angle (clockwise) and axis as axis and angle (counter-clockwise)."""
+    angles = values[:, 0].copy()
+    if max_scene and context.options.sign_flips == "auto" and len(keys) > 1:
+        # 12 of 16 increments above pi in real files of 3ds Max stand one frame apart, between neighbours below
+        # 0.14 pi: quaternions that changed their sign, not turns.
+        close = np.diff(keys.time.astype(np.int64), prepend=np.int64(-(1 << 40))) == 1
+        flips = close & (np.abs(angles) > 1.5 * math.pi) & (np.abs(angles) <= 2.5 * math.pi)
+        if flips.any():
+            angles[flips] -= 2 * math.pi * np.sign(angles[flips])
+            context.report(SCENE_SIGN_FLIP, chunk, f"keys[{np.flatnonzero(flips)[0]}]", count=int(flips.sum()))
+    return np.column_stack([values[:, 1:4], -angles])
+
+
+def check_keys(context: Context, chunk: r.Track, keys: Keys) -> None:
+    """Report keys out of order and numbers that are none; evaluation copes with both."""
+    late = np.flatnonzero(np.diff(keys.time.astype(np.int64)) <= 0)
+    if len(late):
+        index = int(late[0]) + 1
+        context.report(DATA_KEYS_NOT_INCREASING, chunk, f"keys[{index}]", index=index, time=int(keys.time[index]))
+    odd = ~np.isfinite(keys.value).all(axis=1)
+    if keys.extras is not None:
+        odd |= ~np.isfinite(keys.extras).all(axis=1)
+    if odd.any():
+        index = int(np.flatnonzero(odd)[0])
+        context.report(DATA_NON_FINITE, chunk, f"keys[{index}]", count=int(odd.sum()), index=index)
+
+
+def read_hide_track(context: Context, chunk: r.HideTrack, hidden: bool) -> Track | None:
+    """Each key toggles. The first key of the result is ours: it holds the state before the first toggle."""
+    keys = chunk.keys
+    if len(keys) == 0:
+        return None
+    check_keys(context, chunk, keys)
+    times = np.sort(np.asarray(keys.time, np.float64), kind="stable")
+    states = (np.arange(len(times) + 1) + (0 if hidden else 1)) % 2
+    track = Track(
+        "visible",
+        np.concatenate([[times[0] - 1], times]),
+        states.astype(np.float64),
+        Interpolation.STEP,
+        _WRAPS.get(chunk.flags & 3, Wrap.SINGLE),
+    )
+    track.extras["3ds"] = {"toggles": True, "flags": chunk.flags, "key_flags": keys.flags.tolist()}
+    return track
+
+
+def read_morph_track(
+    context: Context, chunk: r.MorphTrack, vertices: int, shape_of: Callable[[bytes], Floats | None]
+) -> tuple[Track, Morph] | None:
+    """Keys that name shapes, as weights of shapes: a curve through unit vectors mixes exactly as one through vertices.
+
+    A name that is no mesh of ``vertices`` vertices holds the shape before it.
+    """
+    keys = chunk.keys
+    if len(keys) == 0:
+        return None
+    check_keys(context, chunk, keys)
+    numbers: dict[bytes, int] = {}
+    shapes: list[Floats] = []
+    chosen: list[int] = []
+    for index, name in enumerate(keys.text):
+        if name not in numbers:
+            shape = shape_of(name)
+            if shape is None or len(shape) != vertices:
+                what = f"mesh of {vertices} vertices"
+                context.report(LINK_UNRESOLVED_NAME, chunk, f"keys[{index}]", kind=what, name=context.shown(name))
+                chosen.append(chosen[-1] if chosen else -1)
+                continue
+            numbers[name] = len(shapes)
+            shapes.append(shape)
+        chosen.append(numbers[name])
+    if not shapes:
+        return None
+    first = next(number for number in chosen if number >= 0)
+    weights = np.eye(len(shapes))[[first if number < 0 else number for number in chosen]]
+    return _track("morph", chunk, keys, weights), Morph([context.text(name) for name in numbers], shapes)

@@ -1,0 +1,89 @@
+"""A cursor for playing in real time: which two frames to show, and how to mix them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Direction(Enum):
+    FORWARD = "forward"
+    BACKWARD = "backward"
+    ALTERNATING = "alternating"
+
+
+@dataclass
+class Playback:
+    """Time on a clip of ``frames`` frames at ``rate`` frames a second.
+
+    `advance` moves by seconds of real time; `current`, `following` and `blend` then say what to show: the frame
+    ``current`` mixed with ``following`` by ``blend`` (0 to 1). Without ``loop`` it stops at the end it runs into.
+    """
+
+    start: float
+    end: float
+    rate: float
+    loop: bool = True
+    direction: Direction = Direction.FORWARD
+    speed: float = 1.0
+    travelled: float = 0.0
+    """frames played since the beginning, in the playing direction"""
+
+    @property
+    def span(self) -> float:
+        return max(self.end - self.start, 0.0)
+
+    def advance(self, seconds: float) -> float:
+        """Play on and return the new time in frames."""
+        step = seconds * self.rate * self.speed
+        if math.isfinite(step):
+            self.travelled += step
+        if not self.loop:
+            self.travelled = min(max(self.travelled, 0.0), self._length)
+        return self.time
+
+    def seek(self, time: float) -> None:
+        """Jump to a time in frames; times outside the clip go to its nearer end."""
+        place = min(max(time, self.start), self.end) - self.start
+        self.travelled = self.span - place if self.direction is Direction.BACKWARD else place
+
+    @property
+    def _length(self) -> float:
+        return 2 * self.span if self.direction is Direction.ALTERNATING else self.span
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has run into the end and stays there."""
+        return not self.loop and self.travelled >= self._length
+
+    @property
+    def time(self) -> float:
+        """The time to show, in frames."""
+        length = self._length
+        if length == 0:
+            return self.start
+        travelled = self.travelled % length if self.loop else self.travelled
+        if self.direction is Direction.BACKWARD:
+            return self.end - travelled
+        if self.direction is Direction.ALTERNATING and travelled > self.span:
+            return self.start + 2 * self.span - travelled
+        return self.start + travelled
+
+    @property
+    def current(self) -> int:
+        """The whole frame at or before the time."""
+        return math.floor(self.time)
+
+    @property
+    def following(self) -> int:
+        """The next whole frame; at the end of a loop the first one, at the end without a loop the same."""
+        following = self.current + 1
+        if following <= self.end:
+            return following
+        return math.floor(self.start) if self.loop and self.direction is not Direction.ALTERNATING else self.current
+
+    @property
+    def blend(self) -> float:
+        """How far from ``current`` to ``following``."""
+        return self.time - self.current

@@ -1,0 +1,44 @@
+"""What a file means: one model for all formats, data only.
+
+A `Scene` holds nodes in a tree, the meshes, cameras, lights and skins they carry, materials, and clips of authored
+keys. Nothing in this room computes: poses are made in `posing`, files are read and written by bridges.
+
+Conventions: column vectors; matrices are 4 x 4 with the translation in the last column; quaternions are x, y, z, w;
+angles of cameras and lights are degrees, those of rotation keys radians; a node's place is
+``parent_world . T(position) . R . S`` and its own geometry is shifted by ``T(-pivot)``, which children do not see.
+`Space` says which way is up, whether the axes are right- or left-handed and how long a unit is.
+"""
+
+from keyframer.scene.camera import Camera
+from keyframer.scene.clip import Channel, Clip, RawChannel
+from keyframer.scene.environment import Environment, Fog, Gradient, LayeredFog
+from keyframer.scene.light import Light, LightType
+from keyframer.scene.material import Material, TextureMap
+from keyframer.scene.mesh import Mesh
+from keyframer.scene.node import Morph, Node, NodeKind
+from keyframer.scene.scene import Scene
+from keyframer.scene.skin import Skin
+from keyframer.scene.space import Handedness, Space
+
+__all__ = [
+    "Camera",
+    "Channel",
+    "Clip",
+    "Environment",
+    "Fog",
+    "Gradient",
+    "Handedness",
+    "LayeredFog",
+    "Light",
+    "LightType",
+    "Material",
+    "Mesh",
+    "Morph",
+    "Node",
+    "NodeKind",
+    "RawChannel",
+    "Scene",
+    "Skin",
+    "Space",
+    "TextureMap",
+]

@@ -1,0 +1,26 @@
+"""Cameras: what the file states at rest; animation is in the clip's channels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from keyframer.scene._arrays import Extras
+
+
+@dataclass(eq=False)
+class Camera:
+    """A camera looks along -Z of its frame (X right, Y up), or at its node's target."""
+
+    name: str
+    fov_degrees: float = 48.0
+    """horizontal field of view"""
+    roll_degrees: float = 0.0
+    target: tuple[float, float, float] | None = None
+    """the stored point it looks at, in scene space; used where its node has no target node"""
+    ranges: tuple[float, float] | None = None
+    """near and far of the atmosphere"""
+    clip: tuple[float, float] | None = None
+    """near and far clip planes, where the file means that"""
+    shows_cone: bool = False
+    extras: Extras = field(default_factory=dict)
+    raw_name: bytes | None = None

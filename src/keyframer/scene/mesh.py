@@ -1,0 +1,46 @@
+"""Triangle meshes with everything that belongs to corners, faces and the object itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from keyframer.scene._arrays import Extras, Floats, Ints
+
+
+@dataclass(eq=False)
+class Mesh:
+    """Triangles. Arrays are parallel: V vertices, F faces, U texture vertices, C colours."""
+
+    name: str
+    positions: Floats
+    """(V, 3) in the node's own space, before the node's pivot is taken off"""
+    corners: Ints
+    """(F, 3) vertex numbers, counter-clockwise seen from outside"""
+    uv: Floats | None = None
+    """(U, 2) texture coordinates"""
+    uv_corners: Ints | None = None
+    """(F, 3) texture vertex numbers; None: the same as ``corners``"""
+    colors: Floats | None = None
+    """(C, 3) red, green, blue, 0 to 1"""
+    color_corners: Ints | None = None
+    """(F, 3) colour numbers; None: the same as ``corners``"""
+    smoothing: Ints | None = None
+    """(F,) bit masks of smoothing groups; 0 is flat; None: the file has none"""
+    edges: Ints | None = None
+    """(F,) visible edges: bit 0: corners 0-1, bit 1: 1-2, bit 2: 2-0"""
+    face_materials: Ints | None = None
+    """(F,) numbers into the scene's materials, -1 for none"""
+    axes: Floats | None = None
+    """(4, 4) the object's own coordinate system as the file states it, in scene space"""
+    bounding_sphere: tuple[Floats, float] | None = None
+    """centre and radius, where the file states one"""
+    casts_shadows: bool = True
+    receives_shadows: bool = True
+    dynamic: bool = False
+    """the file says that the program will change the mesh"""
+    extras: Extras = field(default_factory=dict)
+    raw_name: bytes | None = None
+    """the name as it stands in the file"""
+
+    def __repr__(self) -> str:
+        return f"<Mesh {self.name!r}: {len(self.positions)} vertices, {len(self.corners)} faces>"

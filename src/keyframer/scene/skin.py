@@ -1,0 +1,33 @@
+"""Skins: which bones move which vertices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from keyframer.scene._arrays import Extras, Floats, Ints
+
+
+@dataclass(eq=False)
+class Skin:
+    """A mesh that follows bones: vertex v becomes the sum of ``weight . joint_world . bind . position``.
+
+    Each influence belongs to one vertex; a rigid skin has one influence of weight 1 for each. Weights are kept as
+    authored and normalised only for evaluation.
+    """
+
+    name: str
+    joints: list[int]
+    """node numbers"""
+    inverse_bind: Floats
+    """(J, 4, 4) from the space of ``influence_positions`` (or of the mesh) to each joint's own space"""
+    vertices: Ints
+    """(I,) the vertex of each influence, in rising order"""
+    influences: Ints
+    """(I,) the joint of each influence: numbers into ``joints``"""
+    weights: Floats
+    """(I,)"""
+    positions: Floats | None = None
+    """(I, 3) a position for each influence in its joint's own space, as MD5 stores them (``inverse_bind`` is then only
+    for formats that need one); None: the mesh's positions are bound"""
+    rigid: bool = False
+    extras: Extras = field(default_factory=dict)

@@ -1,0 +1,28 @@
+"""Axes, handedness and units: stated by the bridge that made the scene, never guessed later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Handedness(Enum):
+    RIGHT = "right"
+    LEFT = "left"
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The space that all positions of a scene are given in."""
+
+    up: str = "z"
+    """the axis that points up: ``x``, ``y`` or ``z``"""
+    handedness: Handedness = Handedness.RIGHT
+    metres_per_unit: float | None = None
+    """how long a unit is; None where the format does not say"""
+    v_up: bool = True
+    """whether texture V runs up from the lower edge of the image (3D Studio) or down from the upper one (MD5)"""
+
+    def __str__(self) -> str:
+        unit = "unknown unit" if self.metres_per_unit is None else f"1 unit = {self.metres_per_unit:g} m"
+        return f"{self.up.upper()} up, {self.handedness.value}-handed, {unit}"
