@@ -30,6 +30,10 @@ LIMIT_FILE_SIZE = issue_type("LIMIT_FILE_SIZE", _E, "{size} bytes, the limit is 
 LIMIT_RECORDS = issue_type("LIMIT_RECORDS", _E, "more than {limit} records")
 LIMIT_DEPTH = issue_type("LIMIT_DEPTH", _E, "nested deeper than {limit}")
 LIMIT_NAME = issue_type("LIMIT_NAME", _E, "a name of {size} bytes, the limit is {limit}")
+LIMIT_SAMPLES = issue_type("LIMIT_SAMPLES", _E, "{count} samples are wanted, the limit is {limit}")
+LIMIT_COPIES = issue_type(
+    "LIMIT_COPIES", _E, "{what} that are used many times over would become {count} numbers, the limit is {limit}"
+)
 
 STRUCT_TRUNCATED = issue_type("STRUCT_TRUNCATED", _E, "{wanted} bytes wanted, {left} left")
 STRUCT_CHUNK_TOO_SMALL = issue_type(
@@ -63,7 +67,7 @@ STRUCT_STRING_UNTERMINATED = issue_type(
 STRUCT_NAME_SUSPECT = issue_type(
     "STRUCT_NAME_SUSPECT",
     _W,
-    "the sizes do not add up, and this text of {size} bytes holds control characters: its own end may be missing",
+    "the sizes do not add up, and this name of {size} bytes is not plain ASCII: its end may be missing",
 )
 STRUCT_SYNTAX = issue_type("STRUCT_SYNTAX", _E, "{wanted} wanted, not {found}")
 STRUCT_LEADING_DATA = issue_type(
@@ -92,6 +96,9 @@ LINK_INDEX_OUT_OF_RANGE = issue_type(
 LINK_COUNT_MISMATCH = issue_type("LINK_COUNT_MISMATCH", _W, "{claimed} {what} are announced, {found} are there")
 LINK_PARENT_CYCLE = issue_type("LINK_PARENT_CYCLE", _E, "{name} is among its own ancestors")
 LINK_PARENT_MISSING = issue_type("LINK_PARENT_MISSING", _E, "the parent {parent} of {name} does not exist")
+LINK_TARGET_CYCLE = issue_type(
+    "LINK_TARGET_CYCLE", _W, "{name} looks at a target that it carries itself: the stored point is taken instead"
+)
 LINK_DUPLICATE_ID = issue_type("LINK_DUPLICATE_ID", _W, "the id {id} of {name} is already that of {other}")
 LINK_UNRESOLVED_NAME = issue_type("LINK_UNRESOLVED_NAME", _W, "there is no {kind} called {name}")
 
@@ -99,6 +106,13 @@ DATA_NON_FINITE = issue_type("DATA_NON_FINITE", _W, "{count} numbers are not fin
 DATA_KEYS_NOT_INCREASING = issue_type(
     "DATA_KEYS_NOT_INCREASING", _W, "key {index} at {time} does not come after the key before it"
 )
+DATA_TIME_HUGE = issue_type("DATA_TIME_HUGE", _W, "key {index} at {time}: more than ten million frames")
+DATA_TCB_OUT_OF_RANGE = issue_type(
+    "DATA_TCB_OUT_OF_RANGE",
+    _W,
+    "key {index}: tension, continuity or bias outside -1..1, or ease outside 0..1; the nearest allowed value plays",
+)
+DATA_VALUE_HUGE = issue_type("DATA_VALUE_HUGE", _W, "key {index} holds {value:g}: too large to be placed exactly")
 DATA_MATRIX_SINGULAR = issue_type("DATA_MATRIX_SINGULAR", _W, "the matrix cannot be inverted: raw vertices are used")
 
 SCENE_REST_POSE = issue_type(
@@ -112,3 +126,70 @@ SCENE_SIGN_FLIP = issue_type(
 SEM_ZERO_WIDTH_FRAMES = issue_type(
     "SEM_ZERO_WIDTH_FRAMES", _E, "{frames} frames of 0 floats each: frames that consume nothing"
 )
+
+LINK_PARENT_AFTER_CHILD = issue_type("LINK_PARENT_AFTER_CHILD", _W, "{name} comes before its parent {parent}")
+LINK_SKELETON_MISMATCH = issue_type("LINK_SKELETON_MISMATCH", _E, "the skeletons do not fit: {reason}")
+
+DATA_QUATERNION_INVALID = issue_type(
+    "DATA_QUATERNION_INVALID", _E, "x² + y² + z² is more than 1 (or no number) in frame {frame}: there is no real w"
+)
+DATA_RATE_INVALID = issue_type("DATA_RATE_INVALID", _E, "{rate} frames a second: times in seconds mean nothing")
+
+SEM_RPH_WIDTH = issue_type(
+    "SEM_RPH_WIDTH", _W, "a channel of type {type} with {floats} floats a frame is no figure: kept as raw numbers"
+)
+SCENE_DEFAULT_RIG = issue_type(
+    "SCENE_DEFAULT_RIG", _W, "the clip has no skeleton: its {bones} bones are shown on a default rig (give a .skel)"
+)
+DATA_WEIGHT_SUM = issue_type(
+    "DATA_WEIGHT_SUM",
+    _W,
+    "the weights of {count} vertices do not sum to 1 (vertex {index}: {total:g}); they are normalised for posing",
+)
+DATA_ZERO_AXIS = issue_type("DATA_ZERO_AXIS", _W, "{count} turns about an axis of length 0: read as no turn")
+LINK_UNRESOLVED_ID = issue_type("LINK_UNRESOLVED_ID", _W, "there is no {kind} with the id {id}")
+SCENE_BEZIER_SMOOTH = issue_type(
+    "SCENE_BEZIER_SMOOTH", Severity.INFO, "Bezier keys without handles: played with smooth (Catmull-Rom) tangents"
+)
+SCENE_NO_KEYS = issue_type(
+    "SCENE_NO_KEYS", Severity.INFO, "a controller whose keys were not written to the file: its owner rests"
+)
+
+SEM_EMPTY_TRACK = issue_type("SEM_EMPTY_TRACK", _I, "nothing moves here: {what}")
+SEM_MANY_CHANNELS = issue_type("SEM_MANY_CHANNELS", _W, "{count} channels, more than {most}")
+SEM_DEEP_HIERARCHY = issue_type("SEM_DEEP_HIERARCHY", _W, "{depth} levels below its root, more than {most}")
+SEM_DUPLICATE_NAME = issue_type("SEM_DUPLICATE_NAME", _I, "{count} {kind} are called {name}")
+SEM_NAME_TOO_LONG = issue_type("SEM_NAME_TOO_LONG", _W, "a name of {size} bytes, {most} are allowed")
+SEM_NAME_EMPTY = issue_type("SEM_NAME_EMPTY", _I, "a name without a letter")
+SEM_NAME_ENCODING = issue_type(
+    "SEM_NAME_ENCODING", _W, "{name} is neither ASCII nor UTF-8: which code page is meant is a guess"
+)
+
+SEC_NAME_CONTROL_CHARS = issue_type(
+    "SEC_NAME_CONTROL_CHARS", _W, "{name} holds control characters, which could steer a terminal"
+)
+SEC_NAME_BIDI = issue_type("SEC_NAME_BIDI", _W, "{name} holds marks that turn the direction of text around")
+SEC_NAME_MARKUP = issue_type("SEC_NAME_MARKUP", _W, "{name} looks like markup, which a web page could obey")
+SEC_NAME_FORMULA = issue_type("SEC_NAME_FORMULA", _W, "{name} looks like a formula, which a spreadsheet could obey")
+SEC_PATH_TRAVERSAL = issue_type("SEC_PATH_TRAVERSAL", _W, "the file name {name} leaves its folder")
+SEC_PATH_ABSOLUTE = issue_type("SEC_PATH_ABSOLUTE", _W, "the file name {name} begins at the root of a disk")
+SEC_PATH_UNC = issue_type("SEC_PATH_UNC", _W, "the file name {name} leads to another machine")
+SEC_PATH_URL = issue_type("SEC_PATH_URL", _W, "the file name {name} is an address on a network")
+SEC_PATH_RESERVED = issue_type("SEC_PATH_RESERVED", _W, "the file name {name} is a device or a hidden stream on Windows")
+
+LINK_RANGE_OVERLAP = issue_type(
+    "LINK_RANGE_OVERLAP", _W, "{what} {item} shares {kind} {index} with {what} {other}"
+)
+
+DATA_TIME_NEGATIVE = issue_type("DATA_TIME_NEGATIVE", _W, "key {index} at {time}: before the beginning")
+DATA_BOUNDS_INVERTED = issue_type(
+    "DATA_BOUNDS_INVERTED", _W, "{count} boxes whose lower corner is not below the upper one, the first is box {index}"
+)
+DATA_FRAME_RANGE_INVERTED = issue_type("DATA_FRAME_RANGE_INVERTED", _W, "from frame {start} back to {end}")
+DATA_FRAME_RANGE_HUGE = issue_type("DATA_FRAME_RANGE_HUGE", _W, "from frame {start} to {end}: more than a million")
+DATA_ANGLE_HUGE = issue_type(
+    "DATA_ANGLE_HUGE", _W, "an angle of {angle:g} at {index}: the fraction of a turn is lost in rounding"
+)
+
+RUN_OUTPUT_COLLISION = issue_type("RUN_OUTPUT_COLLISION", _E, "{reason}")
+RUN_OUTPUT_REFUSED = issue_type("RUN_OUTPUT_REFUSED", _E, "{reason}")

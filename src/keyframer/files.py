@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -50,7 +52,7 @@ def check_size(size: int, limits: Limits) -> None:
         raise LIMIT_FILE_SIZE.failure(0, "/", size=size, limit=limits.file_size)
 
 
-def write_bytes(path: PathLike, parts: bytes | Iterable[bytes], *, overwrite: bool = False) -> None:
+def write_bytes(path: PathLike, parts: bytes | Iterable[bytes | memoryview], *, overwrite: bool = False) -> None:
     """Write a file so that its name never stands for half of it: temporary file beside it, fsync, rename.
 
     The temporary name is short and random, so that it fits beside names of any legal length. Without ``overwrite``
@@ -67,6 +69,8 @@ def write_bytes(path: PathLike, parts: bytes | Iterable[bytes], *, overwrite: bo
             stream.flush()
             os.fsync(stream.fileno())
         if overwrite:
+            with suppress(OSError):  # a new file has no permissions to keep
+                os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
             os.replace(temporary, target)
         else:
             _rename_new(temporary, target)
@@ -91,10 +95,9 @@ def _sync_folder(folder: Path) -> None:
     """Make the new name durable; only POSIX systems can open a folder."""
     if os.name != "posix":
         return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        pass  # some network file systems refuse; the file itself is already durable
-    finally:
-        os.close(descriptor)
+    with suppress(OSError):  # a folder without read permission, a network disk: the file itself is already durable
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

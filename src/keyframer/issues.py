@@ -67,13 +67,17 @@ class Issue:
     def unsafe(self) -> bool:
         """Whether no scene is made of the file: an error of structure, links or counts. Wrong values (``DATA_``) are
         errors too, but evaluation copes with them."""
-        return self.severity is Severity.ERROR and not self.code.startswith("DATA_")
+        return _is_unsafe(self.code, self.severity)
 
     def __str__(self) -> str:
         return f"{self.severity.label}: {self.code} at {self.offset:#x} in {self.path}: {self.message}"
 
     def as_error(self) -> FormatError:
         return self.type.failure(self.offset, self.path, **self.args)
+
+
+def _is_unsafe(code: str, severity: Severity) -> bool:
+    return severity is Severity.ERROR and not code.startswith("DATA_")
 
 
 class IssueLog:
@@ -97,6 +101,7 @@ class IssueLog:
         kind: IssueType,
         path: str | Callable[[], str],
         offset: int,
+        /,
         *,
         severity: Severity | None = None,
         **args: object,
@@ -108,7 +113,9 @@ class IssueLog:
 
     def _wants(self, kind: IssueType, severity: Severity) -> bool:
         """Whether this issue is more than a number: there is room for it, or none so bad was seen before."""
-        return self._has_room(kind.code) or self._worst is None or severity > self._worst
+        if self._has_room(kind.code) or self._worst is None or severity > self._worst:
+            return True
+        return self._first_unsafe is None and _is_unsafe(kind.code, severity)
 
     def _has_room(self, code: str) -> bool:
         return self._kept_by_code[code] < self._per_code and len(self._kept) < self._per_file

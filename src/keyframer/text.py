@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
+TYPE_CHECKING = False  # names of plain ASCII, the usual case, are safe without `re`
+if TYPE_CHECKING:
+    import re
 
 # C0, DEL and C1 controls, line and paragraph separators, bidirectional controls, invisible marks, surrogates.
-_UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufff9-\ufffb]"
-)
+_UNSAFE = "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufff9-\ufffb]"
 
 
 def decode_name(raw: bytes, encoding: str | None = None) -> str:
@@ -26,7 +26,11 @@ def decode_name(raw: bytes, encoding: str | None = None) -> str:
 
 def safe_text(text: str) -> str:
     """The same text with everything that could steer a terminal or reorder a line in visible ``\\x1b`` form."""
-    return _UNSAFE.sub(lambda match: _visible(match.group()), text)
+    if text.isascii() and text.isprintable():
+        return text
+    import re
+
+    return re.sub(_UNSAFE, lambda match: _visible(match.group()), text)
 
 
 def show_name(raw: bytes, encoding: str | None = None) -> str:
@@ -47,11 +51,12 @@ def bytes_to_ascii(raw: bytes) -> str:
     )
 
 
-_ESCAPE = re.compile(r"\\(\\|x[0-9a-fA-F]{2}|.|$)", re.DOTALL)
+_ESCAPE = r"(?s)\\(\\|x[0-9a-fA-F]{2}|.|$)"
 
 
 def ascii_to_bytes(text: str) -> bytes:
     """The bytes behind `bytes_to_ascii`; ValueError where the text is not of that form."""
+    import re
 
     def plain(match: re.Match[str]) -> str:
         escape = match.group(1)
@@ -62,7 +67,29 @@ def ascii_to_bytes(text: str) -> bytes:
         raise ValueError(f"unknown escape \\{escape} (write \\\\ for a backslash, \\xNN for a byte)")
 
     try:
-        return _ESCAPE.sub(plain, text).encode("latin-1")
+        return re.sub(_ESCAPE, plain, text).encode("latin-1")
     except UnicodeEncodeError as error:
-        wrong = text[error.start : error.start + 1]
+        wrong = error.object[error.start]
         raise ValueError(f"{wrong!r} is not an 8-bit character (write it as \\xNN bytes)") from None
+
+
+HEX_LINE = 32
+"""bytes on one line of hex"""
+
+
+def bytes_to_hex(raw: bytes) -> str | list[str]:
+    """Bytes as hex digits in groups of four bytes: one text where they fit a line, else a text for each line."""
+    if len(raw) <= HEX_LINE:
+        return raw.hex(" ", -4)
+    return [raw[start : start + HEX_LINE].hex(" ", -4) for start in range(0, len(raw), HEX_LINE)]
+
+
+def hex_to_bytes(value: object) -> bytes:
+    """The bytes behind `bytes_to_hex`, however the digits are spread; ValueError where they are not hex digits."""
+    lines = value if isinstance(value, list) else [value]
+    if not all(isinstance(line, str) for line in lines):
+        raise ValueError("bytes are wanted, as text of hex digits")
+    try:
+        return b"".join(map(bytes.fromhex, lines))
+    except ValueError:
+        raise ValueError("bytes are wanted, as text of hex digits") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -12,6 +13,7 @@ from keyframer.catalogue import (
     LIMIT_DEPTH,
     LIMIT_NAME,
     STRUCT_COUNT_EXCEEDS_DATA,
+    STRUCT_COUNT_NEGATIVE,
     STRUCT_STRING_UNTERMINATED,
     STRUCT_TRUNCATED,
 )
@@ -48,7 +50,7 @@ class Cursor:
     checked against the bytes that are left before anything is allocated.
     """
 
-    __slots__ = ("data", "depth", "end", "limits", "place", "pos")
+    __slots__ = ("claims", "data", "depth", "end", "limits", "place", "pos")
 
     def __init__(
         self,
@@ -65,6 +67,7 @@ class Cursor:
         self.place = Place() if place is None else place
         self.limits = limits
         self.depth = depth
+        self.claims: dict[str, int] | None = None
 
     @property
     def left(self) -> int:
@@ -74,7 +77,8 @@ class Cursor:
         """The next ``size`` bytes as a cursor of their own, one level deeper; this cursor moves behind them."""
         if self.depth >= self.limits.depth:
             raise LIMIT_DEPTH.failure(self.pos, str(place), limit=self.limits.depth)
-        self.need(size)
+        if size > self.end - self.pos:
+            self.fail(STRUCT_TRUNCATED, wanted=size, left=self.left)
         inner = Cursor(self.data, self.pos, self.pos + size, place, self.limits, self.depth + 1)
         self.pos += size
         return inner
@@ -96,6 +100,20 @@ class Cursor:
                 left=self.left,
                 available=self.left // size,
             )
+
+    def remember_claim(self, name: str, offset: int) -> None:
+        """Note where a count stands that an array further on depends on."""
+        if self.claims is None:
+            self.claims = {}
+        self.claims[name] = offset
+
+    def need_claimed(self, claim: str | None, count: int, size: int, field: str = "") -> None:
+        """Refuse a count of an earlier field (``claim``) that is negative or promises too much; say where it stands."""
+        if count < 0 or count * size > self.end - self.pos:
+            offset = self.claims.get(claim) if self.claims is not None and claim is not None else None
+            if count < 0:
+                self.fail(STRUCT_COUNT_NEGATIVE, field, offset, count=count)
+            self.need_entries(count, size, field, offset)
 
     def take(self, size: int, field: str = "") -> bytes:
         self.need(size, field)
@@ -128,7 +146,7 @@ class Cursor:
         """``count`` entries as a read-only view of the buffer."""
         self.need_entries(count, dtype.itemsize, field)
         if count == 0:
-            return frozen(np.empty((0, *dtype.shape), dtype.base))
+            return no_entries(dtype)
         view = np.frombuffer(self.data, dtype, count, self.pos)
         self.pos += count * dtype.itemsize
         return view
@@ -145,3 +163,9 @@ def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The array, no longer writable: values are edited by assigning a new array."""
     array.flags.writeable = False
     return array
+
+
+@cache
+def no_entries(dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """The empty array of a type: one for all, because a hostile file may hold a million."""
+    return frozen(np.empty((0, *dtype.shape), dtype.base))

@@ -6,19 +6,23 @@ words for the field. Behind them stand small classes that read, write, dump and 
 
 from __future__ import annotations
 
+import copy
 import struct
 from collections.abc import Callable
 from dataclasses import field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.text import ascii_to_bytes, bytes_to_ascii
-from keyframer.wire.cursor import Cursor, frozen
+from keyframer.catalogue import LIMIT_NAME, STRUCT_NOT_REPRODUCIBLE
+from keyframer.text import ascii_to_bytes, bytes_to_ascii, bytes_to_hex, hex_to_bytes
+from keyframer.wire.cursor import Cursor, frozen, no_entries
+from keyframer.wire.fitting import fitting
 from keyframer.wire.keytable import EXTRAS, KeyLayout, Keys, no_keys, read_keys, write_keys
 from keyframer.wire.numbers import array_from_json, array_to_json, integer_from_json
 from keyframer.wire.sink import Sink
+from keyframer.wire.style import LENGTH_CODES, Style
 
 _CODES = {"B": "u8", "b": "i8", "H": "u16", "h": "i16", "I": "u32", "i": "i32", "f": "f32", "d": "f64"}
 
@@ -28,6 +32,12 @@ class Kind:
 
     minimum = 0
     type_name = ""
+    counted_by: str | None = None
+    """the earlier field of the record that says how many entries there are"""
+
+    def adapted(self, style: Style) -> Kind:
+        """The same type in files of another byte order or kind of text."""
+        raise NotImplementedError(f"{self.type_name}: known in one layout only")
 
     def default(self) -> Any:
         raise NotImplementedError
@@ -45,15 +55,24 @@ class Kind:
         """The value behind `to_json`; ValueError says what is wrong with it."""
         raise NotImplementedError
 
+    def dump(self, value: Any, record: Any) -> object:
+        """`to_json` for types whose form depends on the record."""
+        return self.to_json(value)
+
+    def restore(self, value: object, record: Any) -> Any:
+        """`from_json` for types whose form depends on the record."""
+        return self.from_json(value)
+
 
 class Numbers(Kind):
     """One number or, with ``count``, a tuple of numbers; neighbours are read together (see `record`)."""
 
-    def __init__(self, code: str, count: int | None = None) -> None:
+    def __init__(self, code: str, count: int | None = None, order: str = "<") -> None:
         self.code = code
         self.count = count
+        self.order = order
         self.struct_code = code if count is None else f"{count}{code}"
-        self.layout = struct.Struct("<" + self.struct_code)
+        self.layout = struct.Struct(order + self.struct_code)
         self.minimum = self.layout.size
         self.dtype = np.dtype(
             "<" + {"B": "u1", "b": "i1", "H": "u2", "h": "i2", "I": "u4", "i": "i4"}.get(code, code)
@@ -61,12 +80,18 @@ class Numbers(Kind):
         self.type_name = _CODES[code] if count is None else f"{count} x {_CODES[code]}"
         self.is_float = code in "fd"
 
+    def adapted(self, style: Style) -> Numbers:
+        return Numbers(self.code, self.count, style.order)
+
     def default(self) -> Any:
         zero: float = 0.0 if self.is_float else 0
         return zero if self.count is None else (zero,) * self.count
 
     def read(self, cursor: Cursor, record: Any, name: str) -> Any:
+        start = cursor.pos
         values = cursor.unpack(self.layout, name)
+        if self.is_float and self.layout.pack(*values) != cursor.data[start : cursor.pos]:
+            cursor.fail(STRUCT_NOT_REPRODUCIBLE, name, start)
         return values[0] if self.count is None else values
 
     def write(self, sink: Sink, value: Any, record: Any) -> None:
@@ -92,6 +117,9 @@ class Strz(Kind):
     minimum = 1
     type_name = "text, NUL-ended"
 
+    def adapted(self, style: Style) -> Strz:
+        return self if style.text == "nul" else Prefixed(LENGTH_CODES[style.text], style.order)
+
     def default(self) -> bytes:
         return b""
 
@@ -112,12 +140,38 @@ class Strz(Kind):
         return ascii_to_bytes(value)
 
 
+class Prefixed(Strz):
+    """8-bit text behind its length."""
+
+    def __init__(self, code: str, order: str = "<") -> None:
+        self.prefix = struct.Struct(order + code)
+        self.minimum = self.prefix.size
+        self.largest = (1 << (8 * self.prefix.size)) - 1
+        self.type_name = f"text, {_CODES[code]} length before it"
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> bytes:
+        at = cursor.pos
+        size = cursor.unpack(self.prefix, name)[0]
+        cursor.need_entries(size, 1, name, at)
+        if size > cursor.limits.name:
+            cursor.fail(LIMIT_NAME, name, at, size=size, limit=cursor.limits.name)
+        return cursor.take(size, name)
+
+    def write(self, sink: Sink, value: bytes, record: Any) -> None:
+        if len(value) > self.largest:
+            raise ValueError(f"{len(value)} bytes, a file can hold {self.largest}")
+        sink.write(self.prefix.pack(len(value)) + value)
+
+
 class Chars(Strz):
     """Text in a field of fixed size; the value is all its bytes, padding included."""
 
     def __init__(self, size: int) -> None:
         self.minimum = size
         self.type_name = f"text, {size} bytes"
+
+    def adapted(self, style: Style) -> Chars:
+        return self
 
     def default(self) -> bytes:
         return bytes(self.minimum)
@@ -136,6 +190,9 @@ class Blob(Kind):
 
     type_name = "bytes"
 
+    def adapted(self, style: Style) -> Blob:
+        return self
+
     def default(self) -> bytes:
         return b""
 
@@ -143,18 +200,15 @@ class Blob(Kind):
         return cursor.rest()
 
     def write(self, sink: Sink, value: bytes, record: Any) -> None:
+        if not isinstance(value, bytes):
+            raise TypeError(f"bytes are wanted, not {type(value).__name__}")
         sink.write(value)
 
     def to_json(self, value: bytes) -> object:
-        return value.hex(" ", -4)
+        return bytes_to_hex(value)
 
     def from_json(self, value: object) -> bytes:
-        if not isinstance(value, str):
-            raise ValueError("bytes are wanted, as text of hex digits")
-        try:
-            return bytes.fromhex(value)
-        except ValueError:
-            raise ValueError("bytes are wanted, as text of hex digits") from None
+        return hex_to_bytes(value)
 
 
 class Array(Kind):
@@ -170,8 +224,13 @@ class Array(Kind):
         self.entry_name = base if self.width is None else f"{self.width} x {base}"
         self.type_name = f"({self.entry_name}) ..."
 
+    def adapted(self, style: Style) -> Self:
+        other = copy.copy(self)
+        other.dtype = self.dtype.newbyteorder(style.order)
+        return other
+
     def default(self) -> npt.NDArray[Any]:
-        return frozen(np.empty((0, *self.dtype.shape), self.dtype.base))
+        return no_entries(self.dtype)
 
     def write(self, sink: Sink, value: Any, record: Any) -> None:
         sink.write_array(self.checked(value))
@@ -181,13 +240,7 @@ class Array(Kind):
         array = np.asarray(value)
         if array.shape[1:] != self.dtype.shape or array.ndim == 0:
             raise ValueError(f"an array of {self.entry_name} is wanted, not one of shape {array.shape}")
-        if array.dtype == self.dtype.base:
-            return array
-        if self.dtype.base.kind in "ui" and array.size:
-            info = np.iinfo(self.dtype.base)
-            if array.min() < info.min or array.max() > info.max:
-                raise ValueError(f"values outside {info.min}..{info.max}")
-        return array.astype(self.dtype.base)
+        return fitting(array, self.dtype.base)
 
     def to_json(self, value: Any) -> object:
         return array_to_json(np.asarray(value))
@@ -205,6 +258,11 @@ class Counted(Array):
         self.largest = (1 << (8 * self.prefix.size)) - 1
         self.minimum = self.prefix.size
         self.type_name = f"{_CODES[count]} n, n x ({self.entry_name})"
+
+    def adapted(self, style: Style) -> Self:
+        other = super().adapted(style)
+        other.prefix = struct.Struct(style.order + self.prefix.format[1:])
+        return other
 
     def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
         at = cursor.pos
@@ -226,6 +284,7 @@ class Linked(Array):
     def __init__(self, dtype: npt.DTypeLike, count: str | Callable[[Any], int]) -> None:
         super().__init__(dtype)
         self.count = count
+        self.counted_by = count if isinstance(count, str) else None
         times = count if isinstance(count, str) else "..."
         self.type_name = f"{times} x ({self.entry_name})"
 
@@ -233,7 +292,15 @@ class Linked(Array):
         return int(getattr(record, self.count)) if isinstance(self.count, str) else self.count(record)
 
     def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
-        return cursor.array(self.dtype, self.count_in(record), name)
+        count = self.count_in(record)
+        cursor.need_claimed(self.counted_by, count, self.dtype.itemsize, name)
+        return cursor.array(self.dtype, count, name)
+
+    def write(self, sink: Sink, value: Any, record: Any) -> None:
+        array = self.checked(value)
+        if self.counted_by is None and len(array) != self.count_in(record):
+            raise ValueError(f"{self.count_in(record)} entries are wanted, not {len(array)}")
+        sink.write_array(array)
 
 
 class Filling(Array):

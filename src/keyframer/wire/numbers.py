@@ -7,12 +7,14 @@ A float32 becomes the shortest decimal that reads back to it; what JSON has no n
 from __future__ import annotations
 
 import struct
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 _QUIET_NAN = {4: 0x7FC00000, 8: 0x7FF8000000000000}
+_POWERS = np.array([float(f"1e{power}") for power in range(23)])
 _BITS: dict[int, np.dtype[Any]] = {4: np.dtype("<u4"), 8: np.dtype("<u8")}
 
 
@@ -21,14 +23,40 @@ def array_to_json(array: npt.NDArray[Any]) -> list[Any]:
     if array.dtype.kind != "f":
         plain: list[Any] = array.tolist()
         return plain
-    flat = np.ascontiguousarray(array).reshape(-1)
-    if flat.dtype.itemsize == 4:
-        numbers: list[Any] = [float(text) for text in flat.astype("U")]
-    else:
-        numbers = flat.tolist()
+    flat = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1)  # `_odd_to_json` looks at the bits
+    numbers: list[Any] = (_shortest(flat) if flat.dtype.itemsize == 4 else flat).tolist()
     for index in np.flatnonzero(~np.isfinite(flat)):
         numbers[index] = _odd_to_json(flat[index : index + 1])
     return _nest(numbers, array.shape)
+
+
+def _shortest(singles: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """The doubles whose ``repr`` is the shortest decimal that reads back to each float32.
+
+    Every decimal of six digits survives float32, so six digits are tried first, then seven and eight; what is left
+    needs nine. The digits and the power of ten are exact, their quotient is rounded once: the double *is* the decimal.
+    Where powers of ten are not exact doubles (beyond 10 ** 22) numpy's own slower printing is used.
+    """
+    if len(singles) < 64:  # the vectors below cost more than they save
+        return np.array([float(text) for text in singles.astype("U")], np.float64)
+    with np.errstate(invalid="ignore"):  # signalling NaN
+        doubles: npt.NDArray[np.float64] = singles.astype(np.float64)
+    size = np.abs(doubles)
+    todo = np.flatnonzero((size >= 1e-13) & (size <= 1e22))
+    slow = np.flatnonzero((size != 0) & ((size < 1e-13) | (size > 1e22)) & np.isfinite(size))
+    exponent = np.floor(np.log10(size[todo])).astype(np.int64)
+    for digits in (6, 7, 8, 9):
+        wanted = doubles[todo]
+        places = digits - 1 - exponent
+        factor = _POWERS[np.abs(places)]
+        with np.errstate(over="ignore"):
+            tried = np.where(places >= 0, np.rint(wanted * factor) / factor, np.rint(wanted / factor) * factor)
+            same = tried.astype(np.float32) == singles[todo]
+        doubles[todo[same]] = tried[same]
+        todo, exponent = todo[~same], exponent[~same]
+    for index in (*todo.tolist(), *slow.tolist()):
+        doubles[index] = float(str(singles[index]))
+    return doubles
 
 
 def _nest(flat: list[Any], shape: tuple[int, ...]) -> list[Any]:
@@ -37,11 +65,7 @@ def _nest(flat: list[Any], shape: tuple[int, ...]) -> list[Any]:
     if len(shape) != 2:
         raise ValueError("only rows of numbers are dumped")
     width = shape[1]
-    return (
-        [flat[start : start + width] for start in range(0, shape[0] * width, width)]
-        if width
-        else [[]] * shape[0]
-    )
+    return [flat[start : start + width] for start in range(0, shape[0] * width, width)] if width else [[]] * shape[0]
 
 
 def _odd_to_json(one: npt.NDArray[Any]) -> str:
@@ -58,10 +82,10 @@ def array_from_json(value: object, dtype: np.dtype[Any], width: int | None) -> n
         raise ValueError(f"a list is wanted, not {_kind_of(value)}")
     rows = value
     if width is not None:
-        for index, row in enumerate(rows):
-            if not isinstance(row, list) or len(row) != width:
-                raise ValueError(f"entry {index}: a list of {width} numbers is wanted")
-        flat = [number for row in rows for number in row]
+        if set(map(type, rows)) - {list} or set(map(len, rows)) - {width}:
+            wrong = (at for at, row in enumerate(rows) if not isinstance(row, list) or len(row) != width)
+            raise ValueError(f"entry {next(wrong)}: a list of {width} numbers is wanted")
+        flat = list(chain.from_iterable(rows))
     else:
         flat = rows
     array = _from_numbers(flat, dtype)
@@ -69,23 +93,31 @@ def array_from_json(value: object, dtype: np.dtype[Any], width: int | None) -> n
 
 
 def _from_numbers(flat: list[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    kinds = set(map(type, flat))
     if dtype.kind != "f":
-        return np.array(
-            [integer_from_json(number, dtype, f"entry {at}: ") for at, number in enumerate(flat)], dtype
-        )
-    odd = {at: number for at, number in enumerate(flat) if type(number) not in (int, float)}
+        if kinds <= {int} and (not flat or _fits(min(flat), max(flat), dtype)):
+            return np.array(flat, dtype)
+        return np.array([integer_from_json(number, dtype, f"entry {at}: ") for at, number in enumerate(flat)], dtype)
+    plain = kinds <= {int, float}
+    odd = {} if plain else {at: number for at, number in enumerate(flat) if type(number) not in (int, float)}
     for at, text in odd.items():
         if not isinstance(text, str):
             raise ValueError(f"entry {at}: a number is wanted, not {_kind_of(text)}")
-    with np.errstate(over="ignore"):
-        array: npt.NDArray[Any] = np.array(
-            [0.0 if at in odd else number for at, number in enumerate(flat)], dtype
-        )
+    numbers = [0.0 if at in odd else number for at, number in enumerate(flat)] if odd else flat
+    try:
+        with np.errstate(over="ignore"):
+            array: npt.NDArray[Any] = np.array(numbers, dtype)
+    except OverflowError:  # a whole number beyond the range of any float
+        at = next(at for at, number in enumerate(numbers) if type(number) is int and abs(number) > 1 << 1023)
+        raise ValueError(f"entry {at}: the number does not fit a float of {dtype.itemsize} bytes") from None
     for at in np.flatnonzero(~np.isfinite(array)).tolist():
         raise ValueError(f"entry {at}: {flat[at]} does not fit a float of {dtype.itemsize} bytes")
     bits: npt.NDArray[Any] = array.view(_BITS[dtype.itemsize])
     for at, text in odd.items():
-        bits[at] = _odd_from_json(text, dtype.itemsize)
+        try:
+            bits[at] = _odd_from_json(text, dtype.itemsize)
+        except ValueError as error:
+            raise ValueError(f"entry {at}: {error}") from None
     return array
 
 
@@ -100,19 +132,22 @@ def _odd_from_json(text: str, size: int) -> int:
             return int(text[4:], 16)
         except ValueError:
             pass
-    raise ValueError(
-        f'a number, "inf", "-inf", "nan" or "nan:<{2 * size} hex digits>" is wanted, not {text!r}'
-    )
+    raise ValueError(f'a number, "inf", "-inf", "nan" or "nan:<{2 * size} hex digits>" is wanted, not {text!r}')
 
 
 def integer_from_json(value: object, dtype: np.dtype[Any], where: str = "") -> int:
     """An integer that fits ``dtype``."""
     if type(value) is not int:
         raise ValueError(f"{where}a whole number is wanted, not {_kind_of(value)}")
-    info = np.iinfo(dtype)
-    if not info.min <= value <= info.max:
+    if not _fits(value, value, dtype):
+        info = np.iinfo(dtype)
         raise ValueError(f"{where}{value} is outside {info.min}..{info.max}")
     return value
+
+
+def _fits(low: int, high: int, dtype: np.dtype[Any]) -> bool:
+    info = np.iinfo(dtype)
+    return bool(info.min <= low and high <= info.max)
 
 
 def _kind_of(value: object) -> str:

@@ -10,14 +10,16 @@ import dataclasses
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, ClassVar, Protocol, TypeVar, cast, dataclass_transform
 
 import numpy as np
 
 from keyframer.catalogue import STRUCT_NOT_REPRODUCIBLE
 from keyframer.wire.cursor import Cursor
-from keyframer.wire.kinds import Kind, Linked, Numbers
+from keyframer.wire.kinds import Kind, Numbers
 from keyframer.wire.sink import Sink
+from keyframer.wire.style import Style
 
 
 @dataclass(slots=True, eq=False, kw_only=True, repr=False)
@@ -39,6 +41,11 @@ class Record:
     def segment(self) -> str:
         """What this record is called in paths."""
         return type(self).__name__.lower()
+
+    @property
+    def numbered(self) -> bool:
+        """Whether its paths show a number even where it is the only one."""
+        return self.repeats
 
     def __repr__(self) -> str:
         fields = [f"{plan.name}={short_repr(getattr(self, plan.name))}" for plan in self.plan.fields]
@@ -90,22 +97,29 @@ class Step(Protocol):
 class NumberRun:
     """Neighbouring numbers, read and written with one struct."""
 
-    __slots__ = ("counts", "exact", "layout", "names", "single", "spans")
+    __slots__ = ("claims", "counts", "exact", "layout", "names", "single", "spans")
 
-    def __init__(self, fields: list[FieldPlan], counts: dict[str, list[str]]) -> None:
+    def __init__(self, fields: list[FieldPlan], counts: dict[str, list[FieldPlan]]) -> None:
         kinds = [cast(Numbers, plan.kind) for plan in fields]
         self.names = [plan.name for plan in fields]
         self.spans = [kind.count for kind in kinds]
-        self.layout = struct.Struct("<" + "".join(kind.struct_code for kind in kinds))
+        self.layout = struct.Struct(kinds[0].order + "".join(kind.struct_code for kind in kinds))
         self.exact = not any(kind.is_float for kind in kinds)
         self.single = all(span is None for span in self.spans)
         self.counts = {name: counts[name] for name in self.names if name in counts}
+        starts = accumulate((kind.minimum for kind in kinds), initial=0)
+        self.claims = [(name, at) for name, at in zip(self.names, starts, strict=False) if name in counts]
 
     def read(self, cursor: Cursor, target: Any) -> None:
         start = cursor.pos
         values = cursor.unpack(self.layout, self.names[0])
         if not self.exact and self.layout.pack(*values) != cursor.data[start : cursor.pos]:
             cursor.fail(STRUCT_NOT_REPRODUCIBLE, self.names[0], start)
+        for name, at in self.claims:
+            cursor.remember_claim(name, start + at)
+        if len(self.names) == 1:
+            setattr(target, self.names[0], values[0] if self.single else values)
+            return
         if self.single:
             for name, value in zip(self.names, values, strict=True):
                 setattr(target, name, value)
@@ -125,12 +139,14 @@ class NumberRun:
             value: Any = self._count(source, name) if name in self.counts else getattr(source, name)
             if span is None:
                 values.append(value)
-            elif len(value) != span:
-                raise ValueError(
-                    f"{type(source).__name__}.{name}: {span} numbers are wanted, not {len(value)}"
-                )
-            else:
-                values.extend(value)
+                continue
+            try:
+                numbers = tuple(value)
+            except TypeError:
+                raise ValueError(f"{type(source).__name__}.{name}: {span} numbers are wanted, not {value!r}") from None
+            if len(numbers) != span:
+                raise ValueError(f"{type(source).__name__}.{name}: {span} numbers are wanted, not {len(numbers)}")
+            values.extend(numbers)
         try:
             sink.write(self.layout.pack(*values))
         except (struct.error, OverflowError) as error:
@@ -138,12 +154,11 @@ class NumberRun:
 
     def _count(self, source: Any, name: str) -> int:
         """A count is what its arrays hold, whatever the field says."""
-        arrays = {other: getattr(source, other) for other in self.counts[name]}
+        present = [plan for plan in self.counts[name] if plan.when is None or plan.when(source)]
+        arrays = {plan.name: getattr(source, plan.name) for plan in present}
         lengths = {other: len(array) for other, array in arrays.items() if array is not None}
         if len(set(lengths.values())) > 1:
-            raise ValueError(
-                f"{type(source).__name__}: {name} cannot count arrays of different lengths {lengths}"
-            )
+            raise ValueError(f"{type(source).__name__}: {name} cannot count arrays of different lengths {lengths}")
         return next(iter(lengths.values()), getattr(source, name))
 
 
@@ -166,30 +181,45 @@ class OneField:
             return
         try:
             self.kind.write(sink, getattr(source, self.name), source)
-        except (ValueError, TypeError, struct.error) as error:
+        except (ValueError, TypeError, OverflowError, struct.error) as error:
             raise ValueError(f"{type(source).__name__}.{self.name}: {error}") from None
 
 
 class Plan:
-    """What a declaration says, worked out once."""
+    """What a declaration says, worked out once (and once more for each other style that files come in)."""
 
-    __slots__ = ("fields", "minimum", "steps")
+    __slots__ = ("fields", "minimum", "steps", "variants")
 
     def __init__(self, cls: type[Record]) -> None:
-        self.fields = [
-            FieldPlan(item.name, item.metadata["kind"], item.metadata["words"], item.metadata["when"])
-            for item in dataclasses.fields(cls)
-            if "kind" in item.metadata
-        ]
-        self.minimum = sum(plan.kind.minimum for plan in self.fields if plan.when is None)
-        self.steps = self._group(self.fields)
+        self._settle(
+            [
+                FieldPlan(item.name, item.metadata["kind"], item.metadata["words"], item.metadata["when"])
+                for item in dataclasses.fields(cls)
+                if "kind" in item.metadata
+            ]
+        )
+
+    def _settle(self, fields: list[FieldPlan]) -> None:
+        self.fields = fields
+        self.minimum = sum(plan.kind.minimum for plan in fields if plan.when is None)
+        self.steps = self._group(fields)
+        self.variants: dict[Style, Plan] = {}
+
+    def adapted(self, style: Style) -> Plan:
+        """The plan for files of this style; give it to `read_fields` and `write_fields`."""
+        plan = self.variants.get(style)
+        if plan is None:
+            plan = Plan.__new__(Plan)
+            plan._settle([dataclasses.replace(one, kind=one.kind.adapted(style)) for one in self.fields])
+            self.variants[style] = plan
+        return plan
 
     @staticmethod
     def _group(fields: list[FieldPlan]) -> list[Step]:
-        counts: dict[str, list[str]] = {}
+        counts: dict[str, list[FieldPlan]] = {}
         for plan in fields:
-            if isinstance(plan.kind, Linked) and isinstance(plan.kind.count, str) and plan.when is None:
-                counts.setdefault(plan.kind.count, []).append(plan.name)
+            if plan.kind.counted_by is not None:
+                counts.setdefault(plan.kind.counted_by, []).append(plan)
         steps: list[Step] = []
         run: list[FieldPlan] = []
         for plan in fields:
@@ -205,22 +235,22 @@ class Plan:
         return steps
 
 
-def read_fields(target: Record, cursor: Cursor) -> None:
-    """Fill the declared fields from the cursor; `FormatError` says where it failed."""
-    for step in target.plan.steps:
+def read_fields(target: Record, cursor: Cursor, plan: Plan | None = None) -> None:
+    """Fill the declared fields from the cursor; `FormatError` says where it failed. ``plan``: see `Plan.adapted`."""
+    for step in (plan or target.plan).steps:
         step.read(cursor, target)
 
 
-def write_fields(source: Record, sink: Sink) -> None:
+def write_fields(source: Record, sink: Sink, plan: Plan | None = None) -> None:
     """Write the declared fields; ValueError names a value that does not fit its field."""
-    for step in source.plan.steps:
+    for step in (plan or source.plan).steps:
         step.write(sink, source)
 
 
 def dump_fields(source: Record) -> dict[str, object]:
     """The declared fields as JSON values, in order; fields whose condition is not met are left out."""
     return {
-        plan.name: plan.kind.to_json(getattr(source, plan.name))
+        plan.name: plan.kind.dump(getattr(source, plan.name), source)
         for plan in source.plan.fields
         if plan.when is None or plan.when(source)
     }
@@ -239,7 +269,7 @@ def restore_fields(target: Record, values: dict[str, object]) -> None:
         if plan.name not in values:
             raise FieldError(plan.name, "missing")
         try:
-            setattr(target, plan.name, plan.kind.from_json(values[plan.name]))
+            setattr(target, plan.name, plan.kind.restore(values[plan.name], target))
         except ValueError as error:
             raise FieldError(plan.name, str(error)) from None
 

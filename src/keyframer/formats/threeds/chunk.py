@@ -33,7 +33,7 @@ class Chunk(Record):
 
     claimed: tuple[int, int] | None = field(default=None, repr=False)
     """Where the stored length was wrong: (what it says, what the chunk really took). Written back as it was while the
-    chunk keeps its size; a chunk whose size changes gets its true length."""
+    chunk keeps its size and its place at the end of its parent; else it gets its true length."""
 
     @property
     def id(self) -> int:
@@ -50,7 +50,7 @@ class RawChunk(Chunk):
 
     many_ids = True
     homes: ClassVar[tuple[int, ...]] = ()
-    holds = {}
+    holds: ClassVar[dict[int, type[Chunk]]] = {}
 
     chunk_id: int = 0
     data: bytes = blob("everything behind the header")
@@ -61,6 +61,10 @@ class RawChunk(Chunk):
     def id(self) -> int:
         return self.chunk_id
 
+    @property
+    def numbered(self) -> bool:
+        return self.chunk_id in REPEATING
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.chunk_id:04x}, {len(self.data)} bytes, {self.reason or 'made by hand'})"
 
@@ -69,6 +73,9 @@ RawChunk.plan = Plan(RawChunk)
 
 CHUNKS: dict[int, type[Chunk]] = {}
 """Every declared chunk by its id."""
+
+REPEATING: set[int] = set()
+"""The ids of chunks of which there are normally several: paths always number them, typed or raw."""
 
 C = TypeVar("C", bound=Chunk)
 
@@ -88,6 +95,8 @@ def chunk(
         made.homes = tuple(home)
         made.repeats, made.once, made.opaque = repeats, once, opaque
         CHUNKS[chunk_id] = made
+        if repeats:
+            REPEATING.add(chunk_id)
         return made
 
     return decorate
@@ -101,7 +110,9 @@ def declare_opaque(chunk_id: int, name: str, words: str, home: Iterable[int]) ->
         "__annotations__": {"data": "bytes"},
         "data": blob("layout unknown"),
     }
-    return chunk(chunk_id, home=home, opaque=True)(type(name, (Chunk,), namespace))
+    made: type[Chunk] = chunk(chunk_id, home=home, opaque=True)(type(name, (Chunk,), namespace))
+    globals()[name] = made  # where copying and pickling look for a class
+    return made
 
 
 def declare_family(cls: type[RawChunk], ids: Iterable[int]) -> None:

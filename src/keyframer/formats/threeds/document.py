@@ -30,7 +30,7 @@ from keyframer.catalogue import (
 from keyframer.errors import FormatError
 from keyframer.formats._document import Document
 from keyframer.formats.threeds import FORMAT
-from keyframer.formats.threeds.chunk import CHUNKS, HEADER_SIZE, Chunk, RawChunk, chunk_name
+from keyframer.formats.threeds.chunk import CHUNKS, HEADER_SIZE, REPEATING, Chunk, RawChunk, chunk_name
 from keyframer.formats.threeds.records import TOP_IDS, Main
 from keyframer.issues import Issue, IssueLog, IssueType
 from keyframer.limits import DEFAULT_LIMITS, Limits
@@ -116,7 +116,7 @@ class _Reader:
         cls = parent.chunk.holds.get(chunk_id)
         index = parent.counts.get(chunk_id, 0)
         parent.counts[chunk_id] = index + 1
-        shown = index if index or (cls is not None and cls.repeats) else None
+        shown = index if index or chunk_id in REPEATING else None
         place = Place(_segment(chunk_id), cursor.place, shown)
         if size < HEADER_SIZE:
             parent.chunk.tail = cursor.rest()
@@ -127,9 +127,7 @@ class _Reader:
         if self.records > self.limits.records:
             raise LIMIT_RECORDS.failure(at, str(place), limit=self.limits.records)
         actual = min(size, left)
-        if (
-            actual != size and at + size > parent.claimed_end
-        ):  # else it only suffers from what was cut off around it
+        if actual != size and at + size > parent.claimed_end:  # else it only suffers from what was cut off around it
             self.issues.add(STRUCT_CHUNK_OVERRUN, str(place), at + 2, size=size, left=left)
         chunk: Chunk
         if cls is None:
@@ -152,6 +150,11 @@ class _Reader:
         except FormatError as error:
             if error.code.startswith("LIMIT_"):
                 raise
+            payload = window.end - at - HEADER_SIZE
+            if error.code == STRUCT_TRUNCATED.code and payload < cls.plan.minimum and window.end == claimed_end:
+                error = STRUCT_CHUNK_TOO_SMALL.failure(
+                    at + 2, str(window.place), size=HEADER_SIZE + payload, least=HEADER_SIZE + cls.plan.minimum
+                )
             self.issues.add_issue(Issue(CATALOGUE[error.code], error.path, error.offset, error.details))
             return _raw(chunk_id, at, self.data[at + HEADER_SIZE : window.end], error.code)
         if cls.holds:
@@ -175,9 +178,7 @@ class _Reader:
         return _raw(chunk_id, at, data, kind.code)
 
     def _add_named(self, kind: IssueType, parent: _Open, chunk_id: int, place: Place, at: int) -> None:
-        self.issues.add(
-            kind, place.__str__, at, name=chunk_name(chunk_id), parent=chunk_name(parent.chunk.id)
-        )
+        self.issues.add(kind, place.__str__, at, name=chunk_name(chunk_id), parent=chunk_name(parent.chunk.id))
 
 
 def new_document(*chunks: Chunk) -> Document:
@@ -228,7 +229,9 @@ def encode(document: Document) -> bytes:
                 break
             chunk, mark, todo = opened.pop()
             sink.write(chunk.tail)
-            sink.close_block(mark, partial(_header, chunk))
+            siblings = opened[-1][0].children if opened else document.records
+            behind = opened[-1][0].tail if opened else document.trailing
+            sink.close_block(mark, partial(_header, chunk, chunk is siblings[-1] and not behind))
             continue
         if not isinstance(record, Chunk):
             raise ValueError(f"{record!r} is not a chunk: a 3D Studio file has nothing else")
@@ -239,10 +242,17 @@ def encode(document: Document) -> bytes:
     return sink.getvalue()
 
 
-def _header(chunk: Chunk, size: int) -> bytes:
-    if chunk.claimed is not None and chunk.claimed[1] == size:
+def _header(chunk: Chunk, is_last: bool, size: int) -> bytes:
+    """The header of a chunk of ``size`` bytes. A wrong length that was read is written again only where it was: a chunk
+    of the same size with nothing behind it in its parent (else it would swallow what was put there)."""
+    if chunk.claimed is not None and chunk.claimed[1] == size and is_last:
         size = chunk.claimed[0]
-    return _HEADER.pack(chunk.id, size)
+    try:
+        return _HEADER.pack(chunk.id, size)
+    except struct.error:
+        raise ValueError(
+            f"{chunk!r}: an id of 16 bits and a length of 32 bits are wanted, not {chunk.id:#x}, {size}"
+        ) from None
 
 
 def record_types() -> dict[str, type[Chunk]]:

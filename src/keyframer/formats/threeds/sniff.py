@@ -46,11 +46,7 @@ def sniff(head: bytes, size: int) -> Match | None:
     if len(head) < 12:
         return None
     first, first_length = struct.unpack_from("<HI", head, 6)
-    known = (
-        0xC000 <= first < 0xE000 or first in (0x0002, 0x3D3D)
-        if top == 0xC23D
-        else first in _FIRST_INSIDE[top]
-    )
+    known = 0xC000 <= first < 0xE000 or first in (0x0002, 0x3D3D) if top == 0xC23D else first in _FIRST_INSIDE[top]
     if not known or first_length < 6:
         return None
     version = None

@@ -1,7 +1,7 @@
 """Every chunk of 3D Studio files, declared in the order and the words of the specification.
 
 `basics` has colours, percentages and the top chunks, `editor` the 3D editor's settings, `objects` meshes, lights and
-cameras, `materials` materials and maps, `nodes` the keyframer's nodes and tracks, `project` what only project files have.
+cameras, `materials` materials and maps, `nodes` the keyframer's nodes and tracks, `project` what only projects have.
 """
 
 from keyframer.formats.threeds.chunk import settle_homes

@@ -54,7 +54,7 @@ class UseBackgroundColor(Chunk):
 class BackgroundGradient(Chunk):
     """Background gradient colors (V_GRADIENT): three times a colour and its gamma corrected copy."""
 
-    # Sources disagree on the order: 3ds Max' importer reads bottom, middle, top; Autodesk's toolkit top, middle, bottom.
+    # Sources disagree on the order: 3ds Max' importer reads bottom, middle, top; Autodesk's toolkit the reverse.
     midpoint: float = f32("position of the middle color, 0.0 to 1.0")
 
 
@@ -309,6 +309,4 @@ class ViewportSize(Chunk):
 OldViewportData = declare_opaque(
     0x7010, "OldViewportData", "Window description of older releases.", (0x3D3D, 0xB000, *_LAYOUTS)
 )
-NetworkView = declare_opaque(
-    0x7030, "NetworkView", "Network view (NETWORK_VIEW).", (0x3D3D, 0xB000, *_LAYOUTS)
-)
+NetworkView = declare_opaque(0x7030, "NetworkView", "Network view (NETWORK_VIEW).", (0x3D3D, 0xB000, *_LAYOUTS))

@@ -340,6 +340,4 @@ for _id, _slot in {
     0xA32E: "BumpMask", 0xA330: "SpecularMask", 0xA332: "ShininessMask", 0xA334: "SelfIlluminationMask",
     0xA336: "ReflectionMask", 0xA338: "Texture2",
 }.items():  # fmt: skip
-    declare_opaque(
-        _id, f"Procedural{_slot}", f"Procedural texture data (SXP), {_slot}.", (*_MATERIAL, *MAP_IDS)
-    )
+    declare_opaque(_id, f"Procedural{_slot}", f"Procedural texture data (SXP), {_slot}.", (*_MATERIAL, *MAP_IDS))

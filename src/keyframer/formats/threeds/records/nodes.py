@@ -85,9 +85,7 @@ class NodeHeader(Chunk):
 
     # 0x4000 stands in nearly every real flags1; the document names only bit 11.
     name: bytes = strz("object name")
-    flags1: int = u16(
-        "bit 2: hidden when rendering, 3: off, 9: marked, 11: hidden, 12: fast, 14: primary, 15: path"
-    )
+    flags1: int = u16("bit 2: hidden when rendering, 3: off, 9: marked, 11: hidden, 12: fast, 14: primary, 15: path")
     flags2: int = u16(
         "bit 0: show path, 1: animate smoothing, 2: frozen, 3: animated hide, 4: motion blur, 5: blur branch, "
         "6: morph materials, 7: morph object"
@@ -139,7 +137,9 @@ class Track(Chunk):
     time_max: int = i32("last time, 0 in most files")
 
 
-_KEYS = "keys: frame, acceleration flags (bit 0: tension, 1: continuity, 2: bias, 3: ease to, 4: ease from), those floats, "
+_KEYS = (
+    "keys: frame, acceleration flags (bit 0: tension, 1: continuity, 2: bias, 3: ease to, 4: ease from), those floats, "
+)
 
 
 @chunk(0xB020, home=NODE_IDS, once=True)

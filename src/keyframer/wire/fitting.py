@@ -1,0 +1,30 @@
+"""Values that a program gives, made to fit the wire: no number is wrapped, cut or rounded to an integer in silence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+def fitting(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """The array in ``dtype``; ValueError where a value cannot be stored as that. Floats may lose precision."""
+    if array.dtype == dtype:
+        return array
+    if array.size == 0:
+        return np.empty(array.shape, dtype)
+    if array.dtype.kind not in "buif":
+        raise ValueError(f"numbers are wanted, not {array.dtype}")
+    if dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            made: npt.NDArray[Any] = array.astype(dtype)
+        if (np.isinf(made) & np.isfinite(array)).any():
+            raise ValueError(f"numbers too large for a float of {dtype.itemsize} bytes")
+        return made
+    info = np.iinfo(dtype)
+    if array.dtype.kind == "f" and not (array == np.floor(array)).all():  # NaN is not equal to itself either
+        raise ValueError("whole numbers are wanted")
+    if array.dtype.kind != "b" and not (info.min <= array.min() and array.max() <= info.max):
+        raise ValueError(f"values outside {info.min}..{info.max}")
+    return array.astype(dtype)

@@ -1,0 +1,77 @@
+"""Files of one shape and any size: what growth, honest or hostile, looks like.
+
+`GENERIC` shapes grow any sample of any format; `SHAPES` has those that a format adds for itself, by its id. Each makes
+a file from a number (of records, levels, keys …) to which its size is proportional.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+Shape = Callable[[int], bytes]
+
+GENERIC: dict[str, Callable[[bytes, int], bytes]] = {
+    "bytes behind the end": lambda sample, n: sample + bytes(16 * n),
+    "the same file again and again": lambda sample, n: sample * max(1, 16 * n // len(sample)),
+    "the second half again and again": lambda sample, n: (
+        sample + sample[len(sample) // 2 :] * max(1, 32 * n // len(sample))
+    ),
+    "the first half again and again": lambda sample, n: (
+        sample[: len(sample) // 2] * max(1, 32 * n // len(sample)) + sample
+    ),
+    "the last byte again and again": lambda sample, n: sample + sample[-1:] * (16 * n),
+}
+
+
+def _chunk(chunk_id: int, *parts: bytes) -> bytes:
+    body = b"".join(parts)
+    return struct.pack("<HI", chunk_id, 6 + len(body)) + body
+
+
+def _scene(*parts: bytes) -> bytes:
+    return _chunk(0x4D4D, _chunk(0x0002, bytes(4)), *parts)
+
+
+def _editor(*parts: bytes) -> bytes:
+    return _scene(_chunk(0x3D3D, *parts))
+
+
+def _track(chunk_id: int, count: int, keys: bytes) -> bytes:
+    return _scene(_chunk(0xB000, _chunk(0xB002, _chunk(chunk_id, bytes(10), struct.pack("<I", count), keys))))
+
+
+def _nested(chunk_id: int, levels: int) -> bytes:
+    return b"".join(struct.pack("<HI", chunk_id, 6 * (levels - level)) for level in range(levels))
+
+
+_KEYS = struct.pack("<iH3f", 0, 0, 1, 2, 3) + struct.pack("<iHff3f", 1, 3, 0.5, 0.5, 1, 2, 3)
+
+SHAPES: dict[str, dict[str, Shape]] = {
+    "3ds": {
+        "unknown chunks": lambda n: _editor(_chunk(0x7777) * n),
+        "empty chunks": lambda n: _editor(_chunk(0x1101) * n),
+        "misplaced chunks": lambda n: _editor(_chunk(0xB020) * n),
+        "chunks that hold too little": lambda n: _editor(_chunk(0x0100) * n),
+        "chunks with slack": lambda n: _editor(_chunk(0x1101, b"?") * n),
+        "objects of one name": lambda n: _editor(
+            _chunk(0x4000, b"Box\0", _chunk(0x4100, _chunk(0x4110, bytes(2)))) * n
+        ),
+        "materials": lambda n: _editor(_chunk(0xAFFF, _chunk(0xA000, b"red\0"), _chunk(0xA081)) * n),
+        "nodes": lambda n: _scene(_chunk(0xB000, _chunk(0xB002, _chunk(0xB030, bytes(2))) * n)),
+        "vertex lists in one mesh": lambda n: _editor(
+            _chunk(0x4000, b"\0", _chunk(0x4100, _chunk(0x4110, bytes(2)) * n))
+        ),
+        "keys of one shape": lambda n: _track(0xB020, n, _KEYS[:18] * n),
+        "keys of two shapes": lambda n: _track(0xB020, 2 * n, _KEYS * n),
+        "a table of keys that is cut": lambda n: _track(0xB020, 2 * n, (_KEYS * n)[:-1]),
+        "named keys": lambda n: _track(0xB026, n, (bytes(6) + b"Box\0") * n),
+        "a name without an end": lambda n: _editor(_chunk(0x4000, b"x" * 16 * n)),
+        "names without an end": lambda n: _editor(_chunk(0x4000, b"x" * 10) * n),
+        "unknown chunks inside each other": lambda n: _editor(_nested(0x7777, n)),
+        "editors inside each other": lambda n: _nested(0x3D3D, n),
+        "objects inside each other": lambda n: _editor(
+            b"".join(struct.pack("<HI", 0x4000, 7 * (n - level)) + b"\0" for level in range(n))
+        ),
+    },
+}

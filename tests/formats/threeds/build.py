@@ -1,0 +1,84 @@
+"""Chunks as bytes, framed by hand: what the tests of this folder build their files from."""
+
+from __future__ import annotations
+
+import struct
+
+import keyframer
+
+# Where each container stands, and the fields it needs before its sub-chunks: from the document's tree.
+_AROUND: dict[int, tuple[int | None, bytes]] = {
+    0x4D4D: (None, b""),
+    0xC23D: (None, b""),
+    0x3DAA: (None, b""),
+    0x3D3D: (0x4D4D, b""),
+    0xB000: (0x4D4D, b""),
+    0x1200: (0x3D3D, b""),
+    0x1300: (0x3D3D, bytes(4)),
+    0x2100: (0x3D3D, b""),
+    0x2200: (0x3D3D, bytes(16)),
+    0x2300: (0x3D3D, bytes(16)),
+    0x2302: (0x3D3D, bytes(16)),
+    0x3000: (0x3D3D, b""),
+    0x7000: (0x3D3D, bytes(14)),
+    0x7001: (0x3D3D, bytes(14)),
+    0x4000: (0x3D3D, b"Box\0"),
+    0x4100: (0x4000, b""),
+    0x4120: (0x4100, bytes(2)),
+    0x4600: (0x4000, bytes(12)),
+    0x4610: (0x4600, bytes(20)),
+    0x4700: (0x4000, bytes(32)),
+    0x4F00: (0x4000, bytes(2)),
+    0x8000: (0x3D3D, b""),
+    0xAFFF: (0x3D3D, b""),
+    **dict.fromkeys((0xA010, 0xA020, 0xA030, 0xA040, 0xA041, 0xA042, 0xA050, 0xA052, 0xA053, 0xA084), (0xAFFF, b"")),
+    **dict.fromkeys((0xA200, 0xA204, 0xA210, 0xA220, 0xA230, 0xA33A, 0xA33C, 0xA33D), (0xAFFF, b"")),
+    **dict.fromkeys((0xA33E, 0xA340, 0xA342, 0xA344, 0xA346, 0xA348, 0xA34A, 0xA34C), (0xAFFF, b"")),
+    **dict.fromkeys(range(0xB001, 0xB008), (0xB000, b"")),
+    0xB010: (0xB002, b"Box\0" + bytes(6)),
+}
+
+
+def chunk(chunk_id: int, *parts: bytes, length: int | None = None) -> bytes:
+    body = b"".join(parts)
+    return struct.pack("<HI", chunk_id, 6 + len(body) if length is None else length) + body
+
+
+def chain(home: int | None) -> list[int]:
+    """The containers down to ``home``, outermost first."""
+    found: list[int] = []
+    while home is not None:
+        found.insert(0, home)
+        home = _AROUND[home][0]
+    return found
+
+
+def at_home(home: int | None, *inside: bytes) -> bytes:
+    """A file with these chunks inside a ``home``, and nothing else but what has to stand around it."""
+    data = b"".join(inside)
+    for parent in reversed(chain(home)):
+        data = chunk(parent, _AROUND[parent][1], data)
+    return data
+
+
+def decoded(data: bytes) -> keyframer.Document:
+    """The document, after a check that it gives the same bytes back."""
+    document = keyframer.decode(data, format="3ds")
+    assert keyframer.encode(document) == data
+    return document
+
+
+def innermost(document: keyframer.Document, home: int | None) -> list[object]:
+    """What stands inside the innermost container of `at_home`."""
+    records = list(document.records)
+    for _ in chain(home):
+        records = list(records[0].children)
+    return list(records)
+
+
+def paths(document: keyframer.Document) -> list[str]:
+    return [str(place) for place, _ in document.walk()]
+
+
+def reports(document: keyframer.Document) -> list[tuple[str, str, int]]:
+    return [(issue.code, issue.path, issue.offset) for issue in document.issues]

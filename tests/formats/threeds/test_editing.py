@@ -1,0 +1,230 @@
+"""Editing: what was changed changes, with the lengths around it, and not one byte more."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import struct
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import keyframer
+from keyframer.formats.threeds import records
+from keyframer.formats.threeds.chunk import Chunk, RawChunk
+from keyframer.wire.record import Record
+from tests.formats.threeds.build import at_home, chunk, decoded, innermost, paths, reports
+from tests.samples import FOLDER
+from tests.samples.make_3ds import SAMPLES
+
+WINDMILL = (FOLDER / "3ds" / "windmill.3ds").read_bytes()
+
+
+def extent(document: keyframer.Document, wanted: Record) -> tuple[int, int, list[int]]:
+    """Where a record lies in the file it was read from, and the offsets of the chunks around it."""
+    around: list[int] = []
+    for _, record in document.walk():
+        assert record.offset is not None
+        size = struct.unpack_from("<I", WINDMILL, record.offset + 2)[0]
+        if record is wanted:
+            return record.offset, record.offset + size, around
+        if record.offset < (wanted.offset or 0) < record.offset + size:
+            around.append(record.offset)
+    raise AssertionError
+
+
+EDITS: list[tuple[type[Chunk], Callable[[Chunk], None]]] = [
+    (records.MasterScale, lambda found: setattr(found, "scale", 2.5)),
+    (records.NamedObject, lambda found: setattr(found, "name", b"A longer name than before")),
+    (records.NamedObject, lambda found: setattr(found, "name", b"")),
+    (records.PointArray, lambda found: setattr(found, "points", np.ones((5, 3)))),
+    (records.FaceArray, lambda found: setattr(found, "faces", [[0, 1, 2, 0]])),
+    (records.MaterialGroup, lambda found: setattr(found, "material", b"x")),
+    (records.Camera, lambda found: setattr(found, "position", (1.0, 2.0, 3.0))),
+    (records.NodeHeader, lambda found: setattr(found, "parent", 3)),
+    (records.MapName, lambda found: setattr(found, "name", b"OTHER.PNG")),
+    (records.RotationTrack, lambda found: setattr(found, "flags", 3)),
+    (records.PositionTrack, lambda found: setattr(found, "keys", records.Keys.make([0, 7], np.ones((2, 3))))),
+    (records.RotationTrack, lambda found: setattr(found, "keys", found.keys.replace(tension=0.5))),  # type: ignore[attr-defined]
+]
+
+
+@pytest.mark.parametrize(("kind", "edit"), EDITS, ids=[f"{kind.__name__}-{n}" for n, (kind, _) in enumerate(EDITS)])
+def test_one_change_changes_one_record(kind: type[Chunk], edit: Callable[[Chunk], None]) -> None:
+    document = decoded(WINDMILL)
+    found = document.first(kind)
+    assert found is not None
+    start, stop, around = extent(document, found)
+    edit(found)
+    written = keyframer.encode(document)
+    grown = len(written) - len(WINDMILL)
+    assert written != WINDMILL
+    expected = bytearray(WINDMILL)
+    for offset in around:
+        struct.pack_into("<I", expected, offset + 2, struct.unpack_from("<I", WINDMILL, offset + 2)[0] + grown)
+    expected[start:stop] = written[start : stop + grown]
+    assert written == bytes(expected)
+    again = decoded(written)
+    assert not list(again.issues)
+    assert paths(again) == paths(document)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_any_raw_bytes_may_replace_any_record(data: st.DataObject) -> None:
+    """Whatever record is exchanged for other bytes, everything before and behind it stays."""
+    document = decoded(WINDMILL)
+    parents = [record for _, record in document.walk() if record.children]
+    parent = data.draw(st.sampled_from(parents))
+    at = data.draw(st.integers(0, len(parent.children) - 1))
+    start, stop, around = extent(document, parent.children[at])
+    body = data.draw(st.binary(max_size=30))
+    parent.children[at] = RawChunk(0x7777, body)
+    written = keyframer.encode(document)
+    expected = bytearray(WINDMILL)
+    for offset in around:
+        size = struct.unpack_from("<I", WINDMILL, offset + 2)[0]
+        struct.pack_into("<I", expected, offset + 2, size + len(written) - len(WINDMILL))
+    expected[start:stop] = chunk(0x7777, body)
+    assert written == bytes(expected)
+
+
+def children(document: keyframer.Document, kind: type[Record]) -> list[Record]:
+    found = document.first(kind)
+    assert found is not None
+    return found.children
+
+
+def test_adding_removing_and_reordering() -> None:
+    parts = [chunk(0x0100, struct.pack("<f", 1)), chunk(0x7777, b"??"), chunk(0x4000, b"Box\0"), chunk(0x1101)]
+    document = decoded(at_home(0x3D3D, *parts))
+    editor = children(document, records.Editor)
+    editor.append(records.AmbientColor(children=[records.ColorByte((1, 2, 3))]))
+    parts.append(chunk(0x2100, chunk(0x0011, b"\1\2\3")))
+    assert keyframer.encode(document) == at_home(0x3D3D, *parts)
+    del editor[1], parts[1]
+    assert keyframer.encode(document) == at_home(0x3D3D, *parts)
+    editor.reverse()
+    assert keyframer.encode(document) == at_home(0x3D3D, *reversed(parts))
+    editor.insert(0, RawChunk(0x7777, b"made by hand"))
+    assert keyframer.encode(document) == at_home(0x3D3D, chunk(0x7777, b"made by hand"), *reversed(parts))
+    editor.clear()
+    assert keyframer.encode(document) == at_home(0x3D3D)
+    assert decoded(at_home(0x3D3D)).first(records.Editor) is not None
+
+
+def test_a_node_can_be_copied() -> None:
+    document = decoded(WINDMILL)
+    keyframer_children = children(document, records.Keyframer)
+    nodes = list(document.find(records.ObjectNode))
+    twin = copy.deepcopy(nodes[0])
+    keyframer_children.append(twin)
+    again = decoded(keyframer.encode(document))
+    assert len(list(again.find(records.ObjectNode))) == len(nodes) + 1
+    assert [record.segment for record in list(again.find(records.ObjectNode))[-1].children] == [
+        record.segment for record in nodes[0].children
+    ]
+
+
+def test_containers_that_were_read_can_be_added_to() -> None:
+    """Also where a container was empty in the file."""
+    for home in (
+        0x4D4D,
+        0x3D3D,
+        0x4000,
+        0x4100,
+        0x4120,
+        0x4600,
+        0x4610,
+        0x4700,
+        0xAFFF,
+        0xA200,
+        0xB000,
+        0xB002,
+        0xB010,
+    ):
+        document = decoded(at_home(home))
+        deepest = [record for _, record in document.walk()][-1]
+        deepest.children.append(RawChunk(0x7777, b"new"))
+        assert keyframer.encode(document) == at_home(home, chunk(0x7777, b"new"))
+
+
+class TestWrongLengths:
+    """A stored length that is wrong stays while nothing changes, and becomes true when it would do harm."""
+
+    data = at_home(0x3D3D, chunk(0x1101), chunk(0x4000, b"Box\0", length=999))
+
+    def test_kept_while_the_chunk_is_as_it_was(self) -> None:
+        document = decoded(self.data)
+        assert reports(document) == [("STRUCT_CHUNK_OVERRUN", "/4d4d/3d3d/4000[0]", 20)]
+
+    def test_true_once_the_chunk_is_edited(self) -> None:
+        document = decoded(self.data)
+        found = document.first(records.NamedObject)
+        assert found is not None
+        found.name = b"Sphere"
+        assert keyframer.encode(document) == at_home(0x3D3D, chunk(0x1101), chunk(0x4000, b"Sphere\0"))
+
+    def test_true_once_something_stands_behind_the_chunk(self) -> None:
+        document = decoded(self.data)
+        children(document, records.Editor).append(records.UseFog())
+        written = keyframer.encode(document)
+        assert written == at_home(0x3D3D, chunk(0x1101), chunk(0x4000, b"Box\0"), chunk(0x2201))
+        assert decoded(written).first(records.UseFog) is not None
+
+    def test_true_once_the_chunk_moves(self) -> None:
+        document = decoded(self.data)
+        children(document, records.Editor).reverse()
+        assert keyframer.encode(document) == at_home(0x3D3D, chunk(0x4000, b"Box\0"), chunk(0x1101))
+
+    def test_true_once_the_parent_gets_a_tail(self) -> None:
+        document = decoded(self.data)
+        editor = document.first(records.Editor)
+        assert editor is not None
+        editor.tail = b"???"
+        assert keyframer.encode(document) == at_home(0x3D3D, chunk(0x1101), chunk(0x4000, b"Box\0"), b"???")
+
+    def test_still_kept_where_another_chunk_changes(self) -> None:
+        document = decoded(self.data)
+        del children(document, records.Editor)[0]
+        assert keyframer.encode(document) == at_home(0x3D3D, chunk(0x4000, b"Box\0", length=999))
+
+    @pytest.mark.parametrize("length", [0, 5, 1000])
+    def test_of_the_main_chunk(self, length: int) -> None:
+        version = chunk(0x0002, struct.pack("<I", 3))
+        document = decoded(chunk(0x4D4D, version, length=length))
+        document.trailing = b"behind"
+        assert keyframer.encode(document) == chunk(0x4D4D, version) + b"behind"
+        document.trailing = b""
+        document.records[0].children.append(records.Editor())
+        assert keyframer.encode(document) == chunk(0x4D4D, version, chunk(0x3D3D))
+
+
+def test_lists_with_slack_keep_it_when_edited() -> None:
+    document = decoded(at_home(0x4100, chunk(0x4110, struct.pack("<H3f", 1, 1, 2, 3), b"slack")))
+    (points,) = innermost(document, 0x4100)
+    assert isinstance(points, records.PointArray)
+    points.points = np.zeros((2, 3))
+    assert keyframer.encode(document) == at_home(0x4100, chunk(0x4110, struct.pack("<H6f", 2, *[0] * 6), b"slack"))
+
+
+def test_a_value_that_does_not_fit_says_which() -> None:
+    document = decoded(WINDMILL)
+    points = document.first(records.PointArray)
+    assert points is not None
+    points.points = np.zeros((70_000, 3))
+    with pytest.raises(ValueError, match=r"PointArray\.points: 70000 entries, a file can hold 65535"):
+        keyframer.encode(document)
+
+
+@pytest.mark.parametrize("name", [*SAMPLES, "windmill.3ds"])
+def test_documents_can_be_copied_and_sent(name: str) -> None:
+    """To another process, for instance."""
+    data = (FOLDER / "3ds" / name).read_bytes()
+    document = decoded(data)
+    for twin in (pickle.loads(pickle.dumps(document)), copy.deepcopy(document)):
+        assert keyframer.encode(twin) == data
+        assert list(map(str, twin.issues)) == list(map(str, document.issues))

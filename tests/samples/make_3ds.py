@@ -1,0 +1,257 @@
+"""Makes the small files in ``tests/samples/3ds``, byte by byte: ``python -m tests.samples.make_3ds``.
+
+Nothing of the project is used here, so that the samples are a truth of their own. `windmill.3ds` is not made here: it
+is the example that the project ships.
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "3ds"
+SIGNALLING = bytes.fromhex("0100a07f")  # a signalling NaN: a conversion to double and back would set its quiet bit
+SIGNALLING_NEGATIVE = bytes.fromhex("efbeadff")
+
+
+def chunk(chunk_id: int, *parts: bytes, length: int | None = None) -> bytes:
+    """u16 id, u32 length (the true one unless another is given), fields and sub-chunks."""
+    body = b"".join(parts)
+    return struct.pack("<HI", chunk_id, 6 + len(body) if length is None else length) + body
+
+
+def u16(*values: int) -> bytes:
+    return struct.pack(f"<{len(values)}H", *values)
+
+
+def u32(*values: int) -> bytes:
+    return struct.pack(f"<{len(values)}I", *values)
+
+
+def f32(*values: float) -> bytes:
+    return struct.pack(f"<{len(values)}f", *values)
+
+
+def strz(text: str) -> bytes:
+    return text.encode("ascii") + b"\0"
+
+
+def key(frame: int, flags: int, *value: bytes) -> bytes:
+    """A key; its optional floats are 0.125, 0.25 … in the order of their bits."""
+    extras = f32(*(0.125 * (bit + 1) for bit in range(5) if flags >> bit & 1))
+    return struct.pack("<iH", frame, flags) + extras + b"".join(value)
+
+
+def track(chunk_id: int, *keys: bytes, flags: int = 0, count: int | None = None) -> bytes:
+    return chunk(chunk_id, u16(flags), u32(0, 0), u32(len(keys) if count is None else count), *keys)
+
+
+def triangle(*more: bytes) -> bytes:
+    return chunk(
+        0x4100,
+        chunk(0x4110, u16(3), f32(0, 0, 0, 1, 0, 0, 0, 1, 0)),
+        chunk(0x4120, u16(1), u16(0, 1, 2, 7), chunk(0x4130, strz("red"), u16(1), u16(0)), chunk(0x4150, u32(1))),
+        *more,
+    )
+
+
+def material(name: str) -> bytes:
+    return chunk(
+        0xAFFF,
+        chunk(0xA000, strz(name)),
+        chunk(0xA020, chunk(0x0011, bytes((255, 0, 0))), chunk(0x0012, bytes((255, 0, 0)))),
+        chunk(0xA050, chunk(0x0030, u16(25))),
+        chunk(0xA081),
+        chunk(0xA200, chunk(0x0031, f32(0.5)), chunk(0xA300, strz("BRICK.TGA")), chunk(0xA351, u16(0x10))),
+    )
+
+
+def library() -> bytes:
+    """A material library."""
+    return chunk(0x3DAA, material("red"), chunk(0xAFFF, chunk(0xA000, strz("plain"))))
+
+
+def project() -> bytes:
+    """A project: settings without a public layout around an editor section and a keyframer."""
+    return chunk(
+        0xC23D,
+        chunk(0x0002, u32(4)),
+        chunk(0xC020, strz("C:\\3DS\\MESHES")),
+        chunk(0xC420, f32(1, 1, 1)),
+        chunk(0xC700, u32(0)),
+        chunk(0xC715, u32(30)),
+        chunk(0x3D3D, chunk(0x0100, f32(1)), material("red"), chunk(0x4000, strz("Tri"), triangle())),
+        chunk(
+            0xB000,
+            chunk(0xB00A, u16(5), strz(""), u32(30)),
+            chunk(0xB002, chunk(0xB030, u16(0)), chunk(0xB010, strz("Tri"), u16(0x4000, 0, 0xFFFF))),
+        ),
+        chunk(0xD000, bytes(range(16))),
+    )
+
+
+def bare_editor() -> bytes:
+    """Editor data without a main chunk, which 3ds Max accepts."""
+    return chunk(
+        0x3D3D,
+        chunk(0x3D3E, u32(3)),
+        chunk(0x0100, f32(39.37)),
+        chunk(0x4000, strz("Tri"), chunk(0x4010), triangle(chunk(0x4160, f32(1, 0, 0, 0, 1, 0, 0, 0, 1, 2, 3, 4)))),
+        chunk(0x4000, strz("Cam"), chunk(0x4700, f32(0, -9, 0, 0, 0, 0, 0, 50), chunk(0x4720, f32(1, 99)))),
+    )
+
+
+def oddities() -> bytes:
+    """Unknown, misplaced, repeated, too long and too short chunks, slack, counts that lie, bytes behind the end."""
+    return (
+        chunk(
+            0x4D4D,
+            chunk(0x0002, u32(3), b"slack"),
+            chunk(
+                0x3D3D,
+                chunk(0x0001, u32(7)),  # unknown; old converters write it
+                chunk(0xFFFF, b"?"),
+                chunk(0x0000),
+                chunk(0xB020, u32(1)),  # known, but not here
+                chunk(0x3D3D, chunk(0x3D3D)),
+                chunk(
+                    0x4000,
+                    strz("Odd"),
+                    chunk(
+                        0x4100,
+                        chunk(0x4120, u16(1), u16(0, 1, 2, 0), b"\x01\x02\x03"),  # before the vertices; stray bytes
+                        chunk(0x4110, u16(9), f32(0, 0, 0)),  # nine promised, one there
+                        chunk(0x4110, u16(0)),
+                        chunk(0x4110, u16(1), f32(1, 2, 3), f32(4)),
+                        chunk(0x4140, u16(65535)),
+                        chunk(0x4150, b"\xff\xff\xff\xff\xff"),
+                        chunk(0x4160, f32(1, 0, 0)),
+                    ),
+                    chunk(0x4000, strz("no NUL behind")[:-1]),
+                ),
+                chunk(0x4000, b"never ended"),
+                chunk(0xAFFF, chunk(0xA000, strz("one")), chunk(0xA000, strz("two")), chunk(0xA200, length=3)),
+                chunk(0x4000, strz("cut"), chunk(0x4100, chunk(0x7777, b"far too long", length=0x7FFFFFFF))),
+            ),
+            chunk(
+                0xB000,
+                chunk(
+                    0xB002,
+                    track(0xB020, key(0, 0, f32(0, 0, 0)), count=0xFFFFFFFF),
+                    track(0xB022, key(0, 1, f32(1, 1, 1)), key(5, 0, f32(1, 1, 1))[:9]),
+                    track(0xB026, key(0, 0, b"Odd")),
+                    track(0xB029, key(0, 0), b"\x05\x00\x00"),
+                ),
+            ),
+        )
+        + b"bytes behind the end"
+    )
+
+
+def tracks() -> bytes:
+    """All ten kinds of tracks: one shape, mixed shapes, undefined flag bits, no keys."""
+    number = (f32(10), f32(20.5), f32(-30))
+    place = (f32(1, 2, 3), f32(-4, 5e-7, 6e30), f32(0, 0, 0))
+
+    def three(values: tuple[bytes, bytes, bytes], flags: tuple[int, int, int]) -> list[bytes]:
+        return [key(10 * n, bits, value) for n, (bits, value) in enumerate(zip(flags, values, strict=True))]
+
+    return chunk(
+        0x4D4D,
+        chunk(0x0002, u32(3)),
+        chunk(
+            0xB000,
+            chunk(0xB00A, u16(5), strz("TRACKS"), u32(100)),
+            chunk(0xB008, u32(0, 100)),
+            chunk(0xB009, u32(50)),
+            chunk(
+                0xB002,
+                chunk(0xB030, u16(7)),
+                chunk(0xB010, strz("$$$DUMMY"), u16(0x4000, 1, 0xFFFF), chunk(0x80F0, strz("top"))),
+                chunk(0xB011, strz("dummy")),
+                chunk(0xB013, f32(0.5, 0.5, 0.5)),
+                chunk(0xB014, f32(-1, -1, -1, 1, 1, 1)),
+                chunk(0xB015, f32(30)),
+                track(0xB020, *three(place, (0x00, 0x1F, 0x04)), flags=3),
+                track(0xB021, *(key(n, 0, f32(0.5, 0, 0, 1)) for n in range(3)), flags=0x40),
+                track(0xB022, *three(place, (0x09, 0x12, 0x00))),
+                track(0xB026, key(0, 0x11, strz("Box01")), key(10, 0, strz("")), key(20, 0xFFE2, strz("x"))),
+                track(0xB029, key(0, 0), key(-3, 0x18), key(2**31 - 1, 0)),
+            ),
+            chunk(
+                0xB003,
+                track(0xB023, *three(number, (0x01, 0x01, 0x01))),
+                track(0xB024, *three(number, (0xFFE0, 0x8001, 0x0020))),
+            ),
+            chunk(0xB004, track(0xB020)),
+            chunk(
+                0xB007,
+                track(0xB025, *three(place, (0x02, 0x08, 0x10))),
+                track(0xB027, *three(number, (0x00, 0x00, 0x00)), flags=2),
+                track(0xB028, *three(number, (0x05, 0x0A, 0x15))),
+            ),
+        ),
+    )
+
+
+def signalling_nans() -> bytes:
+    """Numbers that a detour through double precision would change, wherever a float can stand."""
+    nan, minus = SIGNALLING, SIGNALLING_NEGATIVE
+    quiet = bytes.fromhex("0100c07f")
+    return chunk(
+        0x4D4D,
+        chunk(0x0002, u32(3)),
+        chunk(
+            0x3D3D,
+            chunk(0x0100, nan),
+            chunk(0x1500, quiet, f32(float("inf")), f32(-0.0)),
+            chunk(
+                0x4000,
+                strz("nan"),
+                chunk(
+                    0x4100, chunk(0x4110, u16(2), nan, minus, quiet, f32(1), nan, nan), chunk(0x4140, u16(1), nan, nan)
+                ),
+            ),
+            chunk(0x4000, strz("light"), chunk(0x4600, nan, f32(0, 0), chunk(0x465B, f32(1)))),
+        ),
+        chunk(
+            0xB000,
+            chunk(
+                0xB002,
+                track(0xB020, key(0, 0, nan, minus, quiet), key(1, 0, nan, nan, nan)),
+                chunk(
+                    0xB021, bytes(10), u32(2), u32(0), u16(1), nan, f32(1, 0, 0, 1), u32(1), u16(6), minus, nan, nan * 4
+                ),
+                chunk(0xB026, bytes(10), u32(1), u32(0), u16(0x1F), nan, minus, quiet, nan, nan, strz("m")),
+            ),
+        ),
+    )
+
+
+def cut() -> bytes:
+    """A file whose end is missing: every chunk around the cut is longer than what is there."""
+    return bare_in_main()[:-31]
+
+
+def bare_in_main() -> bytes:
+    return chunk(0x4D4D, chunk(0x0002, u32(3)), bare_editor())
+
+
+SAMPLES = {
+    "bare_editor.3ds": bare_editor,
+    "cut.3ds": cut,
+    "library.mli": library,
+    "oddities.3ds": oddities,
+    "project.prj": project,
+    "signalling_nans.3ds": signalling_nans,
+    "tracks.3ds": tracks,
+}
+
+
+def main() -> None:
+    for name, make in SAMPLES.items():
+        (FOLDER / name).write_bytes(make())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,251 @@
+"""The way from bytes to documents and back, as a program uses it."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import keyframer
+from keyframer.formats import format_by_name
+from keyframer.formats._strangers import name_stranger
+from keyframer.formats.threeds import records
+from tests.samples import FOLDER, sample_files, unhex
+
+TRACKS = FOLDER / "3ds" / "tracks.3ds"
+DATA = TRACKS.read_bytes()
+
+
+class TestFormats:
+    def test_ids(self) -> None:
+        names = [known.name for known in keyframer.supported_formats()]
+        assert names[0] == "3ds"
+        assert set(names) <= {"3ds", "uto3d", "hale3d", "midtown", "nodeanim"}
+        assert len(set(names)) == len(names)
+
+    def test_what_a_format_says_of_itself(self) -> None:
+        for known in keyframer.supported_formats():
+            assert known.title
+            assert all(extension.startswith(".") and extension == extension.lower() for extension in known.extensions)
+            assert known.record_types()
+            assert known.has("document")
+            assert not known.has("nothing")
+            assert known.name in repr(known)
+        threeds = format_by_name("3ds")
+        assert (threeds.title, threeds.extensions, threeds.pronom) == (
+            "3D Studio",
+            (".3ds", ".prj", ".mli"),
+            "x-fmt/19",
+        )
+
+    @pytest.mark.parametrize("name", ["4ds", "", "3DS", "obj"])
+    def test_an_unknown_id_is_a_mistake_of_the_program(self, name: str) -> None:
+        for action in (lambda: keyframer.decode(DATA, format=name), lambda: keyframer.read(TRACKS, format=name)):
+            with pytest.raises(ValueError, match=r"unknown format .* \(known: 3ds"):
+                action()
+
+
+class TestDecode:
+    def test_a_document(self) -> None:
+        document = keyframer.decode(DATA)
+        assert isinstance(document, keyframer.Document)
+        assert document.format.name == "3ds"
+        assert isinstance(document.issues, keyframer.IssueLog)
+        assert keyframer.encode(document) == DATA
+
+    @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+    def test_any_buffer(self, kind: type) -> None:
+        assert keyframer.encode(keyframer.decode(kind(DATA))) == DATA
+        assert keyframer.detect(kind(DATA)).score == 1.0
+
+    def test_a_buffer_that_changes_later_changes_nothing(self) -> None:
+        buffer = bytearray(DATA)
+        document = keyframer.decode(buffer)  # type: ignore[arg-type]
+        buffer[:] = bytes(len(buffer))
+        assert keyframer.encode(document) == DATA
+
+    @pytest.mark.parametrize("name", [None, "3ds"])
+    def test_nothing(self, name: str | None) -> None:
+        with pytest.raises(keyframer.FormatError) as caught:
+            keyframer.decode(b"", format=name)
+        assert (caught.value.code, caught.value.offset, caught.value.path) == ("IO_EMPTY", 0, "/")
+
+    def test_a_format_can_be_forced(self) -> None:
+        """Content that no reader claims of itself: a main chunk that begins with an unknown chunk."""
+        data = unhex("4d 4d 0e 00 00 00  77 77 08 00 00 00 01 02")
+        with pytest.raises(keyframer.FormatError, match="IO_UNRECOGNISED"):
+            keyframer.decode(data)
+        assert keyframer.encode(keyframer.decode(data, format="3ds")) == data
+
+    def test_arrays_are_views(self) -> None:
+        track = keyframer.decode(DATA).first(records.RotationTrack)
+        assert track is not None
+        with pytest.raises(ValueError, match="read-only"):
+            track.keys.time[0] = 5
+
+
+class TestReadAndWrite:
+    def test_paths_and_streams(self, tmp_path: Path) -> None:
+        for source in (TRACKS, str(TRACKS), io.BytesIO(DATA)):
+            assert keyframer.encode(keyframer.read(source)) == DATA
+        document = keyframer.read(TRACKS, format="3ds")
+        keyframer.write(document, tmp_path / "copy.3ds")
+        keyframer.write(document, str(tmp_path / "copy2.3ds"))
+        assert (tmp_path / "copy.3ds").read_bytes() == (tmp_path / "copy2.3ds").read_bytes() == DATA
+
+    def test_nothing_is_overwritten_unasked(self, tmp_path: Path) -> None:
+        document = keyframer.read(TRACKS)
+        target = tmp_path / "a.3ds"
+        target.write_bytes(b"old")
+        with pytest.raises(FileExistsError):
+            keyframer.write(document, target)
+        assert target.read_bytes() == b"old"
+        keyframer.write(document, target, overwrite=True)
+        assert target.read_bytes() == DATA
+
+    def test_a_document_that_cannot_be_written_leaves_the_old_file(self, tmp_path: Path) -> None:
+        document = keyframer.read(TRACKS)
+        pivot = document.first(records.Pivot)
+        assert pivot is not None
+        pivot.pivot = (1.0, 2.0)
+        target = tmp_path / "a.3ds"
+        target.write_bytes(b"old")
+        with pytest.raises(ValueError, match=r"Pivot\.pivot: 3 numbers are wanted, not 2"):
+            keyframer.write(document, target, overwrite=True)
+        assert [path.name for path in tmp_path.iterdir()] == ["a.3ds"]
+        assert target.read_bytes() == b"old"
+
+    def test_a_file_over_itself(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.3ds"
+        path.write_bytes(DATA)
+        document = keyframer.read(path)
+        header = document.first(records.KeyframerHeader)
+        assert header is not None
+        header.name = b"CHANGED"
+        keyframer.write(document, path, overwrite=True)
+        again = keyframer.read(path).first(records.KeyframerHeader)
+        assert again is not None
+        assert again.name == b"CHANGED"
+
+    def test_what_the_system_says_is_passed_on(self, tmp_path: Path) -> None:
+        with pytest.raises(FileNotFoundError):
+            keyframer.read(tmp_path / "missing.3ds")
+        with pytest.raises(OSError):
+            keyframer.read(tmp_path)
+        with pytest.raises(FileNotFoundError):
+            keyframer.write(keyframer.decode(DATA), tmp_path / "no" / "a.3ds")
+
+    def test_an_empty_file(self, tmp_path: Path) -> None:
+        (tmp_path / "a.3ds").touch()
+        for source in (tmp_path / "a.3ds", io.BytesIO(b"")):
+            with pytest.raises(keyframer.FormatError, match="IO_EMPTY"):
+                keyframer.read(source)
+
+    def test_limits(self) -> None:
+        for source in (TRACKS, io.BytesIO(DATA)):
+            with pytest.raises(keyframer.FormatError, match="LIMIT_FILE_SIZE"):
+                keyframer.read(source, limits=keyframer.Limits(file_size=100))
+
+    def test_reading_opens_one_file_and_no_socket(self, tmp_path: Path) -> None:
+        """Counted by the interpreter itself, in a process of its own."""
+        script = """
+import sys, keyframer
+from keyframer.formats.threeds import document  # what has to be imported is imported before
+import keyframer.files
+keyframer.decode(open(sys.argv[1], "rb").read())
+seen = []
+watch = ("open", "socket.connect", "socket.bind", "subprocess.Popen", "os.system", "os.exec")
+sys.addaudithook(lambda event, args: seen.append((event, str(args[0]))) if event in watch else None)
+keyframer.read(sys.argv[1])
+print(seen)
+"""
+        target = FOLDER / "3ds" / "windmill.3ds"  # it names textures
+        done = subprocess.run(
+            [sys.executable, "-c", script, target], capture_output=True, text=True, check=True, timeout=60
+        )
+        assert done.stdout.strip() == str([("open", str(target))])
+
+
+class TestDetect:
+    @pytest.mark.parametrize(
+        ("hex_data", "score", "words"),
+        [
+            ("4d 4d 10 00 00 00  02 00 0a 00 00 00 03 00 00 00", 1.0, "scene: begins with 4d4d and 0002"),
+            ("4d 4d 0c 00 00 00  3d 3d 06 00 00 00", 1.0, "scene: begins with 4d4d and 3d3d"),
+            ("4d 4d 0c 00 00 00  00 b0 06 00 00 00", 1.0, "scene: begins with 4d4d and b000"),
+            ("3d c2 0c 00 00 00  00 c0 06 00 00 00", 1.0, "project: begins with c23d and c000"),
+            ("aa 3d 0c 00 00 00  ff af 06 00 00 00", 1.0, "material library: begins with 3daa and afff"),
+            ("3d 3d 10 00 00 00  3e 3d 0a 00 00 00 03 00 00 00", 1.0, "bare editor data: begins with 3d3d and 3d3e"),
+            ("4d 4d 10 00 00 00  02 00 0a 00 00 00 03 00 00 00 ff", 0.9, "1 bytes behind the end"),
+            ("4d 4d 11 00 00 00  02 00 0a 00 00 00 03 00 00 00", 0.7, "1 bytes are missing at the end"),
+            ("4d 4d 06 00 00 00", 0.6, "an empty scene"),
+        ],
+    )
+    def test_3ds(self, hex_data: str, score: float, words: str) -> None:
+        detection = keyframer.detect(unhex(hex_data))
+        assert detection.format is not None
+        assert (detection.format.name, detection.score) == ("3ds", score)
+        assert words in detection.reason
+
+    def test_version(self) -> None:
+        assert keyframer.detect(unhex("4d 4d 10 00 00 00  02 00 0a 00 00 00 03 00 00 00")).version == "3"
+
+    @pytest.mark.parametrize(
+        ("data", "words"),
+        [
+            (b"", "empty file"),
+            (b"MM\x00*\0\0\0\x08" + bytes(20), "a TIFF image"),
+            (b"II*\0" + bytes(20), "a TIFF image"),
+            (b"\x00\x05\x16\x07" + bytes(20), "AppleDouble"),
+            (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS pointer"),
+            (b"-=" + bytes(20), "shaper"),
+            (b"=-" + bytes(20), "lofter"),
+            (b"PK\x03\x04" + bytes(20), "zip"),
+            (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(20), "3ds Max"),
+            (b"hello\r\n\tworld", "a text file"),
+            (b"\x89PNG\r\n\x1a\n" + bytes(20), "PNG"),
+            (b"\x01\x02\x03" + bytes(20), "not a file of a known format"),
+        ],
+    )
+    def test_strangers_are_named(self, data: bytes, words: str) -> None:
+        detection = keyframer.detect(data)
+        assert detection.format is None
+        assert detection.score == 0
+        assert words in detection.reason
+        if data:
+            with pytest.raises(keyframer.FormatError) as caught:
+                keyframer.decode(data)
+            assert caught.value.code == "IO_UNRECOGNISED"
+            assert caught.value.message == detection.reason
+
+    def test_the_head_is_enough(self) -> None:
+        whole = (FOLDER / "3ds" / "windmill.3ds").read_bytes()
+        assert repr(keyframer.detect(whole[:4096], size=len(whole))) == repr(keyframer.detect(whole))
+
+    def test_the_extension_does_not_outweigh_the_content(self) -> None:
+        for name in ("x.anim", "x.u3d", "x", "x.3ds.zip"):
+            found = keyframer.detect(DATA, name=name).format
+            assert found is not None
+            assert found.name == "3ds"
+
+    def test_nothing_else_is_taken_for_3ds(self) -> None:
+        for known in keyframer.supported_formats():
+            if known.name != "3ds":
+                for path in sample_files(known.name):
+                    found = keyframer.detect(path.read_bytes()).format
+                    assert found is None or found.name != "3ds", path.name
+
+    @pytest.mark.parametrize("data", [b"", b"\xf0", b"\xff" * 600, bytes(600)])
+    def test_a_stranger_without_a_face_gets_no_name(self, data: bytes) -> None:
+        assert name_stranger(data, len(data)) is None
+
+
+def test_every_public_function_is_documented() -> None:
+    for name in keyframer.__all__:
+        thing = getattr(keyframer, name)
+        if not isinstance(thing, str):
+            assert inspect.getdoc(thing), name

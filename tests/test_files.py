@@ -1,0 +1,293 @@
+"""Files: read whole, written whole or not at all, whatever happens in between."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyframer import files
+from keyframer.errors import FormatError
+from keyframer.files import read_bytes, write_bytes
+from keyframer.limits import Limits
+
+posix = pytest.mark.skipif(os.name != "posix", reason="needs a POSIX system")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+class TestReading:
+    def test_paths_and_streams(self, tmp_path: Path) -> None:
+        path = tmp_path / "a"
+        path.write_bytes(b"content")
+        for source in (path, str(path), io.BytesIO(b"content")):
+            assert read_bytes(source) == b"content"
+        with open(path, "rb") as stream:
+            stream.seek(3)
+            assert read_bytes(stream) == b"tent"
+            assert not stream.closed
+
+    def test_an_empty_file(self, tmp_path: Path) -> None:
+        (tmp_path / "a").touch()
+        assert read_bytes(tmp_path / "a") == b""
+
+    def test_a_stream_that_gives_a_little_at_a_time(self) -> None:
+        class Slow(io.RawIOBase):
+            left = 2_000_000
+
+            def readable(self) -> bool:
+                return True
+
+            def read(self, size: int = -1) -> bytes:
+                part = min(self.left, 7_001)
+                self.left -= part
+                return bytes(part)
+
+        assert len(read_bytes(Slow())) == 2_000_000  # type: ignore[arg-type]
+
+    def test_text_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(TypeError, match="binary stream"):
+            read_bytes(io.StringIO("text"))  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("kind", ["path", "stream"])
+    def test_the_limit(self, tmp_path: Path, kind: str) -> None:
+        path = tmp_path / "a"
+        path.write_bytes(bytes(101))
+        source: Any = path if kind == "path" else io.BytesIO(bytes(101))
+        with pytest.raises(FormatError) as caught:
+            read_bytes(source, Limits(file_size=100))
+        assert (caught.value.code, caught.value.offset, caught.value.path) == ("LIMIT_FILE_SIZE", 0, "/")
+        assert len(read_bytes(path, Limits(file_size=101))) == 101
+
+    def test_a_stream_over_the_limit_is_not_read_to_its_end(self) -> None:
+        class Endless(io.RawIOBase):
+            given = 0
+
+            def read(self, size: int = -1) -> bytes:
+                self.given += size
+                assert self.given < 10_000_000
+                return bytes(size)
+
+        with pytest.raises(FormatError, match="LIMIT_FILE_SIZE"):
+            read_bytes(Endless(), Limits(file_size=3_000_000))  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("change", ["longer", "shorter", "touched"])
+    def test_a_file_that_changes_meanwhile(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
+        path = tmp_path / "a"
+        path.write_bytes(bytes(100))
+        real = os.fstat
+
+        def change_after_the_first_look(descriptor: int) -> os.stat_result:
+            monkeypatch.setattr(files.os, "fstat", real)
+            found = real(descriptor)
+            if change == "longer":
+                path.write_bytes(bytes(101))
+            elif change == "shorter":
+                os.truncate(path, 99)
+            os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns + (change == "touched")))
+            return found
+
+        monkeypatch.setattr(files.os, "fstat", change_after_the_first_look)
+        with pytest.raises(FormatError) as caught:
+            read_bytes(path)
+        assert (caught.value.code, caught.value.offset, caught.value.path) == ("IO_CHANGED_DURING_READ", 0, "/")
+
+    def test_what_the_system_says_is_passed_on(self, tmp_path: Path) -> None:
+        with pytest.raises(FileNotFoundError):
+            read_bytes(tmp_path / "missing")
+        with pytest.raises(OSError):
+            read_bytes(tmp_path)
+
+    @posix
+    def test_a_pipe(self, tmp_path: Path) -> None:
+        path = tmp_path / "pipe"
+        os.mkfifo(path)
+        writer = threading.Thread(target=path.write_bytes, args=(b"through a pipe",))
+        writer.start()
+        assert read_bytes(path) == b"through a pipe"
+        writer.join()
+
+
+class TestWriting:
+    def test_new_files(self, tmp_path: Path) -> None:
+        write_bytes(tmp_path / "a", b"one")
+        write_bytes(str(tmp_path / "b"), (part for part in (b"t", b"wo")))
+        assert contents(tmp_path) == {"a": b"one", "b": b"two"}
+
+    def test_an_existing_file_is_left_alone(self, tmp_path: Path) -> None:
+        (tmp_path / "a").write_bytes(b"old")
+        with pytest.raises(FileExistsError, match="overwrite=True"):
+            write_bytes(tmp_path / "a", b"new")
+        assert contents(tmp_path) == {"a": b"old"}
+
+    def test_unless_it_may_be_replaced(self, tmp_path: Path) -> None:
+        (tmp_path / "a").write_bytes(b"old")
+        write_bytes(tmp_path / "a", b"new", overwrite=True)
+        write_bytes(tmp_path / "b", b"fresh", overwrite=True)
+        assert contents(tmp_path) == {"a": b"new", "b": b"fresh"}
+
+    @posix
+    def test_a_replaced_file_keeps_who_may_read_it(self, tmp_path: Path) -> None:
+        (tmp_path / "a").write_bytes(b"secret")
+        (tmp_path / "a").chmod(0o600)
+        write_bytes(tmp_path / "a", b"new", overwrite=True)
+        assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
+
+    @posix
+    def test_a_dangling_link_is_a_taken_name(self, tmp_path: Path) -> None:
+        (tmp_path / "a").symlink_to(tmp_path / "nowhere")
+        with pytest.raises(FileExistsError):
+            write_bytes(tmp_path / "a", b"new")
+        assert not (tmp_path / "nowhere").exists()
+
+    def test_a_name_that_is_taken_in_the_last_moment(self, tmp_path: Path) -> None:
+        def parts() -> Iterator[bytes]:
+            yield b"mine"
+            (tmp_path / "a").write_bytes(b"theirs")
+
+        with pytest.raises(FileExistsError, match="overwrite=True"):
+            write_bytes(tmp_path / "a", parts())
+        assert contents(tmp_path) == {"a": b"theirs"}
+
+    def test_names_of_any_legal_length(self, tmp_path: Path) -> None:
+        write_bytes(tmp_path / ("n" * 255), b"x")
+        assert list(contents(tmp_path)) == ["n" * 255]
+
+    def test_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
+        with pytest.raises(FileNotFoundError):
+            write_bytes(tmp_path / "no" / "a", b"x")
+        with pytest.raises(OSError):
+            write_bytes(tmp_path, b"x", overwrite=True)
+        assert contents(tmp_path) == {}
+
+    @pytest.mark.parametrize("overwrite", [False, True])
+    @pytest.mark.parametrize("moment", ["write", "flush", "fsync", "replace", "interrupt"])
+    def test_a_failure_leaves_what_was_there(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, overwrite: bool
+    ) -> None:
+        """A full disk or a pulled plug at any moment: the old file or none, and nothing else in the folder."""
+        before = {"a": b"old"} if overwrite else {}
+        for name, data in before.items():
+            (tmp_path / name).write_bytes(data)
+
+        def fail(*_: object, **__: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        def parts() -> Iterator[bytes]:
+            yield b"new"
+            if moment == "write":
+                fail()
+            if moment == "interrupt":
+                raise KeyboardInterrupt
+            yield b"er"
+
+        if moment == "flush":
+            monkeypatch.setattr(files, "open", _opening_streams_that_fail(fail), raising=False)
+        if moment == "fsync":
+            monkeypatch.setattr(files.os, "fsync", fail)
+        if moment == "replace":
+            monkeypatch.setattr(files.os, "replace", fail)
+            monkeypatch.setattr(files.os, "link", fail)
+        with pytest.raises(KeyboardInterrupt if moment == "interrupt" else OSError):
+            write_bytes(tmp_path / "a", parts(), overwrite=overwrite)
+        monkeypatch.undo()
+        assert contents(tmp_path) == before
+
+    def test_the_data_is_on_the_disk_before_it_has_its_name(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        seen: list[str] = []
+
+        def watched(name: str) -> Callable[..., object]:
+            real = getattr(os, name)
+
+            def call(*arguments: Any) -> object:
+                seen.append(f"{name}:{'a' in os.listdir(tmp_path)}")
+                return real(*arguments)
+
+            return call
+
+        for name in ("fsync", "replace", "link"):
+            monkeypatch.setattr(files.os, name, watched(name))
+        write_bytes(tmp_path / "a", b"x")
+        assert seen[:2] == ["fsync:False", "link:False"]
+        assert seen[2:] == (["fsync:True"] if os.name == "posix" else [])
+        seen.clear()
+        write_bytes(tmp_path / "a", b"y", overwrite=True)
+        assert seen[:2] == ["fsync:True", "replace:True"]
+
+    def test_while_it_is_written_nobody_sees_half_of_it(self, tmp_path: Path) -> None:
+        (tmp_path / "a").write_bytes(b"old")
+
+        def parts() -> Iterator[bytes]:
+            yield b"ne"
+            assert (tmp_path / "a").read_bytes() == b"old"
+            assert len(os.listdir(tmp_path)) == 2  # the temporary file stands in the same folder
+            yield b"w"
+
+        write_bytes(tmp_path / "a", parts(), overwrite=True)
+        assert contents(tmp_path) == {"a": b"new"}
+
+    def test_without_hard_links(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(*_: object) -> None:
+            raise PermissionError(1, "Operation not permitted")
+
+        monkeypatch.setattr(files.os, "link", refuse)
+        write_bytes(tmp_path / "a", b"x")
+        assert contents(tmp_path) == {"a": b"x"}
+
+        def parts() -> Iterator[bytes]:
+            (tmp_path / "b").write_bytes(b"theirs")
+            yield b"mine"
+
+        with pytest.raises(FileExistsError):
+            write_bytes(tmp_path / "b", parts())
+        assert contents(tmp_path) == {"a": b"x", "b": b"theirs"}
+
+    @posix
+    def test_a_folder_that_cannot_be_synced(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One that may be written but not read, or one on some network disks: the file is there all the same."""
+        real = os.open
+
+        def refuse(path: Any, *arguments: Any) -> int:
+            if Path(path) == tmp_path:
+                raise PermissionError(13, "Permission denied")
+            return real(path, *arguments)
+
+        monkeypatch.setattr(files.os, "open", refuse)
+        write_bytes(tmp_path / "a", b"x")
+        assert contents(tmp_path) == {"a": b"x"}
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="needs audit events of opened paths as Linux gives them")
+    def test_temporary_names_are_new_every_time(self, tmp_path: Path) -> None:
+        names: set[str] = set()
+
+        def parts() -> Iterator[bytes]:
+            names.update(os.listdir(tmp_path))
+            yield b"x"
+
+        for number in range(20):
+            write_bytes(tmp_path / f"a{number}", parts())
+        temporary = {name for name in names if not name.startswith("a")}
+        assert len(temporary) == 20
+        assert all(len(name) <= 24 for name in temporary)
+
+
+def _opening_streams_that_fail(fail: Callable[..., None]) -> Callable[..., Any]:
+    class Failing(io.FileIO):
+        def flush(self) -> None:
+            fail()
+
+    def opened(path: Any, mode: str) -> Failing:
+        return Failing(path, mode.replace("b", ""))
+
+    return opened

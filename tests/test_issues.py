@@ -1,0 +1,205 @@
+"""Errors and issues: what they carry, how they read, that they travel, and that a cap is never silent."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import keyframer
+from keyframer.catalogue import CATALOGUE, STRUCT_CHUNK_SLACK, STRUCT_TRUNCATED, STRUCT_UNKNOWN_CHUNK, issue_type
+from keyframer.issues import Issue, IssueLog, IssueType, Severity
+
+PATH = "/4d4d/b000/b002[3]/b020/keys[3]/flags"
+
+
+def test_an_error_says_what_and_where() -> None:
+    error = STRUCT_TRUNCATED.failure(0x1F4, PATH, wanted=44, left=10)
+    assert isinstance(error, keyframer.FormatError)
+    assert (error.code, error.offset, error.path) == ("STRUCT_TRUNCATED", 500, PATH)
+    assert error.message == "44 bytes wanted, 10 left"
+    assert error.details == {"wanted": 44, "left": 10}
+    assert str(error) == f"STRUCT_TRUNCATED at 0x1f4 in {PATH}: 44 bytes wanted, 10 left"
+
+
+def test_an_error_without_a_place_is_about_the_whole_file() -> None:
+    error = keyframer.FormatError("IO_EMPTY")
+    assert (error.offset, error.path) == (0, "/")
+    assert str(error) == "IO_EMPTY at 0x0 in /: "
+
+
+@pytest.mark.parametrize("turn", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
+def test_errors_travel(turn: object) -> None:
+    error = STRUCT_TRUNCATED.failure(500, PATH, wanted=44, left=10)
+    again = turn(error)  # type: ignore[operator]
+    assert type(again) is keyframer.FormatError
+    assert str(again) == str(error)
+    assert (again.code, again.offset, again.path, again.message, again.details) == (
+        error.code,
+        error.offset,
+        error.path,
+        error.message,
+        error.details,
+    )
+
+
+def test_an_issue_says_what_how_bad_and_where() -> None:
+    issue = Issue(STRUCT_CHUNK_SLACK, PATH, 500, {"size": 7})
+    assert (issue.code, issue.severity, issue.path, issue.offset) == ("STRUCT_CHUNK_SLACK", Severity.WARNING, PATH, 500)
+    assert issue.message == "7 bytes after the known fields, kept as they are"
+    assert str(issue) == f"warning: STRUCT_CHUNK_SLACK at 0x1f4 in {PATH}: {issue.message}"
+    assert str(pickle.loads(pickle.dumps(issue))) == str(issue)
+    error = issue.as_error()
+    assert (error.code, error.offset, error.path, error.message) == (issue.code, 500, PATH, issue.message)
+    assert Issue(STRUCT_CHUNK_SLACK, PATH, 1, {"size": 7}, Severity.INFO).severity is Severity.INFO
+
+
+def test_severities_have_an_order() -> None:
+    assert Severity.INFO < Severity.WARNING < Severity.ERROR
+    assert [severity.label for severity in Severity] == ["info", "warning", "error"]
+
+
+def test_the_catalogue() -> None:
+    for code, kind in CATALOGUE.items():
+        assert kind.code == code
+        assert re.fullmatch(r"(IO|LIMIT|STRUCT|SEM|LINK|DATA|SEC|RUN|SALV|SCENE|[A-Z]+)_[A-Z0-9_]+", code)
+        assert kind.template
+        assert "\n" not in kind.template
+    with pytest.raises(ValueError, match="IO_EMPTY is declared twice"):
+        issue_type("IO_EMPTY", Severity.INFO, "again")
+
+
+# From the table of the safety document, as far as reading a 3D Studio document goes.
+@pytest.mark.parametrize(
+    ("code", "severity"),
+    [
+        ("IO_EMPTY", "error"),
+        ("IO_UNRECOGNISED", "error"),
+        ("IO_CHANGED_DURING_READ", "error"),
+        ("LIMIT_FILE_SIZE", "error"),
+        ("LIMIT_RECORDS", "error"),
+        ("LIMIT_DEPTH", "error"),
+        ("LIMIT_NAME", "error"),
+        ("STRUCT_TRUNCATED", "error"),
+        ("STRUCT_CHUNK_TOO_SMALL", "error"),
+        ("STRUCT_CHUNK_OVERRUN", "error"),
+        ("STRUCT_CHUNK_SLACK", "warning"),
+        ("STRUCT_CHUNK_MISPLACED", "warning"),
+        ("STRUCT_UNKNOWN_CHUNK", "info"),
+        ("STRUCT_DUPLICATE_CHUNK", "error"),
+        ("STRUCT_COUNT_EXCEEDS_DATA", "error"),
+        ("STRUCT_STRING_UNTERMINATED", "error"),
+        ("STRUCT_TRAILING_DATA", "warning"),
+        ("SEM_EMPTY_DOCUMENT", "warning"),
+    ],
+)
+def test_codes_and_severities_stay(code: str, severity: str) -> None:
+    assert CATALOGUE[code].severity.label == severity
+
+
+class TestLog:
+    def test_empty(self) -> None:
+        log = IssueLog()
+        assert (len(log), log.total, log.truncated, log.worst(), log.first_unsafe()) == (0, 0, False, None, None)
+        assert list(log) == []
+        assert "nothing" in repr(log)
+
+    def test_order_and_access(self) -> None:
+        log = IssueLog()
+        log.add(STRUCT_CHUNK_SLACK, "/a", 1, size=2)
+        log.add(STRUCT_TRUNCATED, "/b", 2, wanted=2, left=1)
+        log.add(STRUCT_UNKNOWN_CHUNK, lambda: "/c", 3, size=4)
+        assert [issue.path for issue in log] == ["/a", "/b", "/c"]
+        assert log[1].code == "STRUCT_TRUNCATED"
+        assert log.worst() is Severity.ERROR
+        assert log.first_unsafe() is log[1]
+        assert log.counts == {"STRUCT_CHUNK_SLACK": 1, "STRUCT_TRUNCATED": 1, "STRUCT_UNKNOWN_CHUNK": 1}
+        assert repr(log) == "<IssueLog: STRUCT_CHUNK_SLACK x1, STRUCT_TRUNCATED x1, STRUCT_UNKNOWN_CHUNK x1>"
+
+    def test_all_are_counted_and_some_are_kept(self) -> None:
+        log = IssueLog()
+        for offset in range(1_000):
+            log.add(STRUCT_CHUNK_SLACK, "/", offset, size=1)
+        log.add(STRUCT_UNKNOWN_CHUNK, "/", 0, size=1)
+        assert (len(log), log.total, log.truncated) == (21, 1_001, True)
+        assert [issue.offset for issue in log][:20] == list(range(20))
+
+    def test_a_file_has_a_cap_too(self) -> None:
+        log = IssueLog()
+        kinds = [IssueType(f"SEM_{n}", Severity.INFO, "x") for n in range(200)]
+        for kind in kinds * 20:
+            log.add(kind, "/", 0)
+        assert (len(log), log.total, log.truncated) == (1_000, 4_000, True)
+
+    def test_a_place_that_nobody_will_see_is_not_worked_out(self) -> None:
+        log = IssueLog(per_code=1)
+        log.add(STRUCT_CHUNK_SLACK, "/a", 1, size=1)
+
+        def never() -> str:
+            raise AssertionError
+
+        log.add(STRUCT_CHUNK_SLACK, never, 1, size=1)
+        assert log.total == 2
+
+    def test_no_cap_hides_the_first_error(self) -> None:
+        log = IssueLog(per_file=1)
+        log.add(STRUCT_CHUNK_SLACK, "/a", 1, size=1)
+        log.add(STRUCT_TRUNCATED, "/b", 2, wanted=1, left=0)
+        log.add(STRUCT_TRUNCATED, "/c", 3, wanted=1, left=0)
+        first = log.first_unsafe()
+        assert first is not None
+        assert first.path == "/b"
+        assert log.worst() is Severity.ERROR
+        assert len(log) == 1
+
+    def test_wrong_values_do_not_hide_it_either(self) -> None:
+        """DATA_ errors are errors, but a scene can be made in spite of them: they are not the first unsafe one."""
+        log = IssueLog(per_code=1, per_file=1)
+        log.add(IssueType("DATA_X", Severity.ERROR, "x"), "/a", 1)
+        log.add(STRUCT_TRUNCATED, "/b", 2, wanted=1, left=0)
+        first = log.first_unsafe()
+        assert first is not None
+        assert first.path == "/b"
+
+    def test_taking_over_another_log(self) -> None:
+        one, two = IssueLog(per_code=2), IssueLog(per_code=3)
+        for offset in range(5):
+            one.add(STRUCT_CHUNK_SLACK, "/one", offset, size=1)
+            two.add(STRUCT_CHUNK_SLACK, "/two", offset, size=1)
+        two.add(STRUCT_TRUNCATED, "/two", 9, wanted=1, left=0)
+        one.extend(two)
+        assert one.counts == {"STRUCT_CHUNK_SLACK": 10, "STRUCT_TRUNCATED": 1}
+        assert [issue.path for issue in one] == ["/one", "/one", "/two"]
+        assert one.worst() is Severity.ERROR
+        twin = one.copy()
+        assert (twin.counts, list(twin)) == (one.counts, list(one))
+        twin.add(STRUCT_CHUNK_SLACK, "/", 0, size=1)
+        assert one.total == 11
+
+    def test_logs_travel(self) -> None:
+        log = IssueLog(per_code=1)
+        log.add(STRUCT_TRUNCATED, "/b", 2, wanted=1, left=0)
+        log.add(STRUCT_TRUNCATED, "/c", 2, wanted=1, left=0)
+        again = pickle.loads(pickle.dumps(log))
+        assert (again.counts, again.truncated, str(again[0])) == (log.counts, True, str(log[0]))
+
+    @given(
+        st.lists(st.tuples(st.sampled_from("ABC"), st.sampled_from(Severity)), max_size=60),
+        st.integers(0, 5),
+        st.integers(0, 9),
+    )
+    def test_any_log(self, found: list[tuple[str, Severity]], per_code: int, per_file: int) -> None:
+        log = IssueLog(per_code, per_file)
+        for offset, (code, severity) in enumerate(found):
+            log.add(IssueType(f"SEM_{code}", Severity.INFO, "x"), "/", offset, severity=severity)
+        assert log.total == len(found)
+        assert len(log) <= min(per_file, 3 * per_code)
+        assert log.truncated == (len(log) < len(found))
+        assert log.worst() == max((severity for _, severity in found), default=None)
+        errors = [offset for offset, (_, severity) in enumerate(found) if severity is Severity.ERROR]
+        first = log.first_unsafe()
+        assert (first.offset if first else None) == (errors[0] if errors else None)

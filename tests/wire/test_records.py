@@ -1,0 +1,311 @@
+"""Wire types and records: one declaration drives reading, writing, dumping and describing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyframer.errors import FormatError
+from keyframer.wire import kinds as wire
+from keyframer.wire.cursor import Cursor
+from keyframer.wire.keytable import KeyLayout, Keys
+from keyframer.wire.record import (
+    FieldError,
+    NumberRun,
+    Record,
+    describe_fields,
+    dump_fields,
+    read_fields,
+    record,
+    restore_fields,
+    write_fields,
+)
+from keyframer.wire.sink import Sink
+from tests.samples import unhex
+
+
+@record
+class Thing(Record):
+    """A record with a field of every kind."""
+
+    small: int = wire.u8("a byte")
+    signed: int = wire.i16("a signed word", default=-1)
+    place: tuple[float, ...] = wire.vector("where it is")
+    name: bytes = wire.strz("what it is called")
+    label: bytes = wire.chars(4, "four bytes")
+    count: int = wire.u16("how many pairs")
+    extra: float = wire.f32("only where small is 1", when=lambda thing: thing.small == 1)
+    pairs: Any = wire.linked(("<u2", (2,)), "count", "pairs")
+    points: Any = wire.counted(("<f4", (3,)), "H", "points")
+    keys: Keys = wire.keys(KeyLayout(1), "keys")
+    rest: Any = wire.filling("<u2", "up to the end")
+
+
+THING = unhex("""
+    01                                # small
+    fe ff                             # signed: -2
+    00 00 80 3f 00 00 00 40 00 00 40 40   # place 1 2 3
+    42 6f 78 00                       # name
+    61 62 00 00                       # label, padded
+    02 00                             # count
+    00 00 00 3f                       # extra 0.5, because small is 1
+    01 00 02 00  03 00 04 00          # two pairs
+    01 00  00 00 00 00 00 00 00 00 00 00 80 bf    # one point
+    01 00 00 00  05 00 00 00 01 00 00 00 80 3e 00 00 20 41   # one key: frame 5, tension 0.25, value 10
+    07 00 08 00                       # the rest
+""")
+
+
+def read(cls: type[Record], data: bytes) -> Any:
+    made = cls()
+    read_fields(made, Cursor(data))
+    return made
+
+
+def write(source: Record) -> bytes:
+    sink = Sink()
+    write_fields(source, sink)
+    return sink.getvalue()
+
+
+def test_reading_every_kind() -> None:
+    thing = read(Thing, THING)
+    assert (thing.small, thing.signed, thing.place) == (1, -2, (1.0, 2.0, 3.0))
+    assert (thing.name, thing.label, thing.count, thing.extra) == (b"Box", b"ab\0\0", 2, 0.5)
+    assert thing.pairs.tolist() == [[1, 2], [3, 4]]
+    assert thing.points.tolist() == [[0.0, 0.0, -1.0]]
+    assert thing.rest.tolist() == [7, 8]
+    assert (thing.keys.time.tolist(), thing.keys.tension.tolist(), thing.keys.value.tolist()) == ([5], [0.25], [[10.0]])
+
+
+def test_writing_gives_the_same_bytes() -> None:
+    assert write(read(Thing, THING)) == THING
+
+
+def test_dumping_and_restoring() -> None:
+    dumped = json.loads(json.dumps(dump_fields(read(Thing, THING)), allow_nan=False))
+    assert list(dumped) == [plan.name for plan in Thing.plan.fields]
+    assert dumped["place"] == [1.0, 2.0, 3.0]
+    assert dumped["label"] == "ab\\x00\\x00"
+    assert dumped["keys"] == [{"frame": 5, "flags": 1, "tension": 0.25, "value": 10.0}]
+    again = Thing()
+    restore_fields(again, dumped)
+    assert write(again) == THING
+
+
+def test_a_condition_leaves_a_field_out() -> None:
+    without = b"\0" + THING[1:25] + THING[29:]
+    thing = read(Thing, without)
+    assert thing.extra == 0.0
+    assert "extra" not in dump_fields(thing)
+    assert write(thing) == without
+    with pytest.raises(FieldError, match="extra: the fields before it rule it out"):
+        restore_fields(Thing(), {**dump_fields(thing), "extra": 1.0})
+
+
+def test_describing() -> None:
+    rows = {row.name: (row.type, row.words) for row in describe_fields(Thing)}
+    assert list(rows) == [plan.name for plan in Thing.plan.fields]
+    assert rows["small"] == ("u8", "a byte")
+    assert rows["place"] == ("3 x f32", "where it is")
+    assert rows["name"][0] == "text, NUL-ended"
+    assert rows["extra"][0] == "f32 (conditional)"
+    assert rows["pairs"][0] == "count x (2 x u16)"
+    assert rows["points"][0] == "u16 n, n x (3 x f32)"
+
+
+def test_the_plan_is_made_once_and_neighbours_are_read_together() -> None:
+    assert read(Thing, THING).plan is Thing.plan
+    runs = [step.names for step in Thing.plan.steps if isinstance(step, NumberRun)]
+    assert runs == [["small", "signed", "place"], ["count"]]
+    assert Thing.plan.minimum == 1 + 2 + 12 + 1 + 4 + 2 + 2 + 4
+
+
+def test_defaults() -> None:
+    thing = Thing()
+    assert (thing.signed, thing.place, thing.name, thing.label) == (-1, (0.0, 0.0, 0.0), b"", bytes(4))
+    assert thing.points.shape == (0, 3)
+    assert len(thing.keys) == 0
+    assert Thing().children is not Thing().children
+
+
+def test_every_cut_is_located() -> None:
+    for size in range(len(THING) - 4):
+        with pytest.raises(FormatError) as caught:
+            read(Thing, THING[:size])
+        assert 0 <= caught.value.offset <= size
+        assert caught.value.path.split("/")[1].split("[")[0] in {plan.name for plan in Thing.plan.fields}
+
+
+@pytest.mark.parametrize(
+    ("at", "field", "offset"),
+    [(3, "small", 0), (25, "extra", 25)],  # in a run of numbers, and alone behind a condition
+)
+def test_numbers_that_cannot_be_reproduced_are_refused(at: int, field: str, offset: int) -> None:
+    damaged = THING[:at] + bytes.fromhex("0100a07f") + THING[at + 4 :]
+    with pytest.raises(FormatError) as caught:
+        read(Thing, damaged)
+    error = caught.value
+    assert (error.code, error.offset, error.path) == ("STRUCT_NOT_REPRODUCIBLE", offset, f"/{field}")
+
+
+@pytest.mark.parametrize("at", [3, 7, 25])
+@pytest.mark.parametrize("bits", ["0000c07f", "0100c07f", "0000c0ff", "0000807f", "000080ff", "00000080", "01000000"])
+def test_other_odd_numbers_are_typed_and_survive(at: int, bits: str) -> None:
+    odd = THING[:at] + bytes.fromhex(bits) + THING[at + 4 :]
+    assert write(read(Thing, odd)) == odd
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("small", 256),
+        ("small", -1),
+        ("small", 1.5),
+        ("small", None),
+        ("small", "1"),
+        ("signed", 40000),
+        ("place", (1.0, 2.0)),
+        ("place", 5),
+        ("place", (1.0, 2.0, "x")),
+        ("place", (1.0, 2.0, 1e300)),
+        ("extra", 1e300),
+        ("name", b"a\0b"),
+        ("name", "text"),
+        ("label", b"abcde"),
+        ("label", "ab"),
+        ("points", [[1, 2]]),
+        ("points", 7),
+        ("points", [["a", "b", "c"]]),
+        ("points", np.zeros((65536, 3))),
+        ("pairs", [[1, 65536]]),
+        ("pairs", [[1, 0.5]]),
+        ("keys", None),
+        ("keys", Keys.make([0], [[1, 2]])),
+        ("rest", [-1]),
+    ],
+)
+def test_a_value_that_does_not_fit_is_named(field: str, value: object) -> None:
+    thing = read(Thing, THING)
+    setattr(thing, field, value)
+    with pytest.raises(ValueError) as caught:
+        write(thing)
+    assert "Thing" in str(caught.value)
+    assert field in str(caught.value)
+
+
+@record
+class Bytes(Record):
+    data: bytes = wire.blob("anything")
+
+
+@pytest.mark.parametrize("value", ["text", None, [1, 2], bytearray(b"x")])
+def test_a_blob_wants_bytes(value: object) -> None:
+    with pytest.raises(ValueError, match=r"Bytes\.data: bytes are wanted"):
+        write(Bytes(value))  # type: ignore[arg-type]
+
+
+def test_a_count_is_what_its_array_holds() -> None:
+    thing = read(Thing, THING)
+    thing.count = 9
+    assert write(thing) == THING
+    thing.pairs = [[5, 6]]
+    assert read(Thing, write(thing)).count == 1
+
+
+@record
+class Twins(Record):
+    count: int = wire.u16("how many of each")
+    left: Any = wire.linked("<u2", "count", "left")
+    right: Any = wire.linked("<u2", "count", "right")
+
+
+def test_one_count_for_two_arrays() -> None:
+    data = unhex("02 00  01 00 02 00  03 00 04 00")
+    twins = read(Twins, data)
+    assert (twins.left.tolist(), twins.right.tolist()) == ([1, 2], [3, 4])
+    assert write(twins) == data
+    twins.left = [1, 2, 3]
+    with pytest.raises(ValueError, match="count cannot count arrays of different lengths"):
+        write(twins)
+
+
+def test_lists_are_as_good_as_arrays() -> None:
+    thing = read(Thing, THING)
+    thing.points = [[0, 0, -1]]
+    thing.rest = [7, 8]
+    thing.pairs = [(1, 2), (3, 4)]
+    thing.place = np.array([1, 2, 3])
+    assert write(thing) == THING
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"small": 256}, "small: 256 is outside 0..255"),
+        ({"small": "1"}, "small: a whole number is wanted"),
+        ({"place": [1, 2]}, "place: a list of 3 numbers is wanted"),
+        ({"name": 5}, "name: text is wanted"),
+        ({"name": "\\q"}, "name: unknown escape"),
+        ({"points": [[1, 2]]}, "points: entry 0: a list of 3 numbers is wanted"),
+        ({"keys": [{"frame": 1, "flags": 2, "value": 1}]}, "keys: key 0: missing 'continuity'"),
+        (
+            {"keys": [{"frame": 1, "flags": 0, "value": 1, "tension": 0}]},
+            "keys: key 0: unknown or unannounced 'tension'",
+        ),
+        ({"keys": [{"frame": 1, "flags": 65536, "value": 1}]}, "keys: key 0: flags: 65536 is outside"),
+        ({"keys": 1}, "keys: a list of keys is wanted"),
+        ({"other": 1}, "other: unknown field"),
+    ],
+)
+def test_restoring_says_what_is_wrong(change: dict[str, object], words: str) -> None:
+    dumped = dump_fields(read(Thing, THING))
+    with pytest.raises(FieldError) as caught:
+        restore_fields(Thing(), {**dumped, **change})
+    assert str(caught.value).startswith(words)
+    assert caught.value.name == words.split(":")[0]
+
+
+def test_restoring_misses_nothing() -> None:
+    dumped = dump_fields(read(Thing, THING))
+    del dumped["rest"]
+    with pytest.raises(FieldError, match="rest: missing"):
+        restore_fields(Thing(), dumped)
+
+
+def test_showing_a_record_takes_one_short_line() -> None:
+    thing = read(Thing, THING)
+    thing.name = b"x" * 1000
+    shown = repr(thing)
+    assert "\n" not in shown
+    assert len(shown) < 500
+    assert "points=<array 1x3 float32>" in shown
+
+
+@given(st.binary(max_size=120))
+def test_any_bytes_are_reproduced_or_refused(data: bytes) -> None:
+    cursor = Cursor(data)
+    thing = Thing()
+    try:
+        read_fields(thing, cursor)
+    except FormatError:
+        return
+    assert write(thing) == data[: cursor.pos]
+    again = Thing()
+    restore_fields(again, json.loads(json.dumps(dump_fields(thing), allow_nan=False)))
+    assert write(again) == data[: cursor.pos]
+
+
+@given(st.integers(0, len(THING)), st.binary(max_size=20), st.integers(0, 20))
+def test_damage_in_the_middle(at: int, patch: bytes, lost: int) -> None:
+    data = THING[:at] + patch + THING[at + lost :]
+    try:
+        thing = read(Thing, data)
+    except FormatError:
+        return
+    assert data.startswith(write(thing))
