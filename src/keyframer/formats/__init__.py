@@ -6,32 +6,44 @@ A sixth format is one folder and one line in `FORMATS`; everything else iterates
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
 
-from keyframer.catalogue import IO_EMPTY, IO_UNRECOGNISED
-from keyframer.files import PathLike, check_size, read_bytes, write_bytes
-from keyframer.formats import threeds
+from keyframer.formats import hale3d, midtown, nodeanim, threeds, uto3d
 from keyframer.formats._format import HEAD_SIZE, Format, Match
 from keyframer.formats._strangers import name_stranger
-from keyframer.limits import DEFAULT_LIMITS, Limits
 
+TYPE_CHECKING = False  # detection starts fast: what only reading needs is imported where it is used
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import IO
+
+    from keyframer.files import PathLike
     from keyframer.formats._document import Document
+    from keyframer.limits import Limits
 
-FORMATS: tuple[Format, ...] = (threeds.FORMAT,)
+FORMATS: tuple[Format, ...] = (threeds.FORMAT, uto3d.FORMAT, hale3d.FORMAT, midtown.FORMAT, nodeanim.FORMAT)
 
 
-@dataclass(frozen=True, slots=True)
 class Detection:
     """What the bytes are: the format (None if no reader claims them), how surely (0 to 1), and why."""
 
-    format: Format | None
-    score: float
-    reason: str
-    version: str | None = None
-    dialect: str | None = None
+    __slots__ = ("dialect", "format", "reason", "score", "version")
+
+    def __init__(
+        self,
+        format: Format | None,
+        score: float,
+        reason: str,
+        version: str | None = None,
+        dialect: str | None = None,
+    ) -> None:
+        self.format = format
+        self.score = score
+        self.reason = reason
+        self.version = version
+        self.dialect = dialect
+
+    def __repr__(self) -> str:
+        return f"Detection({self.format!r}, {self.score!r}, {self.reason!r}, {self.version!r}, {self.dialect!r})"
 
 
 def supported_formats() -> tuple[Format, ...]:
@@ -63,12 +75,12 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
         match = candidate.sniff(head, size)
         if match is not None:
             found.append((match.score, extension in candidate.extensions, candidate, match))
+            if match.score >= 1:  # certain: formats without a signature, which look closer, need not be asked
+                break
     if not found:
         stranger = name_stranger(head, size)
         known = ", ".join(each.title for each in FORMATS)
-        return Detection(
-            None, 0.0, f"this is {stranger}" if stranger else f"not a file of a known format ({known})"
-        )
+        return Detection(None, 0.0, f"this is {stranger}" if stranger else f"not a file of a known format ({known})")
     _, _, best, match = max(found, key=lambda entry: entry[:2])
     return Detection(best, match.score, match.reason, match.version, match.dialect)
 
@@ -78,6 +90,10 @@ def decode(data: bytes, *, format: str | None = None, limits: Limits | None = No
 
     ``format`` is the id of a format where the content does not decide (see `supported_formats`).
     """
+    from keyframer.catalogue import IO_EMPTY
+    from keyframer.files import check_size
+    from keyframer.limits import DEFAULT_LIMITS
+
     limits = limits or DEFAULT_LIMITS
     check_size(len(data), limits)
     if not isinstance(data, bytes):
@@ -92,6 +108,8 @@ def _decide(data: bytes, format: str | None, name: str) -> Format:
         return format_by_name(format)
     detection = detect(data, name=name)
     if detection.format is None:
+        from keyframer.catalogue import IO_UNRECOGNISED
+
         raise IO_UNRECOGNISED.failure(0, "/", reason=detection.reason)
     return detection.format
 
@@ -101,10 +119,12 @@ def encode(document: Document) -> bytes:
     return document.format.encode(document)
 
 
-def read(
-    source: PathLike | IO[bytes], *, format: str | None = None, limits: Limits | None = None
-) -> Document:
+def read(source: PathLike | IO[bytes], *, format: str | None = None, limits: Limits | None = None) -> Document:
     """The document in a file (a path, or a stream open for binary reading). Raises `FormatError` or OSError."""
+    from keyframer.catalogue import IO_EMPTY
+    from keyframer.files import read_bytes
+    from keyframer.limits import DEFAULT_LIMITS
+
     limits = limits or DEFAULT_LIMITS
     data = read_bytes(source, limits)
     if not data:
@@ -115,6 +135,8 @@ def read(
 
 def write(document: Document, path: PathLike, *, overwrite: bool = False) -> None:
     """Write a document to a file: the whole of it, or nothing."""
+    from keyframer.files import write_bytes
+
     write_bytes(path, encode(document), overwrite=overwrite)
 
 

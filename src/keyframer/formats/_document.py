@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from keyframer.formats._format import Format
 from keyframer.issues import IssueLog
+from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.wire.cursor import Place
 from keyframer.wire.record import Record
 
@@ -27,6 +28,8 @@ class Document:
     trailing: bytes = b""
     dialect: object | None = None
     issues: IssueLog = field(default_factory=IssueLog)
+    limits: Limits = DEFAULT_LIMITS
+    """what reading was allowed to cost, and making a scene may"""
 
     def walk(self) -> Iterator[tuple[Place, Record]]:
         """Every record with its place (``str(place)`` is its path), parents before children, in file order."""
@@ -82,4 +85,4 @@ def _placed(records: list[Record], parent: Place) -> Iterator[tuple[Place, Recor
 
 def place_of(record: Record, index: int, parent: Place) -> Place:
     """The place of the ``index``-th record of its name in a parent; single records show no index."""
-    return parent.inner(record.segment, index if index or record.repeats else None)
+    return parent.inner(record.segment, index if index or record.numbered else None)

@@ -2,54 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, cast
-
+TYPE_CHECKING = False  # `typing` and `dataclasses` would double the start of ``keyframer identify``
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+    from typing import Any
+
+    from keyframer.formats._bridging import Reporter
     from keyframer.formats._document import Document
+    from keyframer.formats._summary import Table
     from keyframer.limits import Limits
+    from keyframer.scene import Scene
 
 
-@dataclass(frozen=True, slots=True)
 class Match:
     """How surely the bytes are of a format (0 to 1), why, and what the head says about version and layout."""
 
-    score: float
-    reason: str
-    version: str | None = None
-    dialect: str | None = None
+    __slots__ = ("dialect", "reason", "score", "version")
+
+    def __init__(self, score: float, reason: str, version: str | None = None, dialect: str | None = None) -> None:
+        self.score = score
+        self.reason = reason
+        self.version = version
+        self.dialect = dialect
+
+    def __repr__(self) -> str:
+        return f"Match({self.score!r}, {self.reason!r}, {self.version!r}, {self.dialect!r})"
 
 
-@dataclass(frozen=True, slots=True)
 class Format:
-    """A file format. ``sniff(head, size)`` sees the first `HEAD_SIZE` bytes and the size of the file."""
+    """A file format. ``sniff(head, size)`` sees the first `HEAD_SIZE` bytes and the size of the file.
 
-    name: str
-    title: str
-    extensions: tuple[str, ...]
-    sniff: Callable[[bytes, int], Match | None]
-    package: str
-    pronom: str | None = None
-    """identifier in The National Archives' PRONOM registry"""
+    ``pronom`` is the identifier in The National Archives' PRONOM registry, where it has one.
+    """
+
+    __slots__ = ("extensions", "name", "package", "pronom", "sniff", "title")
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        extensions: tuple[str, ...],
+        sniff: Callable[[bytes, int], Match | None],
+        package: str,
+        pronom: str | None = None,
+    ) -> None:
+        self.name = name
+        self.title = title
+        self.extensions = extensions
+        self.sniff = sniff
+        self.package = package
+        self.pronom = pronom
 
     def _load(self, module: str, function: str) -> Any:
+        from importlib import import_module
+
         return getattr(import_module(f"{self.package}.{module}"), function)
 
+    def _load_if_there(self, module: str, function: str) -> Any:
+        from importlib import import_module
+
+        return getattr(import_module(f"{self.package}.{module}"), function, None) if self.has(module) else None
+
     def decode(self, data: bytes, limits: Limits) -> Document:
-        return cast("Document", self._load("document", "decode")(data, limits))
+        document: Document = self._load("document", "decode")(data, limits)
+        document.limits = limits
+        return document
 
     def encode(self, document: Document) -> bytes:
-        return cast(bytes, self._load("document", "encode")(document))
+        data: bytes = self._load("document", "encode")(document)
+        return data
+
+    def to_scene(self, document: Document, options: Mapping[str, object]) -> Scene:
+        """What a document means; ``options`` are those of the format's bridge. ValueError for one it does not have."""
+        from dataclasses import fields
+
+        known = self._load("bridge", "Options")
+        names = [item.name for item in fields(known)]
+        unknown = sorted(set(options) - set(names))
+        if unknown:
+            raise ValueError(f"{self.name} has no option {unknown[0]!r} (it has: {', '.join(names)})")
+        scene: Scene = self._load("bridge", "to_scene")(document, known(**options))
+        return scene
+
+    def companions(self, document: Document, path: Path, options: Mapping[str, object]) -> dict[str, object]:
+        """Options for the files that belong to one and stand beside it under the same stem; none where the user
+        named any of them, and for formats that have no companions."""
+        find = self._load_if_there("bridge", "companions")
+        found: dict[str, object] = find(document, path) if find is not None else {}
+        return {} if set(found) & set(options) else found
+
+    def apply_rules(self, document: Document, scene: Scene | None, reporter: Reporter) -> None:
+        """Report what the format's own rules find in a document; for formats that have a module ``rules``."""
+        rules = self._load_if_there("rules", "apply_rules")
+        if rules is not None:
+            rules(document, scene, reporter)
 
     def record_types(self) -> dict[str, type[Any]]:
         """Every record the format declares, by name."""
-        return cast("dict[str, type[Any]]", self._load("document", "record_types")())
+        types: dict[str, type[Any]] = self._load("document", "record_types")()
+        return types
+
+    def diagnose(self, data: bytes) -> str | None:
+        """What damaged the file on its way, if that shows; for formats that have a module ``damage``."""
+        words: str | None = self._load("damage", "diagnose")(data)
+        return words
+
+    def summarise(self, document: Document) -> list[Table]:
+        """What the format has to say about a document, as tables; for formats that have a module ``summary``."""
+        tables: list[Table] = self._load("summary", "summarise")(document)
+        return tables
 
     def has(self, part: str) -> bool:
         """Whether the format has such a module: ``bridge``, ``rules`` …"""
+        from importlib.util import find_spec
+
         return find_spec(f"{self.package}.{part}") is not None
 
     def __repr__(self) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import IO
 
 from keyframer.files import PathLike
@@ -26,7 +28,10 @@ def load(
     With ``salvage`` unsafe parts are left out instead and ``scene.issues`` lists them; what is merely odd is listed
     there in any case.
     """
-    return scene_of(read(source, format=format, limits=limits), options, salvage=salvage)
+    document = read(source, format=format, limits=limits)
+    if isinstance(source, (str, os.PathLike)):
+        options = {**document.format.companions(document, Path(source), options), **options}
+    return scene_of(document, options, salvage=salvage)
 
 
 def scene_of(document: Document, options: Mapping[str, object] | None = None, *, salvage: bool = False) -> Scene:

@@ -24,6 +24,7 @@ def name_stranger(head: bytes, size: int) -> str | None:
 
 
 _MAGICS = (
+    (b"cmp\x00", "a compressed animation of Smuggler's Run 2, whose layout nobody has documented"),
     (b"PK\x03\x04", "a zip archive"),
     (b"\x1f\x8b", "a gzip archive"),
     (b"Rar!", "a RAR archive"),
@@ -42,5 +43,7 @@ _MAGICS = (
 
 
 def _is_text(head: bytes) -> bool:
+    """No control characters, and mostly ASCII: a run of FF bytes is no text."""
     sample = head[:512]
-    return bool(sample) and all(byte >= 0x20 or byte in b"\t\r\n\f" for byte in sample)
+    plain = sum(0x20 <= byte < 0x7F or byte in b"\t\r\n\f" for byte in sample)
+    return plain > len(sample) / 2 and all(byte >= 0x20 or byte in b"\t\r\n\f" for byte in sample)

@@ -1,0 +1,163 @@
+"""What bridges share: places for reports, unique names, parents that are safe to follow, files that belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import (
+    DATA_KEYS_NOT_INCREASING,
+    DATA_NON_FINITE,
+    DATA_WEIGHT_SUM,
+    LINK_PARENT_AFTER_CHILD,
+    LINK_PARENT_CYCLE,
+    LINK_PARENT_MISSING,
+)
+from keyframer.errors import FormatError
+from keyframer.files import PathLike, read_bytes
+from keyframer.formats._document import Document
+from keyframer.formats._places import Places
+from keyframer.issues import IssueLog, IssueType, Severity
+from keyframer.wire.record import Record
+
+
+COMPANION = "/companion"
+"""before the paths of what was found in a companion: its offsets are those of that file"""
+
+
+class Reporter:
+    """Notes what is odd about the records of a document, with their path and offset."""
+
+    def __init__(self, document: Document, issues: IssueLog, root: str = "") -> None:
+        self.issues = issues
+        self._root = root
+        self._places = Places(document)
+
+    def path(self, record: Record) -> str:
+        return self._root + self._places.path(record)
+
+    def report(
+        self, kind: IssueType, record: Record, field: str = "", /, severity: Severity | None = None, **args: object
+    ) -> None:
+        """Note something about a record; its path is worked out only if somebody will see it."""
+
+        def path() -> str:
+            return f"{self.path(record)}/{field}" if field else self.path(record)
+
+        self.issues.add(kind, path, record.offset or 0, severity=severity, **args)
+
+
+def check_keys(
+    reporter: Reporter, record: Record, field: str, times: npt.NDArray[Any], *columns: npt.NDArray[Any]
+) -> None:
+    """Report keys out of order and numbers that are none; evaluation copes with both."""
+    moments = np.asarray(times, np.float64)
+    with np.errstate(invalid="ignore"):
+        late = np.flatnonzero(np.diff(moments) <= 0)
+    if len(late):
+        index = int(late[0]) + 1
+        reporter.report(DATA_KEYS_NOT_INCREASING, record, f"{field}[{index}]", index=index, time=moments[index])
+    odd = ~np.isfinite(moments)
+    for column in columns:
+        odd |= ~np.isfinite(np.asarray(column, np.float64).reshape(len(moments), -1)).all(axis=1)
+    if odd.any():
+        index = int(np.flatnonzero(odd)[0])
+        reporter.report(DATA_NON_FINITE, record, f"{field}[{index}]", count=int(odd.sum()), index=index)
+
+
+def usable(reporter: Reporter, record: Record, field: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """A copy of numbers as float64 with 0 for what is none, which is reported with its row."""
+    made = np.array(values, np.float64)
+    odd = ~np.isfinite(made)
+    if odd.any():
+        index = int(np.flatnonzero(odd.reshape(len(made), -1).any(axis=1))[0])
+        reporter.report(DATA_NON_FINITE, record, f"{field}[{index}]", count=int(odd.sum()), index=index)
+        made[odd] = 0.0
+    return made
+
+
+WEIGHTS_TOLERANCE = 0.01
+"""how far from 1 the weights of a vertex may sum: both exporters and MD5 tools round to two or three digits"""
+
+
+def check_weights(
+    reporter: Reporter, record: Record, field: str, owners: npt.NDArray[Any], weights: npt.NDArray[Any], vertices: int
+) -> None:
+    """Report vertices that have bones whose weights do not sum to 1; evaluation normalises them."""
+    total = np.bincount(owners, weights, vertices)
+    bound = np.bincount(owners, minlength=vertices) > 0
+    odd = np.flatnonzero(bound & ~(np.abs(total - 1.0) <= WEIGHTS_TOLERANCE))
+    if len(odd):
+        index = int(odd[0])
+        reporter.report(DATA_WEIGHT_SUM, record, field, count=len(odd), index=index, total=float(total[index]))
+
+
+def neighbours(path: Path, suffix: str) -> list[Path]:
+    """The files beside ``path`` under the same stem with this suffix, in the usual spellings; no folder is listed."""
+    stems = dict.fromkeys((path.stem, path.stem.lower(), path.stem.upper()))
+    names = [stem + ending for stem in stems for ending in (suffix, suffix.upper())]
+    return [path.parent / name for name in names if name != path.name and (path.parent / name).is_file()]
+
+
+def read_companion(source: PathLike, what: str) -> bytes:
+    """The bytes of a file that the user named beside the one that is loaded; a failure says which file it is."""
+    try:
+        return read_bytes(source)
+    except FormatError as error:
+        raise in_companion(error, what) from None
+
+
+def in_companion(error: FormatError, what: str) -> FormatError:
+    """The failure of a companion: the file that is loaded is not to blame."""
+    path = f"{COMPANION}{error.path}"
+    return FormatError(error.code, error.offset, path, f"{what}: {error.message}", error.details)
+
+
+class UniqueNames:
+    """Hands out names; the second ``Box`` becomes ``Box.2``. Linear, however many are alike."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._next: dict[str, int] = {}
+
+    def claim(self, wanted: str) -> str:
+        wanted = wanted or "unnamed"
+        name = wanted
+        while name in self._taken:
+            number = self._next.get(wanted, 2)
+            self._next[wanted] = number + 1
+            name = f"{wanted}.{number}"
+        self._taken.add(name)
+        return name
+
+
+def safe_parents(reporter: Reporter, records: Sequence[Record], parents: Sequence[int]) -> list[int | None]:
+    """Parents given as indices (-1 for none), without those that do not exist or close a circle; each is reported."""
+    count = len(parents)
+    safe: list[int | None] = []
+    for index, parent in enumerate(parents):
+        if not -1 <= parent < count:
+            reporter.report(LINK_PARENT_MISSING, records[index], "parent", parent=parent, name=f"joint {index}")
+            safe.append(None)
+            continue
+        if parent > index:
+            reporter.report(LINK_PARENT_AFTER_CHILD, records[index], "parent", parent=parent, name=f"joint {index}")
+        safe.append(None if parent == -1 else parent)
+    state = bytearray(count)  # 0 not seen, 1 on the way up, 2 done
+    for start in range(count):
+        path: list[int] = []
+        node: int | None = start
+        while node is not None and state[node] == 0:
+            state[node] = 1
+            path.append(node)
+            node = safe[node]
+        if node is not None and state[node] == 1:
+            reporter.report(LINK_PARENT_CYCLE, records[path[-1]], "parent", name=f"joint {path[-1]}")
+            safe[path[-1]] = None
+        for node in path:
+            state[node] = 2
+    return safe

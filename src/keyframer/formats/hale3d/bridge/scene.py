@@ -1,0 +1,157 @@
+"""An animation, a model, or both together as a scene."""
+
+from __future__ import annotations
+
+import os
+
+from keyframer.catalogue import DATA_RATE_INVALID, LINK_SKELETON_MISMATCH
+from keyframer.errors import FormatError
+from keyframer.formats._bridging import (
+    COMPANION,
+    Reporter,
+    UniqueNames,
+    in_companion,
+    read_companion,
+    safe_parents,
+)
+from keyframer.formats._document import Document
+from keyframer.formats.hale3d.bridge.options import Options
+from keyframer.formats.hale3d.bridge.skeleton import animate, joint_nodes
+from keyframer.formats.hale3d.bridge.surface import bind_locals, bind_matrices, read_surface
+from keyframer.formats.hale3d.document import decode
+from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
+from keyframer.formats.hale3d.records import Animation, Frames, Joint, unquoted
+from keyframer.issues import Issue, Severity
+from keyframer.scene import Clip, Node, NodeKind, Scene, Space
+from keyframer.text import decode_name
+
+_SPACE = Space("z", v_up=False)
+"""MD5 space: right-handed, Z up, textures run down from their upper left"""
+
+
+def to_scene(document: Document, options: Options | None = None) -> Scene:
+    """What the document means, with its companion where the options name one."""
+    options = options or Options()
+    scene = Scene(source_format="hale3d", space=_SPACE)
+    is_model = document.first(Model) is not None
+    if not is_model and document.first(Animation) is None:
+        return scene  # not even a header could be read
+    other = _companion(scene, document, is_model, options)
+    animation, model = (other, document) if is_model else (document, other)
+    if animation is not None:
+        _add_animation(scene, _reporter(scene, animation, document), animation, model)
+    if model is not None:
+        _add_model(scene, _reporter(scene, model, document), model, with_joints=animation is None)
+    return scene
+
+
+def _reporter(scene: Scene, source: Document, document: Document) -> Reporter:
+    return Reporter(source, scene.issues, "" if source is document else COMPANION)
+
+
+def _companion(scene: Scene, document: Document, is_model: bool, options: Options) -> Document | None:
+    """The other half of the pair, if there is one and it fits; else the scene's issues say why not."""
+    given, wrong = (options.animation, options.model) if is_model else (options.model, options.animation)
+    if wrong is not None:
+        ours, theirs = ("a model", "animation") if is_model else ("an animation", "model")
+        raise ValueError(f"this file is {ours} itself: the option for its companion is {theirs!r}")
+    if given is None:
+        return None
+    other = _read(given, "the animation" if is_model else "the model")
+    damage = other.issues.first_unsafe()
+    if damage is not None and options.found:
+        _report_misfit(scene, f"the file beside this one is damaged ({damage.code} at {damage.offset:#x})", True)
+        return None
+    for issue in other.issues:
+        path = f"{COMPANION}{issue.path}"
+        scene.issues.add_issue(Issue(issue.type, path, issue.offset, issue.args, issue.severity_override))
+    why = misfit(other, document) if is_model else misfit(document, other)
+    if why is not None:
+        _report_misfit(scene, why, options.found)
+        return None
+    return other
+
+
+def _read(source: object, what: str) -> Document:
+    if isinstance(source, Document):
+        return source
+    if isinstance(source, (str, os.PathLike)):
+        try:
+            return decode(read_companion(source, what))
+        except FormatError as error:
+            raise error if error.path.startswith(COMPANION) else in_companion(error, what) from None
+    raise ValueError(f"a path or a document is wanted as the companion, not {source!r}")
+
+
+def misfit(animation: Document, model: Document) -> str | None:
+    """Why an animation cannot move a model: which joint, and what about it; None if it can."""
+    if animation.first(Animation) is None:
+        return "the file given as the animation is none"
+    if model.first(Model) is None:
+        return "the file given as the model is none"
+    moving, bound = list(animation.find(Joint)), list(model.find(ModelJoint))
+    for index, (ours, theirs) in enumerate(zip(moving, bound, strict=False)):
+        if ours.parent != theirs.parent:
+            hangs = f"hangs on joint {ours.parent} in the animation, on {theirs.parent} in the model"
+            return f"joint {index} ({_shown(theirs.name)!r}) {hangs}"
+    if len(moving) != len(bound):
+        first = min(len(moving), len(bound))
+        where, extra = ("animation", moving[first].name) if len(moving) > len(bound) else ("model", bound[first].name)
+        counts = f"the animation has {len(moving)} joints, the model {len(bound)}"
+        return f"{counts}; joint {first} ({_shown(extra)!r}) is only in the {where}"
+    return None
+
+
+def _shown(name: bytes) -> str:
+    return decode_name(unquoted(name))
+
+
+def _report_misfit(scene: Scene, why: str, found: bool) -> None:
+    """An error if the user asked for the companion; a warning if it only happened to lie there."""
+    severity = Severity.WARNING if found else None
+    scene.issues.add(LINK_SKELETON_MISMATCH, "/", 0, severity=severity, reason=why)
+
+
+def _add_animation(scene: Scene, reporter: Reporter, animation: Document, model: Document | None) -> None:
+    top = animation.first(Animation)
+    assert top is not None
+    joints = list(animation.find(Joint))
+    names = UniqueNames()
+    # The real file calls all its joints "origin"; its model has the true names.
+    stored = [joint.name for joint in (model.find(ModelJoint) if model is not None else joints)]
+    shown = [names.claim(_shown(name)) for name in stored]
+    parents = safe_parents(reporter, joints, [joint.parent for joint in joints])
+    scene.nodes += joint_nodes(reporter, joints, parents, shown)
+    clip = Clip(rate=float(top.frame_rate) or 1.0)
+    if top.frame_rate == 0:
+        reporter.report(DATA_RATE_INVALID, top, "frame_rate", rate=top.frame_rate)
+    clip.extras["hale3d"] = {"version": top.version}
+    frames = animation.first(Frames)
+    if frames is not None:
+        animate(reporter, joints, frames, clip)
+    scene.clips.append(clip)
+
+
+def _add_model(scene: Scene, reporter: Reporter, model: Document, with_joints: bool) -> None:
+    """The surface; the joints as they were bound, where no animation has brought them."""
+    joints = list(model.find(ModelJoint))
+    bind = bind_matrices(reporter, joints)
+    taken = UniqueNames()
+    for node in scene.nodes:
+        taken.claim(node.name)
+    if with_joints:
+        parents = safe_parents(reporter, joints, [joint.parent for joint in joints])
+        positions, turns = bind_locals(bind, parents)
+        for joint, parent, position, turn in zip(joints, parents, positions, turns, strict=True):
+            node = Node(taken.claim(_shown(joint.name)), NodeKind.BONE, parent, raw_name=joint.name)
+            node.position, node.rotation_xyzw = position, turn
+            scene.nodes.append(node)
+    for number, record in enumerate(model.find(Mesh)):
+        mesh, skin, material = read_surface(reporter, record, bind, number)
+        scene.materials.append(material)
+        scene.meshes.append(mesh)
+        scene.skins.append(skin)
+        scene.nodes.append(Node(taken.claim(mesh.name), NodeKind.OBJECT, mesh=number, skin=number))
+    top = model.first(Model)
+    assert top is not None
+    scene.extras["hale3d"] = {"model_version": top.version}

@@ -1,0 +1,88 @@
+"""Joints, and their frames built as MD5 does."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import DATA_NON_FINITE, DATA_QUATERNION_INVALID, LINK_INDEX_OUT_OF_RANGE, SEM_UNKNOWN_FLAG_BITS
+from keyframer.curves import RotationForm, Track
+from keyframer.formats._bridging import Reporter
+from keyframer.formats.hale3d.records import Frames, Joint
+from keyframer.maths import quat
+from keyframer.scene import Channel, Clip, Node, NodeKind
+
+Floats = npt.NDArray[np.float64]
+
+_PARTS = 6
+"""Tx Ty Tz Qx Qy Qz, in the order of the flag bits"""
+
+
+def joint_nodes(reporter: Reporter, joints: list[Joint], parents: list[int | None], names: list[str]) -> list[Node]:
+    """The joints at rest: the base frame. A base that is no number is no place: such a joint rests at its parent."""
+    nodes = []
+    for joint, parent, name in zip(joints, parents, names, strict=True):
+        node = Node(name, NodeKind.BONE, parent, raw_name=joint.name)
+        base = [float(number) for number in (*joint.position, *joint.orientation)]
+        if all(map(math.isfinite, base)):
+            node.position, node.rotation_xyzw = np.array(base[:3]), np.array(base[3:])
+        else:
+            odd = next(at for at, number in enumerate(base) if not math.isfinite(number))
+            reporter.report(DATA_NON_FINITE, joint, count=sum(not math.isfinite(n) for n in base), index=odd)
+        node.extras["hale3d"] = {"flags": joint.flags, "start_index": joint.start_index}
+        nodes.append(node)
+    return nodes
+
+
+def animate(reporter: Reporter, joints: list[Joint], frames: Frames, clip: Clip) -> None:
+    """A channel for everything that the flags say moves."""
+    components = np.asarray(frames.components, np.float64)
+    clip.bounds = np.asarray(frames.bounds, np.float64)
+    clip.start, clip.end = 0.0, float(max(len(components) - 1, 0))
+    for index, joint in enumerate(joints):
+        bits = [bit for bit in range(_PARTS) if joint.flags >> bit & 1]
+        if joint.flags >> _PARTS:
+            reporter.report(SEM_UNKNOWN_FLAG_BITS, joint, "flags", bits=joint.flags & ~63)
+        if not bits or not len(components):
+            continue
+        if joint.start_index + len(bits) > components.shape[1]:
+            reporter.report(
+                LINK_INDEX_OUT_OF_RANGE,
+                joint,
+                "start_index",
+                what="joint",
+                item=index,
+                kind="component",
+                index=joint.start_index + len(bits) - 1,
+                count=components.shape[1],
+            )
+            continue
+        base = np.array([*joint.position, *joint.orientation[:3]], np.float64)
+        rows = np.tile(base, (len(components), 1))
+        rows[:, bits] = components[:, joint.start_index : joint.start_index + len(bits)]
+        if any(bit < 3 for bit in bits):
+            lost = np.flatnonzero(~np.isfinite(rows[:, :3]).all(axis=1))
+            if len(lost):
+                reporter.report(DATA_NON_FINITE, joint, f"frames[{lost[0]}]", count=len(lost), index=int(lost[0]))
+            clip.channels.append(Channel(index, Track.sampled("position", rows[:, :3])))
+        if any(bit >= 3 for bit in bits):
+            turns, odd = with_w(rows[:, 3:])
+            if odd is not None:
+                reporter.report(DATA_QUATERNION_INVALID, joint, f"frames[{odd}]", frame=odd)
+            track = Track.sampled("rotation", turns, form=RotationForm.QUATERNION_ABSOLUTE)
+            clip.channels.append(Channel(index, track))
+
+
+def with_w(xyz: Floats) -> tuple[Floats, int | None]:
+    """Unit quaternions from x, y, z: w is the negative root, as MD5 has it. Also the first row that has no real w."""
+    with np.errstate(all="ignore"):
+        square = (xyz * xyz).sum(axis=1)
+        w = -np.sqrt(np.maximum(0.0, 1.0 - square))
+    turns = np.column_stack([xyz, w])
+    # float32 rounding leaves squares of up to 1 + 4e-7 in sound files
+    odd = np.flatnonzero(~(square <= 1.0 + 1e-5))
+    return np.where(np.isfinite(turns).all(axis=1)[:, None], quat.normalise(turns), turns), (
+        int(odd[0]) if len(odd) else None
+    )

@@ -1,0 +1,112 @@
+"""The model: skinned, textured meshes on joints in their bind pose."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import DATA_NON_FINITE, DATA_QUATERNION_INVALID, LINK_INDEX_OUT_OF_RANGE
+from keyframer.formats._bridging import Reporter, check_weights, usable
+from keyframer.formats.hale3d.bridge.skeleton import with_w
+from keyframer.formats.hale3d.model import Mesh as MeshRecord
+from keyframer.formats.hale3d.model import ModelJoint
+from keyframer.formats.hale3d.records import unquoted
+from keyframer.maths import affine, quat
+from keyframer.scene import Material, Mesh, Skin, TextureMap
+from keyframer.text import decode_name
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+def bind_matrices(reporter: Reporter, joints: list[ModelJoint]) -> Floats:
+    """(J, 4, 4) of each joint in model space. A joint whose numbers are none stands at the origin."""
+    if not joints:
+        return np.empty((0, 4, 4))
+    places = np.array([[float(n) for n in (*joint.position, *joint.orientation)] for joint in joints])
+    lost = ~np.isfinite(places).all(axis=1)
+    for index in np.flatnonzero(lost).tolist():
+        odd = ~np.isfinite(places[index])
+        reporter.report(DATA_NON_FINITE, joints[index], count=int(odd.sum()), index=int(np.argmax(odd)))
+    places[lost] = 0.0
+    turns, long = with_w(places[:, 3:])
+    if long is not None:
+        reporter.report(DATA_QUATERNION_INVALID, joints[long], "orientation", frame="the bind pose")
+    return affine.compose(places[:, :3], turns, np.ones(3))
+
+
+def bind_locals(world: Floats, parents: list[int | None]) -> tuple[Floats, Floats]:
+    """Positions and rotations of joints under their parents."""
+    local = world.copy()
+    hanging = np.array([index for index, parent in enumerate(parents) if parent is not None], np.int64)
+    if len(hanging):
+        above = np.array([parent for parent in parents if parent is not None], np.int64)
+        local[hanging] = affine.inverse(world[above]) @ world[hanging]
+    return local[:, :3, 3], quat.from_matrix3(local[:, :3, :3])
+
+
+def read_surface(reporter: Reporter, record: MeshRecord, bind: Floats, number: int) -> tuple[Mesh, Skin, Material]:
+    """One mesh in its bind pose, the skin that moves it, and its material. Unsafe faces and weights are left out."""
+    path = decode_name(unquoted(record.material))
+    material = Material(path, raw_name=record.material, diffuse=(1.0, 1.0, 1.0))
+    if path:
+        material.maps["texture1"] = TextureMap(path, record.material)
+    owners, chosen = _influences(reporter, record, len(bind))
+    joints = record.weights["joint"].astype(np.int64)[chosen]
+    offsets = usable(reporter, record, "weights", record.weights["position"])[chosen]
+    bias = usable(reporter, record, "weights", record.weights["bias"])[chosen]
+    check_weights(reporter, record, "weights", owners, bias, len(record.vertices))
+    placed = np.einsum("nij,nj->ni", bind[joints][:, :3, :3], offsets) + bind[joints][:, :3, 3]
+    positions = np.zeros((len(record.vertices), 3))
+    np.add.at(positions, owners, placed * bias[:, None])
+    mesh = Mesh(f"mesh{number}", positions, _corners(reporter, record))
+    mesh.uv = usable(reporter, record, "vertices", record.vertices["st"])
+    mesh.smoothing = np.ones(len(mesh.corners), np.uint32)  # MD5 surfaces are smooth throughout
+    mesh.face_materials = np.full(len(mesh.corners), number, np.int32)
+    inverse = affine.inverse(bind) if len(bind) else bind
+    skin = Skin(mesh.name, list(range(len(bind))), inverse, owners, joints, bias, offsets)
+    return mesh, skin, material
+
+
+def _influences(reporter: Reporter, record: MeshRecord, joint_count: int) -> tuple[Ints, Ints]:
+    """For every influence its vertex and its weight record, in the order of the vertices."""
+    first = record.vertices["first_weight"].astype(np.int64)
+    counts = record.vertices["weight_count"].astype(np.int64)
+    total = len(record.weights)
+    good = first + counts <= total
+    _complain(reporter, record, "vertices", "weight", ~good, first + counts - 1, total)
+    counts = np.where(good, counts, 0)
+    owners = np.repeat(np.arange(len(counts)), counts)
+    starts = np.repeat(first - (np.cumsum(counts) - counts), counts)
+    chosen = starts + np.arange(len(owners))
+    joints = record.weights["joint"].astype(np.int64)
+    sound = (joints >= 0) & (joints < joint_count)
+    _complain(reporter, record, "weights", "joint", ~sound, joints, joint_count)
+    usable = sound[chosen]
+    return owners[usable], chosen[usable]
+
+
+def _corners(reporter: Reporter, record: MeshRecord) -> npt.NDArray[np.int32]:
+    """Counter-clockwise corners; the file has them clockwise seen from outside."""
+    corners = record.triangles.astype(np.int64)
+    good = np.asarray((corners < len(record.vertices)).all(axis=1))
+    _complain(reporter, record, "triangles", "vertex", ~good, corners.max(axis=1, initial=0), len(record.vertices))
+    return corners[good][:, [0, 2, 1]].astype(np.int32)
+
+
+def _complain(
+    reporter: Reporter, record: MeshRecord, field: str, kind: str, bad: npt.NDArray[np.bool_], found: Ints, count: int
+) -> None:
+    at = np.flatnonzero(bad)
+    if len(at):
+        item = int(at[0])
+        reporter.report(
+            LINK_INDEX_OUT_OF_RANGE,
+            record,
+            f"{field}[{item}]",
+            what="entry",
+            item=item,
+            kind=kind,
+            index=int(found[item]),
+            count=count,
+        )

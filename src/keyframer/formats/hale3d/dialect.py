@@ -1,0 +1,93 @@
+"""How a ``std::string`` lies in the file: the one thing that the document leaves open.
+
+The real files end their text with NUL. Two other ways are just as natural for a C++ writer, so a file that does not
+come out even with NUL, but comes out even to the last byte with one of those, is read that way.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from enum import Enum
+
+_U32 = struct.Struct("<I")
+_MESH_COUNTS = struct.Struct("<III")
+
+ANIMATION_HEADER_SIZE = 24
+MODEL_HEADER_SIZE = 16
+LEAST_JOINT = 41
+"""parent, flags, startIndex, the NUL of an empty name, position, orientation"""
+LEAST_MESH = 13
+LEAST_MODEL_JOINT = 29
+BOUNDS_SIZE = 24
+
+
+class Dialect(Enum):
+    """The layout of text, in the order in which they are tried: whatever fits the second fits the third, too."""
+
+    NUL_ENDED = "nul-ended"
+    """8-bit text and one NUL; what the real files have"""
+    LENGTH_WITH_NUL = "length-with-nul"
+    """u32 number of bytes, the bytes, of which the last is a NUL"""
+    LENGTH = "length"
+    """u32 number of bytes, the bytes"""
+
+    def __str__(self) -> str:
+        return self.value
+
+
+def text_end(data: bytes, pos: int, dialect: Dialect) -> int:
+    """Where the text that begins at ``pos`` ends, its NUL included; -1 if it is not text of this dialect."""
+    if dialect is Dialect.NUL_ENDED:
+        return data.find(b"\0", pos) + 1 or -1
+    if pos + 4 > len(data):
+        return -1
+    end: int = pos + 4 + _U32.unpack_from(data, pos)[0]
+    if end > len(data):
+        return -1
+    if dialect is Dialect.LENGTH_WITH_NUL and (end == pos + 4 or data[end - 1] != 0):
+        return -1
+    return end
+
+
+def find_dialect(data: bytes, end_with: Callable[[bytes, Dialect], int]) -> Dialect:
+    """The first dialect with which the file ends exactly where it should; NUL-ended where none does."""
+    for dialect in Dialect:
+        if end_with(data, dialect) == len(data):
+            return dialect
+    return Dialect.NUL_ENDED
+
+
+def animation_end(data: bytes, dialect: Dialect) -> int:
+    """Where the last frame of an animation ends if its names are of this dialect; -1 if they cannot be."""
+    frames, _, joints, components = struct.unpack_from("<IIII", data, 8)
+    pos, size = ANIMATION_HEADER_SIZE, len(data)
+    frames_size: int = frames * (BOUNDS_SIZE + 4 * components)
+    if joints * LEAST_JOINT + frames_size > size - pos:
+        return -1
+    for _ in range(joints):
+        pos = text_end(data, pos + 12, dialect) + 28
+        if pos < 28 or pos > size:
+            return -1
+    return pos + frames_size
+
+
+def model_end(data: bytes, dialect: Dialect) -> int:
+    """Where the last joint of a model ends if its text is of this dialect; -1 if it cannot be."""
+    meshes, joints = struct.unpack_from("<II", data, 8)
+    pos, size = MODEL_HEADER_SIZE, len(data)
+    if meshes * LEAST_MESH + joints * LEAST_MODEL_JOINT > size - pos:
+        return -1
+    for _ in range(meshes):
+        if pos + 12 > size:
+            return -1
+        vertices, weights, triangles = _MESH_COUNTS.unpack_from(data, pos)
+        pos = text_end(data, pos + 12, dialect)
+        if pos < 0:
+            return -1
+        pos += 16 * vertices + 20 * weights + 12 * triangles
+    for _ in range(joints):
+        pos = text_end(data, pos + 28, dialect)
+        if pos < 0:
+            return -1
+    return pos

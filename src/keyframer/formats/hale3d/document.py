@@ -1,0 +1,258 @@
+"""How records compose into a Hale3D animation or model: reading and writing.
+
+Reading is forensic: records are typed up to the first that cannot be; from there to the end of the file is one
+`RawRun`, because without sizes in the file nothing tells where the next record would begin.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from copy import copy
+from typing import TypeVar
+
+import numpy.typing as npt
+
+from keyframer.catalogue import (
+    CATALOGUE,
+    IO_UNRECOGNISED,
+    LIMIT_RECORDS,
+    STRUCT_NAME_SUSPECT,
+    STRUCT_TRAILING_DATA,
+)
+from keyframer.errors import FormatError
+from keyframer.formats._document import Document
+from keyframer.formats.hale3d import FORMAT
+from keyframer.formats.hale3d.dialect import (
+    ANIMATION_HEADER_SIZE,
+    BOUNDS_SIZE,
+    LEAST_JOINT,
+    LEAST_MESH,
+    LEAST_MODEL_JOINT,
+    MODEL_HEADER_SIZE,
+    Dialect,
+    animation_end,
+    find_dialect,
+    model_end,
+)
+from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
+from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Frames, Joint, RawRun
+from keyframer.formats.hale3d.sniff import ANIMATION_ID, MODEL_ID
+from keyframer.formats.hale3d.text import TextCursor, TextSink
+from keyframer.issues import Issue, IssueLog
+from keyframer.limits import DEFAULT_LIMITS, Limits
+from keyframer.text import bytes_to_ascii
+from keyframer.wire.cursor import Place
+from keyframer.wire.floats import as_rows
+from keyframer.wire.record import NO_CHILDREN, Record, read_fields, write_fields
+
+R = TypeVar("R", bound=Record)
+
+_NOT_PLAIN = re.compile(rb"[^\x20-\x7e]")
+
+
+def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
+    """A Hale3D animation or model as a document; `FormatError` only where it is neither, or breaks a limit."""
+    document = Document(FORMAT, issues=IssueLog(limits.issues_per_code, limits.issues))
+    reader = _Reader(data, limits, document)
+    if data[:4] == ANIMATION_ID:
+        reader.read(reader.read_animation, ANIMATION_HEADER_SIZE, animation_end)
+    elif data[:4] == MODEL_ID:
+        reader.read(reader.read_model, MODEL_HEADER_SIZE, model_end)
+    else:
+        raise IO_UNRECOGNISED.failure(0, "/", reason=_refusal(data[:4]))
+    return document
+
+
+def _refusal(start: bytes) -> str:
+    wanted = f"{ANIMATION_ID.decode()} or {MODEL_ID.decode()}"
+    if start[::-1] in (ANIMATION_ID, MODEL_ID):
+        return f"a Hale3D file is little endian: this begins with {start.decode()}, not {wanted}"
+    return f"a Hale3D file begins with {wanted}, not with {bytes_to_ascii(start)}"
+
+
+class _Reader:
+    """One reading: the cursor, where the record being read began and where it would go."""
+
+    def __init__(self, data: bytes, limits: Limits, document: Document) -> None:
+        self.cursor = TextCursor(data, limits)
+        self.root = self.cursor.place
+        self.document = document
+        self.begun = 0
+        self.home = document.records
+
+    def read(self, whole: Callable[[], None], header_size: int, end_with: Callable[[bytes, Dialect], int]) -> None:
+        """The whole file; where it cannot go on, the rest becomes a raw run."""
+        cursor, issues = self.cursor, self.document.issues
+        if len(cursor.data) >= header_size:
+            cursor.dialect = find_dialect(cursor.data, end_with)
+        self.document.dialect = cursor.dialect
+        try:
+            whole()
+        except FormatError as error:
+            if error.code.startswith("LIMIT_"):
+                raise
+            self._suspect_names()
+            issues.add_issue(Issue(CATALOGUE[error.code], error.path, error.offset, error.details))
+            cursor.pos = self.begun
+            self.home.append(RawRun(cursor.rest(), error.code, offset=self.begun))
+            return
+        if cursor.left:
+            self._suspect_names()
+            issues.add(STRUCT_TRAILING_DATA, "/", cursor.pos, size=cursor.left)
+            self.document.trailing = cursor.rest()
+
+    def read_animation(self) -> None:
+        top = self._take(Animation, self.root.inner("animation"))
+        self._open(top)
+        self._take_many(Joint, top.joint_count, LEAST_JOINT, "joint_count", 16)
+        cursor = self.cursor
+        row_size = BOUNDS_SIZE + 4 * top.component_count
+        cursor.need_entries(top.frame_count, row_size, "frame_count", 8)
+        frames = self._new(Frames)
+        frames.row_shape = (top.frame_count, BOUNDS_FLOATS + top.component_count)
+        read_fields(frames, cursor)
+        self.home.append(frames)
+
+    def read_model(self) -> None:
+        top = self._take(Model, self.root.inner("model"))
+        self._open(top)
+        self._take_many(Mesh, top.mesh_count, LEAST_MESH, "mesh_count", 8)
+        self._take_many(ModelJoint, top.joint_count, LEAST_MODEL_JOINT, "joint_count", 12)
+
+    def _open(self, top: Record) -> None:
+        """What is read from here on goes into the top record."""
+        self.home = top.children = []
+        self.begun = self.cursor.pos
+
+    def _take_many(self, cls: type[Record], count: int, least: int, field: str, field_offset: int) -> None:
+        """``count`` records of a kind; the claim is checked before the first."""
+        cursor = self.cursor
+        cursor.need_entries(count, least, field, field_offset)
+        limit = cursor.limits.records
+        if count + len(self.home) + 1 > limit:
+            cursor.fail(LIMIT_RECORDS, field, field_offset, limit=limit)
+        around = cursor.place
+        segment = cls().segment
+        for index in range(count):
+            self._take(cls, Place(segment, around, index))
+        cursor.place = around
+
+    def _take(self, cls: type[R], place: Place) -> R:
+        """The next record, typed and put where it belongs."""
+        self.cursor.place = place
+        record = self._new(cls)
+        read_fields(record, self.cursor)
+        self.home.append(record)
+        self.begun = self.cursor.pos
+        return record
+
+    def _new(self, cls: type[R]) -> R:
+        """An empty record for reading: its fields are not set yet."""
+        record = cls.__new__(cls)
+        record.children = NO_CHILDREN
+        record.tail = b""
+        record.offset = self.cursor.pos
+        return record
+
+    def _suspect_names(self) -> None:
+        """The sizes do not add up: point at the first name that has swallowed something else.
+
+        A name that lost its NUL slides into the numbers behind it, and nothing else in the file can tell.
+        """
+        for record in self.document.find(Record):
+            text = record.material if isinstance(record, Mesh) else getattr(record, "name", b"")
+            if _NOT_PLAIN.search(text):
+                field = "material" if isinstance(record, Mesh) else "name"
+                assert record.offset is not None
+                at = record.offset + (28 if isinstance(record, ModelJoint) else 12)
+                path = f"{self.document.path_of(record)}/{field}"
+                self.document.issues.add(STRUCT_NAME_SUSPECT, path, at, size=len(text))
+                return
+
+
+def new_animation(
+    joints: Iterable[Joint],
+    components: npt.ArrayLike,
+    *,
+    bounds: npt.ArrayLike | None = None,
+    frame_rate: int = 24,
+    dialect: Dialect = Dialect.NUL_ENDED,
+) -> Document:
+    """An animation from nothing: joints, components ``(frames, components)`` and boxes ``(frames, 2, 3)``."""
+    frames = Frames.make(components, bounds)
+    top = Animation(frame_rate=frame_rate, children=[*joints, frames])
+    top.joint_count = len(top.children) - 1
+    top.frame_count, width = frames.rows.shape
+    top.component_count = width - BOUNDS_FLOATS
+    return Document(FORMAT, [top], dialect=dialect)
+
+
+def new_model(
+    meshes: Iterable[Mesh], joints: Iterable[ModelJoint], *, dialect: Dialect = Dialect.NUL_ENDED
+) -> Document:
+    """A model from nothing."""
+    first, second = list(meshes), list(joints)
+    return Document(
+        FORMAT,
+        [Model(mesh_count=len(first), joint_count=len(second), children=[*first, *second])],
+        dialect=dialect,
+    )
+
+
+def encode(document: Document) -> bytes:
+    """The bytes of a document, made from its records alone."""
+    if not isinstance(document.dialect, Dialect):
+        raise ValueError(f"the dialect of a Hale3D document is not {document.dialect!r}")
+    sink = TextSink(document.dialect)
+    for top in document.records:
+        if isinstance(top, (Animation, Model)):
+            order = _ANIMATION_ORDER if isinstance(top, Animation) else _MODEL_ORDER
+            write_fields(_with_counts(top), sink)
+            _write_inside(top.children, order, sink)
+        elif isinstance(top, RawRun):
+            write_fields(top, sink)
+        else:
+            raise ValueError(f"{top!r} cannot stand at the top of a Hale3D file")
+    sink.write(document.trailing)
+    return sink.getvalue()
+
+
+_ANIMATION_ORDER: dict[type[Record], int] = {Joint: 0, Frames: 1, RawRun: 2}
+_MODEL_ORDER: dict[type[Record], int] = {Mesh: 0, ModelJoint: 1, RawRun: 2}
+
+
+def _write_inside(records: list[Record], order: dict[type[Record], int], sink: TextSink) -> None:
+    reached = 0
+    for record in records:
+        rank = order.get(type(record))
+        if rank is None or rank < reached or record.children or record.tail:
+            raise ValueError(f"{record!r} cannot stand here: the order is {', '.join(c.__name__ for c in order)}")
+        reached = rank
+        write_fields(record, sink)
+
+
+def _with_counts(top: Animation | Model) -> Animation | Model:
+    """The header with the counts of what is inside; as it is while a raw run is inside."""
+    if top.children and isinstance(top.children[-1], RawRun):
+        return top
+    header = copy(top)
+    if isinstance(header, Model):
+        header.mesh_count = sum(isinstance(record, Mesh) for record in top.children)
+        header.joint_count = len(top.children) - header.mesh_count
+        return header
+    frames = [record for record in top.children if isinstance(record, Frames)]
+    if len(frames) > 1:
+        raise ValueError("an animation has one record of frames")
+    header.joint_count = len(top.children) - len(frames)
+    header.frame_count = len(frames[0].rows) if frames else 0
+    if header.frame_count:
+        header.component_count = as_rows(frames[0].rows).shape[1] - BOUNDS_FLOATS
+        if header.component_count < 0:
+            raise ValueError(f"a frame begins with {BOUNDS_FLOATS} floats of bounding box")
+    return header
+
+
+def record_types() -> dict[str, type[Record]]:
+    """Every record by the name of its class, animation before model."""
+    return {cls.__name__: cls for cls in (Animation, Joint, Frames, Model, Mesh, ModelJoint, RawRun)}

@@ -1,0 +1,103 @@
+"""The records of a Hale3D animation, in the order and the words of its document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.formats.hale3d.sniff import ANIMATION_ID
+from keyframer.formats.hale3d.text import text
+from keyframer.text import show_name
+from keyframer.wire.cursor import frozen
+from keyframer.wire.floats import exact_floats, float_rows
+from keyframer.wire.kinds import Chars, blob, declare, i32, u32
+from keyframer.wire.record import Record, record
+
+BOUNDS_FLOATS = 6
+"""AABB::min and AABB::max stand before the components of every frame"""
+
+
+@record
+class Animation(Record):
+    """The header; the joints and the frames are inside.
+
+    The three counts are made new from what is inside when it is written, except while a `RawRun` is inside: then
+    nobody knows better than the file.
+    """
+
+    id: bytes = declare(Chars(4), "ID, the bytes H3DA", ANIMATION_ID)
+    version: int = u32("Version; 1 in the one real file", default=1)
+    frame_count: int = u32("Frame count")
+    frame_rate: int = u32("Frame rate, frames per second", default=24)
+    joint_count: int = u32("Joint count")
+    component_count: int = u32("Animated component count")
+
+
+@record
+class Joint(Record):
+    """JointInfo and BaseFrameJoint, written back to back. Joints are told apart by their index, never by name."""
+
+    repeats = True
+
+    parent: int = i32("JointInfo::parent, -1 for a root", default=-1)
+    flags: int = u32("JointInfo::flags, bits 0 to 5: Tx Ty Tz Qx Qy Qz are animated")
+    start_index: int = u32("JointInfo::startIndex, the first component of this joint in a frame")
+    # All 33 joints of the real file are called "origin", quotes included: its writer's mistakes, kept as they are.
+    name: bytes = text("JointInfo::name")
+    position: tuple[float, ...] = exact_floats("BaseFrameJoint::position, x y z", 3)
+    orientation: tuple[float, ...] = exact_floats(
+        "BaseFrameJoint::orientation, x y z w as stored", 4, default=(0.0, 0.0, 0.0, 1.0)
+    )
+
+    @property
+    def shown_name(self) -> str:
+        """The name for people: without the quotes that the converter copied from the MD5 text."""
+        return show_name(unquoted(self.name))
+
+
+@record
+class Frames(Record):
+    """Bounding box and frame data of all frames: one row a frame, six floats of box before the components."""
+
+    rows: npt.NDArray[np.float32] = float_rows("AABB::min, AABB::max, animated components")
+    row_shape: tuple[int, int] = (0, 0)
+    """frames and floats a frame, as the header promises; only reading looks at it"""
+
+    @property
+    def bounds(self) -> npt.NDArray[np.float32]:
+        """Boxes as ``(frames, 2, 3)``: min and max."""
+        return self.rows[:, :BOUNDS_FLOATS].reshape(-1, 2, 3)
+
+    @property
+    def components(self) -> npt.NDArray[np.float32]:
+        """What moves, as ``(frames, components)``."""
+        return self.rows[:, BOUNDS_FLOATS:]
+
+    @staticmethod
+    def make(components: npt.ArrayLike, bounds: npt.ArrayLike | None = None) -> Frames:
+        """Frames from components ``(frames, components)`` and boxes ``(frames, 2, 3)`` (zeros if not given)."""
+        moving: npt.NDArray[Any] = np.asarray(components, "<f4")
+        if moving.ndim != 2:
+            raise ValueError(f"components (frames, components) are wanted, not an array of shape {moving.shape}")
+        boxes = np.zeros((len(moving), BOUNDS_FLOATS), "<f4") if bounds is None else np.asarray(bounds, "<f4")
+        return Frames(frozen(np.hstack([boxes.reshape(len(moving), BOUNDS_FLOATS), moving])))
+
+
+@record
+class RawRun(Record):
+    """Everything from the first record that could not be read to the end of the file."""
+
+    data: bytes = blob("bytes as they are")
+    reason: str = ""
+    """the code of the issue that says why"""
+
+    @property
+    def segment(self) -> str:
+        return "raw"
+
+
+def unquoted(name: bytes) -> bytes:
+    """A name without the pair of quotes around it."""
+    return name[1:-1] if len(name) >= 2 and name[:1] == name[-1:] == b'"' else name

@@ -1,0 +1,38 @@
+"""Is it a Hale3D file? From its signature, its counts and its size, without reading it."""
+
+from __future__ import annotations
+
+import struct
+
+from keyframer.formats._format import Match
+
+ANIMATION_ID = b"H3DA"
+MODEL_ID = b"H3DM"
+
+
+def sniff(head: bytes, size: int) -> Match | None:
+    """The signature decides; counts that the file cannot hold only lower the score."""
+    if head[:4] == ANIMATION_ID:
+        return _sniff(head, size, "animation", 24)
+    if head[:4] == MODEL_ID:
+        return _sniff(head, size, "model", 16)
+    return None
+
+
+def _sniff(head: bytes, size: int, what: str, header_size: int) -> Match:
+    start = f"{what}: begins with {head[:4].decode('ascii')}"
+    if len(head) < header_size:
+        return Match(0.7, f"{start}, but the header is cut")
+    version = str(struct.unpack_from("<I", head, 4)[0])
+    if least_size(head) > size:
+        return Match(0.8, f"{start}, but the counts promise more than the file holds", version)
+    return Match(1.0, f"{start}, and the counts fit the file", version)
+
+
+def least_size(header: bytes) -> int:
+    """The fewest bytes that a file with these counts can have (every name empty)."""
+    if header[:4] == MODEL_ID:
+        meshes, joints = struct.unpack_from("<II", header, 8)
+        return int(16 + 13 * meshes + 29 * joints)
+    frames, _, joints, components = struct.unpack_from("<IIII", header, 8)
+    return int(24 + 41 * joints + frames * (24 + 4 * components))

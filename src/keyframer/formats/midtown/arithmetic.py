@@ -1,0 +1,85 @@
+"""Which layout fits a size: the only way to know a file without a signature.
+
+Everything here is whole-number arithmetic on a few header words, and is shared by detection and reading, so it imports
+next to nothing.
+"""
+
+from __future__ import annotations
+
+import struct
+
+RETAIL = "retail"
+DOCUMENT = "document"
+OLD = "old"
+
+CLIP_HEADER_SIZE = 8
+"""channels, frames"""
+CHANNEL_HEADER_SIZE = 9
+"""floats, the distance, the type"""
+OLD_HEADER_SIZE = 13
+"""frames, bones, the distance, the type"""
+
+_TWO_WORDS = struct.Struct("<II")
+_WORD = struct.Struct("<I")
+
+
+class Fit:
+    """A layout that a file can have: ``end`` is where its last frame ends, ``type`` that of its first channel."""
+
+    __slots__ = ("end", "layout", "type", "zero_width_at")
+
+    def __init__(self, layout: str, end: int, type: int, zero_width_at: int | None = None) -> None:
+        self.layout = layout
+        self.end = end
+        self.type = type
+        self.zero_width_at = zero_width_at
+        """where a first channel says that its frames hold no float at all"""
+
+
+def fit_retail(data: bytes) -> Fit | None:
+    """u32 0, u32 frames, u32 floats, f32, u8, frames; ``data`` need only hold the header."""
+    if len(data) < CLIP_HEADER_SIZE + CHANNEL_HEADER_SIZE:
+        return None
+    channels, frames = _TWO_WORDS.unpack_from(data)
+    if channels != 0:
+        return None
+    floats = _WORD.unpack_from(data, 8)[0]
+    zero_width_at = 8 if frames and not floats else None
+    return Fit(RETAIL, 17 + 4 * frames * floats, data[16], zero_width_at)
+
+
+def fit_document(data: bytes, size: int) -> Fit | None:
+    """u32 channels, u32 frames, then the channels one behind the other; ``data`` must be the whole file."""
+    if len(data) < CLIP_HEADER_SIZE + CHANNEL_HEADER_SIZE:
+        return None
+    channels, frames = _TWO_WORDS.unpack_from(data)
+    if channels == 0 or channels * CHANNEL_HEADER_SIZE > size - CLIP_HEADER_SIZE:
+        return None
+    if frames and not _WORD.unpack_from(data, CLIP_HEADER_SIZE)[0]:
+        return Fit(DOCUMENT, size, data[16], CLIP_HEADER_SIZE)
+    pos = CLIP_HEADER_SIZE
+    for _ in range(channels):
+        if pos + CHANNEL_HEADER_SIZE > size:
+            return None
+        pos += CHANNEL_HEADER_SIZE + 4 * frames * _WORD.unpack_from(data, pos)[0]
+    return Fit(DOCUMENT, pos, data[16])
+
+
+def fit_old(data: bytes) -> Fit | None:
+    """u32 frames, u32 bones, f32, u8, frames; ``data`` need only hold the header."""
+    if len(data) < OLD_HEADER_SIZE:
+        return None
+    frames, bones = _TWO_WORDS.unpack_from(data)
+    if frames == 0:
+        return None
+    return Fit(OLD, OLD_HEADER_SIZE + 12 * frames * (bones + 1), data[12])
+
+
+def is_cut_clip(data: bytes) -> bool:
+    """Whether the head is that of a clip with roll, pitch and heading, although the file ends too early."""
+    if len(data) < CLIP_HEADER_SIZE + CHANNEL_HEADER_SIZE or data[16] != 1:
+        return False
+    channels, frames = _TWO_WORDS.unpack_from(data)
+    floats = _WORD.unpack_from(data, CLIP_HEADER_SIZE)[0]
+    fits = channels * CHANNEL_HEADER_SIZE <= len(data) - CLIP_HEADER_SIZE
+    return bool(fits and frames and floats and floats % 3 == 0)

@@ -1,0 +1,51 @@
+"""What a user may decide about a Midtown clip, and the skeleton that belongs to it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from keyframer.errors import FormatError
+from keyframer.files import PathLike, read_bytes
+from keyframer.formats._document import Document
+from keyframer.formats.midtown.skeleton import Skeleton, read_skeleton
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Defaults follow the retail game."""
+
+    skeleton: PathLike | Skeleton | None = None
+    """the ``.skel`` with the bones' names, offsets and tree"""
+    in_place: bool = False
+    """take the forward motion out, as the game does: a walk then stays where it is"""
+    euler_order: str = "YZX"
+    """product of the turns about X (roll), Y (pitch) and Z (heading), read left to right for column vectors; two
+    decompilations of the game agree on YZX, one other loader assumed XYZ"""
+    fps: float = 30.0
+    """the format does not store it"""
+    found: bool = False
+    """the skeleton was found beside the file and not named by the user: if it does not fit, it is left alone"""
+
+    def __post_init__(self) -> None:
+        if sorted(self.euler_order) != ["X", "Y", "Z"]:
+            raise ValueError(f"euler_order is an order of X, Y and Z, not {self.euler_order!r}")
+        if not self.fps > 0:
+            raise ValueError(f"fps must be positive, not {self.fps}")
+
+
+def companions(document: Document, path: Path) -> dict[str, object]:
+    """A skeleton that stands beside the clip under the same stem."""
+    try:
+        names = sorted(os.listdir(path.parent))
+    except OSError:
+        return {}
+    wanted = (path.stem + ".skel").lower()
+    for name in names:
+        if name.lower() == wanted:
+            try:
+                return {"skeleton": read_skeleton(read_bytes(path.parent / name)), "found": True}
+            except (OSError, FormatError):
+                continue
+    return {}

@@ -1,0 +1,109 @@
+"""A clip as a figure that moves."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import DATA_NON_FINITE, LINK_SKELETON_MISMATCH, SCENE_DEFAULT_RIG, SEM_RPH_WIDTH
+from keyframer.curves import RotationForm, Track
+from keyframer.files import read_bytes
+from keyframer.formats._bridging import Reporter, UniqueNames
+from keyframer.formats._document import Document
+from keyframer.formats.midtown import records as r
+from keyframer.formats.midtown.bridge.options import Options
+from keyframer.formats.midtown.bridge.rig import default_rig
+from keyframer.formats.midtown.skeleton import Skeleton, read_skeleton
+from keyframer.issues import Severity
+from keyframer.maths import euler
+from keyframer.scene import Channel, Clip, Node, NodeKind, RawChannel, Scene, Space
+from keyframer.text import decode_name
+from keyframer.wire.record import Record
+
+Floats = npt.NDArray[np.float64]
+
+_SPACE = Space("y", metres_per_unit=1.0)
+"""metres, Y up, right-handed; figures face -Z"""
+
+
+def to_scene(document: Document, options: Options | None = None) -> Scene:
+    """The first channel of roll, pitch and heading moves a figure; all others are raw channels."""
+    options = options or Options()
+    scene = Scene(source_format="midtown", space=_SPACE)
+    reporter = Reporter(document, scene.issues)
+    clip = Clip(rate=options.fps)
+    scene.clips.append(clip)
+    posed = False
+    channels = [each for each in document.find(Record) if isinstance(each, (r.Channel, r.OldChannel))]
+    for number, channel in enumerate(channels):
+        clip.end = max(clip.end, float(len(channel.rows) - 1))
+        if channel.bones is not None and channel.bones > 0 and not posed:
+            _add_figure(scene, reporter, channel, options)
+            posed = True
+            continue
+        if channel.bones is None:
+            reporter.report(SEM_RPH_WIDTH, channel, floats=channel.rows.shape[1], type=channel.type)
+        raw = RawChannel(f"channel {number}", np.asarray(channel.rows, np.float64))
+        raw.extras["midtown"] = {"type": channel.type, "distance": channel.distance}
+        clip.raw_channels.append(raw)
+    return scene
+
+
+def _add_figure(scene: Scene, reporter: Reporter, channel: r.Channel | r.OldChannel, options: Options) -> None:
+    rows = np.asarray(channel.rows, np.float64)
+    count = rows.shape[1] // 3 - 1
+    odd = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    if len(odd):
+        reporter.report(DATA_NON_FINITE, channel, f"rows[{odd[0]}]", count=len(odd), index=int(odd[0]))
+    skeleton = _skeleton(scene, reporter, channel, count, options)
+    names = UniqueNames()
+    for bone in skeleton.bones:
+        node = Node(names.claim(decode_name(bone.name)), NodeKind.BONE, None if bone.parent < 0 else bone.parent)
+        node.position, node.raw_name = np.array(bone.offset), bone.name
+        if bone.words:
+            node.extras["midtown"] = {"words": [decode_name(word) for word in bone.words]}
+        scene.nodes.append(node)
+    clip = scene.clips[0]
+    clip.extras["midtown"] = {"distance": channel.distance, "in_place": options.in_place}
+    clip.channels.append(
+        Channel(0, Track.sampled("position", root_path(rows[:, :3], channel.distance, options.in_place)))
+    )
+    for bone_number in range(count):
+        turns = turn(rows[:, 3 + 3 * bone_number : 6 + 3 * bone_number], options.euler_order)
+        track = Track.sampled("rotation", turns, form=RotationForm.QUATERNION_ABSOLUTE)
+        clip.channels.append(Channel(bone_number, track))
+
+
+def root_path(stored: Floats, distance: float, in_place: bool) -> Floats:
+    """The root's positions. The game adds ``i * distance / frames`` to z of frame i, so that a walk stays in place."""
+    if not in_place or not np.isfinite(distance):
+        return stored
+    path = stored.copy()
+    path[:, 2] += np.arange(len(path)) * distance / len(path)
+    return path
+
+
+def turn(rph: Floats, order: str) -> Floats:
+    """Quaternions of roll (about X), pitch (about Y) and heading (about Z), multiplied in ``order``."""
+    with np.errstate(all="ignore"):
+        return euler.to_quaternion(rph[:, ["XYZ".index(axis) for axis in order]], order)
+
+
+def _skeleton(
+    scene: Scene, reporter: Reporter, channel: r.Channel | r.OldChannel, bones: int, options: Options
+) -> Skeleton:
+    given = options.skeleton
+    if isinstance(given, (str, os.PathLike)):
+        given = read_skeleton(read_bytes(given))
+    if given is not None:
+        if len(given.bones) == bones:
+            return given
+        reason = f"the clip turns {bones} bones, the skeleton has {len(given.bones)}"
+        severity = Severity.WARNING if options.found else None
+        scene.issues.add(
+            LINK_SKELETON_MISMATCH, reporter.path(channel), channel.offset or 0, severity=severity, reason=reason
+        )
+    reporter.report(SCENE_DEFAULT_RIG, channel, bones=bones)
+    return default_rig(bones)

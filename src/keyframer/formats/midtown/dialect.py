@@ -1,0 +1,72 @@
+"""The three layouts of Midtown clips, and the choice between those that fit a file."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from keyframer.catalogue import IO_UNRECOGNISED, SEM_ZERO_WIDTH_FRAMES
+from keyframer.formats.midtown.arithmetic import (
+    DOCUMENT,
+    OLD,
+    RETAIL,
+    Fit,
+    fit_document,
+    fit_old,
+    fit_retail,
+    is_cut_clip,
+)
+from keyframer.formats.midtown.sniff import COMPRESSED, is_text
+
+
+class Layout(Enum):
+    """Where the counts stand; ``str()`` gives the word that reports use."""
+
+    RETAIL = RETAIL
+    """the game as sold: the number of channels is 0 and means one"""
+    DOCUMENT = DOCUMENT
+    """the public document, made from a beta: one or more channels"""
+    OLD = OLD
+    """an older one: bones instead of floats are counted, and there are no channels"""
+
+    def __str__(self) -> str:
+        return self.value
+
+
+def choose_layout(data: bytes) -> Layout:
+    """The layout of a file that is said to be a Midtown clip; `FormatError` if none fits.
+
+    An exact end wins over bytes left over, then the type byte 1 over others, then the document over the old layout.
+    A file that ends too early is still taken for a clip if its head is one of roll, pitch and heading; that is likelier
+    than another layout of an unknown type with bytes left over.
+    """
+    _refuse_impostors(data)
+    size = len(data)
+    found = [fit for fit in (fit_retail(data), fit_document(data, size), fit_old(data)) if fit is not None]
+    fits = [fit for fit in found if fit.end <= size and fit.zero_width_at is None]
+    best = min(fits, key=lambda fit: (fit.end != size, fit.type != 1), default=None)
+    if best is not None and (best.end == size or best.type == 1):
+        return Layout(best.layout)
+    for fit in found:
+        if fit.zero_width_at is not None:
+            frames = int.from_bytes(data[4:8], "little")
+            raise SEM_ZERO_WIDTH_FRAMES.failure(fit.zero_width_at, "/clip/channel[0]/floats", frames=frames)
+    if is_cut_clip(data):
+        return Layout.DOCUMENT if any(data[:4]) else Layout.RETAIL
+    if best is not None:
+        return Layout(best.layout)
+    raise IO_UNRECOGNISED.failure(0, "/", reason=_why_not(found, size))
+
+
+def _refuse_impostors(data: bytes) -> None:
+    """The game ships one: ``pedanim_manantrnch.anim`` is 104 bytes of ASCII text."""
+    if data[:4] == COMPRESSED:
+        reason = "a compressed animation of Smuggler's Run 2 (cmp), whose layout nobody has documented"
+        raise IO_UNRECOGNISED.failure(0, "/", reason=reason)
+    if is_text(data):
+        raise IO_UNRECOGNISED.failure(0, "/", reason="this is text, not an animation")
+
+
+def _why_not(found: list[Fit], size: int) -> str:
+    wanted = ", ".join(f"{fit.layout} {fit.end}" for fit in found)
+    needs = f" (it would take {wanted})" if wanted else ""
+    return f"{size} bytes fit no layout of a Midtown Madness 2 clip{needs}"

@@ -1,0 +1,186 @@
+"""How records compose into a Midtown Madness 2 clip: layout, reading and writing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import TypeVar
+
+import numpy.typing as npt
+
+from keyframer.catalogue import (
+    CATALOGUE,
+    LIMIT_RECORDS,
+    SEM_ZERO_WIDTH_FRAMES,
+    STRUCT_COUNT_EXCEEDS_DATA,
+    STRUCT_TRAILING_DATA,
+)
+from keyframer.errors import FormatError
+from keyframer.formats._document import Document
+from keyframer.formats.midtown import FORMAT
+from keyframer.formats.midtown.arithmetic import CHANNEL_HEADER_SIZE
+from keyframer.formats.midtown.dialect import Layout, choose_layout
+from keyframer.formats.midtown.records import Channel, Clip, OldChannel, OldClip, RawRun, make_channel
+from keyframer.issues import Issue, IssueLog
+from keyframer.limits import DEFAULT_LIMITS, Limits
+from keyframer.wire.cursor import Cursor, Place
+from keyframer.wire.floats import as_rows
+from keyframer.wire.record import NO_CHILDREN, Record, read_fields, write_fields
+from keyframer.wire.sink import Sink
+
+R = TypeVar("R", bound=Record)
+
+
+def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
+    """A Midtown Madness 2 clip as a document; `FormatError` only where it is none, or breaks a limit."""
+    layout = choose_layout(data)
+    document = Document(FORMAT, dialect=layout, issues=IssueLog(limits.issues_per_code, limits.issues))
+    cursor = Cursor(data, limits=limits)
+    if layout is Layout.OLD:
+        _read_old(cursor, document)
+    else:
+        _read_clip(cursor, document)
+    if cursor.left:
+        document.issues.add(STRUCT_TRAILING_DATA, "/", cursor.pos, size=cursor.left)
+        document.trailing = cursor.rest()
+    return document
+
+
+def _read_old(cursor: Cursor, document: Document) -> None:
+    """The layout was chosen because everything is there."""
+    cursor.place = cursor.place.inner("oldclip")
+    top = _take(cursor, OldClip)
+    channel = _new(OldChannel, cursor.pos)
+    channel.row_shape = (top.frames, 3 * (top.bones + 1))
+    read_fields(channel, cursor)
+    top.children = [channel]
+    document.records.append(top)
+
+
+def _read_clip(cursor: Cursor, document: Document) -> None:
+    around = cursor.place.inner("clip")
+    cursor.place = around
+    top = _take(cursor, Clip)
+    top.children = []
+    document.records.append(top)
+    count = top.channels or 1
+    cursor.need_entries(count, CHANNEL_HEADER_SIZE, "channels", 0)
+    if count + 1 > cursor.limits.records:
+        cursor.fail(LIMIT_RECORDS, "channels", 0, limit=cursor.limits.records)
+    for index in range(count):
+        begun = cursor.pos
+        cursor.place = Place("channel", around, index)
+        try:
+            channel = _read_channel(cursor, top.frames, document)
+        except FormatError as error:
+            document.issues.add_issue(Issue(CATALOGUE[error.code], error.path, error.offset, error.details))
+            cursor.pos = begun
+            top.children.append(RawRun(cursor.rest(), error.code, offset=begun))
+            return
+        top.children.append(channel)
+
+
+def _read_channel(cursor: Cursor, frames: int, document: Document) -> Channel:
+    """A channel; frames that are not all there are a claim of the clip's header, so the failure points there."""
+    at = cursor.pos
+    cursor.need(CHANNEL_HEADER_SIZE)
+    floats = int.from_bytes(cursor.data[at : at + 4], "little")
+    left = cursor.left - CHANNEL_HEADER_SIZE
+    if 4 * frames * floats > left:
+        raise STRUCT_COUNT_EXCEEDS_DATA.failure(
+            4,
+            "/clip/frames",
+            count=frames,
+            size=4 * floats,
+            left=left,
+            available=left // (4 * floats),
+        )
+    channel = _new(Channel, at)
+    channel.frames = frames
+    read_fields(channel, cursor)
+    if frames and not floats:
+        document.issues.add(SEM_ZERO_WIDTH_FRAMES, f"{cursor.place}/floats", at, frames=frames)
+    return channel
+
+
+def _take(cursor: Cursor, cls: type[R]) -> R:
+    record = _new(cls, cursor.pos)
+    read_fields(record, cursor)
+    return record
+
+
+def _new(cls: type[R], at: int) -> R:
+    """An empty record for reading: its fields are not set yet."""
+    record = cls.__new__(cls)
+    record.children = NO_CHILDREN
+    record.tail = b""
+    record.offset = at
+    return record
+
+
+def new_clip(rows: npt.ArrayLike, distance: float = 0.0, *, layout: Layout = Layout.RETAIL) -> Document:
+    """A clip from nothing: rows ``(frames, 3 x (bones + 1))`` and the distance that one loop covers."""
+    return new_document([make_channel(rows, distance)], layout=layout)
+
+
+def new_document(channels: Sequence[Channel], *, layout: Layout = Layout.DOCUMENT) -> Document:
+    """A clip from channels, which must have the same number of frames; only the document layout holds several."""
+    top: Clip | OldClip
+    if layout is Layout.OLD:
+        top = OldClip(children=[OldChannel(each.distance, each.type, each.rows) for each in channels])
+    else:
+        top = Clip(children=list(channels))
+    return Document(FORMAT, [_with_counts(top, layout)], dialect=layout)
+
+
+def encode(document: Document) -> bytes:
+    """The bytes of a document, made from its records alone."""
+    layout = document.dialect
+    if not isinstance(layout, Layout):
+        raise ValueError(f"the layout of a Midtown document is not {layout!r}")
+    sink = Sink()
+    if len(document.records) != 1:
+        raise ValueError(f"a Midtown file holds one clip, not {len(document.records)}")
+    top = document.records[0]
+    if not isinstance(top, OldClip if layout is Layout.OLD else Clip):
+        raise ValueError(f"{top!r} is not a clip of the {layout} layout")
+    assert isinstance(top, (Clip, OldClip))
+    write_fields(_with_counts(top, layout), sink)
+    for record in top.children:
+        if isinstance(record, Channel) and len(record.rows) and record.floats != record.rows.shape[1]:
+            record = copy(record)
+            record.floats = record.rows.shape[1]
+        write_fields(record, sink)
+    sink.write(document.trailing)
+    return sink.getvalue()
+
+
+def _with_counts(top: Clip | OldClip, layout: Layout) -> Clip | OldClip:
+    """The header with the counts of what is inside; as it is while a raw run is inside."""
+    inside = top.children[:-1] if top.children and isinstance(top.children[-1], RawRun) else top.children
+    kind = OldChannel if layout is Layout.OLD else Channel
+    channels = [record for record in inside if isinstance(record, kind) and not (record.children or record.tail)]
+    if len(channels) != len(inside):
+        raise ValueError(f"a clip of the {layout} layout holds nothing but {kind.__name__}")
+    if len(inside) != len(top.children):
+        return top
+    if not channels or (len(channels) > 1 and layout is not Layout.DOCUMENT):
+        raise ValueError(f"a clip of the {layout} layout cannot hold {len(channels)} channels")
+    lengths = {len(as_rows(channel.rows)) for channel in channels}
+    if len(lengths) > 1:
+        raise ValueError(f"channels with different numbers of frames: {sorted(lengths)}")
+    header = copy(top)
+    header.frames = lengths.pop()
+    if isinstance(header, Clip):
+        header.channels = 0 if layout is Layout.RETAIL else len(channels)
+    elif header.frames:
+        width = channels[0].rows.shape[1]
+        if width < 3 or width % 3:
+            raise ValueError(f"a frame of the old layout holds 3 x (bones + 1) floats, not {width}")
+        header.bones = width // 3 - 1
+    return header
+
+
+def record_types() -> dict[str, type[Record]]:
+    """Every record by the name of its class."""
+    return {cls.__name__: cls for cls in (Clip, Channel, OldClip, OldChannel, RawRun)}

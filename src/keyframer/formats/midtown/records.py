@@ -1,0 +1,105 @@
+"""The records of a Midtown Madness 2 clip, in the order and the words of its document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.wire.floats import exact_floats, float_rows
+from keyframer.wire.kinds import blob, u8, u32
+from keyframer.wire.record import Record, record
+
+RPH = 0x01
+"""the one channel type known: root translation, then roll, pitch and heading of every bone"""
+
+_DISTANCE = "Unknown: forward distance covered by one loop, in metres along -Z"
+_TYPE = "Channel type; 1: translation of the root bone, then roll, pitch, heading (radians) of each bone"
+_FRAMES = "Frames, one row each"
+
+
+def bones_in(type: int, floats: int) -> int | None:
+    """How many bones a frame turns; None for a raw channel, which is kept and plotted but never posed."""
+    return floats // 3 - 1 if type == RPH and floats >= 3 and floats % 3 == 0 else None
+
+
+@record
+class Clip(Record):
+    """The header of the retail and the document layout; the channels are inside.
+
+    Both counts are made new from what is inside when it is written, except while a `RawRun` is inside.
+    """
+
+    channels: int = u32("Number of channels; 0 in the retail game, where it means one")
+    frames: int = u32("Number of frames")
+
+
+@record
+class Channel(Record):
+    """A channel with its frames."""
+
+    repeats = True
+
+    floats: int = u32("Number of floats per frame")
+    distance: float = exact_floats(_DISTANCE)
+    type: int = u8(_TYPE, default=RPH)
+    rows: npt.NDArray[np.float32] = float_rows(_FRAMES)
+    frames: int = 0
+    """frames of the clip, as its header says; only reading looks at it"""
+
+    @property
+    def row_shape(self) -> tuple[int, int]:
+        return self.frames, self.floats
+
+    @property
+    def bones(self) -> int | None:
+        return bones_in(self.type, self.rows.shape[1])
+
+
+@record
+class OldClip(Record):
+    """The header of the old layout; one channel is inside."""
+
+    frames: int = u32("Number of frames")
+    bones: int = u32("Number of bones; a frame holds 3 x (bones + 1) floats")
+
+
+@record
+class OldChannel(Record):
+    """The frames of the old layout with what stands before them."""
+
+    distance: float = exact_floats(_DISTANCE)
+    type: int = u8(_TYPE, default=RPH)
+    rows: npt.NDArray[np.float32] = float_rows(_FRAMES)
+    row_shape: tuple[int, int] = (0, 0)
+    """frames and floats a frame, as the header says; only reading looks at it"""
+
+    @property
+    def segment(self) -> str:
+        return "channel"
+
+    @property
+    def bones(self) -> int | None:
+        return bones_in(self.type, self.rows.shape[1])
+
+
+@record
+class RawRun(Record):
+    """Everything from the first channel that could not be read to the end of the file."""
+
+    data: bytes = blob("bytes as they are")
+    reason: str = ""
+    """the code of the issue that says why"""
+
+    @property
+    def segment(self) -> str:
+        return "raw"
+
+
+def make_channel(rows: npt.ArrayLike, distance: float = 0.0, type: int = RPH) -> Channel:
+    """A channel from a table ``(frames, floats)``."""
+    table: npt.NDArray[Any] = np.asarray(rows, "<f4")
+    if table.ndim != 2:
+        raise ValueError(f"a table (frames, floats) is wanted, not an array of shape {table.shape}")
+    return Channel(table.shape[1], distance, type, table)

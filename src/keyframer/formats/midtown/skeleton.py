@@ -1,0 +1,158 @@
+"""The companion skeleton (``.skel``): text that names the bones of a clip and says where they are. Read only.
+
+    NumBones 2
+    bone root {
+        offset 0.0 1.1 0.0
+        bone spine { offset 0.0 0.05 0.02 }
+    }
+
+Bones stand in pre-order, which is also the order of a clip's angles. Keywords are known in any case; words that are
+neither are kept with their bone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from keyframer.catalogue import IO_EMPTY, LIMIT_NAME, LIMIT_RECORDS, STRUCT_SYNTAX
+from keyframer.errors import FormatError
+from keyframer.files import check_size
+from keyframer.limits import DEFAULT_LIMITS, Limits
+from keyframer.text import show_name
+
+_TOKEN = re.compile(rb"[{}]|[^\s{}\0]+|\0")
+_NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_COUNT = re.compile(rb"\d{1,10}")
+_SHOWN = 40
+"""of a word that does not belong, so many bytes are shown"""
+
+
+@dataclass(frozen=True, slots=True)
+class Bone:
+    """A bone: its name as stored, the index of its parent (-1 for a root) and its offset from it in metres."""
+
+    name: bytes
+    parent: int
+    offset: tuple[float, float, float]
+    words: tuple[bytes, ...] = ()
+    """whatever else its block says, word by word"""
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """Bones in pre-order, and how many the text announces (None if it does not say)."""
+
+    bones: tuple[Bone, ...]
+    announced: int | None = None
+
+
+@dataclass(slots=True)
+class _Open:
+    """A bone whose block is being read."""
+
+    index: int
+    name: bytes
+    parent: int
+    at: int
+    offset: tuple[float, float, float] | None = None
+    words: list[bytes] = field(default_factory=list)
+
+
+class _Words:
+    """The words of the text one by one, each with its byte offset; (b"", end) for ever when there are no more."""
+
+    def __init__(self, data: bytes) -> None:
+        self.end = len(data)
+        self.found: Iterator[re.Match[bytes]] = _TOKEN.finditer(data)
+
+    def next(self) -> tuple[bytes, int]:
+        match = next(self.found, None)
+        return (b"", self.end) if match is None else (match.group(), match.start())
+
+
+def read_skeleton(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Skeleton:
+    """The skeleton in a text; `FormatError` with byte offset and path where the text is not one."""
+    check_size(len(data), limits)
+    if not data:
+        raise IO_EMPTY.failure(0, "/")
+    words = _Words(data)
+    bones: list[Bone | None] = []
+    opened: list[_Open] = []
+    announced: int | None = None
+    while True:
+        word, at = words.next()
+        keyword = word.lower() if len(word) <= 8 else word
+        if keyword == b"bone":
+            opened.append(_open_bone(words, at, len(bones), opened[-1].index if opened else -1, limits))
+            bones.append(None)
+        elif not opened:
+            if not word and bones:
+                break
+            if keyword != b"numbones" or announced is not None or bones:
+                raise _wrong(at, "/", "a bone", word)
+            announced = _read_count(words)
+        elif keyword == b"offset":
+            _read_offset(words, at, opened[-1])
+        elif word == b"}":
+            bone = opened.pop()
+            bones[bone.index] = _closed(bone)
+        elif word in (b"", b"{", b"\0"):
+            raise _wrong(at, _path(opened[-1].index), "the end of the bone, }", word)
+        else:
+            opened[-1].words.append(word)
+    return Skeleton(tuple(bone for bone in bones if bone is not None), announced)
+
+
+def _open_bone(words: _Words, at: int, index: int, parent: int, limits: Limits) -> _Open:
+    path = _path(index)
+    if index + 1 > limits.records:
+        raise LIMIT_RECORDS.failure(at, path, limit=limits.records)
+    name, name_at = words.next()
+    if name in (b"", b"{", b"}", b"\0"):
+        raise _wrong(name_at, f"{path}/name", "a name", name)
+    if len(name) > limits.name:
+        raise LIMIT_NAME.failure(name_at, f"{path}/name", size=len(name), limit=limits.name)
+    brace, brace_at = words.next()
+    if brace != b"{":
+        raise _wrong(brace_at, path, "{", brace)
+    return _Open(index, name, parent, at)
+
+
+def _read_offset(words: _Words, at: int, bone: _Open) -> None:
+    path = f"{_path(bone.index)}/offset"
+    if bone.offset is not None:
+        raise STRUCT_SYNTAX.failure(at, path, wanted="one offset", found="a second one")
+    numbers = []
+    for _ in range(3):
+        word, word_at = words.next()
+        number = float(word) if len(word) <= 64 and _NUMBER.fullmatch(word) else float("inf")
+        if abs(number) == float("inf"):
+            raise _wrong(word_at, path, "a number", word)
+        numbers.append(number)
+    bone.offset = (numbers[0], numbers[1], numbers[2])
+
+
+def _read_count(words: _Words) -> int:
+    word, at = words.next()
+    if not _COUNT.fullmatch(word):
+        raise _wrong(at, "/numbones", "a number of bones", word)
+    return int(word)
+
+
+def _closed(bone: _Open) -> Bone:
+    if bone.offset is None:
+        raise STRUCT_SYNTAX.failure(
+            bone.at, f"{_path(bone.index)}/offset", wanted="an offset", found="a bone without one"
+        )
+    return Bone(bone.name, bone.parent, bone.offset, tuple(bone.words))
+
+
+def _path(index: int) -> str:
+    return f"/bone[{index}]"
+
+
+def _wrong(at: int, path: str, wanted: str, word: bytes) -> FormatError:
+    found = show_name(word[:_SHOWN]) if word else "the end of the text"
+    return STRUCT_SYNTAX.failure(at, path, wanted=wanted, found=found)

@@ -1,0 +1,131 @@
+"""Is it a Midtown Madness 2 clip? There is no signature, so size, header words and floats must all agree.
+
+The size equation of a layout must hold to the byte; only a retail clip may have less than one frame left over, because
+its head says most. On top of that the words must be sane for a pedestrian and the floats of the head must look like
+metres and radians, not all of them 0 (unless the width is the game's own).
+
+A choice: the headers of later channels of the document layout may lie behind the head. Then the first channel must be
+of type 1, and the rest of the file what so many channels of so many frames can add up to. What is refused here can
+still be read by naming the format.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from keyframer.formats._format import Match
+from keyframer.formats.midtown.arithmetic import (
+    CHANNEL_HEADER_SIZE,
+    CLIP_HEADER_SIZE,
+    OLD_HEADER_SIZE,
+    Fit,
+    fit_old,
+    fit_retail,
+)
+
+COMPRESSED = b"cmp\0"
+
+# The longest retail clip has 53 frames of 60 floats; the limits leave room for everything a modder may make.
+MOST_FRAMES = 100_000
+MOST_FLOATS = 3 * 1024
+MOST_CHANNELS = 64
+
+# Metres and radians. What a float stores exactly 0 for is fine; integers seen as floats are below 1e-30.
+_LARGEST = 1e4
+_SMALLEST = 1e-30
+
+
+def sniff(head: bytes, size: int) -> Match | None:
+    """A score from the size equation, below that of any format with a signature."""
+    if len(head) < OLD_HEADER_SIZE or head[:4] == COMPRESSED or is_text(head):
+        return None
+    return _sniff_retail(head, size) or _sniff_document(head, size) or _sniff_old(head, size)
+
+
+def is_text(data: bytes) -> bool:
+    """Whether the first bytes are all printable ASCII, which those of a clip never are."""
+    return bool(data) and all(0x20 <= byte < 0x7F or byte in b"\t\r\n\f" for byte in data[:512])
+
+
+def _sniff_retail(head: bytes, size: int) -> Match | None:
+    fit = fit_retail(head)
+    if fit is None or fit.type != 1:
+        return None
+    _, frames, floats, distance = struct.unpack_from("<IIIf", head)
+    if not (1 <= frames <= MOST_FRAMES and _is_rph(floats) and _is_plausible(distance)):
+        return None
+    if floats != 60 and not any(head[17 : fit.end]):
+        return None
+    odd, seen = _odd_floats(head, 17, fit.end)
+    if size == fit.end and 8 * odd <= seen:  # a few odd numbers do not unmake a clip that is right in all else
+        return _match(fit, 0.9 if floats == 60 else 0.8, f"{frames} frames of {floats} floats, size matches")
+    if fit.end < size < fit.end + 4 * floats and not odd:
+        extra = size - fit.end
+        return _match(fit, 0.5, f"{frames} frames of {floats} floats, {extra} bytes left over")
+    return None
+
+
+def _sniff_document(head: bytes, size: int) -> Match | None:
+    if len(head) < CLIP_HEADER_SIZE + CHANNEL_HEADER_SIZE:
+        return None
+    channels, frames = struct.unpack_from("<II", head)
+    if not (1 <= channels <= MOST_CHANNELS and 1 <= frames <= MOST_FRAMES):
+        return None
+    pos = CLIP_HEADER_SIZE
+    something = False
+    for index in range(channels):
+        if pos + CHANNEL_HEADER_SIZE > len(head):
+            if index == 0 or head[16] != 1 or not _adds_up(channels - index, frames, size - pos):
+                return None
+            pos = size
+            break
+        floats, distance, kind = struct.unpack_from("<IfB", head, pos)
+        if not (1 <= floats <= MOST_FLOATS and _is_plausible(distance)):
+            return None
+        if kind == 1 and not _is_rph(floats):
+            return None
+        start, pos = pos + CHANNEL_HEADER_SIZE, pos + CHANNEL_HEADER_SIZE + 4 * frames * floats
+        if pos > size or _odd_floats(head, start, pos)[0]:
+            return None
+        something = something or any(head[start:pos])
+    if pos != size or not something:
+        return None
+    fit = Fit("document", size, head[16])
+    return _match(fit, 0.7 if fit.type == 1 else 0.4, f"{channels} channels of {frames} frames, size matches")
+
+
+def _adds_up(channels: int, frames: int, left: int) -> bool:
+    """Whether some widths make this many channels fill exactly what is left."""
+    floats, rest = divmod(left - CHANNEL_HEADER_SIZE * channels, 4 * frames)
+    return rest == 0 and channels <= floats <= channels * MOST_FLOATS
+
+
+def _sniff_old(head: bytes, size: int) -> Match | None:
+    fit = fit_old(head)
+    if fit is None or fit.type != 1 or fit.end != size:
+        return None
+    frames, bones, distance = struct.unpack_from("<IIf", head)
+    if not (frames <= MOST_FRAMES and bones >= 1 and _is_rph(3 * (bones + 1)) and _is_plausible(distance)):
+        return None
+    if _odd_floats(head, OLD_HEADER_SIZE, size)[0] or not any(head[OLD_HEADER_SIZE:]):
+        return None
+    return _match(fit, 0.6, f"{frames} frames of {bones} bones, size matches")
+
+
+def _match(fit: Fit, score: float, words: str) -> Match:
+    return Match(score, f"{fit.layout} layout: {words} (there is no signature)", dialect=fit.layout)
+
+
+def _is_rph(floats: int) -> bool:
+    return 3 <= floats <= MOST_FLOATS and floats % 3 == 0
+
+
+def _odd_floats(head: bytes, start: int, end: int) -> tuple[int, int]:
+    """How many floats between two offsets, as far as the head shows them, are odd; and how many it shows."""
+    count = max(0, min(end, len(head)) - start) // 4
+    values = struct.unpack_from(f"<{count}f", head, start) if count else ()
+    return sum(not _is_plausible(value) for value in values), count
+
+
+def _is_plausible(value: float) -> bool:
+    return value == 0 or _SMALLEST <= abs(value) <= _LARGEST

@@ -1,0 +1,239 @@
+"""Hale3D animations: bytes with their meaning, dialects, building and editing."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import keyframer
+from keyframer.formats.hale3d.dialect import Dialect
+from keyframer.formats.hale3d.document import new_animation, record_types
+from keyframer.formats.hale3d.records import Animation, Frames, Joint, RawRun
+from keyframer.wire.record import describe_fields, dump_fields, restore_fields
+from tests.formats.hale3d.writer import TEXTS, frame, header, joint, wave
+from tests.samples import FOLDER, unhex
+from tests.samples.hale3d.make_samples import samples
+
+TINY = unhex(
+    """
+    48 33 44 41              # ID: H3DA
+    01 00 00 00              # version 1
+    02 00 00 00              # 2 frames
+    1e 00 00 00              # 30 frames per second
+    01 00 00 00              # 1 joint
+    01 00 00 00              # 1 animated component
+    ff ff ff ff              # joint 0: no parent
+    02 00 00 00              # Ty is animated
+    00 00 00 00              # from component 0
+    22 68 69 70 22 00        # "hip", with its quotes
+    00 00 80 3f  00 00 00 40  00 00 40 40                  # base position 1 2 3
+    00 00 00 00  00 00 00 00  00 00 00 00  00 00 80 3f     # base orientation 0 0 0 1
+    00 00 00 bf  00 00 00 bf  00 00 00 bf                  # frame 0: box from -0.5
+    00 00 00 3f  00 00 00 3f  00 00 00 3f                  #          to 0.5
+    00 00 20 41                                            #          Ty = 10
+    00 00 00 bf  00 00 00 bf  00 00 00 bf                  # frame 1
+    00 00 00 3f  00 00 00 3f  00 00 00 3f
+    00 00 a0 41                                            #          Ty = 20
+    """
+)
+
+
+def test_every_field() -> None:
+    document = keyframer.decode(TINY)
+    assert document.dialect is Dialect.NUL_ENDED
+    assert not list(document.issues)
+    top = document.records[0]
+    assert isinstance(top, Animation)
+    assert (top.id, top.version, top.frame_count, top.frame_rate) == (b"H3DA", 1, 2, 30)
+    assert (top.joint_count, top.component_count) == (1, 1)
+    hip, frames = top.children
+    assert isinstance(hip, Joint)
+    assert (hip.parent, hip.flags, hip.start_index, hip.name) == (-1, 2, 0, b'"hip"')
+    assert hip.shown_name == "hip"
+    assert hip.position == (1, 2, 3)
+    assert hip.orientation == (0, 0, 0, 1)
+    assert isinstance(frames, Frames)
+    assert frames.rows.shape == (2, 7)
+    assert frames.components.tolist() == [[10], [20]]
+    assert frames.bounds.tolist() == [[[-0.5] * 3, [0.5] * 3]] * 2
+    assert [(str(place), record.offset) for place, record in document.walk()] == [
+        ("/animation", 0),
+        ("/animation/joint[0]", 24),
+        ("/animation/frames", 70),
+    ]
+    assert keyframer.encode(document) == TINY
+
+
+def test_frames_are_one_read_only_view() -> None:
+    data = wave()
+    frames = keyframer.decode(data).first(Frames)
+    assert frames is not None
+    assert not frames.rows.flags.writeable
+    assert np.shares_memory(frames.rows, np.frombuffer(data, np.uint8))
+    assert frames.rows.dtype == np.dtype("<f4")
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_dialects(name: str) -> None:
+    data = wave(TEXTS[name])
+    document = keyframer.decode(data)
+    assert str(document.dialect) == name
+    assert [each.name for each in document.find(Joint)] == [b'"root"', b'"arm"', b'"hand"']
+    assert document.issues.total == 0
+    assert keyframer.encode(document) == data
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@given(names=st.lists(st.binary(max_size=12).map(lambda raw: raw.replace(b"\0", b"?")), min_size=3, max_size=3))
+def test_dialects_with_any_names(name: str, names: list[bytes]) -> None:
+    data = wave(TEXTS[name], names)
+    document = keyframer.decode(data)
+    assert keyframer.encode(document) == data
+    if str(document.dialect) == name:
+        assert [each.name for each in document.find(Joint)] == names
+    else:  # read another way only if that way ends exactly, too, and comes first
+        assert document.issues.total == 0
+
+
+def test_without_an_exact_end_names_end_with_nul() -> None:
+    document = keyframer.decode(wave(TEXTS["length"]) + b"!")
+    assert document.dialect is Dialect.NUL_ENDED
+
+
+def test_a_written_dialect_can_be_changed() -> None:
+    document = keyframer.decode(wave())
+    document.dialect = Dialect.LENGTH
+    assert keyframer.encode(document) == wave(TEXTS["length"])
+
+
+def test_equal_names_stay_different_joints() -> None:
+    data = header(1, 33, 0) + joint(b'"origin"') * 33 + frame((0,) * 6, ())
+    document = keyframer.decode(data)
+    assert len(list(document.find(Joint))) == 33
+    assert len({str(place) for place, _ in document.walk()}) == 35
+
+
+def test_trailing_bytes_are_kept_with_a_warning() -> None:
+    document = keyframer.decode(wave() + b"more")
+    assert document.trailing == b"more"
+    assert [(issue.code, issue.offset, issue.severity.label) for issue in document.issues] == [
+        ("STRUCT_TRAILING_DATA", 364, "warning")
+    ]
+
+
+def test_a_signalling_nan_stays_what_it_is() -> None:
+    data = samples()["signalling-nan.anim"]
+    document = keyframer.decode(data)
+    found = document.first(Joint)
+    assert found is not None
+    assert np.asarray(found.orientation, "<f4").view("<u4").tolist() == [0x7FA00001, 0, 0, 0]
+    assert keyframer.encode(document) == data
+    copy = Joint()
+    restore_fields(copy, dump_fields(found))
+    found_at = document.records[0].children.index(found)
+    document.records[0].children[found_at] = copy
+    assert keyframer.encode(document) == data
+
+
+def test_built_from_nothing() -> None:
+    made = new_animation(
+        [
+            Joint(-1, 0b000110, 0, b'"root"', (0, 1, 2)),
+            Joint(0, 0b100000, 2, b'"arm"', (0.5, 0, 0), (0, 0, 0.5, -0.8660254)),
+            Joint(1, 0b001000, 3, b'"hand"', (1.5, 0, 0), (0.25, 0, 0, -0.9682458)),
+        ],
+        [[0.25 * number, 2.0, 0.1 * number - 0.2, 0.125] for number in range(5)],
+        bounds=[[[-1, -1, -1], [1, 1, 1 + number]] for number in range(5)],
+    )
+    assert keyframer.encode(made) == wave()
+    top = made.records[0]
+    assert isinstance(top, Animation)
+    assert (top.joint_count, top.frame_count, top.component_count) == (3, 5, 4)
+
+
+def test_counts_follow_what_is_inside() -> None:
+    document = keyframer.decode(wave())
+    top = document.records[0]
+    del top.children[1]
+    frames = document.first(Frames)
+    assert frames is not None
+    frames.rows = frames.rows[:2, :8]
+    again = keyframer.decode(keyframer.encode(document)).records[0]
+    assert isinstance(again, Animation)
+    assert (again.joint_count, again.frame_count, again.component_count) == (2, 2, 2)
+
+
+def test_no_frames_keep_the_component_count() -> None:
+    data = header(0, 1, 4_000_000_000) + joint(b"only")
+    document = keyframer.decode(data)
+    assert document.issues.total == 0
+    assert keyframer.encode(document) == data
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda top: top.children.reverse(),
+        lambda top: top.children.append(top.children[-1]),
+        lambda top: top.children.insert(0, Animation()),
+        lambda top: setattr(top.children[-1], "rows", np.zeros((2, 5), "<f4")),
+        lambda top: setattr(top.children[-1], "rows", np.zeros(5, "<f4")),
+        lambda top: setattr(top.children[0], "name", b"a\0b"),
+        lambda top: setattr(top.children[0], "position", (1.0, 2.0)),
+        lambda top: setattr(top.children[0], "parent", 1 << 40),
+        lambda top: setattr(top.children[0], "tail", b"no"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(spoil: object) -> None:
+    document = keyframer.decode(wave())
+    assert callable(spoil)
+    spoil(document.records[0])
+    with pytest.raises(ValueError):
+        keyframer.encode(document)
+
+
+def test_text_twin_of_every_record() -> None:
+    for data in samples().values():
+        document = keyframer.decode(data)
+        for _, record in document.walk():
+            if isinstance(record, RawRun):
+                continue
+            twin = type(record)()
+            restore_fields(twin, dump_fields(record))
+            assert repr(dump_fields(twin)) == repr(dump_fields(record))
+
+
+def test_every_record_is_described() -> None:
+    types = record_types()
+    assert list(types) == ["Animation", "Joint", "Frames", "Model", "Mesh", "ModelJoint", "RawRun"]
+    for cls in types.values():
+        assert cls.__doc__
+        assert all(row.words and row.type for row in describe_fields(cls))
+
+
+def test_samples_are_what_the_writer_makes() -> None:
+    stored = {
+        path.name: path.read_bytes() for path in (FOLDER / "hale3d").iterdir() if path.suffix in (".anim", ".mdl")
+    }
+    assert stored == samples()
+
+
+def test_sniffing_reports_version_and_cut_headers() -> None:
+    found = keyframer.detect(struct.pack("<4s5I", b"H3DA", 7, 0, 24, 0, 0))
+    assert (found.version, found.score) == ("7", 1.0)
+    assert keyframer.detect(b"H3DA\x01\0").score == 0.7
+    assert keyframer.detect(header(1000, 1, 1)).score == 0.8
+
+
+def test_limits() -> None:
+    limits = keyframer.Limits()
+    for changed, code in ((replace(limits, records=3), "LIMIT_RECORDS"), (replace(limits, name=3), "LIMIT_NAME")):
+        for text in TEXTS.values():
+            with pytest.raises(keyframer.FormatError) as caught:
+                keyframer.decode(wave(text), limits=changed)
+            assert caught.value.code == code

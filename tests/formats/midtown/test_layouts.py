@@ -1,0 +1,313 @@
+"""Midtown Madness 2 clips: the three layouts with their bytes, the choice between them, building and damage."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import keyframer
+from keyframer.formats.midtown.dialect import Layout
+from keyframer.formats.midtown.document import new_clip, new_document, record_types
+from keyframer.formats.midtown.records import Channel, Clip, OldChannel, OldClip, RawRun, make_channel
+from keyframer.wire.record import describe_fields, dump_fields, restore_fields
+from tests.formats.midtown.writer import beta, channel, old, retail, walk
+from tests.samples import FOLDER, unhex
+from tests.samples.midtown.make_samples import samples
+
+RETAIL = unhex(
+    """
+    00 00 00 00              # "channels": 0, which means one
+    02 00 00 00              # 2 frames
+    06 00 00 00              # 6 floats per frame: root translation and one bone
+    00 00 c0 3f              # one loop covers 1.5 m
+    01                       # roll, pitch, heading
+    00 00 00 00  00 00 80 3f  00 00 00 00    # frame 0: root at 0 1 0
+    00 00 00 3f  00 00 00 00  00 00 80 be    #          0.5, 0, -0.25 radians
+    00 00 00 00  00 00 80 3f  00 00 80 bf    # frame 1
+    00 00 00 3f  00 00 00 00  00 00 80 3e
+    """
+)
+DOCUMENT = unhex(
+    """
+    02 00 00 00              # 2 channels
+    01 00 00 00              # 1 frame
+    03 00 00 00  00 00 00 00  01             # channel 0: 3 floats, distance 0, type 1
+    00 00 00 00  00 00 80 3f  00 00 00 00    #            the root at 0 1 0
+    01 00 00 00  00 00 80 bf  05             # channel 1: 1 float, -1, of an unknown type 5
+    00 00 00 3f                              #            0.5
+    """
+)
+OLD = unhex(
+    """
+    01 00 00 00              # 1 frame
+    01 00 00 00              # 1 bone
+    00 00 00 40              # 2 m
+    01                       # type 1
+    00 00 00 00  00 00 80 3f  00 00 00 00    # the root at 0 1 0
+    00 00 00 3f  00 00 00 00  00 00 80 be    # 0.5, 0, -0.25 radians
+    """
+)
+
+
+def test_retail() -> None:
+    document = keyframer.decode(RETAIL)
+    assert document.dialect is Layout.RETAIL
+    assert str(document.dialect) == "retail"
+    assert document.issues.total == 0
+    top = document.records[0]
+    assert isinstance(top, Clip)
+    assert (top.channels, top.frames) == (0, 2)
+    (found,) = top.children
+    assert isinstance(found, Channel)
+    assert (found.floats, found.distance, found.type, found.bones) == (6, 1.5, 1, 1)
+    assert found.rows.tolist() == [[0, 1, 0, 0.5, 0, -0.25], [0, 1, -1, 0.5, 0, 0.25]]
+    assert [(str(place), record.offset) for place, record in document.walk()] == [("/clip", 0), ("/clip/channel[0]", 8)]
+    assert keyframer.encode(document) == RETAIL
+
+
+def test_document() -> None:
+    document = keyframer.decode(DOCUMENT)
+    assert document.dialect is Layout.DOCUMENT
+    first, second = document.find(Channel)
+    assert (first.floats, first.distance, first.type, first.bones) == (3, 0, 1, 0)
+    assert (second.floats, second.distance, second.type, second.bones) == (1, -1, 5, None)
+    assert second.rows.tolist() == [[0.5]]
+    assert keyframer.encode(document) == DOCUMENT
+
+
+def test_old() -> None:
+    document = keyframer.decode(OLD)
+    assert document.dialect is Layout.OLD
+    top = document.records[0]
+    assert isinstance(top, OldClip)
+    assert (top.frames, top.bones) == (1, 1)
+    (found,) = top.children
+    assert isinstance(found, OldChannel)
+    assert (found.distance, found.type, found.bones) == (2, 1, 1)
+    assert found.rows.tolist() == [[0, 1, 0, 0.5, 0, -0.25]]
+    assert [str(place) for place, _ in document.walk()] == ["/oldclip", "/oldclip/channel"]
+    assert keyframer.encode(document) == OLD
+
+
+def test_frames_are_one_read_only_view() -> None:
+    for data in (RETAIL, DOCUMENT, OLD):
+        for record in keyframer.decode(data).records[0].children:
+            assert isinstance(record, (Channel, OldChannel))
+            assert not record.rows.flags.writeable
+            assert np.shares_memory(record.rows, np.frombuffer(data, np.uint8))
+
+
+def test_where_two_layouts_fit_the_document_wins() -> None:
+    """1 channel, 2 frames, 3 floats = 41 bytes; 1 frame of 2 bones would be 49: only widths decide, so make both 49."""
+    both = struct.pack("<IIIfB", 1, 2, 4, 1.0, 1) + struct.pack("<8f", *[0.5] * 8)
+    assert len(both) == 17 + 4 * 2 * 4 == 13 + 12 * 1 * (2 + 1)
+    assert keyframer.decode(both, format="midtown").dialect is Layout.DOCUMENT
+    other = bytearray(both)
+    other[16] = 0  # no roll, pitch, heading for the document; and the old layout's type byte
+    other[12] = 1
+    document = keyframer.decode(bytes(other), format="midtown")
+    assert document.dialect is Layout.OLD
+    assert keyframer.encode(document) == other
+
+
+@pytest.mark.parametrize("extra", [b"\0", b"x" * 23, b"y" * 1000])
+@pytest.mark.parametrize("whole", [RETAIL, DOCUMENT, OLD], ids=["retail", "document", "old"])
+def test_bytes_left_over_are_kept_when_the_format_is_named(whole: bytes, extra: bytes) -> None:
+    document = keyframer.decode(whole + extra, format="midtown")
+    assert document.trailing == extra
+    assert [(issue.code, issue.offset, issue.severity.label) for issue in document.issues] == [
+        ("STRUCT_TRAILING_DATA", len(whole), "warning")
+    ]
+    assert keyframer.encode(document) == whole + extra
+
+
+def test_text_is_not_an_animation() -> None:
+    """The game ships a clip that is 104 bytes of text."""
+    text = (b"This is not an animation at all, whatever its name may say.\r\n" * 2)[:104]
+    for name in ("midtown", None):
+        with pytest.raises(keyframer.FormatError) as caught:
+            keyframer.decode(text, format=name)
+        assert caught.value.code == "IO_UNRECOGNISED"
+        assert "text" in caught.value.message
+
+
+def test_the_compressed_variant_is_named() -> None:
+    for name in ("midtown", None):
+        with pytest.raises(keyframer.FormatError) as caught:
+            keyframer.decode(b"cmp\0" + RETAIL[4:], format=name)
+        assert caught.value.code == "IO_UNRECOGNISED"
+        assert "Smuggler's Run 2" in caught.value.message
+
+
+@pytest.mark.parametrize("channels", [0, 1, 200])
+def test_frames_without_floats_are_refused_at_once(channels: int) -> None:
+    data = struct.pack("<IIIfB", channels, 0xFFFFFFFF, 0, 1.0, 1) + bytes(9 * 200)
+    with pytest.raises(keyframer.FormatError) as caught:
+        keyframer.decode(data, format="midtown")
+    assert (caught.value.code, caught.value.offset) == ("SEM_ZERO_WIDTH_FRAMES", 8)
+    assert caught.value.details["frames"] == 0xFFFFFFFF
+    assert keyframer.detect(data).format is None
+
+
+def test_an_empty_channel_among_others_is_kept_with_an_error() -> None:
+    data = beta(2, channel(walk(2, 1)), struct.pack("<IfB", 0, 0.0, 3), channel(walk(2, 1)))
+    document = keyframer.decode(data, format="midtown")
+    assert [(issue.code, issue.path) for issue in document.issues] == [
+        ("SEM_ZERO_WIDTH_FRAMES", "/clip/channel[1]/floats")
+    ]
+    assert [each.rows.shape for each in document.find(Channel)] == [(2, 6), (2, 0), (2, 6)]
+    assert keyframer.encode(document) == data
+
+
+@pytest.mark.parametrize(
+    ("frames", "floats"), [(0xFFFFFFFF, 0xFFFFFFFF), (0x40000000, 3), (3, 6), (0xFFFFFFFF, 0xC0000000)]
+)
+def test_a_clip_that_ends_too_early_keeps_its_bytes(frames: int, floats: int) -> None:
+    data = struct.pack("<IIIfB", 0, frames, floats, 1.5, 1) + RETAIL[17:]
+    document = keyframer.decode(data, format="midtown")
+    (issue,) = document.issues
+    assert (issue.code, issue.offset, issue.path) == ("STRUCT_COUNT_EXCEEDS_DATA", 4, "/clip/frames")
+    assert issue.args["available"] == 48 // (4 * floats)
+    (raw,) = document.records[0].children
+    assert isinstance(raw, RawRun)
+    assert raw.offset == 8
+    assert keyframer.encode(document) == data
+    assert keyframer.detect(data).format is None
+
+
+def test_channels_before_the_cut_stay_typed() -> None:
+    data = beta(3, channel(walk(3, 2)), channel(walk(3, 2)))[:-5]
+    document = keyframer.decode(data, format="midtown")
+    first, raw = document.records[0].children
+    assert isinstance(first, Channel)
+    assert isinstance(raw, RawRun)
+    assert keyframer.encode(document) == data
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        struct.pack("<IIIfB", 0xFFFFFFFF, 1, 3, 1.0, 1) + bytes(12),
+        struct.pack("<IIIfB", 0, 100, 7, 1.0, 1) + bytes(12),
+        struct.pack("<IIIfB", 0, 100, 6, 1.0, 2) + bytes(12),
+        b"\0",
+        bytes(12),
+        b"\xff" * 100,
+    ],
+)
+def test_what_fits_no_layout_is_refused(data: bytes) -> None:
+    with pytest.raises(keyframer.FormatError) as caught:
+        keyframer.decode(data, format="midtown")
+    assert caught.value.code == "IO_UNRECOGNISED"
+    assert str(len(data)) in caught.value.message
+
+
+def test_odd_numbers_are_kept() -> None:
+    rows = walk(2, 2)
+    rows[1][4] = float("nan")
+    rows[0][5] = 1e38
+    data = retail(rows, float("inf"))
+    signalling = data[:12] + b"\x01\x00\xa0\x7f" + data[16:20] + b"\x01\x00\xa0\x7f" + data[24:]
+    for each in (data, signalling):
+        assert keyframer.encode(keyframer.decode(each, format="midtown")) == each
+
+
+@pytest.mark.parametrize("layout", Layout)
+def test_built_from_nothing(layout: Layout) -> None:
+    rows = walk(5, 19)
+    independent = {
+        Layout.RETAIL: retail(rows, 1.25),
+        Layout.DOCUMENT: beta(5, channel(rows, 1.25)),
+        Layout.OLD: old(rows, 1.25),
+    }
+    made = new_clip(rows, 1.25, layout=layout)
+    assert keyframer.encode(made) == independent[layout]
+    again = keyframer.decode(independent[layout])
+    assert again.dialect is layout
+    assert dump_fields(again.records[0]) == dump_fields(made.records[0])
+
+
+def test_several_channels_from_nothing() -> None:
+    made = new_document([make_channel(walk(3, 2)), make_channel([[1], [2], [3]], 0.5, 9)])
+    assert keyframer.encode(made) == beta(3, channel(walk(3, 2), 0.0), channel([[1], [2], [3]], 0.5, 9))
+
+
+def test_counts_follow_what_is_inside() -> None:
+    document = keyframer.decode(beta(3, channel(walk(3, 2)), channel(walk(3, 4))))
+    for each in document.find(Channel):
+        each.rows = each.rows[:2, :6]
+    again = keyframer.decode(keyframer.encode(document))
+    top = again.records[0]
+    assert isinstance(top, Clip)
+    assert (top.channels, top.frames) == (2, 2)
+    assert [each.floats for each in again.find(Channel)] == [6, 6]
+
+
+@pytest.mark.parametrize(
+    ("rows", "layout"),
+    [
+        ([walk(2, 1), walk(3, 1)], Layout.DOCUMENT),
+        ([walk(2, 1), walk(2, 1)], Layout.RETAIL),
+        ([walk(2, 1), walk(2, 1)], Layout.OLD),
+        ([], Layout.DOCUMENT),
+        ([[[1.0, 2.0]]], Layout.OLD),
+    ],
+)
+def test_what_a_layout_cannot_hold_is_refused(rows: list[list[list[float]]], layout: Layout) -> None:
+    with pytest.raises(ValueError):
+        new_document([make_channel(each) for each in rows], layout=layout)
+
+
+def test_a_clip_of_another_layout_is_refused() -> None:
+    document = keyframer.decode(OLD)
+    for layout in (Layout.RETAIL, None):
+        document.dialect = layout
+        with pytest.raises(ValueError):
+            keyframer.encode(document)
+
+
+@given(st.integers(0, 4), st.integers(0, 5), st.lists(st.integers(1, 7), min_size=1, max_size=4))
+def test_any_shape_of_the_document_layout(frames: int, type: int, widths: list[int]) -> None:
+    parts = [
+        struct.pack("<IfB", width, 0.5, type) + struct.pack(f"<{frames * width}f", *[0.25] * (frames * width))
+        for width in widths
+    ]
+    data = beta(frames, *parts)
+    document = keyframer.decode(data, format="midtown")
+    assert keyframer.encode(document) == data
+    if document.dialect is Layout.DOCUMENT:
+        assert [each.rows.shape for each in document.find(Channel)] == [(frames, width) for width in widths]
+
+
+def test_text_twin_of_every_record() -> None:
+    for data in samples().values():
+        document = keyframer.decode(data, format="midtown")
+        top = document.records[0]
+        for index, record in enumerate(top.children):
+            twin = type(record)()
+            restore_fields(twin, dump_fields(record))
+            top.children[index] = twin
+        assert keyframer.encode(document) == data
+
+
+def test_every_record_is_described() -> None:
+    for cls in record_types().values():
+        assert cls.__doc__
+        assert all(row.words and row.type for row in describe_fields(cls))
+
+
+def test_limits() -> None:
+    data = beta(1, *[channel([[0.5]])] * 4)
+    with pytest.raises(keyframer.FormatError) as caught:
+        keyframer.decode(data, format="midtown", limits=replace(keyframer.Limits(), records=4))
+    assert caught.value.code == "LIMIT_RECORDS"
+
+
+def test_samples_are_what_the_writer_makes() -> None:
+    stored = {path.name: path.read_bytes() for path in (FOLDER / "midtown").iterdir() if path.suffix == ".anim"}
+    assert stored == samples()
