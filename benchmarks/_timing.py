@@ -1,0 +1,76 @@
+"""What the benchmarks share: best-of-N timing, a table of ratios, the machine in one line, and where the corpus is."""
+
+from __future__ import annotations
+
+import gc
+import os
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy
+
+CORPUS_3DS = Path(__file__).resolve().parents[2] / "shared" / "corpus" / "3ds"
+"""The real files stand beside a checkout on the project's own machines, as in tests/corpus.py."""
+
+
+def best_of(work: Callable[[], object], *, runs: int = 5) -> float:
+    """Seconds of the fastest run: other work on the machine only ever adds time."""
+    gc.collect()  # nobody pays for what came before
+    best = float("inf")
+    for _ in range(runs):
+        begin = time.perf_counter()
+        result = work()
+        best = min(best, time.perf_counter() - begin)
+        del result  # freeing it is not reading
+    return best
+
+
+def corpus_files() -> list[Path]:
+    """The real 3D Studio files; none where there is no corpus."""
+    return sorted(path for path in CORPUS_3DS.glob("*") if path.suffix.lower() == ".3ds")
+
+
+def machine() -> str:
+    """The machine in one line, without its name."""
+    return (
+        f"{os.cpu_count()} cores ({_processor()}), {platform.system()} {platform.machine()}, "
+        f"Python {platform.python_version()}, numpy {numpy.__version__}"
+    )
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unknown processor"
+
+
+def headline(title: str) -> None:
+    print(f"{title}\n{machine()}\n")
+
+
+def row(what: str, seconds: float, *notes: str) -> None:
+    """One measured line: milliseconds, then ratios and remarks."""
+    print(f"  {what:<54} {seconds * 1e3:10.3f} ms   {'; '.join(notes)}".rstrip())
+
+
+def against_goal(ratio: float, goal: float, *, at_most: bool = False) -> str:
+    """A ratio beside its goal, and whether the goal is met."""
+    met = ratio <= goal if at_most else ratio >= goal
+    return f"{ratio:.2f} x, goal {'at most' if at_most else 'at least'} {goal:g} x: {'met' if met else 'MISSED'}"
+
+
+def best_of_each(works: dict[str, Callable[[], object]], *, runs: int = 5, repeats: int = 1) -> dict[str, float]:
+    """Seconds of the fastest run of each, taken in turns so that a busy minute hits all of them alike.
+
+    ``repeats`` runs follow each other in every turn: the first after a change finds nothing in the processor's caches.
+    """
+    best = dict.fromkeys(works, float("inf"))
+    for _ in range(runs):
+        for name, work in works.items():
+            best[name] = min(best[name], best_of(work, runs=repeats))
+    return best

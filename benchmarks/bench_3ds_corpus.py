@@ -1,0 +1,131 @@
+"""Reading every real 3D Studio file: Keyframer against assimp and lib3ds, each in process, best of N rounds.
+
+What is timed is a path in, a document (assimp: a scene, without post-processing; lib3ds: its structures) out, and its
+release. Peers are optional: impasse (PyPI, the extra `bench`) with Debian's libassimp-dev, and Debian's lib3ds-dev
+with gcc. A peer is timed on the files that it can load, and Keyframer beside it on the same files.
+
+Usage: python benchmarks/bench_3ds_corpus.py [--rounds N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import keyframer
+from _timing import CORPUS_3DS, against_goal, best_of, best_of_each, corpus_files, headline, row
+
+
+def read_all(paths: list[Path]) -> None:
+    for path in paths:
+        keyframer.read(path)
+
+
+def read_into_memory(paths: list[Path]) -> None:
+    for path in paths:
+        path.read_bytes()
+
+
+def against_assimp(paths: list[Path], rounds: int) -> None:
+    """The peer with a goal: be faster."""
+    try:
+        import impasse
+        from impasse.errors import AssimpError
+    except ImportError as error:  # also where the library itself is missing
+        print(f"  assimp: not compared ({error}; pip install -e '.[bench]' and Debian's libassimp-dev)")
+        return
+
+    def load(path: Path) -> object:
+        return impasse.load(os.fspath(path), processing=0)
+
+    def loads(path: Path) -> bool:
+        try:
+            load(path)
+        except AssimpError:
+            return False
+        return True
+
+    def load_all(paths: list[Path]) -> None:
+        for path in paths:
+            load(path)
+
+    good = [path for path in paths if loads(path)]
+    best = best_of_each({"assimp": lambda: load_all(good), "ours": lambda: read_all(good)}, runs=rounds)
+    row(f"assimp, {len(good)} files ({len(paths) - len(good)} refused)", best["assimp"])
+    row("Keyframer, the same files", best["ours"], against_goal(best["assimp"] / best["ours"], 1))
+    by_file(good, load)
+
+
+def by_file(paths: list[Path], load: Callable[[Path], object]) -> None:
+    """The sum is ruled by large files; most files are small."""
+    ratios = []
+    for path in paths:
+        theirs = best_of(lambda path=path: load(path), runs=3)
+        ours = best_of(lambda path=path: keyframer.read(path), runs=3)
+        ratios.append(theirs / ours)
+    faster = sum(ratio > 1 for ratio in ratios)
+    print(
+        f"  file by file: faster than assimp on {faster} of {len(paths)}, "
+        f"median {statistics.median(ratios):.2f} x, from {min(ratios):.2f} x to {max(ratios):.1f} x"
+    )
+
+
+def against_lib3ds(paths: list[Path], rounds: int) -> None:
+    """A C library that reads into C structures."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        print("  lib3ds: not compared (no C compiler)")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "lib3ds_loop"
+        source = Path(__file__).with_name("lib3ds_loop.c")
+        built = subprocess.run(
+            [compiler, "-O2", "-o", program, source, "-l3ds", "-lm"], capture_output=True, text=True, check=False
+        )
+        if built.returncode:
+            reason = next(iter(built.stderr.strip().splitlines()), "no message")
+            print(f"  lib3ds: not compared (Debian's lib3ds-dev is wanted: {reason})")
+            return
+        verdicts = run(program, paths, "probe")
+        good = [path for path, verdict in zip(paths, verdicts, strict=True) if verdict == "ok"]
+        died = [path.name for path, verdict in zip(paths, verdicts, strict=True) if verdict == "died"]
+        theirs = ours = float("inf")
+        for _ in range(rounds):
+            theirs = min(theirs, float(run(program, good, "time", "1")[-1]))
+            ours = min(ours, best_of(lambda: read_all(good), runs=1))
+    row(f"lib3ds, {len(good)} files ({len(paths) - len(good) - len(died)} refused, {len(died)} crash it)", theirs)
+    row("Keyframer, the same files", ours, f"{theirs / ours:.2f} x")
+    if died:
+        print(f"  left out because lib3ds crashes on them: {', '.join(died)}")
+
+
+def run(program: Path, paths: list[Path], *arguments: str) -> list[str]:
+    listing = "".join(f"{path}\n" for path in paths)
+    done = subprocess.run([program, *arguments], input=listing, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Reading every real 3D Studio file, beside assimp and lib3ds")
+    parser.add_argument("--rounds", type=int, default=7)
+    rounds = parser.parse_args().rounds
+    paths = corpus_files()
+    if not paths:
+        raise SystemExit(f"no corpus at {CORPUS_3DS}: nothing to measure")
+    size = sum(path.stat().st_size for path in paths)
+    headline(f"The 3D Studio corpus: {len(paths)} files, {size / 1e6:.1f} MB, best of {rounds}")
+    best = best_of_each({"memory": lambda: read_into_memory(paths), "ours": lambda: read_all(paths)}, runs=rounds)
+    row("only reading the files into memory", best["memory"])
+    row("Keyframer, all files", best["ours"], f"{len(paths) / best['ours']:.0f} files a second")
+    against_assimp(paths, rounds)
+    against_lib3ds(paths, rounds)
+
+
+if __name__ == "__main__":
+    main()
