@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import struct
-import time
 import tracemalloc
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -351,39 +349,3 @@ def test_replacing_columns() -> None:
 def test_what_does_not_fit_is_refused(layout: KeyLayout, keys: Keys, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         write(keys, layout)
-
-
-def seconds(action: Callable[[], object], rounds: int) -> float:
-    best = float("inf")
-    for _ in range(rounds):
-        start = time.perf_counter()
-        action()
-        best = min(best, time.perf_counter() - start)
-    return best
-
-
-@pytest.mark.parametrize(("flags", "times"), [([0], 50), ([0, 1, 0x1F, 0, 0x18], 5)], ids=["one shape", "mixed shapes"])
-def test_reading_is_faster_than_a_loop(flags: list[int], times: int) -> None:
-    """The benchmark's promise at 10,000 keys, against the plainest loop that keeps what it reads."""
-    layout = KeyLayout(3)
-    count = 10_000
-    data = pack_rows(make_rows(flags * (count // len(flags)), layout), layout)
-    head, number, vector = struct.Struct("<iH"), struct.Struct("<f"), struct.Struct("<3f")
-
-    def loop() -> list[tuple[object, ...]]:
-        rows: list[tuple[object, ...]] = []
-        at = 0
-        for _ in range(count):
-            frame, bits = head.unpack_from(data, at)
-            at += 6
-            extras = [0.0] * 5
-            for bit in range(5):
-                if bits >> bit & 1:
-                    extras[bit] = number.unpack_from(data, at)[0]
-                    at += 4
-            rows.append((frame, bits, extras, vector.unpack_from(data, at)))
-            at += 12
-        return rows
-
-    # a busy machine gets three chances
-    assert any(seconds(loop, 3) > times * seconds(lambda: read(data, layout, count), 15) for _ in range(3))
