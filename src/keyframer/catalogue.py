@@ -141,6 +141,9 @@ SEM_RPH_WIDTH = issue_type(
 SCENE_DEFAULT_RIG = issue_type(
     "SCENE_DEFAULT_RIG", _W, "the clip has no skeleton: its {bones} bones are shown on a default rig (give a .skel)"
 )
+DATA_SCALE_INVALID = issue_type(
+    "DATA_SCALE_INVALID", _W, "a global scale of {scale}: nothing is scaled by it"
+)
 DATA_WEIGHT_SUM = issue_type(
     "DATA_WEIGHT_SUM",
     _W,
@@ -182,6 +185,9 @@ LINK_RANGE_OVERLAP = issue_type(
 )
 
 DATA_TIME_NEGATIVE = issue_type("DATA_TIME_NEGATIVE", _W, "key {index} at {time}: before the beginning")
+DATA_QUATERNION_LENGTH = issue_type(
+    "DATA_QUATERNION_LENGTH", _W, "a rotation of length {length:g} instead of 1: its direction is taken"
+)
 DATA_BOUNDS_INVERTED = issue_type(
     "DATA_BOUNDS_INVERTED", _W, "{count} boxes whose lower corner is not below the upper one, the first is box {index}"
 )

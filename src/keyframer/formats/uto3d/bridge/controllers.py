@@ -1,0 +1,83 @@
+"""Controllers as authored tracks."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import SCENE_NO_KEYS
+from keyframer.curves import Interpolation, RotationForm, Track
+from keyframer.formats._bridging import Reporter, check_keys
+from keyframer.formats.uto3d import records as r
+from keyframer.formats.uto3d.bridge.options import Options
+from keyframer.wire.keytable import EXTRAS
+
+Floats = npt.NDArray[np.float64]
+
+_RADIANS_BELOW = 3.2
+"""a field of view is less than pi"""
+
+_COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "flags")
+
+
+def read_controller(
+    reporter: Reporter, record: r.AnyController, options: Options, position_scale: float
+) -> list[Track]:
+    """The tracks of one controller: none if it has no keys, two for a scale whose axes are turned."""
+    if not isinstance(record, r.Controller) or record.scheme == r.BEZIER:
+        if not isinstance(record, r.NoController):
+            reporter.report(SCENE_NO_KEYS, record)
+        return []
+    keys = record.keys
+    if len(keys) == 0:
+        return []
+    columns = [keys.extras] if keys.extras is not None else []
+    check_keys(reporter, record, "keys", keys.time, keys.value, *columns)
+    values = np.asarray(keys.value, np.float64)
+    tcb = record.scheme == r.TCB
+    if record.type == r.POSITION:
+        return [_track(record, "position", values * position_scale)]
+    if record.type == r.ROTATION:
+        # 3ds Max hands out TCB rotations as increments, linear ones as they are.
+        form = RotationForm.QUATERNION_RELATIVE if tcb else RotationForm.QUATERNION_ABSOLUTE
+        return [_track(record, "rotation", values, form)]
+    if record.type == r.SCALE:
+        tracks = [_track(record, "scale", values[:, :3])]
+        axes = values[:, 3:]
+        if (axes != 0).any():  # the MAXScript exporter writes zeros, which mean none
+            tracks.append(_track(record, "scale_axes", axes, RotationForm.QUATERNION_ABSOLUTE))
+        return tracks
+    if record.type == r.FOV:
+        return [_track(record, "fov", _degrees(values[:, 0], tcb, options))]
+    return [_track(record, "roll", np.degrees(values[:, 0]))]
+
+
+def _degrees(values: Floats, tcb: bool, options: Options) -> Floats:
+    """Fields of view: degrees, but radians in linear keys of the Flexporter (it alone writes linear keys)."""
+    unit = options.fov_keys
+    if unit == "auto":
+        usable = values[np.isfinite(values)]
+        small = len(usable) > 0 and bool((np.abs(usable) < _RADIANS_BELOW).all())
+        unit = "radians" if small and not tcb else "degrees"
+    return np.degrees(values) if unit == "radians" else values
+
+
+def _track(record: r.Controller, kind: str, values: Floats, form: RotationForm = RotationForm.NONE) -> Track:
+    keys = record.keys
+    interpolation = Interpolation.TCB if record.scheme == r.TCB else Interpolation.LINEAR
+    track = Track(kind, np.asarray(keys.time, np.float64), values, interpolation, form=form)
+    if record.scheme == r.TCB:
+        track.flags = np.asarray(keys.flags, np.int64)
+    if keys.extras is not None:
+        for name in EXTRAS:
+            setattr(track, name, np.asarray(keys.column(name), np.float64))
+    track.extras["uto3d"] = {"controller_id": record.id}
+    return track
+
+
+def plain_track(track: Track) -> dict[str, object]:
+    """Everything about a track that has no node to belong to, for the leftovers of its clip."""
+    kept: dict[str, object] = {"kind": track.kind, "interpolation": track.interpolation.value, "form": track.form.value}
+    kept |= {"times": track.times, "values": track.values}
+    kept |= {name: column for name in _COLUMNS if (column := getattr(track, name)) is not None}
+    return kept

@@ -1,0 +1,26 @@
+"""What a user may decide about the meaning of a U3D scene."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Defaults are what the known exporters did."""
+
+    scale_position_keys: str = "auto"
+    """the Flexporter applied the global scale to nodes and vertices but not to position keys: ``yes`` applies it to
+    them here, ``no`` takes keys as they are, ``auto`` knows the Flexporter by its layout"""
+    fov_keys: str = "auto"
+    """``degrees``, or ``radians`` as in linear keys of the Flexporter; ``auto``: radians in linear controllers
+    whose values are all below 3.2"""
+    encoding: str = "cp1252"
+
+    def __post_init__(self) -> None:
+        for name, allowed in (
+            ("scale_position_keys", ("auto", "yes", "no")),
+            ("fov_keys", ("auto", "degrees", "radians")),
+        ):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} is one of {', '.join(allowed)}, not {getattr(self, name)!r}")

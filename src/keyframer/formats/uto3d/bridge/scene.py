@@ -1,0 +1,251 @@
+"""The whole way from a U3D document to a scene."""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+import numpy as np
+
+from keyframer.catalogue import (
+    DATA_RATE_INVALID,
+    DATA_SCALE_INVALID,
+    LINK_DUPLICATE_ID,
+    LINK_PARENT_CYCLE,
+    LINK_PARENT_MISSING,
+    LINK_TARGET_CYCLE,
+    LINK_UNRESOLVED_ID,
+    LINK_UNRESOLVED_NAME,
+)
+from keyframer.formats._bridging import Reporter, UniqueNames
+from keyframer.formats._document import Document
+from keyframer.formats.uto3d import records as r
+from keyframer.formats.uto3d.bridge import things
+from keyframer.formats.uto3d.bridge.controllers import plain_track, read_controller
+from keyframer.formats.uto3d.bridge.options import Options
+from keyframer.formats.uto3d.bridge.skins import bone_ids, read_skin, rest_world
+from keyframer.formats.uto3d.dialect import Dialect, LightLayout
+from keyframer.formats.uto3d.sections import FileHeader, Main
+from keyframer.issues import Severity
+from keyframer.posing.order import placing_order
+from keyframer.scene import Channel, Clip, Handedness, LightType, Material, Node, NodeKind, Scene, Space
+from keyframer.text import decode_name
+from keyframer.wire.record import Record
+
+_SPACE = Space("y", Handedness.LEFT)
+"""3ds Max x, z, y"""
+
+_KINDS: dict[type[Record], NodeKind] = {
+    r.Mesh: NodeKind.OBJECT,
+    r.Camera: NodeKind.CAMERA,
+    r.CameraTarget: NodeKind.TARGET,
+    r.AnyLight: NodeKind.LIGHT,
+    r.Bone: NodeKind.BONE,
+}
+
+
+def to_scene(document: Document, options: Options | None = None) -> Scene:
+    """What the document means, in the file's own left-handed space."""
+    scene = Scene(source_format="uto3d", space=_SPACE)
+    _Builder(document, options or Options(), scene).build()
+    return scene
+
+
+class _Builder:
+    def __init__(self, document: Document, options: Options, scene: Scene) -> None:
+        self.document = document
+        self.options = options
+        self.scene = scene
+        self.reporter = Reporter(document, scene.issues)
+        self.records: list[Record] = []
+        """the record of each node"""
+        self.by_id: dict[int, int] = {}
+        self.doubled: dict[int, int] = {}
+        """ids that two records carry, and the second of them"""
+        dialect = document.dialect
+        layout = dialect if isinstance(dialect, Dialect) else Dialect()
+        self.flexporter = layout.lights is LightLayout.FLEXPORTER or (layout.lights is None and layout.uv_faces is True)
+
+    def build(self) -> None:
+        materials = self._materials()
+        self._nodes()
+        self._link()
+        self._carry(materials)
+        self._clip()
+        self._skins()
+        header = self.document.first(FileHeader)
+        if header is not None:
+            version = f"{header.version_major}.{header.version_minor}"
+            self.scene.extras["uto3d"] = {"version": version, "dialect": str(self.document.dialect)}
+
+    def _text(self, raw: bytes) -> str:
+        return decode_name(raw, self.options.encoding)
+
+    def _materials(self) -> dict[int, int]:
+        numbers: dict[int, int] = {}
+        for record in self.document.find(r.Material):
+            numbers.setdefault(record.id, len(self.scene.materials))
+            material = Material(self._text(record.name), raw_name=record.name)
+            material.extras["uto3d"] = {"id": record.id}
+            self.scene.materials.append(material)
+        return numbers
+
+    def _nodes(self) -> None:
+        names = UniqueNames()
+        for record in self.document.find(Record):
+            kind = next((kind for cls, kind in _KINDS.items() if isinstance(record, cls)), None)
+            if kind is None:
+                continue
+            thing = cast(things.Placed, record)
+            number = len(self.records)
+            self.records.append(record)
+            node = Node(names.claim(self._text(thing.name)), kind)
+            things.place(self.reporter, record, thing, node)
+            self.scene.nodes.append(node)
+            if thing.id in self.by_id:
+                self.doubled.setdefault(thing.id, number)
+            self.by_id.setdefault(thing.id, number)
+
+    def _link(self) -> None:
+        """Parents and targets by id, over all sections; 0 and -1 are none."""
+        used: set[int] = set()
+        for record, node in zip(self.records, self.scene.nodes, strict=True):
+            parent = cast(things.Placed, record).parent_id
+            if parent in (0, -1):
+                continue
+            used.add(parent)
+            node.parent = self.by_id.get(parent)
+            if node.parent is None:  # a parent need not exist: exporters leave groups and helpers out
+                args = {"parent": parent, "name": repr(node.name)}
+                self.reporter.report(LINK_PARENT_MISSING, record, "parent_id", severity=Severity.WARNING, **args)
+        targets: dict[bytes, int] = {}
+        for number, record in enumerate(self.records):
+            if isinstance(record, r.CameraTarget):
+                targets.setdefault(record.name, number)
+        for record, node in zip(self.records, self.scene.nodes, strict=True):
+            self._aim(record, node, used, targets)
+        order = placing_order(self.scene.nodes)
+        for number in order.cut:
+            node = self.scene.nodes[number]
+            self.reporter.report(LINK_PARENT_CYCLE, self.records[number], "parent_id", name=repr(node.name))
+            node.parent = None
+        for number in order.blind:
+            self.reporter.report(LINK_TARGET_CYCLE, self.records[number], name=repr(self.scene.nodes[number].name))
+        self._tell_doubled_ids(used)
+
+    def _tell_doubled_ids(self, used: set[int]) -> None:
+        """Two records with one id are an error where something goes by that id: the first is taken."""
+        if not self.doubled:
+            return
+        for controller in self.document.find(r.AnyController):
+            if isinstance(controller, (r.Controller, r.SampledController)):
+                used.add(controller.owner_id)
+        for mesh in self.document.find(r.Mesh):
+            if mesh.flags & r.SKINNED:
+                used.update(np.unique(bone_ids(mesh)).tolist())
+        for number, second in self.doubled.items():
+            node, other = self.scene.nodes[second], self.scene.nodes[self.by_id[number]]
+            args = {"id": number, "name": repr(node.name), "other": repr(other.name)}
+            severity = Severity.ERROR if number in used else None
+            self.reporter.report(LINK_DUPLICATE_ID, self.records[second], "id", severity=severity, **args)
+
+    def _aim(self, record: Record, node: Node, used: set[int], targets: dict[bytes, int]) -> None:
+        if isinstance(record, (r.Camera, r.Light)):
+            if record.target_id in (0, -1):
+                return
+            used.add(record.target_id)
+            node.target = self.by_id.get(record.target_id)
+            if node.target is None:
+                self.reporter.report(LINK_UNRESOLVED_ID, record, "target_id", kind="target", id=record.target_id)
+        elif isinstance(record, r.FlexporterLight) and "target" in record.types.get(record.type, ""):
+            # It stores no target id; 3ds Max calls the target of Spot01 "Spot01.Target".
+            node.target = targets.get(record.name + b".Target")
+            if node.target is None:
+                name = repr(self._text(record.name + b".Target"))
+                self.reporter.report(LINK_UNRESOLVED_NAME, record, kind="target", name=name)
+
+    def _carry(self, materials: dict[int, int]) -> None:
+        scene = self.scene
+        for record, node in zip(self.records, scene.nodes, strict=True):
+            if isinstance(record, r.Mesh):
+                node.mesh = len(scene.meshes)
+                mesh = things.read_mesh(self.reporter, record, node.name, materials, len(scene.materials))
+                scene.meshes.append(mesh)
+            elif isinstance(record, r.Camera):
+                node.camera = len(scene.cameras)
+                scene.cameras.append(things.read_camera(self.reporter, record, node.name, self.flexporter))
+            elif isinstance(record, r.AnyLight):
+                node.light = len(scene.lights)
+                light = things.read_light(self.reporter, record, node.name)
+                scene.lights.append(light)
+                if light.type is LightType.OMNI:
+                    node.target = None
+
+    def _clip(self) -> None:
+        main = self.document.first(Main)
+        if main is None:
+            return
+        delta = main.delta_time if main.delta_time > 0 else 160
+        rate = main.frame_rate if main.frame_rate > 0 else 30
+        if delta != main.delta_time or rate != main.frame_rate:
+            wrong = f"{main.frame_rate} x {main.delta_time} ticks"
+            self.reporter.report(DATA_RATE_INVALID, main, "frame_rate", rate=wrong)
+        clip = Clip(unit="tick", rate=float(delta * rate), units_per_frame=float(delta))
+        clip.extras["uto3d"] = {
+            "first_frame": main.first_frame,
+            "last_frame": main.last_frame,
+            "global_scale": float(main.global_scale),
+        }
+        self._channels(clip, main)
+        keys = (each.keys.time for each in self.document.find(r.Controller) if each.scheme != r.BEZIER)
+        last_key = max((int(times.max()) for times in keys if len(times)), default=0)
+        # The Flexporter writes frames; the other exporter may mean ticks, which then still cover all keys.
+        in_ticks = not self.flexporter and main.last_frame % delta == 0 and main.last_frame >= last_key
+        step = 1 if in_ticks else delta
+        clip.start, clip.end = float(main.first_frame * step), float(main.last_frame * step)
+        self.scene.clips.append(clip)
+
+    def _channels(self, clip: Clip, main: Main) -> None:
+        applied = self.options.scale_position_keys
+        scale = float(main.global_scale)
+        wanted = applied == "yes" or (applied == "auto" and self.flexporter)
+        sound = math.isfinite(scale) and scale != 0
+        if not sound:
+            self.reporter.report(DATA_SCALE_INVALID, main, "global_scale", scale=scale)
+        position_scale = scale if wanted and sound else 1.0
+        orphans: list[dict[str, object]] = []
+        for record in self.document.find(r.AnyController):
+            tracks = read_controller(self.reporter, record, self.options, position_scale)
+            if isinstance(record, r.NoController):
+                continue
+            assert isinstance(record, (r.Controller, r.SampledController))
+            owner = self.by_id.get(record.owner_id)
+            if owner is None:
+                self.reporter.report(LINK_UNRESOLVED_ID, record, "owner_id", kind="owner", id=record.owner_id)
+                kept = [plain_track(track) for track in tracks]
+                orphans.append({"owner_id": record.owner_id, "id": record.id, "type": record.type, "tracks": kept})
+                continue
+            clip.channels += [Channel(owner, track) for track in tracks]
+        if orphans:
+            clip.extras["uto3d"]["controllers_without_owner"] = orphans
+
+    def _skins(self) -> None:
+        skinned = [
+            i for i, record in enumerate(self.records) if isinstance(record, r.Mesh) and record.flags & r.SKINNED
+        ]
+        if not skinned:
+            return
+        world = rest_world(self.scene)
+        bones: dict[int, int] = {}
+        for number, record in enumerate(self.records):
+            if isinstance(record, r.Bone):
+                bones.setdefault(record.id, number)
+        for number in skinned:
+            node = self.scene.nodes[number]
+            record = self.records[number]
+            assert isinstance(record, r.Mesh)
+            assert node.mesh is not None
+            skin = read_skin(self.reporter, record, self.scene.meshes[node.mesh], bones, world)
+            if skin is not None:
+                node.skin = len(self.scene.skins)
+                self.scene.skins.append(skin)

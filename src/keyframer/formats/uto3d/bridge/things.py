@@ -1,0 +1,161 @@
+"""Meshes, cameras, targets, lights and bones as nodes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import DATA_NON_FINITE, LINK_INDEX_OUT_OF_RANGE, LINK_UNRESOLVED_ID
+from keyframer.formats._bridging import Reporter, finite_rows
+from keyframer.formats.uto3d import records as r
+from keyframer.scene import Camera, Light, LightType, Mesh, Node
+from keyframer.wire.record import Record
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class Placed(Protocol):
+    """What all records of the tree have."""
+
+    name: bytes
+    id: int
+    parent_id: int
+    hidden: int
+    position: tuple[float, float, float]
+    rotation: tuple[float, float, float, float]
+    scale: tuple[float, float, float]
+    pivot: tuple[float, float, float]
+
+
+def place(reporter: Reporter, record: Record, thing: Placed, node: Node) -> None:
+    """The node's rest place. What is no number is no place: such a part stays at its default."""
+    node.raw_name, node.file_id, node.hidden = thing.name, thing.id, bool(thing.hidden)
+    for field, attribute in (("position", "position"), ("rotation", "rotation_xyzw"), ("scale", "scale")):
+        values = _finite(reporter, record, field, getattr(thing, field))
+        if values is not None and (attribute != "rotation_xyzw" or any(values)):  # 0, 0, 0, 0 is no turn
+            setattr(node, attribute, np.array(values))
+    # In 3ds Max the pivot is where the node itself is, so it moves nothing; kept as stored.
+    node.extras["uto3d"] = {"pivot": tuple(float(number) for number in thing.pivot), "parent_id": thing.parent_id}
+
+
+def _finite(reporter: Reporter, record: Record, field: str, stored: Sequence[float]) -> list[float] | None:
+    """Numbers of a field; None if one of them is none, which is reported."""
+    values = [float(number) for number in stored]
+    odd = [not math.isfinite(number) for number in values]
+    if not any(odd):
+        return values
+    reporter.report(DATA_NON_FINITE, record, field, count=sum(odd), index=odd.index(True))
+    return None
+
+
+def _number(reporter: Reporter, record: Record, field: str) -> float | None:
+    found = _finite(reporter, record, field, (getattr(record, field),))
+    return None if found is None else found[0]
+
+
+def read_mesh(reporter: Reporter, record: r.Mesh, name: str, materials: dict[int, int], material_count: int) -> Mesh:
+    """The surface; corners that point nowhere make their face fall away."""
+    vertices = finite_rows(reporter, record, "vertices", record.vertices)
+    faces = np.asarray(record.faces, np.int64)
+    good = _good(reporter, record, "faces", faces, len(vertices), "vertex")
+    mesh = Mesh(name, vertices, faces[good].astype(np.int32), raw_name=record.name)
+    if len(record.uvs) and len(record.uv_faces):
+        usable = _good(reporter, record, "uv_faces", np.asarray(record.uv_faces, np.int64), len(record.uvs), "UV")
+        mesh.uv = finite_rows(reporter, record, "uvs", record.uvs)
+        mesh.uv_corners = np.where(usable[:, None], record.uv_faces, 0)[good].astype(np.int32)
+    if len(record.colours) and len(record.colour_faces):
+        stored = np.asarray(record.colour_faces, np.int64)
+        usable = _good(reporter, record, "colour_faces", stored, len(record.colours), "colour")
+        mesh.colors = finite_rows(reporter, record, "colours", record.colours)
+        mesh.color_corners = np.where(usable[:, None], stored, 0)[good].astype(np.int32)
+    mesh.edges = np.asarray(record.edges)[good] & 7
+    mesh.face_materials = _materials(reporter, record, materials, material_count)[good]
+    mesh.casts_shadows = bool(record.flags & r.CASTS_SHADOWS)
+    mesh.dynamic = bool(record.flags & r.DYNAMIC)
+    if record.flags & r.HAS_BOUNDING_SPHERE:
+        centre = _finite(reporter, record, "sphere_centre", record.sphere_centre)
+        radius = _number(reporter, record, "sphere_radius")
+        if centre is not None and radius is not None:
+            mesh.bounding_sphere = (np.array(centre), radius)
+    mesh.extras["uto3d"] = {"flags": record.flags, "edges": np.asarray(record.edges)[good]}
+    return mesh
+
+
+def _good(
+    reporter: Reporter, record: Record, field: str, corners: Ints, count: int, kind: str
+) -> npt.NDArray[np.bool_]:
+    good = np.asarray(((corners >= 0) & (corners < count)).all(axis=1))
+    bad = np.flatnonzero(~good)
+    if len(bad):
+        first = corners[bad[0]]
+        wrong = int(first[(first < 0) | (first >= count)][0])
+        reporter.report(
+            LINK_INDEX_OUT_OF_RANGE,
+            record,
+            f"{field}[{bad[0]}]",
+            what="face",
+            item=int(bad[0]),
+            kind=kind,
+            index=wrong,
+            count=count,
+        )
+    return good
+
+
+def _materials(reporter: Reporter, record: r.Mesh, materials: dict[int, int], count: int) -> npt.NDArray[np.int32]:
+    """Material numbers of faces: their ids; an id that no material has is taken as an index, as the importer does."""
+    stored, places = np.unique(np.asarray(record.face_materials, np.int64), return_inverse=True)
+    numbers = np.array([materials.get(v, v if 0 <= v < count else -1) for v in stored.tolist()], np.int32)
+    lost = stored[(numbers < 0) & (stored > 0)]  # 0 and -1 are no material
+    if len(lost):
+        at = int(np.flatnonzero(np.asarray(record.face_materials) == lost[0])[0])
+        reporter.report(LINK_UNRESOLVED_ID, record, f"face_materials[{at}]", kind="material", id=int(lost[0]))
+    return numbers[places.reshape(-1)]
+
+
+def read_camera(reporter: Reporter, record: r.Camera, name: str, flexporter: bool) -> Camera:
+    camera = Camera(name, raw_name=record.name)
+    fov = _number(reporter, record, "fov")
+    if fov is not None and 0 < fov < 180:
+        camera.fov_degrees = fov
+    near, far = _number(reporter, record, "near"), _number(reporter, record, "far")
+    if near is not None and far is not None:
+        if flexporter:
+            camera.ranges = (near, far)  # the ranges of its fog
+        else:
+            camera.clip = (near, far)
+    camera.extras["uto3d"] = {"fov": float(record.fov)}
+    return camera
+
+
+_LIGHTS = {"omni": LightType.OMNI, "directional": LightType.DIRECTIONAL, "spot": LightType.SPOT}
+
+
+def read_light(reporter: Reporter, record: r.AnyLight, name: str) -> Light:
+    assert isinstance(record, (r.Light, r.FlexporterLight))
+    word = record.types.get(record.type, "omni")
+    light = Light(name, _LIGHTS[word.split()[-1]], raw_name=record.name)
+    color = _finite(reporter, record, "colour", record.colour)
+    if color is not None:
+        light.color = (color[0], color[1], color[2])
+    strength = _number(reporter, record, "multiplier")
+    if strength is not None:
+        light.multiplier = strength
+    light.attenuated = bool(record.use_attenuation)
+    light.inner_range = _number(reporter, record, "attenuation_start")
+    light.outer_range = _number(reporter, record, "attenuation_end")
+    light.extras["uto3d"] = {"type": record.type}
+    if isinstance(record, r.Light) and light.type is not LightType.OMNI:
+        goal = _finite(reporter, record, "target_position", record.target_position)
+        if goal is not None:
+            light.target = (goal[0], goal[1], goal[2])
+        if light.type is LightType.SPOT:
+            half = _number(reporter, record, "cut_off")
+            light.falloff_degrees = None if half is None else 2 * half
+            light.hotspot_degrees = _number(reporter, record, "exponent")
+    return light

@@ -1,0 +1,123 @@
+"""The CTRL section: which controllers are of the rare kind that stops after the owner.
+
+Nothing in such a record says so. It is recognised when the usual reading (a header of 14 bytes and its keys) leads to a
+record, or an end of the file, that cannot be. The search for the right reading visits each state once and gives up
+after a number of steps that grows with the section, so a hostile file costs linear time; then the usual reading stands.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from keyframer.formats.uto3d.records import BEZIER, CONTROLLED, LINEAR, NOTHING, TCB, key_layout
+
+_NOTHING_SIZE, _SAMPLED_SIZE, _HEADER_SIZE = 5, 9, 14
+_HEADER = struct.Struct("<BiiiB")
+_FILLER = struct.pack("<Bi", NOTHING, 255)
+
+_STATE_COST = 16
+"""what it costs to look at one record, in keys"""
+_FREE = 1 << 16
+"""what any search may cost, on top of one for each byte"""
+
+
+def find_sampled(data: bytes, start: int, count: int, owners: set[int]) -> frozenset[int] | None:
+    """The offsets of controllers without keys, so that ``count`` controllers from ``start`` end with the file.
+
+    None where no such reading was found.
+    """
+    search = _Search(data, owners, budget=len(data) - start + _FREE)
+    sampled: list[int] = []
+    todo = [(start, count, 0)]  # where, how many controllers are left, how many of ``sampled`` stand before
+    seen: set[int] = set()
+    while todo and search.budget > 0:
+        pos, left, depth = todo.pop()
+        if pos > start:
+            sampled[depth - 1 :] = [pos - _SAMPLED_SIZE]
+        while left * _NOTHING_SIZE <= len(data) - pos:
+            state = pos * (count + 1) + left
+            if state in seen:
+                break
+            seen.add(state)
+            search.budget -= _STATE_COST
+            if left == 0:
+                if pos == len(data):
+                    return frozenset(sampled)
+                break
+            size = search.usual_size(pos)
+            if search.may_be_sampled(pos, size is not None):
+                todo.append((pos + _SAMPLED_SIZE, left - 1, len(sampled) + 1))
+            if size is None:
+                break
+            pos, left = pos + size, left - 1
+    return None
+
+
+def may_begin(data: bytes, pos: int) -> bool:
+    """Whether a controller may stand here, from its header alone."""
+    if pos >= len(data) or data[pos] == NOTHING:
+        return data[pos : pos + _NOTHING_SIZE] == _FILLER
+    if pos + _HEADER_SIZE > len(data):
+        return data[pos] in CONTROLLED
+    kind, count, scheme = _header(data, pos)
+    if kind not in CONTROLLED or scheme not in (LINEAR, TCB, BEZIER):
+        return False
+    smallest: int = key_layout(kind, scheme).smallest
+    return scheme == BEZIER or 0 <= count * smallest <= len(data) - pos - _HEADER_SIZE
+
+
+def _header(data: bytes, pos: int) -> tuple[int, int, int]:
+    """Type, number of keys, scheme."""
+    kind, _, _, count, scheme = _HEADER.unpack_from(data, pos)
+    return kind, count, scheme
+
+
+class _Search:
+    """Sizes of controllers, worked out without making records, against a budget of steps."""
+
+    def __init__(self, data: bytes, owners: set[int], budget: int) -> None:
+        self.data = data
+        self.owners = owners
+        self.budget = budget
+
+    def may_be_sampled(self, pos: int, usual_is_possible: bool) -> bool:
+        """An owner that exists, unless the usual reading is impossible at once; and a controller or the end behind."""
+        end = pos + _SAMPLED_SIZE
+        if end > len(self.data) or self.data[pos] not in CONTROLLED:
+            return False
+        if end < len(self.data) and self.data[end] > NOTHING:
+            return False
+        return not usual_is_possible or int.from_bytes(self.data[pos + 5 : end], "little", signed=True) in self.owners
+
+    def usual_size(self, pos: int) -> int | None:
+        """The size of a controller with its keys, or of the filler; None if it cannot be one."""
+        if self.data[pos : pos + _NOTHING_SIZE] == _FILLER:
+            return _NOTHING_SIZE
+        if pos + _HEADER_SIZE > len(self.data):
+            return None
+        kind, count, scheme = _header(self.data, pos)
+        if kind not in CONTROLLED or scheme not in (LINEAR, TCB, BEZIER):
+            return None
+        if scheme == BEZIER:
+            return _HEADER_SIZE
+        layout = key_layout(kind, scheme)
+        smallest: int = layout.smallest
+        if count < 0 or count * smallest > len(self.data) - pos - _HEADER_SIZE:
+            return None
+        if scheme == LINEAR:
+            return _HEADER_SIZE + count * smallest
+        return self._tcb_size(pos, count, layout.flags_at, layout.size_of)
+
+    def _tcb_size(self, pos: int, count: int, flags_at: int, sizes: list[int]) -> int | None:
+        """The size of a controller with TCB keys: one step for each of them."""
+        if count > self.budget:
+            self.budget = 0
+            return None
+        self.budget -= count
+        at = pos + _HEADER_SIZE
+        try:
+            for _ in range(count):
+                at += sizes[self.data[at + flags_at]]
+        except IndexError:
+            return None
+        return at - pos if at <= len(self.data) else None

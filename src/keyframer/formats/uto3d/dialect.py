@@ -1,0 +1,65 @@
+"""Which of the known writers a U3D scene follows, where they differ in a way that the file does not announce."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from keyframer.formats.uto3d.records import FlexporterLight, Light, LiteralLight, Mesh, MeshWithUvFaces
+from keyframer.wire.record import Record
+
+
+class LightLayout(StrEnum):
+    """How lights are stored."""
+
+    MAXSCRIPT = "maxscript"
+    """target id, type of four bytes, tail by type (also the engine and the importer)"""
+    FLEXPORTER = "flexporter"
+    """no target id, type of one byte, no tail"""
+    LITERAL = "literal"
+    """target id, type of one byte, tail by type: the document to the letter"""
+
+
+_LIGHTS: dict[type[Record], LightLayout] = {
+    Light: LightLayout.MAXSCRIPT,
+    FlexporterLight: LightLayout.FLEXPORTER,
+    LiteralLight: LightLayout.LITERAL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What is only found out by reading; None where nothing in the file tells."""
+
+    lights: LightLayout | None = None
+    """how lights are stored"""
+    uv_faces: bool | None = None
+    """whether meshes without mapping coordinates have UV faces (all -1) all the same"""
+
+    def __str__(self) -> str:
+        parts = [f"{self.lights} lights"] if self.lights is not None else []
+        if self.uv_faces is not None:
+            parts.append("UV faces without UVs" if self.uv_faces else "no UV faces without UVs")
+        return ", ".join(parts) or "nothing that tells"
+
+    def agrees_with(self, other: Dialect) -> bool:
+        """Whether one file can be both."""
+        pairs = ((self.lights, other.lights), (self.uv_faces, other.uv_faces))
+        return all(mine is None or theirs is None or mine == theirs for mine, theirs in pairs)
+
+
+def dialect_of(records: Iterable[Record]) -> Dialect:
+    """The dialect that meshes and lights are in; ValueError where they are in two, which no file can hold."""
+    lights: set[LightLayout] = set()
+    uv_faces: set[bool] = set()
+    for record in records:
+        if type(record) in _LIGHTS:
+            lights.add(_LIGHTS[type(record)])
+        elif isinstance(record, Mesh) and len(record.faces) and not len(record.uvs):
+            uv_faces.add(isinstance(record, MeshWithUvFaces))
+    if len(lights) > 1:
+        raise ValueError(f"lights of several layouts ({', '.join(sorted(lights))}) cannot stand in one file")
+    if len(uv_faces) > 1:
+        raise ValueError("meshes without UVs have UV faces either all of them or none (Mesh, MeshWithUvFaces)")
+    return Dialect(next(iter(lights), None), next(iter(uv_faces), None))

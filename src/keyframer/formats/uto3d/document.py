@@ -1,0 +1,134 @@
+"""How records compose into a U3D scene: from bytes, to bytes, and from nothing."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+
+from keyframer.catalogue import IO_UNRECOGNISED
+from keyframer.formats._document import Document
+from keyframer.formats.uto3d import FORMAT
+from keyframer.formats.uto3d.dialect import Dialect, LightLayout, dialect_of
+from keyframer.formats.uto3d.reading import Reader
+from keyframer.formats.uto3d.sections import (
+    SECTIONS,
+    SIGNATURE,
+    FileHeader,
+    Main,
+    RawRest,
+    Section,
+    home_of,
+)
+from keyframer.issues import IssueLog
+from keyframer.limits import DEFAULT_LIMITS, Limits
+from keyframer.text import bytes_to_ascii
+from keyframer.wire.record import Record, write_fields
+from keyframer.wire.sink import Sink
+
+__all__ = ["Dialect", "LightLayout", "decode", "encode", "new_document", "record_types"]
+
+TICKS_PER_SECOND = 4800
+_HEADER_SIZE = 6
+
+
+def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
+    """A U3D scene as a document; `FormatError` only where it is none, or breaks a limit."""
+    if not data.startswith(SIGNATURE):
+        shown = bytes_to_ascii(data[: len(SIGNATURE)])
+        raise IO_UNRECOGNISED.failure(0, "/", reason=f"a Fantasy 2 scene begins with UTO!, not '{shown}'")
+    if len(data) < _HEADER_SIZE:
+        raise IO_UNRECOGNISED.failure(0, "/", reason=f"{len(data)} bytes are too few for a Fantasy 2 scene")
+    document = Document(FORMAT, issues=IssueLog(limits.issues_per_code, limits.issues))
+    Reader(data, limits, document).read()
+    return document
+
+
+def encode(document: Document) -> bytes:
+    """The bytes of a document, made from its records alone; ValueError where they fit no dialect, or no file."""
+    found = dialect_of(document.find(Record))
+    if isinstance(document.dialect, Dialect) and not document.dialect.agrees_with(found):
+        raise ValueError(f"the document is said to have {document.dialect}, its records have {found}")
+    sink = Sink()
+    for header in document.records:
+        if not isinstance(header, FileHeader):
+            raise ValueError(f"{header!r} cannot stand at the top of a Fantasy 2 scene")
+        sink.write(SIGNATURE)
+        write_fields(header, sink)
+        for part in _in_order(header):
+            _write_part(part, header, sink)
+    sink.write(document.trailing)
+    return sink.getvalue()
+
+
+def _in_order(header: FileHeader) -> Iterator[Record]:
+    """What stands below the header; ValueError where no reader would follow."""
+    order: list[type[Record]] = [Main, *SECTIONS, RawRest]
+    reached = -1
+    for part in header.children:
+        place = order.index(type(part)) if type(part) in order else -1
+        if place <= reached or (reached < 0 and not isinstance(part, Main | RawRest)):
+            tags = ", ".join(tag.decode("ascii") for tag in (Main.TAG, *(kind.TAG for kind in SECTIONS)))
+            raise ValueError(f"{part!r} is out of place: below the header stand {tags}, in this order")
+        reached = place
+        yield part
+
+
+def _write_part(part: Record, header: FileHeader, sink: Sink) -> None:
+    if isinstance(part, Main):
+        sink.write(Main.TAG)
+        write_fields(_with_counts(part, header), sink)
+    elif isinstance(part, Section):
+        sink.write(part.TAG)
+        for child in part.children:
+            if not isinstance(child, RawRest) and home_of(child) is not type(part):
+                raise ValueError(f"{child!r} does not belong in {part.TAG.decode('ascii')}")
+            write_fields(child, sink)
+    else:
+        write_fields(part, sink)
+
+
+def _with_counts(main: Main, header: FileHeader) -> Main:
+    """MAIN with the numbers of the records that there are; numbers of sections that are left out stay."""
+    counts = {part.count: part.stored_count for part in header.children if isinstance(part, Section) and not part.more}
+    made = copy.copy(main)
+    for name, count in counts.items():
+        setattr(made, name, count)
+    return made
+
+
+def new_document(
+    *records: Record,
+    first_frame: int = 0,
+    last_frame: int = 100,
+    frame_rate: int = 30,
+    delta_time: int | None = None,
+    global_scale: float = 1.0,
+) -> Document:
+    """A scene from nothing: ``new_document(Mesh(name=b"Box", ...), Controller(...), last_frame=250)``.
+
+    Records go to their sections in the order given. All sections are written, as the MAXScript exporter does;
+    ``delta_time`` is the ticks of a frame, by default 4800 / ``frame_rate``.
+    """
+    main = Main(
+        first_frame,
+        last_frame,
+        frame_rate,
+        TICKS_PER_SECOND // max(frame_rate, 1) if delta_time is None else delta_time,
+        global_scale,
+    )
+    sections = {kind: kind() for kind in SECTIONS}
+    for record in records:
+        home = home_of(record)
+        if home is None:
+            raise ValueError(f"{record!r} does not belong in a Fantasy 2 scene")
+        sections[home].children.append(record)
+    header = FileHeader(children=[main, *sections.values()])
+    main = _with_counts(main, header)
+    header.children[0] = main
+    return Document(FORMAT, [header], dialect=dialect_of(records))
+
+
+def record_types() -> dict[str, type[Record]]:
+    """Every declared record by the name of its class."""
+    layouts = [layout for section in SECTIONS for layout in section.layouts]
+    return {cls.__name__: cls for cls in (FileHeader, Main, *SECTIONS, *layouts, RawRest)}

@@ -1,0 +1,353 @@
+"""The records of a U3D scene in the order and the words of the specification (translated from Spanish).
+
+Where writers differ there is a class for each layout: meshes with and without UV faces, three kinds of light.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import SEM_UNSUPPORTED_SCHEME
+from keyframer.wire.dependent import choice, linked_keys, tallies
+from keyframer.wire.floats import ExactFloats
+from keyframer.wire.keytable import KeyLayout, Keys
+from keyframer.wire.kinds import declare, i32, linked, strz, u8, u32
+from keyframer.wire.record import Record, record
+
+Floats = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int32]
+Bytes = npt.NDArray[np.uint8]
+Vector = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]
+
+HAS_BOUNDING_SPHERE, DYNAMIC, SKINNED, CASTS_SHADOWS = 1, 2, 4, 8
+"""mesh flags"""
+SIMPLE_SKIN, WEIGHTED_SKIN = 0, 1
+POSITION, ROTATION, SCALE, FOV, ROLL, NOTHING = range(6)
+"""controller types"""
+LINEAR, TCB, BEZIER = range(3)
+"""interpolation schemes"""
+
+_TRIPLE = ("<f4", (3,))
+_CORNERS = ("<i4", (3,))
+_NO_TURN = (0.0, 0.0, 0.0, 1.0)
+_ONE = (1.0, 1.0, 1.0)
+
+
+def _floats(words: str, count: int | None = None, *, default: Any = None, when: Any = None) -> Any:
+    return declare(ExactFloats(count), words, default, when)
+
+
+def _has_sphere(mesh: Mesh) -> bool:
+    return bool(mesh.flags & HAS_BOUNDING_SPHERE)
+
+
+def _is_skinned(mesh: Mesh) -> bool:
+    return bool(mesh.flags & SKINNED)
+
+
+def _is_simple(mesh: Mesh) -> bool:
+    return _is_skinned(mesh) and mesh.skin_type == SIMPLE_SKIN
+
+
+def _is_weighted(mesh: Mesh) -> bool:
+    return _is_skinned(mesh) and mesh.skin_type == WEIGHTED_SKIN
+
+
+def _influences(mesh: Mesh) -> int:
+    return int(np.sum(mesh.bones_per_vertex, dtype=np.int64))
+
+
+@record
+class Mesh(Record):
+    """An object. Meshes without UVs have no UV faces either, as the MAXScript exporter writes them."""
+
+    repeats = True
+
+    name: bytes = strz("object name")
+    id: int = i32("object ID")
+    parent_id: int = i32("parent ID; 0 or -1 for none", default=-1)
+    hidden: int = u8("is hidden?")
+    position: Vector = _floats("position, local to the parent", 3)
+    rotation: Quaternion = _floats("rotation quaternion x, y, z, w, local to the parent", 4, default=_NO_TURN)
+    scale: Vector = _floats("scale, local to the parent", 3, default=_ONE)
+    pivot: Vector = _floats("pivot point, in the world", 3)
+    flags: int = i32(
+        "bit 0: has bounding sphere, 1: dynamic object (will be modified externally), 2: skinned object, "
+        "3: cast shadows"
+    )
+    vertex_count: int = i32("number of vertices")
+    face_count: int = i32("number of faces")
+    uv_count: int = i32("number of mapping coordinates")
+    colour_count: int = i32("number of vertex colours")
+    skin_type: int = choice(
+        "B", {SIMPLE_SKIN: "simple (1 bone a vertex)", WEIGHTED_SKIN: "weighted"}, "skin type", when=_is_skinned
+    )
+    vertex_bones: Integers = linked("<i4", "vertex_count", "bone id of each vertex (simple skin)", when=_is_simple)
+    bones_per_vertex: Integers = tallies(
+        "<i4", "vertex_count", 8, "number of bones of each vertex (weighted skin)", when=_is_weighted
+    )
+    bone_ids: Integers = linked(
+        "<i4", _influences, "bone id, for each vertex * number of bones per vertex", when=_is_weighted
+    )
+    bone_weights: Floats = linked(
+        "<f4", _influences, "weight, for each vertex * number of bones per vertex", when=_is_weighted
+    )
+    vertices: Floats = linked(_TRIPLE, "vertex_count", "vertex coordinates")
+    uvs: Floats = linked(("<f4", (2,)), "uv_count", "mapping coordinates; V runs up")
+    colours: Floats = linked(_TRIPLE, "colour_count", "vertex colours")
+    faces: Integers = linked(_CORNERS, "face_count", "vertex assignments of each face")
+    uv_faces: Integers = linked(
+        _CORNERS,
+        "face_count",
+        "texture coord-vertex assignments of each face, if there are mapping coordinates",
+        when=lambda mesh: len(mesh.uvs) > 0,
+    )
+    colour_faces: Integers = linked(
+        _CORNERS,
+        "face_count",
+        "vertex color-vertex assignments of each face, if there are vertex colours",
+        when=lambda mesh: len(mesh.colours) > 0,
+    )
+    edges: Bytes = linked("u1", "face_count", "edge visibility of each face; bit 0: edge 0-1, 1: edge 1-2, 2: edge 2-0")
+    face_materials: Integers = linked("<i4", "face_count", "material id for the face")
+    sphere_centre: Vector = _floats("bounding sphere centre, if and only if flags & 1", 3, when=_has_sphere)
+    sphere_radius: float = _floats("bounding sphere radius, if and only if flags & 1", when=_has_sphere)
+
+    @property
+    def segment(self) -> str:
+        return "objects"
+
+
+@record
+class MeshWithUvFaces(Mesh):
+    """An object whose UV faces are always there (all -1 without UVs): the document, the Flexporter and the engine."""
+
+    uv_faces: Integers = linked(
+        _CORNERS, "face_count", "texture coord-vertex assignments of each face; -1 without mapping coordinates"
+    )
+
+
+@record
+class Camera(Record):
+    """A camera."""
+
+    repeats = True
+
+    name: bytes = strz("camera name")
+    id: int = i32("object ID")
+    parent_id: int = i32("parent ID; 0 or -1 for none", default=-1)
+    target_id: int = i32("target ID", default=-1)
+    hidden: int = u8("is hidden?")
+    position: Vector = _floats("position, local to the parent", 3)
+    rotation: Quaternion = _floats("rotation quaternion x, y, z, w, local to the parent", 4, default=_NO_TURN)
+    scale: Vector = _floats("scale, local to the parent", 3, default=_ONE)
+    pivot: Vector = _floats("pivot point, in the world", 3)
+    fov: float = _floats("field of view, in degrees", default=45.0)
+    near: float = _floats("near clip (the Flexporter stores the near range of the fog)", default=1.0)
+    far: float = _floats("far clip (the Flexporter stores the far range of the fog)", default=1000.0)
+
+    @property
+    def segment(self) -> str:
+        return "cameras"
+
+
+@record
+class CameraTarget(Record):
+    """The target of a camera; the Flexporter puts the targets of lights here too."""
+
+    repeats = True
+
+    name: bytes = strz("object name")
+    id: int = i32("object ID")
+    parent_id: int = i32("parent ID; 0 or -1 for none", default=-1)
+    hidden: int = u8("is hidden?")
+    position: Vector = _floats("position, local to the parent", 3)
+    rotation: Quaternion = _floats("rotation quaternion x, y, z, w, local to the parent", 4, default=_NO_TURN)
+    scale: Vector = _floats("scale, local to the parent", 3, default=_ONE)
+    pivot: Vector = _floats("pivot point, in the world", 3)
+
+    @property
+    def segment(self) -> str:
+        return "targets"
+
+
+@dataclass(slots=True, eq=False, repr=False, kw_only=True)
+class AnyLight(Record):
+    """A light in any of the three layouts: ``document.find(AnyLight)`` finds them all."""
+
+    repeats = True
+    types: ClassVar[dict[int, str]] = {0: "omni", 1: "directional", 2: "spot"}
+
+    @property
+    def segment(self) -> str:
+        return "lights"
+
+
+def _aims(light: Light) -> bool:
+    return light.type in (1, 2)
+
+
+def _is_spot(light: Light) -> bool:
+    return light.type == 2
+
+
+@record
+class Light(AnyLight):
+    """A light as the MAXScript exporter, its importer and the engine have it: target id and a type of four bytes."""
+
+    name: bytes = strz("light name")
+    id: int = i32("light ID")
+    parent_id: int = i32("parent ID; 0 or -1 for none", default=-1)
+    target_id: int = i32("target ID; -1 if it has no target, being omni", default=-1)
+    hidden: int = u8("is hidden?")
+    position: Vector = _floats("position, local to the parent", 3)
+    rotation: Quaternion = _floats("rotation quaternion x, y, z, w, local to the parent", 4, default=_NO_TURN)
+    scale: Vector = _floats("scale, local to the parent", 3, default=_ONE)
+    pivot: Vector = _floats("pivot point, in the world", 3)
+    type: int = u32("light type; 0: omni, 1: directional, 2: spot")
+    colour: Vector = _floats("light colour, 0 to 1", 3, default=_ONE)
+    attenuation_start: float = _floats("attenuation start")
+    attenuation_end: float = _floats("attenuation end")
+    use_attenuation: int = u8("use attenuation")
+    multiplier: float = _floats("multiplier", default=1.0)
+    target_position: Vector = _floats("target position, if the type is 1 (directional) or 2 (spot)", 3, when=_aims)
+    cut_off: float = _floats("cut-off, half the angle of the cone in degrees, if the type is 2 (spot)", when=_is_spot)
+    exponent: float = _floats("exponent, if the type is 2 (spot)", when=_is_spot)
+
+
+@record
+class LiteralLight(Light):
+    """A light as the document says to the letter, with a type of one byte; no known program writes it."""
+
+    type: int = u8("light type; 0: omni, 1: directional, 2: spot")
+
+
+@record
+class FlexporterLight(AnyLight):
+    """A light as the Flexporter plug-in writes it: no target id, a type of one byte of its own count, never a tail."""
+
+    types: ClassVar[dict[int, str]] = {
+        0: "omni",
+        1: "target spot",
+        2: "directional",
+        3: "free spot",
+        4: "target directional",
+    }
+
+    name: bytes = strz("light name")
+    id: int = i32("light ID")
+    parent_id: int = i32("parent ID; 0 or -1 for none", default=-1)
+    hidden: int = u8("is hidden?")
+    position: Vector = _floats("position, local to the parent", 3)
+    rotation: Quaternion = _floats("rotation quaternion x, y, z, w, local to the parent", 4, default=_NO_TURN)
+    scale: Vector = _floats("scale, local to the parent", 3, default=_ONE)
+    pivot: Vector = _floats("pivot point, in the world", 3)
+    type: int = u8("light type; 0: omni, 1: target spot, 2: directional, 3: free spot, 4: target directional")
+    colour: Vector = _floats("light colour, 0 to 1", 3, default=_ONE)
+    attenuation_start: float = _floats("attenuation start")
+    attenuation_end: float = _floats("attenuation end")
+    use_attenuation: int = u8("use attenuation")
+    multiplier: float = _floats("multiplier", default=1.0)
+
+
+@record
+class Material(Record):
+    """A material: the scene only knows its name."""
+
+    repeats = True
+
+    name: bytes = strz("material name")
+    id: int = i32("material ID")
+
+    @property
+    def segment(self) -> str:
+        return "materials"
+
+
+@record
+class Bone(Record):
+    """A bone."""
+
+    repeats = True
+
+    name: bytes = strz("object name")
+    id: int = i32("object ID")
+    parent_id: int = i32("parent ID; 0 or -1 for none", default=-1)
+    hidden: int = u8("is hidden?")
+    position: Vector = _floats("position, local to the parent", 3)
+    rotation: Quaternion = _floats("rotation quaternion x, y, z, w, local to the parent", 4, default=_NO_TURN)
+    scale: Vector = _floats("scale, local to the parent", 3, default=_ONE)
+    pivot: Vector = _floats("pivot point, in the world", 3)
+
+    @property
+    def segment(self) -> str:
+        return "bones"
+
+
+CONTROLLED = {POSITION: "position", ROTATION: "rotation", SCALE: "scale", FOV: "fov", ROLL: "roll"}
+_WIDTHS = {POSITION: 3, ROTATION: 4, SCALE: 7, FOV: 1, ROLL: 1}
+_BYTE = np.dtype("u1")
+_LINEAR_KEYS = {
+    kind: KeyLayout(width, flags=_BYTE, has_flags=False, time_name="time") for kind, width in _WIDTHS.items()
+}
+_TCB_KEYS = {kind: KeyLayout(width, flags=_BYTE, value_first=True, time_name="time") for kind, width in _WIDTHS.items()}
+
+
+def key_layout(controller_type: int, scheme: int) -> KeyLayout:
+    """How the keys of a controller lie in the file; a Bezier controller has none."""
+    return (_TCB_KEYS if scheme == TCB else _LINEAR_KEYS)[controller_type]
+
+
+@dataclass(slots=True, eq=False, repr=False, kw_only=True)
+class AnyController(Record):
+    """A controller of any kind: ``document.find(AnyController)`` finds them all."""
+
+    repeats = True
+
+    @property
+    def segment(self) -> str:
+        return "controllers"
+
+
+@record
+class Controller(AnyController):
+    """A controller with its keys. Bezier controllers are a header only, whatever their count says (Flexporter)."""
+
+    type: int = choice("B", CONTROLLED, "controller type")
+    id: int = i32("controller ID")
+    owner_id: int = i32("owner ID: an object, light, camera, target or bone")
+    key_count: int = i32("number of keyframes")
+    scheme: int = choice(
+        "B", {TCB: "tcb", LINEAR: "linear", BEZIER: "bezier"}, "interpolation scheme", otherwise=SEM_UNSUPPORTED_SCHEME
+    )
+    keys: Keys = linked_keys(
+        lambda controller: key_layout(controller.type, controller.scheme),
+        "key_count",
+        "i32 time, value; TCB keys only: u8 flags, f32 for each flag bit 0-4",
+        "for each keyframe the time in ticks (4800 a second) and the value: position (3 x f32), rotation quaternion "
+        "(4 x f32), scale and the quaternion of its axes (7 x f32), fov in degrees or roll in radians (f32); "
+        "TCB flags: bit 0: tension follows, 1: continuity, 2: bias, 3: ease in, 4: ease out",
+        when=lambda controller: controller.scheme != BEZIER,
+    )
+
+
+@record
+class SampledController(AnyController):
+    """A controller that is not in keyframe mode: the Flexporter stops after the owner (rare)."""
+
+    type: int = choice("B", CONTROLLED, "controller type")
+    id: int = i32("controller ID")
+    owner_id: int = i32("owner ID")
+
+
+@record
+class NoController(AnyController):
+    """What the Flexporter writes, and counts, where there is nothing to export; not in the document."""
+
+    type: int = choice("B", {NOTHING: "nothing"}, "controller type")
+    filler: int = i32("always 255", default=255)

@@ -1,0 +1,84 @@
+"""What is checked of a U3D scene beyond what reading it and making a scene of it find."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from keyframer.catalogue import DATA_QUATERNION_LENGTH, SEM_EMPTY_TRACK
+from keyframer.formats._bridging import Reporter
+from keyframer.formats._document import Document
+from keyframer.formats._names import check_name, check_unique
+from keyframer.formats._rules import (
+    check_angles,
+    check_depth,
+    check_early,
+    check_flags,
+    check_key_flags,
+    check_late,
+    check_numbers,
+    check_range,
+    check_tcb,
+)
+from keyframer.formats.uto3d import records as r
+from keyframer.formats.uto3d.sections import Main
+from keyframer.scene import Scene
+from keyframer.wire.record import Record
+
+_TICKS = 160
+"""of a frame"""
+_MESH_FLAGS = r.HAS_BOUNDING_SPHERE | r.DYNAMIC | r.SKINNED | r.CASTS_SHADOWS
+_KEY_FLAGS = 0x1F
+
+_PLACED = (r.Mesh, r.MeshWithUvFaces, r.Camera, r.CameraTarget, r.Bone, r.Light, r.LiteralLight, r.FlexporterLight)
+_COVERED = {
+    *((cls, field) for cls in _PLACED for field in ("position", "rotation", "scale")),
+    *((cls, "vertices") for cls in (r.Mesh, r.MeshWithUvFaces)),
+    (r.Controller, "keys"),
+}
+
+
+def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> None:
+    """Report everything that is odd about the records of a document."""
+    placed = [record for record in document.find(Record) if isinstance(record, _PLACED)]
+    for record in placed:
+        check_name(reporter, record, "name", record.name)
+        _check_turn(reporter, record)
+        if isinstance(record, r.Mesh):
+            check_flags(reporter, record, "flags", record.flags & 0xFFFFFFFF, _MESH_FLAGS)
+    for material in document.find(r.Material):
+        check_name(reporter, material, "name", material.name)
+    check_unique(reporter, "nodes", "name", ((record, record.name) for record in placed))
+    check_unique(reporter, "materials", "name", ((record, record.name) for record in document.find(r.Material)))
+    for controller in document.find(r.Controller):
+        _check_controller(reporter, controller)
+    main = document.first(Main)
+    if main is not None:
+        check_range(reporter, main, "last_frame", main.first_frame, main.last_frame)
+    check_numbers(reporter, document, _COVERED)
+    if scene is not None:
+        check_depth(reporter, placed, [node.parent for node in scene.nodes])
+
+
+def _check_turn(reporter: Reporter, record: Any) -> None:
+    """A rotation that is none: neither of length 1 nor all zero, which the MAXScript exporter writes for no turn."""
+    length = math.hypot(*map(float, record.rotation))
+    if math.isfinite(length) and length != 0 and abs(length - 1) > 0.01:
+        reporter.report(DATA_QUATERNION_LENGTH, record, "rotation", length=length)
+
+
+def _check_controller(reporter: Reporter, controller: r.Controller) -> None:
+    keys = controller.keys
+    if controller.scheme == r.BEZIER:
+        return
+    if len(keys) == 0:
+        reporter.report(SEM_EMPTY_TRACK, controller, "keys", what="a controller without keys")
+        return
+    check_early(reporter, controller, "keys", keys.time)
+    check_late(reporter, controller, "keys", keys.time, _TICKS)
+    if controller.scheme == r.TCB:
+        check_key_flags(reporter, controller, "keys", keys.flags, _KEY_FLAGS)
+    if keys.extras is not None:
+        check_tcb(reporter, controller, "keys", keys.extras[:, :3], keys.extras[:, 3:])
+    if controller.type == r.ROLL:
+        check_angles(reporter, controller, "keys", keys.value[:, 0])

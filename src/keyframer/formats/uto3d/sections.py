@@ -1,0 +1,196 @@
+"""The sections of a U3D scene: a tag of four letters each, in this order, without lengths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from keyframer.formats.uto3d.records import (
+    AnyController,
+    Bone,
+    Camera,
+    CameraTarget,
+    Controller,
+    FlexporterLight,
+    Light,
+    LiteralLight,
+    Material,
+    Mesh,
+    MeshWithUvFaces,
+    NoController,
+    SampledController,
+)
+from keyframer.wire.floats import exact_floats
+from keyframer.wire.kinds import blob, i32, u8
+from keyframer.wire.record import Record, record
+
+SIGNATURE = b"UTO!"
+TAG_SIZE = 4
+
+
+@record
+class FileHeader(Record):
+    """The signature UTO!, the version, and everything else inside."""
+
+    version_major: int = u8("format version major", default=0)
+    version_minor: int = u8("format version minor", default=9)
+
+    @property
+    def segment(self) -> str:
+        return "uto3d"
+
+
+@record
+class Main(Record):
+    """Beginning of main chunk (MAIN): the time range, and how many records there are of each kind."""
+
+    TAG: ClassVar[bytes] = b"MAIN"
+
+    first_frame: int = i32("first frame (ticks in files of the MAXScript exporter)")
+    last_frame: int = i32("last frame (ticks in files of the MAXScript exporter)")
+    frame_rate: int = i32("frame rate")
+    delta_time: int = i32("delta time: frame = time / delta time")
+    global_scale: float = exact_floats("global scale", default=1.0)
+    object_count: int = i32("number of objects")
+    camera_count: int = i32("number of cameras")
+    light_count: int = i32("number of lights")
+    material_count: int = i32("number of materials")
+    controller_count: int = i32("number of controllers")
+    bone_count: int = i32("number of bones")
+
+    def count_offset(self, name: str) -> int:
+        """Where a count of this record stands in the file."""
+        at = (self.offset or 0) + len(self.TAG)
+        for plan in self.plan.fields:
+            if plan.name == name:
+                break
+            at += plan.kind.minimum
+        return at
+
+
+@dataclass(slots=True, eq=False, repr=False, kw_only=True)
+class Section(Record):
+    """A tag and the records behind it; how many there are is said in MAIN."""
+
+    TAG: ClassVar[bytes]
+    layouts: ClassVar[tuple[type[Record], ...]]
+    """what its records may be, the usual first; one file has one of them"""
+    count: ClassVar[str]
+    """the field of MAIN that says how many"""
+    fewer: ClassVar[bool] = False
+    """known writers announce more records than they write"""
+    more: ClassVar[bool] = False
+    """known writers write more records than they announce"""
+
+    claimed: tuple[int, int] | None = field(default=None, repr=False)
+    """Where MAIN is wrong: (what it says, what there really was). Written back as it was while the number of records
+    stays; a section whose records change gets its true number."""
+
+    @property
+    def segment(self) -> str:
+        return self.TAG.decode("ascii").lower()
+
+    @property
+    def stored_count(self) -> int:
+        """The number that stands, or will stand, in MAIN."""
+        really = sum(not isinstance(child, RawRest) for child in self.children)
+        return self.claimed[0] if self.claimed is not None and self.claimed[1] == really else really
+
+
+@record
+class MeshSection(Section):
+    """Beginning of mesh chunk (MESH)."""
+
+    TAG = b"MESH"
+    layouts = (Mesh, MeshWithUvFaces)
+    count = "object_count"
+
+
+@record
+class CameraSection(Section):
+    """Beginning of camera chunk (CAMS)."""
+
+    TAG = b"CAMS"
+    layouts = (Camera,)
+    count = "camera_count"
+    fewer = True  # the MAXScript exporter announces half of all cameras and targets, and leaves free cameras out
+
+
+@record
+class CameraTargetSection(Section):
+    """Beginning of camera target chunk (CTGT); its number is that of the cameras, and often wrong."""
+
+    TAG = b"CTGT"
+    layouts = (CameraTarget,)
+    count = "camera_count"
+    fewer = True  # free cameras have no target
+    more = True  # the Flexporter puts the targets of lights here
+
+
+@record
+class LightSection(Section):
+    """Beginning of light chunk (LITE)."""
+
+    TAG = b"LITE"
+    layouts = (Light, FlexporterLight, LiteralLight)
+    count = "light_count"
+
+
+@record
+class MaterialSection(Section):
+    """Beginning of material chunk (MATS)."""
+
+    TAG = b"MATS"
+    layouts = (Material,)
+    count = "material_count"
+    fewer = True  # the MAXScript exporter announces all materials of the scene and writes those that meshes use
+
+
+@record
+class BoneSection(Section):
+    """Beginning of bone chunk (BONE)."""
+
+    TAG = b"BONE"
+    layouts = (Bone,)
+    count = "bone_count"
+
+
+@record
+class ControllerSection(Section):
+    """Beginning of controller chunk (CTRL); the tag stands once."""
+
+    TAG = b"CTRL"
+    layouts = (NoController, SampledController, Controller)
+    count = "controller_count"
+
+
+SECTIONS: tuple[type[Section], ...] = (
+    MeshSection,
+    CameraSection,
+    CameraTargetSection,
+    LightSection,
+    MaterialSection,
+    BoneSection,
+    ControllerSection,
+)
+"""In file order."""
+
+
+@record
+class RawRest(Record):
+    """Everything from the first record that could not be read: there are no lengths to go on by."""
+
+    data: bytes = blob("the rest of the file, as it is")
+    reason: str = ""
+    """the code of the issue that says why"""
+
+    @property
+    def segment(self) -> str:
+        return "rest"
+
+
+def home_of(record: Record) -> type[Section] | None:
+    """The section that a record belongs in."""
+    if isinstance(record, AnyController):
+        return ControllerSection
+    return next((section for section in SECTIONS if isinstance(record, section.layouts)), None)
