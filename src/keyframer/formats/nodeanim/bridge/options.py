@@ -1,0 +1,38 @@
+"""What the document of the format leaves open and a user may know better."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+_CHOICES = {
+    "time_unit": ("auto", "seconds", "frames", "ticks"),
+    "rotation_keys": ("auto", "relative", "absolute"),
+    "angle_unit": ("auto", "radians", "degrees"),
+    "up": ("x", "y", "z"),
+    "handedness": ("right", "left"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """``auto`` looks at the numbers (see `guess`)."""
+
+    time_unit: str = "auto"
+    """what key times count: ``seconds``, ``frames`` or ``ticks`` (4800 a second, as in 3ds Max)"""
+    rotation_keys: str = "auto"
+    """``relative``: each key turns from the one before; ``absolute``"""
+    angle_unit: str = "auto"
+    """``radians`` or ``degrees``"""
+    up: str = "z"
+    handedness: str = "right"
+    fps: float | None = None
+    """frames a second; None: 30, or what the grid of the ticks says"""
+    encoding: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} is one of {', '.join(allowed)}, not {getattr(self, name)!r}")
+        if self.fps is not None and not 0 < self.fps < math.inf:
+            raise ValueError(f"fps must be positive, not {self.fps}")

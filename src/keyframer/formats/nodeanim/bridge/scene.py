@@ -1,0 +1,137 @@
+"""A node animation as a scene: nodes without a tree, and their keys."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import DATA_ZERO_AXIS, SCENE_BEZIER_SMOOTH
+from keyframer.curves import Interpolation, RotationForm, Track
+from keyframer.formats._bridging import Reporter, UniqueNames, check_keys
+from keyframer.formats._document import Document
+from keyframer.formats.nodeanim.bridge import guess
+from keyframer.formats.nodeanim.bridge.options import Options
+from keyframer.formats.nodeanim.dialect import BEZIER, TCB
+from keyframer.formats.nodeanim.keys import NodeKeys
+from keyframer.formats.nodeanim.records import Animations, Header, Node, Prefix, RawChunk
+from keyframer.scene import Channel, Handedness, NodeKind, Scene, Space
+from keyframer.scene import Node as SceneNode
+from keyframer.text import decode_name
+
+Floats = npt.NDArray[np.float64]
+
+_EASES = {
+    "tension": "tension",
+    "continuity": "continuity",
+    "bias": "bias",
+    "ease_in": "ease_to",
+    "ease_out": "ease_from",
+}
+"""easeIn is how a key is approached (3ds Max), which others call ease to"""
+
+
+def to_scene(document: Document, options: Options | None = None) -> Scene:
+    """What the document means, given what its numbers say (see `guess`) or the options decide."""
+    options = options or Options()
+    scene = Scene(source_format="nodeanim", space=Space(options.up, Handedness(options.handedness)))
+    reporter = Reporter(document, scene.issues)
+    nodes = list(document.find(Node))
+    base = guess.time_base(nodes, options)
+    clip = base.clip()
+    header = document.first(Header)
+    if header is not None:
+        clip.name = scene.title = decode_name(header.name, options.encoding)
+        scene.author = decode_name(header.author, options.encoding)
+        if any(mark in scene.author.lower() for mark in ("(c)", "©", "copyright")):
+            scene.copyright = scene.author
+        clip.extras["nodeanim"] = {"flags": header.flags, "node_count": header.node_count}
+    names = UniqueNames()
+    radians = guess.radians_per_unit(nodes, options)
+    for index, record in enumerate(nodes):
+        node = SceneNode(names.claim(decode_name(record.name, options.encoding)), NodeKind.BONE, raw_name=record.name)
+        node.extras["nodeanim"] = {"flags": record.flags}
+        scene.nodes.append(node)
+        clip.channels += [Channel(index, track) for track in _tracks(reporter, record, options, radians)]
+    ends = [channel.track.times[np.isfinite(channel.track.times)] for channel in clip.channels]
+    clip.end = max((float(times.max()) for times in ends if len(times)), default=0.0)
+    scene.clips.append(clip)
+    _keep_the_rest(document, scene)
+    return scene
+
+
+def _tracks(reporter: Reporter, record: Node, options: Options, radians: float) -> list[Track]:
+    interpolation = _interpolation(record)
+    tracks: list[Track] = []
+    for kind, field, keys in (
+        ("position", "translation_keys", record.translation_keys),
+        ("rotation", "rotation_keys", record.rotation_keys),
+        ("scale", "scale_keys", record.scale_keys),
+    ):
+        if not len(keys):
+            continue
+        columns = [keys.column(name) for name in _EASES if keys.has(name)]
+        check_keys(reporter, record, field, keys.time, keys.value, *columns)
+        if kind == "rotation":
+            tracks.append(_rotation(reporter, record, keys, interpolation, options, radians))
+        else:
+            tracks.append(_track(kind, keys, np.asarray(keys.value, np.float64), interpolation))
+        if keys.has("axis"):
+            axes = np.asarray(keys.column("axis"), np.float64)
+            form = RotationForm.QUATERNION_ABSOLUTE
+            tracks.append(Track("scale_axes", tracks[-1].times, axes, Interpolation.LINEAR, form=form))
+        if interpolation is Interpolation.BEZIER and len(keys) > 1:
+            reporter.report(SCENE_BEZIER_SMOOTH, record, field)
+    return tracks
+
+
+def _interpolation(record: Node) -> Interpolation:
+    """TCB wins over Bezier over linear."""
+    if record.flags & TCB:
+        return Interpolation.TCB
+    return Interpolation.BEZIER if record.flags & BEZIER else Interpolation.LINEAR
+
+
+def _rotation(
+    reporter: Reporter, record: Node, keys: NodeKeys, interpolation: Interpolation, options: Options, radians: float
+) -> Track:
+    value = np.asarray(keys.value, np.float64)
+    angles, axes = value[:, 0] * radians, value[:, 1:4]
+    still = np.flatnonzero((axes == 0).all(axis=1) & (angles != 0))
+    if len(still):
+        reporter.report(DATA_ZERO_AXIS, record, f"rotation_keys[{still[0]}]", count=len(still))
+    relative = guess.is_relative(axes, angles, interpolation is Interpolation.TCB, options)
+    form = RotationForm.AXIS_ANGLE_RELATIVE if relative else RotationForm.AXIS_ANGLE_ABSOLUTE
+    return _track("rotation", keys, np.column_stack([axes, angles]), interpolation, form)
+
+
+def _track(
+    kind: str, keys: NodeKeys, values: Floats, interpolation: Interpolation, form: RotationForm = RotationForm.NONE
+) -> Track:
+    track = Track(kind, np.asarray(keys.time, np.float64), values, interpolation, form=form)
+    track.flags = np.asarray(keys.flags, np.int64)
+    for stored, name in _EASES.items():
+        if keys.has(stored):
+            setattr(track, name, np.asarray(keys.column(stored), np.float64))
+    if keys.has("tangents"):
+        track.extras["nodeanim"] = {"tangents": np.asarray(keys.column("tangents"), np.float64)}
+    return track
+
+
+def _keep_the_rest(document: Document, scene: Scene) -> None:
+    """Chunks and bytes that the document of the format does not know."""
+    rest: dict[str, object] = {}
+    chunks = [{"id": chunk.id, "data": chunk.data.hex()} for chunk in document.find(RawChunk)]
+    if chunks:
+        rest["chunks"] = chunks
+    animations = document.first(Animations)
+    if animations is not None and animations.tail:
+        rest["unread_nodes"] = animations.tail.hex()
+    prefix = document.first(Prefix)
+    if prefix is not None:
+        rest["prefix"] = prefix.data.hex()
+    if document.trailing:
+        rest["trailing"] = document.trailing.hex()
+    if document.dialect is not None:
+        rest["dialect"] = str(document.dialect)
+    if rest:
+        scene.extras["nodeanim"] = rest

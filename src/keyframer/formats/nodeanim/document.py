@@ -1,0 +1,119 @@
+"""How the records compose into a file: the dialect is found out first, then reading is forensic.
+
+What cannot be typed stays bytes in its place: a chunk as a `RawChunk`, the rest of the nodes as the tail of
+`Animations`, what no chunk claims as the prefix or the trailing bytes of the document. Each comes with an issue.
+"""
+
+from __future__ import annotations
+
+import copy
+from functools import partial
+
+from keyframer.catalogue import IO_UNRECOGNISED, SEM_AMBIGUOUS_DIALECT
+from keyframer.formats._document import Document
+from keyframer.formats.nodeanim import FORMAT
+from keyframer.formats.nodeanim.dialect import Dialect
+from keyframer.formats.nodeanim.reading import Reader
+from keyframer.formats.nodeanim.records import Animations, Chunk, Header, Node, Prefix, RawChunk
+from keyframer.formats.nodeanim.search import Finding, search
+from keyframer.issues import IssueLog
+from keyframer.limits import DEFAULT_LIMITS, Limits
+from keyframer.wire.record import Record, write_fields
+from keyframer.wire.sink import Sink
+
+__all__ = ["Dialect", "decode", "encode", "new_document", "record_types"]
+
+_OTHERS_NAMED = 3
+
+
+def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
+    """A node animation file as a document; `FormatError` only where no dialect leads anywhere, or a limit is broken."""
+    finding = search(data)
+    if finding is None:
+        reason = "no known layout of node animation files has chunk 1 at the beginning of this"
+        raise IO_UNRECOGNISED.failure(0, "/", reason=reason)
+    document = Document(FORMAT, dialect=finding.dialect, issues=IssueLog(limits.issues_per_code, limits.issues))
+    if finding.others:
+        _tell_ambiguity(document.issues, finding)
+    Reader(data, limits, document, finding.dialect).read(finding.start)
+    return document
+
+
+def _tell_ambiguity(issues: IssueLog, finding: Finding) -> None:
+    named = [f"({dialect})" for dialect in finding.others[:_OTHERS_NAMED]]
+    more = len(finding.others) - len(named)
+    others = ", ".join(named) + (f" and {more} more" if more else "")
+    issues.add(
+        SEM_AMBIGUOUS_DIALECT, "/", 0, count=1 + len(finding.others), taken=f"({finding.dialect})", others=others
+    )
+
+
+def new_document(*nodes: Node, name: bytes = b"", author: bytes = b"", dialect: Dialect | None = None) -> Document:
+    """A clip from nothing.
+
+    new_document(Node(b"hip", TCB, translation_keys=NodeKeys.make([0, 1], [[0, 0, 0], [0, 0, 9]])), name=b"jump")
+    """
+    header = Header(name=name, author=author, node_count=len(nodes))
+    return Document(FORMAT, [header, Animations(children=list(nodes))], dialect=dialect or Dialect())
+
+
+def encode(document: Document) -> bytes:
+    """The bytes of a document, made from its records and its dialect alone."""
+    dialect = document.dialect if document.dialect is not None else Dialect()
+    if not isinstance(dialect, Dialect):
+        raise ValueError(f"{dialect!r} is not a dialect of this format")
+    sink = Sink()
+    header = document.first(Header)
+    for record in document.records:
+        if isinstance(record, Prefix):
+            sink.write(record.data)
+        elif isinstance(record, Chunk):
+            _write_chunk(sink, _counted(record, document) if record is header else record, dialect)
+        else:
+            raise ValueError(f"{record!r} cannot stand outside a chunk")
+    sink.write(document.trailing)
+    return sink.getvalue()
+
+
+def _counted(header: Header, document: Document) -> Header:
+    """The header with the count of the nodes there are, unless they are as many as when it was read."""
+    animations = next((record for record in document.records if isinstance(record, Animations)), None)
+    if animations is None or animations.nodes_read == len(animations.children):
+        return header
+    counted = copy.copy(header)
+    counted.node_count = len(animations.children)
+    return counted
+
+
+def _write_chunk(sink: Sink, chunk: Chunk, dialect: Dialect) -> None:
+    if isinstance(chunk, RawChunk) and not dialect.has_sizes:
+        raise ValueError(f"{chunk!r}: only a dialect with chunk sizes can hold other chunks ({dialect})")
+    mark = sink.open_block(dialect.header_size)
+    write_fields(chunk, sink, chunk.plan.adapted(dialect))
+    node_plan = Node.plan.adapted(dialect)
+    for node in chunk.children:
+        if not isinstance(node, Node):
+            raise ValueError(f"{node!r} is not a node: a chunk holds nothing else")
+        write_fields(node, sink, node_plan)
+    sink.write(chunk.tail)
+    sink.close_block(mark, partial(_header, chunk, dialect))
+
+
+def _header(chunk: Chunk, dialect: Dialect, size: int) -> bytes:
+    if dialect.id_size == 0:
+        return b""
+    if not dialect.has_sizes:
+        return dialect.header.pack(chunk.id)
+    if chunk.claimed is not None and chunk.claimed[1] == size:
+        stored = chunk.claimed[0]
+    else:
+        stored = size if dialect.length_counts_header else size - dialect.header_size
+    for what, number, width in (("id", chunk.id, dialect.id_size), ("size", stored, dialect.length_size)):
+        if not 0 <= number < 1 << 8 * width:
+            raise ValueError(f"{chunk!r}: its {what} {number} does not fit {width} bytes ({dialect})")
+    return dialect.header.pack(chunk.id, stored)
+
+
+def record_types() -> dict[str, type[Record]]:
+    """Every declared record by the name of its class."""
+    return {cls.__name__: cls for cls in (Header, Animations, Node, Prefix, RawChunk)}

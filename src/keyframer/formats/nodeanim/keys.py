@@ -1,0 +1,176 @@
+"""The keys of a node as columns.
+
+All keys of a table have one shape (then they are one view of the file), except in files where each key's own flags
+announce its tension ... easeOut.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.wire.cursor import frozen
+from keyframer.wire.fitting import fitting
+from keyframer.wire.numbers import array_from_json, array_to_json
+
+Array = npt.NDArray[Any]
+
+SHAPE = ("tension", "continuity", "bias", "ease_in", "ease_out")
+"""what TCB keys hold besides their value"""
+SHAPE_AT = 8
+"""where they begin: behind flags and time"""
+
+
+@cache
+def row_dtype(order: str, width: int, tcb: bool, axis: bool, tangents: bool) -> np.dtype[Any]:
+    """A key as it lies in the file. Where axis and tangents would stand is not documented: behind the value."""
+    real = order + "f4"
+    fields: list[Any] = [("flags", order + "i4"), ("time", real)]
+    fields += [(name, real) for name in SHAPE] if tcb else []
+    fields += [("value", real, (width,))]
+    fields += [("axis", real, (4,))] if axis else []
+    fields += [("tangents", real, (6,))] if tangents else []
+    return np.dtype(fields)
+
+
+class NodeKeys:
+    """Keys as columns of equal length: ``keys.time``, ``keys.value``, ``keys.tension`` ...
+
+    ``rows`` is all of them as one structured array (a read-only view of the file); ``shaped`` says which keys hold
+    tension ... ease_out where only some do, None where all or none do. Editing is `replace`.
+    """
+
+    __slots__ = ("rows", "shaped")
+
+    def __init__(self, rows: Array, shaped: Array | None = None) -> None:
+        self.rows = rows
+        self.shaped = shaped
+
+    @staticmethod
+    def make(time: npt.ArrayLike, value: npt.ArrayLike, **columns: npt.ArrayLike) -> NodeKeys:
+        """Keys from nothing: ``NodeKeys.make([0, 1], [[0, 0, 0], [1, 2, 3]], tension=[0.5, 0])``.
+
+        Other columns: ``flags``, those in `SHAPE`, ``axis`` (four numbers a key), ``tangents`` (six).
+        """
+        times = np.atleast_1d(np.asarray(time))
+        values = np.atleast_2d(np.asarray(value))
+        return NodeKeys(_fill(len(times), {"time": times, "value": values, **columns}))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def has(self, name: str) -> bool:
+        """Whether this column is stored (for some keys at least)."""
+        return name in (self.rows.dtype.names or ())
+
+    def column(self, name: str) -> Array:
+        """A column by name; zeros where an optional one is not stored."""
+        if self.has(name):
+            found: Array = self.rows[name]
+            return found
+        width = {"axis": 4, "tangents": 6}.get(name)
+        if width is None and name not in SHAPE:
+            raise KeyError(name)
+        return frozen(np.zeros(len(self) if width is None else (len(self), width), np.float32))
+
+    @property
+    def flags(self) -> Array:
+        return self.column("flags")
+
+    @property
+    def time(self) -> Array:
+        return self.column("time")
+
+    @property
+    def value(self) -> Array:
+        """Three numbers a key; of rotations four: angle, axis."""
+        return self.column("value")
+
+    @property
+    def tension(self) -> Array:
+        return self.column("tension")
+
+    @property
+    def continuity(self) -> Array:
+        return self.column("continuity")
+
+    @property
+    def bias(self) -> Array:
+        return self.column("bias")
+
+    @property
+    def ease_in(self) -> Array:
+        return self.column("ease_in")
+
+    @property
+    def ease_out(self) -> Array:
+        return self.column("ease_out")
+
+    def replace(self, **columns: npt.ArrayLike | None) -> NodeKeys:
+        """A copy with some columns changed; None takes an optional column away."""
+        kept = {name: self.rows[name] for name in self.rows.dtype.names or () if name not in columns}
+        given = {name: column for name, column in columns.items() if column is not None}
+        changed: dict[str, npt.ArrayLike] = {**kept, **given}
+        length = len(np.atleast_1d(np.asarray(changed.get("time", self.time))))
+        same_shapes = length == len(self) and not any(name in SHAPE for name in columns)
+        return NodeKeys(_fill(length, changed), self.shaped if same_shapes else None)
+
+    def __repr__(self) -> str:
+        span = f", {self.time[0]}..{self.time[-1]}" if len(self) else ""
+        return f"<{len(self)} keys{span}>"
+
+
+def _fill(count: int, columns: dict[str, npt.ArrayLike]) -> Array:
+    """Rows that hold these columns (of `SHAPE`, all five if any)."""
+    unknown = set(columns) - {"flags", "time", "value", "axis", "tangents", *SHAPE}
+    if unknown:
+        raise ValueError(f"keys have no column {min(unknown)!r}")
+    width = np.asarray(columns["value"]).shape[-1]
+    tcb = any(name in columns for name in SHAPE)
+    rows = np.zeros(count, row_dtype("<", width, tcb, "axis" in columns, "tangents" in columns))
+    for name, column in columns.items():
+        array = np.asarray(column)
+        field = rows[name]
+        if array.shape not in (field.shape, ()):
+            raise ValueError(f"{name}: an array of shape {field.shape} is wanted, not {array.shape}")
+        field[...] = fitting(array, field.dtype)
+    return frozen(rows)
+
+
+def keys_to_json(keys: NodeKeys) -> list[dict[str, object]]:
+    """One object a key; only what the key holds."""
+    names = keys.rows.dtype.names or ()
+    columns = [array_to_json(keys.rows[name]) for name in names]
+    rows = [dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True)]
+    if keys.shaped is not None:
+        for index in np.flatnonzero(~keys.shaped).tolist():
+            for name in SHAPE:
+                del rows[index][name]
+    return rows
+
+
+def keys_from_json(value: object, width: int) -> NodeKeys:
+    if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
+        raise ValueError("a list of keys is wanted")
+    names = {name for row in value for name in row}
+    tcb = any(name in names for name in SHAPE)
+    rows = np.zeros(len(value), row_dtype("<", width, tcb, "axis" in names, "tangents" in names))
+    known = rows.dtype.names or ()
+    mask = np.array([any(name in row for name in SHAPE) for row in value], np.bool_)
+    for index, row in enumerate(value):
+        wanted = {name for name in known if mask[index] or name not in SHAPE}
+        if set(row) != wanted:
+            odd = min(set(row) ^ wanted)
+            raise ValueError(f"key {index}: {'unknown' if odd in row else 'missing'} {odd!r}")
+    for name in known:
+        cells = [row.get(name, 0) for row in value]
+        base = rows[name].dtype
+        inner = rows[name].shape[1] if rows[name].ndim == 2 else None
+        try:
+            rows[name] = array_from_json(cells, base, inner)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+    return NodeKeys(frozen(rows), None if mask.all() or not mask.any() else frozen(mask))

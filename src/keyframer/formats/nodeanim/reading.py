@@ -1,0 +1,249 @@
+"""Reading a file in a given dialect, forensically: everything is kept, and what is wrong is told with its place."""
+
+from __future__ import annotations
+
+from keyframer.catalogue import (
+    CATALOGUE,
+    LIMIT_RECORDS,
+    SEM_CONTRADICTORY_FLAGS,
+    SEM_EMPTY_DOCUMENT,
+    SEM_UNKNOWN_ENUM,
+    SEM_UNKNOWN_FLAG_BITS,
+    STRUCT_CHUNK_MISSING,
+    STRUCT_CHUNK_ORDER,
+    STRUCT_CHUNK_OVERRUN,
+    STRUCT_CHUNK_SLACK,
+    STRUCT_CHUNK_TOO_SMALL,
+    STRUCT_COUNT_EXCEEDS_DATA,
+    STRUCT_COUNT_NEGATIVE,
+    STRUCT_DUPLICATE_CHUNK,
+    STRUCT_LEADING_DATA,
+    STRUCT_TRAILING_DATA,
+    STRUCT_UNKNOWN_CHUNK,
+)
+from keyframer.errors import FormatError
+from keyframer.formats._document import Document
+from keyframer.formats.nodeanim.dialect import BEZIER, LINEAR, TCB, Dialect
+from keyframer.formats.nodeanim.records import Animations, Chunk, Header, Node, Prefix, RawChunk, segment_of
+from keyframer.issues import Issue, Severity
+from keyframer.limits import Limits
+from keyframer.wire.cursor import Cursor, Place
+from keyframer.wire.record import NO_CHILDREN, read_fields
+
+_TYPES = {TCB: "TCB", BEZIER: "BEZIER", LINEAR: "LINEAR"}
+_NAMES = {Header.ID: "chunk 1 (header)", Animations.ID: "chunk 2 (animations)"}
+
+
+class Reader:
+    """One reading: where it is, what it has seen, and where issues go."""
+
+    def __init__(self, data: bytes, limits: Limits, document: Document, dialect: Dialect) -> None:
+        self.data = data
+        self.limits = limits
+        self.document = document
+        self.issues = document.issues
+        self.dialect = dialect
+        self.root = Place()
+        self.counts: dict[int, int] = {}
+        self.records = 0
+        self.node_count: int | None = None
+        """what chunk 1 says; None as long as it was not seen"""
+        self.node_count_at = 0
+        self.too_early: int | None = None
+        """where a chunk 2 stands that comes before chunk 1"""
+
+    def read(self, start: int) -> None:
+        """The whole file, whose first chunk begins at ``start``."""
+        if start:
+            self.document.records.append(Prefix(self.data[:start], children=NO_CHILDREN, offset=0))
+            self.issues.add(STRUCT_LEADING_DATA, "/prefix", 0, size=start)
+        end = self._read_sized(start) if self.dialect.has_sizes else self._read_bare(start)
+        if self.too_early is not None and Header.ID in self.counts:
+            name, other = _NAMES[Animations.ID], _NAMES[Header.ID]
+            self.issues.add(STRUCT_CHUNK_ORDER, "/animations", self.too_early, name=name, other=other)
+        for chunk_id, name in _NAMES.items():
+            if chunk_id not in self.counts:
+                self.issues.add(STRUCT_CHUNK_MISSING, "/", len(self.data), name=name)
+        if end < len(self.data):
+            self.document.trailing = self.data[end:]
+            self.issues.add(STRUCT_TRAILING_DATA, "/", end, size=len(self.data) - end)
+
+    def _read_bare(self, pos: int) -> int:
+        """Chunk 1 and chunk 2 without sizes; where what can be read ends. Search has seen that chunk 1 is there."""
+        size, header_size = len(self.data), self.dialect.header_size
+        window = Cursor(self.data, pos + header_size, size, self._place(Header.ID), self.limits)
+        self.document.records.append(self._read_header(window, pos))
+        at = window.pos
+        behind = self.data[at : at + header_size]
+        if self.dialect.id_size and behind != self.dialect.header.pack(Animations.ID):
+            return at
+        window = Cursor(self.data, at + header_size, size, self._place(Animations.ID), self.limits)
+        self.document.records.append(self._read_nodes(window, at))
+        return window.pos
+
+    def _read_sized(self, pos: int) -> int:
+        """Chunk after chunk; where the last of them ends."""
+        size, header_size = len(self.data), self.dialect.header_size
+        while size - pos >= header_size:
+            chunk_id, stored = self.dialect.header.unpack_from(self.data, pos)
+            length = stored if self.dialect.length_counts_header else stored + header_size
+            complete = Header.ID in self.counts and Animations.ID in self.counts
+            if chunk_id == 0 or (complete and not header_size <= length <= size - pos):
+                return pos  # no chunk, or none that fits behind the two that matter: bytes after the end
+            if chunk_id not in _NAMES and header_size <= length <= size - pos:
+                self._keep_unknown(chunk_id, pos, pos + length)
+                pos += length
+                continue
+            place = self._place(chunk_id)
+            if length < header_size:
+                self.issues.add(
+                    STRUCT_CHUNK_TOO_SMALL, str(place), pos + self.dialect.id_size, size=length, least=header_size
+                )
+                return pos
+            actual = min(length, size - pos)
+            if actual != length:
+                self.issues.add(
+                    STRUCT_CHUNK_OVERRUN, str(place), pos + self.dialect.id_size, size=length, left=size - pos
+                )
+            chunk = self._read_chunk(chunk_id, pos, pos + actual, place)
+            if actual != length:
+                chunk.claimed = (stored, actual)
+            self.document.records.append(chunk)
+            pos += actual
+        return pos
+
+    def _keep_unknown(self, chunk_id: int, at: int, end: int) -> None:
+        """A chunk of another id, never looked into; a file may have very many of them."""
+        index = self.counts.get(chunk_id, 0)
+        self.counts[chunk_id] = index + 1
+        self.records += 1
+        if self.records > self.limits.records:
+            raise LIMIT_RECORDS.failure(at, "/", limit=self.limits.records)
+        data = self.data[at + self.dialect.header_size : end]
+
+        def path() -> str:
+            return str(self.root.inner(segment_of(chunk_id), index or None))
+
+        self.issues.add(STRUCT_UNKNOWN_CHUNK, path, at, size=len(data))
+        self.document.records.append(_raw(chunk_id, at, data, STRUCT_UNKNOWN_CHUNK.code))
+
+    def _place(self, chunk_id: int) -> Place:
+        """The place of the next chunk of this id, which is counted."""
+        index = self.counts.get(chunk_id, 0)
+        self.counts[chunk_id] = index + 1
+        return self.root.inner(segment_of(chunk_id), index or None)
+
+    def _read_chunk(self, chunk_id: int, at: int, end: int, place: Place) -> Chunk:
+        self._count_record(at, place)
+        window = Cursor(self.data, at + self.dialect.header_size, end, place, self.limits)
+        if chunk_id not in _NAMES:
+            self.issues.add(STRUCT_UNKNOWN_CHUNK, place.__str__, at, size=window.left)
+            return _raw(chunk_id, at, window.rest(), STRUCT_UNKNOWN_CHUNK.code)
+        if self.counts[chunk_id] > 1:
+            self.issues.add(STRUCT_DUPLICATE_CHUNK, place.__str__, at, name=_NAMES[chunk_id], parent="the file")
+        begin = window.pos
+        try:
+            chunk = self._read_header(window, at) if chunk_id == Header.ID else self._read_nodes(window, at)
+        except FormatError as error:
+            self._add_failure(error)
+            return _raw(chunk_id, at, self.data[begin:end], error.code)
+        if window.left:
+            self.issues.add(STRUCT_CHUNK_SLACK, place.__str__, window.pos, size=window.left)
+            chunk.tail = window.rest()
+        return chunk
+
+    def _read_header(self, window: Cursor, at: int) -> Header:
+        header = Header(children=NO_CHILDREN, offset=at)
+        read_fields(header, window, Header.plan.adapted(self.dialect))
+        if header.flags:
+            bits = header.flags & 0xFFFFFFFF
+            self.issues.add(SEM_UNKNOWN_FLAG_BITS, f"{window.place}/flags", at + self.dialect.header_size, bits=bits)
+        if self.node_count is None:
+            self.node_count, self.node_count_at = header.node_count, window.pos - 2
+            if header.node_count < 0:
+                path = f"{window.place}/node_count"
+                self.issues.add(STRUCT_COUNT_NEGATIVE, path, self.node_count_at, count=header.node_count)
+        return header
+
+    def _read_nodes(self, window: Cursor, at: int) -> Animations:
+        """Nodes up to their count (unless that is not known), or to the first that cannot be read.
+
+        What cannot be read becomes the tail; what is not counted is left in the window.
+        """
+        animations = Animations(offset=at)
+        place, plan = window.place, Node.plan.adapted(self.dialect)
+        wanted = self.node_count
+        if Header.ID not in self.counts and self.too_early is None:
+            self.too_early = at
+        begin, nodes = window.pos, animations.children
+        while window.left and (wanted is None or len(nodes) < wanted):
+            node = Node.__new__(Node)
+            node.children, node.tail, node.offset = NO_CHILDREN, b"", window.pos
+            window.place = Place("nodes", place, len(nodes))
+            self._count_record(window.pos, window.place)
+            try:
+                read_fields(node, window, plan)
+            except FormatError as error:
+                self._add_failure(error)
+                window.pos = node.offset
+                animations.tail = window.rest()
+                break
+            self._check_type(node, window.place)
+            nodes.append(node)
+        else:
+            if wanted is not None and len(nodes) < wanted:
+                self._add_too_many(wanted, len(nodes), window.end - begin, plan.minimum)
+        window.place = place
+        if wanted is not None and wanted < 0:
+            animations.tail = window.rest()
+        if not nodes and wanted == 0 and not window.left:
+            self.issues.add(SEM_EMPTY_DOCUMENT, str(place), at)
+        animations.nodes_read = len(nodes)
+        return animations
+
+    def _add_too_many(self, count: int, available: int, left: int, size: int) -> None:
+        self.issues.add(
+            STRUCT_COUNT_EXCEEDS_DATA,
+            "/header/node_count",
+            self.node_count_at,
+            count=count,
+            size=size,
+            left=left,
+            available=available,
+        )
+
+    def _check_type(self, node: Node, place: Place) -> None:
+        """The flags decide the layout of the keys, so what they leave open is told here."""
+        flags = node.flags
+        if flags in _TYPES:
+            return
+        at = (node.offset or 0) + self.dialect.text_size(node.name)
+
+        def path() -> str:
+            return f"{place}/flags"
+
+        types = [name for bit, name in _TYPES.items() if flags & bit]
+        if not types:
+            known = "1 TCB, 2 BEZIER, 4 LINEAR"
+            self.issues.add(SEM_UNKNOWN_ENUM, path, at, severity=Severity.WARNING, value=flags, known=known)
+        if len(types) > 1:
+            self.issues.add(SEM_CONTRADICTORY_FLAGS, path, at, names=" and ".join(types), taken=types[0])
+        if types and flags & ~7:
+            self.issues.add(SEM_UNKNOWN_FLAG_BITS, path, at, bits=flags & 0xFFFFFFF8)
+
+    def _count_record(self, at: int, place: Place) -> None:
+        self.records += 1
+        if self.records > self.limits.records:
+            raise LIMIT_RECORDS.failure(at, str(place), limit=self.limits.records)
+
+    def _add_failure(self, error: FormatError) -> None:
+        if error.code.startswith("LIMIT_"):
+            raise error
+        self.issues.add_issue(Issue(CATALOGUE[error.code], error.path, error.offset, error.details))
+
+
+def _raw(chunk_id: int, at: int, data: bytes, reason: str) -> RawChunk:
+    raw = RawChunk.__new__(RawChunk)
+    raw.chunk_id, raw.data, raw.reason = chunk_id, data, reason
+    raw.children, raw.tail, raw.offset, raw.claimed = NO_CHILDREN, b"", at, None
+    return raw

@@ -1,0 +1,116 @@
+"""The chunks and records of node animation files, in the order and the words of the specification."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from keyframer.formats.nodeanim.dialect import BEZIER, LINEAR, TCB
+from keyframer.formats.nodeanim.keyrows import KeyRows
+from keyframer.formats.nodeanim.keys import NodeKeys
+from keyframer.wire.kinds import blob, declare, i16, i32, strz
+from keyframer.wire.record import Plan, Record, record
+
+__all__ = [
+    "BEZIER",
+    "LINEAR",
+    "TCB",
+    "Animations",
+    "Chunk",
+    "Header",
+    "Node",
+    "NodeKeys",
+    "Prefix",
+    "RawChunk",
+]
+
+
+@dataclass(slots=True, eq=False, repr=False, kw_only=True)
+class Chunk(Record):
+    """A top-level part of the file; what its header looks like, if it has one, is up to the dialect."""
+
+    ID: ClassVar[int] = 0
+
+    claimed: tuple[int, int] | None = field(default=None, repr=False)
+    """Where the stored size is wrong: (what it says, how many bytes the chunk really takes, header included). Written
+    back as it was while the chunk keeps its size."""
+
+    @property
+    def id(self) -> int:
+        return self.ID
+
+
+@record
+class Header(Chunk):
+    """Chunk 1: header."""
+
+    ID: ClassVar[int] = 1
+
+    flags: int = i32("reserved, 0")
+    name: bytes = strz("name of the animation")
+    author: bytes = strz("animation's author and (C)")
+    node_count: int = i16("number of animated nodes")
+
+
+@record
+class Animations(Chunk):
+    """Chunk 2: animations. The nodes are its children; its tail is what could not be read as nodes."""
+
+    ID: ClassVar[int] = 2
+
+    nodes_read: int | None = None
+    """How many nodes there were when the file was read. While that is so, chunk 1 keeps the count it had."""
+
+
+@record
+class Node(Record):
+    """A node (bone) with its keys."""
+
+    repeats: ClassVar[bool] = True
+
+    name: bytes = strz("name of the bone")
+    flags: int = i32("type of interpolation: BEZIER = 2, TCB = 1, LINEAR = 4", default=LINEAR)
+    translation_key_count: int = i32("number of translation keys")
+    rotation_key_count: int = i32("number of rotation keys")
+    scale_key_count: int = i32("number of scale keys")
+    translation_keys: NodeKeys = declare(KeyRows("translation"), "keys: TX, TY, TZ")
+    rotation_keys: NodeKeys = declare(KeyRows("rotation"), "keys: angle, AxisX, AxisY, AxisZ")
+    scale_keys: NodeKeys = declare(KeyRows("scale"), "keys: SX, SY, SZ")
+
+    @property
+    def segment(self) -> str:
+        return "nodes"
+
+
+@record
+class Prefix(Record):
+    """Bytes before the first chunk, which the document does not know."""
+
+    data: bytes = blob("kept as they are")
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class RawChunk(Chunk):
+    """A chunk kept as bytes: of an unknown id, or not readable as what its id says."""
+
+    chunk_id: int = 0
+    data: bytes = blob("everything behind the header")
+    reason: str = ""
+    """the code of the issue that says why"""
+
+    @property
+    def id(self) -> int:
+        return self.chunk_id
+
+    @property
+    def segment(self) -> str:
+        return segment_of(self.chunk_id)
+
+
+RawChunk.plan = Plan(RawChunk)
+
+
+def segment_of(chunk_id: int) -> str:
+    """What a chunk is called in paths."""
+    known = {Header.ID: "header", Animations.ID: "animations"}
+    return known.get(chunk_id, f"chunk_{chunk_id}")

@@ -1,0 +1,94 @@
+"""Is it a node animation file? From the first bytes and the size.
+
+There is no signature, so the evidence must be strong. Chunks with sizes are strong evidence when they lead to the end
+of the file. Where chunks have no sizes or no headers, nodes must be there that look right in every respect.
+"""
+
+from __future__ import annotations
+
+from keyframer.formats._format import Match
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from keyframer.formats.nodeanim.walk import Walk
+
+_SMALLEST = 10  # an id alone, an empty clip, an id alone
+_HUGE = 1e12
+
+
+def sniff(head: bytes, size: int) -> Match | None:
+    """The best score of any dialect; the search and all it needs are loaded only where chunk 1 may be near."""
+    if size < _SMALLEST or (head[0] > 1 and b"\x01" not in head[:68]):
+        return None
+    from functools import partial
+
+    from keyframer.formats.nodeanim.dialect import options_on
+    from keyframer.formats.nodeanim.search import behind_other_chunks, behind_prefix, from_start
+
+    behind_anything = partial(behind_prefix, bare=False)
+    for place, weight in ((from_start, 1.0), (behind_other_chunks, 0.8), (behind_anything, 0.8)):
+        scored = [(_score(walk, head) * weight, -options_on(walk.dialect), walk) for walk in place(head, size)]
+        scored = [entry for entry in scored if entry[0] > 0 and (weight == 1 or entry[2].titled)]
+        if scored:
+            score, _, walk = max(scored, key=lambda entry: entry[:2])
+            return Match(round(score, 2), _reason(walk), dialect=str(walk.dialect))
+    return None
+
+
+def _score(walk: Walk, head: bytes) -> float:
+    if walk.flags != 0 or walk.count < 0:
+        return 0
+    return _score_sized(walk) if walk.dialect.has_sizes else _score_bare(walk, head)
+
+
+def _score_sized(walk: Walk) -> float:
+    from keyframer.formats.nodeanim.walk import Stage
+
+    if walk.stage is Stage.END:
+        if walk.nodes:
+            return 0.95 if walk.perfect else 0.7
+        return 0.8 if walk.titled and walk.printable else 0.5
+    if walk.stage is not Stage.ANIMATIONS or not walk.printable:
+        return 0
+    if walk.tiled:
+        if walk.cut and walk.known_types:
+            return 0.9 if walk.titled or walk.heads > walk.nameless else 0
+        return 0.5 if walk.titled else 0
+    return 0.4 if walk.heads > walk.nameless and walk.known_types else 0
+
+
+def _score_bare(walk: Walk, head: bytes) -> float:
+    """No sizes: names that can be read, known types, at least one key, and it must be one of numbers."""
+    from keyframer.formats.nodeanim.walk import Stage
+
+    if not walk.perfect or walk.heads == 0 or walk.nameless or not _first_key_is_sane(walk, head):
+        return 0
+    if walk.stage is Stage.END:
+        return 0.9 if walk.dialect.id_size else 0.8
+    if walk.cut:
+        return 0.6 if walk.dialect.id_size else 0.5
+    return 0.4 if walk.nodes and walk.dialect.id_size else 0
+
+
+def _first_key_is_sane(walk: Walk, head: bytes) -> bool:
+    import struct
+
+    if walk.first_key is None:
+        return False
+    at, size = walk.first_key
+    if at + size > len(head):
+        return False
+    numbers = struct.unpack_from(f"{walk.dialect.order}{size // 4 - 1}f", head, at + 4)
+    return all(-_HUGE < number < _HUGE for number in numbers)
+
+
+def _reason(walk: Walk) -> str:
+    from keyframer.formats.nodeanim.walk import Stage
+
+    where = f" {walk.start} bytes from the beginning" if walk.start else ""
+    found = f"chunk 1 for {walk.count} nodes{where}, then chunk 2"
+    if walk.stage is Stage.END:
+        return f"{found}, whose nodes end where the file does"
+    if walk.cut:
+        return f"{found}, with nodes that look right as far as the head of the file goes"
+    return f"{found}, with nodes that do not lead to the end of the file"

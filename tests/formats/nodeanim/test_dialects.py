@@ -1,0 +1,207 @@
+"""Every framing the notes list is read to exactly one dialect, with the right values, and written back the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.formats.nodeanim.dialect import DIALECTS, OPTION_SETS, Dialect, with_options
+from keyframer.formats.nodeanim.records import Animations, Header, Node, NodeKeys
+from tests.formats.nodeanim.writer import BEZIER, TCB, Bone, Clip, How, Key, clips, framings, marked, write
+from tests.samples.nodeanim import make as sample_maker
+
+CLIPS = clips()
+FRAMINGS = list(framings())
+
+
+def variants(name: str, how: How) -> list[tuple[Clip, How]]:
+    """The clip as it is, and with every option that changes its bytes."""
+    clip = CLIPS[name]
+    found = [(clip, how), (clip, replace(how, axis=True)), (marked(clip), replace(how, tcb_by_key=True))]
+    if any(bone.flags == BEZIER for bone in clip.bones):
+        found.append((clip, replace(how, tangents=True)))
+        found.append((clip, replace(how, tangents=True, axis=True)))
+        found.append((marked(clip), replace(how, tcb_by_key=True, tangents=True, axis=True)))
+    return found
+
+
+def check_keys(keys: NodeKeys, truth: tuple[Key, ...], node_flags: int, how: How, table: str) -> None:
+    assert len(keys) == len(truth)
+    if not truth:
+        return
+    assert keys.flags.tolist() == [key.flags for key in truth]
+    assert np.array_equal(keys.time, np.array([key.time for key in truth], "f4"))
+    assert np.array_equal(keys.value, np.array([key.value for key in truth], "f4"))
+    shaped = [bool((key.flags if how.tcb_by_key else node_flags) & TCB) for key in truth]
+    for index, name in enumerate(("tension", "continuity", "bias", "ease_in", "ease_out")):
+        wanted = [key.shape[index] if has else 0.0 for key, has in zip(truth, shaped, strict=True)]
+        assert keys.column(name).tolist() == wanted
+    assert keys.has("axis") == (how.axis and table == "scale")
+    assert keys.has("tangents") == (how.tangents and table != "rotation" and node_flags & 3 == BEZIER)
+    if keys.has("tangents"):
+        assert np.array_equal(keys.column("tangents"), np.array([key.tangents for key in truth], "f4"))
+    if keys.has("axis"):
+        assert np.array_equal(keys.column("axis"), np.array([key.axis for key in truth], "f4"))
+
+
+def check(document: keyframer.Document, clip: Clip, how: How) -> None:
+    header, animations = document.records
+    assert isinstance(header, Header)
+    assert isinstance(animations, Animations)
+    assert (header.flags, header.name, header.author) == (0, clip.name, clip.author)
+    assert header.node_count == len(animations.children) == len(clip.bones)
+    for node, bone in zip(animations.children, clip.bones, strict=True):
+        assert isinstance(node, Node)
+        assert (node.name, node.flags) == (bone.name, bone.flags)
+        check_keys(node.translation_keys, bone.translations, bone.flags, how, "translation")
+        check_keys(node.rotation_keys, bone.rotations, bone.flags, how, "rotation")
+        check_keys(node.scale_keys, bone.scales, bone.flags, how, "scale")
+
+
+def test_all_framings_are_made() -> None:
+    """Two byte orders, four kinds of text, five headers with two meanings of size, and four without size."""
+    assert len(FRAMINGS) == 2 * 4 * (5 * 2 + 4) == len(DIALECTS)
+    assert [str(how) for how in FRAMINGS] == [str(dialect) for dialect in DIALECTS]
+
+
+@pytest.mark.parametrize("name", CLIPS)
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("text", ["nul", "u8", "u16", "u32"])
+def test_one_reading(name: str, order: str, text: str) -> None:
+    for framing in FRAMINGS:
+        if (framing.order, framing.text) != (order, text):
+            continue
+        for clip, how in variants(name, framing):
+            data = write(clip, how)
+            document = keyframer.decode(data, format="nodeanim")
+            assert str(document.dialect) == str(how)
+            assert not document.issues
+            check(document, clip, how)
+            assert keyframer.encode(document) == data
+            detection = keyframer.detect(data)
+            assert detection.format is not None
+            assert (detection.format.name, detection.dialect) == ("nodeanim", str(how))
+
+
+@pytest.mark.parametrize("how", FRAMINGS, ids=str)
+def test_one_bare_node_is_enough(how: How) -> None:
+    """A clip without titles and one node without keys: still only one reading."""
+    data = write(Clip((Bone(b"a", 4),), b"", b""), how)
+    document = keyframer.decode(data, format="nodeanim")
+    assert str(document.dialect) == str(how)
+    assert not document.issues
+    assert keyframer.encode(document) == data
+
+
+@pytest.mark.parametrize(
+    "clip",
+    [Clip((), b"", b""), Clip((), b"walk", b""), Clip((Bone(b"", 4),), b"", b"")],
+    ids=["bare", "named", "blank"],
+)
+def test_files_that_lie_the_same_in_several_dialects_say_so(clip: Clip) -> None:
+    """Without text, NUL-ended and u8-counted are the same bytes: the first of the list is taken, the others named."""
+    same: dict[bytes, list[How]] = {}
+    for how in FRAMINGS:
+        same.setdefault(write(clip, how), []).append(how)
+    assert any(len(hows) > 1 for hows in same.values())
+    for data, hows in same.items():
+        document = keyframer.decode(data, format="nodeanim")
+        assert str(document.dialect) == str(hows[0])
+        told = [issue for issue in document.issues if issue.code == "SEM_AMBIGUOUS_DIALECT"]
+        assert len(told) == (len(hows) > 1)
+        if told:
+            assert told[0].args["count"] == len(hows)
+            assert str(hows[1]) in told[0].message
+        assert keyframer.encode(document) == data
+
+
+def test_flags_zero_and_readable_names_decide_before_the_order_of_the_list() -> None:
+    """NUL-ended comes first, but here it would make control characters of the lengths."""
+    data = write(Clip((Bone(b"\x00", 4),), b"", b""), How(text="u8", header="none"))
+    also = write(Clip((Bone(b"\x01", 4),), b"", b""), How(text="nul", header="none"))
+    assert data == also
+    document = keyframer.decode(data, format="nodeanim")
+    assert str(document.dialect) == str(How(header="none"))  # no better: the NUL is no more printable
+    better = write(Clip((Bone(b"A", 4),), b"", b""), How(text="u16", header="none"))
+    assert str(keyframer.decode(better, format="nodeanim").dialect) == str(How(text="u16", header="none"))
+
+
+def test_other_chunks_are_kept_where_they_were() -> None:
+    from tests.formats.nodeanim.writer import bone_content, chunk, header_content
+
+    clip = CLIPS["mixed"]
+    for how in FRAMINGS:
+        if "+" not in how.header:
+            continue
+        parts = [
+            chunk(9, b"before", how),
+            chunk(1, header_content(clip, how), how),
+            chunk(200, b"", how),
+            chunk(2, b"".join(bone_content(bone, how) for bone in clip.bones), how),
+            chunk(9, b"behind" * 9, how),
+        ]
+        data = b"".join(parts)
+        document = keyframer.decode(data, format="nodeanim")
+        assert str(document.dialect) == str(how)
+        assert [str(place) for place, record in document.walk() if not isinstance(record, Node)] == [
+            *("/chunk_9", "/header", "/chunk_200", "/animations", "/chunk_9[1]"),
+        ]
+        assert {issue.code for issue in document.issues} == {"STRUCT_UNKNOWN_CHUNK"}
+        assert keyframer.encode(document) == data
+        found = keyframer.detect(data).format
+        assert found is not None
+        assert found.name == "nodeanim"
+
+
+@pytest.mark.parametrize("size", [1, 4, 7, 63, 64])
+def test_a_prefix_is_kept(size: int) -> None:
+    prefix = bytes(range(0x80, 0x80 + size))
+    for how in FRAMINGS:
+        data = prefix + write(CLIPS["mixed"], how)
+        document = keyframer.decode(data, format="nodeanim")
+        assert str(document.dialect) == str(how)
+        assert document.records[0].plan.fields[0].name == "data"
+        assert [(issue.code, issue.args["size"]) for issue in document.issues] == [("STRUCT_LEADING_DATA", size)]
+        check(keyframer.Document(document.format, document.records[1:]), CLIPS["mixed"], how)
+        assert keyframer.encode(document) == data
+
+
+def test_a_prefix_that_is_too_long_is_refused() -> None:
+    with pytest.raises(keyframer.FormatError) as caught:
+        keyframer.decode(b"\x80" * 65 + write(CLIPS["mixed"], How()), format="nodeanim")
+    assert caught.value.code == "IO_UNRECOGNISED"
+
+
+def test_text_form_names_every_dialect_once() -> None:
+    everything = [with_options(base, options) for base in DIALECTS for options in OPTION_SETS]
+    texts = {str(dialect) for dialect in everything}
+    assert len(texts) == len(everything) == 112 * 8
+    assert all(Dialect.parse(str(dialect)) == dialect for dialect in everything)
+    assert str(Dialect()) == "little text:nul chunk:u16+u32 size:all"
+    assert Dialect.parse("big text:u32 chunk:none tcb:key scale:axis") == Dialect(
+        True, "u32", 0, 0, tcb_by_key=True, scale_axis=True
+    )
+
+
+@pytest.mark.parametrize("text", ["", "little", "little text:u64 chunk:u16", "little text:nul chunk:u16 size:all"])
+def test_other_texts_are_no_dialect(text: str) -> None:
+    with pytest.raises(ValueError, match="not a dialect"):
+        Dialect.parse(text)
+
+
+def test_impossible_dialects_are_refused() -> None:
+    with pytest.raises(ValueError, match="size without an id"):
+        Dialect(id_size=0)
+    with pytest.raises(ValueError, match="nothing to count"):
+        Dialect(length_size=0, length_counts_header=False)
+
+
+def test_the_samples_are_what_their_maker_makes() -> None:
+    folder = sample_maker.FOLDER
+    made = sample_maker.samples()
+    assert {path.stem for path in folder.glob("*.nanim")} == set(made)
+    for name, data in made.items():
+        assert (folder / f"{name}.nanim").read_bytes() == data

@@ -1,0 +1,235 @@
+"""Documents: their tree, building from nothing, editing, and the text form of their fields."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.formats.nodeanim.dialect import Dialect
+from keyframer.formats.nodeanim.document import new_document, record_types
+from keyframer.formats.nodeanim.keys import SHAPE
+from keyframer.formats.nodeanim.records import (
+    BEZIER,
+    LINEAR,
+    TCB,
+    Animations,
+    Header,
+    Node,
+    NodeKeys,
+    RawChunk,
+)
+from keyframer.wire.record import describe_fields, dump_fields, restore_fields
+from tests.formats.nodeanim.writer import Bone, Clip, How, Key, clips, framings, marked, write
+from tests.samples import unhex
+
+DEFAULT = unhex("""
+    01 00  11 00 00 00      # chunk 1, 17 bytes with the header
+    00 00 00 00             # flags
+    68 69 00                # name "hi"
+    6d 00                   # author "m"
+    01 00                   # one node
+    02 00  42 00 00 00      # chunk 2, 66 bytes with the header
+    68 69 70 00             # node "hip"
+    01 00 00 00             # TCB
+    01 00 00 00  00 00 00 00  00 00 00 00       # one translation key
+    07 00 00 00  00 00 00 3f                    # key flags, time 0.5
+    00 00 80 3f  00 00 00 40  00 00 40 40       # tension 1, continuity 2, bias 3,
+    00 00 80 40  00 00 a0 40                    # ease in 4, ease out 5
+    00 00 c0 40  00 00 e0 40  00 00 00 41       # 6, 7, 8
+""")
+
+
+def first_node(document: keyframer.Document) -> Node:
+    node = document.first(Node)
+    assert node is not None
+    return node
+
+
+def test_a_file_field_by_field() -> None:
+    document = keyframer.decode(DEFAULT)
+    assert document.format.name == "nodeanim"
+    assert document.dialect == Dialect()
+    assert not document.issues
+    header, animations = document.records
+    assert dump_fields(header) == {"flags": 0, "name": "hi", "author": "m", "node_count": 1}
+    assert dump_fields(animations.children[0]) == {
+        "name": "hip",
+        "flags": 1,
+        "translation_key_count": 1,
+        "rotation_key_count": 0,
+        "scale_key_count": 0,
+        "translation_keys": [
+            {
+                "flags": 7,
+                "time": 0.5,
+                **{name: float(at) for at, name in enumerate(SHAPE, 1)},
+                "value": [6.0, 7.0, 8.0],
+            }
+        ],
+        "rotation_keys": [],
+        "scale_keys": [],
+    }
+    assert keyframer.encode(document) == DEFAULT
+
+
+def test_paths() -> None:
+    document = keyframer.decode(write(clips()["mixed"], How()))
+    assert [str(place) for place, _ in document.walk()] == [
+        "/header",
+        "/animations",
+        *(f"/animations/nodes[{index}]" for index in range(4)),
+    ]
+
+
+def test_keys_are_views_of_the_file() -> None:
+    for order in "<>":
+        data = write(clips()["tcb"], How(order))
+        keys = first_node(keyframer.decode(data)).translation_keys
+        assert not keys.rows.flags.writeable
+        assert not keys.rows.flags.owndata
+        assert keys.time.dtype == np.dtype(order + "f4")
+        with pytest.raises(ValueError, match="read-only"):
+            keys.value[0] = 1
+
+
+def test_from_nothing() -> None:
+    """What the tests' own writer makes of the same clip, in a few lines and in any dialect."""
+    keys = NodeKeys.make([0, 1], [[0, 0, 0], [0, 0, 9]], flags=[3, 0], tension=[0.5, 0], ease_out=1)
+    turn = NodeKeys.make(0.25, [3.0, 0, 0, 1])
+    truth = (Key(3, 0, (0, 0, 0), (0.5, 0, 0, 0, 1)), Key(0, 1, (0, 0, 9), (0, 0, 0, 0, 1)))
+    clip = Clip(
+        (
+            Bone(b"hip", TCB, truth, (Key(0, 0.25, (3, 0, 0, 1), (0,) * 5),)),
+            Bone(b"tail", LINEAR),
+        ),
+        b"jump",
+        b"me",
+    )
+    for how in framings():
+        nodes = Node(b"hip", TCB, translation_keys=keys, rotation_keys=turn), Node(b"tail")
+        made = new_document(*nodes, name=b"jump", author=b"me", dialect=Dialect.parse(str(how)))
+        assert keyframer.encode(made) == write(clip, how)
+
+
+def test_changing_the_dialect_rewrites_the_file() -> None:
+    """Any clip from any framing to any other: what the tests' writer makes of it there."""
+    hows = list(framings())
+    for name, clip in clips().items():
+        for source, target in zip(hows, [*hows[37:], *hows[:37]], strict=True):
+            document = keyframer.decode(write(clip, source), format="nodeanim")
+            document.dialect = Dialect.parse(str(target))
+            assert keyframer.encode(document) == write(clip, target), name
+
+
+def test_nodes_can_be_added_and_taken_away() -> None:
+    for how in (How(), How(">", "u16", "u32+u32", False), How(header="none")):
+        clip = clips()["mixed"]
+        document = keyframer.decode(write(clip, how), format="nodeanim")
+        animations = document.first(Animations)
+        assert animations is not None
+        del animations.children[2:]
+        assert keyframer.encode(document) == write(replace(clip, bones=clip.bones[:2]), how)
+        animations.children.append(Node(b"new"))
+        assert keyframer.encode(document) == write(replace(clip, bones=(*clip.bones[:2], Bone(b"new", LINEAR))), how)
+
+
+def test_keys_can_be_replaced() -> None:
+    document = keyframer.decode(write(clips()["tcb"], How(">")))
+    node = first_node(document)
+    node.translation_keys = node.translation_keys.replace(time=node.translation_keys.time * 2, tension=0)
+    again = first_node(keyframer.decode(keyframer.encode(document)))
+    assert again.translation_keys.time.tolist() == [0, 0.5, 1, 1.5]
+    assert not again.translation_keys.tension.any()
+    assert again.translation_keys.bias.tolist() == [0.75] * 4
+    node.translation_keys = NodeKeys.make([], np.empty((0, 3)))
+    assert first_node(keyframer.decode(keyframer.encode(document))).translation_key_count == 0
+
+
+def test_what_has_no_place_is_refused() -> None:
+    tense = NodeKeys.make(0, [0, 0, 0], tension=1)
+    with pytest.raises(ValueError, match=r"Node.translation_keys: tension is stored only where bit 0 of the node"):
+        keyframer.encode(new_document(Node(b"a", LINEAR, translation_keys=tense)))
+    by_key = Dialect(tcb_by_key=True)
+    with pytest.raises(ValueError, match="bit 0 of the keys' own flags"):
+        keyframer.encode(new_document(Node(b"a", TCB, translation_keys=tense), dialect=by_key))
+    curved = NodeKeys.make(0, [0, 0, 0], tangents=[[1, 2, 3, 4, 5, 6]])
+    with pytest.raises(ValueError, match="tangents has no place in this dialect"):
+        keyframer.encode(new_document(Node(b"a", BEZIER, translation_keys=curved)))
+    with pytest.raises(ValueError, match="4 numbers a key are wanted, not 3"):
+        keyframer.encode(new_document(Node(b"a", rotation_keys=NodeKeys.make(0, [0, 0, 0]))))
+    with pytest.raises(ValueError, match="no column 'colour'"):
+        NodeKeys.make(0, [0, 0, 0], colour=1)
+    with pytest.raises(ValueError, match="tension: an array of shape"):
+        NodeKeys.make([0, 1], [[0, 0, 0]] * 2, tension=[1, 2, 3])
+
+
+def test_what_does_not_fit_a_header_is_refused() -> None:
+    long = NodeKeys.make(np.arange(4000), np.zeros((4000, 3)))
+    small = Dialect(id_size=2, length_size=2)
+    with pytest.raises(ValueError, match="size 80021 does not fit 2 bytes"):
+        keyframer.encode(new_document(Node(b"", translation_keys=long), dialect=small))
+    document = new_document(dialect=Dialect(id_size=1))
+    document.records.append(RawChunk(300, b"x"))
+    with pytest.raises(ValueError, match="id 300 does not fit 1 bytes"):
+        keyframer.encode(document)
+    document.dialect = Dialect(id_size=2, length_size=0)
+    with pytest.raises(ValueError, match="only a dialect with chunk sizes"):
+        keyframer.encode(document)
+    with pytest.raises(ValueError, match="holds a NUL"):
+        keyframer.encode(new_document(name=b"a\0b"))
+    assert keyframer.encode(new_document(name=b"a\0b", dialect=Dialect(text="u8")))
+    with pytest.raises(ValueError, match="300 bytes, a file can hold 255"):
+        keyframer.encode(new_document(name=b"a" * 300, dialect=Dialect(text="u8")))
+
+
+@pytest.mark.parametrize(
+    "how", [How(), How(">"), How(tcb_by_key=True, axis=True, tangents=True), How(">", tcb_by_key=True)]
+)
+def test_fields_survive_their_text_form(how: How) -> None:
+    clip = marked(clips()["mixed"]) if how.tcb_by_key else clips()["mixed"]
+    odd = Key(1, float("nan"), (float("inf"), -0.0, 1e-42))
+    clip = replace(clip, bones=(*clip.bones, Bone(b"odd \xff\\", TCB, (odd, replace(odd, flags=0)))))
+    data = write(clip, how)
+    document = keyframer.decode(data, format="nodeanim")
+    for place, record in document.walk():
+        other = type(record)()
+        restore_fields(other, dump_fields(record))
+        assert dump_fields(other) == dump_fields(record), str(place)
+        for name in (plan.name for plan in record.plan.fields):
+            setattr(record, name, getattr(other, name))
+    assert keyframer.encode(document) == data
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ({}, "a list of keys"),
+        ([1], "a list of keys"),
+        ([{"flags": 0, "time": 0}], "key 0: missing 'value'"),
+        ([{"flags": 0, "time": 0, "value": [0, 0, 0], "tension": 1}], "key 0: missing 'bias'"),
+        ([{"flags": 0, "time": 0, "value": [0, 0, 0], "what": 1}], "key 0: unknown 'what'"),
+        ([{"flags": 0.5, "time": 0, "value": [0, 0, 0]}], "flags: entry 0"),
+        ([{"flags": 0, "time": 0, "value": [0, 0]}], "value: entry 0: a list of 3"),
+    ],
+)
+def test_wrong_text_forms_are_named(rows: object, words: str) -> None:
+    fields = dump_fields(Node(b"a"))
+    fields["translation_keys"] = rows
+    with pytest.raises(ValueError, match=words):
+        restore_fields(Node(), fields)
+
+
+def test_record_types_describe_themselves() -> None:
+    types = record_types()
+    assert set(types) == {"Header", "Animations", "Node", "Prefix", "RawChunk"}
+    assert [(row.name, row.type) for row in describe_fields(Header)] == [
+        ("flags", "i32"),
+        ("name", "text, NUL-ended"),
+        ("author", "text, NUL-ended"),
+        ("node_count", "i16"),
+    ]
+    rows = {row.name: row.type for row in describe_fields(types["Node"])}
+    assert rows["rotation_keys"].startswith("rotation_key_count x (i32 flags, f32 time, f32 tension")

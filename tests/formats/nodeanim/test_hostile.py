@@ -1,0 +1,309 @@
+"""Damaged and hostile files: what the safety table lists, field by field. Nothing is lost, all trouble has a place."""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+import time
+import tracemalloc
+from dataclasses import replace
+
+import pytest
+
+import keyframer
+from keyframer.formats.nodeanim.records import Animations, Header, Node, RawChunk
+from tests.formats.nodeanim.writer import (
+    TCB,
+    Bone,
+    Clip,
+    How,
+    Key,
+    bone_content,
+    chunk,
+    clips,
+    framings,
+    header_content,
+    marked,
+    write,
+)
+
+HOW = How()
+CLIP = clips()["mixed"]
+ONE = chunk(1, header_content(CLIP, HOW), HOW)
+NODES = b"".join(bone_content(bone, HOW) for bone in CLIP.bones)
+TWO = chunk(2, NODES, HOW)
+
+
+def read(data: bytes) -> keyframer.Document:
+    document = keyframer.decode(data, format="nodeanim")
+    assert keyframer.encode(document) == data
+    return document
+
+
+def told(document: keyframer.Document) -> list[tuple[str, str, int]]:
+    """Code, path and offset of every issue."""
+    return [(issue.code, issue.path, issue.offset) for issue in document.issues]
+
+
+def nodes_of(document: keyframer.Document) -> int:
+    return sum(1 for _ in document.find(Node))
+
+
+@pytest.mark.parametrize("size", [0, 3, 5])
+def test_chunk_smaller_than_its_header(size: int) -> None:
+    document = read(struct.pack("<HI", 1, size) + ONE[6:] + TWO)
+    assert told(document)[0] == ("STRUCT_CHUNK_TOO_SMALL", "/header", 2)
+    assert document.trailing
+    document = read(ONE + struct.pack("<HI", 2, size) + TWO[6:])
+    assert ("STRUCT_CHUNK_TOO_SMALL", "/animations", len(ONE) + 2) in told(document)
+
+
+@pytest.mark.parametrize("size", [0xFFFFFFFF, 0x80000000, len(TWO) + 1])
+def test_chunk_larger_than_the_file(size: int) -> None:
+    document = read(ONE + struct.pack("<HI", 2, size) + TWO[6:])
+    assert told(document) == [("STRUCT_CHUNK_OVERRUN", "/animations", len(ONE) + 2)]
+    assert nodes_of(document) == len(CLIP.bones)
+    document = read(struct.pack("<HI", 1, size) + ONE[6:])
+    assert told(document)[0] == ("STRUCT_CHUNK_OVERRUN", "/header", 2)
+
+
+def test_chunk_two_before_one() -> None:
+    document = read(TWO + ONE)
+    assert told(document) == [("STRUCT_CHUNK_ORDER", "/animations", 0)]
+    assert nodes_of(document) == len(CLIP.bones)
+
+
+def test_a_missing_chunk() -> None:
+    assert told(read(ONE)) == [("STRUCT_CHUNK_MISSING", "/", len(ONE))]
+    document = read(TWO)
+    assert told(document) == [("STRUCT_CHUNK_MISSING", "/", len(TWO))]
+    assert nodes_of(document) == len(CLIP.bones)
+
+
+def test_a_chunk_twice() -> None:
+    document = read(ONE + ONE + TWO + TWO)
+    assert [entry for entry in told(document) if entry[0] == "STRUCT_DUPLICATE_CHUNK"] == [
+        ("STRUCT_DUPLICATE_CHUNK", "/header[1]", len(ONE)),
+        ("STRUCT_DUPLICATE_CHUNK", "/animations[1]", 2 * len(ONE) + len(TWO)),
+    ]
+    assert nodes_of(document) == 2 * len(CLIP.bones)
+
+
+def test_unknown_chunks_and_bytes_behind_the_end() -> None:
+    document = read(ONE + chunk(77, b"abc", HOW) + TWO + b"rubbish!")
+    assert told(document) == [
+        ("STRUCT_UNKNOWN_CHUNK", "/chunk_77", len(ONE)),
+        ("STRUCT_TRAILING_DATA", "/", len(ONE) + 9 + len(TWO)),
+    ]
+    assert document.trailing == b"rubbish!"
+    document = read(write(CLIP, How(">", "u8", "none")) + b"rubbish!")
+    assert [code for code, _, _ in told(document)] == ["STRUCT_TRAILING_DATA"]
+    assert nodes_of(document) == len(CLIP.bones)
+
+
+def test_slack_behind_the_fields_of_chunk_one() -> None:
+    document = read(chunk(1, header_content(CLIP, HOW) + b"?", HOW) + TWO)
+    assert told(document) == [("STRUCT_CHUNK_SLACK", "/header", len(ONE))]
+
+
+@pytest.mark.parametrize("count", [-1, -32768])
+def test_negative_node_count(count: int) -> None:
+    for how in framings():
+        data = write(replace(CLIP, count=count), how)
+        document = read(data)
+        assert str(document.dialect) == str(how)
+        error = next(issue for issue in document.issues if issue.severity is keyframer.Severity.ERROR)
+        assert (error.code, error.path, error.args["count"]) == ("STRUCT_COUNT_NEGATIVE", "/header/node_count", count)
+        assert data[error.offset : error.offset + 2] == struct.pack(how.order + "h", count)
+        assert nodes_of(document) == 0
+
+
+@pytest.mark.parametrize("count", [5, 32767])
+def test_more_nodes_announced_than_there_are(count: int) -> None:
+    document = read(write(replace(CLIP, count=count), HOW))
+    assert told(document) == [("STRUCT_COUNT_EXCEEDS_DATA", "/header/node_count", len(ONE) - 2)]
+    assert document.issues[0].args["available"] == nodes_of(document) == 4
+    header = document.first(Header)
+    assert header is not None
+    assert header.node_count == count
+
+
+def test_fewer_nodes_announced_than_there_are() -> None:
+    document = read(write(replace(CLIP, count=3), HOW))
+    assert [code for code, _, _ in told(document)] == ["STRUCT_CHUNK_SLACK"]
+    assert nodes_of(document) == 3
+    animations = document.first(Animations)
+    assert animations is not None
+    assert animations.tail == bone_content(CLIP.bones[3], HOW)
+
+
+@pytest.mark.parametrize(
+    ("flags", "codes"),
+    [
+        (5, ["SEM_CONTRADICTORY_FLAGS"]),
+        (3, ["SEM_CONTRADICTORY_FLAGS"]),
+        (0, ["SEM_UNKNOWN_ENUM"]),
+        (-1, ["SEM_CONTRADICTORY_FLAGS", "SEM_UNKNOWN_FLAG_BITS"]),
+        (0x102, ["SEM_UNKNOWN_FLAG_BITS"]),
+    ],
+)
+def test_flags_of_a_node(flags: int, codes: list[str]) -> None:
+    """The TCB bit decides the layout; the rest is told and is no more than a warning."""
+    clip = Clip((replace(CLIP.bones[2], flags=flags), CLIP.bones[1]))
+    document = read(write(clip, HOW))
+    assert [code for code, _, _ in told(document)] == codes
+    assert {issue.path for issue in document.issues} == {"/animations/nodes[0]/flags"}
+    at = document.issues[0].offset
+    assert struct.unpack_from("<i", keyframer.encode(document), at) == (flags,)
+    assert document.issues.worst() is keyframer.Severity.WARNING
+    assert [node.translation_keys.has("tension") for node in document.find(Node)] == [bool(flags & TCB), False]
+
+
+def test_flags_of_the_clip() -> None:
+    document = read(write(replace(CLIP, flags=9), HOW))
+    assert told(document) == [("SEM_UNKNOWN_FLAG_BITS", "/header/flags", 6)]
+
+
+def with_counts(*counts: int) -> bytes:
+    """One good node, then one with these key counts over a single key's bytes."""
+    bad = b"bad\0" + struct.pack("<4i", 4, *counts) + bytes(20)
+    content = bone_content(Bone(b"good", 4, (Key(0, 0, (1, 2, 3)),)), HOW) + bad
+    return chunk(1, header_content(Clip(count=2), HOW), HOW) + chunk(2, content, HOW)
+
+
+@pytest.mark.parametrize(
+    ("counts", "code", "field"),
+    [
+        ((-1, 0, 0), "STRUCT_COUNT_NEGATIVE", "translation_key_count"),
+        ((0, -(2**31), 0), "STRUCT_COUNT_NEGATIVE", "rotation_key_count"),
+        ((0, 0, -1), "STRUCT_COUNT_NEGATIVE", "scale_key_count"),
+        ((2**31 - 1, 0, 0), "STRUCT_COUNT_EXCEEDS_DATA", "translation_key_count"),
+        ((1, 2**31 - 1, 0), "STRUCT_COUNT_EXCEEDS_DATA", "rotation_key_count"),
+        ((1, 0, 1), "STRUCT_COUNT_EXCEEDS_DATA", "scale_key_count"),
+        ((1431655765, 1431655765, 1431655766), "STRUCT_COUNT_EXCEEDS_DATA", "translation_key_count"),  # sum 2 ** 32
+        ((0x0CCCCCCD, 0, 0), "STRUCT_COUNT_EXCEEDS_DATA", "translation_key_count"),  # times 20 wraps to 4
+    ],
+)
+def test_key_counts(counts: tuple[int, int, int], code: str, field: str) -> None:
+    data = with_counts(*counts)
+    document = read(data)
+    assert [(issue.code, issue.path) for issue in document.issues] == [(code, f"/animations/nodes[1]/{field}")]
+    at = data.index(b"bad\0") + 8 + 4 * ["translation_key_count", "rotation_key_count", "scale_key_count"].index(field)
+    assert document.issues[0].offset == at
+    assert nodes_of(document) == 1
+    animations = document.first(Animations)
+    assert animations is not None
+    assert animations.tail.startswith(b"bad\0")
+
+
+@pytest.mark.parametrize("how", list(framings())[::7], ids=str)
+def test_a_cut_file_keeps_its_dialect_and_its_whole_nodes(how: How) -> None:
+    clip, how = marked(CLIP), replace(how, tcb_by_key=True)
+    data = write(clip, how)
+    cut = len(data) - 10
+    document = read(data[:cut])
+    assert str(document.dialect) == str(how)
+    assert nodes_of(document) == 3
+    assert document.issues.worst() is keyframer.Severity.ERROR
+
+
+def test_odd_numbers_are_kept() -> None:
+    signalling = struct.unpack("<f", b"\x01\x00\xa0\x7f")[0]
+    keys = [Key(0, value, (value, 0.0, 1e38)) for value in (float("nan"), float("-inf"), -5.0, signalling)]
+    for order in "<>":
+        how = How(order)
+        data = write(Clip((Bone(b"a", 4, tuple(keys)),)), how)
+        patched = data.replace(struct.pack(order + "I", 0x7FE00001), struct.pack(order + "I", 0x7FA00001))
+        assert not read(patched).issues
+
+
+@pytest.mark.parametrize(
+    "name", [b"\x1b[2J", b"<script>", "\u202egnp".encode(), b"=cmd|' /C calc'!A0", b"\xff\xfe", b"A" * 70_000]
+)
+def test_hostile_names_are_kept_as_bytes(name: bytes) -> None:
+    clip = replace(CLIP, name=name, author=name, bones=tuple(replace(bone, name=name) for bone in CLIP.bones))
+    document = read(write(clip, HOW))
+    assert {node.name for node in document.find(Node)} == {name}
+
+
+def test_text_without_an_end() -> None:
+    endless = struct.pack("<i", 0) + b"A" * 50
+    document = read(chunk(1, endless, HOW) + TWO)
+    assert told(document) == [("STRUCT_STRING_UNTERMINATED", "/header/name", 10)]
+    assert isinstance(document.records[0], RawChunk)
+    assert nodes_of(document) == 4
+    document = read(ONE + chunk(2, NODES[:5], HOW))
+    assert told(document) == [("STRUCT_STRING_UNTERMINATED", "/animations/nodes[0]/name", len(ONE) + 6)]
+    for text, path in (("u8", "/animations/nodes[0]/name"), ("u32", "/animations/nodes[0]/name")):
+        how = How(text=text)
+        document = read(chunk(1, header_content(CLIP, how), how) + chunk(2, b"\xff" * 4 + b"abc", how))
+        assert [(issue.code, issue.path) for issue in document.issues] == [("STRUCT_COUNT_EXCEEDS_DATA", path)]
+
+
+def test_limits() -> None:
+    with pytest.raises(keyframer.FormatError) as caught:
+        keyframer.decode(write(CLIP, HOW), limits=keyframer.Limits(name=5))
+    assert caught.value.code == "LIMIT_NAME"
+    with pytest.raises(keyframer.FormatError) as caught:
+        keyframer.decode(write(CLIP, How(text="u16")), limits=keyframer.Limits(name=5))
+    assert caught.value.code == "LIMIT_NAME"
+    with pytest.raises(keyframer.FormatError) as caught:
+        keyframer.decode(write(CLIP, HOW), limits=keyframer.Limits(records=4))
+    assert (caught.value.code, caught.value.path) == ("LIMIT_RECORDS", "/animations/nodes[2]")
+    with pytest.raises(keyframer.FormatError) as caught:
+        keyframer.decode(ONE + chunk(7, b"", HOW) * 9 + TWO, limits=keyframer.Limits(records=4))
+    assert caught.value.code == "LIMIT_RECORDS"
+
+
+def test_what_cannot_be_this_format() -> None:
+    for data in (b"\0", b"\x01", b"nothing of the kind", bytes(500), b"\x03\x00\x06\x00\x00\x00"):
+        with pytest.raises(keyframer.FormatError) as caught:
+            read(data)
+        assert caught.value.code == "IO_UNRECOGNISED"
+
+
+def hostile_files() -> dict[str, bytes]:
+    """About half a mebibyte each, made to keep many dialects busy for long."""
+    size = 1 << 19
+    small = How(header="u16+u16")
+    start = chunk(1, header_content(Clip((), b"a", b""), small), small)
+    key = b"\0" + struct.pack("<4i", 2, 1, 0, 1) + bytes(40)
+    zeros = Clip((), b"", b"", count=0x7F7F)
+    named = b"".join(bytes((1, 0)) + bytes(16) for _ in range(size // 18))
+    return {
+        "zeros": bytes(size),
+        "ones": b"\x01" * size,
+        "ids": b"\x01\x00" * (size // 2),
+        "long ids": b"\x00\x00\x00\x01" * (size // 4),
+        "no NUL": b"\x01\x00" + b"A" * size,
+        "tiny chunks": start + chunk(2, b"", small) + chunk(5, b"", small) * (size // 4),
+        "tiny chunks without chunk 2": start + chunk(5, b"", small) * (size // 4),
+        "tiny chunks first": chunk(5, b"", small) * (size // 4),
+        **{
+            f"{what} nodes, {header}": chunk(1, header_content(zeros, How(header=header)), How(header=header))
+            + chunk(2, key + nodes, How(header=header))
+            for header in ("none", "u8", "u16+u32")
+            for what, nodes in (("blank", bytes(size)), ("short-named", named))
+        },
+        "many starts": b"\x01\x00\x00\x00\x00a\x00" * 9 + bytes(size),
+    }
+
+
+@pytest.mark.parametrize("what", hostile_files())
+def test_hostile_files_cost_little(what: str) -> None:
+    data = hostile_files()[what]
+    start = time.process_time()
+    with contextlib.suppress(keyframer.FormatError):
+        keyframer.decode(data, format="nodeanim")
+    assert time.process_time() - start < 3 * len(data) / (1 << 20)
+
+
+def test_a_huge_claim_allocates_nothing() -> None:
+    data = with_counts(2**31 - 1, 0, 0)
+    keyframer.decode(data, format="nodeanim")
+    tracemalloc.start()
+    try:
+        keyframer.decode(data, format="nodeanim")
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()

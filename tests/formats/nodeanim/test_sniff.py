@@ -1,0 +1,129 @@
+"""Detection: every framing from its head alone, and nothing else ever."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import keyframer
+from keyframer.formats._format import HEAD_SIZE
+from keyframer.formats.nodeanim.sniff import sniff
+from tests.formats.nodeanim.writer import Bone, Clip, Key, clips, framings, marked, write
+
+FRAMINGS = list(framings())
+
+
+def long_clip(bones: int, keys: int) -> Clip:
+    """More than any head holds."""
+    track = tuple(Key(0, index / 8, (index / 4, 1.0, -2.0)) for index in range(keys))
+    turns = tuple(Key(0, key.time, (key.time, 0.0, 0.0, 1.0)) for key in track)
+    flags = (4, 1, 2)
+    made = tuple(Bone(b"bone %d" % at, flags[at % 3], track, turns, track[:1]) for at in range(bones))
+    return Clip(made, b"a long walk", b"somebody")
+
+
+@pytest.mark.parametrize("shape", [(200, 3), (3, 400), (1, 700)], ids=["many bones", "many keys", "one bone"])
+def test_the_head_of_a_large_file_is_enough(shape: tuple[int, int]) -> None:
+    clip = long_clip(*shape)
+    for framing in FRAMINGS:
+        for how in (framing, replace(framing, tcb_by_key=True)):
+            if how.header.endswith("+u16") and shape[1] == 400:
+                continue  # more than such a chunk can hold
+            data = write(marked(clip) if how.tcb_by_key else clip, how)
+            match = sniff(data[:HEAD_SIZE], len(data))
+            assert match is not None, str(how)
+            assert match.score >= 0.5
+            document = keyframer.decode(data, format="nodeanim")
+            assert str(document.dialect) == str(how)
+            found = keyframer.detect(data[:HEAD_SIZE], size=len(data)).format
+            assert found is not None
+            assert found.name == "nodeanim"
+
+
+def test_without_sizes_an_empty_clip_is_not_claimed() -> None:
+    """Ten or twenty bytes, mostly zeros: only the user can say that they are a clip."""
+    for clip in (Clip((), b"", b""), Clip(), Clip((Bone(b"a", 4),))):
+        for how in FRAMINGS:
+            data = write(clip, how)
+            match = sniff(data, len(data))
+            assert (match is None) == ("+" not in how.header)
+
+
+def test_a_prefix_does_not_hide_a_file() -> None:
+    """Except without any headers: then the user must name the format."""
+    for how in FRAMINGS:
+        data = b"NANM\x03\x02" + write(clips()["linear"], how)
+        match = sniff(data, len(data))
+        if how.header == "none":
+            assert match is None
+            continue
+        assert match is not None
+        assert match.dialect == str(how)
+        assert "6 bytes from the beginning" in match.reason
+
+
+def test_damaged_files_with_sizes_are_still_claimed() -> None:
+    for how in FRAMINGS:
+        if "+" in how.header:
+            data = write(clips()["mixed"], how)
+            for damaged in (data[:-30], data + b"more", data[:-300] + bytes(300)):
+                assert sniff(damaged, len(damaged)) is not None, str(how)
+
+
+def machine_files(limit: int) -> Iterator[Path]:
+    """Files that are on every machine: the interpreter, its libraries and what it was built with."""
+    roots = {sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), "/usr/share", "/usr/lib", "/usr/bin"}
+    share = limit // len(roots)
+    for root in sorted(roots):
+        found = 0
+        for folder, _, names in os.walk(root):
+            for name in names:
+                path = Path(folder, name)
+                if found < share and path.is_file() and not path.is_symlink():
+                    found += 1
+                    yield path
+
+
+def test_no_file_of_the_machine_is_claimed() -> None:
+    seen = 0
+    for path in machine_files(4000):
+        try:
+            size = path.stat().st_size
+            with open(path, "rb") as stream:
+                head = stream.read(HEAD_SIZE)
+        except OSError:
+            continue
+        if size:
+            seen += 1
+            assert sniff(head, size) is None, path
+    assert seen > 1000
+
+
+def test_no_noise_is_claimed() -> None:
+    dice = random.Random(20021)
+    for _ in range(2000):
+        size = dice.randrange(8, 300)
+        few = dice.choice([(0, 0, 0, 1), (0, 0, 1, 2, 4), (0, 1, 2, 0x41), tuple(range(256))])
+        noise = bytes(dice.choice((0, 0, 0, 1)) for _ in range(dice.randrange(9)))
+        noise += bytes(dice.choice(few) for _ in range(size))
+        assert sniff(noise, len(noise)) is None, noise.hex()
+
+
+def test_sniffing_needs_no_numpy() -> None:
+    program = (
+        "import sys\n"
+        "from keyframer.formats.nodeanim.sniff import sniff\n"
+        "data = open(sys.argv[1], 'rb').read()\n"
+        "assert sniff(data, len(data)).score > 0.9\n"
+        "assert 'numpy' not in sys.modules\n"
+    )
+    sample = Path(__file__).parents[2] / "samples" / "nodeanim" / "default_mixed.nanim"
+    subprocess.run([sys.executable, "-c", program, str(sample)], check=True)

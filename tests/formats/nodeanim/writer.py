@@ -1,0 +1,161 @@
+"""A writer of node animation files that shares nothing with the reader: plain `struct`, straight from the document.
+
+It makes a clip in every framing that the format's notes list, for tests that must know the truth.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+TCB, BEZIER, LINEAR = 1, 2, 4
+
+
+@dataclass(frozen=True)
+class How:
+    """One way to write a file."""
+
+    order: str = "<"
+    text: str = "nul"
+    header: str = "u16+u32"
+    size_counts_header: bool = True
+    tcb_by_key: bool = False
+    tangents: bool = False
+    axis: bool = False
+
+    def __str__(self) -> str:
+        words = ["big" if self.order == ">" else "little", f"text:{self.text}", f"chunk:{self.header}"]
+        if "+" in self.header:
+            words.append("size:all" if self.size_counts_header else "size:inside")
+        words += ["tcb:key"] * self.tcb_by_key + ["bezier:tangents"] * self.tangents + ["scale:axis"] * self.axis
+        return " ".join(words)
+
+
+@dataclass(frozen=True)
+class Key:
+    flags: int
+    time: float
+    value: tuple[float, ...]
+    shape: tuple[float, ...] = (0.25, -0.5, 0.75, 0.125, 1.0)
+    tangents: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+    axis: tuple[float, ...] = (0.0, 0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Bone:
+    name: bytes
+    flags: int
+    translations: tuple[Key, ...] = ()
+    rotations: tuple[Key, ...] = ()
+    scales: tuple[Key, ...] = ()
+
+
+@dataclass(frozen=True)
+class Clip:
+    bones: tuple[Bone, ...] = ()
+    name: bytes = b"walk"
+    author: bytes = b"(C) nobody"
+    flags: int = 0
+    count: int | None = None
+
+
+_CODE = {"u8": "B", "u16": "H", "u32": "I"}
+
+
+def framings() -> Iterator[How]:
+    """Byte order x kind of text x chunk header x what its size counts: all of them, without options."""
+    for order, text in itertools.product("<>", ("nul", "u8", "u16", "u32")):
+        for header in ("u16+u32", "u32+u32", "u8+u32", "u16+u16", "u32+u16"):
+            yield How(order, text, header, True)
+            yield How(order, text, header, False)
+        for header in ("u8", "u16", "u32", "none"):
+            yield How(order, text, header)
+
+
+def clips() -> dict[str, Clip]:
+    """A few ordinary clips: one of each interpolation, and all of them mixed."""
+    keys = _keys(5)
+    linear = Bone(b"Bip01 Spine", LINEAR, *keys)
+    tcb = Bone(b"Bip01 Head", TCB, *_keys(4))
+    bezier = Bone(b"Bip01 L Hand", BEZIER, *_keys(3))
+    still = Bone(b"Bip01", LINEAR)
+    return {
+        "linear": Clip((linear, replace(linear, name=b"Tail")), b"idle", b"(C) 2002 somebody"),
+        "tcb": Clip((tcb, replace(tcb, name=b"Jaw", rotations=())), b"talk", b""),
+        "bezier": Clip((bezier, replace(bezier, name=b"Thumb")), b"", b"x"),
+        "mixed": Clip((still, linear, tcb, bezier), b"run", b"me"),
+    }
+
+
+def _keys(count: int) -> tuple[tuple[Key, ...], tuple[Key, ...], tuple[Key, ...]]:
+    times = [index / 4 for index in range(count)]
+    return (
+        tuple(Key(0, time, (time, 2.5, -time)) for time in times),
+        tuple(Key(0, time, (0.5 * time, 0.0, 0.0, 1.0)) for time in times[1:]),
+        tuple(Key(0, time, (1.0, 1.0 + time, 1.0)) for time in times[2:]),
+    )
+
+
+def marked(clip: Clip) -> Clip:
+    """The same clip with every second key announcing its own TCB values."""
+
+    def mark(keys: tuple[Key, ...]) -> tuple[Key, ...]:
+        return tuple(replace(key, flags=index & 1 | 0x100) for index, key in enumerate(keys))
+
+    return replace(
+        clip,
+        bones=tuple(
+            replace(
+                bone, translations=mark(bone.translations), rotations=mark(bone.rotations), scales=mark(bone.scales)
+            )
+            for bone in clip.bones
+        ),
+    )
+
+
+def text(value: bytes, how: How) -> bytes:
+    if how.text == "nul":
+        return value + b"\0"
+    return struct.pack(how.order + _CODE[how.text], len(value)) + value
+
+
+def chunk(number: int, content: bytes, how: How) -> bytes:
+    if how.header == "none":
+        return content
+    sizes = how.header.split("+")
+    if len(sizes) == 1:
+        return struct.pack(how.order + _CODE[sizes[0]], number) + content
+    layout = how.order + _CODE[sizes[0]] + _CODE[sizes[1]]
+    size = len(content) + (struct.calcsize(layout) if how.size_counts_header else 0)
+    return struct.pack(layout, number, size) + content
+
+
+def header_content(clip: Clip, how: How) -> bytes:
+    count = len(clip.bones) if clip.count is None else clip.count
+    flags = struct.pack(how.order + "i", clip.flags)
+    return flags + text(clip.name, how) + text(clip.author, how) + struct.pack(how.order + "h", count)
+
+
+def bone_content(bone: Bone, how: How) -> bytes:
+    out = text(bone.name, how) + struct.pack(
+        how.order + "4i", bone.flags, len(bone.translations), len(bone.rotations), len(bone.scales)
+    )
+    bezier = bone.flags & (TCB | BEZIER) == BEZIER
+    for kind, keys in (("t", bone.translations), ("r", bone.rotations), ("s", bone.scales)):
+        for key in keys:
+            out += struct.pack(how.order + "if", key.flags, key.time)
+            if (key.flags if how.tcb_by_key else bone.flags) & TCB:
+                out += struct.pack(how.order + "5f", *key.shape)
+            out += struct.pack(f"{how.order}{len(key.value)}f", *key.value)
+            if how.axis and kind == "s":
+                out += struct.pack(how.order + "4f", *key.axis)
+            if how.tangents and bezier and kind != "r":
+                out += struct.pack(how.order + "6f", *key.tangents)
+    return out
+
+
+def write(clip: Clip, how: How) -> bytes:
+    nodes = b"".join(bone_content(bone, how) for bone in clip.bones)
+    return chunk(1, header_content(clip, how), how) + chunk(2, nodes, how)

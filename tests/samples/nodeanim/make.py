@@ -1,0 +1,53 @@
+"""Writes the samples beside this file, with the tests' own writer: ``python -m tests.samples.nodeanim.make``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from tests.formats.nodeanim.writer import Clip, How, chunk, clips, header_content, marked, write
+
+FOLDER = Path(__file__).parent
+
+
+def samples() -> dict[str, bytes]:
+    """One file for each framing worth looking at."""
+    made = clips()
+    mixed, linear, tcb, bezier = made["mixed"], made["linear"], made["tcb"], made["bezier"]
+    default = How()
+    sized = replace(default, header="u32+u32", order=">", text="u16")
+    with_others = (
+        chunk(9, b"what is this", default)
+        + chunk(1, header_content(Clip(), default), default)
+        + chunk(7, b"", default)
+        + chunk(2, b"", default)
+        + chunk(9, b"\0\xff" * 3, default)
+    )
+    return {
+        "default_mixed": write(mixed, default),
+        "default_empty_clip": write(Clip(), default),
+        "other_chunks": with_others,
+        "prefix": b"NANM\x02\0\0\0" + write(linear, default),
+        "big_u32_u32_u16_text": write(mixed, sized),
+        "u8_u32_inside": write(tcb, How(header="u8+u32", size_counts_header=False, text="u8")),
+        "u16_u16": write(linear, How(header="u16+u16")),
+        "big_u32_u16_u32_text": write(bezier, How(">", "u32", "u32+u16", False)),
+        "id_only_u8": write(tcb, How(header="u8")),
+        "big_id_only_u16": write(mixed, How(">", "nul", "u16")),
+        "id_only_u32_u8_text": write(linear, How(header="u32", text="u8")),
+        "no_header": write(mixed, How(header="none")),
+        "big_no_header_u16_text": write(mixed, How(">", "u16", "none")),
+        "tcb_by_key": write(marked(mixed), How(tcb_by_key=True)),
+        "bezier_tangents": write(bezier, How(tangents=True)),
+        "scale_axis": write(mixed, How(axis=True)),
+        "all_options_no_header": write(marked(mixed), How(">", "u8", "none", True, True, True, True)),
+    }
+
+
+def main() -> None:
+    for name, data in samples().items():
+        (FOLDER / f"{name}.nanim").write_bytes(data)
+
+
+if __name__ == "__main__":
+    main()
