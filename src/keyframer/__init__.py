@@ -5,23 +5,34 @@
     document = keyframer.read("scene.3ds")      # what the file says, every byte kept
     document.issues                             # what is odd about it, with byte offset and path
     keyframer.write(document, "copy.3ds")       # the same bytes again
+    keyframer.check("scene.3ds").verdict        # clean, readable with problems, or not readable
+
+    scene = keyframer.load("scene.3ds")         # what it means: nodes, meshes, keys
+    keyframer.pose(scene, frames=[0, 10]).world # where everything is, 4 x 4 matrices
 
 Names are loaded when first used: importing this package is cheap.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from keyframer._version import __version__
 
+TYPE_CHECKING = False  # as in `typing`, whose import would cost more than this whole module
 if TYPE_CHECKING:
+    from typing import Any
+
+    from keyframer.checking import Report, check
+    from keyframer.curves import Track, compile_track
     from keyframer.errors import FormatError
+    from keyframer.exchange import save
+    from keyframer.exchange.report import LossReport
     from keyframer.formats import Detection, Format, decode, detect, encode, read, supported_formats, write
     from keyframer.formats._document import Document
+    from keyframer.formats._loading import load
     from keyframer.issues import Issue, IssueLog, Severity
     from keyframer.limits import Limits
+    from keyframer.posing import Pose, pose
+    from keyframer.scene import Scene
 
 _HOMES = {
     "Detection": "keyframer.formats",
@@ -31,11 +42,21 @@ _HOMES = {
     "Issue": "keyframer.issues",
     "IssueLog": "keyframer.issues",
     "Limits": "keyframer.limits",
+    "LossReport": "keyframer.exchange.report",
+    "Pose": "keyframer.posing",
+    "Report": "keyframer.checking",
+    "Scene": "keyframer.scene",
     "Severity": "keyframer.issues",
+    "Track": "keyframer.curves",
+    "check": "keyframer.checking",
+    "compile_track": "keyframer.curves",
     "decode": "keyframer.formats",
     "detect": "keyframer.formats",
     "encode": "keyframer.formats",
+    "load": "keyframer.formats._loading",
+    "pose": "keyframer.posing",
     "read": "keyframer.formats",
+    "save": "keyframer.exchange",
     "supported_formats": "keyframer.formats",
     "write": "keyframer.formats",
 }
@@ -48,12 +69,22 @@ __all__ = [
     "Issue",
     "IssueLog",
     "Limits",
+    "LossReport",
+    "Pose",
+    "Report",
+    "Scene",
     "Severity",
+    "Track",
     "__version__",
+    "check",
+    "compile_track",
     "decode",
     "detect",
     "encode",
+    "load",
+    "pose",
     "read",
+    "save",
     "supported_formats",
     "write",
 ]
@@ -63,6 +94,8 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
     value = getattr(import_module(home), name)
     globals()[name] = value
     return value

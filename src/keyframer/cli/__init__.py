@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+
+TYPE_CHECKING = False  # `typing`, `argparse` and `re` each cost as much as everything ``identify`` does
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
-    from keyframer.cli.parser import run
+    from keyframer.cli.exits import guarded
 
-    return run(arguments)
+    return guarded(_run, arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if len(given) > 1 and given[0] == "identify" and not any(word.startswith("-") and word != "-" for word in given):
+        from types import SimpleNamespace
+
+        from keyframer.cli.identify import PLAIN, run
+
+        return run(SimpleNamespace(**PLAIN, files=given[1:]))  # type: ignore[arg-type]  # just names: no parser needed
+    from keyframer.cli.parser import run as parse_and_run
+
+    return parse_and_run(given)

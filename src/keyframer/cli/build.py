@@ -1,0 +1,66 @@
+"""``keyframer build``: a file from the text that ``keyframer dump`` writes."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from keyframer.cli import inputs, targets
+from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli.messages import detail, failure
+from keyframer.cli.reading import READ_FAILURES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+ABOUT = """A file from the text that keyframer dump writes: unchanged text gives the same bytes again.
+
+Lengths and counts are worked out anew where something changed; everything else stays as it is in the
+text. A text that is wrong is refused with its line and the path of the value."""
+
+EXAMPLES = (
+    "keyframer build scene.json -o scene.3ds",
+    "keyframer dump scene.3ds | sed 's/OLD.TGA/NEW.TGA/' | keyframer build - -o new.3ds",
+    "keyframer build -r text/ -o models/",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    inputs.add_arguments(parser)
+    targets.add_arguments(parser, required=True)
+
+
+def run(options: argparse.Namespace) -> int:
+    from keyframer.inspecting.building import build_bytes
+
+    if not options.files and options.files_from is None:
+        options.parser.error("nothing to build: give a TEXT, or - for stdin")
+    many = options.recursive or options.files_from is not None or len(options.files) > 1
+    target = targets.Targets(options, many, _built_name)
+    code = FINE
+    for number, item in enumerate(inputs.inputs_of(options, (".json",))):
+        try:
+            if number and target.out is None:
+                raise targets.refused("only one file fits stdout (-o gives each its own)")
+            path = target.path_for(item)
+            document, data = build_bytes(item.read())
+            if path is None:
+                sys.stdout.buffer.write(data)
+            else:
+                if target.is_folder and not os.path.splitext(path)[1]:
+                    path += document.format.extensions[0]
+                target.write(path, data)
+                detail(options, f"{item.name} -> {path} ({len(data)} bytes)")
+        except BrokenPipeError:
+            raise
+        except READ_FAILURES as error:
+            code = NOT_ALL_DONE
+            failure(item.name, error)
+    return code
+
+
+def _built_name(name: str) -> str:
+    """``scene.3ds.json`` becomes ``scene.3ds``; a name without another extension gets the format's."""
+    stem, extension = os.path.splitext(name)
+    return stem if extension.lower() == ".json" else name

@@ -1,0 +1,63 @@
+"""``keyframer dump``: the whole file as text."""
+
+from __future__ import annotations
+
+import sys
+
+from keyframer.cli import inputs, reading, targets
+from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli.messages import detail, failure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+ABOUT = """The whole file as text (JSON): every record with its fields, raw bytes in hex, nothing left out.
+
+keyframer build turns the text back into the same bytes. Offsets are shown for the reader and are not
+needed; --no-offsets leaves them out, so that a diff shows only what differs."""
+
+EXAMPLES = (
+    "keyframer dump scene.3ds | less",
+    "keyframer dump scene.3ds -o scene.json",
+    "keyframer dump -r models/ -o text/",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    inputs.add_arguments(parser)
+    reading.add_arguments(parser)
+    parser.add_argument("--no-offsets", action="store_true", help="leave out where each record stood in the file")
+    targets.add_arguments(parser, required=False)
+
+
+def run(options: argparse.Namespace) -> int:
+    from keyframer.inspecting.twin import dump_parts
+
+    if not options.files and options.files_from is None:
+        options.parser.error("nothing to dump: give a FILE, or - for stdin")
+    items = inputs.inputs_of(options)
+    many = options.recursive or options.files_from is not None or len(options.files) > 1
+    if many and options.output is None:
+        options.parser.error("several files need -o: a folder, or a suffix such as .json")
+    target = targets.Targets(options, many, lambda name: f"{name}.json")
+    code = FINE
+    for number, item in enumerate(items):
+        try:
+            if number and target.out is None:
+                raise targets.refused("only one text fits stdout (-o gives each its own file)")
+            path = target.path_for(item)
+            document, _ = reading.read_document(item, options.from_format)
+            parts = dump_parts(document, offsets=not options.no_offsets)
+            if path is None:
+                for part in parts:
+                    sys.stdout.write(part)
+            else:
+                target.write(path, (part.encode() for part in parts))
+                detail(options, f"{item.name} -> {path}")
+        except BrokenPipeError:
+            raise
+        except reading.READ_FAILURES as error:
+            code = NOT_ALL_DONE
+            failure(item.name, error)
+    return code

@@ -1,0 +1,41 @@
+"""``keyframer formats``: which formats are known and what can be done with them."""
+
+from __future__ import annotations
+
+from keyframer.cli import output
+from keyframer.cli.exits import FINE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+ABOUT = """Which formats are known and what can be done with each, found out from the code.
+
+read and write: documents, byte for byte; text: dump and build; info: tables of its own; diagnose: what
+damaged a file on its way; scene: what the document means, and so conversion; checks: rules of its own.
+records: how many kinds of records are declared."""
+
+EXAMPLES = ("keyframer formats", "keyframer formats --format json")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    output.add_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    from keyframer.inspecting.abilities import SCHEMA, SCHEMA_VERSION, formats_table
+    from keyframer.inspecting.tables import aligned, json_rows
+
+    table = formats_table()
+    records = output.Records(options.format, SCHEMA, SCHEMA_VERSION, table.columns, key="formats")
+    if options.format == "pretty":
+        records.text("\n".join(aligned(table)) + "\n")
+    elif options.format in ("csv", "md"):
+        for row in table.rows:
+            records.row(row)
+    else:
+        for known in json_rows(table):
+            split = {key: str(known[key]).split() for key in ("extensions", "can")}
+            records.json({**known, **split})
+    records.close()
+    return FINE

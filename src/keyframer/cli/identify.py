@@ -1,0 +1,78 @@
+"""``keyframer identify``: what a file is, from its first bytes. Starts without numpy."""
+
+from __future__ import annotations
+
+from keyframer.cli import inputs, output
+from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli.messages import detail, error_record, failure, one_line, shown_name
+from keyframer.errors import FormatError
+from keyframer.inspecting.identity import COLUMNS, SCHEMA, SCHEMA_VERSION, identify
+from keyframer.text import safe_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+ABOUT = """What a file is: format, version, layout where the size gives it, how it was recognised and how surely.
+
+Only the first 4096 bytes and the size are looked at; the whole file is read only where these are
+suspicious (a length that is wrong). Files that merely look like one of ours are named for what they are:
+AppleDouble files, Git LFS pointers, TIFF images, files that a transfer in text mode damaged, empty files.
+The exit code is 3 if a file is of no known format."""
+
+EXAMPLES = (
+    "keyframer identify scene.3ds",
+    "keyframer identify -r --format csv archive/ > list.csv",
+    "keyframer identify 'models/*.3ds' pack.zip",
+)
+
+
+PLAIN = {
+    "recursive": False,
+    "all_files": False,
+    "files_from": None,
+    "format": "pretty",
+    "no_color": False,
+    "quiet": False,
+    "verbose": False,
+}
+"""What the options are when none is given: the parser is then not even loaded."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    inputs.add_arguments(parser)
+    output.add_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    if not options.files and options.files_from is None:
+        options.parser.error("nothing to identify: give a FILE, or - for stdin")
+    records = output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
+    code = FINE
+    for item in inputs.inputs_of(options):
+        try:
+            head, size = item.head()
+            identity = identify(head, size, item.name, item.read)
+        except (FormatError, OSError) as error:
+            code = NOT_ALL_DONE
+            failure(item.name, error)
+            records.json({"file": safe_text(item.name), "error": error_record(error)})
+            if options.format in ("csv", "md"):
+                records.row([item.name, *[None] * 8, one_line(error), None])
+            continue
+        detail(options, f"{item.name}: {size} bytes")
+        if identity.format is None:
+            code = NOT_ALL_DONE
+        if options.format == "pretty":
+            records.text(f"{shown_name(item.name)}: {safe_text(str(identity))}\n")
+        elif options.format in ("csv", "md"):
+            records.row([getattr(identity, column) for column in COLUMNS])
+        else:
+            records.json(
+                {
+                    key: safe_text(value) if isinstance(value, str) else value
+                    for key, value in identity.as_dict().items()
+                }
+            )
+    records.close()
+    return code

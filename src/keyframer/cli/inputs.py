@@ -1,0 +1,241 @@
+"""What to read: files, folders, globs, lists of files, stdin and members of zip archives, one after the other.
+
+What cannot be read is an input too: it fails when it is opened, so that one bad name costs one record.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from keyframer.errors import FormatError
+from keyframer.formats import FORMATS
+from keyframer.formats._format import HEAD_SIZE
+
+TYPE_CHECKING = False  # no `typing` on the way to ``identify``
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator
+    from zipfile import ZipFile, ZipInfo
+
+STDIN = "-"
+MEMBER = "!/"
+"""between the name of an archive and that of its member"""
+_ZIP = b"PK\x03\x04"
+
+
+class Input:
+    """Something to read. ``name`` is for people; ``relative`` is its place below the folder or archive it is from."""
+
+    def __init__(self, name: str, relative: str = "") -> None:
+        self.name = name
+        self.relative = relative or os.path.basename(name)
+
+    def head(self) -> tuple[bytes, int]:
+        """The first bytes, and the size of the whole."""
+        raise NotImplementedError
+
+    def read(self) -> bytes:
+        raise NotImplementedError
+
+
+class FileInput(Input):
+    def head(self) -> tuple[bytes, int]:
+        with open(self.name, "rb") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            head = stream.read(HEAD_SIZE)
+            if size < len(head):  # a pipe
+                head += stream.read()
+                size = len(head)
+        return head, size
+
+    def read(self) -> bytes:
+        from keyframer.files import read_bytes
+
+        return read_bytes(self.name)
+
+
+class StdinInput(Input):
+    _data: bytes | None = None
+
+    def __init__(self) -> None:
+        super().__init__("<stdin>", "stdin")
+
+    def read(self) -> bytes:
+        from keyframer.files import read_bytes
+
+        if StdinInput._data is None:
+            StdinInput._data = read_bytes(sys.stdin.buffer)
+        return StdinInput._data
+
+    def head(self) -> tuple[bytes, int]:
+        data = self.read()
+        return data[:HEAD_SIZE], len(data)
+
+
+class MemberInput(Input):
+    """A member of an open zip archive."""
+
+    def __init__(self, archive: ZipFile, member: ZipInfo, archive_name: str, member_name: str) -> None:
+        parts = [part for part in member_name.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+        super().__init__(archive_name + MEMBER + member_name, os.path.join(*parts) if parts else "member")
+        self._archive = archive
+        self._member = member
+
+    def head(self) -> tuple[bytes, int]:
+        return self._read(HEAD_SIZE), self._member.file_size
+
+    def read(self) -> bytes:
+        return self._read(None)
+
+    def _read(self, most: int | None) -> bytes:
+        import zlib
+        from zipfile import BadZipFile
+
+        from keyframer.files import read_bytes
+
+        try:
+            with self._archive.open(self._member) as stream:
+                return stream.read(most) if most is not None else read_bytes(stream)
+        except (BadZipFile, RuntimeError, NotImplementedError, zlib.error, EOFError) as error:
+            raise _failed(f"cannot be read from the archive: {error}") from None
+
+
+class BadInput(Input):
+    """A name that leads to nothing that could be read."""
+
+    def __init__(self, name: str, error: Exception) -> None:
+        super().__init__(name)
+        self.error = error
+
+    def head(self) -> tuple[bytes, int]:
+        raise self.error
+
+    def read(self) -> bytes:
+        raise self.error
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of every command that reads files."""
+    inputs = parser.add_argument_group("inputs")
+    inputs.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="a file, a folder (with -r), a glob in quotes, a zip archive, ARCHIVE!/MEMBER, or - for stdin",
+    )
+    inputs.add_argument("-r", "--recursive", action="store_true", help="look into folders and the folders inside them")
+    inputs.add_argument(
+        "--all-files",
+        action="store_true",
+        help="take every file of a folder or archive, not just those with the extension of a known format",
+    )
+    inputs.add_argument(
+        "--files-from", metavar="LIST", help="read names from a file, one a line (or ended by NUL); - for stdin"
+    )
+
+
+def inputs_of(options: argparse.Namespace, extensions: tuple[str, ...] | None = None) -> Iterator[Input]:
+    """All inputs in the order given; folders and archives in the order of names.
+
+    In folders and archives only files with one of ``extensions`` are taken (those of the formats if None).
+    """
+    wanted = extensions or tuple(extension for known in FORMATS for extension in known.extensions)
+    chosen = () if options.all_files else wanted
+    for name in options.files:
+        yield from _expanded(name, options.recursive, chosen)
+    if options.files_from is not None:
+        try:
+            names = _listed(options.files_from)
+        except (OSError, FormatError) as error:
+            yield BadInput(options.files_from, error)
+            return
+        for name in names:
+            yield from _expanded(name, options.recursive, chosen)
+
+
+def _listed(source: str) -> list[str]:
+    data = StdinInput().read() if source == STDIN else FileInput(source).read()
+    separator = b"\0" if b"\0" in data else b"\n"
+    return [os.fsdecode(line.rstrip(b"\r")) for line in data.split(separator) if line.strip()]
+
+
+def _expanded(name: str, recursive: bool, wanted: tuple[str, ...]) -> Iterable[Input]:
+    if name == STDIN:
+        return (StdinInput(),)
+    if "\0" in name:
+        return (BadInput(name, _failed("a name cannot hold a NUL")),)
+    try:
+        if os.path.isdir(name):
+            if not recursive:
+                return (BadInput(name, _failed("this is a folder (-r looks into it)")),)
+            return _from_folder(name, wanted)
+        if os.path.lexists(name):
+            return _from_archive(name, wanted, None) if _is_zip(name) else (FileInput(name),)
+        archive, mark, member = name.partition(MEMBER)
+        if mark and os.path.isfile(archive):
+            return _from_archive(archive, wanted, member)
+        if any(character in name for character in "*?["):
+            return _from_glob(name, recursive, wanted)
+    except OSError as error:
+        return (BadInput(name, error),)
+    return (FileInput(name),)
+
+
+def _from_folder(folder: str, wanted: tuple[str, ...]) -> Iterator[Input]:
+    found = False
+    for where, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            if not wanted or name.lower().endswith(wanted):
+                found = True
+                path = os.path.join(where, name)
+                yield FileInput(path, os.path.relpath(path, folder))
+    if not found:
+        yield BadInput(folder, _nothing("folder", wanted))
+
+
+def _from_glob(pattern: str, recursive: bool, wanted: tuple[str, ...]) -> Iterator[Input]:
+    from glob import glob
+
+    names = sorted(glob(pattern, recursive=True))
+    if not names:
+        yield BadInput(pattern, _failed("no file has such a name"))
+    for name in names:
+        if not os.path.isdir(name) or recursive:
+            yield from _expanded(name, recursive, wanted)
+
+
+def _is_zip(name: str) -> bool:
+    with open(name, "rb") as stream:
+        return stream.read(4) == _ZIP
+
+
+def _from_archive(name: str, wanted: tuple[str, ...], member: str | None) -> Iterator[Input]:
+    from zipfile import BadZipFile, ZipFile
+
+    try:
+        archive = ZipFile(name)
+    except (BadZipFile, OSError, NotImplementedError) as error:
+        yield BadInput(name, _failed(f"the zip archive cannot be read: {error}"))
+        return
+    with archive:
+        found = False
+        for info in sorted(archive.infolist(), key=lambda info: info.filename):
+            if info.is_dir() or (member is not None and info.filename != member):
+                continue
+            if member is not None or not wanted or info.filename.lower().endswith(wanted):
+                found = True
+                yield MemberInput(archive, info, name, info.filename)
+    if not found:
+        missing = _nothing("zip archive", wanted) if member is None else _failed("no such member in the archive")
+        yield BadInput(name if member is None else name + MEMBER + member, missing)
+
+
+def _nothing(kind: str, wanted: tuple[str, ...]) -> FormatError:
+    extensions = ", ".join(dict.fromkeys(wanted)) or "any"
+    return _failed(f"the {kind} holds no file of a known extension ({extensions}); --all-files takes every file")
+
+
+def _failed(reason: str) -> FormatError:
+    return FormatError("IO_READ_FAILED", 0, "/", reason)

@@ -1,0 +1,115 @@
+"""Records to stdout in the style that was asked for: pretty, json, jsonl, csv or md. One record for each file.
+
+Records are written as they come, so that thousands of files need no memory. Nothing but data goes to stdout.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False  # only what a style needs is loaded, when it is needed
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from keyframer.formats._summary import Cell
+
+STYLES = ("pretty", "json", "jsonl", "csv", "md")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of every command that prints records."""
+    output = parser.add_argument_group("output")
+    output.add_argument("--format", choices=STYLES, default="pretty", help="style of the output (default: pretty)")
+    output.add_argument("--no-color", action="store_true", help="no colours and no frames (NO_COLOR does the same)")
+
+
+def add_encoding(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--encoding",
+        metavar="NAME",
+        type=known_encoding,
+        help="code page of the names in the file, such as cp437 (default: UTF-8 if it is that, else cp1252)",
+    )
+
+
+def known_encoding(name: str) -> str:
+    import codecs
+
+    try:
+        codecs.lookup(name)
+        b"".decode(name)
+    except (LookupError, ValueError):
+        import argparse
+
+        raise argparse.ArgumentTypeError(f"unknown code page {name!r}") from None
+    return name
+
+
+def is_plain(options: argparse.Namespace) -> bool:
+    """Whether pretty output is plain aligned text: not on a terminal, or colours are not wanted."""
+    return bool(options.no_color or os.environ.get("NO_COLOR") or not sys.stdout.isatty())
+
+
+class Records:
+    """Writes records: JSON objects in the JSON styles, rows of cells in CSV and Markdown, lines of text in pretty.
+
+    ``columns`` are those of CSV; Markdown has them too unless the command writes its own.
+    """
+
+    def __init__(
+        self,
+        style: str,
+        schema: str,
+        version: int,
+        columns: Sequence[str],
+        encoding: str | None = None,
+        key: str = "files",
+    ) -> None:
+        self.style = style
+        self.columns = columns
+        self.encoding = encoding
+        self._head: dict[str, object] = {"schema": schema, "schema_version": version}
+        self._key = key
+        self._first = True
+        if style == "json":
+            import json
+
+            head = json.dumps(self._head)[1:-1]
+            self.text(f"{{{head}, {json.dumps(key)}: [")
+        elif style == "csv":
+            self.row(columns)
+
+    def json(self, record: Mapping[str, object]) -> None:
+        """A record in one of the JSON styles; in others nothing happens."""
+        if self.style not in ("json", "jsonl"):
+            return
+        import json
+
+        if self.style == "jsonl":
+            self.text(json.dumps({**self._head, **record}, allow_nan=False) + "\n")
+        else:
+            body = json.dumps(record, allow_nan=False, indent=2).replace("\n", "\n  ")
+            self.text(("\n  " if self._first else ",\n  ") + body)
+        self._first = False
+
+    def row(self, cells: Sequence[Cell]) -> None:
+        """A row of CSV or of the one Markdown table; in other styles nothing happens."""
+        from keyframer.inspecting.tables import csv_cell, markdown, markdown_cell
+
+        if self.style == "csv":
+            import csv
+
+            csv.writer(sys.stdout, lineterminator="\n").writerow([csv_cell(cell, self.encoding) for cell in cells])
+        elif self.style == "md":
+            lines = markdown(self.columns, [[markdown_cell(cell, self.encoding) for cell in cells]])
+            self.text("".join(f"{line}\n" for line in list(lines)[0 if self._first else 2 :]))
+            self._first = False
+
+    def text(self, text: str) -> None:
+        sys.stdout.write(text)
+
+    def close(self) -> None:
+        if self.style == "json":
+            self.text("]}\n" if self._first else "\n]}\n")

@@ -1,0 +1,80 @@
+"""The documentation page of the command line, made from the parser."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from keyframer.cli.exits import CODES
+from keyframer.cli.parser import ABOUT, COMMANDS, build_parser, command_module
+
+_INTRODUCTION = """\
+stdout carries data only; messages go to stderr. Nothing is overwritten without `-f`, and a file appears whole or not at
+all. Names from files are made inert before they are shown, in every style.
+
+**Inputs** are files, folders with `-r`, globs in quotes, `--files-from LIST`, `-` for stdin, and members of zip
+archives (also `.mvr` and `.gdtf`): an archive stands for its members, `pack.zip!/scene.3ds` for one of them. In folders
+and archives only files with the extension of a known format are taken, unless `--all-files` is given. What cannot be
+read costs one record and one line on stderr, `keyframer: FILE: CODE at OFFSET in PATH: message`; the rest goes on.
+
+**Styles** (`--format`): `pretty` for people, `json` one document with a record for each file, `jsonl` one record a
+line, `csv`, and `md` for Markdown. The JSON styles carry `schema` and `schema_version`; the schemas
+are in `docs/schemas`."""
+
+
+def page() -> str:
+    """The page in Markdown; the same for every Python version."""
+    return "\n".join(_page()) + "\n"
+
+
+def _page() -> Iterator[str]:
+    yield "<!-- Generated from the parser: run `python tools/generate_docs.py`. -->"
+    yield ""
+    yield "# The command line"
+    yield ""
+    yield ABOUT
+    yield ""
+    yield "| command | does |"
+    yield "| --- | --- |"
+    for name, words in COMMANDS.items():
+        yield f"| [`keyframer {name}`](#keyframer-{name}) | {words} |"
+    yield ""
+    yield _INTRODUCTION
+    yield ""
+    yield "| exit code | meaning |"
+    yield "| --- | --- |"
+    for code, words in CODES.items():
+        yield f"| {code} | {words} |"
+    for name, parser in _commands().items():
+        yield ""
+        yield f"## keyframer {name}"
+        yield ""
+        yield command_module(name).ABOUT
+        yield ""
+        yield "```sh"
+        yield from command_module(name).EXAMPLES
+        yield "```"
+        yield ""
+        yield "| option | meaning |"
+        yield "| --- | --- |"
+        for action in parser._actions:
+            yield f"| {_names(action)} | {_cell(action.help or '')} |"
+
+
+def _commands() -> dict[str, argparse.ArgumentParser]:
+    for action in build_parser()._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    raise AssertionError("the parser has commands")
+
+
+def _names(action: argparse.Action) -> str:
+    value = ""
+    if action.nargs != 0:
+        value = " " + ("|".join(action.choices) if action.choices and not action.metavar else str(action.metavar or ""))
+    names = action.option_strings or [f"{action.metavar} …"]
+    return ", ".join(f"`{name}{value if action.option_strings else ''}`".replace("|", "\\|") for name in names)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,141 @@
+"""``keyframer sample``: where everything is at given times."""
+
+from __future__ import annotations
+
+import sys
+
+from keyframer.cli import inputs, scenes
+from keyframer.cli.exits import FINDINGS, FINE, NOT_ALL_DONE
+from keyframer.cli.messages import failure, note
+from keyframer.errors import FormatError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from keyframer.formats._summary import Cell
+    from keyframer.inspecting.samples import Sample
+
+ABOUT = """Where every node is at given times: world matrices, visibility, fields of view, colours, morph weights.
+
+Matrices are for column vectors, row by row, in the file's own axes and units unless --axes says otherwise.
+JSON and npz also hold raw channels: numbers per frame whose meaning nobody knows. --format npz writes numpy
+arrays (frames, times, names, world, visible, raw_0 ...) to the file given with -o."""
+
+EXAMPLES = (
+    "keyframer sample scene.3ds --frames 0:100:5",
+    "keyframer sample scene.3ds --times 0,0.5,1 --node Rotor --format csv",
+    "keyframer sample scene.3ds --format npz -o scene.npz",
+    "keyframer sample walk.anim --skeleton man.skel --set in_place=true",
+)
+
+STYLES = ("pretty", "csv", "json", "npz")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    inputs.add_arguments(parser)
+    scenes.add_arguments(parser)
+    what = parser.add_argument_group("what to sample")
+    moments = what.add_mutually_exclusive_group()
+    moments.add_argument("--frames", metavar="LIST", help="frames: 0:100:5 (the end is included) or 3.5,7")
+    moments.add_argument("--times", metavar="LIST", help="seconds: 0:2:0.1 (the end is included) or 0.5,1")
+    what.add_argument("--node", action="append", default=[], metavar="NAME", help="just this node (may be repeated)")
+    what.add_argument(
+        "--axes", choices=("file", "y-up"), default="file", help="the file's own axes, or right-handed Y up"
+    )
+    shown = parser.add_argument_group("output")
+    shown.add_argument("--format", choices=STYLES, default="pretty", help="style of the output (default: pretty)")
+    shown.add_argument("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
+    shown.add_argument("-o", "--output", metavar="OUT", help="a file instead of stdout (needed for npz)")
+    shown.add_argument("-f", "--force", action="store_true", help="overwrite a file that exists")
+
+
+def run(options: argparse.Namespace) -> int:
+    from keyframer.inspecting.samples import Sample, parse_frames
+
+    items = list(inputs.inputs_of(options))
+    if len(items) != 1:
+        options.parser.error("one FILE is sampled at a time" if items else "nothing to sample: give a FILE")
+    if options.format == "npz" and not options.output:
+        options.parser.error("npz is no text: give a file with -o")
+    try:
+        frames = parse_frames(options.frames) if options.frames else None
+        times = parse_frames(options.times) if options.times else None
+        scenes.options_of(options)
+    except ValueError as error:
+        options.parser.error(str(error))
+    item = items[0]
+    try:
+        scene, _ = scenes.load_scene(item, options)
+        sample = Sample(scene, frames=frames, times=times, nodes=options.node, axes=options.axes)
+        _write(sample, options)
+    except scenes.READ_FAILURES as error:
+        failure(item.name, error)
+        return NOT_ALL_DONE
+    except LookupError as error:
+        failure(item.name, FormatError("LINK_UNRESOLVED_NAME", 0, "/", str(error.args[0])))
+        return NOT_ALL_DONE
+    except ValueError as error:  # an option that the format does not have, or more than can be done
+        options.parser.error(str(error))
+    for issue in scene.issues:
+        note(options, f"{item.name}: {issue}")
+    return FINDINGS if scene.issues.first_unsafe() is not None else FINE  # with --salvage something was left out
+
+
+def _write(sample: Sample, options: argparse.Namespace) -> None:
+    if options.format == "npz":
+        data = _npz(sample)
+    else:
+        data = {"json": _json, "csv": _csv, "pretty": _pretty}[options.format](sample).encode()
+    if options.output and options.output != "-":
+        from keyframer.files import write_bytes
+
+        try:
+            write_bytes(options.output, data, overwrite=options.force)
+        except FileExistsError:
+            raise FormatError("RUN_OUTPUT_REFUSED", 0, "/", f"{options.output} exists (-f overwrites it)") from None
+    else:
+        sys.stdout.write(data.decode())
+
+
+def _json(sample: Sample) -> str:
+    import json
+
+    return json.dumps(sample.record(), allow_nan=False) + "\n"
+
+
+def _csv(sample: Sample) -> str:
+    import csv
+    import io
+
+    from keyframer.inspecting.tables import csv_cell
+
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(sample.columns)
+    for row in sample.rows():
+        writer.writerow([csv_cell(cell) if isinstance(cell, (str, bool)) else repr(cell) for cell in row])
+    return stream.getvalue()
+
+
+def _pretty(sample: Sample) -> str:
+    from keyframer.formats._summary import Table
+    from keyframer.inspecting.tables import aligned
+
+    columns = ("frame", "node", "x", "y", "z", "qx", "qy", "qz", "qw", "scale", "visible")
+    rows: list[Sequence[Cell]] = []
+    for frame, _, node, x, y, z, qx, qy, qz, qw, sx, sy, sz, visible in sample.rows():
+        scale = " ".join(f"{part:.4g}" for part in (sx, sy, sz))
+        rows.append([frame, node, *(f"{number:.4f}" for number in (x, y, z, qx, qy, qz, qw)), scale, visible])
+    return "\n".join(aligned(Table("sample", "sample", columns, rows))) + "\n"
+
+
+def _npz(sample: Sample) -> bytes:
+    import io
+
+    import numpy as np
+
+    stream = io.BytesIO()
+    np.savez_compressed(stream, **sample.arrays())  # type: ignore[arg-type]
+    return stream.getvalue()

@@ -1,0 +1,86 @@
+"""Loading one input as a scene, and the arguments of every command that does so."""
+
+from __future__ import annotations
+
+from keyframer.cli import reading
+from keyframer.cli.inputs import FileInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from keyframer.cli.inputs import Input
+    from keyframer.formats import Format
+    from keyframer.formats._document import Document
+    from keyframer.scene import Scene
+
+READ_FAILURES = reading.READ_FAILURES
+LOAD_FAILURES = (*READ_FAILURES, ValueError)
+"""what loading an input may raise; ValueError is an option that its format does not have"""
+
+_WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    reading.add_arguments(parser)
+    scenes = parser.add_argument_group("meaning")
+    scenes.add_argument("--salvage", action="store_true", help="leave out what is unsafe instead of refusing the file")
+    scenes.add_argument("--model", metavar="FILE", help="the Hale3D model that an animation moves")
+    scenes.add_argument("--skeleton", metavar="FILE", help="the .skel of a Midtown Madness 2 clip")
+    scenes.add_argument("--fps", type=float, metavar="N", help="frames a second, for formats that store none")
+    scenes.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the format, such as geometry=raw (see docs/formats)",
+    )
+
+
+def options_of(options: argparse.Namespace) -> dict[str, object]:
+    """The options of the bridge, from the command line."""
+    found: dict[str, object] = {}
+    for pair in options.set:
+        name, mark, value = pair.partition("=")
+        if not mark:
+            raise ValueError(f"--set wants NAME=VALUE, not {pair!r}")
+        found[name.replace("-", "_")] = value
+    for name in ("model", "skeleton", "fps"):
+        value = getattr(options, name)
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def _typed(known: Format, given: dict[str, object]) -> dict[str, object]:
+    """Values of ``--set`` as the format's options want them: numbers and yes or no where they are that."""
+    wanted = known.option_types()
+    return {name: _value(name, value, wanted.get(name, "")) for name, value in given.items()}
+
+
+def _value(name: str, value: object, kind: str) -> object:
+    if not isinstance(value, str):
+        return value
+    if kind == "bool":
+        if value.lower() not in _WORDS:
+            raise ValueError(f"{name} is true or false, not {value!r}")
+        return _WORDS[value.lower()]
+    if kind.startswith("float"):
+        try:
+            return float(value)
+        except ValueError:
+            raise ValueError(f"{name} is a number, not {value!r}") from None
+    return value
+
+
+def load_scene(item: Input, options: argparse.Namespace) -> tuple[Scene, Document]:
+    """The scene of an input, and the document it was made from."""
+    from pathlib import Path
+
+    from keyframer.formats._loading import scene_of
+
+    document, _ = reading.read_document(item, options.from_format)
+    chosen = _typed(document.format, options_of(options))
+    if isinstance(item, FileInput):
+        chosen = {**document.format.companions(document, Path(item.name), chosen), **chosen}
+    return scene_of(document, chosen, salvage=options.salvage), document

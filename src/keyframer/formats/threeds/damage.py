@@ -1,0 +1,56 @@
+"""Did a transfer in text mode take bytes away? Looks at the whole file; asked only where the head is suspicious.
+
+Such a transfer turns CR LF into LF, in a binary file as well. The lengths of the chunks then no longer lead from one to
+the next; in a file that was merely cut off they do.
+"""
+
+from __future__ import annotations
+
+import struct
+
+_HEADER = struct.Struct("<HI")
+
+# The ids that stand directly inside the top chunk and inside the editor and keyframer chunks.
+_CONTAINERS = (0x4D4D, 0x3D3D, 0xB000)
+_SIBLINGS = {
+    0x4D4D: {0x0000, 0x0002, 0x0005, 0x3D3D, 0xB000, 0xFFFF},
+    0x3D3D: {
+        *(0x0000, 0x0001, 0x0100, 0x3D3E, 0x1100, 0x1101, 0x1200, 0x1201, 0x1300, 0x1301, 0x1400, 0x1410, 0x1420),
+        *(0x1430, 0x1440, 0x1450, 0x1460, 0x1470, 0x1500, 0x2100, 0x2200, 0x2201, 0x2300, 0x2301, 0x2302, 0x2303),
+        *(0x3000, 0x4000, 0x5000, 0x6000, 0x7000, 0x7001, 0x7010, 0x7011, 0x7012, 0x7020, 0x8000, 0xAFFF, 0xFFFF),
+    },
+    0xB000: {0x0000, 0x0005, 0x3000, 0x7001, *range(0xB001, 0xB00B), 0xFFFF},
+}
+
+
+def diagnose(data: bytes) -> str | None:
+    """What a transfer did to the file, in words; None where nothing points to that."""
+    if len(data) < 6:
+        return None
+    missing = _HEADER.unpack_from(data)[1] - len(data)
+    lines = data.count(b"\n")
+    if 0 < missing <= lines and b"\r\n" not in data and (lost := derails(data)) is not None:
+        return (
+            f"damaged by a transfer in text mode: {missing} bytes are missing, there are {lines} LF and not one CR LF, "
+            f"and the chunks lose their way at {lost:#x}"
+        )
+    return None
+
+
+def derails(data: bytes) -> int | None:
+    """Where the walk from chunk to chunk meets something that is no chunk, before the end of the data."""
+    stack = [(_HEADER.unpack_from(data)[0], 6)]
+    size = len(data)
+    while stack:
+        parent, at = stack.pop()
+        while at + 6 <= size:
+            chunk_id, length = _HEADER.unpack_from(data, at)
+            if chunk_id not in _SIBLINGS.get(parent, ()) or length < 6:
+                outside = parent != 0x4D4D and chunk_id in _SIBLINGS[0x4D4D]  # the parent has ended
+                if outside:
+                    break
+                return at
+            if chunk_id in _CONTAINERS:
+                stack.append((chunk_id, at + 6))
+            at += length
+    return None

@@ -1,0 +1,204 @@
+"""What a 3D Studio document says, as tables: overview, objects, materials, maps, nodes, tracks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+from keyframer.formats._document import Document
+from keyframer.formats._summary import Cell, Table, overview
+from keyframer.formats.threeds.chunk import ANYWHERE, Chunk, chunk_name
+from keyframer.formats.threeds.records import (
+    Camera,
+    CurrentTime,
+    FaceArray,
+    Frames,
+    InstanceName,
+    KeyframerHeader,
+    Light,
+    Map,
+    MapName,
+    MasterScale,
+    Material,
+    MaterialGroup,
+    MaterialName,
+    Mesh,
+    MeshVersion,
+    NamedObject,
+    Node,
+    NodeHeader,
+    NodeId,
+    ParentName,
+    PointArray,
+    Spotlight,
+    TextureVertices,
+    Track,
+    Version,
+)
+from keyframer.wire.record import Record
+
+C = TypeVar("C", bound=Record)
+
+_WRAPS = {0: "single", 2: "repeat", 3: "loop"}
+_NODE_KINDS = {
+    0xB001: "ambient",
+    0xB002: "object",
+    0xB003: "camera",
+    0xB004: "camera target",
+    0xB005: "omni light",
+    0xB006: "spot target",
+    0xB007: "spotlight",
+}
+
+
+def summarise(document: Document) -> list[Table]:
+    """The tables of ``keyframer info``."""
+    nodes, tracks = _nodes(document)
+    return [_overview(document), _objects(document), *_materials(document), nodes, tracks]
+
+
+def describe(cls: type[Chunk]) -> dict[str, str]:
+    """Id and home of a chunk, for the documentation."""
+    homes = ["any chunk"] if cls.homes == ANYWHERE else [chunk_name(home) for home in cls.homes]
+    if len(homes) > 4:  # the sixteen map slots and the like: ids are enough
+        homes = [f"{home:04x}" for home in cls.homes]
+    return {
+        "id": "many" if cls.many_ids else f"{cls.ID:04x}",
+        "inside": ", ".join(homes) or ("any chunk" if cls.many_ids else "the file"),
+    }
+
+
+def _overview(document: Document) -> Table:
+    header = document.first(KeyframerHeader)
+    frames = document.first(Frames)
+    return overview(
+        ("version", _value(document.first(Version), "version")),
+        ("mesh version", _value(document.first(MeshVersion), "version")),
+        ("master scale", _value(document.first(MasterScale), "scale")),
+        ("written by", None if header is None else header.name or b"(no name)"),
+        ("keyframer revision", _value(header, "revision")),
+        ("length in frames", _value(header, "length")),
+        ("active segment", None if frames is None else f"{frames.start}..{frames.end}"),
+        ("current time", _value(document.first(CurrentTime), "time")),
+    )
+
+
+def _value(record: object | None, name: str) -> Cell:
+    value: Cell = None if record is None else getattr(record, name)
+    return value
+
+
+def _inside(record: Record, kind: type[C]) -> Iterator[C]:
+    """The records of a kind directly inside another."""
+    return (child for child in record.children if isinstance(child, kind))
+
+
+def _first(record: Record | None, kind: type[C]) -> C | None:
+    return None if record is None else next(_inside(record, kind), None)
+
+
+def _objects(document: Document) -> Table:
+    table = Table("objects", "Objects", ("name", "kind", "vertices", "faces", "uv", "materials"))
+    for found in document.find(NamedObject):
+        mesh = _first(found, Mesh)
+        if mesh is None:
+            table.add(found.name, _kind_of(found), None, None, None, None)
+            continue
+        points, faces, uv = _first(mesh, PointArray), _first(mesh, FaceArray), _first(mesh, TextureVertices)
+        groups = [*_inside(mesh, MaterialGroup), *(_inside(faces, MaterialGroup) if faces else ())]
+        table.add(
+            found.name,
+            "mesh",
+            0 if points is None else len(points.points),
+            0 if faces is None else len(faces.faces),
+            None if uv is None else len(uv.uv),
+            b", ".join(dict.fromkeys(group.material for group in groups)) or None,
+        )
+    return table
+
+
+def _kind_of(found: NamedObject) -> str:
+    light = _first(found, Light)
+    if light is not None:
+        return "omni light" if _first(light, Spotlight) is None else "spotlight"
+    if _first(found, Camera) is not None:
+        return "camera"
+    return "other" if found.children else "empty"
+
+
+def _materials(document: Document) -> tuple[Table, Table]:
+    table = Table("materials", "Materials", ("name", "maps"))
+    maps = Table("maps", "Maps", ("material", "slot", "file"))
+    for material in document.find(Material):
+        named = _first(material, MaterialName)
+        name = b"" if named is None else named.name
+        slots = list(_inside(material, Map))
+        table.add(name, len(slots))
+        for slot in slots:
+            file = _first(slot, MapName)
+            maps.add(name, type(slot).__name__, None if file is None else file.name)
+    return table, maps
+
+
+def _nodes(document: Document) -> tuple[Table, Table]:
+    """Nodes as a tree (by node id and parent), and their tracks in the same order."""
+    nodes = Table("nodes", "Nodes", ("name", "kind", "id", "parent", "tracks", "keys", "frames"))
+    tracks = Table("tracks", "Tracks", ("node", "track", "keys", "first", "last", "wrap"))
+    for node, depth in _as_tree(list(document.find(Node))):
+        name = _name_of(node)
+        spans: list[tuple[int, int]] = []
+        keys = 0
+        own = list(_inside(node, Track))
+        for track in own:
+            held: Any = getattr(track, "keys", ())
+            keys += len(held)
+            span = (int(held.time.min()), int(held.time.max())) if len(held) else None
+            spans += [span] if span else []
+            wrap = _WRAPS.get(track.flags & 3, "single (1)")
+            kind = type(track).__name__.removesuffix("Track").lower()
+            tracks.add(name, kind, len(held), *(span or (None, None)), wrap)
+        header, number = _first(node, NodeHeader), _first(node, NodeId)
+        named_parent = _first(node, ParentName)
+        parent: Cell = None if header is None or header.parent == -1 else header.parent
+        nodes.add(
+            name,
+            _NODE_KINDS[node.id],
+            None if number is None else number.id_,
+            parent if named_parent is None else named_parent.name,
+            len(own),
+            keys,
+            f"{min(first for first, _ in spans)}..{max(last for _, last in spans)}" if spans else None,
+            depth=depth,
+        )
+    return nodes, tracks
+
+
+def _name_of(node: Node) -> bytes:
+    """``Tower``, ``$$$DUMMY.Rotor``: the name, and the instance name behind it."""
+    header, instance = _first(node, NodeHeader), _first(node, InstanceName)
+    name = b"" if header is None else header.name
+    return name if instance is None else name + b"." + instance.name
+
+
+def _as_tree(nodes: list[Node]) -> Iterator[tuple[Node, int]]:
+    """Each node with its depth, parents before their children. Nodes in a parent cycle come last, as roots."""
+    ids: dict[int, int] = {}
+    for index, node in enumerate(nodes):
+        number = _first(node, NodeId)
+        if number is not None:
+            ids.setdefault(number.id_, index)
+    children: dict[int | None, list[int]] = {}
+    for index, node in enumerate(nodes):
+        header = _first(node, NodeHeader)
+        parent = None if header is None or header.parent == -1 else ids.get(header.parent)
+        children.setdefault(None if parent == index else parent, []).append(index)
+    seen: set[int] = set()
+    for start in (*children.get(None, ()), *range(len(nodes))):
+        stack = [(start, 0)]
+        while stack:
+            index, depth = stack.pop()
+            if index in seen:
+                continue
+            seen.add(index)
+            yield nodes[index], depth
+            stack.extend((child, depth + 1) for child in reversed(children.get(index, ())))

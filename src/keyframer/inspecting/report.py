@@ -1,0 +1,74 @@
+"""What a document says, as tables: what is known of every format, and what its own summary adds."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from keyframer.formats._document import Document
+from keyframer.formats._summary import Table
+from keyframer.inspecting.plain import to_plain
+from keyframer.wire.kinds import Blob
+from keyframer.wire.record import Record
+
+SCHEMA = "keyframer.info"
+SCHEMA_VERSION = 1
+
+
+def report(document: Document, size: int) -> list[Table]:
+    """All tables of ``keyframer info``; those without rows are left out, the overview is always there."""
+    summary = document.format.summarise(document) if document.format.has("summary") else []
+    overview = _overview(document, size)
+    for table in summary:
+        if table.name == "overview":
+            overview.rows.extend(table.rows)
+    records, raw = _statistics(document)
+    tables = [*(table for table in summary if table.name != "overview"), records, raw, _issues(document)]
+    return [overview, *(table for table in tables if table.rows)]
+
+
+def _overview(document: Document, size: int) -> Table:
+    table = Table("overview", "Overview", ("what", "value"))
+    table.add("format", f"{document.format.title} ({document.format.name})")
+    table.add("size in bytes", size)
+    if document.dialect is not None:
+        plain = to_plain(document.dialect)
+        words = ", ".join(f"{key} {value}" for key, value in plain.items()) if isinstance(plain, dict) else None
+        table.add("layout", words or str(document.dialect))
+    table.add("records", sum(1 for _ in document.find(Record)))
+    if document.trailing:
+        table.add("bytes behind the end", len(document.trailing))
+    severities = Counter(issue.severity.label for issue in document.issues)
+    found = ", ".join(f"{severities[label]} {label}" for label in ("error", "warning", "info") if severities[label])
+    table.add("issues", (found or "none") + (" (and more)" if document.issues.truncated else ""))
+    return table
+
+
+def _statistics(document: Document) -> tuple[Table, Table]:
+    """How many records of each kind there are, and what is kept as bytes that nobody has named."""
+    counts: Counter[tuple[str, str]] = Counter()
+    raw = Table("raw", "Unknown or raw", ("path", "offset", "bytes", "what"))
+    for place, record in document.walk():
+        counts[record.segment, type(record).__name__] += 1
+        unnamed = unnamed_bytes(record)
+        if unnamed:
+            why = getattr(record, "reason", "") or ("behind the fields" if record.tail else "layout unknown")
+            raw.add(str(place), record.offset, unnamed, f"{type(record).__name__}: {why}")
+    records = Table("records", "Records", ("segment", "record", "count"))
+    for (segment, name), count in sorted(counts.items()):
+        records.add(segment, name, count)
+    if document.trailing:
+        raw.add("/", None, len(document.trailing), "behind the end of the file's content")
+    return records, raw
+
+
+def unnamed_bytes(record: Record) -> int:
+    """How many bytes of a record (without those inside it) are kept as they are, without a name."""
+    blobs = (getattr(record, plan.name) for plan in record.plan.fields if isinstance(plan.kind, Blob))
+    return len(record.tail) + sum(map(len, blobs))
+
+
+def _issues(document: Document) -> Table:
+    table = Table("issues", "Issues", ("severity", "code", "offset", "path", "message"))
+    for issue in document.issues:
+        table.add(issue.severity.label, issue.code, issue.offset, issue.path, issue.message)
+    return table

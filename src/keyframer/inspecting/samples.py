@@ -1,0 +1,216 @@
+"""Values and world matrices of a scene at times, as plain data: what ``keyframer sample`` shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.maths import affine
+from keyframer.posing import Pose, pose
+from keyframer.scene import Handedness, Scene
+from keyframer.text import safe_text
+
+SCHEMA = "keyframer.sample/1"
+AXES = ("file", "y-up")
+_MOST = 1_000
+"""characters of a name"""
+_MOST_IN_ARRAYS = 255
+"""characters of a name where all names have the room of the longest"""
+MOST_MATRICES = 20_000_000
+"""nodes x times in one sample: 2.5 GB of matrices"""
+
+Floats = npt.NDArray[np.float64]
+
+_MIRRORS = {
+    "x": np.diag([1.0, 1.0, -1.0, 1.0]),
+    "y": np.diag([1.0, 1.0, -1.0, 1.0]),
+    "z": np.diag([1.0, -1.0, 1.0, 1.0]),
+}
+"""left-handed data is mirrored along an axis that is not up, on both sides: a node's own space is mirrored with it"""
+_Y_UP = {
+    "x": np.array([[0.0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]),
+    "y": np.eye(4),
+    "z": np.array([[1.0, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]]),
+}
+"""what turns the up axis to Y; a node's own space stays as it is"""
+
+
+def parse_frames(text: str) -> list[float]:
+    """``0:100:5`` (the end is included) or ``3.5,7``; parts may be mixed. ValueError says what is wrong."""
+    frames: list[float] = []
+    for part in text.split(","):
+        numbers = [_number(piece) for piece in part.split(":")]
+        if len(numbers) == 1:
+            frames.append(numbers[0])
+            continue
+        if len(numbers) > 3:
+            raise ValueError(f"{part!r} is not START:END or START:END:STEP")
+        start, end, step = numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else 1.0
+        if step <= 0 or end < start:
+            raise ValueError(f"{part!r} does not lead from START up to END")
+        count = math.floor((end - start) / step + 1e-9) + 1
+        if len(frames) + count > 1_000_000:
+            raise ValueError(f"{part!r} asks for {count} frames, at most 1000000 are sampled")
+        frames += [start + step * index for index in range(count)]
+    return frames
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a number") from None
+    if not math.isfinite(number):
+        raise ValueError(f"{text!r} is not a time")
+    return number
+
+
+def default_frames(scene: Scene) -> list[float]:
+    """Every frame of the active segment, but no more than 100."""
+    if not scene.clips:
+        return [0.0]
+    clip = scene.clips[0]
+    start, end = clip.start / clip.units_per_frame, clip.end / clip.units_per_frame
+    count = min(max(math.floor(end - start), 0), 99) + 1
+    return [start + index * max(end - start, 0.0) / max(count - 1, 1) for index in range(count)]
+
+
+class Sample:
+    """Some nodes of a scene at some times. Nodes are chosen by shown name; LookupError names one that is not there."""
+
+    def __init__(
+        self,
+        scene: Scene,
+        *,
+        frames: Sequence[float] | None,
+        times: Sequence[float] | None,
+        nodes: Sequence[str] = (),
+        axes: str = "file",
+    ) -> None:
+        self.scene = scene
+        if frames is None and times is None:
+            frames = default_frames(scene)
+        asked = len(scene.nodes) * len(times if frames is None and times is not None else frames or ())
+        if asked > MOST_MATRICES:
+            raise ValueError(f"{asked} matrices are asked for, at most {MOST_MATRICES} are made in one go")
+        self.numbers = self._find(nodes) if nodes else list(range(len(scene.nodes)))
+        self.pose: Pose = pose(scene, times, frames=frames)
+        self._turn = _Y_UP[scene.space.up] if axes == "y-up" else None
+
+    def _find(self, names: Sequence[str]) -> list[int]:
+        """Nodes by their shown name, as it is or as `sample` shows it."""
+        known = {_name(node.name): number for number, node in reversed(list(enumerate(self.scene.nodes)))}
+        known |= {node.name: number for number, node in reversed(list(enumerate(self.scene.nodes)))}
+        for name in names:
+            if name not in known:
+                raise LookupError(f"no node is called {name!r}")
+        return [known[name] for name in names]
+
+    def world(self, number: int) -> Floats:
+        """(T, 4, 4) in the axes asked for."""
+        world: Floats = self.pose.world[:, number]
+        if self._turn is None:
+            return world
+        if self.scene.space.handedness is Handedness.LEFT:
+            mirror = _MIRRORS[self.scene.space.up]
+            world = mirror @ world @ mirror
+        return np.asarray(self._turn @ world)
+
+    def record(self) -> dict[str, Any]:
+        """The sample as JSON values; a number that is none becomes null."""
+        return {
+            "schema": SCHEMA,
+            "frames": _plain(self.pose.frames),
+            "times": _plain(self.pose.times_seconds),
+            "axes": "y-up, right-handed" if self._turn is not None else str(self.scene.space),
+            "nodes": [self._node(number) for number in self.numbers],
+            "raw_channels": [
+                {"name": _name(raw.name), "values": _plain(raw.values)}
+                for clip in self.scene.clips[:1]
+                for raw in clip.raw_channels
+            ],
+        }
+
+    def _node(self, number: int) -> dict[str, Any]:
+        node = self.scene.nodes[number]
+        parent = self.scene.nodes[node.parent].name if node.parent is not None else None
+        found: dict[str, Any] = {
+            "name": _name(node.name),
+            "id": node.file_id,
+            "kind": node.kind.value,
+            "parent": None if parent is None else _name(parent),
+            "world": _plain(self.world(number).reshape(-1, 16)),
+            "visible": self.pose.visible[:, number].tolist(),
+        }
+        if node.camera is not None:
+            found["fov_degrees"] = _plain(self.pose.camera_fov_degrees[:, node.camera])
+        if node.light is not None:
+            found["color"] = _plain(self.pose.light_colors[:, node.light])
+            found["multiplier"] = _plain(self.pose.light_multipliers[:, node.light])
+            if self.scene.lights[node.light].hotspot_degrees is not None:
+                found["hotspot_degrees"] = _plain(self.pose.light_hotspot_degrees[:, node.light])
+                found["falloff_degrees"] = _plain(self.pose.light_falloff_degrees[:, node.light])
+        if number in self.pose.morph_weights and node.morph is not None:
+            found["morph"] = {
+                "shapes": [_name(name) for name in node.morph.names],
+                "weights": _plain(self.pose.morph_weights[number]),
+            }
+        return found
+
+    columns = ("frame", "seconds", "node", "x", "y", "z", "qx", "qy", "qz", "qw", "sx", "sy", "sz", "visible")
+
+    def rows(self) -> Iterator[list[float | str | bool]]:
+        """One row for each node and time: world position, rotation, scale (shear is only in the matrices)."""
+        for number in self.numbers:
+            position, turn, scale = affine.decompose(self.world(number))
+            name = self.scene.nodes[number].name
+            for at in range(len(self.pose.frames)):
+                yield [
+                    float(self.pose.frames[at]),
+                    float(self.pose.times_seconds[at]),
+                    name,
+                    *map(float, (*position[at], *turn[at], *scale[at])),
+                    bool(self.pose.visible[at, number]),
+                ]
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What a ``.npz`` file holds."""
+        chosen = np.array(self.numbers, np.int64)
+        world = (
+            np.stack([self.world(number) for number in self.numbers], axis=1)
+            if self.numbers
+            else np.empty((len(self.pose.frames), 0, 4, 4))
+        )
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "frames": self.pose.frames,
+            "times": self.pose.times_seconds,
+            "names": np.array(
+                [_name(self.scene.nodes[number].name)[:_MOST_IN_ARRAYS] for number in self.numbers], np.str_
+            ),
+            "world": world,
+            "visible": self.pose.visible[:, chosen],
+        }
+        for clip in self.scene.clips[:1]:
+            arrays |= {f"raw_{index}": raw.values for index, raw in enumerate(clip.raw_channels)}
+        return arrays
+
+
+def _plain(array: npt.NDArray[Any]) -> Any:
+    values = array.tolist()
+    if np.isfinite(array).all():
+        return values
+    return _without_odd(values)
+
+
+def _without_odd(values: Any) -> Any:
+    if isinstance(values, list):
+        return [_without_odd(value) for value in values]
+    return values if math.isfinite(values) else None
+
+
+def _name(text: str) -> str:
+    return safe_text(text)[:_MOST]

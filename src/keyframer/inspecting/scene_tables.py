@@ -1,0 +1,247 @@
+"""What a scene holds, as tables: clip, nodes as a tree, tracks, meshes, materials, cameras, lights, skins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from keyframer.curves import Track
+from keyframer.formats._document import Document
+from keyframer.formats._loading import scene_of
+from keyframer.formats._summary import Cell, Table
+from keyframer.scene import Scene
+
+
+def document_scene_tables(document: Document, path: Path | None = None, encoding: str | None = None) -> list[Table]:
+    """What a document means, as far as it can be made out: the tables of its scene, and what was odd on that way.
+
+    With ``path`` the companion beside the file counts, as in `load`; ``encoding`` is the code page of names.
+    """
+    options = document.format.companions(document, path, {}) if path is not None else {}
+    if encoding is not None and "encoding" in document.format.option_types():
+        options["encoding"] = encoding
+    scene = scene_of(document, options, salvage=True)
+    odd = Table("scene_issues", "On the way to the scene", ("severity", "code", "offset", "path", "message"))
+    told = {(issue.code, issue.path) for issue in document.issues}
+    for issue in scene.issues:
+        if (issue.code, issue.path) not in told:
+            odd.add(issue.severity.label, issue.code, issue.offset, issue.path, issue.message)
+    return [*scene_tables(scene), *([odd] if odd.rows else [])]
+
+
+def scene_tables(scene: Scene) -> list[Table]:
+    """The tables that have rows."""
+    tables = [
+        _meaning(scene),
+        _nodes(scene),
+        _tracks(scene),
+        _meshes(scene),
+        _materials(scene),
+        _maps(scene),
+        _cameras(scene),
+        _lights(scene),
+        _skins(scene),
+        _raw_channels(scene),
+    ]
+    return [table for table in tables if table.rows]
+
+
+def _table(
+    name: str, title: str, columns: tuple[str, ...], rows: list[list[Cell]], depths: list[int] | None = None
+) -> Table:
+    return Table(name, title, columns, [tuple(row) for row in rows], depths=depths)
+
+
+def _meaning(scene: Scene) -> Table:
+    rows: list[list[Cell]] = [["axes", str(scene.space)]]
+    for what in ("title", "author", "copyright"):
+        if getattr(scene, what):
+            rows.append([what, getattr(scene, what)])
+    for clip in scene.clips:
+        keys = sum(len(channel.track.times) for channel in clip.channels)
+        seconds = (clip.end - clip.start) / clip.rate
+        span = f"{clip.unit}s {clip.start:g} to {clip.end:g}"
+        span += f" ({seconds:.4g} s at {clip.frames_per_second:g} frames a second)"
+        rows += [["clip", clip.name], ["time", span], ["channels", f"{len(clip.channels)} with {keys} keys"]]
+        if clip.bounds is not None:
+            rows.append(["bounding boxes", f"one for each of {len(clip.bounds)} frames"])
+    return _table("scene", "Scene", ("what", "value"), rows)
+
+
+def tree_order(scene: Scene) -> Iterator[tuple[int, int]]:
+    """Node numbers with their depth, parents before children, iteratively."""
+    inside: list[list[int]] = [[] for _ in scene.nodes]
+    roots: list[int] = []
+    for number, node in enumerate(scene.nodes):
+        (roots if node.parent is None else inside[node.parent]).append(number)
+    stack = [(number, 0) for number in reversed(roots)]
+    while stack:
+        number, depth = stack.pop()
+        yield number, depth
+        stack += [(child, depth + 1) for child in reversed(inside[number])]
+
+
+def _nodes(scene: Scene) -> Table:
+    rows: list[list[Cell]] = []
+    depths: list[int] = []
+    moving: dict[int, list[str]] = {}
+    for clip in scene.clips[:1]:
+        for channel in clip.channels:
+            if len(channel.track.times) > 1:
+                moving.setdefault(channel.node, []).append(channel.track.kind)
+    for number, depth in tree_order(scene):
+        node = scene.nodes[number]
+        pivot = " ".join(f"{part:.4g}" for part in node.pivot) if node.pivot.any() else None
+        target = scene.nodes[node.target].name if node.target is not None else None
+        mesh = scene.meshes[node.mesh].name if node.mesh is not None else None
+        rows.append(
+            [
+                node.name,
+                node.kind.value,
+                node.file_id,
+                mesh,
+                target,
+                pivot,
+                node.hidden or None,
+                ", ".join(moving.get(number, [])),
+            ]
+        )
+        depths.append(depth)
+    columns = ("node", "kind", "id", "mesh", "looks at", "pivot", "hidden", "moves")
+    return _table("tree", "Node tree", columns, rows, depths)
+
+
+def _tracks(scene: Scene) -> Table:
+    rows: list[list[Cell]] = []
+    for clip in scene.clips:
+        for channel in clip.channels:
+            track = channel.track
+            first, last = (float(track.times.min()), float(track.times.max())) if len(track.times) else (None, None)
+            form = track.form.value.replace("_", " ") if track.is_rotation else None
+            rows.append(
+                [
+                    scene.nodes[channel.node].name,
+                    track.kind,
+                    len(track.times),
+                    first,
+                    last,
+                    track.interpolation.value,
+                    track.wrap.value,
+                    form,
+                    _shape(track),
+                ]
+            )
+    columns = ("node", "track", "keys", "first", "last", "interpolation", "wrap", "rotation keys", "shaped by")
+    return _table("curves", "Tracks of the scene", columns, rows)
+
+
+def _shape(track: Track) -> str | None:
+    """Which of the five shape columns say anything."""
+    names = ("tension", "continuity", "bias", "ease_to", "ease_from")
+    used = [name.replace("_", " ") for name in names if (column := getattr(track, name)) is not None and np.any(column)]
+    return ", ".join(used) or None
+
+
+def _meshes(scene: Scene) -> Table:
+    rows: list[list[Cell]] = []
+    for mesh in scene.meshes:
+        used = (
+            sorted(set(mesh.face_materials[mesh.face_materials >= 0].tolist()))
+            if mesh.face_materials is not None
+            else []
+        )
+        rows.append(
+            [
+                mesh.name,
+                len(mesh.positions),
+                len(mesh.corners),
+                mesh.uv is not None,
+                mesh.colors is not None,
+                mesh.smoothing is not None and bool(np.any(mesh.smoothing)),
+                ", ".join(scene.materials[number].name for number in used[:8]) + (" …" if len(used) > 8 else ""),
+            ]
+        )
+    columns = ("mesh", "vertices", "faces", "uv", "colours", "smooth", "materials")
+    return _table("meshes", "Meshes", columns, rows)
+
+
+def _materials(scene: Scene) -> Table:
+    rows: list[list[Cell]] = []
+    for material in scene.materials:
+        color = None if material.diffuse is None else " ".join(f"{part:.3g}" for part in material.diffuse)
+        rows.append(
+            [
+                material.name,
+                color,
+                1 - material.transparency,
+                material.two_sided,
+                material.shading,
+                ", ".join(material.maps),
+            ]
+        )
+    return _table(
+        "surfaces", "Materials of the scene", ("material", "diffuse", "opacity", "two-sided", "shading", "maps"), rows
+    )
+
+
+def _maps(scene: Scene) -> Table:
+    rows: list[list[Cell]] = [
+        [
+            material.name,
+            slot,
+            found.file_name,
+            found.amount,
+            " ".join(f"{part:g}" for part in found.scale),
+            found.rotation_degrees,
+        ]
+        for material in scene.materials
+        for slot, found in material.maps.items()
+    ]
+    return _table("images", "Maps of the scene", ("material", "slot", "file", "amount", "repeats", "rotation"), rows)
+
+
+def _cameras(scene: Scene) -> Table:
+    rows: list[list[Cell]] = [
+        [camera.name, camera.fov_degrees, camera.roll_degrees, _pair(camera.clip or camera.ranges)]
+        for camera in scene.cameras
+    ]
+    return _table("cameras", "Cameras", ("camera", "horizontal fov", "roll", "ranges"), rows)
+
+
+def _lights(scene: Scene) -> Table:
+    rows: list[list[Cell]] = [
+        [
+            light.name,
+            light.type.value,
+            " ".join(f"{part:.3g}" for part in light.color),
+            light.multiplier,
+            light.on,
+            _pair((light.hotspot_degrees, light.falloff_degrees)),
+            _pair((light.inner_range, light.outer_range)) if light.attenuated else None,
+        ]
+        for light in scene.lights
+    ]
+    columns = ("light", "type", "colour", "multiplier", "on", "hotspot, falloff", "range")
+    return _table("lights", "Lights", columns, rows)
+
+
+def _pair(pair: tuple[float | None, float | None] | None) -> str | None:
+    if pair is None or pair[0] is None or pair[1] is None:
+        return None
+    return f"{pair[0]:g}, {pair[1]:g}"
+
+
+def _skins(scene: Scene) -> Table:
+    rows: list[list[Cell]] = [
+        [skin.name, len(skin.joints), len(skin.weights), "rigid" if skin.rigid else "weighted"] for skin in scene.skins
+    ]
+    return _table("skins", "Skins", ("skin", "joints", "influences", "kind"), rows)
+
+
+def _raw_channels(scene: Scene) -> Table:
+    rows: list[list[Cell]] = [
+        [raw.name, raw.values.shape[0], raw.values.shape[1]] for clip in scene.clips for raw in clip.raw_channels
+    ]
+    return _table("raw_channels", "Raw channels", ("channel", "frames", "floats"), rows)

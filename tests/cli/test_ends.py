@@ -1,0 +1,80 @@
+"""How runs end: usage, broken pipes, internal errors, help."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import keyframer
+from keyframer.cli.parser import COMMANDS, command_module
+from tests.cli.running import EXAMPLE, START, Run, spawn
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_an_example(run: Run, command: str) -> None:
+    ran = run(command, "--help")
+    assert ran.code == 0
+    assert "examples:" in ran.out
+    for example in command_module(command).EXAMPLES:
+        assert f"keyframer {command}" in example
+        assert example in ran.out
+
+
+def test_help_version_and_wrong_usage(run: Run) -> None:
+    assert run("--version").out == f"keyframer {keyframer.__version__}\n"
+    everything = run("--help")
+    assert everything.code == 0
+    assert all(command in everything.out for command in COMMANDS)
+    assert run().out == everything.out
+    for arguments in (["--nonsense"], ["nonsense"], ["identify", "--nonsense"], ["identify", "--format", "xml", "x"]):
+        ran = run(*arguments)
+        assert ran.code == 2
+        assert ran.out == ""
+        assert "usage:" in ran.err
+
+
+def test_module_is_the_command() -> None:
+    ran = subprocess.run([sys.executable, "-m", "keyframer", "identify", EXAMPLE], capture_output=True, check=False)
+    assert ran.returncode == 0
+
+
+def test_internal_errors_are_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("\x1b[31mboom")
+
+    monkeypatch.delenv("KEYFRAMER_DEBUG", raising=False)
+    monkeypatch.setattr("keyframer.cli.identify.identify", fail)
+    ran = run("identify", EXAMPLE)
+    assert ran.code == 4
+    assert ran.err.startswith("keyframer: internal error: RuntimeError: \\x1b[31mboom")
+    assert ran.err.count("\n") == 1
+    monkeypatch.setenv("KEYFRAMER_DEBUG", "1")
+    with pytest.raises(RuntimeError):
+        run("identify", EXAMPLE)
+
+
+def test_a_broken_pipe_is_quiet() -> None:
+    """`keyframer dump | head -1`: nobody reads the rest."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", START, "dump", str(EXAMPLE)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait() == 0
+
+
+def test_no_traceback_in_a_narrow_locale() -> None:
+    ran = spawn("info", EXAMPLE, PYTHONIOENCODING="ascii")
+    assert ran.returncode == 0
+    assert b"Traceback" not in ran.stderr
+
+
+def test_quiet_still_tells_failures() -> None:
+    ran = spawn("info", "-q", "none.3ds")
+    assert ran.returncode == 3
+    assert ran.stderr.count(b"\n") == 1

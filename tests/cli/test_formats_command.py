@@ -1,0 +1,33 @@
+"""``keyframer formats``: generated from the code."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+from keyframer.formats import FORMATS
+from tests.cli.running import Run, check_schema
+
+
+def test_every_format_is_listed_in_every_style(run: Run) -> None:
+    report = run("formats", "--format", "json").json()
+    check_schema("formats", report)
+    assert [row["id"] for row in report["formats"]] == [known.name for known in FORMATS]
+    lines = run("formats", "--format", "jsonl").out.splitlines()
+    for line in lines:
+        check_schema("formats", json.loads(line))
+    rows = list(csv.DictReader(io.StringIO(run("formats", "--format", "csv").out)))
+    assert len(lines) == len(rows) == len(FORMATS)
+    for style in ("pretty", "md"):
+        out = run("formats", "--format", style).out
+        assert all(known.name in out for known in FORMATS)
+
+
+def test_abilities_follow_from_the_modules(run: Run) -> None:
+    for row, known in zip(run("formats", "--format", "json").json()["formats"], FORMATS, strict=True):
+        assert {"read", "write", "text"} <= set(row["can"])
+        assert ("scene" in row["can"]) == known.has("bridge")
+        assert ("info" in row["can"]) == known.has("summary")
+        assert row["records"] == len(known.record_types())
+        assert row["extensions"] == list(known.extensions)

@@ -1,0 +1,197 @@
+"""``keyframer identify``: names what a file is, starts light, and reads no more than it must."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.formats.threeds.document import new_document
+from keyframer.formats.threeds.records import Editor, Material, MaterialName, Mesh, MeshVersion, NamedObject, PointArray
+from tests.cli.running import EXAMPLE, START, STYLES, Run, check_schema, spawn
+from tests.corpus import CORPUS, needs_corpus
+from tests.samples import all_samples, unhex
+
+APPLE_DOUBLE = b"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X        " + bytes(60)
+LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a21\nsize 12345\n"
+TIFF = unhex("4d 4d 00 2a  00 00 00 08  00 00  00 00 00 00")  # "MM", 42 big endian, first directory at 8
+
+
+def crlf_scene() -> bytes:
+    """A scene whose numbers hold CR LF in several places."""
+    odd = np.frombuffer(b"\r\n\x80\x3f" * 9, "<f4").reshape(3, 3)
+    plain = np.zeros((40, 3), np.float32)
+    objects = [
+        NamedObject(b"Box%d" % n, children=[Mesh(children=[PointArray(odd), PointArray(plain)])]) for n in range(4)
+    ]
+    return keyframer.encode(new_document(Editor(children=[MeshVersion(3), *objects])))
+
+
+def test_says_format_version_reason_certainty_and_pronom(run: Run) -> None:
+    ran = run("identify", EXAMPLE)
+    assert ran.code == 0
+    assert ran.err == ""
+    for part in ("3D Studio", "3ds", "version 3", "x-fmt/19", "certain", "4d4d"):
+        assert part in ran.out
+    record = run("identify", "--format", "json", EXAMPLE).json()["files"][0]
+    assert (record["format"], record["version"], record["pronom"], record["score"]) == ("3ds", "3", "x-fmt/19", 1.0)
+    assert record["size"] == EXAMPLE.stat().st_size
+    assert record["damage"] is None
+
+
+def test_starts_without_numpy_and_the_like() -> None:
+    """Each of these costs milliseconds; see benchmarks/bench_startup.py."""
+    code = START.replace("sys.exit(main())", "main(); print(*sys.modules, file=sys.stderr)")
+    for arguments in (["identify", str(EXAMPLE)], ["--version"], ["--help"]):
+        ran = spawn_code(code, *arguments)
+        loaded = set(ran.split())
+        assert "keyframer.cli" in loaded
+        assert not loaded & {
+            "numpy",
+            "rich",
+            "dataclasses",
+            "inspect",
+            "typing",
+            "pathlib",
+            "zipfile",
+            "json",
+            "secrets",
+        }
+
+
+def test_without_options_the_parser_is_not_needed(run: Run) -> None:
+    """The short way gives what the long way gives, and its options are those of the parser."""
+    from keyframer.cli import identify
+    from keyframer.cli.parser import build_parser
+
+    parsed = vars(build_parser().parse_args(["identify", "x"]))
+    assert {key: value for key, value in parsed.items() if key not in ("files", "command")} == identify.PLAIN
+    assert run("identify", EXAMPLE).out == run("identify", "--format", "pretty", EXAMPLE).out
+    ran = spawn_code(
+        START.replace("sys.exit(main())", "main(); print(*sys.modules, file=sys.stderr)"), "identify", str(EXAMPLE)
+    )
+    assert not set(ran.split()) & {"argparse", "re", "enum", "collections"}
+
+
+def spawn_code(code: str, *arguments: str) -> str:
+    import subprocess
+    import sys
+
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, check=True, text=True).stderr
+
+
+def test_reads_only_the_head(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from keyframer.cli.inputs import FileInput
+
+    def refuse(self: FileInput) -> bytes:
+        raise AssertionError("the whole file was read")
+
+    monkeypatch.setattr(FileInput, "read", refuse)
+    assert run("identify", EXAMPLE).code == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "empty file"),
+        (APPLE_DOUBLE, "AppleDouble"),
+        (LFS_POINTER, "Git LFS pointer"),
+        (TIFF, "TIFF image"),
+        (b"invalid 3ds file\n", "text file"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(30), "PNG image"),
+        (bytes(range(7, 90)), "not a file of a known format"),
+    ],
+)
+def test_strangers_are_named_for_what_they_are(tmp_path: Path, run: Run, content: bytes, words: str) -> None:
+    path = tmp_path / "scene.3ds"
+    path.write_bytes(content)
+    for style in STYLES:
+        ran = run("identify", "--format", style, path)
+        assert ran.code == 3
+        assert words in ran.out
+    check_schema("identify", run("identify", "--format", "json", path).json())
+
+
+def test_text_mode_damage_is_named(tmp_path: Path, run: Run) -> None:
+    whole = crlf_scene()
+    path = tmp_path / "scene.3ds"
+    path.write_bytes(whole)
+    assert "text mode" not in run("identify", path).out
+    path.write_bytes(whole.replace(b"\r\n", b"\n"))
+    ran = run("identify", path)
+    assert ran.code == 0
+    assert f"text mode: {whole.count(bytes([13, 10]))} bytes are missing" in ran.out
+    path.write_bytes(whole.replace(b"\n", b"\r\n"))
+    added = run("identify", path).out
+    assert f"text mode: without a CR before each of {whole.count(bytes([10]))} LF it is a 3D Studio file" in added
+
+
+def test_a_file_that_was_cut_is_not_called_text_mode_damage(tmp_path: Path, run: Run) -> None:
+    material = Material(children=[MaterialName(b"line\nline\nline\nline\nline\nline")])
+    whole = keyframer.encode(new_document(Editor(children=[MeshVersion(3), *[material] * 9])))
+    for cut in (1, 2, 5):
+        path = tmp_path / "cut.3ds"
+        path.write_bytes(whole[:-cut])
+        ran = run("identify", path)
+        assert f"{cut} bytes are missing" in ran.out
+        assert "text mode" not in ran.out
+
+
+@needs_corpus
+def test_real_damage_and_real_strangers(run: Run) -> None:
+    ran = run("identify", CORPUS / "3ds" / "assimp__assimp__pyramob-3ec2cfe0.3DS")
+    assert "text mode: 11 bytes are missing" in ran.out
+    found = run("identify", "-r", "--format", "json", CORPUS / "3ds" / "invalid").json()["files"]
+    assert len(found) == 8
+    assert sum("AppleDouble" in record["reason"] for record in found) == 6
+    assert all(record["format"] is None for record in found)
+
+
+@needs_corpus
+def test_every_real_file_is_recognised(run: Run) -> None:
+    ran = run("identify", "--format", "jsonl", CORPUS / "3ds" / "*.3[dD][sS]")
+    records = [json.loads(line) for line in ran.out.splitlines()]
+    assert ran.code == 0
+    assert len(records) == 537
+    assert {record["format"] for record in records} == {"3ds"}
+    assert sum(record["damage"] is not None for record in records) == 1
+
+
+def test_every_format_shows_up(run: Run) -> None:
+    for name, path in all_samples():
+        record = run("identify", "--format", "json", path).json()["files"][0]
+        assert record["format"] == name
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_one_bad_file_costs_one_record(tmp_path: Path, run: Run, style: str) -> None:
+    ran = run("identify", "--format", style, tmp_path / "none.3ds", EXAMPLE)
+    assert ran.code == 3
+    assert ran.err.count("\n") == 1
+    assert "none.3ds: IO_READ_FAILED at 0x0 in /: No such file or directory" in ran.err
+    assert "3D Studio" in ran.out
+
+
+def test_styles_agree(run: Run) -> None:
+    report = run("identify", "--format", "json", EXAMPLE).json()
+    check_schema("identify", report)
+    line = json.loads(run("identify", "--format", "jsonl", EXAMPLE).out)
+    check_schema("identify", line)
+    assert {key: line[key] for key in report["files"][0]} == report["files"][0]
+    row = next(csv.DictReader(io.StringIO(run("identify", "--format", "csv", EXAMPLE).out)))
+    assert row["format"] == "3ds"
+    assert list(row) == list(report["files"][0])
+    lines = run("identify", "--format", "md", EXAMPLE, EXAMPLE).out.splitlines()
+    assert len(lines) == 4
+    assert lines[1].startswith("| --- |")
+
+
+def test_stdin() -> None:
+    ran = spawn("identify", "-", stdin=EXAMPLE.read_bytes())
+    assert ran.returncode == 0
+    assert ran.stdout.startswith(b"<stdin>: 3D Studio")

@@ -1,0 +1,141 @@
+"""``keyframer info``: what the document says, as tables, in every style, for every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import EXAMPLE, STYLES, Run, check_schema
+from tests.corpus import CORPUS, needs_corpus
+from tests.samples import all_samples
+
+TABLES = ["overview", "objects", "materials", "maps", "nodes", "tracks", "records"]
+
+
+def test_the_tables_of_a_scene(run: Run) -> None:
+    report = run("info", "--format", "json", EXAMPLE).json()
+    check_schema("info", report)
+    tables = report["files"][0]["tables"]
+    assert list(tables) == TABLES
+    overview = {row["what"]: row["value"] for row in tables["overview"]}
+    assert overview["version"] == 3
+    assert overview["written by"] == "WINDMILL"
+    assert overview["active segment"] == "0..100"
+    assert tables["objects"][0] == {
+        "name": "Tower", "kind": "mesh", "vertices": 17, "faces": 24, "uv": 17, "materials": "STONE",
+    }  # fmt: skip
+    assert tables["maps"] == [{"material": "STONE", "slot": "TextureMap1", "file": "STONE.PNG"}]
+    assert [(row["name"], row["depth"]) for row in tables["nodes"][:4]] == [
+        ("Tower", 0), ("$$$DUMMY.Rotor", 1), ("Sail1", 2), ("Sail2", 2),
+    ]  # fmt: skip
+    turn = next(row for row in tables["tracks"] if row["node"] == "$$$DUMMY.Rotor" and row["track"] == "rotation")
+    assert (turn["keys"], turn["first"], turn["last"], turn["wrap"]) == (3, 0, 60, "repeat")
+    assert {"segment": "4110", "record": "PointArray", "count": 6} in tables["records"]
+
+
+def test_what_is_unknown_raw_or_odd(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "odd.3ds"
+    data = bytearray(EXAMPLE.read_bytes())
+    data[0x16:0x18] = b"\x99\x99"  # the mesh version becomes an unknown chunk
+    path.write_bytes(data + b"behind the end")
+    tables = run("info", "--format", "json", path).json()["files"][0]["tables"]
+    assert tables["raw"][0] == {
+        "path": "/4d4d/3d3d/9999",
+        "offset": 0x16,
+        "bytes": 4,
+        "what": "RawChunk: STRUCT_UNKNOWN_CHUNK",
+    }
+    assert tables["raw"][-1]["bytes"] == 14
+    assert {issue["code"] for issue in tables["issues"]} == {"STRUCT_UNKNOWN_CHUNK", "STRUCT_TRAILING_DATA"}
+    assert "  0x16 " in run("info", path).out
+
+
+def test_plain_text_is_aligned_and_the_same_every_time(run: Run) -> None:
+    first = run("info", EXAMPLE).out
+    assert first == run("info", EXAMPLE).out
+    assert "\n  Tower             object          0               3     3  0..0\n" in first
+    assert "\x1b" not in first
+
+
+def test_some_tables_only(run: Run) -> None:
+    out = run("info", "--table", "nodes", EXAMPLE).out
+    assert "Nodes (12)" in out
+    assert "Objects" not in out
+
+
+def test_csv_and_markdown(run: Run) -> None:
+    rows = list(csv.DictReader(io.StringIO(run("info", "--format", "csv", EXAMPLE).out)))
+    assert {row["table"] for row in rows} == set(TABLES)
+    assert {"file": str(EXAMPLE), "table": "objects", "row": "0", "column": "vertices", "value": "17"} in rows
+    out = run("info", "--format", "md", EXAMPLE).out
+    assert "### Objects" in out
+    assert "| Tower | mesh | 17 | 24 | 17 | STONE |" in out
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_one_bad_file_costs_one_record(run: Run, tmp_path: Path, style: str) -> None:
+    bad = tmp_path / "bad.3ds"
+    bad.write_bytes(b"rubbish")
+    ran = run("info", "--format", style, bad, EXAMPLE)
+    assert ran.code == 3
+    assert ran.err == f"keyframer: {bad}: IO_UNRECOGNISED at 0x0 in /: this is a text file\n"
+    assert "STONE" in ran.out
+    assert style == "pretty" or "IO_UNRECOGNISED" in ran.out.replace("\\_", "_")
+
+
+def test_failures_are_records_in_json(run: Run, tmp_path: Path) -> None:
+    report = run("info", "--format", "json", tmp_path / "none", EXAMPLE).json()
+    check_schema("info", report)
+    assert report["files"][0]["error"]["code"] == "IO_READ_FAILED"
+    lines = run("info", "--format", "jsonl", tmp_path / "none", EXAMPLE).out.splitlines()
+    for line in lines:
+        check_schema("info", json.loads(line))
+    assert len(lines) == 2
+
+
+@pytest.mark.parametrize(("name", "path"), all_samples(), ids=lambda value: getattr(value, "name", value))
+def test_every_sample_of_every_format_in_every_style(run: Run, name: str, path: Path) -> None:
+    for style in STYLES:
+        ran = run("info", "--format", style, path)
+        assert ran.code == 0
+        assert ran.out
+    check_schema("info", run("info", "--format", "json", path).json())
+
+
+def test_the_format_can_be_named(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "scene"
+    path.write_bytes(EXAMPLE.read_bytes())
+    assert run("info", "--from", "3ds", path).code == 0
+    assert run("info", "--from", "nothing", path).code == 2
+
+
+def test_code_pages(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "names.3ds"
+    path.write_bytes(EXAMPLE.read_bytes().replace(b"Tower\0", b"T\x94wer\0"))
+    assert "Töwer" in run("info", "--encoding", "cp437", path).out
+    assert "T”wer" in run("info", path).out
+    assert run("info", "--encoding", "klingon", path).code == 2
+
+
+def test_colours_only_where_they_are_wanted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    plain = run("info", EXAMPLE).out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert run("info", "--no-color", EXAMPLE).out == plain
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert run("info", EXAMPLE).out == plain
+    monkeypatch.delenv("NO_COLOR")
+    pretty = run("info", EXAMPLE).out
+    assert pretty != plain
+    assert "Tower" in pretty
+
+
+@needs_corpus
+def test_a_file_with_its_own_quirks(run: Run) -> None:
+    tables = run("info", "--format", "json", CORPUS / "3ds" / "assimp__assimp__fels.3ds").json()["files"][0]["tables"]
+    assert any(row["bytes"] == 756 for row in tables["raw"])

@@ -1,0 +1,128 @@
+"""What commands read: folders, globs, lists, stdin, zip archives; every failure is one record."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import EXAMPLE, Run, check_schema, spawn
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """a.3ds, inner/B.3DS, inner/picture.png, broken.3ds"""
+    folder = tmp_path / "tree"
+    (folder / "inner").mkdir(parents=True)
+    data = EXAMPLE.read_bytes()
+    (folder / "a.3ds").write_bytes(data)
+    (folder / "inner" / "B.3DS").write_bytes(data)
+    (folder / "inner" / "picture.png").write_bytes(b"\x89PNG")
+    (folder / "broken.3ds").write_bytes(b"rubbish")
+    return folder
+
+
+def names(run: Run, *arguments: str | Path) -> list[str]:
+    report = run("identify", "--format", "json", *arguments).json()
+    check_schema("identify", report)
+    return [os.path.basename(record["file"]) for record in report["files"]]
+
+
+def test_folders(run: Run, tree: Path) -> None:
+    assert names(run, "-r", tree) == ["a.3ds", "broken.3ds", "B.3DS"]
+    assert names(run, "-r", "--all-files", tree) == ["a.3ds", "broken.3ds", "B.3DS", "picture.png"]
+    ran = run("identify", tree)
+    assert ran.code == 3
+    assert "this is a folder (-r looks into it)" in ran.err
+
+
+def test_a_folder_without_our_files(run: Run, tmp_path: Path) -> None:
+    ran = run("identify", "-r", tmp_path)
+    assert ran.code == 3
+    assert "--all-files" in ran.err
+
+
+def test_globs(run: Run, tree: Path) -> None:
+    assert names(run, str(tree / "*.3ds")) == ["a.3ds", "broken.3ds"]
+    assert names(run, str(tree / "**" / "*.3[dD][sS]")) == ["a.3ds", "broken.3ds", "B.3DS"]
+    ran = run("identify", str(tree / "*.nothing"))
+    assert ran.code == 3
+    assert "no file has such a name" in ran.err
+
+
+def test_lists(run: Run, tree: Path, tmp_path: Path) -> None:
+    for separator in (b"\n", b"\r\n", b"\0"):
+        listed = tmp_path / "list"
+        listed.write_bytes(os.fsencode(tree / "a.3ds") + separator + os.fsencode(tree / "inner" / "B.3DS") + separator)
+        assert names(run, "--files-from", listed) == ["a.3ds", "B.3DS"]
+    ran = spawn("identify", "--files-from", "-", stdin=os.fsencode(tree / "a.3ds"))
+    assert ran.returncode == 0
+    ran2 = run("identify", "--files-from", tmp_path / "none")
+    assert ran2.code == 3
+
+
+def test_stdin_for_every_reader() -> None:
+    assert spawn("info", "-", stdin=EXAMPLE.read_bytes()).returncode == 0
+    assert spawn("dump", "-", stdin=EXAMPLE.read_bytes()).stdout.startswith(b"{")
+    assert b"IO_EMPTY" in spawn("info", "-", stdin=b"").stderr
+
+
+@pytest.fixture
+def pack(tmp_path: Path) -> Path:
+    path = tmp_path / "pack.mvr"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("models/mill.3ds", EXAMPLE.read_bytes())
+        archive.writestr("../../evil.3ds", EXAMPLE.read_bytes())
+        archive.writestr("picture.png", b"\x89PNG")
+    return path
+
+
+def test_zip_archives_stand_for_their_members(run: Run, pack: Path) -> None:
+    assert names(run, pack) == ["evil.3ds", "mill.3ds"]
+    assert names(run, f"{pack}!/models/mill.3ds") == ["mill.3ds"]
+    assert run("info", f"{pack}!/models/mill.3ds").code == 0
+    ran = run("identify", f"{pack}!/none.3ds")
+    assert ran.code == 3
+    assert "no such member" in ran.err
+
+
+def test_members_never_leave_the_output_folder(run: Run, pack: Path, tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "out"
+    assert run("dump", "-r", pack, "-o", f"{out}/").code == 0
+    written = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.json"))
+    assert written == [Path("deep/out/evil.3ds.json"), Path("deep/out/models/mill.3ds.json")]
+
+
+def test_broken_archives(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "pack.zip"
+    path.write_bytes(b"PK\x03\x04rubbish")
+    assert run("info", path).code == 3
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.3ds", EXAMPLE.read_bytes())
+    damaged = bytearray(path.read_bytes())
+    damaged[60] ^= 0xFF  # inside the stored data: the check sum tells
+    path.write_bytes(damaged)
+    ran = run("info", path)
+    assert ran.code == 3
+    assert "IO_READ_FAILED" in ran.err
+
+
+def test_strange_names(run: Run, tmp_path: Path) -> None:
+    assert run("identify", "a\0b").code == 3
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\x1b[31m.3ds"))
+    path.write_bytes(EXAMPLE.read_bytes())
+    ran = run("identify", path)
+    assert ran.code == 0
+    assert "\\x1b[31m" in ran.out
+    assert "\x1b" not in ran.out
+    assert names(run, path) == ["\\udcff\\x1b[31m.3ds"]
+
+
+@pytest.mark.parametrize("command", ["identify", "info", "dump"])
+def test_nothing_to_do_is_wrong_usage(run: Run, command: str) -> None:
+    ran = run(command)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert "usage: keyframer" in ran.err

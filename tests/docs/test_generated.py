@@ -1,0 +1,76 @@
+"""Generated pages are fresh; a stale one fails here and names the command to run."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+
+import jsonschema
+import pytest
+
+from keyframer.cli.parser import COMMANDS
+from keyframer.formats import FORMATS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate_docs", ROOT / "tools" / "generate_docs.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+PAGES: dict[Path, str] = generator().pages()
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_page_is_fresh(path: Path) -> None:
+    where = path.relative_to(ROOT)
+    assert path.is_file(), f"{where} is missing: run python tools/generate_docs.py"
+    assert path.read_text("utf-8") == PAGES[path], f"{where} is stale: run python tools/generate_docs.py"
+
+
+def test_a_stale_page_is_told(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    assert generator().stale(page, "text")
+    page.write_text("old")
+    assert generator().stale(page, "text")
+    page.write_text("text")
+    assert not generator().stale(page, "text")
+
+
+def test_no_page_is_left_over() -> None:
+    made = {path for path in PAGES if path.parent.name in ("formats", "schemas")}
+    there = {*(ROOT / "docs" / "formats").glob("*.md"), *(ROOT / "docs" / "schemas").glob("*.json")}
+    assert there == made
+
+
+@pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
+def test_every_record_of_every_format_is_on_its_page(known: object) -> None:
+    page = PAGES[ROOT / "docs" / "formats" / f"{known.name}.md"]  # type: ignore[attr-defined]
+    for name in known.record_types():  # type: ignore[attr-defined]
+        assert f"`{name}`" in page
+
+
+def test_the_3ds_page_has_the_words_of_the_records() -> None:
+    page = PAGES[ROOT / "docs" / "formats" / "3ds.md"]
+    assert "| b010 | b001 AmbientNode" in page or "| b010 | b001, b002" in page
+    assert "| `parent` | i16 | hierarchy father: the node id of the parent, -1 for none |" in page
+
+
+def test_every_command_is_on_the_page_with_an_example() -> None:
+    page = PAGES[ROOT / "docs" / "cli.md"]
+    for command in COMMANDS:
+        assert f"## keyframer {command}\n" in page
+        assert f"\nkeyframer {command}" in page
+
+
+def test_schemas_are_schemas() -> None:
+    for path, text in PAGES.items():
+        if path.suffix == ".json":
+            jsonschema.Draft202012Validator.check_schema(json.loads(text))

@@ -1,0 +1,50 @@
+"""Every real file becomes text and the same bytes again, and its bytes have names."""
+
+from __future__ import annotations
+
+import pytest
+
+import keyframer
+from keyframer.inspecting.building import build_bytes
+from keyframer.inspecting.report import report, unnamed_bytes
+from keyframer.inspecting.twin import dump_text
+from tests.corpus import CORPUS, needs_corpus, threeds_files
+
+GROUPS = 12
+DAMAGED = "assimp__assimp__pyramob-3ec2cfe0.3DS"
+"""the one file that a transfer in text mode damaged: its chunks derail, and what follows is one raw run of 63 kB"""
+
+
+@needs_corpus
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_every_file_comes_back(group: int) -> None:
+    for path in threeds_files()[group::GROUPS]:
+        data = path.read_bytes()
+        document = keyframer.decode(data)
+        assert build_bytes(dump_text(document))[1] == data, path.name
+        assert report(document, len(data))
+
+
+@needs_corpus
+def test_hale3d_comes_back() -> None:
+    for path in (CORPUS / "hale3d").glob("bob*"):
+        if path.suffix in (".anim", ".mdl"):
+            data = path.read_bytes()
+            assert build_bytes(dump_text(keyframer.decode(data)))[1] == data
+
+
+@needs_corpus
+def test_nearly_all_bytes_have_names() -> None:
+    """99.9 % is the promise; without the damaged file it is far more."""
+    total = unnamed = damaged = 0
+    for path in threeds_files():
+        data = path.read_bytes()
+        document = keyframer.decode(data)
+        hexed = len(document.trailing) + sum(unnamed_bytes(record) for _, record in document.walk())
+        if path.name == DAMAGED:
+            damaged = hexed
+            continue
+        total += len(data)
+        unnamed += hexed
+    assert unnamed / total < 0.00005
+    assert damaged / total < 0.0013

@@ -1,0 +1,85 @@
+"""Small values as JSON and back by their declared types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Literal
+
+import pytest
+
+from keyframer.formats import FORMATS
+from keyframer.inspecting.plain import dialect_type, extra_attributes, from_plain, to_plain
+
+
+class Colour(Enum):
+    RED = "r"
+    GREEN = "g"
+
+
+@dataclass(frozen=True)
+class Inner:
+    size: int
+    colours: tuple[Colour, ...] = ()
+
+
+@dataclass(frozen=True)
+class Dialect:
+    name: str
+    big: bool
+    inner: Inner
+    ratio: float = 1.0
+    magic: bytes = b""
+    pair: tuple[int, int] | None = None
+    kind: Literal["nul", "u8"] = "nul"
+
+
+VALUES = [
+    Dialect("a", True, Inner(3, (Colour.RED, Colour.GREEN)), 0.5, b"\x01\xff", (1, -2), "u8"),
+    Dialect("", False, Inner(0)),
+]
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_there_and_back(value: Dialect) -> None:
+    assert from_plain(to_plain(value), Dialect) == value
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"name": 1}, "name: text is wanted"),
+        ({"big": 1}, "big: true or false is wanted"),
+        ({"inner": {"size": True, "colours": []}}, "inner: size: a whole number is wanted"),
+        ({"inner": {"size": 1, "colours": ["BLUE"]}}, "one of RED, GREEN is wanted"),
+        ({"inner": None}, "an object is wanted"),
+        ({"magic": "xx"}, "hex digits"),
+        ({"pair": [1]}, "a list of 2 is wanted"),
+        ({"pair": 3}, "a list is wanted"),
+        ({"kind": "u16"}, "one of nul, u8 is wanted"),
+        ({"more": 1}, "unknown 'more'"),
+    ],
+)
+def test_what_is_wrong_is_said(change: dict[str, Any], words: str) -> None:
+    plain = {**to_plain(VALUES[0]), **change}  # type: ignore[dict-item]
+    with pytest.raises(ValueError, match=words):
+        from_plain(plain, Dialect)
+
+
+def test_missing_values_and_odd_types() -> None:
+    with pytest.raises(ValueError, match="missing 'name'"):
+        from_plain({}, Dialect)
+    with pytest.raises(TypeError, match="no plain form"):
+        to_plain(object())
+    assert from_plain(2, float) == 2.0
+    with pytest.raises(ValueError, match="null is wanted"):
+        from_plain(1, None)
+
+
+@pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
+def test_every_format_can_be_dumped(known: Any) -> None:
+    """What records carry besides fields has a resolved type, and dialects have one too if there are any."""
+    dialect_type(known)
+    for cls in known.record_types().values():
+        for name, (wanted, _) in extra_attributes(cls).items():
+            assert wanted is not None, f"{cls.__name__}.{name}"
