@@ -102,7 +102,8 @@ def _half_exponents(columns: KeyColumns, segments: Segments, rotations: Floats, 
 
 
 def _axis_and_angle(half_turns: Floats) -> tuple[Floats, Floats]:
-    angle = np.sqrt(np.sum(half_turns * half_turns, axis=1, keepdims=True))
+    x, y, z = _columns3(half_turns, 0)
+    angle = np.sqrt(x * x + y * y + z * z)[:, None]
     return half_turns / np.where(angle > 0, angle, 1.0), angle
 
 

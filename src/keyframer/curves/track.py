@@ -103,6 +103,10 @@ class Track:
         self._check("tangents_in", self.values.shape)
         self._check("tangents_out", self.values.shape)
 
+    def __repr__(self) -> str:
+        span = f", {self.times[0]:g}..{self.times[-1]:g}" if len(self.times) else ""
+        return f"<Track {self.kind!r}: {len(self.times)} {self.interpolation.value} keys{span}, {self.wrap.value}>"
+
     @property
     def is_rotation(self) -> bool:
         """True if the values are turns, and sampling gives quaternions."""

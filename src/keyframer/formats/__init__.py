@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 FORMATS: tuple[Format, ...] = (threeds.FORMAT, uto3d.FORMAT, hale3d.FORMAT, midtown.FORMAT, nodeanim.FORMAT)
 
 
+SURE = 0.9
+"""a match of this score is taken without asking the formats behind it"""
+
+
 class Detection:
     """What the bytes are: the format (None if no reader claims them), how surely (0 to 1), and why."""
 
@@ -75,7 +79,7 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
         match = candidate.sniff(head, size)
         if match is not None:
             found.append((match.score, extension in candidate.extensions, candidate, match))
-            if match.score >= 1:  # certain: formats without a signature, which look closer, need not be asked
+            if match.score >= SURE:  # formats without a signature, which look closer, need not be asked
                 break
     if not found:
         stranger = name_stranger(head, size)

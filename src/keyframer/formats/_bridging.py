@@ -24,7 +24,6 @@ from keyframer.formats._places import Places
 from keyframer.issues import IssueLog, IssueType, Severity
 from keyframer.wire.record import Record
 
-
 COMPANION = "/companion"
 """before the paths of what was found in a companion: its offsets are those of that file"""
 
@@ -51,6 +50,20 @@ class Reporter:
         self.issues.add(kind, path, record.offset or 0, severity=severity, **args)
 
 
+class Budget:
+    """How many numbers a scene may hold beyond those of its file: a part that thousands of others use must not become
+    thousands of copies."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.made = 0
+
+    def allows(self, count: int) -> bool:
+        """Whether so many more are within the budget; they are counted."""
+        self.made += count
+        return self.made <= self.room
+
+
 def check_keys(
     reporter: Reporter, record: Record, field: str, times: npt.NDArray[Any], *columns: npt.NDArray[Any]
 ) -> None:
@@ -69,7 +82,7 @@ def check_keys(
         reporter.report(DATA_NON_FINITE, record, f"{field}[{index}]", count=int(odd.sum()), index=index)
 
 
-def usable(reporter: Reporter, record: Record, field: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def finite_rows(reporter: Reporter, record: Record, field: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """A copy of numbers as float64 with 0 for what is none, which is reported with its row."""
     made = np.array(values, np.float64)
     odd = ~np.isfinite(made)

@@ -82,8 +82,18 @@ class Format:
         unknown = sorted(set(options) - set(names))
         if unknown:
             raise ValueError(f"{self.name} has no option {unknown[0]!r} (it has: {', '.join(names)})")
-        scene: Scene = self._load("bridge", "to_scene")(document, known(**options))
+        chosen = known(**options)
+        import numpy as np
+
+        with np.errstate(all="ignore"):  # bridges ask numbers whether they are finite; numpy need not warn of them
+            scene: Scene = self._load("bridge", "to_scene")(document, chosen)
         return scene
+
+    def option_types(self) -> dict[str, str]:
+        """The options of the format's bridge, and the type of each in the words of its declaration."""
+        from dataclasses import fields
+
+        return {item.name: str(item.type) for item in fields(self._load("bridge", "Options"))}
 
     def companions(self, document: Document, path: Path, options: Mapping[str, object]) -> dict[str, object]:
         """Options for the files that belong to one and stand beside it under the same stem; none where the user
@@ -96,7 +106,10 @@ class Format:
         """Report what the format's own rules find in a document; for formats that have a module ``rules``."""
         rules = self._load_if_there("rules", "apply_rules")
         if rules is not None:
-            rules(document, scene, reporter)
+            import numpy as np
+
+            with np.errstate(all="ignore"):
+                rules(document, scene, reporter)
 
     def record_types(self) -> dict[str, type[Any]]:
         """Every record the format declares, by name."""

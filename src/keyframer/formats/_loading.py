@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
+import numpy as np
+
 from keyframer.files import PathLike
 from keyframer.formats import read
 from keyframer.formats._document import Document
@@ -39,7 +41,8 @@ def scene_of(document: Document, options: Mapping[str, object] | None = None, *,
     unsafe = document.issues.first_unsafe()
     if unsafe is not None and not salvage:
         raise unsafe.as_error()
-    scene = document.format.to_scene(document, options or {})
+    with np.errstate(invalid="ignore", over="ignore"):  # odd numbers are kept and reported, not warned about
+        scene = document.format.to_scene(document, options or {})
     unsafe = scene.issues.first_unsafe()
     if unsafe is not None and not salvage:
         raise unsafe.as_error()

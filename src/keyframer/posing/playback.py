@@ -15,7 +15,7 @@ class Direction(Enum):
 
 @dataclass
 class Playback:
-    """Time on a clip of ``frames`` frames at ``rate`` frames a second.
+    """Time on a clip that runs from frame ``start`` to frame ``end`` at ``rate`` frames a second.
 
     `advance` moves by seconds of real time; `current`, `following` and `blend` then say what to show: the frame
     ``current`` mixed with ``following`` by ``blend`` (0 to 1). Without ``loop`` it stops at the end it runs into.
@@ -25,6 +25,9 @@ class Playback:
     end: float
     rate: float
     loop: bool = True
+    seam: float = 0.0
+    """frames from the last one back to the first in a loop: 0 where both are the same moment, as in keyed loops,
+    1 where every frame counts, as in sampled clips; alternating playback has no seam"""
     direction: Direction = Direction.FORWARD
     speed: float = 1.0
     travelled: float = 0.0
@@ -44,13 +47,17 @@ class Playback:
         return self.time
 
     def seek(self, time: float) -> None:
-        """Jump to a time in frames; times outside the clip go to its nearer end."""
+        """Jump to a time in frames; times outside the clip go to its nearer end, and NaN leads nowhere."""
+        if math.isnan(time):
+            return
         place = min(max(time, self.start), self.end) - self.start
         self.travelled = self.span - place if self.direction is Direction.BACKWARD else place
 
     @property
     def _length(self) -> float:
-        return 2 * self.span if self.direction is Direction.ALTERNATING else self.span
+        if self.direction is Direction.ALTERNATING:
+            return 2 * self.span
+        return self.span + self.seam if self.loop else self.span
 
     @property
     def finished(self) -> bool:
@@ -59,13 +66,15 @@ class Playback:
 
     @property
     def time(self) -> float:
-        """The time to show, in frames."""
+        """The time to show, in frames; in the seam of a loop it lies behind the end."""
         length = self._length
         if length == 0:
             return self.start
-        travelled = self.travelled % length if self.loop else self.travelled
+        travelled = self.travelled
+        if not 0 <= travelled <= length:  # both ends themselves can be shown: a user may have sought them
+            travelled %= length
         if self.direction is Direction.BACKWARD:
-            return self.end - travelled
+            return self.end - travelled if travelled <= self.span else self.start + length - travelled + self.span
         if self.direction is Direction.ALTERNATING and travelled > self.span:
             return self.start + 2 * self.span - travelled
         return self.start + travelled
@@ -73,7 +82,7 @@ class Playback:
     @property
     def current(self) -> int:
         """The whole frame at or before the time."""
-        return math.floor(self.time)
+        return math.floor(min(self.time, self.end) if self.span else self.time)
 
     @property
     def following(self) -> int:
@@ -86,4 +95,6 @@ class Playback:
     @property
     def blend(self) -> float:
         """How far from ``current`` to ``following``."""
+        if self.time > self.end and self.seam:
+            return (self.time - self.end) / self.seam
         return self.time - self.current

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.posing.channels import Samples
 from keyframer.posing.rig import Rig
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene
@@ -20,15 +23,13 @@ class Pose:
 
     scene: Scene
     times_seconds: Floats
-    """(T,) seconds from time 0 of the clip"""
+    """(T,) seconds from time 0 of the clip; NaN where the clip has no usable rate"""
     frames: Floats
     """(T,) the same times in frames"""
-    local: Floats
-    """(T, N, 4, 4) under the parent"""
     world: Floats
     """(T, N, 4, 4); a node's own geometry is at ``world . T(-pivot)``"""
     visible: npt.NDArray[np.bool_]
-    """(T, N)"""
+    """(T, N); a hidden node does not hide its children"""
     camera_fov_degrees: Floats
     """(T, C) horizontal"""
     light_colors: Floats
@@ -39,8 +40,15 @@ class Pose:
     """(T, L) full angle, 0 for lights that are no spots"""
     light_falloff_degrees: Floats
     """(T, L) full angle"""
-    morph_weights: dict[int, Floats] = field(default_factory=dict)
+    morph_weights: dict[int, Floats]
     """node number to (T, shapes)"""
+    rig: Rig = field(repr=False)
+    samples: Samples = field(repr=False)
+
+    @cached_property
+    def local(self) -> Floats:
+        """(T, N, 4, 4) under the parent, made when first asked for; cameras and lights are not turned to targets."""
+        return self.rig.local(self.samples, len(self.frames))
 
     def vertices(self, node: int) -> Floats:
         """(T, V, 3) the node's mesh in scene space: morphed, skinned, placed."""
@@ -66,45 +74,23 @@ def pose(
         raise ValueError("give either times (seconds) or frames")
     rig = rig or Rig(scene, clip)
     seconds, whole = _both(rig.clip, times, frames)
-    units = whole * rig.clip.units_per_frame
-    samples = rig.sample(units)
-    local = rig.local(samples, len(units))
-    world = rig.world(local, samples)
-    nodes, cameras, lights = scene.nodes, scene.cameras, scene.lights
-    hidden = np.array([[0.0 if node.hidden else 1.0] for node in nodes]).reshape(len(nodes), 1)
-    visible = np.broadcast_to(rig.values(samples, "visible", hidden)[..., 0] > 0.5, (len(units), len(nodes)))
-    carried_cameras = [(i, node.camera) for i, node in enumerate(nodes) if node.camera is not None]
-    carried_lights = [(i, node.light) for i, node in enumerate(nodes) if node.light is not None]
-
-    def of(kind: str, carried: list[tuple[int, int]], rest: list[float]) -> Floats:
-        out = np.empty((len(units), len(rest)))
-        out[:] = rest
-        for node, number in carried:
-            moved = rig.one(samples, kind, node)
-            if moved is not None:
-                out[:, number] = moved[:, 0]
-        return out
-
-    colors = np.empty((len(units), len(lights), 3))
-    colors[:] = np.array([light.color for light in lights]).reshape(len(lights), 3)
-    for node, number in carried_lights:
-        moved = rig.one(samples, "color", node)
-        if moved is not None:
-            colors[:, number] = moved
-    weights = {node: rig.one(samples, "morph", node) for node in rig.driven_nodes("morph")}
+    count = len(whole)
+    samples = rig.sample(whole if rig.clip.units_per_frame == 1 else whole * rig.clip.units_per_frame)
+    states = rig.states
     return Pose(
         scene=scene,
         times_seconds=seconds,
         frames=whole,
-        local=local,
-        world=world,
-        visible=visible,
-        camera_fov_degrees=of("fov", carried_cameras, [camera.fov_degrees for camera in cameras]),
-        light_colors=colors,
-        light_multipliers=of("multiplier", carried_lights, [light.multiplier for light in lights]),
-        light_hotspot_degrees=of("hotspot", carried_lights, [light.hotspot_degrees or 0.0 for light in lights]),
-        light_falloff_degrees=of("falloff", carried_lights, [light.falloff_degrees or 0.0 for light in lights]),
-        morph_weights={node: found for node, found in weights.items() if found is not None},
+        world=rig.world(samples, count),
+        visible=states.visible.at(samples, count)[..., 0] > 0.5,
+        camera_fov_degrees=states.fov.at(samples, count)[..., 0],
+        light_colors=states.color.at(samples, count),
+        light_multipliers=states.multiplier.at(samples, count)[..., 0],
+        light_hotspot_degrees=states.hotspot.at(samples, count)[..., 0],
+        light_falloff_degrees=states.falloff.at(samples, count)[..., 0],
+        morph_weights=states.morph_weights(samples, count),
+        rig=rig,
+        samples=samples,
     )
 
 
@@ -112,10 +98,15 @@ def _both(clip: Clip, times: npt.ArrayLike | None, frames: npt.ArrayLike | None)
     """Seconds and frames of the same moments. Seconds that mean a whole frame give that frame exactly: a jump or a
     hide key stands on it."""
     rate = clip.frames_per_second
+    timed = math.isfinite(rate) and rate > 0
     if frames is not None:
         exact = np.atleast_1d(np.asarray(frames, np.float64))
-        return exact / rate, exact
+        return exact / rate if timed else np.full(len(exact), np.nan), exact
+    if not timed:
+        raise ValueError(f"the clip plays {rate} frames a second: give frames instead of times")
     seconds = np.atleast_1d(np.asarray(times, np.float64))
     rough = seconds * rate
     near = np.round(rough)
-    return seconds, np.where(np.abs(rough - near) <= 1e-9 * np.maximum(1.0, np.abs(near)), near, rough)
+    with np.errstate(invalid="ignore"):
+        is_whole = np.abs(rough - near) <= 1e-9 * np.maximum(1.0, np.abs(near))
+    return seconds, np.where(is_whole, near, rough)

@@ -1,244 +1,191 @@
-"""A scene compiled for posing: curves in a bank, nodes in placing order, what moves apart from what rests."""
+"""A scene compiled for posing: what never changes is placed once, what moves level by level for blocks of times."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.curves import CurveBank
 from keyframer.maths import affine
+from keyframer.posing.channels import Channels, Samples, as_slice
+from keyframer.posing.locals import Locals
+from keyframer.posing.looking import look, looks, rest_roll, stored_target
 from keyframer.posing.order import Order, placing_order
-from keyframer.scene import Clip, Handedness, LightType, Node, Scene
+from keyframer.posing.states import States
+from keyframer.scene import Clip, Scene
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.int64]
+Picks = npt.NDArray[np.int64] | slice
 
-_UP = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-_OTHER_UP = {"x": (0.0, 1.0, 0.0), "y": (0.0, 0.0, 1.0), "z": (0.0, 1.0, 0.0)}
-_IDENTITY = np.eye(4)
+MATRICES_PER_BLOCK = 8_192
+"""matrices placed at once: 1 MB, so that a block and its products stay in the processor's cache"""
 
 
 @dataclass(frozen=True)
-class _Driven:
-    """Where a bank keeps the channels of one kind, and whose they are."""
+class _Group:
+    """Nodes of one level that are placed in one go: numbers, parents, and rows among the local matrices."""
 
-    nodes: Indices
-    family: str
-    slots: Indices
+    nodes: Picks
+    parents: Picks | None
+    rows: Picks
+    resting: bool
+    """``rows`` are those of the matrices at rest: the nodes are only carried along"""
+
+
+@dataclass(frozen=True)
+class _Level:
+    groups: list[_Group]
+    looking: list[int]
 
 
 class Rig:
-    """One clip of a scene, ready to be placed at any times. The scene must not change meanwhile."""
+    """One clip of a scene, ready to be placed at any times. The scene must not change meanwhile.
+
+    Every matrix it gives is finite: unusable keys are left out, unusable rest values count as identity, and a node
+    whose place would overflow stands as if it had no parent.
+    """
 
     def __init__(self, scene: Scene, clip: int = 0) -> None:
         self.scene = scene
         self.clip = scene.clips[clip] if scene.clips else Clip()
         self.order: Order = placing_order(scene.nodes)
-        channels = [channel for channel in self.clip.channels if 0 <= channel.node < len(scene.nodes)]
-        rests = [_rest_value(scene, channel.node, channel.track.kind) for channel in channels]
-        self.bank = CurveBank([channel.track for channel in channels], rests)
-        grouped: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
-        for channel, place in zip(channels, self.bank.places, strict=True):
-            nodes, slots = grouped.setdefault((channel.track.kind, place.family), ([], []))
-            nodes.append(channel.node)
-            slots.append(place.slot)
-        self._driven: dict[str, list[_Driven]] = {}
-        for (kind, family), (nodes, slots) in grouped.items():
-            driven = _Driven(np.array(nodes, np.int64), family, np.array(slots, np.int64))
-            self._driven.setdefault(kind, []).append(driven)
-        self._looking = np.array([_looks(scene, node) for node in scene.nodes], bool)
-        self._moving = self._find_moving()
+        self.channels = Channels(self.clip, len(scene.nodes))
+        self.states = States(scene, self.channels)
+        with np.errstate(all="ignore"):
+            self.locals = Locals(scene.nodes, self.channels)
+            self._looking = np.array([looks(scene, node) for node in scene.nodes], bool)
+            everything = np.arange(len(scene.nodes))
+            self._world_at_rest = self.locals.rest[None].copy()
+            self._place(self._plan(everything, everything), self.locals.rest[None], self._world_at_rest, None)
+            own = np.full(len(scene.nodes), -1, np.int64)
+            own[self.locals.moving] = np.arange(len(self.locals.moving))
+            moving = np.flatnonzero(self._find_moving(own))
+            self._moving_levels = self._plan(moving, own)
+            self._times_per_block = max(1, MATRICES_PER_BLOCK // max(1, len(moving)))
 
-    def sample(self, times: npt.ArrayLike) -> dict[str, Floats]:
-        """The bank's values at times in the clip's own unit (see `CurveBank.evaluate`)."""
-        return self.bank.evaluate(times)
+    def sample(self, times: npt.ArrayLike) -> Samples:
+        """The channels that change, at times in the clip's own unit."""
+        return self.channels.bank.evaluate_moving(times)
 
-    def values(self, samples: dict[str, Floats], kind: str, rest: npt.ArrayLike) -> Floats:
-        """(T, nodes, k) of one kind for every node: ``rest`` (nodes, k) where no channel moves it."""
-        resting = np.asarray(rest, np.float64)
-        count = len(next(iter(samples.values()))) if samples else 1
-        out = np.array(np.broadcast_to(resting, (count, *resting.shape)))
-        for driven in self._driven.get(kind, ()):
-            out[:, driven.nodes] = samples[driven.family][:, driven.slots]
-        return out
-
-    def driven_nodes(self, kind: str) -> set[int]:
-        """The nodes that have a channel of this kind."""
-        return {node for driven in self._driven.get(kind, ()) for node in driven.nodes.tolist()}
-
-    def one(self, samples: dict[str, Floats], kind: str, node: int) -> Floats | None:
-        """(T, k) of the channel of one node, or None if it has none."""
-        for driven in self._driven.get(kind, ()):
-            found = np.flatnonzero(driven.nodes == node)
-            if len(found):
-                return samples[driven.family][:, driven.slots[found[-1]]]
-        return None
-
-    def local(self, samples: dict[str, Floats], count: int) -> Floats:
+    def local(self, samples: Samples, count: int) -> Floats:
         """(T, nodes, 4, 4) of each node under its parent."""
-        nodes = self.scene.nodes
-        rest = _rest_locals(nodes)
-        out = np.empty((count, len(nodes), 4, 4))
-        out[:] = rest
-        moved = sorted(
-            set().union(*(self.driven_nodes(kind) for kind in ("position", "rotation", "scale", "scale_axes")))
-        )
-        if not moved:
-            return out
-        index = np.array(moved, np.int64)
-        position = self._part(samples, "position", index, np.array([nodes[i].position for i in moved]))
-        rotation = self._part(samples, "rotation", index, np.array([nodes[i].rotation_xyzw for i in moved]))
-        scale = self._part(samples, "scale", index, np.array([nodes[i].scale for i in moved]))
-        axes = None
-        if self._driven.get("scale_axes") or any(nodes[i].scale_axes_xyzw is not None for i in moved):
-            resting = [_IDENTITY_TURN if (q := nodes[i].scale_axes_xyzw) is None else q for i in moved]
-            axes = self._part(samples, "scale_axes", index, np.array(resting))
-        out[:, index] = affine.compose(position, rotation, scale, axes)
+        out = np.empty((count, *self.locals.rest.shape))
+        out[:] = self.locals.rest
+        if len(self.locals.moving):
+            out[:, self.locals.moving] = self.locals.at(samples, count)
         return out
 
-    def _part(self, samples: dict[str, Floats], kind: str, index: Indices, rest: Floats) -> Floats:
-        """(T, moved, k): one kind for the nodes in ``index`` (sorted); (1, moved, k) if no channel moves it."""
-        groups = self._driven.get(kind)
-        if not groups:
-            return rest[None]
-        count = len(samples[groups[0].family])
-        out = np.empty((count, *rest.shape))
-        out[:] = rest
-        for driven in groups:
-            out[:, np.searchsorted(index, driven.nodes)] = samples[driven.family][:, driven.slots]
-        return out
-
-    def world(self, local: Floats, samples: dict[str, Floats]) -> Floats:
+    def world(self, samples: Samples, count: int) -> Floats:
         """(T, nodes, 4, 4) of each node in scene space; what looks at a target is turned towards it."""
-        world = local.copy()
-        resting = ~self._moving
+        out = np.empty((count, *self.locals.rest.shape))
+        out[:] = self._world_at_rest
+        if not self._moving_levels:
+            return out
+        step = self._times_per_block
         with np.errstate(all="ignore"):  # absurd but finite keys may overflow; the nodes beside them must not notice
-            for level in self.order.levels:
-                still, live = level[resting[level]], level[~resting[level]]
-                if len(still):
-                    one = world[:1]
-                    self._place(still, local[:1], one, {})
-                    world[1:, still] = one[:, still]
-                if len(live):
-                    self._place(live, local, world, samples)
-        return world
+            for begin in range(0, count, step):
+                part = out[begin : begin + step]
+                some = samples if step >= count else {k: v[begin : begin + step] for k, v in samples.items()}
+                self._place(self._moving_levels, self.locals.at(some, len(part)), part, some)
+        return out
 
-    def _place(self, level: Indices, local: Floats, world: Floats, samples: dict[str, Floats]) -> None:
-        parents = self.order.parents[level]
-        under = parents >= 0
-        if under.any():
-            nodes = level[under]
-            world[:, nodes] = np.matmul(world[:, parents[under]], local[:, nodes])
-        for node in level[self._looking[level]].tolist():
-            world[:, node] = self._look(node, local, world, samples)
+    def _place(self, levels: list[_Level], local: Floats, world: Floats, samples: Samples | None) -> None:
+        """Fill ``world`` level by level. ``local`` are the matrices of moving nodes; of all, where samples is None."""
+        for level in levels:
+            for group in level.groups:
+                own = self.locals.rest[group.rows] if group.resting else local[:, group.rows]
+                if group.parents is None:
+                    world[:, group.nodes] = own
+                    continue
+                placed = np.matmul(world[:, group.parents], own)
+                if not math.isfinite(np.add.reduce(placed, axis=None)):
+                    own = np.broadcast_to(own, placed.shape)
+                    broken = ~np.isfinite(placed).all(axis=(-2, -1))
+                    placed[broken] = own[broken]
+                world[:, group.nodes] = placed
+            for node in level.looking:
+                self._turn(node, local, world, samples)
 
-    def _look(self, node: int, local: Floats, world: Floats, samples: dict[str, Floats]) -> Floats:
-        """The frame of a camera or light that looks at its target: X right, Y up, along -Z (+Z if left-handed)."""
-        eye = world[:, node, :3, 3]
-        goal = self._target_position(node, local, world)
+    def _turn(self, number: int, local: Floats, world: Floats, samples: Samples | None) -> None:
+        """Turn a camera or light that is placed already towards its target."""
+        node = self.scene.nodes[number]
+        goal = self._target_position(number, local, world, samples)
         if goal is None:
-            return world[:, node]
-        if self.scene.space.handedness is Handedness.LEFT:
-            goal = 2 * eye - goal
-        roll = self.one(samples, "roll", node) if samples else None
-        degrees = np.full(1, _rest_roll(self.scene, node)) if roll is None else roll[:, 0]
-        up = self.scene.space.up
-        return affine.look_at(eye, goal, _UP[up], np.radians(degrees), _OTHER_UP[up])
+            return
+        roll = None
+        if samples is not None or number in self.channels.still.get("roll", {}):
+            roll = self.channels.one(samples or {}, "roll", number)
+        degrees = np.array([rest_roll(self.scene, node)]) if roll is None else roll[:, 0]
+        turned = look(self.scene, world[:, number, :3, 3], goal, degrees)
+        if np.isfinite(turned).all():
+            world[:, number] = turned
+        else:
+            usable = np.isfinite(turned).all(axis=(-2, -1))
+            world[usable, number] = turned[usable]
 
-    def _target_position(self, node: int, local: Floats, world: Floats) -> Floats | None:
-        target = int(self.order.targets[node])
+    def _target_position(self, number: int, local: Floats, world: Floats, samples: Samples | None) -> Floats | None:
+        target = int(self.order.targets[number])
         if target < 0:
-            stored = _stored_target(self.scene, node)
-            return None if stored is None else np.asarray(stored, np.float64)
+            return stored_target(self.scene, self.scene.nodes[number])
+        place: Floats = self.locals.rest[None, target, :3, 3]
+        if samples is not None:
+            row = int(np.searchsorted(self.locals.moving, target))
+            if row < len(self.locals.moving) and self.locals.moving[row] == target:
+                place = local[:, row, :3, 3]
         parent = int(self.order.parents[target])
-        place: Floats = local[:, target, :3, 3]
         return place if parent < 0 else affine.transform_points(world[:, parent], place[:, None])[:, 0]
 
-    def _find_moving(self) -> Flags:
+    def _plan(self, nodes: Indices, row_of: Indices) -> list[_Level]:
+        """How to place some nodes; ``row_of`` has the row of each node's local matrix, -1 for those at rest."""
+        if not len(nodes):
+            return []
+        order = self.order
+        chosen = np.zeros(len(row_of), bool)
+        chosen[nodes] = True
+        some = order.flat[chosen[order.flat]]
+        level, parents, rows = order.level_of[some], order.parents[some], row_of[some]
+        sort = np.where(parents < 0, 0, np.where(rows >= 0, 1, 2))
+        sort[(parents < 0) & (rows < 0)] = 3  # a root at rest that only looks about: it stands already
+        key = level * 4 + sort
+        by_key = np.argsort(key, kind="stable")
+        some, parents, rows, key = some[by_key], parents[by_key], rows[by_key], key[by_key]
+        starts = np.flatnonzero(np.diff(key, prepend=-1))
+        plan = [_Level([], []) for _ in range(int(level.max()) + 1)]
+        for start, end, what in zip(starts, [*starts[1:], len(key)], key[starts].tolist(), strict=True):
+            if what % 4 < 3:
+                carried = what % 4 == 2
+                numbers = as_slice(some[start:end])
+                over = None if what % 4 == 0 else _shared(parents[start:end])
+                plan[what // 4].groups.append(
+                    _Group(numbers, over, numbers if carried else as_slice(rows[start:end]), carried)
+                )
+        for node in some[self._looking[some]].tolist():
+            plan[int(order.level_of[node])].looking.append(node)
+        return [each for each in plan if each.groups or each.looking]
+
+    def _find_moving(self, own: Indices) -> Flags:
         """Which nodes move in the world: they or an ancestor have channels, or look at something that moves."""
-        moving = np.zeros(len(self.scene.nodes), bool)
-        for kind in ("position", "rotation", "scale", "scale_axes", "roll"):
-            for driven in self._driven.get(kind, ()):
-                moving[driven.nodes] = True
-        own = moving.copy()
-        parents, targets = self.order.parents, self.order.targets
-        for level in self.order.levels:
-            under = parents[level]
-            moving[level] |= (under >= 0) & moving[under]
-            for node in level[targets[level] >= 0].tolist():
-                target = int(targets[node])
-                parent = int(parents[target])
-                moving[node] |= own[target] or (parent >= 0 and moving[parent])
-        return moving
+        moves = (own >= 0).tolist()
+        moving = list(moves)
+        for node in self.channels.moving_nodes(("roll",)).tolist():
+            moving[node] = True
+        parents, targets, looking = self.order.parents.tolist(), self.order.targets.tolist(), self._looking.tolist()
+        for node in self.order.flat.tolist():
+            parent, target = parents[node], targets[node]
+            if parent >= 0 and moving[parent]:
+                moving[node] = True
+            elif looking[node] and target >= 0:
+                above = parents[target]
+                moving[node] = moving[node] or moves[target] or (above >= 0 and moving[above])
+        return np.array(moving, bool)
 
 
-_IDENTITY_TURN = np.array([0.0, 0.0, 0.0, 1.0])
-
-
-def _rest_locals(nodes: list[Node]) -> Floats:
-    if not nodes:
-        return np.empty((0, 4, 4))
-    axes = None
-    if any(node.scale_axes_xyzw is not None for node in nodes):
-        axes = np.array([_IDENTITY_TURN if (q := node.scale_axes_xyzw) is None else q for node in nodes])
-    return affine.compose(
-        np.array([node.position for node in nodes]),
-        np.array([node.rotation_xyzw for node in nodes]),
-        np.array([node.scale for node in nodes]),
-        axes,
-    )
-
-
-def _looks(scene: Scene, node: Node) -> bool:
-    """Cameras, spot and directional lights look at their target, if they have one."""
-    if node.camera is not None:
-        return node.target is not None or scene.cameras[node.camera].target is not None
-    if node.light is not None:
-        light = scene.lights[node.light]
-        aims = light.type in (LightType.SPOT, LightType.DIRECTIONAL)
-        return aims and (node.target is not None or light.target is not None)
-    return False
-
-
-def _stored_target(scene: Scene, number: int) -> tuple[float, float, float] | None:
-    node = scene.nodes[number]
-    if node.camera is not None:
-        return scene.cameras[node.camera].target
-    return scene.lights[node.light].target if node.light is not None else None
-
-
-def _rest_roll(scene: Scene, number: int) -> float:
-    node = scene.nodes[number]
-    if node.camera is not None:
-        return scene.cameras[node.camera].roll_degrees
-    return scene.lights[node.light].roll_degrees if node.light is not None else 0.0
-
-
-def _rest_value(scene: Scene, number: int, kind: str) -> npt.ArrayLike | None:
-    """What a channel without usable keys leaves in place."""
-    node = scene.nodes[number]
-    if kind == "position":
-        return node.position
-    if kind == "rotation":
-        return node.rotation_xyzw
-    if kind == "scale":
-        return node.scale
-    if kind == "visible":
-        return [0.0 if node.hidden else 1.0]
-    if kind == "roll":
-        return [_rest_roll(scene, number)]
-    if kind == "fov" and node.camera is not None:
-        return [scene.cameras[node.camera].fov_degrees]
-    if node.light is not None:
-        light = scene.lights[node.light]
-        rests: dict[str, npt.ArrayLike] = {
-            "color": light.color,
-            "multiplier": [light.multiplier],
-            "hotspot": [light.hotspot_degrees or 0.0],
-            "falloff": [light.falloff_degrees or 0.0],
-        }
-        return rests.get(kind)
-    return None
+def _shared(parents: Indices) -> Picks:
+    """One parent of all is enough: numpy repeats it without a copy."""
+    if len(parents) == 1 or (parents == parents[0]).all():
+        return slice(int(parents[0]), int(parents[0]) + 1)
+    return as_slice(parents)

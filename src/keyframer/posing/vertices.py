@@ -9,6 +9,17 @@ from keyframer.maths import affine
 from keyframer.scene import Scene, Skin
 
 Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+BLOCKS = (128, 16)
+"""vertices that are carried at once: neighbours in a mesh follow the same few bones; fewer where they do not"""
+BONES_PER_BLOCK = 64
+"""more would mostly be multiplied by zero"""
+TIMES_PER_BLOCK = 128
+"""times at once: what a block needs and makes then stays in the processor's cache"""
+PRODUCTS_AT_ONCE = 1 << 18
+"""multiplications in one matrix product: beyond this OpenBLAS takes several threads, which costs more than it gives on
+matrices this thin, and ten times the time where other programs use the processor too"""
 
 
 def posed_vertices(scene: Scene, number: int, world: Floats, weights: Floats | None) -> Floats:
@@ -28,28 +39,79 @@ def posed_vertices(scene: Scene, number: int, world: Floats, weights: Floats | N
 
 
 def skinned(skin: Skin, shaped: Floats, world: Floats) -> Floats:
-    """(T, V, 3): each vertex where its bones carry it. Weights are normalised here and nowhere else."""
-    count, vertices = len(world), shaped.shape[1]
-    weights = np.asarray(skin.weights, np.float64)
-    owner = np.asarray(skin.vertices, np.int64)
-    total = np.bincount(owner, weights, vertices)
-    share = weights / np.where(total == 0, 1.0, total)[owner]
-    joints = np.asarray(skin.joints, np.int64)
-    bones = world[:, joints]
-    if skin.positions is None:
-        bones = np.matmul(bones, np.asarray(skin.inverse_bind, np.float64))
-        source = np.broadcast_to(shaped, (count, *shaped.shape[1:]))[:, owner]
+    """(T, V, 3): each vertex where its bones carry it. Weights are normalised here and nowhere else.
+
+    ``shaped`` is (1, V, 3), or (T, V, 3) where the mesh changes its shape. Vertices that nothing moves stay there.
+    """
+    bound = _Bound(skin, shaped.shape[1])
+    bones = world[:, np.asarray(skin.joints, np.int64)]
+    if skin.positions is not None:
+        out = bound.carry(bones, np.asarray(skin.positions, np.float64)[bound.order])
     else:
-        source = np.broadcast_to(np.asarray(skin.positions, np.float64), (count, len(owner), 3))
-    out = np.zeros((count, vertices, 3))
-    chosen = np.asarray(skin.influences, np.int64)
-    starts = np.flatnonzero(np.diff(owner, prepend=-1)) if len(owner) else np.empty(0, np.int64)
-    for time in range(count):
-        matrices = bones[time, chosen]
-        moved = np.einsum("nij,nj->ni", matrices[:, :3, :3], source[time]) + matrices[:, :3, 3]
-        if len(starts):
-            out[time, owner[starts]] = np.add.reduceat(moved * share[:, None], starts, axis=0)
-    free = total == 0
-    if free.any():
-        out[:, free] = np.broadcast_to(shaped, (count, *shaped.shape[1:]))[:, free]
+        bones = np.matmul(bones, np.asarray(skin.inverse_bind, np.float64))
+        if len(shaped) == 1:
+            out = bound.carry(bones, shaped[0, bound.owners])
+        else:
+            parts = [bound.carry(bones[at : at + 1], each[bound.owners]) for at, each in enumerate(shaped)]
+            out = np.concatenate(parts) if parts else np.empty((0, *shaped.shape[1:]))
+    if bound.free.any():
+        out[:, bound.free] = shaped[:, bound.free]
     return out
+
+
+class _Bound:
+    """Influences in the order of their vertices, with weights that sum to 1 for each vertex."""
+
+    def __init__(self, skin: Skin, vertices: int) -> None:
+        owners = np.asarray(skin.vertices, np.int64)
+        self.order: Indices = np.argsort(owners, kind="stable")
+        self.owners = owners[self.order]
+        self.joints = np.asarray(skin.influences, np.int64)[self.order]
+        weights = np.nan_to_num(np.asarray(skin.weights, np.float64), nan=0.0, posinf=0.0, neginf=0.0)[self.order]
+        total = np.bincount(self.owners, weights, vertices)
+        self.free = total == 0
+        """vertices without weight"""
+        self.shares: Floats = weights / np.where(self.free, 1.0, total)[self.owners]
+
+    def carry(self, bones: Floats, positions: Floats) -> Floats:
+        """(T, V, 3) from bones (T, J, 4, 4) and a position for each influence.
+
+        A vertex is the sum of ``bone . (share . position, share)`` over its influences, and only the bones change with
+        time. So a block of vertices is one matrix, and all its times are one product.
+        """
+        vertices = len(self.free)
+        out = np.empty((len(bones), vertices, 3))
+        rows = np.ascontiguousarray(np.swapaxes(bones[:, :, :3], 1, 2))  # (T, 3, J, 4)
+        weighted = np.column_stack([positions, np.ones(len(positions))]) * self.shares[:, None]
+        begin = 0
+        while begin < vertices:
+            for size in BLOCKS:
+                end = min(begin + size, vertices)
+                first, last = np.searchsorted(self.owners, (begin, end))
+                used, places = np.unique(self.joints[first:last], return_inverse=True)
+                if len(used) <= BONES_PER_BLOCK:
+                    break
+            cells = (4 * places.reshape(-1, 1) + np.arange(4)) * (end - begin)
+            cells += (self.owners[first:last] - begin)[:, None]
+            block = np.bincount(cells.ravel(), weighted[first:last].ravel(), 4 * len(used) * (end - begin)).reshape(
+                -1, end - begin
+            )
+            _multiply(rows, used, np.asarray(block, np.float64), out[:, begin:end])
+            begin = end
+        return out
+
+
+def _multiply(rows: Floats, used: Indices, block: Floats, out: Floats) -> None:
+    """Carry one block of vertices (4 x bones, vertices) by the bones it uses, at all times."""
+    height, width = block.shape
+    step = max(1, PRODUCTS_AT_ONCE // max(3 * block.size, 1))
+    for start in range(0, len(rows), TIMES_PER_BLOCK):
+        count = min(TIMES_PER_BLOCK, len(rows) - start)
+        some = rows[start : start + count, :, used].reshape(count, 3, height)
+        moved = np.empty((count, 3, width))
+        even = count - count % step
+        together = (even // step, 3 * step)
+        np.matmul(some[:even].reshape(*together, height), block, out=moved[:even].reshape(*together, width))
+        np.matmul(some[even:], block, out=moved[even:])
+        for axis in range(3):  # numpy is slow on a last axis of length 3
+            out[start : start + count, :, axis] = moved[:, axis]

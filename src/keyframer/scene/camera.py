@@ -24,3 +24,6 @@ class Camera:
     shows_cone: bool = False
     extras: Extras = field(default_factory=dict)
     raw_name: bytes | None = None
+
+    def __repr__(self) -> str:
+        return f"<Camera {self.name!r}: {self.fov_degrees:g} degrees>"

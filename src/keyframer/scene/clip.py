@@ -32,6 +32,9 @@ class RawChannel:
     """(frames, width)"""
     extras: Extras = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"<RawChannel {self.name!r}: {'x'.join(map(str, self.values.shape))} numbers>"
+
 
 @dataclass(eq=False)
 class Clip:
@@ -57,7 +60,8 @@ class Clip:
 
     @property
     def frames_per_second(self) -> float:
-        return self.rate / self.units_per_frame
+        """0 where the clip states no usable time base."""
+        return self.rate / self.units_per_frame if self.units_per_frame else 0.0
 
     def __repr__(self) -> str:
         return f"<Clip {self.name!r}: {len(self.channels)} channels, {self.unit} {self.start:g}..{self.end:g}>"

@@ -54,3 +54,6 @@ class Environment:
     uses: set[str] = field(default_factory=set)
     """of ``background_color``, ``background_image``, ``gradient``, ``fog``, ``distance_cue``, ``layered_fog``"""
     extras: Extras = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Environment: {', '.join(sorted(self.uses)) or 'nothing in use'}>"

@@ -46,3 +46,6 @@ class Light:
     """names of objects it does not reach"""
     extras: Extras = field(default_factory=dict)
     raw_name: bytes | None = None
+
+    def __repr__(self) -> str:
+        return f"<Light {self.name!r} ({self.type.value})>"

@@ -30,6 +30,9 @@ class Morph:
     positions: Sequence[Floats]
     """(V, 3) for each shape, with as many vertices as the node's mesh and in the same space"""
 
+    def __repr__(self) -> str:
+        return f"<Morph of {len(self.names)} shapes>"
+
 
 @dataclass(eq=False)
 class Node:

@@ -31,3 +31,6 @@ class Skin:
     for formats that need one); None: the mesh's positions are bound"""
     rigid: bool = False
     extras: Extras = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Skin {self.name!r}: {len(self.joints)} joints, {len(self.vertices)} influences>"

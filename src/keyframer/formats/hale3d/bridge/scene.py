@@ -128,7 +128,7 @@ def _add_animation(scene: Scene, reporter: Reporter, animation: Document, model:
     clip.extras["hale3d"] = {"version": top.version}
     frames = animation.first(Frames)
     if frames is not None:
-        animate(reporter, joints, frames, clip)
+        animate(reporter, joints, frames, clip, animation.limits)
     scene.clips.append(clip)
 
 
@@ -147,7 +147,7 @@ def _add_model(scene: Scene, reporter: Reporter, model: Document, with_joints: b
             node.position, node.rotation_xyzw = position, turn
             scene.nodes.append(node)
     for number, record in enumerate(model.find(Mesh)):
-        mesh, skin, material = read_surface(reporter, record, bind, number)
+        mesh, skin, material = read_surface(reporter, record, bind, number, model.limits)
         scene.materials.append(material)
         scene.meshes.append(mesh)
         scene.skins.append(skin)

@@ -7,10 +7,17 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.catalogue import DATA_NON_FINITE, DATA_QUATERNION_INVALID, LINK_INDEX_OUT_OF_RANGE, SEM_UNKNOWN_FLAG_BITS
+from keyframer.catalogue import (
+    DATA_NON_FINITE,
+    DATA_QUATERNION_INVALID,
+    LIMIT_COPIES,
+    LINK_INDEX_OUT_OF_RANGE,
+    SEM_UNKNOWN_FLAG_BITS,
+)
 from keyframer.curves import RotationForm, Track
 from keyframer.formats._bridging import Reporter
 from keyframer.formats.hale3d.records import Frames, Joint
+from keyframer.limits import Limits
 from keyframer.maths import quat
 from keyframer.scene import Channel, Clip, Node, NodeKind
 
@@ -36,11 +43,13 @@ def joint_nodes(reporter: Reporter, joints: list[Joint], parents: list[int | Non
     return nodes
 
 
-def animate(reporter: Reporter, joints: list[Joint], frames: Frames, clip: Clip) -> None:
+def animate(reporter: Reporter, joints: list[Joint], frames: Frames, clip: Clip, limits: Limits) -> None:
     """A channel for everything that the flags say moves."""
     components = np.asarray(frames.components, np.float64)
     clip.bounds = np.asarray(frames.bounds, np.float64)
     clip.start, clip.end = 0.0, float(max(len(components) - 1, 0))
+    room = 4 * components.size + limits.copies
+    made = 0
     for index, joint in enumerate(joints):
         bits = [bit for bit in range(_PARTS) if joint.flags >> bit & 1]
         if joint.flags >> _PARTS:
@@ -59,6 +68,10 @@ def animate(reporter: Reporter, joints: list[Joint], frames: Frames, clip: Clip)
                 count=components.shape[1],
             )
             continue
+        made += len(components) * (3 * any(bit < 3 for bit in bits) + 4 * any(bit >= 3 for bit in bits))
+        if made > room:
+            reporter.report(LIMIT_COPIES, joint, "start_index", what="components", count=made, limit=room)
+            return
         base = np.array([*joint.position, *joint.orientation[:3]], np.float64)
         rows = np.tile(base, (len(components), 1))
         rows[:, bits] = components[:, joint.start_index : joint.start_index + len(bits)]

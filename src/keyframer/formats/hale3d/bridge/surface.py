@@ -5,18 +5,27 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.catalogue import DATA_NON_FINITE, DATA_QUATERNION_INVALID, LINK_INDEX_OUT_OF_RANGE
-from keyframer.formats._bridging import Reporter, check_weights, usable
+from keyframer.catalogue import (
+    DATA_NON_FINITE,
+    DATA_QUATERNION_INVALID,
+    LIMIT_COPIES,
+    LINK_INDEX_OUT_OF_RANGE,
+)
+from keyframer.formats._bridging import Reporter, check_weights, finite_rows
 from keyframer.formats.hale3d.bridge.skeleton import with_w
 from keyframer.formats.hale3d.model import Mesh as MeshRecord
 from keyframer.formats.hale3d.model import ModelJoint
 from keyframer.formats.hale3d.records import unquoted
+from keyframer.limits import Limits
 from keyframer.maths import affine, quat
 from keyframer.scene import Material, Mesh, Skin, TextureMap
 from keyframer.text import decode_name
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+_NUMBERS = 8
+"""what the skin holds of an influence: vertex, joint, weight, offset, and on the way its place"""
 
 
 def bind_matrices(reporter: Reporter, joints: list[ModelJoint]) -> Floats:
@@ -45,22 +54,24 @@ def bind_locals(world: Floats, parents: list[int | None]) -> tuple[Floats, Float
     return local[:, :3, 3], quat.from_matrix3(local[:, :3, :3])
 
 
-def read_surface(reporter: Reporter, record: MeshRecord, bind: Floats, number: int) -> tuple[Mesh, Skin, Material]:
+def read_surface(
+    reporter: Reporter, record: MeshRecord, bind: Floats, number: int, limits: Limits
+) -> tuple[Mesh, Skin, Material]:
     """One mesh in its bind pose, the skin that moves it, and its material. Unsafe faces and weights are left out."""
     path = decode_name(unquoted(record.material))
     material = Material(path, raw_name=record.material, diffuse=(1.0, 1.0, 1.0))
     if path:
         material.maps["texture1"] = TextureMap(path, record.material)
-    owners, chosen = _influences(reporter, record, len(bind))
+    owners, chosen = _influences(reporter, record, len(bind), limits)
     joints = record.weights["joint"].astype(np.int64)[chosen]
-    offsets = usable(reporter, record, "weights", record.weights["position"])[chosen]
-    bias = usable(reporter, record, "weights", record.weights["bias"])[chosen]
+    offsets = finite_rows(reporter, record, "weights", record.weights["position"])[chosen]
+    bias = finite_rows(reporter, record, "weights", record.weights["bias"])[chosen]
     check_weights(reporter, record, "weights", owners, bias, len(record.vertices))
     placed = np.einsum("nij,nj->ni", bind[joints][:, :3, :3], offsets) + bind[joints][:, :3, 3]
     positions = np.zeros((len(record.vertices), 3))
     np.add.at(positions, owners, placed * bias[:, None])
     mesh = Mesh(f"mesh{number}", positions, _corners(reporter, record))
-    mesh.uv = usable(reporter, record, "vertices", record.vertices["st"])
+    mesh.uv = finite_rows(reporter, record, "vertices", record.vertices["st"])
     mesh.smoothing = np.ones(len(mesh.corners), np.uint32)  # MD5 surfaces are smooth throughout
     mesh.face_materials = np.full(len(mesh.corners), number, np.int32)
     inverse = affine.inverse(bind) if len(bind) else bind
@@ -68,14 +79,23 @@ def read_surface(reporter: Reporter, record: MeshRecord, bind: Floats, number: i
     return mesh, skin, material
 
 
-def _influences(reporter: Reporter, record: MeshRecord, joint_count: int) -> tuple[Ints, Ints]:
-    """For every influence its vertex and its weight record, in the order of the vertices."""
+def _influences(reporter: Reporter, record: MeshRecord, joint_count: int, limits: Limits) -> tuple[Ints, Ints]:
+    """For every influence its vertex and its weight record, in the order of the vertices.
+
+    Vertices may share weights, but not so often that a small file becomes a huge scene.
+    """
     first = record.vertices["first_weight"].astype(np.int64)
     counts = record.vertices["weight_count"].astype(np.int64)
     total = len(record.weights)
     good = first + counts <= total
     _complain(reporter, record, "vertices", "weight", ~good, first + counts - 1, total)
     counts = np.where(good, counts, 0)
+    room = 4 * total + limits.copies // _NUMBERS
+    beyond = np.cumsum(counts) > room
+    if beyond.any():
+        field, made = f"vertices[{int(beyond.argmax())}]", int(counts.sum()) * _NUMBERS
+        reporter.report(LIMIT_COPIES, record, field, what="weights", count=made, limit=room * _NUMBERS)
+        counts = np.where(beyond, 0, counts)
     owners = np.repeat(np.arange(len(counts)), counts)
     starts = np.repeat(first - (np.cumsum(counts) - counts), counts)
     chosen = starts + np.arange(len(owners))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from keyframer.errors import FormatError
 from keyframer.files import PathLike, read_bytes
+from keyframer.formats._bridging import neighbours
 from keyframer.formats._document import Document
 from keyframer.formats.midtown.skeleton import Skeleton, read_skeleton
 
@@ -30,22 +31,16 @@ class Options:
 
     def __post_init__(self) -> None:
         if sorted(self.euler_order) != ["X", "Y", "Z"]:
-            raise ValueError(f"euler_order is an order of X, Y and Z, not {self.euler_order!r}")
-        if not self.fps > 0:
+            raise ValueError(f"euler_order is an order of X, Y and Z such as YZX, not {self.euler_order!r}")
+        if not 0 < self.fps < math.inf:
             raise ValueError(f"fps must be positive, not {self.fps}")
 
 
 def companions(document: Document, path: Path) -> dict[str, object]:
     """A skeleton that stands beside the clip under the same stem."""
-    try:
-        names = sorted(os.listdir(path.parent))
-    except OSError:
-        return {}
-    wanted = (path.stem + ".skel").lower()
-    for name in names:
-        if name.lower() == wanted:
-            try:
-                return {"skeleton": read_skeleton(read_bytes(path.parent / name)), "found": True}
-            except (OSError, FormatError):
-                continue
+    for candidate in neighbours(path, ".skel"):
+        try:
+            return {"skeleton": read_skeleton(read_bytes(candidate)), "found": True}
+        except (OSError, FormatError):
+            continue
     return {}

@@ -7,10 +7,17 @@ import os
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.catalogue import DATA_NON_FINITE, LINK_SKELETON_MISMATCH, SCENE_DEFAULT_RIG, SEM_RPH_WIDTH
+from keyframer.catalogue import (
+    DATA_NON_FINITE,
+    LINK_COUNT_MISMATCH,
+    LINK_SKELETON_MISMATCH,
+    SCENE_DEFAULT_RIG,
+    SEM_RPH_WIDTH,
+)
 from keyframer.curves import RotationForm, Track
-from keyframer.files import read_bytes
-from keyframer.formats._bridging import Reporter, UniqueNames
+from keyframer.errors import FormatError
+from keyframer.files import PathLike
+from keyframer.formats._bridging import COMPANION, Reporter, UniqueNames, in_companion, read_companion
 from keyframer.formats._document import Document
 from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.options import Options
@@ -39,14 +46,14 @@ def to_scene(document: Document, options: Options | None = None) -> Scene:
     channels = [each for each in document.find(Record) if isinstance(each, (r.Channel, r.OldChannel))]
     for number, channel in enumerate(channels):
         clip.end = max(clip.end, float(len(channel.rows) - 1))
-        if channel.bones is not None and channel.bones > 0 and not posed:
+        if channel.bones and len(channel.rows) and not posed:
             _add_figure(scene, reporter, channel, options)
             posed = True
             continue
-        if channel.bones is None:
+        if not channel.bones:
             reporter.report(SEM_RPH_WIDTH, channel, floats=channel.rows.shape[1], type=channel.type)
         raw = RawChannel(f"channel {number}", np.asarray(channel.rows, np.float64))
-        raw.extras["midtown"] = {"type": channel.type, "distance": channel.distance}
+        raw.extras["midtown"] = {"type": channel.type, "distance": float(channel.distance)}
         clip.raw_channels.append(raw)
     return scene
 
@@ -57,6 +64,9 @@ def _add_figure(scene: Scene, reporter: Reporter, channel: r.Channel | r.OldChan
     odd = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     if len(odd):
         reporter.report(DATA_NON_FINITE, channel, f"rows[{odd[0]}]", count=len(odd), index=int(odd[0]))
+    distance = float(channel.distance)
+    if not np.isfinite(distance):
+        reporter.report(DATA_NON_FINITE, channel, "distance", count=1, index=0)
     skeleton = _skeleton(scene, reporter, channel, count, options)
     names = UniqueNames()
     for bone in skeleton.bones:
@@ -66,13 +76,11 @@ def _add_figure(scene: Scene, reporter: Reporter, channel: r.Channel | r.OldChan
             node.extras["midtown"] = {"words": [decode_name(word) for word in bone.words]}
         scene.nodes.append(node)
     clip = scene.clips[0]
-    clip.extras["midtown"] = {"distance": channel.distance, "in_place": options.in_place}
-    clip.channels.append(
-        Channel(0, Track.sampled("position", root_path(rows[:, :3], channel.distance, options.in_place)))
-    )
+    clip.extras["midtown"] = {"distance": distance, "in_place": options.in_place}
+    clip.channels.append(Channel(0, Track.sampled("position", root_path(rows[:, :3], distance, options.in_place))))
+    turns = turn(rows[:, 3:].reshape(-1, 3), options.euler_order).reshape(len(rows), count, 4)
     for bone_number in range(count):
-        turns = turn(rows[:, 3 + 3 * bone_number : 6 + 3 * bone_number], options.euler_order)
-        track = Track.sampled("rotation", turns, form=RotationForm.QUATERNION_ABSOLUTE)
+        track = Track.sampled("rotation", turns[:, bone_number], form=RotationForm.QUATERNION_ABSOLUTE)
         clip.channels.append(Channel(bone_number, track))
 
 
@@ -96,14 +104,26 @@ def _skeleton(
 ) -> Skeleton:
     given = options.skeleton
     if isinstance(given, (str, os.PathLike)):
-        given = read_skeleton(read_bytes(given))
+        given = _read(given)
     if given is not None:
+        if given.announced is not None and given.announced != len(given.bones):
+            path, found = f"{COMPANION}/numbones", len(given.bones)
+            scene.issues.add(LINK_COUNT_MISMATCH, path, 0, claimed=given.announced, what="bones", found=found)
         if len(given.bones) == bones:
             return given
         reason = f"the clip turns {bones} bones, the skeleton has {len(given.bones)}"
+        if len(given.bones) > bones:
+            reason += f"; nothing turns bone {bones} ({decode_name(given.bones[bones].name)!r})"
         severity = Severity.WARNING if options.found else None
-        scene.issues.add(
-            LINK_SKELETON_MISMATCH, reporter.path(channel), channel.offset or 0, severity=severity, reason=reason
-        )
+        reporter.report(LINK_SKELETON_MISMATCH, channel, severity=severity, reason=reason)
     reporter.report(SCENE_DEFAULT_RIG, channel, bones=bones)
     return default_rig(bones)
+
+
+def _read(path: PathLike) -> Skeleton:
+    what = "the skeleton"
+    data = read_companion(path, what)
+    try:
+        return read_skeleton(data)
+    except FormatError as error:
+        raise in_companion(error, what) from None

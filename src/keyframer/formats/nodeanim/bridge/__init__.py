@@ -1,6 +1,7 @@
-"""From node animation documents to scenes: `guess` finds out what the document leaves open, `scene` builds."""
+"""From node animation documents to scenes and back: `guess` finds out what the document leaves open."""
 
 from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.bridge.scene import to_scene
+from keyframer.formats.nodeanim.bridge.writing import WriteOptions, from_scene
 
-__all__ = ["Options", "to_scene"]
+__all__ = ["Options", "WriteOptions", "from_scene", "to_scene"]

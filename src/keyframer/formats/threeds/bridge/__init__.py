@@ -1,10 +1,12 @@
-"""From 3D Studio documents to scenes: the only place where the two meet.
+"""From 3D Studio documents to scenes and back: the only place where the two meet.
 
 `editor` reads the surroundings, `materials` materials and maps, `objects` meshes, lights and cameras as the editor has
 them, `tracks` keys, `nodes` the keyframer's tree, and `rest` decides where stored vertices and keyframer disagree.
+`writing` is the way back; the modules that it is made of begin with ``write_``.
 """
 
 from keyframer.formats.threeds.bridge.options import Options
 from keyframer.formats.threeds.bridge.scene import to_scene
+from keyframer.formats.threeds.bridge.writing import WriteOptions, from_scene
 
-__all__ = ["Options", "to_scene"]
+__all__ = ["Options", "WriteOptions", "from_scene", "to_scene"]

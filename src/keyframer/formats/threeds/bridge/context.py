@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
+from keyframer.catalogue import DATA_NON_FINITE
+from keyframer.formats._bridging import Budget, Reporter
 from keyframer.formats._document import Document
 from keyframer.formats.threeds.bridge.options import Options
 from keyframer.formats.threeds.chunk import Chunk, RawChunk
@@ -16,23 +19,23 @@ from keyframer.formats.threeds.records import (
     PercentFloat,
     PercentInt,
 )
-from keyframer.issues import Issue, IssueLog, IssueType
+from keyframer.issues import IssueLog
 from keyframer.text import decode_name, safe_text
-from keyframer.wire.cursor import Place
 from keyframer.wire.record import Record, dump_fields
 
 Rgb = tuple[float, float, float]
+AnyColor = ColorFloat | ColorByte | ColorByteGamma | ColorFloatGamma
 C = TypeVar("C", bound=Chunk)
 
 
-class Context:
+class Context(Reporter):
     """One conversion of one document."""
 
     def __init__(self, document: Document, options: Options, issues: IssueLog) -> None:
+        super().__init__(document, issues)
         self.document = document
         self.options = options
-        self.issues = issues
-        self._places: dict[int, Place] = {id(record): place for place, record in document.walk()}
+        self.budget = Budget(document.limits.copies)
 
     def text(self, raw: bytes) -> str:
         return decode_name(raw, self.options.encoding)
@@ -41,13 +44,13 @@ class Context:
         """A name for messages."""
         return repr(safe_text(self.text(raw)))
 
-    def path(self, record: Record) -> str:
-        return str(self._places[id(record)])
-
-    def report(self, kind: IssueType, record: Record, field: str = "", /, **args: object) -> None:
-        """Note something about a record of the document."""
-        path = self.path(record)
-        self.issues.add_issue(Issue(kind, f"{path}/{field}" if field else path, record.offset or 0, args))
+    def finite(self, record: Record, field: str, values: Sequence[float], default: Sequence[float]) -> list[float]:
+        """Stored numbers, or the default (with a report) where one of them is none."""
+        odd = [index for index, value in enumerate(values) if not math.isfinite(value)]
+        if not odd:
+            return list(values)
+        self.report(DATA_NON_FINITE, record, field, count=len(odd), index=odd[0])
+        return list(default)
 
 
 def child(parent: Chunk, kind: type[C]) -> C | None:
@@ -66,30 +69,35 @@ def has(parent: Chunk, kind: type[Chunk]) -> bool:
 
 def color(parent: Chunk | None) -> Rgb | None:
     """The colour inside a chunk, 0 to 1; where a gamma corrected copy stands beside it, that one wins."""
-    if parent is None:
-        return None
-    found: dict[type[Chunk], Rgb] = {}
-    for each in parent.children:
-        if isinstance(each, (ColorFloat, ColorFloatGamma)):
-            found.setdefault(type(each), (each.rgb[0], each.rgb[1], each.rgb[2]))
-        elif isinstance(each, (ColorByte, ColorByteGamma)):
-            found.setdefault(type(each), (each.rgb[0] / 255, each.rgb[1] / 255, each.rgb[2] / 255))
-    for kind in (ColorFloatGamma, ColorByteGamma, ColorFloat, ColorByte):
-        if kind in found:
-            return found[kind]
-    return None
+    chosen = None if parent is None else _color_chunk(parent)
+    return None if chosen is None else rgb_of(chosen)
+
+
+def _color_chunk(parent: Chunk) -> AnyColor | None:
+    return (
+        child(parent, ColorFloatGamma)
+        or child(parent, ColorByteGamma)
+        or child(parent, ColorFloat)
+        or child(parent, ColorByte)
+    )
+
+
+def rgb_of(chunk: AnyColor) -> Rgb:
+    """The colour of one chunk, 0 to 1."""
+    full = 255.0 if isinstance(chunk, (ColorByte, ColorByteGamma)) else 1.0
+    return (chunk.rgb[0] / full, chunk.rgb[1] / full, chunk.rgb[2] / full)
 
 
 def percent(parent: Chunk | None) -> float | None:
     """The percentage inside a chunk, 0 to 1."""
-    if parent is None:
-        return None
-    for each in parent.children:
-        if isinstance(each, PercentInt):
-            return each.percent / 100
-        if isinstance(each, PercentFloat):
-            return each.fraction
-    return None
+    chosen = None if parent is None else _percent_chunk(parent)
+    if isinstance(chosen, PercentInt):
+        return chosen.percent / 100
+    return None if chosen is None else chosen.fraction
+
+
+def _percent_chunk(parent: Chunk) -> PercentInt | PercentFloat | None:
+    return next((each for each in parent.children if isinstance(each, (PercentInt, PercentFloat))), None)
 
 
 def leftover(record: Record) -> dict[str, Any]:
@@ -114,9 +122,39 @@ def leftover(record: Record) -> dict[str, Any]:
     return plain
 
 
-def leftovers(parent: Chunk, known: tuple[type[Chunk], ...]) -> dict[str, dict[str, Any]]:
-    """The sub-chunks that nobody reads, as extras: ``{"3ds": {"chunks": [...]}}``, or nothing."""
-    rest = [leftover(each) for each in parent.children if not isinstance(each, known)]
+def unread(parent: Chunk, known: tuple[type[Chunk], ...], inside: tuple[type[Chunk], ...] = ()) -> list[dict[str, Any]]:
+    """The sub-chunks of ``parent`` that nobody reads, as plain values.
+
+    ``known`` are the kinds that are read: the first of each, all of those that normally come in numbers. ``inside``
+    are kinds of which only the colour or percentage inside is read; they are kept whole if they hold more than that.
+    Colours and percentages are known where they are chosen: one of each.
+    """
+    rest: list[dict[str, Any]] = []
+    seen: set[type[Record]] = set()
+    for each in parent.children:
+        fresh = type(each) not in seen or each.repeats
+        seen.add(type(each))
+        if isinstance(each, inside) and fresh:
+            if len(each.children) > 1 or each.tail or any(inner.tail for inner in each.children):
+                rest.append(leftover(each))
+        elif not (isinstance(each, known) and fresh):
+            rest.append(leftover(each))
+        elif each.tail and not each.children:
+            rest.append({"chunk": each.segment, "tail": each.tail.hex()})
     if parent.tail:
         rest.append({"chunk": "tail", "data": parent.tail.hex()})
+    return rest
+
+
+def leftovers(
+    parent: Chunk, known: tuple[type[Chunk], ...], inside: tuple[type[Chunk], ...] = ()
+) -> dict[str, dict[str, Any]]:
+    """What `unread` finds, as extras: ``{"3ds": {"chunks": [...]}}``, or nothing."""
+    rest = unread(parent, known, inside)
     return {"3ds": {"chunks": rest}} if rest else {}
+
+
+def own_value(parent: Chunk) -> tuple[type[Chunk], ...]:
+    """The kind of the colour that is read from a chunk and of the percentage: the others beside them are left over."""
+    chosen = (_color_chunk(parent), _percent_chunk(parent))
+    return tuple(type(each) for each in chosen if each is not None)

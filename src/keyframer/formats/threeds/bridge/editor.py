@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from keyframer.formats.threeds.bridge.context import Context, child, color, has, leftovers
+from keyframer.formats.threeds.bridge.context import (
+    Context,
+    child,
+    color,
+    has,
+    leftover,
+    leftovers,
+    own_value,
+    rgb_of,
+    unread,
+)
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.records import (
     AmbientColor,
     BackgroundBitmap,
     BackgroundColor,
     BackgroundGradient,
+    ColorByte,
     ColorFloat,
     DimBackground,
     DistanceCue,
@@ -41,9 +52,7 @@ _USES: dict[type[Chunk], str] = {
 
 _KNOWN: tuple[type[Chunk], ...] = (
     *_USES,
-    AmbientColor,
     BackgroundBitmap,
-    BackgroundColor,
     BackgroundGradient,
     DistanceCue,
     FogBackground,
@@ -54,6 +63,7 @@ _KNOWN: tuple[type[Chunk], ...] = (
     Material,
     NamedObject,
 )
+_COLORS: tuple[type[Chunk], ...] = (AmbientColor, BackgroundColor)
 
 
 def read_editor(context: Context, editor: Editor, scene: Scene) -> None:
@@ -64,7 +74,7 @@ def read_editor(context: Context, editor: Editor, scene: Scene) -> None:
         metres = (scale.scale or 1.0) * _METRES_PER_INCH  # 0 occurs and means 1
     scene.space = Space("z", metres_per_unit=metres)
     scene.environment = _environment(context, editor)
-    for namespace, found in leftovers(editor, _KNOWN).items():
+    for namespace, found in leftovers(editor, _KNOWN, _COLORS).items():
         scene.extras.setdefault(namespace, {})["editor"] = found["chunks"]
 
 
@@ -74,23 +84,30 @@ def _environment(context: Context, editor: Editor) -> Environment:
         background_color=color(child(editor, BackgroundColor)),
         uses={name for kind, name in _USES.items() if has(editor, kind)},
     )
+    kept = []
     bitmap = child(editor, BackgroundBitmap)
     if bitmap is not None:
         environment.background_image = context.text(bitmap.name)
     gradient = child(editor, BackgroundGradient)
     if gradient is not None:
-        colors = [(each.rgb[0], each.rgb[1], each.rgb[2]) for each in gradient.children if isinstance(each, ColorFloat)]
+        kind = ColorFloat if has(gradient, ColorFloat) else ColorByte
+        colors = [rgb_of(each) for each in gradient.children if isinstance(each, kind)]
         environment.gradient = Gradient(gradient.midpoint, colors)
-        environment.extras.update(leftovers(gradient, (ColorFloat,)))
+        kept += [leftover(each) for each in gradient.children if not isinstance(each, kind)]
     fog = child(editor, FogChunk)
     if fog is not None:
         environment.fog = Fog(fog.near, fog.near_density, fog.far, fog.far_density, color(fog))
         environment.fog.affects_background = has(fog, FogBackground) or has(editor, FogBackground)
+        kept += unread(fog, (FogBackground, *own_value(fog)))
     cue = child(editor, DistanceCue)
     if cue is not None:
         environment.distance_cue = Fog(cue.near, cue.near_dimming, cue.far, cue.far_dimming)
         environment.distance_cue.affects_background = has(cue, DimBackground) or has(editor, DimBackground)
+        kept += unread(cue, (DimBackground,))
     layers = child(editor, LayerFog)
     if layers is not None:
         environment.layered_fog = LayeredFog(layers.z_min, layers.z_max, layers.density, layers.flags, color(layers))
+        kept += unread(layers, own_value(layers))
+    if kept:
+        environment.extras["3ds"] = {"chunks": kept}
     return environment

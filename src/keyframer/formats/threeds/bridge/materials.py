@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import Context, child, children, color, has, leftovers, percent
+from keyframer.formats.threeds.bridge.context import Context, child, children, color, has, leftovers, own_value, percent
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Material, TextureMap
 
-_SLOTS: dict[type[Chunk], str] = {
+SLOTS: dict[type[Chunk], str] = {
     r.TextureMap1: "texture1",
     r.TextureMap2: "texture2",
     r.OpacityMap: "opacity",
@@ -26,9 +26,9 @@ _SLOTS: dict[type[Chunk], str] = {
     r.ReflectionMask: "reflection_mask",
 }
 
-_SHADINGS = ("wire", "flat", "gouraud", "phong", "metal")
+SHADINGS = ("wire", "flat", "gouraud", "phong", "metal")
 
-_FLAGS: dict[type[Chunk], str] = {
+FLAGS: dict[type[Chunk], str] = {
     r.MaterialTwoSided: "two_sided",
     r.MaterialAdditive: "additive",
     r.MaterialWire: "wire",
@@ -40,9 +40,13 @@ _FLAGS: dict[type[Chunk], str] = {
 }
 
 _KNOWN: tuple[type[Chunk], ...] = (
-    *_SLOTS,
-    *_FLAGS,
+    *SLOTS,
+    *FLAGS,
     r.MaterialName,
+    r.MaterialWireSize,
+    r.MaterialShading,
+)
+_VALUES: tuple[type[Chunk], ...] = (
     r.MaterialAmbient,
     r.MaterialDiffuse,
     r.MaterialSpecular,
@@ -52,11 +56,9 @@ _KNOWN: tuple[type[Chunk], ...] = (
     r.MaterialTransparencyFalloff,
     r.MaterialReflectionBlur,
     r.MaterialSelfIllumination,
-    r.MaterialWireSize,
-    r.MaterialShading,
 )
 
-_MAP_FLAGS = {
+MAP_FLAGS = {
     "decal": 0x1,
     "mirror": 0x2,
     "negative": 0x8,
@@ -65,7 +67,7 @@ _MAP_FLAGS = {
     "ignore_alpha": 0x100,
 }
 
-_TINTS: dict[type[Chunk], str] = {
+TINTS: dict[type[Chunk], str] = {
     r.MapTint1: "first",
     r.MapTint2: "second",
     r.MapTintRed: "red",
@@ -74,9 +76,7 @@ _TINTS: dict[type[Chunk], str] = {
 }
 
 _MAP_KNOWN: tuple[type[Chunk], ...] = (
-    *_TINTS,
-    r.PercentInt,
-    r.PercentFloat,
+    *TINTS,
     r.MapName,
     r.MapParameters,
     r.MapBlur,
@@ -103,17 +103,21 @@ def read_material(context: Context, chunk: r.Material) -> Material:
     material.self_illumination = percent(child(chunk, r.MaterialSelfIllumination)) or 0.0
     if has(chunk, r.MaterialSelfIlluminated):  # the flag of older releases
         material.self_illumination = material.self_illumination or 1.0
-    for kind, attribute in _FLAGS.items():
+    for kind, attribute in FLAGS.items():
         setattr(material, attribute, has(chunk, kind))
     wire = child(chunk, r.MaterialWireSize)
     if wire is not None:
         material.wire_size = wire.size
     shading = child(chunk, r.MaterialShading)
-    if shading is not None and 0 <= shading.shading < len(_SHADINGS):
-        material.shading = _SHADINGS[shading.shading]
+    if shading is not None:
+        if 0 <= shading.shading < len(SHADINGS):
+            material.shading = SHADINGS[shading.shading]
+        else:
+            material.extras["3ds"] = {"shading": shading.shading}
     for each in children(chunk, r.Map):
-        material.maps.setdefault(_SLOTS[type(each)], _read_map(context, each))
-    material.extras.update(leftovers(chunk, _KNOWN))
+        material.maps.setdefault(SLOTS[type(each)], _read_map(context, each))
+    for namespace, rest in leftovers(chunk, _KNOWN, _VALUES).items():
+        material.extras.setdefault(namespace, {}).update(rest)
     return material
 
 
@@ -124,7 +128,7 @@ def _read_map(context: Context, chunk: r.Map) -> TextureMap:
     found = TextureMap(context.text(raw), raw, 1.0 if amount is None else amount)
     parameters = child(chunk, r.MapParameters)
     if parameters is not None:
-        for attribute, bit in _MAP_FLAGS.items():
+        for attribute, bit in MAP_FLAGS.items():
             setattr(found, attribute, bool(parameters.flags & bit))
         found.tiled = not parameters.flags & 0x10
         found.extras["3ds"] = {"flags": parameters.flags}
@@ -132,12 +136,12 @@ def _read_map(context: Context, chunk: r.Map) -> TextureMap:
     found.offset = (_number(chunk, r.MapUOffset, 0.0), _number(chunk, r.MapVOffset, 0.0))
     found.rotation_degrees = _number(chunk, r.MapRotation, 0.0)
     found.blur = _number(chunk, r.MapBlur, 0.0)
-    for kind, tint in _TINTS.items():
+    for kind, tint in TINTS.items():
         stored = child(chunk, kind)
         if stored is not None:
             rgb = stored.rgb  # type: ignore[attr-defined]  # all tints have the same field
             found.tints[tint] = (rgb[0] / 255, rgb[1] / 255, rgb[2] / 255)
-    for namespace, rest in leftovers(chunk, _MAP_KNOWN).items():
+    for namespace, rest in leftovers(chunk, (*_MAP_KNOWN, *own_value(chunk))).items():
         found.extras.setdefault(namespace, {}).update(rest)
     return found
 

@@ -8,12 +8,21 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.catalogue import LINK_DUPLICATE_ID, LINK_PARENT_CYCLE, LINK_PARENT_MISSING, LINK_UNRESOLVED_NAME
+from keyframer.catalogue import (
+    LINK_DUPLICATE_ID,
+    LINK_PARENT_CYCLE,
+    LINK_PARENT_MISSING,
+    LINK_TARGET_CYCLE,
+    LINK_UNRESOLVED_NAME,
+)
+from keyframer.curves import Track
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import Context, child, leftovers
+from keyframer.formats.threeds.bridge.context import Context, child, leftover, leftovers, unread
 from keyframer.formats.threeds.bridge.names import UniqueNames
 from keyframer.formats.threeds.bridge.tracks import KINDS, read_hide_track, read_morph_track, read_track
 from keyframer.formats.threeds.chunk import Chunk
+from keyframer.issues import Severity
+from keyframer.maths import quat
 from keyframer.posing.order import placing_order
 from keyframer.scene import Channel, Node, NodeKind
 
@@ -78,7 +87,7 @@ def read_nodes(context: Context, keyframer: r.Keyframer, writer: Writer, names: 
     found = [_read_node(context, chunk, writer, names) for chunk in keyframer.children if isinstance(chunk, r.Node)]
     _number(context, found)
     _link(context, found)
-    if any(child(each.chunk, r.ParentName) for each in found):
+    if any(_parent_name(each) for each in found):
         _link_by_name(context, found)
     _link_targets(found)
     _cut_cycles(context, found)
@@ -104,17 +113,22 @@ def _read_node(context: Context, chunk: r.Node, writer: Writer, names: UniqueNam
         flags1 &= 7  # the other bits are not valid in those revisions
     node.hidden = bool(flags1 & _HIDDEN)
     pivot, box, number = child(chunk, r.Pivot), child(chunk, r.BoundBox), child(chunk, r.NodeId)
-    if pivot is not None and np.isfinite(pivot.pivot).all():
-        node.pivot = np.array(pivot.pivot)
+    if pivot is not None:
+        node.pivot = np.array(context.finite(pivot, "pivot", pivot.pivot, (0.0, 0.0, 0.0)))
     if box is not None:
         node.bounding_box = (np.array(box.minimum), np.array(box.maximum))
     node.file_id = number.id_ if number else None
     extras = leftovers(chunk, _KNOWN).get("3ds", {})
     if header is not None:
         extras |= {"flags1": header.flags1, "flags2": header.flags2, "parent": header.parent}
-        extras |= leftovers(header, ()).get("3ds", {})
+        kept = unread(header, ())
+        if kept:
+            extras["header"] = kept
     if instance is not None:
         extras["instance"] = context.text(instance.name)
+    named = child(chunk, r.ParentName)
+    if named is not None:
+        extras["parent_name"] = context.text(named.name)
     node.extras["3ds"] = extras
     tracks = [each for each in chunk.children if isinstance(each, r.Track)]
     return KeyframerNode(chunk, node, header, name, tracks)
@@ -134,13 +148,16 @@ def _number(context: Context, found: list[KeyframerNode]) -> None:
 def _link(context: Context, found: list[KeyframerNode]) -> None:
     """Parents by id, in two passes because a parent may come after its child. The first of equal ids wins."""
     by_id: dict[int, int] = {}
+    wanted = {each.header.parent for each in found if each.header}
     for index, each in enumerate(found):
         number = each.node.file_id
-        if number is None:
+        if number is None or each.node.kind is NodeKind.AMBIENT:
             continue
         if number in by_id:
-            other = found[by_id[number]].node.name
-            context.report(LINK_DUPLICATE_ID, each.chunk, id=number, name=repr(each.node.name), other=repr(other))
+            # which of the two is meant matters only if a child names the id
+            severity = Severity.ERROR if number in wanted and number != -1 else None
+            name, other = context.shown(each.object_name), context.shown(found[by_id[number]].object_name)
+            context.report(LINK_DUPLICATE_ID, each.chunk, severity=severity, id=number, name=name, other=other)
         by_id.setdefault(number, index)
     for each in found:
         parent = each.header.parent if each.header else -1
@@ -161,7 +178,7 @@ def _link_by_name(context: Context, found: list[KeyframerNode]) -> None:
         if each.node.kind is not NodeKind.TARGET:
             by_name.setdefault(each.object_name, index)
     for index, each in enumerate(found):
-        stored = child(each.chunk, r.ParentName)
+        stored = _parent_name(each)
         if stored is None or each.node.parent is not None or not stored.name:
             continue
         parent = by_name.get(stored.name)
@@ -169,6 +186,10 @@ def _link_by_name(context: Context, found: list[KeyframerNode]) -> None:
             context.report(LINK_UNRESOLVED_NAME, stored, "name", kind="parent node", name=context.shown(stored.name))
         else:
             each.node.parent = parent
+
+
+def _parent_name(each: KeyframerNode) -> r.ParentName | None:
+    return child(each.chunk, r.ParentName) or (child(each.header, r.ParentName) if each.header else None)
 
 
 def _link_targets(found: list[KeyframerNode]) -> None:
@@ -188,11 +209,15 @@ def _link_targets(found: list[KeyframerNode]) -> None:
 
 
 def _cut_cycles(context: Context, found: list[KeyframerNode]) -> None:
-    for index in placing_order([each.node for each in found]).cut:
+    order = placing_order([each.node for each in found])
+    for index in order.cut:
         each = found[index]
-        if each.node.parent is not None:
-            context.report(LINK_PARENT_CYCLE, each.header or each.chunk, name=repr(each.node.name))
-            each.node.parent = None
+        context.report(LINK_PARENT_CYCLE, each.header or each.chunk, name=context.shown(each.object_name))
+        each.node.parent = None
+    for index in order.blind:
+        each = found[index]
+        context.report(LINK_TARGET_CYCLE, each.header or each.chunk, name=context.shown(each.object_name))
+        each.node.target = None
 
 
 def read_channels(
@@ -218,9 +243,23 @@ def read_channels(
                 track, each.node.morph = pair
         else:
             track = read_track(context, chunk, absolute=absolute, max_scene=writer.is_max)
-        if track is None:
+        if track is None:  # without keys, or morph keys that name no fitting mesh
+            each.node.extras["3ds"].setdefault("tracks", []).append(leftover(chunk))
             continue
-        if track.kind in ("position", "scale") and np.isfinite(track.values[0]).all():
-            setattr(each.node, track.kind, track.values[0].copy())
+        _set_rest(each.node, track)
         channels.append(Channel(index, track))
     return channels
+
+
+def _set_rest(node: Node, track: Track) -> None:
+    """A node rests at its earliest usable key."""
+    if track.kind not in ("position", "rotation", "scale"):
+        return
+    usable = np.flatnonzero(np.isfinite(track.values).all(axis=1))
+    if not len(usable):
+        return
+    value = track.values[usable[np.argmin(track.times[usable])]]
+    if track.kind == "rotation":
+        node.rotation_xyzw = quat.from_axis_angle(value[:3], value[3])
+    else:
+        setattr(node, track.kind, value.copy())

@@ -16,11 +16,13 @@ from keyframer.catalogue import (
     LINK_UNRESOLVED_NAME,
 )
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import Context, child, children, color, has, leftovers
+from keyframer.formats.threeds.bridge.context import Context, child, children, color, has, own_value, unread
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Camera, Light, LightType, Mesh
 
 Floats = npt.NDArray[np.float64]
+
+_ORIGIN = (0.0, 0.0, 0.0)
 
 _FLAG_KEYS: dict[type[Chunk], str] = {
     r.ObjectHidden: "hidden",
@@ -51,14 +53,16 @@ class MeshObject:
 class PlacedCamera:
     name: bytes
     camera: Camera
-    position: tuple[float, ...]
+    position: list[float]
+    hidden: bool = False
 
 
 @dataclass(eq=False)
 class PlacedLight:
     name: bytes
     light: Light
-    position: tuple[float, ...]
+    position: list[float]
+    hidden: bool = False
 
 
 def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int]) -> MeshObject | None:
@@ -105,8 +109,12 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
     edges = (flags >> 2 & 1) | (flags >> 1 & 1) << 1 | (flags & 1) << 2  # stored: CA, BC, AB
     owners = np.full(len(faces), -1, np.int32)
     groups = [*children(chunk, r.MaterialGroup), *children(body, r.MaterialGroup)]
+    lost = {}
     for group in groups:
-        _assign(context, group, owners, materials)
+        if not _assign(context, group, owners, materials):
+            lost[context.text(group.material)] = group.faces
+    if lost:
+        mesh.extras.setdefault("3ds", {})["faces_of_missing_materials"] = lost
     smooth = child(chunk, r.SmoothGroups) or child(body, r.SmoothGroups)
     mesh.corners = corners[good]
     mesh.edges = edges[good].astype(np.uint8)
@@ -126,11 +134,12 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
 
 def _assign(
     context: Context, group: r.MaterialGroup, owners: npt.NDArray[np.int32], materials: dict[bytes, int]
-) -> None:
+) -> bool:
+    """Give the faces of a group their material; False where there is no such material."""
     number = materials.get(group.material, materials.get(group.material.lower()))
     if number is None:
         context.report(LINK_UNRESOLVED_NAME, group, "material", kind="material", name=context.shown(group.material))
-        return
+        return False
     outside = np.flatnonzero(group.faces >= len(owners))
     if len(outside):
         context.report(
@@ -144,6 +153,7 @@ def _assign(
             count=len(owners),
         )
     owners[group.faces[group.faces < len(owners)]] = number
+    return True
 
 
 def _read_uv(context: Context, body: r.Mesh, mesh: Mesh) -> None:
@@ -185,6 +195,8 @@ def _read_matrix(context: Context, body: r.Mesh) -> tuple[Floats, Floats | None]
 _MESH_KNOWN: tuple[type[Chunk], ...] = (r.PointArray, r.FaceArray, r.MaterialGroup, r.SmoothGroups, r.TextureVertices)
 _MESH_KNOWN = (*_MESH_KNOWN, r.MeshMatrix)
 _OBJECT_KNOWN: tuple[type[Chunk], ...] = (r.Mesh, r.Light, r.Camera, r.ObjectDoesNotCast, r.ObjectReceivesNoShadow)
+_BESIDE_KNOWN: tuple[type[Chunk], ...] = (r.Mesh, r.Light, r.Camera, r.ObjectHidden)
+"""what is read of an object that is a light or a camera"""
 
 
 def _keep_the_rest(chunk: r.NamedObject, body: r.Mesh, mesh: Mesh) -> None:
@@ -193,10 +205,9 @@ def _keep_the_rest(chunk: r.NamedObject, body: r.Mesh, mesh: Mesh) -> None:
     if flags:
         extras["flags"] = flags
     faces = child(body, r.FaceArray)
-    parts = [leftovers(body, _MESH_KNOWN), leftovers(chunk, (*_OBJECT_KNOWN, *_FLAG_KEYS))]
+    kept = unread(body, _MESH_KNOWN) + unread(chunk, (*_OBJECT_KNOWN, *_FLAG_KEYS))
     if faces is not None:
-        parts.append(leftovers(faces, (r.MaterialGroup, r.SmoothGroups)))
-    kept = [each for part in parts for each in part.get("3ds", {}).get("chunks", [])]
+        kept += unread(faces, (r.MaterialGroup, r.SmoothGroups))
     if kept:
         extras["chunks"] = kept
     if not extras:
@@ -208,17 +219,27 @@ def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:
     if body is None:
         return None
     ranges = child(body, r.CameraRanges)
+    target = context.finite(body, "target", body.target, _ORIGIN)
     camera = Camera(
         context.text(chunk.name),
         fov_degrees=fov_of_lens(body.lens),
-        roll_degrees=body.bank,
-        target=(body.target[0], body.target[1], body.target[2]),
+        roll_degrees=context.finite(body, "bank", [body.bank], [0.0])[0],
+        target=(target[0], target[1], target[2]),
         ranges=(ranges.near, ranges.far) if ranges else None,
         shows_cone=has(body, r.CameraSeeCone),
         raw_name=chunk.name,
     )
-    camera.extras["3ds"] = {"lens": body.lens, **leftovers(body, (r.CameraRanges, r.CameraSeeCone)).get("3ds", {})}
-    return PlacedCamera(chunk.name, camera, body.position)
+    camera.extras["3ds"] = {"lens": body.lens}
+    kept = unread(body, (r.CameraRanges, r.CameraSeeCone)) + _beside(chunk)
+    if kept:
+        camera.extras["3ds"]["chunks"] = kept
+    position = context.finite(body, "position", body.position, _ORIGIN)
+    return PlacedCamera(chunk.name, camera, position, has(chunk, r.ObjectHidden))
+
+
+def _beside(chunk: r.NamedObject) -> list[dict[str, Any]]:
+    """What an object holds besides its light or camera; a mesh in the same object keeps it already."""
+    return [] if has(chunk, r.Mesh) else unread(chunk, _BESIDE_KNOWN)
 
 
 def fov_of_lens(lens: float) -> float:
@@ -228,10 +249,6 @@ def fov_of_lens(lens: float) -> float:
 
 
 _LIGHT_KNOWN: tuple[type[Chunk], ...] = (
-    r.ColorFloat,
-    r.ColorByte,
-    r.ColorFloatGamma,
-    r.ColorByteGamma,
     r.Spotlight,
     r.LightOff,
     r.LightAttenuates,
@@ -257,23 +274,25 @@ def read_light(context: Context, chunk: r.NamedObject) -> PlacedLight | None:
     multiplier = child(body, r.LightMultiplier)
     light.multiplier = multiplier.multiplier if multiplier else 1.0
     light.excludes = [context.text(each.name) for each in children(body, r.LightExclude)]
-    kept = leftovers(body, _LIGHT_KNOWN).get("3ds", {}).get("chunks", [])
+    kept = unread(body, (*_LIGHT_KNOWN, *own_value(body))) + _beside(chunk)
     spot = child(body, r.Spotlight)
     if spot is not None:
         _read_spot(context, spot, light)
-        kept += leftovers(spot, _SPOT_KNOWN).get("3ds", {}).get("chunks", [])
+        kept += unread(spot, _SPOT_KNOWN)
     if kept:
         light.extras["3ds"] = {"chunks": kept}
-    return PlacedLight(chunk.name, light, body.position)
+    position = context.finite(body, "position", body.position, _ORIGIN)
+    return PlacedLight(chunk.name, light, position, has(chunk, r.ObjectHidden))
 
 
 def _read_spot(context: Context, spot: r.Spotlight, light: Light) -> None:
     light.type = LightType.SPOT
-    light.target = (spot.target[0], spot.target[1], spot.target[2])
+    target = context.finite(spot, "target", spot.target, _ORIGIN)
+    light.target = (target[0], target[1], target[2])
     light.hotspot_degrees, light.falloff_degrees = spot.hotspot, spot.falloff
     light.casts_shadows = has(spot, r.SpotShadowed)
     light.rectangular = has(spot, r.SpotRectangular)
     projector, roll, aspect = child(spot, r.SpotMap), child(spot, r.SpotRoll), child(spot, r.SpotAspect)
     light.projector = context.text(projector.name) if projector else None
-    light.roll_degrees = roll.roll if roll else 0.0
+    light.roll_degrees = context.finite(roll, "roll", [roll.roll], [0.0])[0] if roll else 0.0
     light.aspect = aspect.aspect if aspect else 1.0

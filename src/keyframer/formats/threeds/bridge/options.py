@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass
 
 
@@ -30,5 +31,10 @@ class Options:
         ):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} is one of {', '.join(allowed)}, not {getattr(self, name)!r}")
-        if not self.fps > 0:
+        if not 0 < self.fps < float("inf"):
             raise ValueError(f"fps must be positive, not {self.fps}")
+        if self.encoding is not None:
+            try:
+                codecs.lookup(self.encoding)
+            except LookupError:
+                raise ValueError(f"no encoding is called {self.encoding!r}") from None

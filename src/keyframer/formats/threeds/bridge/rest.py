@@ -8,7 +8,9 @@ The rules and their order come from measuring 5,900 nodes of 624 real files; the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +20,12 @@ from keyframer.formats.threeds.bridge.objects import MeshObject
 from keyframer.scene import Node
 
 Floats = npt.NDArray[np.float64]
+Points = npt.NDArray[np.floating[Any]]
 
 _SAME = 0.01
 _NEAR = 0.03
+_SAMPLE = 250
+"""vertices"""
 
 
 @dataclass(frozen=True)
@@ -32,11 +37,25 @@ class Choice:
     difference: float
 
 
+def some_points(points: Points) -> Points:
+    """A sample of vertices: those furthest out along each axis, and some of all."""
+    if len(points) <= _SAMPLE:
+        return points
+    furthest = [*points.argmin(axis=0), *points.argmax(axis=0)]
+    return points[[*furthest, *range(0, len(points), len(points) // _SAMPLE)]]
+
+
 def choose(
-    item: MeshObject, node: Node, world_at_rest: Floats, writer: Writer, animated: bool, geometry: str
+    item: MeshObject,
+    node: Node,
+    world_at_rest: Floats,
+    vertices: Points,
+    writer: Writer,
+    animated: bool,
+    geometry: str,
 ) -> Choice:
-    """Decide for one node that carries a mesh."""
-    points = np.asarray(item.mesh.positions, np.float64)
+    """Decide for one node that carries a mesh; ``vertices`` are all that it has, or some of them."""
+    points = np.asarray(vertices, np.float64)
     if item.to_local is None:
         return Choice(False, "the mesh's matrix is singular", 0.0)
     size = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
@@ -72,13 +91,20 @@ def local_positions(item: MeshObject, node: Node, world_at_rest: Floats, choice:
         return _apply(_shift(node.pivot) @ np.linalg.inv(world_at_rest), points)
 
 
+def local_change(item: MeshObject, node: Node, world_at_rest: Floats) -> Callable[[Points], Floats]:
+    """From the mesh's own axes, which morph shapes are in, to the space that keeps its stored picture."""
+    stored = np.eye(4) if item.to_local is None else np.linalg.inv(item.to_local)
+    change = np.asarray(_shift(node.pivot) @ np.linalg.inv(world_at_rest) @ stored, np.float64)
+    return lambda shape: _apply(change, shape)
+
+
 def _displacement(matrix: Floats, points: Floats, size: float) -> float:
     with np.errstate(all="ignore"):
         moved = np.abs(_apply(matrix, points) - points)
     return float(np.nan_to_num(moved, nan=np.inf, posinf=np.inf).max()) / size
 
 
-def _apply(matrix: Floats, points: Floats) -> Floats:
+def _apply(matrix: Floats, points: Points) -> Floats:
     return np.asarray(points @ matrix[:3, :3].T + matrix[:3, 3])
 
 

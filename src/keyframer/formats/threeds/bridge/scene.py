@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.catalogue import SCENE_REST_POSE
+from keyframer.catalogue import LIMIT_COPIES, SCENE_REST_POSE
 from keyframer.formats._document import Document
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import objects, rest
-from keyframer.formats.threeds.bridge.context import Context, child, children, leftover
+from keyframer.formats.threeds.bridge.context import Context, child, children, leftover, unread
 from keyframer.formats.threeds.bridge.editor import read_editor
 from keyframer.formats.threeds.bridge.materials import read_material
 from keyframer.formats.threeds.bridge.names import UniqueNames
 from keyframer.formats.threeds.bridge.nodes import KeyframerNode, Writer, read_channels, read_nodes
 from keyframer.formats.threeds.bridge.options import Options
-from keyframer.formats.threeds.chunk import Chunk
 from keyframer.issues import IssueLog
 from keyframer.posing import Rig
-from keyframer.scene import Clip, Light, LightType, Mesh, Node, NodeKind, Scene
+from keyframer.scene import Clip, Light, LightType, Node, NodeKind, Scene
 
 Floats = npt.NDArray[np.float64]
 
+Points = npt.NDArray[np.floating[Any]]
+
+Item = objects.MeshObject | objects.PlacedCamera | objects.PlacedLight
+
+_FULL_LOOKS = 8
+"""so many nodes may compare all vertices of a mesh with its stored picture; others that share it, a sample of them"""
 _TICKS_PER_FRAME = 160
 """3ds Max counts 4800 ticks a second, 30 frames a second"""
 
@@ -45,7 +55,13 @@ class _Builder:
         self.mesh_by_name: dict[bytes, int] = {}
         self.cameras: dict[bytes, objects.PlacedCamera] = {}
         self.lights: dict[bytes, objects.PlacedLight] = {}
-        self.unplaced: list[objects.MeshObject | objects.PlacedCamera | objects.PlacedLight] = []
+        self.found: list[Item] = []
+        """every mesh, camera and light of the editor, in file order"""
+        self.placed: set[int] = set()
+        """id() of those that a node of the keyframer stands for"""
+        self.shapes: dict[int, Floats] = {}
+        """vertices of meshes that morph keys name, by the number of the mesh"""
+        self.some_points: dict[int, Points] = {}
 
     def build(self) -> None:
         document = self.context.document
@@ -57,9 +73,10 @@ class _Builder:
             self._objects(editor, materials)
         if keyframer is not None:
             self._keyframer(keyframer)
-        for item in self.unplaced:
-            self._place_without_node(item)
-        self._keep_the_rest(document)
+        for item in self.found:
+            if id(item) not in self.placed:
+                self._place_without_node(item)
+        self._keep_the_rest(document, editor, keyframer)
 
     def _materials(self, document: Document) -> dict[bytes, int]:
         """Materials, and their numbers by name: as written, and in small letters for names that differ only so."""
@@ -78,15 +95,15 @@ class _Builder:
             if mesh is not None:
                 self.mesh_by_name.setdefault(mesh.name, len(self.meshes))
                 self.meshes.append(mesh)
-                self.unplaced.append(mesh)
+                self.found.append(mesh)
             camera = objects.read_camera(self.context, chunk)
             if camera is not None:
                 self.cameras.setdefault(camera.name, camera)
-                self.unplaced.append(camera)
+                self.found.append(camera)
             light = objects.read_light(self.context, chunk)
             if light is not None:
                 self.lights.setdefault(light.name, light)
-                self.unplaced.append(light)
+                self.found.append(light)
             if mesh is None and camera is None and light is None:
                 self.scene.extras.setdefault("3ds", {}).setdefault("objects", []).append(leftover(chunk))
 
@@ -95,6 +112,8 @@ class _Builder:
         writer = Writer(header.revision if header else None, header.name if header else b"")
         clip = self._clip(keyframer, header, writer)
         self.scene.clips.append(clip)
+        if writer.is_max:
+            self._repair_spot_rolls()
         found = read_nodes(self.context, keyframer, writer, self.names)
         for index, each in enumerate(found):
             self.scene.nodes.append(each.node)
@@ -102,6 +121,8 @@ class _Builder:
             self._carry(each)
             vertices = len(mesh.mesh.positions) if mesh else 0
             clip.channels += read_channels(self.context, index, each, writer, self._shape, vertices)
+        for each in found:
+            self._rest_target(each, found)
         self._place_meshes(found, writer, clip)
 
     def _clip(self, keyframer: r.Keyframer, header: r.KeyframerHeader | None, writer: Writer) -> Clip:
@@ -128,34 +149,53 @@ class _Builder:
         number = self.mesh_by_name.get(name)
         if number is None:
             return None
-        item = self.meshes[number]
-        points = np.asarray(item.mesh.positions, np.float64)
-        if item.to_local is None:
-            return points
-        return np.asarray(points @ item.to_local[:3, :3].T + item.to_local[:3, 3])
+        if number not in self.shapes:
+            item = self.meshes[number]
+            points = np.asarray(item.mesh.positions, np.float64)
+            if item.to_local is not None:
+                points = np.asarray(points @ item.to_local[:3, :3].T + item.to_local[:3, 3])
+            self.shapes[number] = points
+        return self.shapes[number]
 
     def _carry(self, each: KeyframerNode) -> None:
         """Cameras and lights of the editor that the node stands for."""
         node = each.node
         if isinstance(each.chunk, r.CameraNode) and each.object_name in self.cameras:
             placed = self.cameras[each.object_name]
-            self._taken(placed)
+            self.placed.add(id(placed))
             node.camera = len(self.scene.cameras)
             node.position = np.array(placed.position)
+            node.hidden = node.hidden or placed.hidden
             self.scene.cameras.append(placed.camera)
         elif isinstance(each.chunk, (r.OmniNode, r.SpotNode)) and each.object_name in self.lights:
             lamp = self.lights[each.object_name]
-            self._taken(lamp)
+            self.placed.add(id(lamp))
             node.light = len(self.scene.lights)
             node.position = np.array(lamp.position)
+            node.hidden = node.hidden or lamp.hidden
             self.scene.lights.append(lamp.light)
         elif isinstance(each.chunk, r.AmbientNode):
             node.light = len(self.scene.lights)
             ambient = self.scene.environment.ambient or (0.0, 0.0, 0.0)
             self.scene.lights.append(Light(node.name, LightType.AMBIENT, ambient))
 
-    def _taken(self, item: objects.MeshObject | objects.PlacedCamera | objects.PlacedLight) -> None:
-        self.unplaced = [other for other in self.unplaced if other is not item]
+    def _rest_target(self, each: KeyframerNode, found: list[KeyframerNode]) -> None:
+        """A target node without a position track is where the editor has the target."""
+        node = each.node
+        if node.target is None or child(found[node.target].chunk, r.PositionTrack) is not None:
+            return
+        stored = None
+        if node.camera is not None:
+            stored = self.scene.cameras[node.camera].target
+        elif node.light is not None:
+            stored = self.scene.lights[node.light].target
+        if stored is not None:
+            found[node.target].node.position = np.array(stored)
+
+    def _repair_spot_rolls(self) -> None:
+        """3ds Max writes 4656 in radians where 3D Studio has degrees (the roll track is right in both)."""
+        for lamp in self.lights.values():
+            lamp.light.roll_degrees = math.degrees(lamp.light.roll_degrees)
 
     def _place_meshes(self, found: list[KeyframerNode], writer: Writer, clip: Clip) -> None:
         """Give nodes their meshes, with vertices in the node's own space."""
@@ -166,28 +206,50 @@ class _Builder:
             return
         moment = clip.current if writer.is_max and clip.current is not None else 0.0
         rig = Rig(self.scene)
-        samples = rig.sample([moment])
-        world = rig.world(rig.local(samples, 1), samples)[0]
-        animated = any(len(channel.track.times) > 1 for channel in clip.channels)
+        world = rig.world(rig.sample([moment]), 1)[0]
+        animated = any(len(track.keys) > 1 for each in found for track in each.tracks)  # type: ignore[attr-defined]
         shared: dict[int, int] = {}
-        used: set[int] = set()
+        looks: Counter[int] = Counter()
         for index, each, item in carriers:
-            choice = rest.choose(item, each.node, world[index], writer, animated, self.context.options.geometry)
-            positions = rest.local_positions(item, each.node, world[index], choice)
-            if positions is None:
-                continue
+            looks[id(item)] += 1
+            points = item.mesh.positions if looks[id(item)] <= _FULL_LOOKS else self._some_points(item)
+            choice = rest.choose(item, each.node, world[index], points, writer, animated, self.context.options.geometry)
+            positions = None
+            if not choice.formula or id(item) not in shared:
+                if not self._may_copy(each, item, first=looks[id(item)] == 1):
+                    return
+                positions = rest.local_positions(item, each.node, world[index], choice)
+                if positions is None:
+                    continue
             self._report(each, choice)
-            used.add(id(item))
+            self.placed.add(id(item))
             each.node.hidden = each.node.hidden or item.hidden
             each.node.extras["3ds"]["geometry"] = "keyframer" if choice.formula else "raw"
-            if choice.formula and id(item) in shared:
+            if positions is None:
                 each.node.mesh = shared[id(item)]
                 continue
             each.node.mesh = len(self.scene.meshes)
-            self.scene.meshes.append(_with_positions(item.mesh, positions))
+            self.scene.meshes.append(replace(item.mesh, positions=positions))
             if choice.formula:
                 shared[id(item)] = each.node.mesh
-        self.unplaced = [item for item in self.unplaced if id(item) not in used]
+            elif each.node.morph is not None:
+                moved = rest.local_change(item, each.node, world[index])
+                each.node.morph.positions = [moved(shape) for shape in each.node.morph.positions]
+
+    def _some_points(self, item: objects.MeshObject) -> Points:
+        if id(item) not in self.some_points:
+            self.some_points[id(item)] = rest.some_points(item.mesh.positions)
+        return self.some_points[id(item)]
+
+    def _may_copy(self, each: KeyframerNode, item: objects.MeshObject, *, first: bool) -> bool:
+        """Whether the node may have vertices of its own; from the first that may not, no node gets any."""
+        shapes = each.node.morph.positions if each.node.morph is not None else []
+        count = sum(shape.size for shape in shapes) + (0 if first else item.mesh.positions.size)
+        budget = self.context.budget
+        if budget.allows(count):
+            return True
+        self.context.report(LIMIT_COPIES, each.chunk, what="vertices", count=budget.made, limit=budget.room)
+        return False
 
     def _report(self, each: KeyframerNode, choice: rest.Choice) -> None:
         if choice.difference > 0.01:
@@ -196,12 +258,11 @@ class _Builder:
                 SCENE_REST_POSE, each.chunk, percent=100 * min(choice.difference, 1e9), choice=picture, rule=choice.rule
             )
 
-    def _place_without_node(self, item: objects.MeshObject | objects.PlacedCamera | objects.PlacedLight) -> None:
+    def _place_without_node(self, item: Item) -> None:
         """An object that the keyframer does not know stands where the editor has it."""
-        node = Node(self.names.claim(self.context.text(item.name)), raw_name=item.name)
+        node = Node(self.names.claim(self.context.text(item.name)), raw_name=item.name, hidden=item.hidden)
         if isinstance(item, objects.MeshObject):
             node.mesh = len(self.scene.meshes)
-            node.hidden = item.hidden
             self.scene.meshes.append(item.mesh)
         elif isinstance(item, objects.PlacedCamera):
             node.kind, node.camera = NodeKind.CAMERA, len(self.scene.cameras)
@@ -213,33 +274,21 @@ class _Builder:
             self.scene.lights.append(item.light)
         self.scene.nodes.append(node)
 
-    def _keep_the_rest(self, document: Document) -> None:
+    def _keep_the_rest(self, document: Document, editor: r.Editor | None, keyframer: r.Keyframer | None) -> None:
         """What stands beside editor, keyframer and materials, and what the keyframer holds besides nodes."""
-        known: tuple[type[Chunk], ...] = (r.Editor, r.Keyframer, r.Material)
-        kept = [leftover(each) for top in document.records for each in top.children if not isinstance(each, known)]
-        keyframer = document.first(r.Keyframer)
+        kept = []
+        for top in document.records:
+            if top is not editor:
+                if top.tail:
+                    kept.append({"chunk": "tail", "data": top.tail.hex()})
+                kept += [
+                    leftover(each)
+                    for each in top.children
+                    if each is not editor and each is not keyframer and not isinstance(each, r.Material)
+                ]
         if keyframer is not None:
-            usual = (r.Node, r.KeyframerHeader, r.Frames, r.CurrentTime)
-            kept += [leftover(each) for each in keyframer.children if not isinstance(each, usual)]
+            kept += unread(keyframer, (r.Node, r.KeyframerHeader, r.Frames, r.CurrentTime))
         if kept:
             self.scene.extras.setdefault("3ds", {})["chunks"] = kept
         if document.trailing:
             self.scene.extras.setdefault("3ds", {})["trailing"] = document.trailing.hex()
-
-
-def _with_positions(mesh: Mesh, positions: Floats) -> Mesh:
-    """A copy of a mesh with other vertices."""
-    return Mesh(
-        mesh.name,
-        positions,
-        mesh.corners,
-        uv=mesh.uv,
-        smoothing=mesh.smoothing,
-        edges=mesh.edges,
-        face_materials=mesh.face_materials,
-        axes=mesh.axes,
-        casts_shadows=mesh.casts_shadows,
-        receives_shadows=mesh.receives_shadows,
-        extras=mesh.extras,
-        raw_name=mesh.raw_name,
-    )

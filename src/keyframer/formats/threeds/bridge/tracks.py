@@ -8,7 +8,17 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.catalogue import DATA_KEYS_NOT_INCREASING, DATA_NON_FINITE, LINK_UNRESOLVED_NAME, SCENE_SIGN_FLIP
+from keyframer.catalogue import (
+    DATA_KEYS_NOT_INCREASING,
+    DATA_NON_FINITE,
+    DATA_TCB_OUT_OF_RANGE,
+    DATA_TIME_HUGE,
+    DATA_VALUE_HUGE,
+    DATA_ZERO_AXIS,
+    LIMIT_COPIES,
+    LINK_UNRESOLVED_NAME,
+    SCENE_SIGN_FLIP,
+)
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context
@@ -61,13 +71,20 @@ def _track(kind: str, chunk: r.Track, keys: Keys, values: Floats, form: Rotation
     if keys.extras is not None:
         for name in EXTRAS:
             setattr(track, name, np.asarray(keys.column(name), np.float64))
-    track.extras["3ds"] = {"flags": chunk.flags, "time_min": chunk.time_min, "time_max": chunk.time_max}
+    track.extras["3ds"] = _head(chunk)
     return track
+
+
+def _head(chunk: r.Track) -> dict[str, object]:
+    return {"flags": chunk.flags, "time_min": chunk.time_min, "time_max": chunk.time_max}
 
 
 def _rotations(context: Context, chunk: r.Track, keys: Keys, values: Floats, max_scene: bool) -> Floats:
     """Stored angle (clockwise) and axis as axis and angle (counter-clockwise)."""
     angles = values[:, 0].copy()
+    still = (values[:, 1:4] == 0).all(axis=1) & (angles != 0)
+    if still.any():
+        context.report(DATA_ZERO_AXIS, chunk, f"keys[{int(still.argmax())}]", count=int(still.sum()))
     if max_scene and context.options.sign_flips == "auto" and len(keys) > 1:
         # 12 of 16 increments above pi in real files of 3ds Max stand one frame apart, between neighbours below
         # 0.14 pi: quaternions that changed their sign, not turns.
@@ -79,8 +96,15 @@ def _rotations(context: Context, chunk: r.Track, keys: Keys, values: Floats, max
     return np.column_stack([values[:, 1:4], -angles])
 
 
+_FEW_SHAPES = 8
+"""so many weights a key may hold without being counted"""
+_HUGE_TIME = 10_000_000
+_HUGE_VALUE = 1e12
+"""float32 steps are 65536 wide here: no scene is that large, and no angle that exact"""
+
+
 def check_keys(context: Context, chunk: r.Track, keys: Keys) -> None:
-    """Report keys out of order and numbers that are none; evaluation copes with both."""
+    """Report keys out of order, absurd ones, and numbers that are none; evaluation copes with all of them."""
     late = np.flatnonzero(np.diff(keys.time.astype(np.int64)) <= 0)
     if len(late):
         index = int(late[0]) + 1
@@ -91,6 +115,27 @@ def check_keys(context: Context, chunk: r.Track, keys: Keys) -> None:
     if odd.any():
         index = int(np.flatnonzero(odd)[0])
         context.report(DATA_NON_FINITE, chunk, f"keys[{index}]", count=int(odd.sum()), index=index)
+    _check_size(context, chunk, keys)
+
+
+def _check_size(context: Context, chunk: r.Track, keys: Keys) -> None:
+    """Report numbers that are far outside anything the format means."""
+    late = np.abs(keys.time.astype(np.int64)) > _HUGE_TIME
+    if late.any():
+        index = int(late.argmax())
+        context.report(DATA_TIME_HUGE, chunk, f"keys[{index}]", index=index, time=int(keys.time[index]))
+    sizes = np.abs(keys.value.astype(np.float64)).max(axis=1, initial=0.0)
+    wild = (sizes > _HUGE_VALUE) & np.isfinite(sizes)
+    if wild.any():
+        index = int(wild.argmax())
+        context.report(DATA_VALUE_HUGE, chunk, f"keys[{index}]", index=index, value=float(sizes[index]))
+    if keys.extras is None:
+        return
+    shapes, eases = keys.extras[:, :3], keys.extras[:, 3:]
+    outside = np.asarray((np.abs(shapes) > 1).any(axis=1) | ((eases < 0) | (eases > 1)).any(axis=1))
+    if outside.any():
+        index = int(outside.argmax())
+        context.report(DATA_TCB_OUT_OF_RANGE, chunk, f"keys[{index}]", index=index)
 
 
 def read_hide_track(context: Context, chunk: r.HideTrack, hidden: bool) -> Track | None:
@@ -108,7 +153,9 @@ def read_hide_track(context: Context, chunk: r.HideTrack, hidden: bool) -> Track
         Interpolation.STEP,
         _WRAPS.get(chunk.flags & 3, Wrap.SINGLE),
     )
-    track.extras["3ds"] = {"toggles": True, "flags": chunk.flags, "key_flags": keys.flags.tolist()}
+    track.extras["3ds"] = {"toggles": True, **_head(chunk), "key_flags": keys.flags.tolist()}
+    if keys.extras is not None:
+        track.extras["3ds"]["key_extras"] = keys.extras.tolist()  # type: ignore[index]
     return track
 
 
@@ -138,6 +185,11 @@ def read_morph_track(
             shapes.append(shape)
         chosen.append(numbers[name])
     if not shapes:
+        return None
+    beyond = len(chosen) * max(0, len(shapes) - _FEW_SHAPES)
+    if not context.budget.allows(beyond):
+        budget = context.budget
+        context.report(LIMIT_COPIES, chunk, "keys", what="shapes", count=budget.made, limit=budget.room)
         return None
     first = next(number for number in chosen if number >= 0)
     weights = np.eye(len(shapes))[[first if number < 0 else number for number in chosen]]

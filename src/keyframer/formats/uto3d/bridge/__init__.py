@@ -1,6 +1,8 @@
-"""From U3D documents to scenes: `things` stand in the tree, `controllers` move them, `scene` is the whole."""
+"""From U3D documents to scenes and back: `things` stand in the tree, `controllers` move them, `scene` is the whole;
+the modules that write have the same names with ``write_``."""
 
 from keyframer.formats.uto3d.bridge.options import Options
 from keyframer.formats.uto3d.bridge.scene import to_scene
+from keyframer.formats.uto3d.bridge.writing import WriteOptions, from_scene
 
-__all__ = ["Options", "to_scene"]
+__all__ = ["Options", "WriteOptions", "from_scene", "to_scene"]

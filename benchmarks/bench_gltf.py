@@ -1,0 +1,161 @@
+"""glTF export: against assimp on static files of the corpus, and the memory that a large scene takes.
+
+    python benchmarks/bench_gltf.py
+
+Both sides read a .3ds file and make a binary glTF of it in memory, in this process; assimp does it with no
+post-processing (impasse from PyPI with Debian's libassimp-dev). Time is the processor's, summed over all files, best of
+three rounds. Files that move are left out: assimp writes NaN as key times for those.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import keyframer
+from _timing import against_goal, corpus_files, headline, row
+from keyframer.exchange.gltf import export
+from keyframer.exchange.gltf.container import glb_parts
+
+SCENE_MEGABYTES = 300
+ROUNDS = 3
+
+
+def static_files() -> list[Path]:
+    found = []
+    for path in corpus_files():
+        try:
+            scene = keyframer.load(path)
+        except keyframer.FormatError:
+            continue
+        if not any(len(channel.track.times) > 1 for clip in scene.clips for channel in clip.channels):
+            found.append(path)
+    return found
+
+
+def ours(path: Path) -> bytes:
+    return b"".join(glb_parts(export(keyframer.load(path))[0]))
+
+
+def assimp() -> Callable[[Path], object] | None:
+    try:
+        import impasse
+        from impasse.core import export_blob
+    except Exception as error:  # the module or the library behind it
+        print(f"  no assimp here: {error}")
+        return None
+
+    def work(path: Path) -> object:
+        return export_blob(impasse.load(os.fspath(path), processing=0), "glb2", 0)
+
+    return work
+
+
+def seconds_of(work: Callable[[Path], object], path: Path) -> float:
+    begin = time.process_time()
+    work(path)
+    return time.process_time() - begin
+
+
+def compare() -> None:
+    theirs = assimp()
+    files = static_files()
+    if theirs is None or not files:
+        return
+    usable = []
+    for path in files:
+        try:
+            theirs(path)
+            usable.append(path)
+        except Exception:  # files that assimp refuses
+            continue
+    best: dict[str, dict[Path, float]] = {"ours": {}, "theirs": {}, "load": {}}
+    for _ in range(ROUNDS):
+        for path in usable:
+            for name, work in (("ours", ours), ("theirs", theirs), ("load", keyframer.load)):
+                best[name][path] = min(best[name].get(path, 1e9), seconds_of(work, path))
+    for words, chosen in (
+        ("all files", usable),
+        ("files up to 100 KB", [path for path in usable if path.stat().st_size <= 100_000]),
+        ("files over 100 KB", [path for path in usable if path.stat().st_size > 100_000]),
+        ("files over 500 KB", [path for path in usable if path.stat().st_size > 500_000]),
+    ):
+        total = {name: sum(times[path] for path in chosen) for name, times in best.items()}
+        print(f"{words}: {len(chosen)}")
+        row("assimp: import and export", total["theirs"])
+        row("keyframer: load", total["load"])
+        row("keyframer: load and export", total["ours"], against_goal(total["theirs"] / total["ours"], 1.0))
+
+
+_CHILD = """
+import sys, tracemalloc
+import numpy as np
+import psutil
+import keyframer
+from keyframer.scene import Mesh, Node, Scene
+
+def scene(megabytes):
+    # grids of 65,025 vertices, as 3D Studio's limit has it: 20 bytes a vertex, 22 a face
+    side = 255
+    x, y = np.meshgrid(np.arange(side, dtype=np.float32), np.arange(side, dtype=np.float32))
+    corner = (np.arange(side - 1)[:, None] * side + np.arange(side - 1)).ravel()
+    faces = np.concatenate([
+        np.stack([corner, corner + 1, corner + side], 1), np.stack([corner + 1, corner + side + 1, corner + side], 1)
+    ]).astype(np.int32)
+    meshes, size = [], 0
+    while size < megabytes * 1e6:
+        points = np.stack([x, y, np.sin(x + len(meshes))], -1).reshape(-1, 3).astype(np.float32)
+        mesh = Mesh(f"grid{len(meshes)}", points, faces.copy(), uv=points[:, :2].copy(),
+                    smoothing=np.ones(len(faces), np.uint32), edges=np.full(len(faces), 7, np.uint8))
+        size += sum(a.nbytes for a in (mesh.positions, mesh.corners, mesh.uv, mesh.smoothing, mesh.edges))
+        meshes.append(mesh)
+    return Scene(nodes=[Node(m.name, mesh=i) for i, m in enumerate(meshes)], meshes=meshes), size
+
+import threading, time
+process = psutil.Process()
+made, size = scene(float(sys.argv[1]))
+peak = [0]
+stop = threading.Event()
+def watch():
+    while not stop.is_set():
+        peak[0] = max(peak[0], process.memory_info().rss)
+        time.sleep(0.002)
+watcher = threading.Thread(target=watch)
+before = process.memory_info().rss
+watcher.start()
+begin = time.perf_counter()
+keyframer.save(made, sys.argv[2])
+took = time.perf_counter() - begin
+stop.set()
+watcher.join()
+print(size, peak[0], peak[0] - before, took)
+"""
+
+
+def memory() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "large.glb"
+        done = subprocess.run(
+            [sys.executable, "-c", _CHILD, str(SCENE_MEGABYTES), str(target)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        size, peak, growth, took = map(float, done.stdout.split())
+        print(f"a scene of {size / 1e6:.0f} MB to a GLB of {target.stat().st_size / 1e6:.0f} MB")
+        row("keyframer.save", took, f"{size / 1e6 / took:.0f} MB/s")
+        print(
+            f"  peak of the process {peak / 1e6:.0f} MB, scene included: {against_goal(peak / size, 3.0, at_most=True)}"
+        )
+        print(f"  of these the export took {growth / 1e6:.0f} MB")
+
+
+if __name__ == "__main__":
+    headline("glTF export")
+    compare()
+    memory()

@@ -1,0 +1,246 @@
+"""A scene in other axes, of the other hand, in another unit: what writers need before they write.
+
+The change C is a signed permutation of the axes, so numbers change their place and sign and nothing is rounded.
+Every node's own frame changes with the scene's: ``W' = C . W . C^-1``. Cameras and lights keep theirs (X right, Y up,
+looking along -Z, along +Z where the axes are left-handed), so their children get the difference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import RotationForm, Track
+from keyframer.maths import quat
+from keyframer.posing.looking import looks
+from keyframer.scene import Camera, Channel, Clip, Fog, Handedness, Light, Mesh, Morph, Node, Scene, Skin, Space
+
+Floats = npt.NDArray[np.float64]
+
+_TO_Y_UP = {
+    "x": np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]),
+    "y": np.eye(3),
+    "z": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]),
+}
+"""turns to right-handed Y up"""
+
+
+def in_space(scene: Scene, space: Space, unit: float = 1.0) -> Scene:
+    """The same scene in another space, its lengths multiplied by ``unit``. The same object where nothing changes."""
+    if scene.space.up not in _TO_Y_UP or space.up not in _TO_Y_UP:
+        raise ValueError(f"up is x, y or z, not {scene.space.up!r} to {space.up!r}")
+    matrix = _to_common(space).T @ _to_common(scene.space)
+    flip_v = scene.space.v_up != space.v_up
+    if np.array_equal(matrix, np.eye(3)) and unit == 1.0 and not flip_v:
+        return scene if scene.space == space else replace(scene, space=space)
+    return _Change(scene, matrix, unit, flip_v).apply(space)
+
+
+def _to_common(space: Space) -> Floats:
+    """From a space to right-handed Y up: the mirror of left-handed axes first, as glTF is written."""
+    signs = np.ones(3)
+    if space.handedness is Handedness.LEFT:
+        signs[1 if space.up == "z" else 2] = -1.0
+    return np.asarray(_TO_Y_UP[space.up] * signs)
+
+
+class _Signed:
+    """A signed permutation of three axes, applied by picking and negating: exact for every float."""
+
+    def __init__(self, matrix: Floats) -> None:
+        self.matrix = matrix
+        self.picks = np.abs(matrix).argmax(axis=1)
+        self.signs = matrix[np.arange(3), self.picks]
+        self.determinant = float(np.rint(np.linalg.det(matrix)))
+
+    def vectors(self, values: Any) -> Floats:
+        given = np.asarray(values, np.float64)
+        return np.asarray(given[..., self.picks] * self.signs)
+
+    def sizes(self, values: Any) -> Floats:
+        """Scale factors: they move with the axes and keep their sign."""
+        return np.asarray(np.asarray(values, np.float64)[..., self.picks])
+
+    def turns(self, values: Any) -> Floats:
+        """``G R G^-1`` of quaternions or of axes with angles: the axis is turned, and mirrored with the hand."""
+        given = np.asarray(values, np.float64)
+        out = given.copy()
+        out[..., :3] = self.vectors(given[..., :3]) * self.determinant
+        return out
+
+    def matrices(self, values: Any, unit: float) -> Floats:
+        """``C M C^-1`` of (..., 4, 4)."""
+        out = np.array(values, np.float64)
+        out[..., :3, :3] = self.matrix @ out[..., :3, :3] @ self.matrix.T
+        out[..., :3, 3] = self.vectors(out[..., :3, 3]) * unit
+        return out
+
+
+class _Change:
+    """The change of one scene."""
+
+    def __init__(self, scene: Scene, matrix: Floats, unit: float, flip_v: bool) -> None:
+        self.scene = scene
+        self.all = _Signed(matrix)
+        self.unit = unit
+        self.flip_v = flip_v
+        own = np.diag([1.0, 1.0, self.all.determinant])
+        aims = [node.camera is not None or node.light is not None for node in scene.nodes]
+        self.frames = [own if each else matrix.T for each in aims]
+        """what each node's frame is multiplied by from behind"""
+        self.before = [
+            _Signed(matrix if node.parent is None else self.frames[node.parent].T) for node in scene.nodes
+        ]
+        """what each node's place is multiplied by from the front"""
+        # What looks at a target is turned anew by whoever poses it: its own rotation has no say.
+        self.extra = [
+            None
+            if looks(scene, node) or np.array_equal(front.matrix @ behind, np.eye(3))
+            else quat.from_matrix3(front.matrix @ behind)
+            for node, front, behind in zip(scene.nodes, self.before, self.frames, strict=True)
+        ]
+
+    def apply(self, space: Space) -> Scene:
+        scene = self.scene
+        environment = scene.environment
+        if self.unit != 1.0:
+            environment = replace(
+                environment, fog=self._fog(environment.fog), distance_cue=self._fog(environment.distance_cue)
+            )
+            layers = environment.layered_fog
+            if layers is not None:
+                layers = replace(layers, z_min=layers.z_min * self.unit, z_max=layers.z_max * self.unit)
+                environment.layered_fog = layers
+        return replace(
+            scene,
+            nodes=[self._node(number, node) for number, node in enumerate(scene.nodes)],
+            meshes=[self._mesh(mesh) for mesh in scene.meshes],
+            cameras=[self._camera(camera) for camera in scene.cameras],
+            lights=[self._light(light) for light in scene.lights],
+            skins=[self._skin(skin) for skin in scene.skins],
+            clips=[self._clip(clip) for clip in scene.clips],
+            environment=environment,
+            space=space,
+        )
+
+    def _points(self, values: Any) -> Floats:
+        return self.all.vectors(values) * self.unit
+
+    def _node(self, number: int, node: Node) -> Node:
+        front = self.before[number]
+        behind = _Signed(self.frames[number].T)
+        turn = front.turns(node.rotation_xyzw)
+        extra = self.extra[number]
+        if extra is not None:
+            turn = quat.multiply(turn, extra)
+        made = replace(
+            node,
+            position=front.vectors(node.position) * self.unit,
+            rotation_xyzw=turn,
+            scale=behind.sizes(node.scale),
+            pivot=behind.vectors(node.pivot) * self.unit,
+        )
+        if node.scale_axes_xyzw is not None:
+            made.scale_axes_xyzw = behind.turns(node.scale_axes_xyzw)
+        if node.bounding_box is not None:
+            made.bounding_box = self._box(*node.bounding_box)
+        if node.morph is not None:
+            made.morph = Morph(list(node.morph.names), [self._points(shape) for shape in node.morph.positions])
+        return made
+
+    def _box(self, low: Any, high: Any) -> tuple[Floats, Floats]:
+        corners = self._points(np.stack([low, high]))
+        return corners.min(axis=0), corners.max(axis=0)
+
+    def _mesh(self, mesh: Mesh) -> Mesh:
+        made = replace(mesh, positions=self._points(mesh.positions))
+        if mesh.axes is not None:
+            made.axes = self.all.matrices(mesh.axes, self.unit)
+        if mesh.bounding_sphere is not None:
+            centre, radius = mesh.bounding_sphere
+            made.bounding_sphere = (self._points(centre), radius * self.unit)
+        if self.flip_v and mesh.uv is not None:
+            uv = np.array(mesh.uv, np.float64)
+            uv[:, 1] = 1.0 - uv[:, 1]
+            made.uv = uv
+        return made
+
+    def _camera(self, camera: Camera) -> Camera:
+        made = replace(camera, target=self._target(camera.target))
+        made.ranges, made.clip = self._pair(camera.ranges), self._pair(camera.clip)
+        return made
+
+    def _pair(self, pair: tuple[float, float] | None) -> tuple[float, float] | None:
+        return None if pair is None else (pair[0] * self.unit, pair[1] * self.unit)
+
+    def _target(self, point: tuple[float, float, float] | None) -> tuple[float, float, float] | None:
+        if point is None:
+            return None
+        x, y, z = self._points(point).tolist()
+        return x, y, z
+
+    def _light(self, light: Light) -> Light:
+        made = replace(light, target=self._target(light.target))
+        made.inner_range = None if light.inner_range is None else light.inner_range * self.unit
+        made.outer_range = None if light.outer_range is None else light.outer_range * self.unit
+        return made
+
+    def _skin(self, skin: Skin) -> Skin:
+        made = replace(skin, inverse_bind=self.all.matrices(skin.inverse_bind, self.unit))
+        if skin.positions is not None:
+            made.positions = self._points(skin.positions)
+        return made
+
+    def _fog(self, fog: Fog | None) -> Fog | None:
+        return None if fog is None else replace(fog, near=fog.near * self.unit, far=fog.far * self.unit)
+
+    def _clip(self, clip: Clip) -> Clip:
+        made = replace(clip, channels=[Channel(each.node, self._track(each.node, each.track)) for each in clip.channels])
+        if clip.bounds is not None:
+            corners = self._points(clip.bounds)
+            made.bounds = np.stack([corners.min(axis=1), corners.max(axis=1)], axis=1)
+        return made
+
+    def _track(self, number: int, track: Track) -> Track:
+        front, behind = self.before[number], _Signed(self.frames[number].T)
+        tangents = {
+            name: getattr(track, name) for name in ("tangents_in", "tangents_out") if getattr(track, name) is not None
+        }
+        if track.kind == "position" and not track.is_rotation:
+            return self._mapped(track, tangents, lambda values: front.vectors(values) * self.unit)
+        if track.kind == "rotation" and track.is_rotation:
+            return self._turned(track, tangents, front, self.extra[number])
+        if track.kind == "scale" and not track.is_rotation:
+            return self._mapped(track, tangents, behind.sizes)
+        if track.kind == "scale_axes" and track.is_rotation:
+            return self._mapped(track, tangents, behind.turns)
+        return track
+
+    @staticmethod
+    def _mapped(track: Track, tangents: dict[str, Floats], change: Any) -> Track:
+        return replace(track, values=change(track.values), **{name: change(each) for name, each in tangents.items()})
+
+    def _turned(self, track: Track, tangents: dict[str, Floats], front: _Signed, extra: Floats | None) -> Track:
+        """Increments stay increments: only the first key, which is absolute, takes up the node's new frame."""
+        if extra is None:
+            return self._mapped(track, tangents, front.turns)
+        if track.form is RotationForm.QUATERNION_ABSOLUTE:
+            return self._mapped(track, tangents, lambda values: quat.multiply(front.turns(values), extra))
+        values = front.turns(track.values)
+        which = slice(None) if track.form is RotationForm.AXIS_ANGLE_ABSOLUTE else _earliest(track)
+        if track.form is RotationForm.QUATERNION_RELATIVE:
+            values[which] = quat.multiply(quat.normalise(values[which]), extra)
+        else:
+            turned = quat.multiply(quat.from_axis_angle(values[which, :3], values[which, 3]), extra)
+            axes, angles = quat.to_axis_angle(turned)
+            values[which] = np.column_stack([axes, angles])
+        return replace(track, values=values)
+
+
+def _earliest(track: Track) -> npt.NDArray[np.intp]:
+    """The key that the others are relative to."""
+    usable = np.flatnonzero(np.isfinite(track.times) & np.isfinite(track.values).all(axis=1))
+    return usable[np.argsort(track.times[usable], kind="stable")[:1]]

@@ -1,0 +1,194 @@
+"""Authored tracks made fit for a format with keys of its own: times on its grid, curves it has, turns it can say.
+
+A track whose keys fit keeps them: values, tension, continuity, bias and ease are not touched. What does not fit
+(frames, curves of another kind, whole turns where keys are quaternions, keys that fall on one time) is sampled on the
+format's grid and put through as few keys as the tolerance allows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
+from keyframer.curves.forms import absolute, has_full_turns, increments, usable_keys
+from keyframer.curves.reduce import fewest_keys
+from keyframer.formats._writing import Tolerance, clip_span, units_per_second
+from keyframer.scene import Clip
+from keyframer.scene.report import LossReport, Outcome
+from keyframer.wire.keytable import EXTRAS, Keys
+
+Floats = npt.NDArray[np.float64]
+
+_SNAP = 1e-6
+"""of a grid step, or of a large time: closer is the grid's own time, rounded on the way"""
+_EXTRA_BITS = (1 << len(EXTRAS)) - 1
+MOST_SAMPLES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRules:
+    """What a format's keys can be."""
+
+    per_second: float
+    """its time units a second"""
+    step: float
+    """time units from one frame to the next: where what does not fit is sampled"""
+    whole: bool = True
+    """times are whole numbers"""
+    wraps: bool = False
+    """tracks can repeat and loop"""
+    full_turns: bool = True
+    """a rotation key can turn by 360 degrees and more"""
+    widest_degrees: float = 90.0
+    """how far one rotation key made here may be from the next"""
+
+
+class KeyFitter:
+    """Fits the tracks of one clip."""
+
+    def __init__(self, clip: Clip, rules: KeyRules, tolerance: Tolerance, report: LossReport) -> None:
+        self.clip = clip
+        self.rules = rules
+        self.tolerance = tolerance
+        self.report = report
+        self.factor = rules.per_second / units_per_second(clip)
+        self.span = clip_span(clip)
+
+    def times(self, given: npt.ArrayLike) -> Floats:
+        """Times of the clip in the format's unit, not rounded unless that is all that is wrong with them."""
+        rough = np.asarray(given, np.float64) * self.factor
+        near = np.rint(rough)
+        return np.where(np.abs(rough - near) <= _SNAP * np.maximum(1.0, np.abs(rough) * 1e-3), near, rough)
+
+    def fit(self, track: Track, path: str) -> Track | None:
+        """The track in the format's time unit, with interpolation TCB, LINEAR or BEZIER; None without usable keys."""
+        given = len(track.times)
+        source = usable_keys(track)
+        if len(source.times) < given:
+            lost = given - len(source.times)
+            self.report.add(Outcome.DROPPED, path, f"{lost} of {given} keys are no numbers")
+        if not len(source.times):
+            return None
+        why = self._reason_to_bake(source)
+        if why is not None:
+            return self._baked(source, path, why)
+        if source.interpolation is Interpolation.STEP:
+            source = _steps_as_jumps(source)
+        elif source.interpolation is Interpolation.SAMPLED:
+            source = replace(source, interpolation=Interpolation.LINEAR)
+        times = self.times(source.times)
+        if self.rules.whole:
+            whole = np.rint(times)
+            if ((np.diff(whole) == 0) & (np.diff(times) > 0)).any():
+                return self._baked(source, path, "keys would fall on one time")
+            late = float(np.abs(whole - times).max())
+            times = whole
+            if late:
+                seconds = late / self.rules.per_second
+                self.report.add(Outcome.APPROXIMATED, path, "times were rounded", error=seconds, unit="second")
+                return replace(source, times=times)
+        self.report.add(Outcome.EXACT, path, _count(source))
+        return replace(source, times=times)
+
+    def _reason_to_bake(self, track: Track) -> str | None:
+        if track.interpolation is Interpolation.SAMPLED:
+            return "" if len(track.times) > 1 else None
+        if track.interpolation is Interpolation.CUBIC:
+            return "keys with tangents"
+        if track.wrap is not Wrap.SINGLE and not self.rules.wraps and track.times[-1] > 0:
+            if self.span[0] >= 0 and self.span[1] <= track.times[-1] and track.wrap is Wrap.REPEAT:
+                return None  # the second round is never played
+            return f"the format cannot {track.wrap.value}"
+        if not self.rules.full_turns and has_full_turns(track):
+            return "turns of 360 degrees and more"
+        return None
+
+    def _baked(self, track: Track, path: str, why: str) -> Track:
+        """As few keys as the tolerance allows, through samples on the format's grid."""
+        curve = compile_track(track)
+        begin, end = float(track.times[0]), float(track.times[-1])
+        if track.wrap is not Wrap.SINGLE and not self.rules.wraps:
+            begin, end = min(begin, self.span[0]), max(end, self.span[1])
+        grid = self._grid(track, begin, end)
+        moments = grid / self.factor
+        tolerance, distance, unit = self.tolerance.for_track(track)
+        form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
+        widest = self.rules.widest_degrees if track.is_rotation else math.inf
+        made, _ = fewest_keys(track.kind, grid, curve(moments), form, 0.9 * tolerance, distance, widest)
+        checks = np.unique(np.concatenate([track.times, moments]))
+        wanted = curve(checks).reshape(len(checks), -1)
+        found = compile_track(made)(checks * self.factor).reshape(len(checks), -1)
+        error = float(distance(found, wanted).max())
+        words = f"{len(track.times)} frames became {_count(made)}" if not why else f"{why}: now {_count(made)}"
+        outcome = Outcome.EXACT if error == 0 and not why else Outcome.APPROXIMATED
+        self.report.add(outcome, path, words, error=error, unit=unit)
+        return made
+
+    def _grid(self, track: Track, begin: float, end: float) -> Floats:
+        """Where the track is sampled: at its own frames if they are on the grid, else at the format's."""
+        own = np.unique(self.times(track.times))
+        if track.interpolation is Interpolation.SAMPLED and (not self.rules.whole or not np.mod(own, 1).any()):
+            return own
+        first, last = (float(value) for value in self.times([begin, end]))
+        step = self.rules.step
+        count = math.ceil((last - first) / step) + 1
+        if count > MOST_SAMPLES:
+            raise ValueError(f"sampling from {begin:g} to {end:g} takes {count} frames, {MOST_SAMPLES} are allowed")
+        grid = first + step * np.arange(count)
+        grid = np.concatenate([grid, own[own <= last]])
+        return np.unique(np.rint(grid) if self.rules.whole else grid)
+
+
+def _count(track: Track) -> str:
+    count = len(track.times)
+    return f"{count} {track.interpolation.value} key{'' if count == 1 else 's'}"
+
+
+def _steps_as_jumps(track: Track) -> Track:
+    """Keys that hold until the next: the value stands twice, at its time and where the next one takes over."""
+    values = absolute(track) if track.is_rotation else track.values
+    form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
+    order = np.repeat(np.arange(len(track.times)), 2)[:-1]
+    times = track.times[(np.arange(len(order)) + 1) // 2]
+    return Track(track.kind, times, values[order], Interpolation.LINEAR, form=form)
+
+
+def as_tcb(track: Track) -> Track:
+    """The same curve as TCB keys: straight lines are continuity -1 (tangents along both chords), Bezier is zeros."""
+    if track.interpolation is Interpolation.TCB:
+        return track
+    if track.is_rotation and track.form is not RotationForm.AXIS_ANGLE_RELATIVE:
+        axes, angles = increments(track)  # absolute keys mean the shortest way; relative ones say it
+        track = replace(track, values=np.column_stack([axes, angles]), form=RotationForm.AXIS_ANGLE_RELATIVE)
+    plain: dict[str, Any] = {"tension": None, "continuity": None, "bias": None, "flags": None}
+    if track.interpolation is not Interpolation.LINEAR:
+        plain |= {"ease_to": None, "ease_from": None}
+    elif len(track.times) > 2:  # two keys are a straight line anyway
+        plain["continuity"] = np.full(len(track.times), -1.0)
+    return replace(track, interpolation=Interpolation.TCB, **plain)
+
+
+def still_key(kind: str, value: npt.ArrayLike, form: RotationForm = RotationForm.NONE) -> Track:
+    """One key at time 0."""
+    values = np.asarray(value, np.float64)
+    return Track(kind, np.zeros(1), values[None] if values.ndim else values.reshape(1), Interpolation.LINEAR, form=form)
+
+
+def tcb_keys(track: Track, values: Floats, announced: bool) -> Keys:
+    """Key rows of TCB keys. With ``announced`` the track's own flags say which floats stand there even if they are 0."""
+    shapes = {name: column for name in EXTRAS if (column := getattr(track, name)) is not None}
+    keys = Keys.make(np.rint(track.times).astype(np.int64), values, **shapes)
+    if announced and track.flags is not None:
+        keys.flags = keys.flags | (track.flags & _EXTRA_BITS).astype(keys.flags.dtype)
+        if keys.flags.any() and keys.extras is None:
+            keys.extras = np.zeros((len(keys), len(EXTRAS)), np.float32)
+    return keys
+
+
+def is_eased(track: Track) -> bool:
+    return bool(np.any(track.ease_to) or np.any(track.ease_from))

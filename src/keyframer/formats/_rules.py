@@ -1,0 +1,163 @@
+"""Rules on numbers that all formats share: times, angles, tension, ranges, depth, and numbers that are none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import (
+    DATA_ANGLE_HUGE,
+    DATA_BOUNDS_INVERTED,
+    DATA_FRAME_RANGE_HUGE,
+    DATA_FRAME_RANGE_INVERTED,
+    DATA_NON_FINITE,
+    DATA_TCB_OUT_OF_RANGE,
+    DATA_TIME_HUGE,
+    DATA_TIME_NEGATIVE,
+    SEM_DEEP_HIERARCHY,
+    SEM_UNKNOWN_FLAG_BITS,
+)
+from keyframer.formats._bridging import Reporter
+from keyframer.formats._document import Document
+from keyframer.issues import IssueType
+from keyframer.wire.record import Record
+
+Array = npt.NDArray[Any]
+
+HUGE_TIME = 10_000_000
+"""frames"""
+HUGE_RANGE = 1_000_000
+"""frames"""
+HUGE_ANGLE = 1e6
+"""radians; float32 steps are 0.06 wide here"""
+DEEPEST = 1_000
+
+
+def check_early(reporter: Reporter, record: Record, field: str, times: Array) -> None:
+    """Keys before the beginning of time."""
+    _check_moments(reporter, record, field, DATA_TIME_NEGATIVE, times, times < 0)
+
+
+def check_late(reporter: Reporter, record: Record, field: str, times: Array, units_per_frame: int = 1) -> None:
+    """Absurdly late keys."""
+    far = np.abs(np.asarray(times, np.float64)) > HUGE_TIME * units_per_frame
+    _check_moments(reporter, record, field, DATA_TIME_HUGE, times, far)
+
+
+def _check_moments(reporter: Reporter, record: Record, field: str, kind: IssueType, times: Array, odd: Array) -> None:
+    if odd.any():
+        index = int(odd.argmax())
+        reporter.report(kind, record, f"{field}[{index}]", index=index, time=f"{times[index]:g}")
+
+
+def check_tcb(reporter: Reporter, record: Record, field: str, shapes: Array, eases: Array) -> None:
+    """Tension, continuity and bias outside -1..1, eases outside 0..1."""
+    outside = np.asarray((np.abs(shapes) > 1).any(axis=1) | ((eases < 0) | (eases > 1)).any(axis=1))
+    if outside.any():
+        index = int(outside.argmax())
+        reporter.report(DATA_TCB_OUT_OF_RANGE, record, f"{field}[{index}]", index=index)
+
+
+def check_angles(reporter: Reporter, record: Record, field: str, angles: Array) -> None:
+    """Angles in radians so large that what is left of a turn is noise; ``angles`` may have several a row."""
+    wild = (np.abs(angles) > HUGE_ANGLE) & np.isfinite(angles)
+    if wild.any():
+        first = np.unravel_index(int(wild.argmax()), wild.shape)
+        index = int(first[0])
+        reporter.report(DATA_ANGLE_HUGE, record, f"{field}[{index}]", index=index, angle=float(angles[first]))
+
+
+def check_flags(reporter: Reporter, record: Record, field: str, flags: int, known: int) -> None:
+    """Bits that have no meaning."""
+    if flags & ~known:
+        reporter.report(SEM_UNKNOWN_FLAG_BITS, record, field, bits=flags & ~known)
+
+
+def check_key_flags(reporter: Reporter, record: Record, field: str, flags: Array, known: int) -> None:
+    """The same for the flags of keys: the first key that has such bits."""
+    odd = (flags | known) != known
+    if odd.any():
+        index = int(odd.argmax())
+        bits = int(np.bitwise_or.reduce(flags)) & ~known
+        reporter.report(SEM_UNKNOWN_FLAG_BITS, record, f"{field}[{index}]/flags", bits=bits)
+
+
+def check_range(reporter: Reporter, record: Record, field: str, start: float, end: float) -> None:
+    """A range of frames that runs backwards, or that nobody should walk through."""
+    if start > end:
+        reporter.report(DATA_FRAME_RANGE_INVERTED, record, field, start=f"{start:g}", end=f"{end:g}")
+    elif end - start > HUGE_RANGE:
+        reporter.report(DATA_FRAME_RANGE_HUGE, record, field, start=f"{start:g}", end=f"{end:g}")
+
+
+def check_boxes(reporter: Reporter, record: Record, field: str, lower: Array, upper: Array) -> None:
+    """Boxes whose corners are swapped, in any axis, or are no numbers."""
+    wrong = ~(np.asarray(lower) <= np.asarray(upper)).all(axis=1)
+    if wrong.any():
+        reporter.report(DATA_BOUNDS_INVERTED, record, field, count=int(wrong.sum()), index=int(wrong.argmax()))
+
+
+def check_depth(reporter: Reporter, records: Sequence[Record], parents: Sequence[int | None]) -> None:
+    """A hierarchy so deep that recursive programs fail on it; ``parents`` are indices without circles."""
+    depths = _depths(parents)
+    deepest = max(range(len(depths)), key=depths.__getitem__, default=None)
+    if deepest is not None and depths[deepest] > DEEPEST:
+        reporter.report(SEM_DEEP_HIERARCHY, records[deepest], depth=depths[deepest], most=DEEPEST)
+
+
+def _depths(parents: Sequence[int | None]) -> list[int]:
+    """How many ancestors each has; every one is visited once."""
+    depths = [-1] * len(parents)
+    for start in range(len(parents)):
+        way: list[int] = []
+        at: int | None = start
+        while at is not None and depths[at] < 0:
+            way.append(at)
+            at = parents[at]
+        depth = -1 if at is None else depths[at]
+        for node in reversed(way):
+            depth += 1
+            depths[node] = depth
+    return depths
+
+
+def check_numbers(reporter: Reporter, document: Document, covered: Container[tuple[type[Record], str]]) -> None:
+    """NaN and infinity in every field of every record but those ``covered`` by the bridge, which meets them itself."""
+    fields: dict[type[Record], list[str]] = {}
+    for record in document.find(Record):
+        cls = type(record)
+        names = fields.get(cls)
+        if names is None:
+            names = fields[cls] = [plan.name for plan in cls.plan.fields if (cls, plan.name) not in covered]
+        for name in names:
+            value = getattr(record, name)
+            if isinstance(value, float):
+                if not math.isfinite(value):
+                    reporter.report(DATA_NON_FINITE, record, name, count=1, index=0)
+            elif isinstance(value, (tuple, np.floating)):
+                _check_few(reporter, record, name, value if isinstance(value, tuple) else (value,))
+            elif isinstance(value, np.ndarray):
+                _check_many(reporter, record, name, value)
+
+
+def _check_few(reporter: Reporter, record: Record, name: str, values: tuple[Any, ...]) -> None:
+    odd = [index for index, value in enumerate(values) if not math.isfinite(value)]
+    if odd:
+        reporter.report(DATA_NON_FINITE, record, name, count=len(odd), index=odd[0])
+
+
+def _check_many(reporter: Reporter, record: Record, name: str, values: Array) -> None:
+    if not len(values):
+        return
+    columns = [values[column] for column in values.dtype.names] if values.dtype.names else [values]
+    odd = np.zeros(len(values), np.bool_)
+    for column in columns:
+        if column.dtype.kind == "f":
+            odd |= ~np.isfinite(column).reshape(len(values), -1).all(axis=1)
+    if odd.any():
+        index = int(odd.argmax())
+        reporter.report(DATA_NON_FINITE, record, f"{name}[{index}]", count=int(odd.sum()), index=index)

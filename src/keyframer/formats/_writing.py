@@ -1,0 +1,156 @@
+"""What writing scenes shares over all formats: what comes out, names that fit, tolerances, the clip that is written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Track
+from keyframer.curves.fit import Distance, largest_difference, turn_degrees
+from keyframer.formats._document import Document
+from keyframer.scene import Clip, Scene
+from keyframer.scene.report import LossReport, Outcome
+from keyframer.text import decode_name
+
+Floats = npt.NDArray[np.float64]
+
+DEFAULT_MAX_ERROR = 1e-4
+"""of the scene's size"""
+DEGREES_AT_DEFAULT = 0.01
+"""what turns may be off when ``max_error`` is `DEFAULT_MAX_ERROR`; it grows and shrinks with it"""
+
+
+class Written(NamedTuple):
+    """A document made from a scene, what became of everything, and the files that belong beside it."""
+
+    document: Document
+    report: LossReport
+    companions: tuple[tuple[str, bytes], ...] = ()
+    """suffix and content of each"""
+    reading: Mapping[str, object] = {}
+    """options that a reader needs to understand the file as it is meant"""
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far motion may be off where a target cannot hold it exactly."""
+
+    length: float
+    """scene units"""
+    degrees: float
+    fraction: float
+    """of scales and colours"""
+
+    @staticmethod
+    def of(scene: Scene, max_error: float) -> Tolerance:
+        share = max_error / DEFAULT_MAX_ERROR
+        return Tolerance(max_error * scene_size(scene), DEGREES_AT_DEFAULT * share, max_error)
+
+    def for_track(self, track: Track) -> tuple[float, Distance, str]:
+        """The tolerance of a track, how its values are compared, and the unit of both."""
+        if track.is_rotation:
+            return self.degrees, turn_degrees, "degree"
+        if track.kind == "position":
+            return self.length, largest_difference, "scene unit"
+        if track.kind in ("fov", "roll", "hotspot", "falloff"):
+            return self.degrees, largest_difference, "degree"
+        return self.fraction, largest_difference, "of 1"
+
+
+def check_max_error(max_error: float) -> None:
+    if not (math.isfinite(max_error) and max_error > 0):
+        raise ValueError(f"max_error must be positive, not {max_error}")
+
+
+def scene_size(scene: Scene) -> float:
+    """The largest extent of a mesh or of the way that a node goes; 1 where there is none."""
+    sizes = [_extent(mesh.positions) for mesh in scene.meshes]
+    sizes.append(_extent(np.array([node.position for node in scene.nodes], np.float64).reshape(-1, 3)))
+    for clip in scene.clips[:1]:
+        sizes += [_extent(each.track.values) for each in clip.channels if each.track.kind == "position"]
+    largest = max(sizes, default=0.0)
+    return largest if 0 < largest < 1e30 else 1.0
+
+
+def _extent(points: npt.ArrayLike) -> float:
+    values = np.asarray(points, np.float64)
+    good = values[np.isfinite(values).all(axis=1)] if values.ndim == 2 else values[:0]
+    return float(np.ptp(good, axis=0).max()) if len(good) else 0.0
+
+
+def first_clip(scene: Scene, report: LossReport) -> Clip:
+    """The clip that is written: the first, or an empty one; the others are reported as left out."""
+    for clip in scene.clips[1:]:
+        report.add(Outcome.DROPPED, f"/clips/{clip.name}", "the format holds one clip")
+    return scene.clips[0] if scene.clips else Clip()
+
+
+def frames_per_second(clip: Clip) -> float:
+    """The clip's own rate; 30 where it has none."""
+    rate = clip.frames_per_second
+    return rate if math.isfinite(rate) and rate > 0 else 30.0
+
+
+def units_per_second(clip: Clip) -> float:
+    """How many of the clip's time units make a second."""
+    return clip.rate if math.isfinite(clip.rate) and clip.rate > 0 else 30.0 * (clip.units_per_frame or 1.0)
+
+
+def clip_span(clip: Clip) -> tuple[float, float]:
+    """First and last time that is played, in the clip's unit: the active segment, and all keys."""
+    begin, end = clip.start, clip.end
+    if not (math.isfinite(begin) and math.isfinite(end) and 0 <= end - begin <= 1e7 * max(clip.units_per_frame, 1.0)):
+        begin = end = begin if math.isfinite(begin) else 0.0
+    for channel in clip.channels:
+        times = channel.track.times
+        times = times[np.isfinite(times) & (np.abs(times) <= 1e12)]
+        if len(times) > 1:
+            begin, end = min(begin, float(times.min())), max(end, float(times.max()))
+    return begin, end
+
+
+def encode_name(text: str, encoding: str | None = None) -> bytes:
+    """A name as 8-bit text that decodes to itself again where that can be; what cannot becomes ``_``."""
+    text = text.replace("\0", "_")
+    for codec in (encoding or "cp1252", "utf-8"):
+        raw = text.encode(codec, "ignore")
+        if decode_name(raw, encoding) == text:
+            return raw
+    return text.encode("ascii", "replace").replace(b"?", b"_")
+
+
+class NamesThatFit:
+    """Hands out names as bytes: within a limit, unique (letters large and small count as the same), never empty."""
+
+    def __init__(self, limit: int | None = None, encoding: str | None = None, reserved: Iterable[bytes] = ()) -> None:
+        self._limit = limit
+        self._encoding = encoding
+        self._taken = {name.lower() for name in reserved}
+        self._next: dict[bytes, int] = {}
+
+    def claim(self, name: str, raw: bytes | None = None, fallback: str = "unnamed") -> bytes:
+        """A name for the thing called ``name``; ``raw`` is how a file had it, and is taken where it says the same."""
+        wanted = raw if raw and decode_name(raw, self._encoding) == name else encode_name(name or fallback, self._encoding)
+        base = wanted[: self._limit]
+        made = base
+        while made.lower() in self._taken:
+            number = self._next.get(base.lower(), 2)
+            self._next[base.lower()] = number + 1
+            mark = f".{number}".encode() if self._limit is None else str(number).encode()
+            room = None if self._limit is None else max(self._limit - len(mark), 0)
+            made = base[:room] + mark
+        self._taken.add(made.lower())
+        return made
+
+    def shown(self, made: bytes) -> str:
+        return decode_name(made, self._encoding)
+
+
+def plain_path(kind: str, name: str) -> str:
+    """The path of a part in reports: ``/nodes/Box``."""
+    return f"/{kind}/{name}"

@@ -1,0 +1,148 @@
+"""Materials, their maps, and the surroundings as chunks."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+from keyframer.formats._writing import NamesThatFit, encode_name, plain_path
+from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.bridge import materials as reading
+from keyframer.formats.threeds.chunk import Chunk
+from keyframer.scene import Environment, Material, TextureMap
+from keyframer.scene.report import LossReport, Outcome
+
+_STEM, _SUFFIX = 8, 3
+"""DOS file names"""
+
+
+class MapNames:
+    """File names as 3D Studio has them: eight letters, a dot, three letters, all large; different ones stay different."""
+
+    def __init__(self, report: LossReport) -> None:
+        self._report = report
+        self._made: dict[str, bytes] = {}
+        self._taken: set[bytes] = set()
+
+    def claim(self, name: str) -> bytes:
+        known = self._made.get(name)
+        if known is not None:
+            return known
+        stem, suffix = os.path.splitext(re.split(r"[\\/]", name)[-1])
+        wanted = encode_name(stem.upper().replace(" ", "_")) or b"MAP"
+        ending = encode_name(suffix.upper())[: _SUFFIX + 1]
+        made = wanted[:_STEM] + ending
+        number = 2
+        while made in self._taken:
+            mark = str(number).encode()
+            made = wanted[: _STEM - len(mark)] + mark + ending
+            number += 1
+        self._taken.add(made)
+        self._made[name] = made
+        if made != encode_name(name):
+            self._report.add(Outcome.BAKED, plain_path("maps", name), f"is called {made.decode('latin-1')}")
+        return made
+
+
+def rgb(color: Sequence[float]) -> r.ColorFloat:
+    return r.ColorFloat((float(color[0]), float(color[1]), float(color[2])))
+
+
+def share(value: float) -> Chunk:
+    """A percentage: whole ones as such, which all readers know, others as a float."""
+    percent = round(value * 100)
+    if abs(value * 100 - percent) < 1e-4:
+        return r.PercentInt(percent)
+    return r.PercentFloat(value)
+
+
+def write_material(material: Material, name: bytes, maps: MapNames) -> r.Material:
+    parts: list[Chunk] = [r.MaterialName(name)]
+    colors: tuple[tuple[type[Chunk], object], ...] = (
+        (r.MaterialAmbient, material.ambient),
+        (r.MaterialDiffuse, material.diffuse),
+        (r.MaterialSpecular, material.specular),
+    )
+    parts += [kind(children=[rgb(color)]) for kind, color in colors if color is not None]  # type: ignore[arg-type]
+    shares: tuple[tuple[type[Chunk], float | None], ...] = (
+        (r.MaterialShininess, material.shininess),
+        (r.MaterialShininessStrength, material.shininess_strength),
+        (r.MaterialTransparency, material.transparency),
+        (r.MaterialTransparencyFalloff, material.transparency_falloff),
+        (r.MaterialReflectionBlur, material.reflection_blur),
+        (r.MaterialSelfIllumination, material.self_illumination or None),
+    )
+    parts += [kind(children=[share(value)]) for kind, value in shares if value is not None]
+    parts += [kind() for kind, attribute in reading.FLAGS.items() if getattr(material, attribute)]
+    if material.wire_size is not None:
+        parts.append(r.MaterialWireSize(material.wire_size))
+    if material.shading in reading.SHADINGS:
+        parts.append(r.MaterialShading(reading.SHADINGS.index(material.shading)))
+    for kind, slot in reading.SLOTS.items():
+        if slot in material.maps:
+            parts.append(_map(kind, material.maps[slot], maps))
+    return r.Material(children=list(parts))
+
+
+def _map(kind: type[Chunk], found: TextureMap, names: MapNames) -> Chunk:
+    flags = sum(bit for attribute, bit in reading.MAP_FLAGS.items() if getattr(found, attribute))
+    flags |= 0 if found.tiled else 0x10
+    parts: list[Chunk] = [share(found.amount), r.MapName(names.claim(found.file_name)), r.MapParameters(flags)]
+    numbers: tuple[tuple[type[Chunk], float, float], ...] = (
+        (r.MapBlur, found.blur, 0.0),
+        (r.MapUScale, found.scale[0], 1.0),
+        (r.MapVScale, found.scale[1], 1.0),
+        (r.MapUOffset, found.offset[0], 0.0),
+        (r.MapVOffset, found.offset[1], 0.0),
+        (r.MapRotation, found.rotation_degrees, 0.0),
+    )
+    parts += [make(value) for make, value, usual in numbers if value != usual]
+    for make, tint in reading.TINTS.items():
+        if tint in found.tints:
+            parts.append(make(tuple(min(max(round(part * 255), 0), 255) for part in found.tints[tint])))
+    return kind(children=list(parts))
+
+
+def material_names(materials: Sequence[Material], report: LossReport) -> list[bytes]:
+    names = NamesThatFit(16)
+    made = [names.claim(each.name, each.raw_name, "material") for each in materials]
+    for material, name in zip(materials, made, strict=True):
+        if names.shown(name) != material.name:
+            path = plain_path("materials", material.name)
+            report.add(Outcome.BAKED, path, f"is called {names.shown(name)!r}: names have 16 letters")
+    return made
+
+
+def write_environment(environment: Environment, maps: MapNames) -> list[Chunk]:
+    """Background, fog and ambient light; what is switched on comes with its flag."""
+    parts: list[Chunk] = []
+    if environment.background_image is not None:
+        parts.append(r.BackgroundBitmap(maps.claim(environment.background_image)))
+    if environment.background_color is not None:
+        parts.append(r.BackgroundColor(children=[rgb(environment.background_color)]))
+    gradient = environment.gradient
+    if gradient is not None:
+        parts.append(r.BackgroundGradient(gradient.midpoint, children=[rgb(color) for color in gradient.colors]))
+    if environment.ambient is not None:
+        parts.append(r.AmbientColor(children=[rgb(environment.ambient)]))
+    fog, cue, layers = environment.fog, environment.distance_cue, environment.layered_fog
+    if fog is not None:
+        inside: list[Chunk] = [] if fog.color is None else [rgb(fog.color)]
+        inside += [r.FogBackground()] if fog.affects_background else []
+        parts.append(r.Fog(fog.near, fog.near_density, fog.far, fog.far_density, children=list(inside)))
+    if cue is not None:
+        inside = [r.DimBackground()] if cue.affects_background else []
+        parts.append(r.DistanceCue(cue.near, cue.near_density, cue.far, cue.far_density, children=list(inside)))
+    if layers is not None:
+        inside = [] if layers.color is None else [rgb(layers.color)]
+        parts.append(r.LayerFog(layers.z_min, layers.z_max, layers.density, layers.flags, children=list(inside)))
+    uses: dict[str, type[Chunk]] = {
+        "background_image": r.UseBackgroundBitmap,
+        "background_color": r.UseBackgroundColor,
+        "gradient": r.UseBackgroundGradient,
+        "fog": r.UseFog,
+        "distance_cue": r.UseDistanceCue,
+        "layered_fog": r.UseLayerFog,
+    }
+    return parts + [kind() for word, kind in uses.items() if word in environment.uses]

@@ -1,0 +1,86 @@
+"""Mirrored nodes made whole: the mirror goes from the node into what hangs on it.
+
+3D Studio readers disagree about matrices of negative determinant (some flip X, some do not), so none is written: where
+a node's scale is negative, its frame is mirrored along X, ``W' = W . X``, and with it the frames of all below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Track
+from keyframer.formats._writing import plain_path
+from keyframer.posing.order import placing_order
+from keyframer.scene import Channel, Node, Scene
+from keyframer.scene.report import LossReport, Outcome
+
+_FLIP = np.array([-1.0, 1.0, 1.0])
+_TURN_FLIP = np.array([1.0, -1.0, -1.0, 1.0])
+"""of quaternions, and of axes with angles: a mirror turns the other way about what lies in it"""
+
+
+def without_mirrors(scene: Scene, report: LossReport) -> tuple[Scene, npt.NDArray[np.bool_]]:
+    """The scene with no node mirrored, and for which nodes the frame is mirrored instead (meshes are not touched)."""
+    signs = np.array([_sign(scene, number, node) for number, node in enumerate(scene.nodes)], np.float64)
+    flipped = np.zeros(len(scene.nodes), bool)
+    if not (signs < 0).any():
+        return scene, flipped
+    order = placing_order(scene.nodes)
+    for number in order.flat.tolist():
+        node, parent = scene.nodes[number], int(order.parents[number])
+        above = bool(parent >= 0 and flipped[parent])
+        aims = node.camera is not None or node.light is not None
+        flipped[number] = not aims and above != (signs[number] < 0)
+    nodes = list(scene.nodes)
+    for number, node in enumerate(scene.nodes):
+        parent = int(order.parents[number])
+        nodes[number] = _node(node, bool(parent >= 0 and flipped[parent]), bool(flipped[number]))
+        if flipped[number] and (signs[number] < 0):
+            path = f"{plain_path('nodes', node.name)}/scale"
+            report.add(Outcome.BAKED, path, "the mirror went from the node into its mesh and children")
+    clips = list(scene.clips)
+    if clips:
+        parents = order.parents
+        channels = [
+            Channel(each.node, _track(each.track, parents[each.node] >= 0 and flipped[parents[each.node]], flipped[each.node]))
+            for each in clips[0].channels
+        ]
+        clips[0] = replace(clips[0], channels=channels)
+    return replace(scene, nodes=nodes, clips=clips), flipped
+
+
+def _sign(scene: Scene, number: int, node: Node) -> float:
+    """-1 where a node mirrors, at rest and at every key; 1 where it does not, or not always."""
+    for channel in scene.channels_of(number):
+        if channel.track.kind == "scale" and channel.track.values.ndim == 2 and len(channel.track.times):
+            return -1.0 if (np.prod(channel.track.values, axis=1) < 0).all() else 1.0
+    return -1.0 if np.prod(np.asarray(node.scale, np.float64)) < 0 else 1.0
+
+
+def _node(node: Node, above: bool, here: bool) -> Node:
+    if not above and not here:
+        return node
+    made = replace(node)
+    if above:
+        made.position = np.asarray(node.position) * _FLIP
+        made.rotation_xyzw = np.asarray(node.rotation_xyzw) * _TURN_FLIP
+    if above != here:
+        made.scale = np.asarray(node.scale) * _FLIP
+    if here:
+        made.pivot = np.asarray(node.pivot) * _FLIP
+        if node.scale_axes_xyzw is not None:
+            made.scale_axes_xyzw = np.asarray(node.scale_axes_xyzw) * _TURN_FLIP
+    return made
+
+
+def _track(track: Track, above: bool, here: bool) -> Track:
+    if track.kind == "position" and above:
+        return replace(track, values=track.values * _FLIP)
+    if track.kind == "rotation" and above:
+        return replace(track, values=track.values * _TURN_FLIP)
+    if track.kind == "scale" and above != here:
+        return replace(track, values=track.values * _FLIP)
+    return track

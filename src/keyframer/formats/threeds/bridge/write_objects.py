@@ -1,0 +1,109 @@
+"""Meshes, cameras and lights as the editor has them: where they are at frame 0, in the scene's own space."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.formats._writing import encode_name
+from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.bridge.objects import fov_of_lens
+from keyframer.formats.threeds.bridge.write_materials import MapNames, rgb
+from keyframer.formats.threeds.bridge.write_surfaces import Piece
+from keyframer.formats.threeds.chunk import Chunk
+from keyframer.scene import Camera, Light, LightType, Mesh
+
+Floats = npt.NDArray[np.float64]
+
+_LONGEST_LENS = 1e7
+"""the range of Autodesk's toolkit"""
+
+
+def write_mesh(
+    mesh: Mesh, piece: Piece, points: Floats, matrix: Floats, materials: list[bytes], *, reverse: bool
+) -> r.Mesh:
+    """One piece: ``points`` (V, 3) of the whole mesh in the scene, ``matrix`` the node's; ``reverse`` turns faces over."""
+    order = [0, 2, 1] if reverse else [0, 1, 2]
+    faces = np.zeros((len(piece.faces), 4), np.uint16)
+    faces[:, :3] = piece.corners[:, order]
+    faces[:, 3] = _face_flags(mesh, piece, reverse)
+    groups: list[Chunk] = []
+    if mesh.face_materials is not None and materials:
+        owners = np.asarray(mesh.face_materials, np.int64)[piece.faces]
+        for number in np.unique(owners[(owners >= 0) & (owners < len(materials))]).tolist():
+            groups.append(r.MaterialGroup(materials[number], np.flatnonzero(owners == number).astype(np.uint16)))
+    if mesh.smoothing is not None:
+        groups.append(r.SmoothGroups(np.asarray(mesh.smoothing)[piece.faces].astype("<u4")))
+    parts: list[Chunk] = [
+        r.PointArray(points[piece.vertices].astype("<f4")),
+        r.FaceArray(faces.astype("<u2"), children=list(groups)),
+    ]
+    if piece.uv is not None:
+        parts.append(r.TextureVertices(piece.uv.astype("<f4")))
+    parts.append(r.MeshMatrix(*(_tuple(matrix[:3, column]) for column in range(4))))
+    return r.Mesh(children=list(parts))
+
+
+def _face_flags(mesh: Mesh, piece: Piece, reverse: bool) -> npt.NDArray[np.int64]:
+    """Visible edges, stored as CA, BC, AB; all where the mesh does not say."""
+    if mesh.edges is None:
+        return np.full(len(piece.faces), 7)
+    edges = np.asarray(mesh.edges, np.int64)[piece.faces]
+    if reverse:
+        return edges & 7  # A, C, B: the first edge is the last, which is how they are stored
+    return (edges >> 2 & 1) | (edges >> 1 & 1) << 1 | (edges & 1) << 2
+
+
+def write_camera(camera: Camera, position: Floats, target: Floats) -> r.Camera:
+    lens = min(2400.0 / max(camera.fov_degrees, 2400.0 / _LONGEST_LENS), _LONGEST_LENS)
+    stored = camera.extras.get("3ds", {}).get("lens")
+    if isinstance(stored, float) and fov_of_lens(stored) == camera.fov_degrees:
+        lens = stored
+    parts: list[Chunk] = [r.CameraSeeCone()] if camera.shows_cone else []
+    if camera.ranges is not None:
+        parts.append(r.CameraRanges(*camera.ranges))
+    made = r.Camera(_tuple(position), _tuple(target), camera.roll_degrees, lens)
+    made.children = list(parts)
+    return made
+
+
+def write_light(light: Light, position: Floats, target: Floats | None, maps: MapNames) -> r.Light:
+    parts: list[Chunk] = [rgb(light.color)]
+    if not light.on:
+        parts.append(r.LightOff())
+    if light.attenuated:
+        parts.append(r.LightAttenuates())
+    if light.inner_range is not None:
+        parts.append(r.LightInnerRange(light.inner_range))
+    if light.outer_range is not None:
+        parts.append(r.LightOuterRange(light.outer_range))
+    parts.append(r.LightMultiplier(light.multiplier))
+    parts += [r.LightExclude(encode_name(name)) for name in light.excludes]
+    if target is not None:
+        parts.append(_spot(light, target, maps))
+    return r.Light(_tuple(position), children=list(parts))
+
+
+def _spot(light: Light, target: Floats, maps: MapNames) -> r.Spotlight:
+    falloff = light.falloff_degrees if light.falloff_degrees is not None else 45.0
+    hotspot = light.hotspot_degrees if light.hotspot_degrees is not None else max(falloff - 1.0, 0.0)
+    if light.type is LightType.DIRECTIONAL:
+        hotspot, falloff = 80.0, 90.0
+    parts: list[Chunk] = []
+    if light.casts_shadows:
+        parts.append(r.SpotShadowed())
+    if light.rectangular:
+        parts.append(r.SpotRectangular())
+    if light.projector is not None:
+        parts.append(r.SpotMap(maps.claim(light.projector)))
+    if light.roll_degrees:
+        parts.append(r.SpotRoll(light.roll_degrees))
+    if light.aspect != 1.0:
+        parts.append(r.SpotAspect(light.aspect))
+    return r.Spotlight(_tuple(target), hotspot, falloff, children=list(parts))
+
+
+def _tuple(values: Any) -> tuple[float, ...]:
+    return tuple(float(value) for value in values)

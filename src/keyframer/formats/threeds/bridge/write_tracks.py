@@ -1,0 +1,73 @@
+"""Tracks as chunks: every curve as TCB keys, rotations as clockwise increments about unit axes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Interpolation, RotationForm, Track, Wrap
+from keyframer.curves.forms import increments, usable_keys
+from keyframer.formats._keys import as_tcb, tcb_keys
+from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.bridge.tracks import KINDS
+from keyframer.wire.keytable import Keys
+
+Floats = npt.NDArray[np.float64]
+
+_WRAPS = {Wrap.SINGLE: 0, Wrap.REPEAT: 2, Wrap.LOOP: 3}
+_CHUNKS = {kind: chunk for chunk, kind in KINDS.items()}
+
+
+def write_track(track: Track, announced: bool) -> r.Track:
+    """A track of numbers, its times in frames."""
+    shaped = as_tcb(track)
+    values = _rotations(shaped) if shaped.is_rotation else shaped.values.reshape(len(shaped.times), -1)
+    keys = tcb_keys(shaped, values, announced)
+    chunk: r.Track = _CHUNKS[track.kind](_WRAPS[track.wrap], 0, 0, keys)  # type: ignore[call-arg, assignment]
+    return chunk
+
+
+def _rotations(track: Track) -> Floats:
+    """Angle and axis as stored: clockwise, not negative, the axis of length 1."""
+    axes, angles = increments(track)
+    lengths = np.sqrt((axes * axes).sum(axis=1))
+    usable = lengths > 0
+    unit = np.where(usable[:, None], axes / np.where(usable, lengths, 1.0)[:, None], (0.0, 0.0, 1.0))
+    near = np.abs(lengths - 1.0) < 1e-6  # a unit axis keeps its digits
+    unit = np.where(near[:, None], axes, unit)
+    clockwise = np.where(usable, -angles, 0.0)
+    sign = np.where(clockwise < 0, -1.0, 1.0)
+    return np.column_stack([np.abs(clockwise), unit * sign[:, None]])
+
+
+def write_hide_track(track: Track, frames: Floats) -> tuple[bool, r.HideTrack | None]:
+    """Whether the node is hidden before the first key, and the frames at which that changes."""
+    steps = usable_keys(replace(track, times=frames))
+    if not len(steps.times):
+        return False, None
+    shown = steps.values.reshape(len(steps.times), -1)[:, 0] > 0.5
+    last = np.append(steps.times[1:] != steps.times[:-1], True)  # of keys at one frame the last holds
+    times, shown = steps.times[last], shown[last]
+    changes = np.flatnonzero(shown[1:] != shown[:-1]) + 1
+    if not len(changes):
+        return not shown[0], None
+    keys = Keys.make(np.rint(times[changes]).astype(np.int64))
+    return not shown[0], r.HideTrack(_WRAPS[track.wrap], 0, 0, keys)
+
+
+def write_morph_track(track: Track, names: list[bytes], announced: bool) -> r.MorphTrack | None:
+    """Keys that name shapes; None where a key mixes shapes, which none can."""
+    weights = track.values.reshape(len(track.times), -1)
+    chosen = weights.argmax(axis=1)
+    if track.interpolation is not Interpolation.TCB or not np.array_equal(weights, np.eye(weights.shape[1])[chosen]):
+        return None
+    keys = tcb_keys(track, np.empty((len(weights), 0)), announced)
+    keys.text = tuple(names[number] for number in chosen.tolist())
+    return r.MorphTrack(_WRAPS[track.wrap], 0, 0, keys)
+
+
+def still_turn(rotation_xyzw: npt.ArrayLike) -> Track:
+    values = np.asarray(rotation_xyzw, np.float64)[None]
+    return Track("rotation", np.zeros(1), values, Interpolation.LINEAR, form=RotationForm.QUATERNION_ABSOLUTE)

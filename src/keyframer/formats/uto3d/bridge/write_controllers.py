@@ -1,0 +1,94 @@
+"""Tracks as controllers: TCB rotations as increments, linear ones as they are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Interpolation, RotationForm, Track
+from keyframer.curves.forms import increments, with_form
+from keyframer.formats._keys import as_tcb, is_eased, still_key, tcb_keys
+from keyframer.formats._writing import plain_path
+from keyframer.formats.uto3d import records as r
+from keyframer.scene import Node, Scene
+from keyframer.scene.report import LossReport, Outcome
+from keyframer.wire.keytable import Keys
+
+Floats = npt.NDArray[np.float64]
+
+_RADIANS_BELOW = 3.2
+_TYPES = {"position": r.POSITION, "rotation": r.ROTATION, "scale": r.SCALE, "fov": r.FOV, "roll": r.ROLL}
+
+
+def write_controllers(
+    scene: Scene, node: Node, tracks: dict[str, Track], bound: bool, announced: bool, report: LossReport
+) -> list[r.Controller]:
+    """Controllers of one node, without ids. What a record cannot say at rest becomes a controller of one key.
+
+    A bone that is ``bound`` rests where it was bound, so its real place is said by keys.
+    """
+    if bound:
+        tracks.setdefault("position", still_key("position", node.position))
+        turn = still_key("rotation", node.rotation_xyzw, RotationForm.QUATERNION_ABSOLUTE)
+        tracks.setdefault("rotation", turn)
+        tracks.setdefault("scale", still_key("scale", node.scale))
+    if node.camera is not None and scene.cameras[node.camera].roll_degrees and "roll" not in tracks:
+        tracks["roll"] = still_key("roll", scene.cameras[node.camera].roll_degrees)
+    if node.scale_axes_xyzw is not None and "scale_axes" not in tracks:
+        scale = tracks.setdefault("scale", still_key("scale", node.scale))
+        values = np.tile(np.asarray(node.scale_axes_xyzw, np.float64), (len(scale.times), 1))
+        form = RotationForm.QUATERNION_ABSOLUTE
+        tracks["scale_axes"] = Track("scale_axes", scale.times, values, Interpolation.LINEAR, form=form)
+    elif "scale_axes" in tracks and "scale" not in tracks:
+        times = tracks["scale_axes"].times
+        values = np.tile(np.asarray(node.scale, np.float64), (len(times), 1))
+        tracks["scale"] = Track("scale", times, values, Interpolation.LINEAR)
+    axes = tracks.pop("scale_axes", None)
+    found = []
+    for kind, track in tracks.items():
+        shaped = _writable(track)
+        values = shaped.values.reshape(len(shaped.times), -1)
+        if kind == "rotation":
+            tcb = shaped.interpolation is Interpolation.TCB
+            form = RotationForm.QUATERNION_RELATIVE if tcb else RotationForm.QUATERNION_ABSOLUTE
+            values = with_form(shaped, form).values
+        elif kind == "scale":
+            values = np.column_stack([values, _axes(axes, shaped, node, report)])
+        elif kind == "roll":
+            values = np.radians(values)
+        found.append(_controller(_TYPES[kind], shaped, values, announced))
+    return found
+
+
+def _writable(track: Track) -> Track:
+    """Linear where linear keys say the same; else TCB."""
+    if track.interpolation is Interpolation.LINEAR and not is_eased(track):
+        if track.is_rotation:
+            if not (np.abs(increments(track)[1][1:]) > math.pi).any():
+                return track
+        elif track.kind != "fov" or (np.abs(track.values) >= _RADIANS_BELOW).any():
+            return track  # small linear fields of view would be taken for radians
+    return as_tcb(track)
+
+
+def _controller(kind: int, track: Track, values: Floats, announced: bool) -> r.Controller:
+    if track.interpolation is Interpolation.TCB:
+        keys = tcb_keys(track, values, announced)
+        keys.flags = keys.flags.astype(np.uint8)
+        return r.Controller(kind, scheme=r.TCB, key_count=len(keys), keys=keys)
+    times = np.rint(track.times).astype(np.int64)
+    keys = Keys(times, np.zeros(len(times), np.uint8), values.astype(np.float32))
+    return r.Controller(kind, scheme=r.LINEAR, key_count=len(keys), keys=keys)
+
+
+def _axes(axes: Track | None, scale: Track, node: Node, report: LossReport) -> Floats:
+    """The orientation of the scale axes at each scale key; zeros where there is none."""
+    if axes is None:
+        return np.zeros((len(scale.times), 4))
+    if not np.array_equal(axes.times, scale.times):
+        report.add(Outcome.DROPPED, f"{plain_path('nodes', node.name)}/scale_axes", "its keys stand at other times")
+        return np.zeros((len(scale.times), 4))
+    return replace(with_form(axes, RotationForm.QUATERNION_ABSOLUTE)).values

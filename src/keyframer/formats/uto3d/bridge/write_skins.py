@@ -1,0 +1,98 @@
+"""Skins: bones rest where they were bound, because that is what readers bind by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.formats._writing import Tolerance, plain_path
+from keyframer.formats.uto3d import records as r
+from keyframer.maths import affine
+from keyframer.scene import Node, Scene, Skin
+from keyframer.scene.report import LossReport, Outcome
+
+Floats = npt.NDArray[np.float64]
+
+Place = tuple[Any, Any, Any]
+"""position, rotation_xyzw, scale"""
+
+_SAME = 1e-6
+
+
+def bind_pose(scene: Scene, rest: Floats) -> dict[int, Place]:
+    """The places under their parents of bones that do not rest where they were bound: node number to place.
+
+    All bones of a skin are in it, or none: their descendants must not move because they do.
+    """
+    world = rest.copy()
+    moved: set[int] = set()
+    for skin in scene.skins:
+        if not len(skin.joints):
+            continue
+        joints = np.asarray(skin.joints, np.int64)
+        bound = affine.inverse(skin.inverse_bind)
+        size = max(float(np.abs(rest[joints]).max()), 1e-30)
+        fresh = [number for number in joints.tolist() if number not in moved]
+        if float(np.abs(bound - rest[joints]).max()) > _SAME * size and len(fresh) == len(joints):
+            world[joints] = bound
+            moved.update(joints.tolist())
+    if not moved:
+        return {}
+    kept = moved | {i for i, node in enumerate(scene.nodes) if node.parent in moved}
+    found: dict[int, Place] = {}
+    for number in sorted(kept):
+        parent = scene.nodes[number].parent
+        local = world[number] if parent is None else affine.inverse(world[parent]) @ world[number]
+        found[number] = affine.decompose(local)
+    return found
+
+
+def write_skin(
+    record: r.Mesh, scene: Scene, node: Node, ids: dict[int, int], tolerance: Tolerance, report: LossReport
+) -> None:
+    """Which bones move the vertices. Rigid skins keep their vertices in the space of their bone."""
+    assert node.skin is not None
+    skin = scene.skins[node.skin]
+    assert node.mesh is not None
+    positions = np.asarray(scene.meshes[node.mesh].positions, np.float64)
+    order = np.argsort(np.asarray(skin.vertices), kind="stable")
+    owners = np.asarray(skin.vertices, np.int64)[order]
+    joints = np.asarray(skin.influences, np.int64)[order]
+    bones = np.array([ids.get(number, -1) for number in skin.joints], np.int64)
+    record.flags |= r.SKINNED
+    _compare(skin, order, owners, joints, positions, tolerance, f"{plain_path('nodes', node.name)}/skin", report)
+    if skin.rigid and np.array_equal(owners, np.arange(len(positions))):
+        record.skin_type = r.SIMPLE_SKIN
+        record.vertex_bones = bones[joints].astype("<i4")
+        record.vertices = _offsets(skin, order, owners, joints, positions).astype("<f4")
+        return
+    record.skin_type = r.WEIGHTED_SKIN
+    record.bones_per_vertex = np.bincount(owners, minlength=len(positions)).astype("<i4")
+    record.bone_ids = bones[joints].astype("<i4")
+    record.bone_weights = np.asarray(skin.weights)[order].astype("<f4")
+    record.vertices = positions.astype("<f4")
+
+
+def _offsets(skin: Skin, order: Any, owners: Any, joints: Any, positions: Floats) -> Floats:
+    """The place of each influence in the space of its bone."""
+    if skin.positions is not None:
+        return np.asarray(skin.positions, np.float64)[order]
+    chosen = np.asarray(skin.inverse_bind, np.float64)[joints]
+    return np.asarray(np.einsum("nij,nj->ni", chosen[:, :3, :3], positions[owners]) + chosen[:, :3, 3])
+
+
+def _compare(
+    skin: Skin, order: Any, owners: Any, joints: Any, positions: Floats, tolerance: Tolerance, path: str, report: Any
+) -> None:
+    """Skins that store a position for each influence may not agree on where the vertex was when it was bound."""
+    if skin.positions is None or skin.rigid or not len(owners):
+        return
+    bind = affine.inverse(skin.inverse_bind)[joints]
+    stored = np.asarray(skin.positions, np.float64)[order]
+    placed = np.einsum("nij,nj->ni", bind[:, :3, :3], stored) + bind[:, :3, 3]
+    apart = float(np.sqrt(((placed - positions[owners]) ** 2).sum(axis=1)).max())
+    if apart > tolerance.length:
+        words = "influences of one vertex stand apart; their mean is bound"
+        report.add(Outcome.APPROXIMATED, path, words, error=apart, unit="scene unit")

@@ -1,0 +1,117 @@
+"""Records for the nodes of a scene: which kind each becomes, and what it holds besides its place."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.formats._writing import plain_path
+from keyframer.formats.uto3d import records as r
+from keyframer.scene import Camera, Light, LightType, Mesh, Node, NodeKind, Scene
+from keyframer.scene.report import LossReport, Outcome
+from keyframer.wire.record import Record
+
+
+class Sort(Enum):
+    """Whose manner a document is written in."""
+
+    FLEXPORTER = "A"
+    MAXSCRIPT = "B"
+    LITERAL = "literal"
+
+
+_LIGHTS = {LightType.OMNI: 0, LightType.DIRECTIONAL: 1, LightType.SPOT: 2}
+
+
+def record_of(scene: Scene, node: Node, sort: Sort, report: LossReport) -> Record:
+    """An empty record for a node; name, ids and place are still to be set."""
+    path = plain_path("nodes", node.name)
+    if node.camera is not None:
+        return _camera(scene.cameras[node.camera], sort, path, report)
+    if node.light is not None and scene.lights[node.light].type is not LightType.AMBIENT:
+        return _light(scene.lights[node.light], node.target is not None, sort, path, report)
+    if node.mesh is not None or node.kind is NodeKind.OBJECT:
+        return r.Mesh() if sort is Sort.MAXSCRIPT else r.MeshWithUvFaces()
+    if node.kind is NodeKind.TARGET:
+        return r.CameraTarget()
+    if node.kind is not NodeKind.BONE:
+        report.add(Outcome.BAKED, path, f"the {node.kind.value} became a bone: the format has none", extras=node.extras)
+    return r.Bone()
+
+
+def _camera(camera: Camera, sort: Sort, path: str, report: LossReport) -> r.Camera:
+    record = r.Camera(fov=camera.fov_degrees)
+    kept, lost = (camera.ranges, camera.clip) if sort is Sort.FLEXPORTER else (camera.clip, camera.ranges)
+    if kept is not None:
+        record.near, record.far = kept
+    if lost is not None:
+        what = "clip planes" if sort is Sort.FLEXPORTER else "atmosphere ranges"
+        report.add(Outcome.DROPPED, f"{path}/camera", f"this dialect has no place for {what}")
+    return record
+
+
+def _light(light: Light, has_target: bool, sort: Sort, path: str, report: LossReport) -> r.AnyLight:
+    record: Any
+    if sort is Sort.FLEXPORTER:
+        aims = has_target or light.target is not None
+        types = {LightType.OMNI: 0, LightType.SPOT: 1 if aims else 3, LightType.DIRECTIONAL: 4 if aims else 2}
+        record = r.FlexporterLight(type=types[light.type])
+        if light.falloff_degrees is not None:
+            report.add(Outcome.DROPPED, f"{path}/cone", "this dialect has no place for the angles of spot lights")
+    else:
+        record = (r.Light if sort is Sort.MAXSCRIPT else r.LiteralLight)(type=_LIGHTS[light.type])
+        if light.type is LightType.SPOT:
+            record.cut_off = 0.5 * (light.falloff_degrees if light.falloff_degrees is not None else 45.0)
+            record.exponent = light.hotspot_degrees or 0.0
+    record.colour = light.color
+    record.multiplier = light.multiplier
+    record.use_attenuation = int(light.attenuated)
+    record.attenuation_start = light.inner_range or 0.0
+    record.attenuation_end = light.outer_range or 0.0
+    lost = [
+        words
+        for words, there in (
+            ("off", not light.on),
+            ("shadows", light.casts_shadows),
+            ("a projected image", light.projector),
+            ("excluded objects", light.excludes),
+            ("a rectangular cone", light.rectangular),
+        )
+        if there
+    ]
+    if lost:
+        report.add(Outcome.DROPPED, path, f"lights cannot say: {', '.join(lost)}", extras=light.extras)
+    return record  # type: ignore[no-any-return]
+
+
+def write_surface(record: r.Mesh, mesh: Mesh, pivot: npt.ArrayLike, materials: list[int]) -> None:
+    """Vertices, faces and what belongs to them."""
+    faces = len(mesh.corners)
+    record.vertices = np.asarray(mesh.positions, np.float64) - np.asarray(pivot, np.float64)  # type: ignore[assignment]
+    record.vertices = record.vertices.astype("<f4")
+    record.faces = np.asarray(mesh.corners).astype("<i4")
+    if mesh.uv is not None and len(mesh.uv):
+        record.uvs = np.asarray(mesh.uv).astype("<f4")
+        record.uv_faces = np.asarray(mesh.corners if mesh.uv_corners is None else mesh.uv_corners).astype("<i4")
+    elif isinstance(record, r.MeshWithUvFaces):
+        record.uv_faces = np.full((faces, 3), -1, "<i4")
+    if mesh.colors is not None and len(mesh.colors):
+        record.colours = np.asarray(mesh.colors)[:, :3].astype("<f4")
+        corners = mesh.corners if mesh.color_corners is None else mesh.color_corners
+        record.colour_faces = np.asarray(corners).astype("<i4")
+    edges = np.full(faces, 7, np.uint8) if mesh.edges is None else np.asarray(mesh.edges)
+    record.edges = (edges & 7).astype(np.uint8)
+    numbers = np.full(faces, -1) if mesh.face_materials is None else np.asarray(mesh.face_materials, np.int64)
+    ids = np.array([*materials, -1], np.int64)
+    record.face_materials = ids[np.where((numbers < 0) | (numbers >= len(materials)), -1, numbers)].astype("<i4")
+    record.flags = (r.CASTS_SHADOWS if mesh.casts_shadows else 0) | (r.DYNAMIC if mesh.dynamic else 0)
+    if mesh.bounding_sphere is not None:
+        centre, radius = mesh.bounding_sphere
+        record.flags |= r.HAS_BOUNDING_SPHERE
+        record.sphere_centre = tuple(float(value) for value in centre)  # type: ignore[assignment]
+        record.sphere_radius = float(radius)
+    record.vertex_count, record.face_count = len(record.vertices), faces
+    record.uv_count, record.colour_count = len(record.uvs), len(record.colours)

@@ -1,0 +1,255 @@
+"""The whole way from a scene to a U3D document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Track
+from keyframer.formats._axes import in_space
+from keyframer.formats._document import Document
+from keyframer.formats._dropped import tell_dropped
+from keyframer.formats._keys import KeyFitter, KeyRules
+from keyframer.formats._writing import (
+    DEFAULT_MAX_ERROR,
+    NamesThatFit,
+    Tolerance,
+    Written,
+    check_max_error,
+    first_clip,
+    frames_per_second,
+    plain_path,
+)
+from keyframer.formats.uto3d import records as r
+from keyframer.formats.uto3d.bridge.skins import rest_world
+from keyframer.formats.uto3d.bridge.write_controllers import write_controllers
+from keyframer.formats.uto3d.bridge.write_skins import bind_pose, write_skin
+from keyframer.formats.uto3d.bridge.write_things import Sort, record_of, write_surface
+from keyframer.formats.uto3d.document import TICKS_PER_SECOND, new_document
+from keyframer.formats.uto3d.sections import BoneSection, FileHeader, Section
+from keyframer.scene import Clip, Handedness, LightType, Node, NodeKind, Scene, Space
+from keyframer.scene.report import LossReport, NothingToWrite, Outcome
+from keyframer.wire.record import Record
+
+Floats = npt.NDArray[np.float64]
+
+_HOLDS = (
+    *("tree", "meshes", "materials", "cameras", "lights", "skins", "vertex colours", "hidden", "segment", "pivots"),
+    *("fov", "roll", "scale_axes"),
+)
+
+DIALECTS = {"A": Sort.FLEXPORTER, "B": Sort.MAXSCRIPT, "literal": Sort.LITERAL}
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """Defaults are what the engine itself reads."""
+
+    dialect: str = "B"
+    """``A`` as the Flexporter plug-in, ``B`` as the MAXScript exporter and the engine, ``literal`` as the document"""
+    encoding: str = "cp1252"
+    max_error: float = DEFAULT_MAX_ERROR
+    """how far motion may be off where keys cannot hold it exactly: a fraction of the scene's size"""
+
+    def __post_init__(self) -> None:
+        check_max_error(self.max_error)
+        if self.dialect not in DIALECTS:
+            raise ValueError(f"dialect is one of {', '.join(DIALECTS)}, not {self.dialect!r}")
+
+
+def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
+    """A document of the scene, and what is not in it."""
+    options = options or WriteOptions()
+    report = LossReport("uto3d")
+    if not scene.nodes and not scene.materials:
+        raise NothingToWrite("a Fantasy 2 scene holds objects and materials, and this scene has none")
+    placed = in_space(scene, Space("y", Handedness.LEFT, scene.space.metres_per_unit))
+    clip = first_clip(placed, report)
+    tell_dropped(placed, clip, report, _HOLDS)
+    return Written(_Writer(placed, clip, options, report).document(), report)
+
+
+class _Writer:
+    def __init__(self, scene: Scene, clip: Clip, options: WriteOptions, report: LossReport) -> None:
+        self.scene = scene
+        self.clip = clip
+        self.sort = DIALECTS[options.dialect]
+        self.report = report
+        self.names = NamesThatFit(encoding=options.encoding)
+        self.encoding = options.encoding
+        self.frame_rate = max(round(frames_per_second(clip)), 1)
+        self.delta = max(round(TICKS_PER_SECOND / frames_per_second(clip)), 1)
+        rules = KeyRules(float(self.frame_rate * self.delta), float(self.delta), full_turns=False)
+        self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, options.max_error), report)
+        self.rest = rest_world(scene)
+        self.records: list[Record] = []
+        self.ids: dict[int, int] = {}
+        """node number to object id"""
+
+    def document(self) -> Document:
+        nodes = [(i, node) for i, node in enumerate(self.scene.nodes) if node.kind is not NodeKind.AMBIENT]
+        if len(nodes) < len(self.scene.nodes):
+            self.report.add(Outcome.DROPPED, "/lights/ambient", "the format has no ambient light")
+        self.ids = {number: place for place, (number, _) in enumerate(nodes, 1)}
+        self.next_id = len(nodes) + 1
+        bound = bind_pose(self.scene, self.rest)
+        materials = self._materials()
+        made = {number: self._node(number, node, bound.get(number), materials) for number, node in nodes}
+        self.records += made.values()
+        self._aim(made)
+        controllers = self._controllers(nodes, set(bound))
+        first, last = self._segment(controllers)
+        document = new_document(
+            *self.records,
+            *controllers,
+            first_frame=first,
+            last_frame=last,
+            frame_rate=self.frame_rate,
+            delta_time=self.delta,
+        )
+        if self.sort is Sort.FLEXPORTER:
+            _leave_out_empty(document)
+        return document
+
+    def _materials(self) -> list[int]:
+        """Materials by name; the id of each number."""
+        names = NamesThatFit(encoding=self.encoding)
+        for number, material in enumerate(self.scene.materials, 1):
+            self.records.append(r.Material(names.claim(material.name, material.raw_name, "material"), number))
+        if any(material.diffuse or material.maps for material in self.scene.materials):
+            self.report.add(Outcome.DROPPED, "/materials", "only the names of materials are kept")
+        return list(range(1, len(self.scene.materials) + 1))
+
+    def _node(self, number: int, node: Node, bind: tuple[Any, Any, Any] | None, materials: list[int]) -> Record:
+        record = record_of(self.scene, node, self.sort, self.report)
+        thing: Any = record
+        thing.name = self.names.claim(node.name, node.raw_name)
+        thing.id = self.ids[number]
+        thing.parent_id = -1 if node.parent is None else self.ids.get(node.parent, -1)
+        thing.hidden = int(node.hidden)
+        place = (node.position, node.rotation_xyzw, node.scale) if bind is None else bind
+        thing.position, thing.rotation, thing.scale = (_tuple(part) for part in place)
+        thing.pivot = _tuple(self.rest[number, :3, 3])
+        if isinstance(record, r.Mesh) and node.mesh is not None:
+            mesh = self.scene.meshes[node.mesh]
+            write_surface(record, mesh, node.pivot, materials)
+            if np.any(node.pivot):
+                path = f"{plain_path('nodes', node.name)}/pivot"
+                self.report.add(Outcome.BAKED, path, "the mesh is moved instead", extras=node.extras)
+            if node.skin is not None:
+                write_skin(record, self.scene, node, self.ids, self.fitter.tolerance, self.report)
+        return record
+
+    def _aim(self, made: dict[int, Record]) -> None:
+        """Targets of cameras and lights: by id, by name in the Flexporter's files, as a point where that is stored."""
+        for number, record in made.items():
+            node = self.scene.nodes[number]
+            goal = None if node.target is None else made.get(node.target)
+            place = self._target_place(number, node)
+            thing: Any = record
+            if isinstance(record, r.Light):
+                thing.target_id = -1 if goal is None else self.ids[node.target or 0]
+                if record.type and place is not None:
+                    self._tell_if_free(node)
+                    record.target_position = _tuple(place)  # type: ignore[assignment]
+            elif isinstance(record, (r.Camera, r.FlexporterLight)):
+                if isinstance(record, r.FlexporterLight) and record.type not in (1, 4):
+                    continue
+                if goal is None and place is not None:
+                    goal = self._new_target(node, place)
+                if isinstance(record, r.Camera):
+                    thing.target_id = -1 if goal is None else goal.id  # type: ignore[attr-defined]
+                elif goal is not None:
+                    goal.name = record.name + b".Target"  # type: ignore[attr-defined]
+
+    def _tell_if_free(self, node: Node) -> None:
+        light = self.scene.lights[node.light or 0]
+        if node.target is None and light.target is None:
+            path = f"{plain_path('nodes', node.name)}/target"
+            self.report.add(Outcome.BAKED, path, "the way it shines at rest became a target")
+
+    def _target_place(self, number: int, node: Node) -> Floats | None:
+        """Where a camera or light looks at rest, in the scene; None for free cameras."""
+        if node.target is not None:
+            return np.asarray(self.rest[node.target, :3, 3])
+        if node.camera is not None:
+            stored = self.scene.cameras[node.camera].target
+            return None if stored is None else np.array(stored)
+        if node.light is not None:
+            light = self.scene.lights[node.light]
+            if light.target is not None:
+                return np.array(light.target)
+            if light.type in (LightType.SPOT, LightType.DIRECTIONAL):
+                return np.asarray(self.rest[number, :3, 3] + self.rest[number, :3, 2])  # left-handed: along +Z
+        return None
+
+    def _new_target(self, node: Node, place: Floats) -> r.CameraTarget:
+        target = r.CameraTarget(self.names.claim(f"{node.name}.Target"), self.next_id)
+        target.position = target.pivot = _tuple(place)  # type: ignore[assignment]
+        self.next_id += 1
+        self.records.append(target)
+        self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/target", "the stored target became a node")
+        return target
+
+    def _controllers(self, nodes: list[tuple[int, Node]], bound: set[int]) -> list[r.Controller]:
+        announced = self.scene.source_format in ("3ds", "uto3d")
+        found: list[r.Controller] = []
+        for number, node in nodes:
+            tracks: dict[str, Track] = {}
+            for channel in self.scene.channels_of(number):
+                kind = channel.track.kind
+                if kind in ("position", "rotation", "scale", "scale_axes", "fov", "roll") and kind not in tracks:
+                    path = f"{plain_path('nodes', node.name)}/{kind}"
+                    fitted = self.fitter.fit(channel.track, path)
+                    if fitted is not None:
+                        tracks[kind] = fitted
+            made = write_controllers(self.scene, node, tracks, number in bound, announced, self.report)
+            for controller in made:
+                controller.id, controller.owner_id = self.next_id, self.ids[number]
+                self.next_id += 1
+            found += made
+        return found
+
+    def _segment(self, controllers: list[r.Controller]) -> tuple[int, int]:
+        """First and last frame, in the unit that readers will take them for."""
+        last_key = max((int(each.keys.time.max()) for each in controllers if len(each.keys)), default=0)
+        begin, end = (float(value) for value in self.fitter.times([self.clip.start, self.clip.end]))
+        flexporter = self._looks_like_flexporter()
+
+        def in_ticks(last: int) -> bool:
+            return not flexporter and last % self.delta == 0 and last >= last_key
+
+        for step in (self.delta, 1):
+            first, last = round(begin / step), round(end / step)
+            exact = first * step == begin and last * step == end
+            if exact and in_ticks(last) == (step == 1):
+                return first, last
+        first, last = round(begin / self.delta), round(end / self.delta)
+        if in_ticks(last):
+            first, last = first * self.delta, -(-round(end) // self.delta) * self.delta
+        self.report.add(Outcome.APPROXIMATED, "/clips/segment", f"the active segment became {first} to {last}")
+        return first, last
+
+    def _looks_like_flexporter(self) -> bool:
+        if any(isinstance(each, r.AnyLight) for each in self.records):
+            return self.sort is Sort.FLEXPORTER
+        without_uvs = [each for each in self.records if isinstance(each, r.Mesh) and len(each.faces) and not len(each.uvs)]
+        return any(isinstance(each, r.MeshWithUvFaces) for each in without_uvs)
+
+
+def _leave_out_empty(document: Document) -> None:
+    """The Flexporter leaves sections without records out, except that of the bones."""
+    header = document.first(FileHeader)
+    assert header is not None
+    header.children = [
+        part
+        for part in header.children
+        if not isinstance(part, Section) or part.children or isinstance(part, BoneSection)
+    ]
+
+
+def _tuple(values: Any) -> tuple[float, ...]:
+    return tuple(float(value) for value in values)

@@ -1,0 +1,162 @@
+"""Panels as a drawing: axes with labelled ticks, curves, keys with their handles, ease and wrap."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from keyframer.inspecting.drawing import Area, Drawing, Line, Mark, Point, Words
+from keyframer.inspecting.panels import Curve, Panel
+
+COLORS = ("#c62f2f", "#2a8c3a", "#2b5fc0", "#b07a00", "#7a3fb0", "#00868c", "#b5478f", "#5c5c5c")
+WIDTH, PANEL_HEIGHT = 820, 210
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 38, 34
+_GRID, _FRAME, _EASE, _SEAM = "#e4e6ea", "#9aa0a8", "#f2b33d", "#8a6fc9"
+_MOST_DECIMALS = 6
+
+
+def chart(panels: Sequence[Panel], title: str = "", width: int = WIDTH, panel_height: int = PANEL_HEIGHT) -> Drawing:
+    """All panels, one below the other."""
+    head = 24 if title else 0
+    drawing = Drawing(width, head + panel_height * max(len(panels), 1), title)
+    if title:
+        drawing.add(Words((_LEFT, 17), title, size=13, bold=True))
+    for number, panel in enumerate(panels):
+        _Frame(drawing, panel, head + number * panel_height, panel_height).draw()
+    if not panels:
+        drawing.add(Words((_LEFT, head + 30), "nothing moves here"))
+    return drawing
+
+
+class _Frame:
+    """One panel at its place."""
+
+    def __init__(self, drawing: Drawing, panel: Panel, top: int, height: int) -> None:
+        self._drawing, self._panel = drawing, panel
+        self._left, self._right = _LEFT, drawing.width - _RIGHT
+        self._top, self._bottom = top + _TOP, top + height - _BOTTOM
+        self._x = panel.span
+        self._y = value_range(panel)
+
+    def _at(self, time: float, value: float) -> Point:
+        across = (time - self._x[0]) / (self._x[1] - self._x[0])
+        up = (value - self._y[0]) / (self._y[1] - self._y[0])
+        return (
+            self._left + min(max(across, -0.02), 1.02) * (self._right - self._left),
+            self._bottom - min(max(up, -0.03), 1.03) * (self._bottom - self._top),
+        )
+
+    def draw(self) -> None:
+        panel, add = self._panel, self._drawing.add
+        title = panel.title if len(panel.title) <= 90 else f"{panel.title[:89]}…"
+        add(Words((self._left, self._top - 22), title, bold=True))
+        add(Words((self._left - 56, self._top - 7), panel.y_label, "#666666", 10))
+        self._axes()
+        for begin, end in panel.eases:
+            self._ease(begin, end)
+        for seam in panel.seams:
+            add(Line([self._at(seam, self._y[0]), self._at(seam, self._y[1])], _SEAM, 1, dashed=True))
+        for number, curve in enumerate(panel.curves):
+            self._curve(curve, COLORS[number % len(COLORS)])
+        for key in panel.keys:
+            color = COLORS[key.curve % len(COLORS)]
+            here = self._at(key.time, key.value)
+            for handle in (key.arriving, key.leaving):
+                if handle is not None:
+                    end = self._at(*handle)
+                    add(Line([here, end], color, 0.8), Mark(end, color, 3.0, "ring"))
+            add(Mark(here, color, 5.0, "diamond", key.words))
+        self._legend()
+
+    def _axes(self) -> None:
+        add = self._drawing.add
+        for value in ticks(*self._y, 4):
+            _, y = self._at(self._x[0], value)
+            add(Line([(self._left, y), (self._right, y)], _GRID))
+            add(Words((self._left - 6, y + 3.5), tick_text(value, self._y), "#666666", 10, "end"))
+        for time in ticks(*self._x, 10):
+            x, _ = self._at(time, self._y[0])
+            add(Line([(x, self._bottom), (x, self._top)], _GRID))
+            add(Words((x, self._bottom + 13), tick_text(time, self._x), "#666666", 10, "middle"))
+        corners = [(self._left, self._top), (self._left, self._bottom), (self._right, self._bottom)]
+        add(Line(corners, _FRAME), Words((self._right, self._bottom + 26), self._panel.x_label, "#666666", 10, "end"))
+
+    def _ease(self, begin: float, end: float) -> None:
+        """A wedge that grows towards the key."""
+        left, right = self._at(begin, self._y[0])[0], self._at(end, self._y[0])[0]
+        if right - left > 0.5:
+            corners = [(left, self._bottom), (right, self._bottom), (right, self._top), (left, self._top)]
+            self._drawing.add(Area(corners, _EASE, 0.22))
+
+    def _curve(self, curve: Curve, color: str) -> None:
+        """Between the keys in full, outside as the wrap has it: dashed."""
+        for points, outside in self._pieces(curve):
+            if len(points) > 1:
+                self._drawing.add(Line(points, color, 1.0 if outside else 1.6, dashed=outside))
+
+    def _pieces(self, curve: Curve) -> Iterator[tuple[list[Point], bool]]:
+        times, values = curve.times, curve.values
+        if self._panel.keyed is None:
+            yield [self._at(t, v) for t, v in zip(times.tolist(), values.tolist(), strict=True)], False
+            return
+        first, last = self._panel.keyed
+        for low, high, outside in ((-math.inf, first, True), (first, last, False), (last, math.inf, True)):
+            inside = (times >= low) & (times <= high)
+            yield (
+                [self._at(t, v) for t, v in zip(times[inside].tolist(), values[inside].tolist(), strict=True)],
+                outside,
+            )
+
+    def _legend(self) -> None:
+        words: list[tuple[str, str, str]] = []
+        if len(self._panel.curves) > 1:
+            words = [(c.name, COLORS[n % len(COLORS)], "") for n, c in enumerate(self._panel.curves)]
+        if self._panel.eases:
+            words.append(("ease", _EASE, ""))
+        if self._panel.seams:
+            words.append(("wrap", _SEAM, ""))
+        x = float(self._right)
+        for text, color, _ in reversed(words):
+            x -= 6.2 * len(text) + 18
+            y = self._top - 8
+            self._drawing.add(Area([(x, y - 8), (x + 9, y - 8), (x + 9, y + 1), (x, y + 1)], color))
+            self._drawing.add(Words((x + 12, y), text, "#444444", 10))
+
+
+def value_range(panel: Panel) -> tuple[float, float]:
+    """Lowest and highest value with some room; never empty."""
+    found = [curve.values[np.isfinite(curve.values)] for curve in panel.curves]
+    values = np.concatenate(found) if found else np.empty(0)
+    if not len(values):
+        return 0.0, 1.0
+    low, high = float(values.min()), float(values.max())
+    middle = max(abs(low), abs(high))
+    if high - low <= middle * 1e-6:  # a value that holds: rounding must not look like motion
+        return low - max(middle * 0.1, 0.5), high + max(middle * 0.1, 0.5)
+    room = (high - low) * 0.08
+    return low - room, high + room
+
+
+def ticks(low: float, high: float, about: int) -> list[float]:
+    """Round numbers between two others: steps of 1, 2 or 5 times a power of ten."""
+    step = (high - low) / max(about, 1)
+    if not (math.isfinite(step) and step > 0):
+        return []
+    power = 10.0 ** math.floor(math.log10(step))
+    step = next((power * factor for factor in (1, 2, 5, 10) if power * factor >= step * 0.999), power * 10)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [number * step for number in range(first, last + 1)][:100] if last - first < 1000 else []
+
+
+def tick_text(value: float, span: tuple[float, float]) -> str:
+    """As many digits as tell neighbours apart."""
+    size = span[1] - span[0]
+    if abs(value) < size * 1e-9:
+        return "0"
+    if abs(value) >= 1e6 or size < 1e-4:
+        return f"{value:.3g}"
+    decimals = min(max(0, 2 - math.floor(math.log10(size))), _MOST_DECIMALS) if size < 100 else 0
+    text = f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

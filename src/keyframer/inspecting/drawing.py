@@ -1,0 +1,213 @@
+"""A drawing of lines, marks and words, written as SVG or as PNG. Words from files are inert in both."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from keyframer.text import safe_text
+
+Point = tuple[float, float]
+Points = Sequence[Point]
+
+FONT = "Helvetica, Arial, sans-serif"
+_FINER = 2
+"""a PNG is drawn so many times as large and made smaller, which smooths its lines"""
+_LONGEST = 300
+"""characters of one text"""
+MOST_PIXELS = 64_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    points: Points
+    color: str
+    width: float = 1.0
+    dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A filled shape; ``opacity`` lets what lies below shine through."""
+
+    points: Points
+    color: str
+    opacity: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A key: ``diamond``, ``dot`` or ``ring``. ``title`` is shown by browsers when the mouse rests on it."""
+
+    at: Point
+    color: str
+    size: float = 4.0
+    shape: str = "diamond"
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Text; ``anchor`` is ``start``, ``middle`` or ``end``; the point is on the base line."""
+
+    at: Point
+    text: str
+    color: str = "#333333"
+    size: float = 11.0
+    anchor: str = "start"
+    bold: bool = False
+
+
+Shape = Line | Area | Mark | Words
+
+
+@dataclass(eq=False)
+class Drawing:
+    """Shapes in the order they are drawn, on white."""
+
+    width: int
+    height: int
+    title: str = ""
+    shapes: list[Shape] = field(default_factory=list)
+
+    def add(self, *shapes: Shape) -> None:
+        self.shapes.extend(shapes)
+
+    def svg(self) -> str:
+        """A whole SVG document: no script, no link, no font of its own."""
+        return "\n".join([*self._svg(), ""])
+
+    def _svg(self) -> Iterator[str]:
+        size = f'width="{self.width}" height="{self.height}" viewBox="0 0 {self.width} {self.height}"'
+        yield f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{FONT}">'
+        if self.title:
+            yield f"<title>{inert(self.title)}</title>"
+        yield f'<rect width="{self.width}" height="{self.height}" fill="#ffffff"/>'
+        for shape in self.shapes:
+            yield _svg_shape(shape)
+        yield "</svg>"
+
+    def png(self) -> bytes:
+        from PIL import Image, ImageDraw
+
+        if self.width * self.height * _FINER**2 > MOST_PIXELS:
+            raise ValueError(f"a drawing of {self.width} x {self.height} is too large for PNG (SVG has no such limit)")
+        picture = Image.new("RGB", (self.width * _FINER, self.height * _FINER), "#ffffff")
+        pen = _Pen(picture, ImageDraw.Draw(picture))
+        for shape in self.shapes:
+            pen.draw(shape)
+        stream = io.BytesIO()
+        pen.picture.resize((self.width, self.height), Image.Resampling.BOX).save(stream, "PNG", compress_level=6)
+        return stream.getvalue()
+
+
+def inert(text: str) -> str:
+    """Text that can stand in SVG or HTML and is nothing but text there."""
+    shown = safe_text(text).replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
+    shown = shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
+    for mark, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
+        shown = shown.replace(mark, entity)
+    return shown
+
+
+def _svg_shape(shape: Shape) -> str:
+    if isinstance(shape, Line):
+        dashes = ' stroke-dasharray="4 3"' if shape.dashed else ""
+        return (
+            f'<polyline points="{_places(shape.points)}" fill="none" stroke="{shape.color}" '
+            f'stroke-width="{shape.width:g}" stroke-linejoin="round"{dashes}/>'
+        )
+    if isinstance(shape, Area):
+        return f'<polygon points="{_places(shape.points)}" fill="{shape.color}" fill-opacity="{shape.opacity:g}"/>'
+    if isinstance(shape, Words):
+        weight = ' font-weight="bold"' if shape.bold else ""
+        return (
+            f'<text x="{shape.at[0]:.2f}" y="{shape.at[1]:.2f}" font-size="{shape.size:g}" fill="{shape.color}" '
+            f'text-anchor="{shape.anchor}"{weight}>{inert(shape.text)}</text>'
+        )
+    title = f"<title>{inert(shape.title)}</title>" if shape.title else ""
+    x, y = shape.at
+    if shape.shape == "diamond":
+        return f'<polygon points="{_places(_diamond(shape))}" fill="{shape.color}">{title}</polygon>'
+    paint = f'fill="{shape.color}"' if shape.shape == "dot" else f'fill="#ffffff" stroke="{shape.color}"'
+    return f'<circle cx="{x:.2f}" cy="{y:.2f}" r="{shape.size / 2:g}" {paint}>{title}</circle>'
+
+
+def _places(points: Points) -> str:
+    return " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
+
+
+def _diamond(mark: Mark) -> list[Point]:
+    (x, y), reach = mark.at, mark.size / 2 + 0.7
+    return [(x, y - reach), (x + reach, y), (x, y + reach), (x - reach, y)]
+
+
+class _Pen:
+    """Draws shapes on a large picture with Pillow."""
+
+    def __init__(self, picture: Any, draw: Any) -> None:
+        self.picture, self._draw = picture, draw
+        self._fonts: dict[float, Any] = {}
+
+    def draw(self, shape: Shape) -> None:
+        if isinstance(shape, Line):
+            points = [(x * _FINER, y * _FINER) for x, y in shape.points]
+            width = max(1, round(shape.width * _FINER))
+            for part in _dashes(points, 4 * _FINER, 3 * _FINER) if shape.dashed else [points]:
+                self._draw.line(part, fill=shape.color, width=width, joint="curve")
+        elif isinstance(shape, Area):
+            self._area(shape)
+        elif isinstance(shape, Words):
+            anchor = {"start": "ls", "middle": "ms", "end": "rs"}[shape.anchor]
+            at = (shape.at[0] * _FINER, shape.at[1] * _FINER)
+            text = safe_text(shape.text)[:_LONGEST]
+            self._draw.text(at, text, fill=shape.color, font=self._font(shape.size * _FINER), anchor=anchor)
+        elif shape.shape == "diamond":
+            self._draw.polygon([(x * _FINER, y * _FINER) for x, y in _diamond(shape)], fill=shape.color)
+        else:
+            (x, y), reach = shape.at, shape.size / 2
+            box = [(x - reach) * _FINER, (y - reach) * _FINER, (x + reach) * _FINER, (y + reach) * _FINER]
+            fill = shape.color if shape.shape == "dot" else "#ffffff"
+            self._draw.ellipse(box, fill=fill, outline=shape.color)
+
+    def _area(self, shape: Area) -> None:
+        from PIL import Image, ImageColor, ImageDraw
+
+        points = [(x * _FINER, y * _FINER) for x, y in shape.points]
+        if shape.opacity >= 1:
+            self._draw.polygon(points, fill=shape.color)
+            return
+        mask = Image.new("L", self.picture.size)
+        ImageDraw.Draw(mask).polygon(points, fill=round(255 * shape.opacity))
+        self.picture.paste(ImageColor.getrgb(shape.color), mask=mask)
+
+    def _font(self, size: float) -> Any:
+        from PIL import ImageFont
+
+        if size not in self._fonts:
+            self._fonts[size] = ImageFont.load_default(size)
+        return self._fonts[size]
+
+
+def _dashes(points: list[Point], on: float, off: float) -> Iterator[list[Point]]:
+    """Pieces of a line, for painters that cannot dash."""
+    left, drawing = on, True
+    part = points[:1]
+    for (x, y), (to_x, to_y) in zip(points, points[1:], strict=False):
+        length = math.hypot(to_x - x, to_y - y)
+        done = 0.0
+        while length - done > left:
+            done += left
+            corner = (x + (to_x - x) * done / length, y + (to_y - y) * done / length)
+            if drawing:
+                yield [*part, corner]
+            drawing = not drawing
+            part, left = [corner], on if drawing else off
+        left -= length - done
+        if drawing:
+            part.append((to_x, to_y))
+    if drawing and len(part) > 1:
+        yield part

@@ -1,0 +1,275 @@
+"""What a plot shows, as data: panels of curves with keys, tangents, ease and wrap. `charts` draws them."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Interpolation, Track, Wrap, compile_track
+from keyframer.inspecting.turning import turn_vectors
+from keyframer.scene import Channel, Clip, RawChannel, Scene
+
+Floats = npt.NDArray[np.float64]
+
+SAMPLES_PER_SEGMENT, MOST_SAMPLES = 24, 6_000
+MOST_COMPONENTS = 12
+"""curves in one panel"""
+_SHAPED = (Interpolation.TCB, Interpolation.BEZIER, Interpolation.CUBIC)
+_UNITS = {
+    "rotation": "degrees",
+    "scale_axes": "degrees",
+    "scale": "factor",
+    "fov": "degrees",
+    "roll": "degrees",
+    "hotspot": "degrees",
+    "falloff": "degrees",
+    "color": "0 to 1",
+    "multiplier": "factor",
+    "visible": "0 hidden, 1 shown",
+    "morph": "weight",
+}
+_COMPONENTS = {
+    "position": ("x", "y", "z"),
+    "scale": ("x", "y", "z"),
+    "rotation": ("about x", "about y", "about z"),
+    "scale_axes": ("about x", "about y", "about z"),
+    "color": ("red", "green", "blue"),
+}
+
+
+@dataclass(eq=False)
+class Curve:
+    """One line of a panel."""
+
+    name: str
+    times: Floats
+    values: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key on a curve, and how the curve arrives and leaves."""
+
+    curve: int
+    time: float
+    value: float
+    words: str
+    arriving: tuple[float, float] | None = None
+    """end of the handle before the key (time, value); None where there is no tangent"""
+    leaving: tuple[float, float] | None = None
+
+
+@dataclass(eq=False)
+class Panel:
+    """Curves over one time axis."""
+
+    title: str
+    x_label: str
+    y_label: str
+    span: tuple[float, float]
+    curves: list[Curve] = field(default_factory=list)
+    keys: list[Key] = field(default_factory=list)
+    eases: list[tuple[float, float]] = field(default_factory=list)
+    """spans of time in which the motion is eased"""
+    seams: list[float] = field(default_factory=list)
+    """times where a repeating track begins again"""
+    keyed: tuple[float, float] | None = None
+    """first and last key: outside the curve is what the wrap makes of it"""
+
+
+def choose_channels(scene: Scene, nodes: Sequence[str] = (), kinds: Sequence[str] = ()) -> list[Channel]:
+    """Channels of the first clip by node (a name, or a pattern such as ``Sail*``) and kind, in file order.
+
+    Without names: those that move. LookupError names a node or a kind that none has.
+    """
+    channels = scene.clips[0].channels if scene.clips else []
+    names = [node.name for node in scene.nodes]
+    for wanted in nodes:
+        if not any(_fits(name, wanted) for name in names):
+            raise LookupError(f"no node is called {wanted!r}")
+    chosen = [
+        channel
+        for channel in channels
+        if (not nodes or any(_fits(names[channel.node], wanted) for wanted in nodes))
+        and (not kinds or channel.track.kind in kinds)
+        and len(channel.track.times)
+    ]
+    for kind in kinds:
+        if kind != "raw" and not any(channel.track.kind == kind for channel in channels):
+            known = ", ".join(dict.fromkeys(channel.track.kind for channel in channels)) or "none"
+            raise LookupError(f"no track is of the kind {kind!r} (there are: {known})")
+    if nodes or kinds:
+        return chosen
+    return [channel for channel in chosen if len(channel.track.times) > 1]
+
+
+def _fits(name: str, wanted: str) -> bool:
+    return name == wanted or fnmatch.fnmatchcase(name, wanted)
+
+
+def time_label(clip: Clip) -> str:
+    """The time axis in the file's own unit."""
+    if clip.unit == "second":
+        return "seconds"
+    return f"{clip.unit}s ({clip.rate:g} a second)"
+
+
+def value_label(kind: str, scene: Scene) -> str:
+    """The value axis in the file's own unit."""
+    if kind == "position":
+        metres = scene.space.metres_per_unit
+        return "file units" if metres is None else f"units of {metres:g} m"
+    return _UNITS.get(kind, "")
+
+
+def track_panel(scene: Scene, clip: Clip, channel: Channel, span: tuple[float, float] | None = None) -> Panel:
+    """The curves of one channel; ``span`` limits the time axis (in the clip's unit)."""
+    track = channel.track
+    return panel_of(
+        track,
+        f"{scene.nodes[channel.node].name}: {track.kind}",
+        time_label(clip),
+        value_label(track.kind, scene),
+        (clip.start, clip.end),
+        span,
+    )
+
+
+def panel_of(
+    track: Track,
+    title: str,
+    x_label: str,
+    y_label: str,
+    segment: tuple[float, float] | None,
+    span: tuple[float, float] | None = None,
+) -> Panel:
+    """The panel of a track, wherever it is from."""
+    keys = _usable(track.times)
+    shown = span or _span(track, keys, segment)
+    times = _sample_times(keys, shown)
+    curve = compile_track(track)
+    values = turn_vectors(curve(times)) if track.is_rotation else curve(times).reshape(len(times), -1)
+    words = f"{track.interpolation.value}, {len(track.times)} keys, {track.wrap.value}"
+    panel = Panel(f"{title} ({words})", x_label, y_label, shown)
+    panel.keyed = (float(keys[0]), float(keys[-1])) if len(keys) else None
+    for number in range(min(values.shape[1], MOST_COMPONENTS)):
+        panel.curves.append(Curve(_component(track.kind, number, values.shape[1]), times, values[:, number]))
+    _add_keys(panel, track, times, values)
+    _add_eases(panel, track)
+    if track.wrap is not Wrap.SINGLE and len(keys) and keys[-1] > 0:
+        first, last = max(np.ceil(shown[0] / keys[-1]), -50), min(np.floor(shown[1] / keys[-1]), 50)
+        panel.seams = [float(number * keys[-1]) for number in np.arange(first, last + 1) if number]
+    return panel
+
+
+def raw_panel(clip: Clip, raw: RawChannel) -> Panel:
+    """Numbers per frame whose meaning nobody knows."""
+    rows = np.asarray(raw.values, np.float64).reshape(len(raw.values), -1)
+    times = np.arange(len(rows), dtype=np.float64)
+    panel = Panel(
+        f"{raw.name}: raw ({rows.shape[1]} floats a frame)", "frames", "as stored", (0.0, float(len(rows) or 1))
+    )
+    for number in range(min(rows.shape[1], MOST_COMPONENTS)):
+        good = np.isfinite(rows[:, number])
+        panel.curves.append(Curve(str(number), times[good], rows[good, number]))
+    return panel
+
+
+def _usable(times: Floats) -> Floats:
+    good = times[np.isfinite(times) & (np.abs(times) < 1e12)]
+    return np.sort(good)
+
+
+def _span(track: Track, keys: Floats, segment: tuple[float, float] | None) -> tuple[float, float]:
+    """The keys and the active segment; a track that repeats shows some of its next round."""
+    ends = [*(keys[[0, -1]].tolist() if len(keys) else []), *(segment or ())]
+    ends = [end for end in ends if np.isfinite(end) and abs(end) < 1e12]
+    low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
+    if track.wrap is not Wrap.SINGLE and len(keys):
+        high = max(high, float(keys[-1]) * 1.25)
+    return (low, high) if high > low else (low, low + 1)
+
+
+def _sample_times(keys: Floats, span: tuple[float, float]) -> Floats:
+    """Dense enough for every segment; jumps are seen from both sides."""
+    low, high = span
+    inside = keys[(keys >= low) & (keys <= high)]
+    even = np.linspace(low, high, min(max(400, SAMPLES_PER_SEGMENT * (len(inside) + 1)), MOST_SAMPLES))
+    near = inside[:MOST_SAMPLES]
+    before = near - max(high - low, 1e-9) * 1e-9
+    return np.unique(np.concatenate([even, near, before[before >= low]]))
+
+
+def _component(kind: str, number: int, count: int) -> str:
+    names = _COMPONENTS.get(kind, ())
+    if len(names) == count:
+        return names[number]
+    return kind if count == 1 else str(number)
+
+
+def _add_keys(panel: Panel, track: Track, times: Floats, values: Floats) -> None:
+    """Marks for the keys in view, with handles of a third of a segment where the curve has tangents."""
+    order = np.argsort(track.times, kind="stable")
+    order = order[np.isfinite(track.times[order]) & (np.abs(track.times[order]) < 1e12)]
+    keys = track.times[order]
+    visible = [at for at in range(len(keys)) if panel.span[0] <= keys[at] <= panel.span[1]][:2_000]
+    curve = compile_track(track)
+    width = min(values.shape[1], MOST_COMPONENTS)
+    for at in visible:
+        time = float(keys[at])
+        here = values[min(int(np.searchsorted(times, time)), len(times) - 1)]
+        handles: list[tuple[float, Floats] | None] = []
+        for length in (keys[at] - keys[at - 1] if at else 0.0, keys[at + 1] - keys[at] if at + 1 < len(keys) else 0.0):
+            if length <= 0 or track.interpolation not in _SHAPED:
+                handles.append(None)
+                continue
+            sign = -1.0 if len(handles) == 0 else 1.0
+            step = sign * length * 1e-4
+            there = curve([time + step])
+            there = turn_vectors(there, here)[0] if track.is_rotation else there.reshape(-1)
+            handles.append((time + sign * length / 3, here + (there - here) * (length / 3 / abs(step))))
+        for component in range(width):
+            value = float(here[component])
+            before, after = (
+                None
+                if handle is None or not np.isfinite(handle[1][component])
+                else (handle[0], float(handle[1][component]))
+                for handle in handles
+            )
+            panel.keys.append(Key(component, time, value, _words(track, int(order[at]), time, value), before, after))
+
+
+def _words(track: Track, number: int, time: float, value: float) -> str:
+    """A key in words: its number, place and what shapes it."""
+    parts = [f"key {number} at {time:g}: {value:g}"]
+    for name in ("tension", "continuity", "bias", "ease_to", "ease_from"):
+        column = getattr(track, name)
+        if column is not None and column[number]:
+            parts.append(f"{name.replace('_', ' ')} {column[number]:g}")
+    return ", ".join(parts)
+
+
+def _add_eases(panel: Panel, track: Track) -> None:
+    """The parts of segments that ease takes: from the left key on, and up to the right key."""
+    if track.interpolation not in (Interpolation.TCB, Interpolation.LINEAR) or (
+        track.ease_to is None and track.ease_from is None
+    ):
+        return
+    order = np.argsort(track.times, kind="stable")
+    times = track.times[order]
+    none = np.zeros(len(times))
+    leaving = np.clip(np.nan_to_num(none if track.ease_from is None else track.ease_from[order]), 0, 1)
+    arriving = np.clip(np.nan_to_num(none if track.ease_to is None else track.ease_to[order]), 0, 1)
+    for at in range(min(len(times) - 1, 2_000)):
+        length = times[at + 1] - times[at]
+        total = max(leaving[at] + arriving[at + 1], 1.0)
+        if not (0 < length < 1e12):
+            continue
+        if leaving[at]:
+            panel.eases.append((float(times[at]), float(times[at] + length * leaving[at] / total)))
+        if arriving[at + 1]:
+            panel.eases.append((float(times[at + 1] - length * arriving[at + 1] / total), float(times[at + 1])))

@@ -1,0 +1,129 @@
+"""Local matrices: ``T(position) . R . S`` of each node under its parent, at rest and at given times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.maths import affine, quat
+from keyframer.posing.channels import Channels, Indices, Movers, Samples, as_slice
+from keyframer.scene import Node
+
+Floats = npt.NDArray[np.float64]
+
+_IDENTITY_TURN = (0.0, 0.0, 0.0, 1.0)
+_WILD = 1e150
+"""numbers beyond this count as unusable, as in curves: their products must stay finite"""
+
+
+class Locals:
+    """The local matrices of nodes: ``rest`` of all, with channels that never change, and of those that move."""
+
+    def __init__(self, nodes: Sequence[Node], channels: Channels) -> None:
+        position = usable_rows([node.position for node in nodes], (0.0, 0.0, 0.0))
+        rotation = usable_rows([node.rotation_xyzw for node in nodes], _IDENTITY_TURN)
+        scale = usable_rows([node.scale for node in nodes], (1.0, 1.0, 1.0))
+        axes = None
+        if (
+            "scale_axes" in channels.still
+            or "scale_axes" in channels.movers
+            or any(node.scale_axes_xyzw is not None for node in nodes)
+        ):
+            axes = usable_rows([_turn_or_none(node.scale_axes_xyzw) for node in nodes], _IDENTITY_TURN)
+        parts = {"position": position, "rotation": rotation, "scale": scale, "scale_axes": axes}
+        for kind, rows in parts.items():
+            if rows is not None:
+                channels.set_still(kind, rows)
+        rotation[:] = quat.normalise(rotation)
+        self.rest: Floats = affine.compose(position, rotation, scale, axes)
+        """(nodes, 4, 4)"""
+        self.moving = channels.moving_nodes(parts)
+        """the nodes whose local matrix changes, in rising order"""
+        self._moving_rest = self.rest[self.moving]
+        self._slides = _rows_of(channels.movers.get("position", []), self.moving)
+        turning = channels.moving_nodes(("rotation", "scale", "scale_axes"))
+        self._turning = as_slice(np.searchsorted(self.moving, turning))
+        self._turns = bool(len(turning))
+        self._rotation = _Part(rotation[turning], channels.movers.get("rotation", []), turning)
+        self._scale = _Part(scale[turning], channels.movers.get("scale", []), turning)
+        self._axes = None if axes is None else _Part(axes[turning], channels.movers.get("scale_axes", []), turning)
+        self._keeps_size = axes is None and "scale" not in channels.movers and bool((scale[turning] == 1).all())
+
+    def at(self, samples: Samples, count: int) -> Floats:
+        """(T, moving, 4, 4) of the nodes that move."""
+        out = np.empty((count, len(self.moving), 4, 4))
+        out[:] = self._moving_rest
+        if self._turns:
+            self._write_turns(samples, out)
+        places = out[:, :, :3, 3]
+        for movers, rows in self._slides:
+            places[:, rows] = movers.values(samples)
+        return out
+
+    def _write_turns(self, samples: Samples, out: Floats) -> None:
+        """The 3 x 3 parts of nodes that turn or change size."""
+        turning = out[:, self._turning]
+        rotation = self._rotation.at(samples)
+        if self._axes is not None:
+            axes = quat.to_matrix3(self._axes.at(samples))
+            sized = axes * self._scale.at(samples)[..., None, :]
+            linear = quat.to_matrix3(rotation) @ sized @ np.swapaxes(axes, -1, -2)
+            out[:, :, :3, :3][:, self._turning] = linear
+            return
+        _write_linear(rotation, None if self._keeps_size else self._scale.at(samples), turning)
+        if not isinstance(self._turning, slice):
+            out[:, self._turning] = turning
+
+
+class _Part:
+    """One of rotation, scale, scale axes, for the nodes that turn: at rest, and what moves it."""
+
+    def __init__(self, rest: Floats, movers: Sequence[Movers], nodes: Indices) -> None:
+        self._rest = rest
+        self._movers = _rows_of(movers, nodes)
+
+    def at(self, samples: Samples) -> Floats:
+        """(T, nodes, k), or (1, nodes, k) where nothing moves it."""
+        if not self._movers:
+            return self._rest[None]
+        first = self._movers[0][0].values(samples)
+        if first.shape[1:] == self._rest.shape:
+            return first
+        out = np.empty((len(first), *self._rest.shape))
+        out[:] = self._rest
+        for movers, rows in self._movers:
+            out[:, rows] = movers.values(samples)
+        return out
+
+
+def _rows_of(movers: Sequence[Movers], nodes: Indices) -> list[tuple[Movers, Indices | slice]]:
+    """Movers with the places of their nodes among ``nodes`` (sorted)."""
+    return [(each, as_slice(np.searchsorted(nodes, each.nodes))) for each in movers]
+
+
+def _write_linear(rotation_xyzw: Floats, scale: Floats | None, out: Floats) -> None:
+    """R . S into the upper left of ``out``, entry by entry: numpy is slow on axes of length 3."""
+    x, y, z, w = (rotation_xyzw[..., i] for i in range(4))
+    x2, y2, z2 = x + x, y + y, z + z
+    xx, yy, zz = x * x2, y * y2, z * z2
+    xy, xz, yz = x * y2, x * z2, y * z2
+    wx, wy, wz = w * x2, w * y2, w * z2
+    rows = ((1 - (yy + zz), xy - wz, xz + wy), (xy + wz, 1 - (xx + zz), yz - wx), (xz - wy, yz + wx, 1 - (xx + yy)))
+    for i, row in enumerate(rows):
+        for j, entry in enumerate(row):
+            out[..., i, j] = entry if scale is None else entry * scale[..., j]
+
+
+def usable_rows(rows: Sequence[npt.ArrayLike], default: Sequence[float]) -> Floats:
+    """(n, k) numbers; a row with an unusable one becomes the default."""
+    out = np.array(rows, np.float64).reshape(len(rows), len(default))
+    good = (np.abs(out) <= _WILD).all(axis=1)  # false for NaN, too
+    if not good.all():
+        out[~good] = default
+    return out
+
+
+def _turn_or_none(rotation_xyzw: npt.ArrayLike | None) -> npt.ArrayLike:
+    return _IDENTITY_TURN if rotation_xyzw is None else rotation_xyzw

@@ -1,0 +1,80 @@
+"""Cameras and lights that look at a target: who does, at what, and the frame that makes of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.maths import affine
+from keyframer.posing.locals import usable_rows
+from keyframer.scene import Handedness, LightType, Node, Scene
+
+Floats = npt.NDArray[np.float64]
+
+_UP = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+_VERTICAL = 1e-9
+"""closer to the up axis than float32 positions can say"""
+_OTHER_UP = {"x": (0.0, 1.0, 0.0), "y": (0.0, 0.0, 1.0), "z": (0.0, 1.0, 0.0)}
+
+
+def looks(scene: Scene, node: Node) -> bool:
+    """Cameras, spot and directional lights look at their target, if they have one."""
+    if node.camera is not None:
+        return node.target is not None or scene.cameras[node.camera].target is not None
+    if node.light is not None:
+        light = scene.lights[node.light]
+        aims = light.type in (LightType.SPOT, LightType.DIRECTIONAL)
+        return aims and (node.target is not None or light.target is not None)
+    return False
+
+
+def stored_target(scene: Scene, node: Node) -> Floats | None:
+    """The point that a camera or light looks at where it has no target node."""
+    stored = None
+    if node.camera is not None:
+        stored = scene.cameras[node.camera].target
+    elif node.light is not None:
+        stored = scene.lights[node.light].target
+    return None if stored is None else usable_rows([stored], (0.0, 0.0, 0.0))[0]
+
+
+def rest_roll(scene: Scene, node: Node) -> float:
+    """The stored roll in degrees; 0 where it is no number."""
+    degrees = 0.0
+    if node.camera is not None:
+        degrees = scene.cameras[node.camera].roll_degrees
+    elif node.light is not None:
+        degrees = scene.lights[node.light].roll_degrees
+    return degrees if np.isfinite(degrees) else 0.0
+
+
+def look(scene: Scene, eye: Floats, goal: Floats, roll_degrees: Floats) -> Floats:
+    """(T, 4, 4) the frame at ``eye`` (T, 3): X right, Y up, along -Z to the goal (+Z in left-handed scenes).
+
+    Written out by components, which is ten times faster than `affine.look_at`; that one is asked where the line of
+    sight vanishes or is vertical.
+    """
+    if scene.space.handedness is Handedness.LEFT:
+        goal = 2 * eye - goal
+    up = _UP[scene.space.up]
+    bx, by, bz = (eye[:, i] - goal[..., i] for i in range(3))
+    length = np.sqrt(bx * bx + by * by + bz * bz)
+    bx, by, bz = bx / length, by / length, bz / length
+    rx, ry, rz = up[1] * bz - up[2] * by, up[2] * bx - up[0] * bz, up[0] * by - up[1] * bx
+    level = np.sqrt(rx * rx + ry * ry + rz * rz)
+    rx, ry, rz = rx / level, ry / level, rz / level
+    tx, ty, tz = by * rz - bz * ry, bz * rx - bx * rz, bx * ry - by * rx
+    angle = np.radians(roll_degrees)
+    cosine, sine = np.cos(angle), np.sin(angle)
+    out = np.zeros((len(eye), 4, 4))
+    for row, (right, top, back) in enumerate(((rx, tx, bx), (ry, ty, by), (rz, tz, bz))):
+        out[:, row, 0] = cosine * right + sine * top
+        out[:, row, 1] = cosine * top - sine * right
+        out[:, row, 2] = back
+    out[:, :3, 3] = eye
+    out[:, 3, 3] = 1.0
+    odd = ~(level > _VERTICAL)
+    if odd.any():
+        goals, angles = np.broadcast_to(goal, eye.shape)[odd], np.broadcast_to(angle, len(eye))[odd]
+        out[odd] = affine.look_at(eye[odd], goals, up, angles, _OTHER_UP[scene.space.up])
+    return out

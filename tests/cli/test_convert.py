@@ -1,0 +1,134 @@
+"""``keyframer convert``: what appears where, what is said, and what is left alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from keyframer.exchange.report import LOSS_SCHEMA
+from tests.cli.running import EXAMPLE, Run, spawn
+from tests.oracles.gltf.sampler import Gltf
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Path:
+    path = tmp_path / "mill.3ds"
+    shutil.copy(EXAMPLE, path)
+    return path
+
+
+def test_one_file(run: Run, scene: Path) -> None:
+    target = scene.with_suffix(".glb")
+    ran = run("convert", scene, target)
+    assert (ran.code, ran.out) == (0, "")
+    assert "mill.glb: " in ran.err
+    assert "exact" in ran.err
+    gltf = Gltf(target.read_bytes())
+    about = gltf.json["asset"]["extras"]["keyframer"]["source"]
+    assert about["name"] == "mill.3ds"
+    assert about["format"] == "3ds"
+    assert about["sha256"] == hashlib.sha256(scene.read_bytes()).hexdigest()
+    assert gltf.json["animations"]
+
+
+def test_text_and_bin(run: Run, scene: Path, tmp_path: Path) -> None:
+    assert run("convert", "-q", scene, tmp_path / "m.gltf").err == ""
+    assert sorted(os.listdir(tmp_path)) == ["m.bin", "m.gltf", "mill.3ds"]
+
+
+def test_nothing_is_overwritten_without_f(run: Run, scene: Path, tmp_path: Path) -> None:
+    target = tmp_path / "m.glb"
+    target.write_bytes(b"old")
+    ran = run("convert", scene, target)
+    assert ran.code == 3
+    assert "RUN_OUTPUT_REFUSED" in ran.err
+    assert "-f overwrites it" in ran.err
+    assert target.read_bytes() == b"old"
+    assert run("convert", "-f", scene, target).code == 0
+    assert target.read_bytes()[:4] == b"glTF"
+
+
+def test_folder_keeps_the_tree_and_one_bad_file_costs_one_record(run: Run, scene: Path, tmp_path: Path) -> None:
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    shutil.copy(scene, tmp_path / "in" / "a.3ds")
+    shutil.copy(scene, tmp_path / "in" / "deep" / "b.3ds")
+    (tmp_path / "in" / "bad.3ds").write_bytes(b"not a scene")
+    report = tmp_path / "losses.json"
+    ran = run("convert", "-r", tmp_path / "in", tmp_path / "out", "--report", report)
+    assert ran.code == 3
+    found = sorted(str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*.*"))
+    assert found == ["a.glb", os.path.join("deep", "b.glb")]
+    said = json.loads(report.read_text())
+    assert (said["schema"], said["schema_version"]) == ("keyframer.convert", 1)
+    assert [("error" in record) for record in said["files"]] == [False, True, False]
+    for record in said["files"]:
+        record.pop("file")
+        if "error" not in record:
+            jsonschema.validate(record, LOSS_SCHEMA)
+
+
+def test_suffix_stands_beside_each_input(run: Run, scene: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.3ds"
+    shutil.copy(scene, other)
+    assert run("convert", scene, other, ".glb").code == 0
+    assert sorted(path.name for path in tmp_path.glob("*.glb")) == ["mill.glb", "other.glb"]
+
+
+def test_options_reach_the_file(run: Run, scene: Path, tmp_path: Path) -> None:
+    target = tmp_path / "m.glb"
+    arguments = ("--core-only", "--unit", "cm", "--fps", "15", "--max-error", "1e-3", "--to", "gltf")
+    assert run("convert", scene, target, *arguments).code == 0
+    gltf = Gltf(target.read_bytes())
+    assert gltf.json["asset"]["extras"]["keyframer"]["options"] == {
+        "core_only": True,
+        "max_error": 1e-3,
+        "unit": "cm",
+        "fps": 15.0,
+    }
+    assert gltf.nodes[gltf.json["scenes"][0]["nodes"][0]]["scale"] == [0.01] * 3
+    assert gltf.json["scenes"][0]["extras"]["keyframer"]["clips"][0]["rate"] == 15.0
+
+
+def test_verbose_lists_every_loss(run: Run, scene: Path, tmp_path: Path) -> None:
+    ran = run("convert", "-v", scene, tmp_path / "m.glb")
+    assert "approximated: /nodes/" in ran.err
+    assert "degree" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "give at least one file"),
+        (["x.3ds"], "give at least one file"),
+        (["x.3ds", "-"], "OUT is a file"),
+        (["x.3ds", "y.foo"], "'.foo' does not say"),
+        (["x.3ds", "y.glb", "--max-error", "0"], "not a positive number"),
+        (["x.3ds", "y.glb", "--unit", "league"], "not a positive number"),
+        (["x.3ds", "y.glb", "--to", "usd"], "invalid choice"),
+        (["x.3ds", "y.glb", "--dialect", "draco"], "--dialect is binary or text"),
+    ],
+)
+def test_wrong_usage(run: Run, arguments: list[str], words: str) -> None:
+    ran = run("convert", *arguments)
+    assert ran.code == 2
+    assert words in ran.err
+
+
+def test_a_report_that_exists_is_refused_before_any_work(run: Run, scene: Path, tmp_path: Path) -> None:
+    report = tmp_path / "r.json"
+    report.write_text("old")
+    assert run("convert", scene, tmp_path / "m.glb", "--report", report).code == 2
+    assert sorted(os.listdir(tmp_path)) == ["mill.3ds", "r.json"]
+
+
+def test_no_progress_where_nobody_watches(scene: Path, tmp_path: Path) -> None:
+    ran = spawn("convert", scene, tmp_path / "m.glb")
+    assert ran.returncode == 0
+    assert b"\x1b" not in ran.stderr
+    assert b"\r" not in ran.stderr

@@ -1,0 +1,212 @@
+"""keyframer.load: strict by default, salvaging on request, and always saying where."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.chunk import Chunk
+from tests.formats.threeds.bridge import make
+from tests.samples import FOLDER
+
+
+def broken_faces() -> bytes:
+    box = make.mesh("Box")
+    next(each for each in box.children[0].children if isinstance(each, r.FaceArray)).faces = np.array(
+        [[0, 1, 2, 7], [0, 1, 3, 7]], np.uint16
+    )
+    return make.file_bytes([box], [make.node("object", "Box", 0)])
+
+
+def broken_group() -> bytes:
+    box = make.mesh("Box")
+    faces = next(each for each in box.children[0].children if isinstance(each, r.FaceArray))
+    faces.children = [r.MaterialGroup(material=b"red", faces=np.array([0, 5], np.uint16))]
+    paint = r.Material(children=[r.MaterialName(name=b"red")])
+    return make.file_bytes([paint, box], [])
+
+
+def of_nodes(*nodes: Chunk) -> bytes:
+    return make.file_bytes([], nodes)
+
+
+def nodes_of(*pairs: tuple[int, int]) -> bytes:
+    return of_nodes(*(make.node("object", f"N{i}", i, parent=parent) for i, parent in pairs))
+
+
+BROKEN = {
+    "a face beyond the vertices": (broken_faces(), "LINK_INDEX_OUT_OF_RANGE", "/4d4d/3d3d/4000[0]/4100/4120/faces[1]"),
+    "a material of a face that is none": (
+        broken_group(),
+        "LINK_INDEX_OUT_OF_RANGE",
+        "/4d4d/3d3d/4000[0]/4100/4120/4130[0]/faces[1]",
+    ),
+    "a parent that does not exist": (nodes_of((0, 9)), "LINK_PARENT_MISSING", "/4d4d/b000/b002[0]/b010/parent"),
+    "its own parent": (nodes_of((0, 0)), "LINK_PARENT_CYCLE", "/4d4d/b000/b002[0]/b010"),
+    "a circle of three": (nodes_of((0, 1), (1, 2), (2, 0)), "LINK_PARENT_CYCLE", "/4d4d/b000/b002[2]/b010"),
+    "an ambiguous parent": (
+        of_nodes(make.node("object", "A", 5), make.node("object", "B", 5), make.node("object", "C", 6, parent=5)),
+        "LINK_DUPLICATE_ID",
+        "/4d4d/b000/b002[1]",
+    ),
+    "a track twice": (
+        of_nodes(make.node("object", "A", 0, *[make.track("position", [0], [[i, 0, 0]]) for i in (1, 2)])),
+        "STRUCT_DUPLICATE_CHUNK",
+        "/4d4d/b000/b002[0]/b020[1]",
+    ),
+    "cut off": (nodes_of((0, -1))[:-3], "STRUCT_TRUNCATED", "/4d4d"),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_what_is_unsafe_raises_with_code_offset_and_path(what: str) -> None:
+    data, code, path = BROKEN[what]
+    with pytest.raises(keyframer.FormatError) as caught:
+        keyframer.load(BytesIO(data))
+    assert (caught.value.code, caught.value.path) == (code, path)
+    assert 0 <= caught.value.offset < len(data)
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_salvage_leaves_out_what_is_unsafe_and_lists_it(what: str) -> None:
+    data, code, path = BROKEN[what]
+    scene = keyframer.load(BytesIO(data), salvage=True)
+    assert (code, path) in [(issue.code, issue.path) for issue in scene.issues]
+    assert np.isfinite(keyframer.pose(scene, frames=[0, 1]).world).all()
+    for mesh in scene.meshes:
+        assert (mesh.corners < len(mesh.positions)).all()
+
+
+def test_salvage_of_a_sound_file_is_the_same() -> None:
+    data = make.file_bytes(
+        [make.mesh("Box")], [make.node("object", "Box", 0, make.track("position", [0], [[1, 2, 3]]))]
+    )
+    strict, lenient = keyframer.load(BytesIO(data)), keyframer.load(BytesIO(data), salvage=True)
+    assert np.array_equal(strict.meshes[0].positions, lenient.meshes[0].positions)
+    assert len(strict.issues) == len(lenient.issues)
+
+
+def test_an_id_twice_that_nobody_names_is_only_odd() -> None:
+    scene = keyframer.load(BytesIO(of_nodes(make.node("object", "A", 5), make.node("object", "B", 5))))
+    assert scene.issues.counts["LINK_DUPLICATE_ID"] == 1
+    assert scene.issues.first_unsafe() is None
+
+
+def test_oddities_do_not_raise_and_are_listed() -> None:
+    nan = float("nan")
+    scene = make.load(
+        [make.camera("Cam", (nan, 0, 1), (0, nan, 0), bank=nan), make.mesh("Box", [[nan, 0, 0], [1, 0, 0], [0, 1, 0]])],
+        [
+            make.node("camera", "Cam", 0),
+            make.node("object", "Box", 1, make.track("position", [5, 0], [[1, nan, 3], [1e30, 0, 0]])),
+            make.node("object", "C", 2, make.track("rotation", [0, 20_000_000], [[1, 0, 0, 0], [0, 0, 0, 1]])),
+            make.node("object", "D", 3, make.track("scale", [0], [[1, 1, 1]], tension=[7.0])),
+            make.node("object", "E", 4, r.Pivot(pivot=(nan, 0.0, 0.0))),
+        ],
+    )
+    found = {(issue.code, issue.path) for issue in scene.issues}
+    assert found >= {
+        ("DATA_NON_FINITE", "/4d4d/3d3d/4000[0]/4700/position"),
+        ("DATA_NON_FINITE", "/4d4d/3d3d/4000[0]/4700/target"),
+        ("DATA_NON_FINITE", "/4d4d/3d3d/4000[0]/4700/bank"),
+        ("DATA_NON_FINITE", "/4d4d/3d3d/4000[1]/4100/4110/points"),
+        ("DATA_NON_FINITE", "/4d4d/b000/b002[0]/b020/keys[0]"),
+        ("DATA_KEYS_NOT_INCREASING", "/4d4d/b000/b002[0]/b020/keys[1]"),
+        ("DATA_VALUE_HUGE", "/4d4d/b000/b002[0]/b020/keys[1]"),
+        ("DATA_ZERO_AXIS", "/4d4d/b000/b002[1]/b021/keys[0]"),
+        ("DATA_TIME_HUGE", "/4d4d/b000/b002[1]/b021/keys[1]"),
+        ("DATA_TCB_OUT_OF_RANGE", "/4d4d/b000/b002[2]/b022/keys[0]"),
+        ("DATA_NON_FINITE", "/4d4d/b000/b002[3]/b013/pivot"),
+    }
+    posed = keyframer.pose(scene, frames=[-1, 0, 2.5, 5, 1e7])
+    assert np.isfinite(posed.world).all()
+    for number in range(len(scene.nodes)):
+        assert np.isfinite(posed.vertices(number)).all()
+
+
+def test_a_target_carried_by_its_own_camera() -> None:
+    """It cannot be followed: the stored point is looked at, and the camera keeps its parent."""
+    scene = make.load(
+        [make.camera("Cam", (0, -5, 0), (0, 0, 0))],
+        [
+            make.node("object", "$$$DUMMY", 0, make.track("position", [0], [[0, 0, 2]])),
+            make.node("camera", "Cam", 1, make.track("position", [0], [[0, -5, -2]]), parent=0),
+            make.node("camera target", "Cam", 2, parent=1),
+        ],
+    )
+    assert scene.issues.counts["LINK_TARGET_CYCLE"] == 1
+    assert scene.nodes[1].parent == 0
+    assert scene.nodes[1].target is None
+    world = keyframer.pose(scene, frames=[0]).world[0, 1]
+    np.testing.assert_allclose(world[:3, 2], [0, -1, 0], atol=1e-12)  # its back
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"colour": "red"},
+        {"geometry": "both"},
+        {"rotation_keys": "other"},
+        {"sign_flips": True},
+        {"fps": 0},
+        {"fps": float("nan")},
+        {"fps": float("inf")},
+        {"encoding": "klingon"},
+    ],
+    ids=str,
+)
+def test_unknown_options_and_values_are_refused(options: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=next(iter(options))):
+        keyframer.load(FOLDER / "3ds" / "windmill.3ds", **options)
+
+
+def test_paths_streams_and_named_formats(tmp_path: Path) -> None:
+    path = FOLDER / "3ds" / "windmill.3ds"
+    as_text, as_path = keyframer.load(str(path)), keyframer.load(path)
+    with open(path, "rb") as stream:
+        as_stream = keyframer.load(stream, format="3ds")
+    names = [node.name for node in as_path.nodes]
+    assert names == [node.name for node in as_text.nodes] == [node.name for node in as_stream.nodes]
+    assert as_path.source_format == "3ds"
+    with pytest.raises(ValueError, match="unknown format"):
+        keyframer.load(path, format="4ds")
+    with pytest.raises(OSError, match="nowhere"):
+        keyframer.load(tmp_path / "nowhere.3ds")
+    with pytest.raises(keyframer.FormatError) as caught:
+        keyframer.load(BytesIO(b""))
+    assert caught.value.code == "IO_EMPTY"
+    with pytest.raises(keyframer.FormatError) as caught:
+        keyframer.load(BytesIO(b"MZ" + bytes(90)))
+    assert caught.value.code == "IO_UNRECOGNISED"
+
+
+def test_frames_a_second_are_an_option() -> None:
+    data = of_nodes(make.node("object", "A", 0, make.track("position", [0, 50], [[0, 0, 0], [50, 0, 0]])))
+    for fps in (30.0, 25.0, 23.976):
+        scene = keyframer.load(BytesIO(data), fps=fps)
+        assert scene.clips[0].rate == fps
+        assert keyframer.pose(scene, [1.0]).world[0, 0, 0, 3] == pytest.approx(fps)
+
+
+def test_names_are_unique_and_their_bytes_are_kept() -> None:
+    data = of_nodes(*(make.node("object", "Box", i) for i in range(3)))
+    scene = keyframer.load(BytesIO(data.replace(b"Box\0\0@", b"B\xf6x\0\0@")))
+    assert [node.name for node in scene.nodes] == ["B\xf6x", "B\xf6x.2", "B\xf6x.3"]
+    assert {node.raw_name for node in scene.nodes} == {b"B\xf6x"}
+    other = keyframer.load(BytesIO(data.replace(b"Box\0\0@", b"B\xf6x\0\0@")), encoding="cp437")
+    assert other.nodes[0].name == "B\xf7x"
+
+
+def test_many_objects_take_linear_time() -> None:
+    """5,000 lights of one name and 5,000 cameras: looked up, never searched for."""
+    objects: list[Chunk] = [make.camera(f"C{i}", (0, 0, i), (0, 0, 0)) for i in range(5_000)]
+    objects += [make.spot("Lamp", (0, 0, 0), (0, 0, 1))] * 1 + [make.mesh("Box") for _ in range(2_000)]
+    nodes: list[Chunk] = [make.node("camera", f"C{i}", i) for i in range(5_000)]
+    scene = make.load(objects, nodes)
+    assert len(scene.cameras) == 5_000
+    assert len(scene.nodes) == 5_000 + 1 + 2_000

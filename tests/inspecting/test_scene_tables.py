@@ -1,0 +1,126 @@
+"""What a scene holds, as tables: for every format, and for scenes made by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.curves import Interpolation, Track
+from keyframer.inspecting.scene_tables import document_scene_tables, scene_tables, tree_order
+from keyframer.inspecting.tables import json_rows
+from keyframer.scene import Camera, Channel, Clip, Light, LightType, Material, Mesh, Node, RawChannel, Scene, Skin
+from keyframer.scene import TextureMap as Image
+from tests.formats.hale3d.writer import arm, wave
+from tests.formats.midtown.writer import retail, walk
+from tests.formats.uto3d import writers as uto3d
+from tests.samples import all_samples, sample_files
+
+Rows = list[dict[str, object]]
+
+
+def tables(scene: Scene) -> dict[str, Rows]:
+    return {table.name: json_rows(table) for table in scene_tables(scene)}  # type: ignore[misc]
+
+
+def of_document(data: bytes, format: str, path: Path | None = None) -> dict[str, Rows]:
+    document = keyframer.decode(data, format=format)
+    return {table.name: json_rows(table) for table in document_scene_tables(document, path)}  # type: ignore[misc]
+
+
+def made() -> Scene:
+    scene = Scene(title="t", author="a", copyright="c")
+    scene.materials = [Material("red", diffuse=(1, 0, 0), maps={"bump": Image("b.png", amount=0.5)})]
+    mesh = Mesh("box", np.zeros((3, 3)), np.array([[0, 1, 2]]), uv=np.zeros((3, 2)))
+    mesh.face_materials = np.array([0])
+    scene.meshes = [mesh, Mesh("bare", np.zeros((0, 3)), np.zeros((0, 3), int))]
+    scene.cameras = [Camera("eye", 60, clip=(1, 100))]
+    scene.lights = [Light("lamp", LightType.SPOT, hotspot_degrees=20, falloff_degrees=40)]
+    scene.nodes = [
+        Node("leaf", parent=2, mesh=0),
+        Node("eye", camera=0, target=0),
+        Node("root", pivot=np.array([1.0, 0, 0]), hidden=True, file_id=7),
+    ]
+    turn = Track("position", [0, 9], np.zeros((2, 3)), Interpolation.TCB, tension=np.array([0.5, 0]))
+    clip = Clip("walk", [Channel(0, turn), Channel(1, Track("fov", [], []))], 0, 30)
+    clip.bounds = np.zeros((31, 2, 3))
+    clip.raw_channels = [RawChannel("odd", np.zeros((4, 2)))]
+    scene.clips = [clip]
+    scene.skins = [Skin("skin", [0], np.eye(4)[None], np.array([0]), np.array([0]), np.array([1.0]), rigid=True)]
+    return scene
+
+
+def test_every_table_of_a_scene_made_by_hand() -> None:
+    found = tables(made())
+    about = {row["what"]: row["value"] for row in found["scene"]}
+    assert about["axes"] == "Z up, right-handed, unknown unit"
+    assert (about["title"], about["author"], about["copyright"], about["clip"]) == ("t", "a", "c", "walk")
+    assert about["time"] == "frames 0 to 30 (1 s at 30 frames a second)"
+    assert about["channels"] == "2 with 2 keys"
+    assert about["bounding boxes"] == "one for each of 31 frames"
+    assert [(row["node"], row["depth"]) for row in found["tree"]] == [("eye", 0), ("root", 0), ("leaf", 1)]
+    assert found["tree"][0]["looks at"] == "leaf"
+    assert (found["tree"][1]["id"], found["tree"][1]["pivot"], found["tree"][1]["hidden"]) == (7, "1 0 0", True)
+    assert (found["tree"][2]["mesh"], found["tree"][2]["moves"]) == ("box", "position")
+    moving, empty = found["curves"]
+    assert (moving["keys"], moving["first"], moving["last"], moving["interpolation"]) == (2, 0, 9, "tcb")
+    assert (moving["wrap"], moving["shaped by"]) == ("single", "tension")
+    assert (empty["keys"], empty["first"]) == (0, None)
+    assert found["meshes"][0]["materials"] == "red"
+    assert found["surfaces"][0]["diffuse"] == "1 0 0"
+    assert found["images"][0]["file"] == "b.png"
+    assert found["cameras"][0]["ranges"] == "1, 100"
+    assert found["lights"][0]["hotspot, falloff"] == "20, 40"
+    assert found["skins"] == [{"skin": "skin", "joints": 1, "influences": 1, "kind": "rigid"}]
+    assert found["raw_channels"] == [{"channel": "odd", "frames": 4, "floats": 2}]
+
+
+def test_an_empty_scene_has_axes_and_nothing_else() -> None:
+    assert list(tables(Scene())) == ["scene"]
+
+
+def test_a_deep_tree_needs_no_stack() -> None:
+    scene = Scene(nodes=[Node(str(number), parent=number - 1 if number else None) for number in range(30_000)])
+    assert [depth for _, depth in tree_order(scene)][-1] == 29_999
+
+
+@pytest.mark.parametrize(("name", "path"), all_samples(), ids=lambda value: getattr(value, "name", value))
+def test_every_sample(name: str, path: Path) -> None:
+    document = keyframer.read(path)
+    found = {table.name: table for table in document_scene_tables(document, path)}
+    assert "scene" in found
+    scene = keyframer.load(path, salvage=True)
+    assert len(found["tree"].rows if "tree" in found else []) == len(scene.nodes)
+    assert len(found["curves"].rows if "curves" in found else []) == sum(len(c.channels) for c in scene.clips)
+
+
+def test_the_samples_have_something_of_everything() -> None:
+    seen: set[str] = set()
+    for _, path in all_samples():
+        seen |= {table.name for table in document_scene_tables(keyframer.read(path))}
+    wanted = {"scene", "tree", "curves", "meshes", "surfaces", "images", "cameras", "lights", "skins", "raw_channels"}
+    assert wanted <= seen
+
+
+def test_what_was_odd_on_the_way() -> None:
+    found = of_document(retail(walk()), "midtown")
+    assert [row["code"] for row in found["scene_issues"]] == ["SCENE_DEFAULT_RIG"]
+    cut = of_document(wave()[:-17], "hale3d")  # its own issues are told elsewhere
+    assert "scene_issues" not in cut
+
+
+def test_companions_beside_the_file_count(tmp_path: Path) -> None:
+    (tmp_path / "x.mdl").write_bytes(arm())
+    assert "skins" not in of_document(wave(), "hale3d")
+    assert len(of_document(wave(), "hale3d", tmp_path / "x.anim")["skins"]) == 2
+
+
+def test_names_in_another_code_page() -> None:
+    document = keyframer.decode(uto3d.write(uto3d.Scene(meshes=[uto3d.mesh(b"T\x94wer", 10)]), uto3d.B))
+    for encoding, wanted in ((None, "T”wer"), ("cp437", "Töwer")):
+        tree = next(table for table in document_scene_tables(document, None, encoding) if table.name == "tree")
+        assert tree.rows[0][0] == wanted
+    midtown = keyframer.read(sample_files("midtown")[0])  # has no names of its own, and no such option
+    assert document_scene_tables(midtown, None, "cp437")

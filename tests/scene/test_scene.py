@@ -1,0 +1,165 @@
+"""The scene: plain data that can be made from nothing, copied, and shown in one line."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer import scene as scene_package
+from keyframer.curves import Interpolation, Track
+from keyframer.scene import (
+    Camera,
+    Channel,
+    Clip,
+    Environment,
+    Fog,
+    Gradient,
+    Handedness,
+    LayeredFog,
+    Light,
+    LightType,
+    Material,
+    Mesh,
+    Morph,
+    Node,
+    NodeKind,
+    RawChannel,
+    Scene,
+    Skin,
+    Space,
+    TextureMap,
+)
+
+MANY = 5_000
+
+
+def full_scene() -> Scene:
+    """A scene that uses every part of the model."""
+    points = np.random.default_rng(1).normal(size=(MANY, 3))
+    corners = np.arange(MANY - MANY % 3).reshape(-1, 3)
+    faces = len(corners)
+    mesh = Mesh(
+        "m",
+        points,
+        corners,
+        uv=points[:, :2],
+        uv_corners=corners,
+        colors=np.abs(points),
+        color_corners=corners,
+        smoothing=np.ones(faces, np.uint32),
+        edges=np.full(faces, 7),
+        face_materials=np.zeros(faces, int),
+        axes=np.eye(4),
+        bounding_sphere=(np.zeros(3), 2.0),
+        casts_shadows=False,
+        receives_shadows=False,
+        dynamic=True,
+    )
+    times = np.arange(MANY, dtype=float)
+    track = Track("position", times, points, Interpolation.TCB, tension=times / MANY, flags=np.ones(MANY, int))
+    everyone = np.arange(MANY)
+    return Scene(
+        nodes=[Node("a", mesh=0, skin=0, morph=Morph(["m"], [points])), Node("b", NodeKind.BONE, parent=0)],
+        meshes=[mesh],
+        materials=[Material("red", maps={"texture1": TextureMap("A.PNG", tints={"first": (1, 0, 0)})})],
+        cameras=[Camera("c", target=(0, 0, 0), ranges=(1, 2), clip=(3, 4))],
+        lights=[Light("l", LightType.SPOT, excludes=["x"] * 9)],
+        skins=[Skin("s", [1], np.eye(4)[None], everyone, np.zeros(MANY, int), np.ones(MANY), rigid=True)],
+        clips=[
+            Clip(
+                "walk",
+                [Channel(0, track)],
+                0,
+                MANY,
+                bounds=np.zeros((MANY, 2, 3)),
+                raw_channels=[RawChannel("r", points)],
+            )
+        ],
+        environment=Environment(
+            (0, 0, 0),
+            (1, 1, 1),
+            "SKY.GIF",
+            Gradient(0.5, [(0, 0, 0)] * 3),
+            Fog(0, 0, 1, 1),
+            Fog(0, 0, 1, 1),
+            LayeredFog(0, 1, 1),
+        ),
+        space=Space("y", Handedness.LEFT, 0.01, v_up=False),
+        title="t",
+        author="a",
+        copyright="c",
+        source_format="3ds",
+        extras={"3ds": {"chunks": [{"chunk": "0001"}] * 100}},
+    )
+
+
+def parts(value: object) -> list[object]:
+    """Everything in a scene that is declared here or in curves."""
+    found, stack = [], [value]
+    while stack:
+        each = stack.pop()
+        if dataclasses.is_dataclass(each) and not isinstance(each, type):
+            found.append(each)
+            stack += [getattr(each, item.name) for item in dataclasses.fields(each)]
+        elif isinstance(each, dict):
+            stack += list(each.values())
+        elif isinstance(each, (list, tuple)):
+            stack += list(each)
+    return found
+
+
+def test_the_full_scene_uses_every_class() -> None:
+    declared = {
+        each for name in scene_package.__all__ if dataclasses.is_dataclass(each := getattr(scene_package, name))
+    }
+    assert {type(part) for part in parts(full_scene())} >= declared
+
+
+def test_every_part_shows_itself_in_one_short_line() -> None:
+    for part in parts(full_scene()):
+        shown = repr(part)
+        assert len(shown) <= 160, shown[:200]
+        assert "\n" not in shown
+    posed = keyframer.pose(full_scene(), frames=[0])
+    assert repr(posed) == "<Pose of 2 nodes at 1 times>"
+
+
+def test_nothing_is_needed_for_a_scene() -> None:
+    scene = Scene()
+    assert keyframer.pose(scene, frames=[0]).world.shape == (1, 0, 4, 4)
+    assert scene.space == Space("z", Handedness.RIGHT, None)
+    assert str(scene.space) == "Z up, right-handed, unknown unit"
+    node = Node("alone")
+    assert (node.parent, node.mesh, node.hidden, node.extras) == (None, None, False, {})
+
+
+def test_scenes_can_be_copied_and_sent_elsewhere() -> None:
+    scene = full_scene()
+    for twin in (copy.deepcopy(scene), pickle.loads(pickle.dumps(scene))):
+        assert np.array_equal(twin.meshes[0].positions, scene.meshes[0].positions)
+        assert np.array_equal(twin.clips[0].channels[0].track.tension, scene.clips[0].channels[0].track.tension)
+        assert twin.meshes[0].positions is not scene.meshes[0].positions
+
+
+def test_defaults_are_not_shared() -> None:
+    for make in (lambda: Node("a"), Scene, Clip, lambda: Material("m"), lambda: Light("l"), Environment):
+        one, two = make(), make()
+        for item in dataclasses.fields(one):
+            value = getattr(one, item.name)
+            if isinstance(value, (list, dict, set, np.ndarray)):
+                assert value is not getattr(two, item.name), item.name
+
+
+def test_looking_things_up() -> None:
+    scene = full_scene()
+    assert scene.node("b") is scene.nodes[1]
+    with pytest.raises(LookupError, match="no node is called 'x'"):
+        scene.node("x")
+    assert [channel.track.kind for channel in scene.channels_of(0)] == ["position"]
+    assert list(scene.channels_of(1)) == []
+    assert list(Scene().channels_of(0)) == []
