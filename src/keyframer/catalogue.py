@@ -199,3 +199,8 @@ DATA_ANGLE_HUGE = issue_type(
 
 RUN_OUTPUT_COLLISION = issue_type("RUN_OUTPUT_COLLISION", _E, "{reason}")
 RUN_OUTPUT_REFUSED = issue_type("RUN_OUTPUT_REFUSED", _E, "{reason}")
+RUN_REFUSED = issue_type("RUN_REFUSED", _E, "{reason}")
+RUN_WORKER_KILLED = issue_type("RUN_WORKER_KILLED", _E, "{reason}")
+RUN_INTERNAL_ERROR = issue_type("RUN_INTERNAL_ERROR", _E, "{reason}")
+LIMIT_TIME = issue_type("LIMIT_TIME", _E, "more than {seconds:g} seconds")
+LIMIT_MEMORY = issue_type("LIMIT_MEMORY", _E, "{reason}")

@@ -58,7 +58,9 @@ def test_what_is_unknown_raw_or_odd(run: Run, tmp_path: Path) -> None:
 def test_plain_text_is_aligned_and_the_same_every_time(run: Run) -> None:
     first = run("info", EXAMPLE).out
     assert first == run("info", EXAMPLE).out
-    assert "\n  Tower             object          0               3     3  0..0\n" in first
+    assert "\n  Tower          object   0  Tower\n" in first
+    everything = run("info", "--all", EXAMPLE).out
+    assert "\n  Tower             object          0               3     3  0..0\n" in everything
     assert "\x1b" not in first
 
 

@@ -27,6 +27,11 @@ EXAMPLES = (
     "keyframer info --format json scene.3ds | jq '.files[0].tables.objects'",
 )
 
+SAID_BETTER = {"objects": "meshes", "nodes": "tree", "tracks": "curves", "materials": "surfaces", "maps": "images"}
+"""tables of the document, and those of the scene that say the same and more: people need not read both"""
+
+LAST = ("records", "raw", "issues", "scene_issues")
+
 COLUMNS = ("file", "table", "row", "column", "value")
 
 
@@ -34,6 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     reading.add_arguments(parser)
     parser.add_argument("--table", action="append", metavar="NAME", help="show just this table (may be repeated)")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="pretty output too has the tables that say in the file's words what others mean",
+    )
     output.add_encoding(parser)
     output.add_arguments(parser)
 
@@ -79,10 +89,17 @@ def run(options: argparse.Namespace) -> int:
             _markdown(records, item.name, tables, options.encoding)
         else:
             records.text("" if first else "\n")
-            _pretty(item.name, tables, options)
+            _pretty(item.name, tables if options.table or options.all else _once(tables), options)
         first = False
     records.close()
     return code
+
+
+def _once(tables: list[Table]) -> list[Table]:
+    """The tables without those that others say better; how many records there are comes behind what they mean."""
+    names = {table.name for table in tables}
+    chosen = [table for table in tables if SAID_BETTER.get(table.name) not in names]
+    return sorted(chosen, key=lambda table: table.name in LAST)
 
 
 def _csv(records: output.Records, name: str, tables: list[Table]) -> None:

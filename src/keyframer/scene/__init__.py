@@ -16,6 +16,7 @@ from keyframer.scene.light import Light, LightType
 from keyframer.scene.material import Material, TextureMap
 from keyframer.scene.mesh import Mesh
 from keyframer.scene.node import Morph, Node, NodeKind
+from keyframer.scene.origin import Origin
 from keyframer.scene.scene import Scene
 from keyframer.scene.skin import Skin
 from keyframer.scene.space import Handedness, Space
@@ -36,6 +37,7 @@ __all__ = [
     "Morph",
     "Node",
     "NodeKind",
+    "Origin",
     "RawChannel",
     "Scene",
     "Skin",

@@ -14,6 +14,7 @@ from keyframer.scene.light import Light
 from keyframer.scene.material import Material
 from keyframer.scene.mesh import Mesh
 from keyframer.scene.node import Node
+from keyframer.scene.origin import Origin
 from keyframer.scene.skin import Skin
 from keyframer.scene.space import Space
 
@@ -41,6 +42,8 @@ class Scene:
     extras: Extras = field(default_factory=dict)
     issues: IssueLog = field(default_factory=IssueLog)
     """what was odd on the way from the file to the scene"""
+    origin: Origin | None = None
+    """the document that the scene was made from: saved in the same format, it is patched instead of written anew"""
 
     def node(self, name: str) -> Node:
         """The node with this shown name; LookupError if there is none."""

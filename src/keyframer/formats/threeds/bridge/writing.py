@@ -17,6 +17,7 @@ from keyframer.formats._axes import in_space
 from keyframer.formats._document import Document
 from keyframer.formats._dropped import tell_dropped
 from keyframer.formats._keys import KeyFitter, KeyRules, still_key
+from keyframer.formats._surfaces import Piece, pieces
 from keyframer.formats._writing import (
     DEFAULT_MAX_ERROR,
     NamesThatFit,
@@ -36,7 +37,6 @@ from keyframer.formats.threeds.bridge.write_materials import (
 )
 from keyframer.formats.threeds.bridge.write_mirrors import without_mirrors
 from keyframer.formats.threeds.bridge.write_objects import write_camera, write_light, write_mesh
-from keyframer.formats.threeds.bridge.write_surfaces import Piece, pieces
 from keyframer.formats.threeds.bridge.write_tracks import still_turn, write_hide_track, write_morph_track, write_track
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.document import new_document
@@ -56,6 +56,8 @@ _RESERVED = (b"$$$DUMMY", b"DUMMY", b"$AMBIENT$", b"$_$_$_$")
 _WRITER = b"KEYFRAMER"
 _PRIMARY, _HIDDEN = 1 << 14, 1 << 11
 _METRES_PER_INCH = 0.0254
+_MOST = 65_535
+"""counts of vertices and faces are 16 bits wide"""
 _MOST_NODES = 32_000
 _PLACING = ("position", "rotation", "scale")
 
@@ -292,10 +294,11 @@ class _Writer:
         mesh, path = self.scene.meshes[node.mesh], plain_path("nodes", node.name)
         if node.skin is not None:
             self.report.add(Outcome.BAKED, f"{path}/skin", "the mesh stands still as it is at frame 0: there are no skins")
-        if np.any(node.pivot):
+            name, parent = self._apart(number, node, name, parent), None
+        elif np.any(node.pivot):
             self.report.add(Outcome.BAKED, f"{path}/pivot", "the mesh is moved instead", extras=node.extras)
         matrix, points = self._local_matrix(number)
-        parts = pieces(mesh)
+        parts = pieces(mesh, _MOST)
         if len(parts) > 1:
             words = f"{len(mesh.positions)} vertices and {len(mesh.corners)} faces are too many for one mesh"
             self.report.add(Outcome.BAKED, path, f"{words}: {len(parts)} pieces")
@@ -304,21 +307,34 @@ class _Writer:
             self.report.add(Outcome.BAKED, path, f"{doubled} vertices were doubled at the seams of the texture")
         for place, piece in enumerate(parts):
             own = name if place == 0 else self.names.claim(self.names.shown(name))
-            body = write_mesh(mesh, piece, points, matrix, self.materials, reverse=bool(self.flipped[number]))
+            body = write_mesh(mesh, piece, points, matrix, self.materials, reverse=bool(self.flipped[number]) and node.skin is None)
             if place == 0:
-                made = _Placed(r.ObjectNode, own, parent, self._tracks(number, node, _PLACING))
-                self.numbers[number] = len(self.placed)
+                still = node.skin is not None  # bones move it, and there are none here
+                tracks = self._tracks(-1, Node(""), _PLACING) if still else self._tracks(number, node, _PLACING)
+                made = _Placed(r.ObjectNode, own, parent, tracks)
+                first = len(self.placed)
+                self.numbers.setdefault(number, first)
                 if node.morph is not None:
                     made.tracks += self._morph(number, node, own, matrix, parts)
             else:
-                made = _Placed(r.ObjectNode, own, self.numbers[number], self._tracks(-1, Node(""), _PLACING))
+                made = _Placed(r.ObjectNode, own, first, self._tracks(-1, Node(""), _PLACING))
             self._hide(made, number, node)
             self.objects.append(self._object(own, mesh, body, hidden=made.hidden and not _has_hide(made)))
             self.placed.append(made)
 
+    def _apart(self, number: int, node: Node, name: bytes, parent: int | None) -> bytes:
+        """A skinned mesh does not follow its own node: what hangs on that gets a dummy. The name of the mesh."""
+        if not any(each.parent == number for each in self.scene.nodes):
+            return name
+        self.numbers[number] = len(self.placed)
+        self.placed.append(self._dummy(number, node, self.names.claim(self.names.shown(name)), parent))
+        return name
+
     def _local_matrix(self, number: int) -> tuple[Floats, Floats]:
         """4160 and the vertices to store. A flattened node has no inverse: its vertices stay in its own space."""
         matrix, points = self.world[number], self.points[number]
+        if self.scene.nodes[number].skin is not None:
+            return np.eye(4), points
         determinant = float(np.linalg.det(matrix[:3, :3]))
         if abs(determinant) > 1e-9 * float(np.abs(matrix[:3, :3]).max()) ** 3:
             if determinant < 0:  # a camera's child under a mirror: readers mirror X, and so do we

@@ -1,0 +1,18 @@
+"""Where a scene comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """The document that a scene was made from, and the options that decided what it means."""
+
+    document: Any
+    options: Mapping[str, object]
+
+    def __repr__(self) -> str:
+        return f"<Origin: {self.document!r}>"
