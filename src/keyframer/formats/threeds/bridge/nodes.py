@@ -16,9 +16,9 @@ from keyframer.catalogue import (
     LINK_UNRESOLVED_NAME,
 )
 from keyframer.curves import Track
+from keyframer.formats._bridging import UniqueNames
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context, child, leftover, leftovers, unread
-from keyframer.formats.threeds.bridge.names import UniqueNames
 from keyframer.formats.threeds.bridge.tracks import KINDS, read_hide_track, read_morph_track, read_track
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.issues import Severity

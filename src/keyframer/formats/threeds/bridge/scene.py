@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.catalogue import LIMIT_COPIES, SCENE_REST_POSE
+from keyframer.formats._bridging import UniqueNames
 from keyframer.formats._document import Document
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import objects, rest
 from keyframer.formats.threeds.bridge.context import Context, child, children, leftover, unread
 from keyframer.formats.threeds.bridge.editor import read_editor
 from keyframer.formats.threeds.bridge.materials import read_material
-from keyframer.formats.threeds.bridge.names import UniqueNames
 from keyframer.formats.threeds.bridge.nodes import KeyframerNode, Writer, read_channels, read_nodes
 from keyframer.formats.threeds.bridge.options import Options
 from keyframer.issues import IssueLog
