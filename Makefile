@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 
-.PHONY: help demo test lint test-only bench coverage clean
+.PHONY: help demo test lint test-only bench coverage pictures fuzz slow clean
 
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
@@ -21,6 +21,7 @@ demo: $(BIN)/.run  ## the main job on the bundled example
 
 test: $(BIN)/.test  ## install what the tests need, lint, run everything
 	sh tools/install_test_tools.sh
+	sh tools/install_node_tools.sh
 	$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest -n auto -q
 
@@ -34,8 +35,23 @@ bench: $(BIN)/.test  ## all benchmarks (minutes); figures go to benchmarks/RESUL
 	sh tools/install_test_tools.sh
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file; done
 
+$(BIN)/.fuzz: $(BIN)/.test
+	PYTHON=$(PYTHON) sh tools/make_venv.sh $(VENV) '.[test,fuzz]'
+	@touch $@
+
+SECONDS ?= 60
+fuzz: $(BIN)/.fuzz  ## fuzz all readers for SECONDS (60); findings become numbered files in tests/crashers
+	$(BIN)/python tools/fuzz.py $(SECONDS)
+
+slow: $(BIN)/.test  ## hostile files up to 16 MiB, every byte of every sample; figures go to docs/reliability.md by hand
+	KEYFRAMER_SLOW=1 $(BIN)/python -m pytest -q tests/hostile
+	$(BIN)/python -m tests.hostile.measure
+
 coverage: $(BIN)/.test  ## branch coverage of wire and formats
 	$(BIN)/python -m pytest -n auto -q --cov=keyframer.wire --cov=keyframer.formats --cov-branch --cov-report=term-missing:skip-covered
+
+pictures: $(BIN)/.run  ## the pictures of the documentation, made by the commands
+	$(BIN)/python tools/make_pictures.py
 
 clean:           ## remove what make made
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

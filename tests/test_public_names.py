@@ -11,8 +11,8 @@ import pytest
 import keyframer
 
 NAMES = """
-    Detection Document Format FormatError Issue IssueLog Limits LossReport Pose Scene Severity Track
-    __version__ compile_track decode detect encode load pose read save supported_formats write
+    Detection Document Format FormatError Issue IssueLog Limits LossReport Pose Report Scene Severity Track
+    __version__ check compile_track decode detect encode load pose read save supported_formats write
 """
 
 
@@ -35,6 +35,8 @@ def test_names() -> None:
         ("write", "document, path, *, overwrite=False"),
         ("detect", "data, *, size=None, name=''"),
         ("supported_formats", ""),
+        ("save", "scene, path, *, format=None, dialect=None, max_error=None, overwrite=False, **options"),
+        ("check", "source, *, format=None, limits=None"),
     ],
 )
 def test_signatures(name: str, parameters: str) -> None:

@@ -28,3 +28,9 @@ sed 's/STONE.PNG/BRICK.PNG/' "$out/windmill.json" > "$out/edited.json"
 run build "$out/edited.json" -o "$out/edited.3ds" -f
 run info --table maps --no-color "$out/edited.3ds"
 echo "bytes that differ from the example: $(cmp -l "$example" "$out/edited.3ds" | wc -l)"
+
+say "And this is what it looks like"
+run plot "$example" --node Cock --track rotation --terminal --no-color
+run thumbnail "$example" -o "$out/windmill.png" -f -q
+run thumbnail "$example" --size 160 --pictures 24 -o "$out/windmill.gif" -f -q
+echo "a picture is in $out/windmill.png, the playback in $out/windmill.gif"

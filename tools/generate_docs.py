@@ -1,6 +1,7 @@
 """Makes the generated pages: ``python tools/generate_docs.py`` writes them, ``--check`` only says what is stale.
 
-docs/cli.md comes from the parser, docs/formats/<id>.md from the records of each format and docs/formats/notes/<id>.md,
+docs/cli.md comes from the parser, docs/issues.md from the catalogue, docs/formats/<id>.md from the records of each format
+and docs/formats/notes/<id>.md,
 docs/schemas/*.json from the schemas that the package ships.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from keyframer.checking.page import issues_page
 from keyframer.cli.page import page
 from keyframer.formats import FORMATS
 from keyframer.inspecting.pages import HOW, format_page, schemas
@@ -18,7 +20,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 def pages() -> dict[Path, str]:
     """Every generated page and its text."""
-    made = {DOCS / "cli.md": page()}
+    made = {DOCS / "cli.md": page(), DOCS / "issues.md": issues_page()}
     for known in FORMATS:
         notes = DOCS / "formats" / "notes" / f"{known.name}.md"
         text = notes.read_text("utf-8") if notes.is_file() else ""

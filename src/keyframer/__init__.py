@@ -15,6 +15,8 @@ Names are loaded when first used: importing this package is cheap.
 
 from __future__ import annotations
 
+import sys
+
 from keyframer._version import __version__
 
 TYPE_CHECKING = False  # as in `typing`, whose import would cost more than this whole module
@@ -103,3 +105,37 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+_IN_NOTEBOOKS = {
+    ("keyframer.scene.scene", "Scene"): ("keyframer.rendering.notebook", "scene_html"),
+    ("keyframer.posing.pose", "Pose"): ("keyframer.rendering.notebook", "pose_html"),
+    ("keyframer.scene.clip", "Clip"): ("keyframer.inspecting.notebook", "clip_html"),
+    ("keyframer.scene.clip", "Channel"): ("keyframer.inspecting.notebook", "channel_html"),
+    ("keyframer.curves.track", "Track"): ("keyframer.inspecting.notebook", "track_html"),
+    ("keyframer.formats._document", "Document"): ("keyframer.inspecting.notebook", "document_html"),
+}
+"""What notebooks show with a picture or a curve, and who makes it: the classes themselves hold only data."""
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Register the pictures with IPython: done by itself where this package is imported in a notebook, or by
+    ``%load_ext keyframer``. Nothing is loaded before something is shown."""
+    html = shell.display_formatter.formatters["text/html"]
+    for (module, name), (home, function) in _IN_NOTEBOOKS.items():
+        html.for_type_by_name(module, name, _shown_by(home, function))
+
+
+def _shown_by(home: str, function: str) -> Any:
+    def show(value: object) -> str:
+        from importlib import import_module
+
+        text: str = getattr(import_module(home), function)(value)
+        return text
+
+    return show
+
+
+_shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+if _shell is not None:
+    load_ipython_extension(_shell)

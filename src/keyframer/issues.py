@@ -6,6 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsRichComparison
 
 from keyframer.errors import FormatError
 
@@ -95,6 +99,9 @@ class IssueLog:
         self._first_unsafe: Issue | None = None
         self._worst: Severity | None = None
         self.counts: Counter[str] = Counter()
+        """how many there are of each code"""
+        self.tallies: Counter[tuple[str, Severity]] = Counter()
+        """the same, apart by severity"""
 
     def add(
         self,
@@ -106,10 +113,12 @@ class IssueLog:
         severity: Severity | None = None,
         **args: object,
     ) -> None:
-        if self._wants(kind, kind.severity if severity is None else severity):
+        seen = kind.severity if severity is None else severity
+        if self._wants(kind, seen):
             self.add_issue(Issue(kind, path if isinstance(path, str) else path(), offset, args, severity))
         else:
             self.counts[kind.code] += 1
+            self.tallies[kind.code, seen] += 1
 
     def _wants(self, kind: IssueType, severity: Severity) -> bool:
         """Whether this issue is more than a number: there is room for it, or none so bad was seen before."""
@@ -122,6 +131,7 @@ class IssueLog:
 
     def add_issue(self, issue: Issue) -> None:
         self.counts[issue.code] += 1
+        self.tallies[issue.code, issue.severity] += 1
         if self._worst is None or issue.severity > self._worst:
             self._worst = issue.severity
         if self._first_unsafe is None and issue.unsafe:
@@ -137,9 +147,26 @@ class IssueLog:
         unkept = issues.first_unsafe()
         if self._first_unsafe is None and unkept is not None:
             self._first_unsafe = unkept
-        self._worst = max((worst for worst in (self._worst, issues.worst()) if worst is not None), default=None)
-        for code, count in issues.counts.items():
-            self.counts[code] += count - issues._kept_by_code[code]
+        self._count_unlisted(issues)
+
+    def _count_unlisted(self, issues: IssueLog, wanted: Callable[[str], bool] = lambda code: True) -> None:
+        """Count what another log only counted."""
+        listed = Counter((issue.code, issue.severity) for issue in issues)
+        for (code, severity), count in issues.tallies.items():
+            if wanted(code):
+                self.counts[code] += count - listed[code, severity]
+                self.tallies[code, severity] += count - listed[code, severity]
+                self._worst = severity if self._worst is None else max(self._worst, severity)
+
+    def selected(self, wanted: Callable[[str], bool], order: Callable[[Issue], SupportsRichComparison]) -> IssueLog:
+        """A log of just the codes that are wanted, those that are listed in another order."""
+        chosen = IssueLog(self._per_code, self._per_file)
+        for issue in sorted((issue for issue in self if wanted(issue.code)), key=order):
+            chosen.add_issue(issue)
+        if self._first_unsafe is not None and wanted(self._first_unsafe.code):
+            chosen._first_unsafe = self._first_unsafe
+        chosen._count_unlisted(self, wanted)
+        return chosen
 
     def copy(self) -> IssueLog:
         """A log of its own with the same content."""

@@ -76,6 +76,9 @@ class StdinInput(Input):
 class MemberInput(Input):
     """A member of an open zip archive."""
 
+    occurrence = 0
+    """which of the members of this very name, where an archive has several; set by who counts them"""
+
     def __init__(self, archive: ZipFile, member: ZipInfo, archive_name: str, member_name: str) -> None:
         parts = [part for part in member_name.replace("\\", "/").split("/") if part not in ("", ".", "..")]
         super().__init__(archive_name + MEMBER + member_name, os.path.join(*parts) if parts else "member")

@@ -45,7 +45,7 @@ def _page() -> Iterator[str]:
     yield "| --- | --- |"
     for code, words in CODES.items():
         yield f"| {code} | {words} |"
-    for name, parser in _commands().items():
+    for name, parser in _subcommands(build_parser()).items():
         yield ""
         yield f"## keyframer {name}"
         yield ""
@@ -55,17 +55,29 @@ def _page() -> Iterator[str]:
         yield from command_module(name).EXAMPLES
         yield "```"
         yield ""
-        yield "| option | meaning |"
-        yield "| --- | --- |"
-        for action in parser._actions:
+        yield from _options(parser)
+        for inner, subparser in _subcommands(parser).items():
+            yield ""
+            yield f"### keyframer {name} {inner}"
+            yield ""
+            yield subparser.description or ""
+            yield ""
+            yield from _options(subparser)
+
+
+def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    yield "| option | meaning |"
+    yield "| --- | --- |"
+    for action in parser._actions:
+        if action.help != argparse.SUPPRESS:
             yield f"| {_names(action)} | {_cell(action.help or '')} |"
 
 
-def _commands() -> dict[str, argparse.ArgumentParser]:
-    for action in build_parser()._actions:
+def _subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             return dict(action.choices)
-    raise AssertionError("the parser has commands")
+    return {}
 
 
 def _names(action: argparse.Action) -> str:

@@ -18,9 +18,16 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, str] = {
     "identify": "what a file is, from its first bytes",
     "info": "what a file holds, as tables",
+    "check": "what is wrong with a file, and where",
     "dump": "the whole file as text, to read, to diff and to edit",
     "build": "a file from such text, byte for byte",
     "sample": "where everything is at given times",
+    "convert": "files for today's tools (glTF 2.0), and what was lost on the way",
+    "plot": "curves with their keys, or the path of a node, as a picture or in the terminal",
+    "diff": "what differs between two files, in what they say and in how they move",
+    "thumbnail": "a picture, a contact sheet, or the playback, without a GPU",
+    "view": "the file playing in the browser: timeline, curves, tree, bytes",
+    "batch": "to many files what other commands do to one, resumed, on one machine or many",
     "formats": "which formats are known and what can be done with them",
 }
 """What each command does; its module has the same name, with ``ABOUT``, ``EXAMPLES``, ``add_arguments`` and ``run``."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from keyframer.formats._bridging import Reporter
     from keyframer.formats._document import Document
     from keyframer.formats._summary import Table
+    from keyframer.formats._writing import Written
     from keyframer.limits import Limits
     from keyframer.scene import Scene
 
@@ -88,6 +89,17 @@ class Format:
         with np.errstate(all="ignore"):  # bridges ask numbers whether they are finite; numpy need not warn of them
             scene: Scene = self._load("bridge", "to_scene")(document, chosen)
         return scene
+
+    def from_scene(self, scene: Scene, options: Mapping[str, object] | None = None) -> Written:
+        """A document of a scene with what was lost on the way; ``options`` are the format's `WriteOptions`.
+
+        A scene that came from a document of this format patches it, unless an option asks for something else. Raises
+        ValueError for an option that the format does not have, and where it could hold nothing of the scene.
+        """
+        from importlib import import_module
+
+        written: Written = import_module("keyframer.formats._patching").write_scene(self, scene, dict(options or {}))
+        return written
 
     def option_types(self) -> dict[str, str]:
         """The options of the format's bridge, and the type of each in the words of its declaration."""

@@ -13,7 +13,7 @@ from keyframer.files import PathLike
 from keyframer.formats import read
 from keyframer.formats._document import Document
 from keyframer.limits import Limits
-from keyframer.scene import Scene
+from keyframer.scene import Origin, Scene
 
 
 def load(
@@ -43,6 +43,7 @@ def scene_of(document: Document, options: Mapping[str, object] | None = None, *,
         raise unsafe.as_error()
     with np.errstate(invalid="ignore", over="ignore"):  # odd numbers are kept and reported, not warned about
         scene = document.format.to_scene(document, options or {})
+    scene.origin = Origin(document, dict(options or {}))
     unsafe = scene.issues.first_unsafe()
     if unsafe is not None and not salvage:
         raise unsafe.as_error()

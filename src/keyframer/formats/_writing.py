@@ -36,6 +36,10 @@ class Written(NamedTuple):
     """options that a reader needs to understand the file as it is meant"""
 
 
+class Unpatchable(Exception):
+    """A change that has no place in the original document."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tolerance:
     """How far motion may be off where a target cannot hold it exactly."""

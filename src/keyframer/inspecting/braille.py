@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -37,9 +38,7 @@ class Dots:
 
     def line(self, across: Sequence[float], up: Sequence[float], color: int) -> None:
         """Dots along a line through these places."""
-        for (x0, y0), (x1, y1) in zip(
-            zip(across, up, strict=True), list(zip(across, up, strict=True))[1:], strict=False
-        ):
+        for (x0, y0), (x1, y1) in pairwise(zip(across, up, strict=True)):
             steps = int(max(abs(x1 - x0) * self.columns * 2, abs(y1 - y0) * self.rows * 4)) + 1
             for step in range(min(steps, 4 * (self.columns + self.rows)) + 1):
                 share = step / steps

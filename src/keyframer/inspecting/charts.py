@@ -65,8 +65,8 @@ class _Frame:
             here = self._at(key.time, key.value)
             for handle in (key.arriving, key.leaving):
                 if handle is not None:
-                    end = self._at(*handle)
-                    add(Line([here, end], color, 0.8), Mark(end, color, 3.0, "ring"))
+                    tip = self._at(*handle)
+                    add(Line([here, tip], color, 0.8), Mark(tip, color, 3.0, "ring"))
             add(Mark(here, color, 5.0, "diamond", key.words))
         self._legend()
 
@@ -84,7 +84,7 @@ class _Frame:
         add(Line(corners, _FRAME), Words((self._right, self._bottom + 26), self._panel.x_label, "#666666", 10, "end"))
 
     def _ease(self, begin: float, end: float) -> None:
-        """A wedge that grows towards the key."""
+        """A band over the time that the slow start or stop takes."""
         left, right = self._at(begin, self._y[0])[0], self._at(end, self._y[0])[0]
         if right - left > 0.5:
             corners = [(left, self._bottom), (right, self._bottom), (right, self._top), (left, self._top)]
@@ -110,15 +110,16 @@ class _Frame:
             )
 
     def _legend(self) -> None:
-        words: list[tuple[str, str, str]] = []
-        if len(self._panel.curves) > 1:
-            words = [(c.name, COLORS[n % len(COLORS)], "") for n, c in enumerate(self._panel.curves)]
+        words: list[tuple[str, str]] = []
+        curves = self._panel.curves
+        if len(curves) > 1 or (curves and curves[0].name not in self._panel.title):
+            words = [(c.name, COLORS[n % len(COLORS)]) for n, c in enumerate(curves)]
         if self._panel.eases:
-            words.append(("ease", _EASE, ""))
+            words.append(("ease", _EASE))
         if self._panel.seams:
-            words.append(("wrap", _SEAM, ""))
+            words.append(("wrap", _SEAM))
         x = float(self._right)
-        for text, color, _ in reversed(words):
+        for text, color in reversed(words):
             x -= 6.2 * len(text) + 18
             y = self._top - 8
             self._drawing.add(Area([(x, y - 8), (x + 9, y - 8), (x + 9, y + 1), (x, y + 1)], color))

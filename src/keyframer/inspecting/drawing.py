@@ -6,6 +6,7 @@ import io
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from keyframer.text import safe_text
@@ -196,7 +197,7 @@ def _dashes(points: list[Point], on: float, off: float) -> Iterator[list[Point]]
     """Pieces of a line, for painters that cannot dash."""
     left, drawing = on, True
     part = points[:1]
-    for (x, y), (to_x, to_y) in zip(points, points[1:], strict=False):
+    for (x, y), (to_x, to_y) in pairwise(points):
         length = math.hypot(to_x - x, to_y - y)
         done = 0.0
         while length - done > left:

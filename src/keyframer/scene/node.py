@@ -34,7 +34,7 @@ class Morph:
         return f"<Morph of {len(self.names)} shapes>"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Node:
     """A place in the tree. What is not animated is at rest: ``T(position) . R . S`` under the parent."""
 

@@ -1,4 +1,4 @@
-"""Where records are written to: parts in order, and blocks whose size is filled in when they are complete."""
+"""Where records are written to: one buffer, and blocks whose size is filled in when they are complete."""
 
 from __future__ import annotations
 
@@ -10,34 +10,33 @@ import numpy.typing as npt
 
 
 class Sink:
-    """Bytes to come. Arrays are not copied until `getvalue` joins the parts."""
+    """Bytes to come, in one growing buffer: a file of a million tiny chunks costs no object for each."""
 
     def __init__(self) -> None:
-        self._parts: list[bytes | memoryview] = []
-        self.size = 0
+        self._buffer = bytearray()
+
+    @property
+    def size(self) -> int:
+        return len(self._buffer)
 
     def write(self, part: bytes) -> None:
-        self._parts.append(part)
-        self.size += len(part)
+        self._buffer += part
 
     def write_array(self, array: npt.NDArray[Any]) -> None:
         """An array as it lies in memory (the caller has given it its wire dtype)."""
-        if array.nbytes == 0:
-            return
-        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        self._parts.append(flat.data.toreadonly())
-        self.size += array.nbytes
+        if array.nbytes:
+            self._buffer += np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
-    def open_block(self, header_size: int) -> tuple[int, int]:
+    def open_block(self, header_size: int) -> int:
         """Leave room for a header; give what comes back to `close_block`."""
-        mark = (len(self._parts), self.size)
-        self.write(bytes(header_size))
+        mark = len(self._buffer)
+        self._buffer += bytes(header_size)
         return mark
 
-    def close_block(self, mark: tuple[int, int], header: Callable[[int], bytes]) -> None:
+    def close_block(self, mark: int, header: Callable[[int], bytes]) -> None:
         """Fill in the header, made by ``header(size of the block, header included)``."""
-        index, start = mark
-        self._parts[index] = header(self.size - start)
+        made = header(len(self._buffer) - mark)
+        self._buffer[mark : mark + len(made)] = made
 
     def getvalue(self) -> bytes:
-        return b"".join(self._parts)
+        return bytes(self._buffer)

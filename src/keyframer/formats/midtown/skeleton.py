@@ -1,4 +1,4 @@
-"""The companion skeleton (``.skel``): text that names the bones of a clip and says where they are. Read only.
+"""The companion skeleton (``.skel``): text that names the bones of a clip and says where they are.
 
     NumBones 2
     bone root {
@@ -103,6 +103,27 @@ def read_skeleton(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Skeleton:
         else:
             opened[-1].words.append(word)
     return Skeleton(tuple(bone for bone in bones if bone is not None), announced)
+
+
+def write_skeleton(skeleton: Skeleton) -> bytes:
+    """The text of a skeleton; ValueError where its bones are not in pre-order."""
+    lines = [] if skeleton.announced is None else [f"NumBones {skeleton.announced}".encode()]
+    opened: list[int] = []
+    for index, bone in enumerate(skeleton.bones):
+        while opened and opened[-1] != bone.parent:
+            opened.pop()
+            lines.append(b"\t" * len(opened) + b"}")
+        if bone.parent >= 0 and not opened:
+            raise ValueError(f"bone {index} ({show_name(bone.name)}) does not stand behind its parent: pre-order is wanted")
+        blanks = b"\t" * len(opened)
+        lines.append(blanks + b"bone " + bone.name + b" {")
+        lines.append(blanks + b"\toffset " + " ".join(map(repr, bone.offset)).encode())
+        lines += [blanks + b"\t" + b" ".join(bone.words)] if bone.words else []
+        opened.append(index)
+    while opened:
+        opened.pop()
+        lines.append(b"\t" * len(opened) + b"}")
+    return b"\n".join(lines) + b"\n"
 
 
 def _open_bone(words: _Words, at: int, index: int, parent: int, limits: Limits) -> _Open:

@@ -36,6 +36,8 @@ def search(data: bytes) -> Finding | None:
     """The dialect that fits; else the one that leads furthest; None where the bytes cannot be this format."""
     seen: list[Walk] = []
     for place in (from_start, behind_other_chunks, behind_prefix):
+        if place is behind_prefix and any(map(_begins_well, seen)):
+            break  # chunk 1 stands at the very beginning: what comes behind it is damaged, not a file of its own
         found = list(place(data, len(data)))
         exact = [walk for walk in found if walk.stage is Stage.END]
         if exact:
@@ -121,6 +123,11 @@ def _best_partial(seen: list[Walk]) -> Finding | None:
         ),
     )
     return Finding(best.dialect, best.start)
+
+
+def _begins_well(walk: Walk) -> bool:
+    """Whether chunk 1 has a size that its fields fill, and a title that can be read."""
+    return walk.dialect.has_sizes and walk.flags == 0 and walk.titled and walk.titled_well
 
 
 def _promising(walk: Walk) -> bool:

@@ -220,7 +220,7 @@ def _segment(chunk_id: int) -> str:
 def encode(document: Document) -> bytes:
     """The bytes of a document, made from its records alone."""
     sink = Sink()
-    opened: list[tuple[Chunk, tuple[int, int], Iterator[Record]]] = []
+    opened: list[tuple[Chunk, int, Iterator[Record]]] = []
     todo = iter(document.records)
     while True:
         record = next(todo, None)

@@ -57,7 +57,7 @@ def _companion(scene: Scene, document: Document, is_model: bool, options: Option
         raise ValueError(f"this file is {ours} itself: the option for its companion is {theirs!r}")
     if given is None:
         return None
-    other = _read(given, "the animation" if is_model else "the model")
+    other = read_other(given, "the animation" if is_model else "the model")
     damage = other.issues.first_unsafe()
     if damage is not None and options.found:
         _report_misfit(scene, f"the file beside this one is damaged ({damage.code} at {damage.offset:#x})", True)
@@ -72,7 +72,7 @@ def _companion(scene: Scene, document: Document, is_model: bool, options: Option
     return other
 
 
-def _read(source: object, what: str) -> Document:
+def read_other(source: object, what: str) -> Document:
     if isinstance(source, Document):
         return source
     if isinstance(source, (str, os.PathLike)):

@@ -1,6 +1,7 @@
-"""From Midtown Madness 2 clips to scenes: `rig` has the skeleton, `scene` the motion."""
+"""From Midtown Madness 2 clips to scenes and back: `rig` has the skeleton, `scene` the motion, `writing` the way back."""
 
 from keyframer.formats.midtown.bridge.options import Options, companions
 from keyframer.formats.midtown.bridge.scene import to_scene
+from keyframer.formats.midtown.bridge.writing import WriteOptions, from_scene
 
-__all__ = ["Options", "companions", "to_scene"]
+__all__ = ["Options", "WriteOptions", "companions", "from_scene", "to_scene"]

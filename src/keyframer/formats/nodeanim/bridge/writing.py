@@ -40,8 +40,8 @@ Floats = npt.NDArray[np.float64]
 
 _TICKS_PER_SECOND = 4800.0
 _UNITS = {"frame": "frames", "tick": "ticks", "second": "seconds"}
-_FIELDS = {"position": "translation_keys", "rotation": "rotation_keys", "scale": "scale_keys"}
-_SHAPES = {
+FIELDS = {"position": "translation_keys", "rotation": "rotation_keys", "scale": "scale_keys"}
+SHAPES = {
     "tension": "tension",
     "continuity": "continuity",
     "bias": "bias",
@@ -185,7 +185,7 @@ class _Writer:
             values = self._rotations(node, made, common, degrees) if kind == "rotation" else made.values
             columns: dict[str, npt.ArrayLike] = {}
             if common is Interpolation.TCB:
-                columns = {stored: _or_zeros(getattr(made, attribute), made) for attribute, stored in _SHAPES.items()}
+                columns = {stored: _or_zeros(getattr(made, attribute), made) for attribute, stored in SHAPES.items()}
             if kind == "scale" and self.dialect.scale_axis:
                 columns["axis"] = self._axes(tracks.get("scale_axes"), made)
             flags = np.zeros(len(made.times), np.int64)
@@ -194,7 +194,7 @@ class _Writer:
             if self.dialect.tcb_by_key:
                 flags = flags & ~TCB | (TCB if common is Interpolation.TCB else 0)
             self._check_times(node, kind, made.times)
-            setattr(record, _FIELDS[kind], NodeKeys.make(made.times, values, flags=flags, **columns))
+            setattr(record, FIELDS[kind], NodeKeys.make(made.times, values, flags=flags, **columns))
         record.translation_key_count = len(record.translation_keys)
         record.rotation_key_count = len(record.rotation_keys)
         record.scale_key_count = len(record.scale_keys)

@@ -122,6 +122,10 @@ def leftover(record: Record) -> dict[str, Any]:
     return plain
 
 
+MOST_LEFTOVERS = 10_000
+"""of one chunk: no program writes as many, and what one of them takes here is fifty times what it took in the file"""
+
+
 def unread(parent: Chunk, known: tuple[type[Chunk], ...], inside: tuple[type[Chunk], ...] = ()) -> list[dict[str, Any]]:
     """The sub-chunks of ``parent`` that nobody reads, as plain values.
 
@@ -131,7 +135,10 @@ def unread(parent: Chunk, known: tuple[type[Chunk], ...], inside: tuple[type[Chu
     """
     rest: list[dict[str, Any]] = []
     seen: set[type[Record]] = set()
-    for each in parent.children:
+    for number, each in enumerate(parent.children):
+        if len(rest) == MOST_LEFTOVERS:  # the document has them all
+            rest.append({"chunk": "more", "count": len(parent.children) - number})
+            break
         fresh = type(each) not in seen or each.repeats
         seen.add(type(each))
         if isinstance(each, inside) and fresh:

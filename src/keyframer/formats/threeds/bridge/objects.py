@@ -54,7 +54,8 @@ class PlacedCamera:
     name: bytes
     camera: Camera
     position: list[float]
-    hidden: bool = False
+    hidden: bool
+    chunk: r.NamedObject
 
 
 @dataclass(eq=False)
@@ -62,7 +63,8 @@ class PlacedLight:
     name: bytes
     light: Light
     position: list[float]
-    hidden: bool = False
+    hidden: bool
+    chunk: r.NamedObject
 
 
 def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int]) -> MeshObject | None:
@@ -234,7 +236,7 @@ def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:
     if kept:
         camera.extras["3ds"]["chunks"] = kept
     position = context.finite(body, "position", body.position, _ORIGIN)
-    return PlacedCamera(chunk.name, camera, position, has(chunk, r.ObjectHidden))
+    return PlacedCamera(chunk.name, camera, position, has(chunk, r.ObjectHidden), chunk)
 
 
 def _beside(chunk: r.NamedObject) -> list[dict[str, Any]]:
@@ -282,7 +284,7 @@ def read_light(context: Context, chunk: r.NamedObject) -> PlacedLight | None:
     if kept:
         light.extras["3ds"] = {"chunks": kept}
     position = context.finite(body, "position", body.position, _ORIGIN)
-    return PlacedLight(chunk.name, light, position, has(chunk, r.ObjectHidden))
+    return PlacedLight(chunk.name, light, position, has(chunk, r.ObjectHidden), chunk)
 
 
 def _read_spot(context: Context, spot: r.Spotlight, light: Light) -> None:

@@ -82,13 +82,19 @@ def choose(
 
 def local_positions(item: MeshObject, node: Node, world_at_rest: Floats, choice: Choice) -> Floats | None:
     """Vertices in the node's own space, before its pivot is taken off; None where the node cannot carry them."""
-    points = np.asarray(item.mesh.positions, np.float64)
+    change = to_node(item, node, world_at_rest, choice)
+    with np.errstate(all="ignore"):
+        return None if change is None else _apply(change, np.asarray(item.mesh.positions, np.float64))
+
+
+def to_node(item: MeshObject, node: Node, world_at_rest: Floats, choice: Choice) -> Floats | None:
+    """(4, 4) from stored vertices to the node's own space; None where the node cannot carry them."""
     if choice.formula and item.to_local is not None:
-        return _apply(item.to_local, points)
+        return item.to_local
     with np.errstate(all="ignore"):
         if abs(np.linalg.det(world_at_rest[:3, :3])) <= 1e-12 * np.abs(world_at_rest[:3, :3]).max() ** 3:
             return None
-        return _apply(_shift(node.pivot) @ np.linalg.inv(world_at_rest), points)
+        return np.asarray(_shift(node.pivot) @ np.linalg.inv(world_at_rest), np.float64)
 
 
 def local_change(item: MeshObject, node: Node, world_at_rest: Floats) -> Callable[[Points], Floats]:

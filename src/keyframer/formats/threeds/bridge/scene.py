@@ -15,8 +15,9 @@ from keyframer.formats._bridging import UniqueNames
 from keyframer.formats._document import Document
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import objects, rest
-from keyframer.formats.threeds.bridge.context import Context, child, children, leftover, unread
+from keyframer.formats.threeds.bridge.context import MOST_LEFTOVERS, Context, child, children, leftover, unread
 from keyframer.formats.threeds.bridge.editor import read_editor
+from keyframer.formats.threeds.bridge.links import Links
 from keyframer.formats.threeds.bridge.materials import read_material
 from keyframer.formats.threeds.bridge.nodes import KeyframerNode, Writer, read_channels, read_nodes
 from keyframer.formats.threeds.bridge.options import Options
@@ -38,10 +39,16 @@ _TICKS_PER_FRAME = 160
 
 def to_scene(document: Document, options: Options | None = None) -> Scene:
     """What the document means. Unsafe parts (a face, a link, a key) are left out and reported as errors."""
+    return to_linked_scene(document, options)[0]
+
+
+def to_linked_scene(document: Document, options: Options | None = None) -> tuple[Scene, Links]:
+    """The scene, and the chunk that each part of it came from."""
     scene = Scene(source_format="3ds", issues=IssueLog())
     context = Context(document, options or Options(), scene.issues)
-    _Builder(context, scene).build()
-    return scene
+    builder = _Builder(context, scene)
+    builder.build()
+    return scene, builder.links
 
 
 class _Builder:
@@ -62,6 +69,7 @@ class _Builder:
         self.shapes: dict[int, Floats] = {}
         """vertices of meshes that morph keys name, by the number of the mesh"""
         self.some_points: dict[int, Points] = {}
+        self.links = Links()
 
     def build(self) -> None:
         document = self.context.document
@@ -87,6 +95,7 @@ class _Builder:
             numbers.setdefault(raw, len(self.scene.materials))
             numbers.setdefault(raw.lower(), len(self.scene.materials))
             self.scene.materials.append(material)
+            self.links.materials.append(chunk)
         return numbers
 
     def _objects(self, editor: r.Editor, materials: dict[bytes, int]) -> None:
@@ -117,6 +126,7 @@ class _Builder:
         found = read_nodes(self.context, keyframer, writer, self.names)
         for index, each in enumerate(found):
             self.scene.nodes.append(each.node)
+            self.links.nodes.append(each.chunk)
             mesh = self._mesh_of(each)
             self._carry(each)
             vertices = len(mesh.mesh.positions) if mesh else 0
@@ -167,6 +177,7 @@ class _Builder:
             node.position = np.array(placed.position)
             node.hidden = node.hidden or placed.hidden
             self.scene.cameras.append(placed.camera)
+            self.links.cameras.append(placed.chunk)
         elif isinstance(each.chunk, (r.OmniNode, r.SpotNode)) and each.object_name in self.lights:
             lamp = self.lights[each.object_name]
             self.placed.add(id(lamp))
@@ -174,10 +185,12 @@ class _Builder:
             node.position = np.array(lamp.position)
             node.hidden = node.hidden or lamp.hidden
             self.scene.lights.append(lamp.light)
+            self.links.lights.append(lamp.chunk)
         elif isinstance(each.chunk, r.AmbientNode):
             node.light = len(self.scene.lights)
             ambient = self.scene.environment.ambient or (0.0, 0.0, 0.0)
             self.scene.lights.append(Light(node.name, LightType.AMBIENT, ambient))
+            self.links.lights.append(None)
 
     def _rest_target(self, each: KeyframerNode, found: list[KeyframerNode]) -> None:
         """A target node without a position track is where the editor has the target."""
@@ -205,6 +218,7 @@ class _Builder:
         if not carriers:
             return
         moment = clip.current if writer.is_max and clip.current is not None else 0.0
+        self.links.rest_frame = moment
         rig = Rig(self.scene)
         world = rig.world(rig.sample([moment]), 1)[0]
         animated = any(len(track.keys) > 1 for each in found for track in each.tracks)  # type: ignore[attr-defined]
@@ -230,6 +244,9 @@ class _Builder:
                 continue
             each.node.mesh = len(self.scene.meshes)
             self.scene.meshes.append(replace(item.mesh, positions=positions))
+            self.links.meshes.append(item.chunk)
+            change = rest.to_node(item, each.node, world[index], choice)
+            self.links.to_mesh.append(np.eye(4) if change is None else change)
             if choice.formula:
                 shared[id(item)] = each.node.mesh
             elif each.node.morph is not None:
@@ -264,15 +281,20 @@ class _Builder:
         if isinstance(item, objects.MeshObject):
             node.mesh = len(self.scene.meshes)
             self.scene.meshes.append(item.mesh)
+            self.links.meshes.append(item.chunk)
+            self.links.to_mesh.append(np.eye(4))
         elif isinstance(item, objects.PlacedCamera):
             node.kind, node.camera = NodeKind.CAMERA, len(self.scene.cameras)
             node.position = np.array(item.position)
             self.scene.cameras.append(item.camera)
+            self.links.cameras.append(item.chunk)
         else:
             node.kind, node.light = NodeKind.LIGHT, len(self.scene.lights)
             node.position = np.array(item.position)
             self.scene.lights.append(item.light)
+            self.links.lights.append(item.chunk)
         self.scene.nodes.append(node)
+        self.links.nodes.append(None)
 
     def _keep_the_rest(self, document: Document, editor: r.Editor | None, keyframer: r.Keyframer | None) -> None:
         """What stands beside editor, keyframer and materials, and what the keyframer holds besides nodes."""
@@ -281,11 +303,12 @@ class _Builder:
             if top is not editor:
                 if top.tail:
                     kept.append({"chunk": "tail", "data": top.tail.hex()})
-                kept += [
-                    leftover(each)
+                others = [
+                    each
                     for each in top.children
                     if each is not editor and each is not keyframer and not isinstance(each, r.Material)
                 ]
+                kept += [leftover(each) for each in others[:MOST_LEFTOVERS]]
         if keyframer is not None:
             kept += unread(keyframer, (r.Node, r.KeyframerHeader, r.Frames, r.CurrentTime))
         if kept:

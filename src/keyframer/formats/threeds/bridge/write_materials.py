@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from keyframer.formats._writing import NamesThatFit, encode_name, plain_path
 from keyframer.formats.threeds import records as r
@@ -89,7 +90,7 @@ def _map(kind: type[Chunk], found: TextureMap, names: MapNames) -> Chunk:
     flags = sum(bit for attribute, bit in reading.MAP_FLAGS.items() if getattr(found, attribute))
     flags |= 0 if found.tiled else 0x10
     parts: list[Chunk] = [share(found.amount), r.MapName(names.claim(found.file_name)), r.MapParameters(flags)]
-    numbers: tuple[tuple[type[Chunk], float, float], ...] = (
+    numbers: tuple[tuple[Any, float, float], ...] = (
         (r.MapBlur, found.blur, 0.0),
         (r.MapUScale, found.scale[0], 1.0),
         (r.MapVScale, found.scale[1], 1.0),
@@ -98,7 +99,8 @@ def _map(kind: type[Chunk], found: TextureMap, names: MapNames) -> Chunk:
         (r.MapRotation, found.rotation_degrees, 0.0),
     )
     parts += [make(value) for make, value, usual in numbers if value != usual]
-    for make, tint in reading.TINTS.items():
+    tint_kinds: dict[Any, str] = dict(reading.TINTS)
+    for make, tint in tint_kinds.items():
         if tint in found.tints:
             parts.append(make(tuple(min(max(round(part * 255), 0), 255) for part in found.tints[tint])))
     return kind(children=list(parts))

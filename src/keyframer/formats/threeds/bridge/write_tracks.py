@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,8 @@ def write_track(track: Track, announced: bool) -> r.Track:
     shaped = as_tcb(track)
     values = _rotations(shaped) if shaped.is_rotation else shaped.values.reshape(len(shaped.times), -1)
     keys = tcb_keys(shaped, values, announced)
-    chunk: r.Track = _CHUNKS[track.kind](_WRAPS[track.wrap], 0, 0, keys)  # type: ignore[call-arg, assignment]
+    make: Any = _CHUNKS[track.kind]
+    chunk: r.Track = make(_WRAPS[track.wrap], 0, 0, keys)
     return chunk
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -105,7 +106,7 @@ class _Placed:
     tracks: list[Chunk] = field(default_factory=list)
     instance: bytes | None = None
     hidden: bool = False
-    box: tuple[Floats, Floats] | None = None
+    box: tuple[Any, Any] | None = None
 
 
 class _Writer:

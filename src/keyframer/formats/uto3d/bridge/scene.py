@@ -51,6 +51,17 @@ def to_scene(document: Document, options: Options | None = None) -> Scene:
     return scene
 
 
+def is_flexporter(document: Document) -> bool:
+    """Whether the Flexporter wrote it, as far as the layout tells."""
+    layout = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
+    return layout.lights is LightLayout.FLEXPORTER or (layout.lights is None and layout.uv_faces is True)
+
+
+def node_records(document: Document) -> list[Record]:
+    """The records that become nodes, in the order of the scene's."""
+    return [record for record in document.find(Record) if isinstance(record, tuple(_KINDS))]
+
+
 class _Builder:
     def __init__(self, document: Document, options: Options, scene: Scene) -> None:
         self.document = document
@@ -62,9 +73,7 @@ class _Builder:
         self.by_id: dict[int, int] = {}
         self.doubled: dict[int, int] = {}
         """ids that two records carry, and the second of them"""
-        dialect = document.dialect
-        layout = dialect if isinstance(dialect, Dialect) else Dialect()
-        self.flexporter = layout.lights is LightLayout.FLEXPORTER or (layout.lights is None and layout.uv_faces is True)
+        self.flexporter = is_flexporter(document)
 
     def build(self) -> None:
         materials = self._materials()

@@ -78,7 +78,7 @@ def write_skin(
 def _offsets(skin: Skin, order: Any, owners: Any, joints: Any, positions: Floats) -> Floats:
     """The place of each influence in the space of its bone."""
     if skin.positions is not None:
-        return np.asarray(skin.positions, np.float64)[order]
+        return np.asarray(np.asarray(skin.positions, np.float64)[order])
     chosen = np.asarray(skin.inverse_bind, np.float64)[joints]
     return np.asarray(np.einsum("nij,nj->ni", chosen[:, :3, :3], positions[owners]) + chosen[:, :3, 3])
 

@@ -1,0 +1,36 @@
+"""Many files: any ``concurrent.futures`` executor, a ledger, and resuming where a run was cut off.
+
+    from keyframer import batch
+
+    jobs = [batch.Job("convert", "a.3ds", "out/a.glb"), batch.Job("check", "b.3ds", "out/b.json")]
+    with batch.LocalExecutor(4) as executor:      # or any other executor: threads, processes, Dask
+        for result in batch.run(jobs, executor):
+            print(result["source"], result["status"], result["error"])
+
+A job never raises: what became of it is its result, a plain dict. `Campaign` adds names for outputs, the ledger and
+resuming; ``keyframer batch`` is that on the command line.
+"""
+
+from keyframer.batch.campaign import Campaign, Found, Summary
+from keyframer.batch.job import Job, Result
+from keyframer.batch.ledger import Ledger, LedgerError
+from keyframer.batch.local import LocalExecutor
+from keyframer.batch.operations import OPERATIONS, Operation
+from keyframer.batch.performing import perform, perform_all
+from keyframer.batch.running import run
+
+__all__ = [
+    "OPERATIONS",
+    "Campaign",
+    "Found",
+    "Job",
+    "Ledger",
+    "LedgerError",
+    "LocalExecutor",
+    "Operation",
+    "Result",
+    "Summary",
+    "perform",
+    "perform_all",
+    "run",
+]

@@ -1,0 +1,75 @@
+"""The same jobs on many machines: Dask distributed (extra ``[cluster]``).
+
+Whoever can reach the scheduler can run code on the workers: see docs/batch.md before opening it to a network.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from keyframer.batch.job import Job, Result
+from keyframer.batch.local import MEMORY, SECONDS, LocalExecutor
+from keyframer.batch.running import run
+
+
+class ClusterError(Exception):
+    """The cluster cannot be used; the message says why."""
+
+
+@contextmanager
+def connect(
+    address: str, *, ca: str | None = None, certificate: str | None = None, key: str | None = None
+) -> Iterator[Executor]:
+    """An executor for the scheduler at this address; with TLS where files for it are given."""
+    try:
+        distributed = import_module("distributed")
+    except ImportError as error:
+        raise ClusterError(f"the extra 'cluster' is not installed (pip install keyframer[cluster]): {error}") from None
+    security: Any = None
+    if ca or certificate or key:
+        security = distributed.Security(
+            tls_ca_file=ca, tls_client_cert=certificate, tls_client_key=key, require_encryption=True
+        )
+    try:
+        client = distributed.Client(address, security=security, timeout="15s", set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise ClusterError(f"no scheduler answers at {address}: {error}") from None
+    try:
+        executor = client.get_executor(pure=False)
+        executor.workers = sum(client.nthreads().values()) or 1
+        yield executor
+    finally:
+        client.close()
+
+
+def isolated_task(seconds: float | None = SECONDS, memory: int | None = MEMORY) -> partial[list[Result]]:
+    """A task for `run`: the jobs of a chunk in processes of their own, so that a bad file does not take the worker."""
+    return partial(perform_isolated, seconds=seconds, memory=memory)
+
+
+_EXECUTORS: dict[tuple[float | None, int | None], LocalExecutor] = {}
+_MAKING = threading.Lock()
+
+
+def perform_isolated(jobs: Sequence[Job], seconds: float | None, memory: int | None) -> list[Result]:
+    """What a worker of the cluster does: its own processes do the work, kept from task to task."""
+    with _MAKING:
+        executor = _EXECUTORS.get((seconds, memory))
+        if executor is None:
+            executor = _EXECUTORS[seconds, memory] = LocalExecutor(_threads(), seconds=seconds, memory=memory)
+    return list(run(jobs, executor))
+
+
+def _threads() -> int:
+    """How many tasks the worker of the cluster runs at once."""
+    try:
+        worker = import_module("distributed").get_worker()
+    except (ImportError, ValueError):
+        return 1
+    return int(getattr(worker.state, "nthreads", 1))

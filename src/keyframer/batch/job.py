@@ -1,0 +1,90 @@
+"""A job and its result: plain data that can go to another process or another machine, and come back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from keyframer._version import __version__
+from keyframer.errors import FormatError
+from keyframer.text import safe_text
+
+DONE, FINDINGS, FAILED = "done", "findings", "failed"
+STATUSES = (DONE, FINDINGS, FAILED)
+"""``findings``: done, and a check found something at or above its ``fail_on``"""
+
+_LONGEST = 1_000
+"""characters of a message"""
+
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One file to do. Nothing but text and numbers: paths and options travel, content does not."""
+
+    operation: str
+    """a key of `OPERATIONS`"""
+    source: str
+    """a path, a URL, or ``ARCHIVE!/MEMBER``"""
+    output: str
+    """path or URL of the file to write; what belongs to it (a ``.bin``) is written beside it"""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """of the operation: values that JSON can hold"""
+    occurrence: int = 0
+    """which of the members of an archive that have this very name"""
+    stamp: str = ""
+    """of the source before it was read, see `stores.local_stamp`; comes back with the result"""
+
+    @property
+    def key(self) -> str:
+        """What the ledger calls the source."""
+        return self.source if not self.occurrence else f"{self.source}!#{self.occurrence}"
+
+
+def options_hash(operation: str, options: Mapping[str, Any]) -> str:
+    """The same for the same options, whatever their order."""
+    text = json.dumps([operation, dict(options)], sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def new_result(job: Job) -> Result:
+    """A result with everything a result has; the operation fills it in."""
+    return {
+        "operation": job.operation,
+        "source": job.key,
+        "output": job.output,
+        "status": DONE,
+        "error": None,
+        "stamp": job.stamp,
+        "sha256": None,
+        "size": None,
+        "format": None,
+        "outputs": [],
+        "also": [],
+        "issues": {},
+        "worst": None,
+        "details": {},
+        "options": options_hash(job.operation, job.options),
+        "version": __version__,
+        "seconds": 0.0,
+    }
+
+
+def fail(result: Result, code: str, message: str, offset: int = 0, path: str = "/") -> Result:
+    """Make a result that of a failure."""
+    result["status"] = FAILED
+    result["error"] = {
+        "code": code,
+        "offset": offset,
+        "path": safe_text(path)[:_LONGEST],
+        "message": safe_text(message)[:_LONGEST],
+    }
+    return result
+
+
+def fail_with(result: Result, error: FormatError) -> Result:
+    return fail(result, error.code, error.message, error.offset, error.path)

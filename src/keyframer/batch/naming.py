@@ -1,0 +1,145 @@
+"""Names of outputs, settled before any work starts so that no two files can want the same one.
+
+Two names are the same if they differ only in case or in how Unicode composes their letters: disks may fold either.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+LONGEST = 255
+"""bytes of one name on most disks"""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One source and its place below the folder or archive it is from (``/`` between folders)."""
+
+    source: str
+    relative: str
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """An output that could not have the name it should have."""
+
+    source: str
+    wanted: str
+    given: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.source} -> {self.given} instead of {self.wanted}: {self.reason}"
+
+
+def key_of(name: str) -> str:
+    """The same for names that some disk takes for the same."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def safe_relative(name: str) -> str:
+    """A place below the output folder made of a name from an archive or a store: it never leads outside."""
+    parts = [part for part in name.replace("\\", "/").replace("\0", "_").split("/") if part not in ("", ".", "..")]
+    return "/".join(part.rstrip(" .") or "_" if part.strip(" .") == "" else part for part in parts) or "file"
+
+
+def assign(
+    files: Sequence[Wanted],
+    suffix: str,
+    *,
+    replace: bool,
+    reserved: Sequence[str] = (),
+    kept: Callable[[str], str | None] = lambda source: None,
+    owner: Callable[[str], str | None] = lambda key: None,
+) -> tuple[list[str], list[Renamed]]:
+    """An output for each file, and what could not have the name it should have.
+
+    ``replace`` puts the suffix in place of the extension, else it is added. ``kept(source)`` is the output that a
+    source had in an earlier run, ``owner(key)`` the source that has an output of this key since then: files keep their
+    outputs when others join them. The answer does not depend on the order of the files.
+    """
+    plain = [_fitting(_plain(file.relative, suffix, replace), file.source, suffix) for file in files]
+    full = [_fitting(file.relative + suffix, file.source, suffix) for file in files] if replace else plain
+    wanted_by = Counter(map(key_of, plain))
+    full_by = Counter(map(key_of, full))
+    folders = _folders(plain)
+    blocked = folders | {key_of(name) for name in reserved}
+
+    def free(key: str, source: str) -> bool:
+        return key not in blocked and owner(key) in (None, source)
+
+    given: list[str] = []
+    renamed: list[Renamed] = []
+    for file, first, second in zip(files, plain, full, strict=True):
+        earlier = kept(file.source)
+        if earlier is not None and earlier.endswith(suffix) and key_of(earlier) not in folders:
+            given.append(earlier)
+            continue
+        ideal = _plain(file.relative, suffix, replace)
+        key = key_of(first)
+        if wanted_by[key] == 1 and free(key, file.source):
+            given.append(first)
+            if first != ideal:
+                renamed.append(Renamed(file.source, ideal, first, "the name is longer than a disk allows"))
+            continue
+        other = key_of(second)
+        if replace and full_by[other] == 1 and not wanted_by[other] and free(other, file.source):
+            name = second
+        else:
+            name = _hashed(first, file.source, suffix)
+        given.append(name)
+        renamed.append(Renamed(file.source, ideal, name, _why(key, wanted_by, blocked)))
+    return given, renamed
+
+
+def _why(key: str, wanted_by: Counter[str], blocked: set[str]) -> str:
+    if wanted_by[key] > 1:
+        return f"{wanted_by[key]} files want this name, or names that some disks take for the same"
+    return "a folder or the ledger has this name" if key in blocked else "the output of another file has this name"
+
+
+def _plain(relative: str, suffix: str, replace: bool) -> str:
+    if not replace:
+        return relative + suffix
+    folder, slash, name = relative.rpartition("/")
+    return folder + slash + os.path.splitext(name)[0] + suffix
+
+
+def _folders(names: Sequence[str]) -> set[str]:
+    found: set[str] = set()
+    for name in names:
+        folder = name.rpartition("/")[0]
+        while folder and (key := key_of(folder)) not in found:
+            found.add(key)
+            folder = folder.rpartition("/")[0]
+    return found
+
+
+def _fitting(name: str, source: str, suffix: str) -> str:
+    """The name with every part short enough for a disk; what is cut is told apart by a hash."""
+    if len(name) * 4 <= LONGEST:
+        return name
+    folder, slash, last = name.rpartition("/")
+    if len(os.fsencode(last)) > LONGEST:
+        last = _cut(last[: len(last) - len(suffix)], source, suffix)
+    parts = [part if len(os.fsencode(part)) <= LONGEST else _cut(part, part, "") for part in folder.split("/")]
+    return "/".join(parts) + slash + last
+
+
+def _hashed(name: str, source: str, suffix: str) -> str:
+    folder, slash, last = name.rpartition("/")
+    return folder + slash + _cut(last[: len(last) - len(suffix)], source, suffix)
+
+
+def _cut(stem: str, source: str, suffix: str) -> str:
+    """``stem~1a2b3c4d5e.glb``: as much of the stem as fits, cut between characters."""
+    mark = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    room = LONGEST - len(mark) - 1 - len(os.fsencode(suffix))
+    while len(os.fsencode(stem)) > room:
+        stem = stem[:-1]
+    return f"{stem}~{mark}{suffix}"

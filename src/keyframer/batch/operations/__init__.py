@@ -1,0 +1,75 @@
+"""What can be done to many files: a small registry. An operation whose room is missing is not offered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from keyframer.batch.job import Result
+    from keyframer.batch.operations._subject import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """``module`` has ``suffix(options)`` and ``carry_out(subject, result)``, which fills the result and may raise."""
+
+    name: str
+    words: str
+    module: str
+    needs: tuple[str, ...] = ()
+    """modules without which it cannot work"""
+    replaces_extension: bool = False
+    """``a.3ds`` becomes ``a.glb``; else the suffix is added: ``a.3ds.check.json``"""
+
+    @property
+    def available(self) -> bool:
+        return all(_there(module) for module in self.needs)
+
+    def suffix(self, options: Mapping[str, Any]) -> str:
+        """How the names of outputs end; ValueError for options that make no sense."""
+        suffix: str = import_module(self.module).suffix(options)
+        return suffix
+
+    def function(self) -> Callable[[Subject, Result], None]:
+        function: Callable[[Subject, Result], None] = import_module(self.module).carry_out
+        return function
+
+
+def _there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # not even its package
+        return False
+
+
+_ALL = (
+    Operation(
+        "convert",
+        "every file as glTF 2.0",
+        "keyframer.batch.operations.convert",
+        ("keyframer.exchange",),
+        replaces_extension=True,
+    ),
+    Operation(
+        "check",
+        "what is wrong with every file, one JSON report each",
+        "keyframer.batch.operations.check",
+        ("keyframer.checking",),
+    ),
+    Operation("info", "the tables of every file, as JSON", "keyframer.batch.operations.info"),
+    Operation("identify", "what every file is, as JSON", "keyframer.batch.operations.identify"),
+    Operation(
+        "thumbnail",
+        "a picture of every file",
+        "keyframer.batch.operations.thumbnail",
+        ("keyframer.rendering", "PIL"),
+    ),
+)
+
+OPERATIONS: dict[str, Operation] = {known.name: known for known in _ALL if known.available}

@@ -1,0 +1,33 @@
+"""What is wrong with a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from keyframer.batch.job import FINDINGS, Result
+from keyframer.batch.operations._json import json_file
+from keyframer.batch.operations._subject import Subject, note_issues
+from keyframer.checking import check
+from keyframer.checking.records import SCHEMA, SCHEMA_VERSION, report_record
+from keyframer.issues import Severity
+
+
+def suffix(options: Mapping[str, Any]) -> str:
+    return ".check.json"
+
+
+def carry_out(subject: Subject, result: Result) -> None:
+    options = subject.options
+    report = check(subject.data, format=options.get("from"))
+    report = report.restricted(options.get("only") or (), options.get("ignore") or ())
+    subject.write(
+        result, subject.job.output, json_file(SCHEMA, SCHEMA_VERSION, report_record(report, subject.job.source))
+    )
+    note_issues(result, report.issues)
+    result["format"] = None if report.format is None else report.format.name
+    result["details"] = {"verdict": report.verdict}
+    worst = report.issues.worst()
+    least = Severity[str(options.get("fail_on") or "error").upper()]
+    if not report.readable or (worst is not None and worst >= least):
+        result["status"] = FINDINGS

@@ -1,0 +1,29 @@
+"""What a file is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from keyframer.batch.job import Result
+from keyframer.batch.operations._json import json_file
+from keyframer.batch.operations._subject import Subject
+from keyframer.catalogue import IO_UNRECOGNISED
+from keyframer.formats._format import HEAD_SIZE
+from keyframer.inspecting.identity import SCHEMA, SCHEMA_VERSION, identify
+from keyframer.text import safe_text
+
+
+def suffix(options: Mapping[str, Any]) -> str:
+    return ".identify.json"
+
+
+def carry_out(subject: Subject, result: Result) -> None:
+    data = subject.data
+    identity = identify(data[:HEAD_SIZE], len(data), subject.job.source, lambda: data)
+    record = {key: safe_text(value) if isinstance(value, str) else value for key, value in identity.as_dict().items()}
+    subject.write(result, subject.job.output, json_file(SCHEMA, SCHEMA_VERSION, record))
+    result["format"] = identity.format
+    result["details"] = {"certainty": identity.certainty, "pronom": identity.pronom, "version": identity.version}
+    if identity.format is None:  # its record is written all the same, as `keyframer identify` prints one
+        raise IO_UNRECOGNISED.failure(0, "/", reason=str(identity))

@@ -1,0 +1,188 @@
+"""Where files are read from and written to: disks, members of zip archives, and whatever fsspec can reach by a URL.
+
+fsspec is imported only for names with ``://``; the extra ``[cloud]`` installs it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import zlib
+from importlib import import_module
+from typing import Any
+from zipfile import BadZipFile, ZipFile
+
+from keyframer.catalogue import IO_READ_FAILED
+from keyframer.errors import FormatError
+from keyframer.files import check_size, read_bytes, write_bytes
+from keyframer.limits import DEFAULT_LIMITS
+
+MEMBER = "!/"
+"""between the name of an archive and that of its member"""
+_YOUNG = 2_000_000_000
+"""nanoseconds: a file changed so recently may change again without a new time, so its time proves nothing"""
+
+
+def is_url(name: str) -> bool:
+    return "://" in name
+
+
+def file_system(url: str) -> tuple[Any, str]:
+    """The fsspec file system of a URL, and the path in it."""
+    try:
+        core = import_module("fsspec.core")
+        system, path = core.url_to_fs(url)
+    except ImportError as error:
+        raise IO_READ_FAILED.failure(
+            0,
+            "/",
+            reason=f"{url.partition('://')[0]}:// needs the extra 'cloud' (pip install keyframer[cloud]): {error}",
+        ) from None
+    except ValueError as error:
+        raise IO_READ_FAILED.failure(0, "/", reason=str(error)) from None
+    return system, path
+
+
+def read(source: str, occurrence: int = 0) -> bytes:
+    """The whole content; OSError or `FormatError` where it cannot be had."""
+    if is_url(source):
+        return _read_url(source)
+    member = split_member(source)
+    return read_bytes(source) if member is None else _read_member(*member, occurrence)
+
+
+def split_member(source: str) -> tuple[str, str] | None:
+    """Archive and member, if the name is that of a member. The archive comes first: the name of a member is not ours,
+    and with ``..`` in it, it could be the path of some other file."""
+    at = -1 if is_url(source) else source.find(MEMBER)
+    while at >= 0:
+        if os.path.isfile(source[:at]):
+            return source[:at], source[at + len(MEMBER) :]
+        at = source.find(MEMBER, at + 1)
+    return None
+
+
+def _read_url(url: str) -> bytes:
+    system, path = file_system(url)
+    try:
+        with system.open(path, "rb") as stream:
+            size = getattr(stream, "size", None)
+            if isinstance(size, int):
+                check_size(size, DEFAULT_LIMITS)
+            return read_bytes(stream)
+    except (FormatError, OSError):
+        raise
+    except Exception as error:  # every store has exceptions of its own
+        raise OSError(f"{type(error).__name__}: {error}") from None
+
+
+_OPEN: dict[str, tuple[tuple[int, int], ZipFile]] = {}
+
+
+def _archive(name: str) -> ZipFile:
+    """The archive, kept open: reading its directory for each of ten thousand members would take for ever."""
+    status = os.stat(name)
+    seen = (status.st_size, status.st_mtime_ns)
+    kept = _OPEN.get(name)
+    if kept is not None and kept[0] == seen:
+        return kept[1]
+    for _, old in _OPEN.values():
+        old.close()
+    _OPEN.clear()
+    opened = ZipFile(name)
+    _OPEN[name] = (seen, opened)
+    return opened
+
+
+def _read_member(archive: str, member: str, occurrence: int) -> bytes:
+    try:
+        opened = _archive(archive)
+        entries = [opened.getinfo(member)]
+        if occurrence:
+            entries = [info for info in opened.infolist() if info.filename == member]
+        elif opened.namelist().count(member) > 1:
+            entries = [next(info for info in opened.infolist() if info.filename == member)]
+        check_size(entries[occurrence].file_size, DEFAULT_LIMITS)
+        with opened.open(entries[occurrence]) as stream:
+            return read_bytes(stream)
+    except (KeyError, IndexError):
+        raise IO_READ_FAILED.failure(0, "/", reason="no such member in the archive") from None
+    except (BadZipFile, RuntimeError, NotImplementedError, zlib.error, EOFError) as error:
+        raise IO_READ_FAILED.failure(0, "/", reason=f"cannot be read from the archive: {error}") from None
+
+
+def write(path: str, data: bytes) -> dict[str, Any]:
+    """Write a file, whole or not at all, over what was there; what the ledger keeps of it."""
+    if is_url(path):
+        system, inside = file_system(path)
+        try:
+            system.pipe_file(inside, data)
+        except OSError:
+            raise
+        except Exception as error:
+            raise OSError(f"{type(error).__name__}: {error}") from None
+        return {"path": path, "size": len(data), "mtime_ns": None}
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    write_bytes(path, data, overwrite=True)
+    return {"path": path, "size": len(data), "mtime_ns": os.stat(path).st_mtime_ns}
+
+
+def local_stamp(path: str) -> str:
+    """Size and time of a file on a disk, or of the archive of a member; empty where these prove nothing."""
+    try:
+        member = split_member(path)
+        status = os.stat(path if member is None else member[0])
+    except OSError:
+        return ""
+    if status.st_mtime_ns > time.time_ns() - _YOUNG:
+        return ""
+    return f"{status.st_size}:{status.st_mtime_ns}"
+
+
+_MARKS = ("ETag", "etag", "md5", "md5Hash", "contentHash", "mtime", "LastModified", "last_modified", "created")
+
+
+def url_stamp(info: dict[str, Any]) -> str:
+    """What the listing of a store says about the content: a tag or a time, and the size; empty if neither."""
+    for mark in _MARKS:
+        if info.get(mark):
+            return f"{info.get('size')}:{info[mark]}"
+    return ""
+
+
+def list_urls(url: str) -> list[tuple[str, str, str]]:
+    """The files that a URL stands for: (URL, place below it, stamp). Folders are searched, globs work."""
+    system, path = file_system(url)
+    protocol = url.partition("://")[0]
+    try:
+        if any(character in path for character in "*?["):
+            entries = system.glob(path, detail=True)
+            base = path[: min(path.index(character) for character in "*?[" if character in path)].rpartition("/")[0]
+        else:
+            entries = system.find(path, detail=True)
+            base = path.rstrip("/")
+    except FileNotFoundError:
+        entries, base = {}, ""
+    except (OSError, FormatError):
+        raise
+    except Exception as error:
+        raise OSError(f"{type(error).__name__}: {error}") from None
+    found = []
+    for name, info in sorted(entries.items()):
+        if info.get("type") == "directory" or name.endswith("/"):
+            continue
+        below = name.removeprefix(base).lstrip("/") if name != base else name.rpartition("/")[2]
+        found.append((f"{protocol}://{name.lstrip('/') if protocol != 'memory' else name}", below, url_stamp(info)))
+    return found
+
+
+def list_sizes(url: str) -> dict[str, int | None]:
+    """What lies under the URL of an output folder: place below it -> size."""
+    system, path = file_system(url)
+    base = path.rstrip("/")
+    try:
+        system.invalidate_cache()
+        entries = system.find(path, detail=True)
+    except FileNotFoundError:
+        return {}
+    return {name.removeprefix(base).lstrip("/"): info.get("size") for name, info in entries.items()}

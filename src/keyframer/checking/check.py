@@ -1,0 +1,82 @@
+"""Checking a file or a document: structure, links, data, scene. Lists everything and raises nothing."""
+
+from __future__ import annotations
+
+import os
+from typing import IO
+
+from keyframer.catalogue import CATALOGUE, IO_READ_FAILED
+from keyframer.checking.report import Report, in_order
+from keyframer.errors import FormatError
+from keyframer.files import PathLike, read_bytes
+from keyframer.formats import decode, detect, format_by_name
+from keyframer.formats._bridging import Reporter
+from keyframer.formats._document import Document
+from keyframer.issues import Issue, IssueLog, IssueType
+from keyframer.limits import DEFAULT_LIMITS, Limits
+from keyframer.scene import Scene
+
+
+def check(
+    source: PathLike | IO[bytes] | bytes | Document, *, format: str | None = None, limits: Limits | None = None
+) -> Report:
+    """What is wrong with a file (a path, a binary stream or its bytes) or with a document that was read.
+
+    What cannot be read at all is a report, too: its verdict is *not readable* and its one issue says why. ``format``
+    is the id of a format where the content does not decide; ValueError if there is none of this id.
+    """
+    limits = limits or DEFAULT_LIMITS
+    if isinstance(source, Document):
+        return check_document(source)
+    if format is not None:
+        format_by_name(format)
+    name = os.fspath(source) if isinstance(source, (str, os.PathLike)) else ""
+    data: bytes | None = None
+    try:
+        data = source if isinstance(source, bytes) else read_bytes(source, limits)
+        if format is None and data:
+            found = detect(data, name=name).format
+            format = None if found is None else found.name
+        document = decode(data, format=format, limits=limits)
+    except FormatError as error:
+        return unreadable(error, format, None if data is None else len(data))
+    except OSError as error:
+        return unreadable(IO_READ_FAILED.failure(0, "/", reason=error.strerror or str(error)), format, None)
+    return check_document(document, len(data))
+
+
+def check_document(document: Document, size: int | None = None) -> Report:
+    """What is wrong with a document; ``size`` is that of its file, if known."""
+    limits = document.limits
+    issues = IssueLog(limits.issues_per_code, limits.issues)
+    issues.extend(document.issues)
+    scene = _scene(document, issues)
+    document.format.apply_rules(document, scene, Reporter(document, issues))
+    return Report(issues.selected(lambda code: True, in_order), document.format, size)
+
+
+def _scene(document: Document, issues: IssueLog) -> Scene | None:
+    """The scene, as far as it can be made, with what making it finds; None where it breaks a limit."""
+    try:
+        scene = document.format.to_scene(document, {})
+    except FormatError as error:
+        issues.add_issue(_issue(error))
+        return None
+    issues.extend(scene.issues)
+    return scene
+
+
+def unreadable(error: FormatError, format: str | None = None, size: int | None = None) -> Report:
+    """The report on what no document can be made of."""
+    issues = IssueLog()
+    issues.add_issue(_issue(error))
+    return Report(issues, None if format is None else format_by_name(format), size, readable=False)
+
+
+def _issue(error: FormatError) -> Issue:
+    """The issue behind an exception, in its own words."""
+    kind = CATALOGUE[error.code]
+    if not error.details:
+        words = error.message.replace("{", "{{").replace("}", "}}")
+        kind = IssueType(kind.code, kind.severity, words)
+    return Issue(kind, error.path, error.offset, error.details)

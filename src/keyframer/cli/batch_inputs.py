@@ -1,0 +1,143 @@
+"""The files of a batch: what the other commands take, and URLs; each with its place below the output folder."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+
+from keyframer.batch import Found, stores
+from keyframer.batch.naming import safe_relative
+from keyframer.cli.inputs import STDIN, BadInput, FileInput, Input, MemberInput, inputs_of
+from keyframer.cli.messages import as_format_error
+from keyframer.errors import FormatError
+from keyframer.formats import FORMATS
+
+_GLOB = "*?["
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    inputs = parser.add_argument_group("inputs")
+    inputs.add_argument(
+        "files",
+        nargs="*",
+        metavar="IN",
+        help="a folder, a file, a glob in quotes, a zip archive, ARCHIVE!/MEMBER, or a URL such as s3://bucket/models",
+    )
+    inputs.add_argument("-r", "--recursive", action="store_true", help="is always so: need not be given")
+    inputs.add_argument(
+        "--all-files", action="store_true", help="take every file, not just those with the extension of a known format"
+    )
+    inputs.add_argument(
+        "--files-from", metavar="LIST", help="read names from a file, one a line (or ended by NUL); - for stdin"
+    )
+    for option, words in (("--include", "take just"), ("--exclude", "leave out")):
+        inputs.add_argument(
+            option,
+            action="append",
+            default=[],
+            metavar="GLOB",
+            help=f"{words} files of such a name, or of such a path below IN if there is a / (may be repeated)",
+        )
+
+
+def find_files(options: argparse.Namespace) -> Iterator[Found]:
+    """Everything that was asked for, with its stamp; what leads nowhere has an error."""
+    if STDIN in options.files:
+        options.parser.error("stdin is no file that could be done again: give it a name")
+    for item, relative in _placed(options):
+        if stores.is_url(item.name):
+            yield from (found for found in _from_store(item.name, options) if _chosen(found.relative, options))
+        elif isinstance(item, BadInput):
+            yield Found(os.path.abspath(item.name), safe_relative(item.relative), error=as_format_error(item.error))
+        elif _chosen(relative, options):
+            source = _absolute(item)
+            yield Found(source, relative, stores.local_stamp(source), getattr(item, "occurrence", 0))
+
+
+def _absolute(item: Input) -> str:
+    """The name from anywhere; that of a member stays as it is, ``..`` and all."""
+    if not isinstance(item, MemberInput):
+        return os.path.abspath(item.name)
+    archive, mark, member = item.name.partition(stores.MEMBER)
+    return os.path.abspath(archive) + mark + member
+
+
+def _chosen(relative: str, options: argparse.Namespace) -> bool:
+    if options.include and not any(_matches(relative, pattern) for pattern in options.include):
+        return False
+    return not any(_matches(relative, pattern) for pattern in options.exclude)
+
+
+def _matches(relative: str, pattern: str) -> bool:
+    name = relative if "/" in pattern else relative.rpartition("/")[2]
+    return fnmatchcase(name, pattern)
+
+
+def _placed(options: argparse.Namespace) -> Iterator[tuple[Input, str]]:
+    """Each input and its place. Files of a folder or glob keep their place below it, members of an archive that in the
+    archive, under the archive's name; files that are named one by one that below the folder common to them."""
+    named: list[Input] = []
+    members: dict[str, int] = {}
+    for folder, items in _groups(options):
+        for item in items:
+            if isinstance(item, MemberInput):
+                item.occurrence = members.get(item.name, 0)
+                members[item.name] = item.occurrence + 1
+                archive = item.name.partition(stores.MEMBER)[0]
+                yield item, safe_relative(f"{os.path.basename(archive)}/{item.relative}")
+            elif not isinstance(item, FileInput) or stores.is_url(item.name):
+                yield item, item.relative
+            elif folder is not None:
+                yield item, _slashed(os.path.relpath(item.name, folder))
+            elif item.relative != os.path.basename(item.name) or os.path.dirname(item.relative):
+                yield item, _slashed(item.relative)
+            else:
+                named.append(item)
+    places = [os.path.abspath(item.name) for item in named]
+    try:
+        common = os.path.commonpath([os.path.dirname(place) for place in places]) if places else ""
+    except ValueError:  # on several drives
+        common = ""
+    for item, place in zip(named, places, strict=True):
+        yield item, _slashed(os.path.relpath(place, common) if common else os.path.basename(place))
+
+
+def _groups(options: argparse.Namespace) -> Iterator[tuple[str | None, Iterator[Input]]]:
+    """The inputs, argument by argument; with the folder that their places are relative to, if it is known."""
+
+    def expanded(names: list[str], listed: str | None = None) -> Iterator[Input]:
+        return inputs_of(
+            argparse.Namespace(files=names, recursive=True, all_files=options.all_files, files_from=listed)
+        )
+
+    for name in options.files:
+        if not stores.is_url(name) and any(mark in name for mark in _GLOB) and not os.path.lexists(name):
+            fixed = name[: min(name.index(mark) for mark in _GLOB if mark in name)]
+            yield os.path.dirname(fixed) or ".", expanded([name])
+        else:
+            yield name if os.path.isdir(name) else None, expanded([name])
+    if options.files_from is not None:
+        yield None, expanded([], options.files_from)
+
+
+def _slashed(relative: str) -> str:
+    parts = [part for part in relative.split(os.sep) if part not in ("", ".", "..")]
+    return "/".join(parts) or "file"
+
+
+def _from_store(url: str, options: argparse.Namespace) -> Iterator[Found]:
+    wanted = tuple(extension for known in FORMATS for extension in known.extensions)
+    found = False
+    try:
+        for name, below, stamp in stores.list_urls(url):
+            alone = name.rstrip("/").endswith(url.partition("://")[2].strip("/"))
+            if options.all_files or alone or name.lower().endswith(wanted):
+                found = True
+                yield Found(name, safe_relative(below), stamp)
+    except (OSError, FormatError) as error:
+        yield Found(url, "url", error=as_format_error(error))
+        return
+    if not found:
+        yield Found(url, "url", error=FormatError("IO_READ_FAILED", 0, "/", "nothing of a known extension lies there"))

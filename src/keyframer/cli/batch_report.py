@@ -1,0 +1,81 @@
+"""``keyframer batch report``: the ledger as a table, CSV, JSON or one HTML page."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from contextlib import redirect_stdout
+from io import StringIO
+
+from keyframer.batch import Ledger
+from keyframer.batch.job import STATUSES
+from keyframer.batch.ledger import NAME
+from keyframer.batch.reporting import COLUMNS, SCHEMA, SCHEMA_VERSION, cells_of, html_page, record_of
+from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli.messages import failure, shown_name
+from keyframer.cli.output import STYLES, Records
+from keyframer.text import safe_text
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("where", metavar="OUT", help="the output folder of a batch, or its ledger")
+    parser.add_argument("--format", choices=(*STYLES, "html"), default="pretty", help="style (default: pretty)")
+    parser.add_argument("--status", choices=STATUSES, help="just files that ended so")
+    parser.add_argument("--operation", dest="only_operation", metavar="NAME", help="just this operation")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of stdout")
+    parser.add_argument("-f", "--force", action="store_true", help="overwrite a file that exists")
+
+
+def run(options: argparse.Namespace) -> int:
+    path = os.path.join(options.where, NAME) if os.path.isdir(options.where) else options.where
+    with Ledger(path, read_only=True) as ledger:
+        if options.output is None:
+            _write(ledger, options)
+            return FINE
+        text = StringIO()
+        with redirect_stdout(text):
+            _write(ledger, options)
+    from keyframer.files import write_bytes
+
+    try:
+        data = text.getvalue().encode("utf-8", "backslashreplace")
+        write_bytes(options.output, data, overwrite=options.force)
+    except OSError as error:
+        failure(options.output, error)
+        return NOT_ALL_DONE
+    return FINE
+
+
+def _write(ledger: Ledger, options: argparse.Namespace) -> None:
+    rows = ledger.rows(options.only_operation, options.status)
+    if options.format == "html":
+        for piece in html_page(ledger, rows):
+            sys.stdout.write(piece)
+        return
+    records = Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
+    if options.format == "pretty":
+        _pretty_head(ledger)
+    for row in rows:
+        if options.format == "pretty":
+            sys.stdout.write(_line(row) + "\n")
+        else:
+            records.json(record_of(row))
+            records.row(cells_of(row))
+    records.close()
+
+
+def _pretty_head(ledger: Ledger) -> None:
+    for operation, counts in ledger.counts().items():
+        words = ", ".join(f"{count:,} {status}" for status, count in counts.items())
+        sys.stdout.write(f"{operation}: {words}\n")
+    for renamed in ledger.renamed():
+        sys.stdout.write(f"another name: {safe_text(str(renamed))}\n")
+    sys.stdout.write("\n")
+
+
+def _line(row: dict[str, object]) -> str:
+    what = f"{row['code']}: {row['message']}" if row["code"] else f"-> {row['output']}"
+    if row["status"] != "failed" and row["worst"]:
+        what += f" ({row['worst']})"
+    return f"{row['status']:<8}  {row['seconds']:8.3f} s  {shown_name(str(row['source']))}  {safe_text(what)}"

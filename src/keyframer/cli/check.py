@@ -1,0 +1,139 @@
+"""``keyframer check``: what is wrong with a file, and where."""
+
+from __future__ import annotations
+
+import sys
+
+from keyframer.cli import inputs, output, reading
+from keyframer.cli.exits import FINDINGS, FINE
+from keyframer.cli.messages import as_format_error, note, shown_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from keyframer.checking import Report
+    from keyframer.cli.inputs import Input
+
+ABOUT = """What is wrong with a file: structure, links, data and scene, each finding with code, severity, byte offset
+and path, and a verdict: clean, readable with problems, or not readable.
+
+An error makes a scene unsafe to build, so load and convert refuse the file (--salvage goes on); a warning
+is odd but harmless; an info is worth knowing. docs/issues.md explains every code. At most 20 findings of a
+code are listed, all are counted. The exit code is 1 if a file cannot be read or has findings at or above
+--fail-on. Codes may be given by their beginning: --ignore SEC_ --ignore SCENE_REST_POSE."""
+
+EXAMPLES = (
+    "keyframer check scene.3ds",
+    "keyframer check -r --format csv archive/ > findings.csv",
+    "keyframer check --fail-on warning --ignore SEM_NAME_TOO_LONG scene.3ds",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    inputs.add_arguments(parser)
+    reading.add_arguments(parser)
+    rules = parser.add_argument_group("findings")
+    rules.add_argument(
+        "--fail-on",
+        choices=("error", "warning", "info"),
+        default="error",
+        help="the least severity that makes the exit code 1 (default: error)",
+    )
+    rules.add_argument("--ignore", action="append", default=[], metavar="CODE", help="leave this out (may be repeated)")
+    rules.add_argument("--only", action="append", default=[], metavar="CODE", help="just this (may be repeated)")
+    output.add_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    from keyframer.checking.records import COLUMNS, SCHEMA, SCHEMA_VERSION, report_record
+
+    if not options.files and options.files_from is None:
+        options.parser.error("nothing to check: give a FILE, or - for stdin")
+    _refuse_unknown_codes(options)
+    records = output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
+    code = FINE
+    checked = failed = 0
+    for item in inputs.inputs_of(options):
+        report = _check(item, options.from_format).restricted(options.only, options.ignore)
+        checked += 1
+        if _fails(report, options.fail_on):
+            failed += 1
+            code = FINDINGS
+        if options.format == "pretty":
+            _pretty(item.name, report, options)
+        elif options.format in ("csv", "md"):
+            _rows(records, item.name, report)
+        else:
+            records.json(report_record(report, item.name))
+    records.close()
+    if checked > 1:
+        note(options, f"{checked} files checked, {failed} failed (--fail-on {options.fail_on})")
+    return code
+
+
+def _refuse_unknown_codes(options: argparse.Namespace) -> None:
+    from keyframer.catalogue import CATALOGUE
+
+    for wanted in (*options.only, *options.ignore):
+        if not wanted or not any(code.startswith(wanted) for code in CATALOGUE):
+            options.parser.error(f"no code is called {wanted!r} or begins so (docs/issues.md lists them)")
+
+
+def _check(item: Input, from_format: str | None) -> Report:
+    """The report on an input; one that cannot be read at all is a report, too."""
+    from keyframer.checking import check_document, unreadable
+
+    try:
+        document, size = reading.read_document(item, from_format)
+    except reading.READ_FAILURES as error:
+        return unreadable(as_format_error(error), from_format)
+    return check_document(document, size)
+
+
+def _fails(report: Report, fail_on: str) -> bool:
+    from keyframer.issues import Severity
+
+    worst = report.issues.worst()
+    return not report.readable or (worst is not None and worst >= Severity[fail_on.upper()])
+
+
+def _rows(records: output.Records, name: str, report: Report) -> None:
+    """A row for each issue, one for what is only counted, and one for a file without any."""
+    from keyframer.checking.records import short, unlisted
+
+    for issue in report.issues:
+        place = (issue.offset, short(issue.path), short(issue.message))
+        records.row([name, report.verdict, issue.severity.label, issue.code, *place])
+    for code, count in unlisted(report).items():
+        records.row([name, report.verdict, None, code, None, None, f"{count} more, not listed"])
+    if not report.issues.total:
+        records.row([name, report.verdict, *[None] * 5])
+
+
+def _pretty(name: str, report: Report, options: argparse.Namespace) -> None:
+    """The verdict in one line, then one line for each issue."""
+    from keyframer.checking.records import short, unlisted
+
+    counted = [
+        f"{report.count(severity)} {severity if report.count(severity) == 1 or severity == 'info' else severity + 's'}"
+        for severity in ("error", "warning", "info")
+        if report.count(severity)
+    ]
+    colour = not output.is_plain(options)
+    verdict = _painted(report.verdict, _VERDICT_COLOURS[report.verdict]) if colour else report.verdict
+    lines = [f"{shown_name(name)}: {verdict}" + (f" ({', '.join(counted)})" if counted else "")]
+    for issue in report.issues:
+        severity = issue.severity.label
+        word = _painted(severity, _COLOURS[severity]) if colour else severity
+        lines.append(f"  {word}: {issue.code} at {issue.offset:#x} in {short(issue.path)}: {short(issue.message)}")
+    lines += [f"  {code}: {count} more, not listed" for code, count in unlisted(report).items()]
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+_COLOURS = {"error": 31, "warning": 33, "info": 36}
+_VERDICT_COLOURS = {"not readable": 31, "readable with problems": 33, "clean": 32}
+
+
+def _painted(text: str, colour: int) -> str:
+    return f"\x1b[{colour}m{text}\x1b[0m"

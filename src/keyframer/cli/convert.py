@@ -1,0 +1,218 @@
+"""``keyframer convert``: files for today's tools, and what was lost on the way."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from keyframer.cli import inputs, scenes
+from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli.messages import detail, error_record, failure, note, shown_name
+from keyframer.cli.targets import STDOUT, Targets, refused
+from keyframer.exchange import EXPORTERS, exporter_for
+from keyframer.text import safe_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from keyframer.cli.inputs import Input
+    from keyframer.exchange.report import LossReport
+    from keyframer.formats._document import Document
+
+SCHEMA = "keyframer.convert"
+SCHEMA_VERSION = 1
+
+ABOUT = """Files as glTF 2.0: meshes with normals, materials, the tree of nodes, cameras, lights, skins, and all motion.
+
+OUT is a file (one input), a folder (the tree of the inputs is kept), or a suffix such as .glb (beside each
+input). Motion that a cubic spline can hold is kept exactly; the rest is fitted within --max-error, and the
+error reached is measured and reported. What glTF cannot say is kept in extras; what was lost is summed up
+on stderr, -v lists it, and --report writes all of it as JSON."""
+
+EXAMPLES = (
+    "keyframer convert scene.3ds scene.glb",
+    "keyframer convert -r archive/ converted/ --report losses.json",
+    "keyframer convert 'models/*.3ds' .glb --unit file",
+    "keyframer convert scene.3ds scene.gltf --core-only --max-error 1e-5",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    inputs.add_arguments(parser)
+    scenes.add_arguments(parser)
+    output = parser.add_argument_group("output (the last name is OUT, unless -o gives it)")
+    output.add_argument("-o", "--output", metavar="OUT", help="a file, a folder, or a suffix such as .glb")
+    output.add_argument("-f", "--force", action="store_true", help="overwrite files that exist")
+    ids = [known.name for known in EXPORTERS]
+    output.add_argument("--to", metavar="ID", choices=ids, help=f"what to write, if OUT does not say: {', '.join(ids)}")
+    output.add_argument("--dialect", metavar="NAME", help="of glTF: binary (.glb) or text (.gltf and .bin)")
+    output.add_argument("--report", metavar="FILE", help="write what was lost, file by file, as JSON")
+    output.add_argument(
+        "--max-error",
+        type=_positive,
+        metavar="X",
+        help="how far motion may be off where it must be fitted, as a share of the scene's size (default 1e-4; turns "
+        "may then be 0.01 degree off, and more or less with it)",
+    )
+    output.add_argument("--core-only", action="store_true", help="use no glTF extensions")
+    output.add_argument(
+        "--unit",
+        type=_unit,
+        metavar="LENGTH",
+        help="how long a unit is: metres, or mm, cm, m, km, inch, foot, or file for what the file says "
+        "(default: numbers stay as they are)",
+    )
+
+
+def _positive(text: str) -> float:
+    from argparse import ArgumentTypeError
+
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise ArgumentTypeError(f"{text!r} is not a positive number")
+    return value
+
+
+def _unit(text: str) -> str | float:
+    return text if text in ("mm", "cm", "m", "km", "inch", "foot", "file") else _positive(text)
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.output is None and options.files:
+        options.output = options.files.pop()
+    if not options.files and options.files_from is None:
+        options.parser.error("give at least one file, and OUT: a file, a folder or a suffix such as .glb")
+    if options.output in (None, STDOUT):
+        options.parser.error("OUT is a file, a folder or a suffix such as .glb")
+    if options.report is not None and not options.force and os.path.lexists(options.report):
+        options.parser.error(f"{options.report} exists (-f overwrites it)")
+    many = options.recursive or options.files_from is not None or len(options.files) > 1
+    extension = EXPORTERS[0].extensions[EXPORTERS[0].dialects.index(options.dialect)] if _known(options) else ".glb"
+    target = Targets(options, many, lambda name: os.path.splitext(name)[0] + extension)
+    if not target.is_folder:
+        try:
+            exporter_for("x" + options.output if target.is_suffix else options.output, options.to)
+        except ValueError as error:
+            options.parser.error(f"{error}; --to decides")
+    records: list[dict[str, object]] = []
+    code = FINE
+    progress = Progress(options)
+    for item in inputs.inputs_of(options):
+        progress.show(item.name)
+        try:
+            path, report = _convert(item, options, target)
+        except (*scenes.LOAD_FAILURES, MemoryError) as error:
+            progress.clear()
+            code = NOT_ALL_DONE
+            failure(item.name, error)
+            records.append({"file": safe_text(item.name), "error": error_record(error)})
+            continue
+        progress.clear()
+        note(options, f"{shown_name(item.name)} -> {shown_name(path)}: {report.summary()}")
+        for loss in report:
+            detail(options, f"  {loss}")
+        records.append({"file": safe_text(item.name), **report.as_dict()})
+    if options.report is not None and not _write_report(options, records):
+        code = NOT_ALL_DONE
+    return code
+
+
+def _known(options: argparse.Namespace) -> bool:
+    """Whether the dialect is one there is; refuses those that are none."""
+    if options.dialect is None:
+        return False
+    if options.dialect not in EXPORTERS[0].dialects:
+        options.parser.error(f"--dialect is {' or '.join(EXPORTERS[0].dialects)}, not {options.dialect!r}")
+    return True
+
+
+def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple[str, LossReport]:
+    from keyframer.exchange import save
+
+    path = target.path_for(item)
+    assert path is not None
+    if not options.force and os.path.lexists(path):
+        raise refused(f"{path} exists (-f overwrites it)")
+    fps, options.fps = options.fps, None  # the exporter applies it, whether or not the format has such an option
+    try:
+        scene, document = scenes.load_scene(item, options)
+    finally:
+        options.fps = fps
+    chosen: dict[str, object] = {"core_only": options.core_only, "source": _source(item, document)}
+    if options.unit is not None:
+        chosen["unit"] = options.unit
+    if fps is not None:
+        chosen["fps"] = fps
+    if target.is_folder:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    try:
+        report = save(
+            scene,
+            path,
+            format=options.to,
+            dialect=options.dialect,
+            max_error=options.max_error,
+            overwrite=options.force,
+            **chosen,
+        )
+    except FileExistsError as error:
+        raise refused(str(error).replace("pass overwrite=True to replace it", "-f overwrites it")) from None
+    except OSError as error:
+        raise refused(f"{path} cannot be written: {error.strerror or error}") from None
+    return path, report
+
+
+def _source(item: Input, document: Document) -> dict[str, object]:
+    """Where the scene comes from, for whoever finds the file later."""
+    from hashlib import sha256
+
+    from keyframer.formats import detect
+
+    data = item.read()
+    found: dict[str, object] = {
+        "name": safe_text(os.path.basename(item.relative)),
+        "sha256": sha256(data).hexdigest(),
+        "format": document.format.name,
+    }
+    version = detect(data, name=item.name).version
+    if version is not None:
+        found["version"] = version
+    if document.dialect is not None:
+        found["dialect"] = str(document.dialect)
+    return found
+
+
+def _write_report(options: argparse.Namespace, records: list[dict[str, object]]) -> bool:
+    import json
+
+    from keyframer.files import write_bytes
+
+    content = {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, "files": records}
+    text = json.dumps(content, allow_nan=False, indent=1) + "\n"
+    try:
+        write_bytes(options.report, text.encode("ascii"), overwrite=options.force)
+    except OSError as error:
+        failure(options.report, error)
+        return False
+    return True
+
+
+class Progress:
+    """The file at work and how many are done, on a terminal only."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._on = not options.quiet and sys.stderr.isatty()
+        self._done = 0
+
+    def show(self, name: str) -> None:
+        if self._on:
+            print(f"\r\x1b[K{self._done} done, {shown_name(name)[-60:]}", end="", file=sys.stderr, flush=True)
+        self._done += 1
+
+    def clear(self) -> None:
+        if self._on:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,203 @@
+"""``keyframer diff``: what differs between two files, in what they say and in how they move."""
+
+from __future__ import annotations
+
+import os
+
+from keyframer.cli import inputs, output, reading, scenes
+from keyframer.cli.exits import FINDINGS, FINE, NOT_ALL_DONE
+from keyframer.cli.messages import error_record, failure, note, one_line, shown_name
+from keyframer.text import safe_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from keyframer.cli.inputs import Input
+    from keyframer.formats._document import Document
+    from keyframer.formats._summary import Cell
+    from keyframer.inspecting.comparison import Comparison
+    from keyframer.scene import Scene
+
+ABOUT = """What differs between two files, of the same format or of different ones.
+
+Structure: records added, removed, changed and moved, with their paths; files of different formats are compared by what
+they mean (nodes, meshes, materials, tracks). Motion: the largest and the mean difference of each node over time. The
+exit code is 0 if nothing differs and 1 if something does."""
+
+EXAMPLES = (
+    "keyframer diff old.3ds new.3ds",
+    "keyframer diff scene.3ds scene.u3d --what motion --tolerance 0.01",
+    "keyframer diff old.3ds new.3ds --plot difference.svg --format json",
+)
+
+_SHOWN = 40
+"""differences that are listed for people"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs=2, metavar="FILE", help="a file, ARCHIVE!/MEMBER, or - for stdin")
+    scenes.add_arguments(parser)
+    what = parser.add_argument_group("what to compare")
+    what.add_argument("--what", choices=("all", "structure", "motion"), default="all", help="default: all")
+    what.add_argument(
+        "--tolerance", type=_positive, metavar="UNITS", help="distance that counts as none (default: 1e-5 of the scene)"
+    )
+    what.add_argument(
+        "--tolerance-degrees", type=_positive, metavar="DEGREES", help="angle that counts as none (default: 0.01)"
+    )
+    output.add_arguments(parser)
+    shown = parser.add_argument_group("plot")
+    shown.add_argument("--plot", metavar="OUT", help="the motion's difference over time, as .svg or .png")
+    shown.add_argument("-f", "--force", action="store_true", help="overwrite a plot that exists")
+
+
+def _positive(text: str) -> float:
+    import argparse
+    import math
+
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not value >= 0 or math.isinf(value):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 on")
+    return value
+
+
+def run(options: argparse.Namespace) -> int:
+    from keyframer.inspecting.comparison import COLUMNS, SCHEMA, SCHEMA_VERSION, compare
+
+    options.recursive, options.all_files, options.files_from = False, True, None
+    items = list(inputs.inputs_of(options))
+    if len(items) != 2:
+        options.parser.error(
+            "two files are compared (an archive stands for its members: name one with ARCHIVE!/MEMBER)"
+        )
+    if options.plot is not None and os.path.splitext(options.plot)[1].lower() not in (".svg", ".png"):
+        options.parser.error("--plot wants a name that ends in .svg or .png")
+    try:
+        scenes.options_of(options)
+    except ValueError as error:
+        options.parser.error(str(error))
+    records = output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS, key="comparisons")
+    names = {"a": safe_text(items[0].name), "b": safe_text(items[1].name)}
+    read = [_read(item, options) for item in items]
+    errors = [found for found in read if isinstance(found, Exception)]
+    if errors:
+        records.json({**names, "error": error_record(errors[0])})
+        records.close()
+        return NOT_ALL_DONE
+    documents = tuple(found[0] for found in read if not isinstance(found, Exception))
+    made, undone = _scenes(items, documents, options)
+    comparison = compare(
+        (documents[0], documents[1]),
+        made,
+        structure=options.what != "motion",
+        tolerance=options.tolerance,
+        degrees=options.tolerance_degrees,
+    )
+    _show(records, items, comparison, names, options)
+    records.close()
+    code = FINE if comparison.same else FINDINGS
+    if undone and comparison.same:
+        code = NOT_ALL_DONE
+    if options.plot is not None and not _plot(items, comparison, options):
+        code = NOT_ALL_DONE
+    return code
+
+
+def _read(item: Input, options: argparse.Namespace) -> tuple[Document, int] | Exception:
+    try:
+        return reading.read_document(item, options.from_format)
+    except reading.READ_FAILURES as error:
+        failure(item.name, error)
+        return error
+
+
+def _scenes(
+    items: list[Input], documents: tuple[Document, ...], options: argparse.Namespace
+) -> tuple[tuple[Scene, Scene] | None, bool]:
+    """Both scenes, or None; and whether they were wanted and could not be made."""
+    if options.what == "structure" and documents[0].format is documents[1].format:
+        return None, False
+    made: list[Scene] = []
+    for item in items:
+        try:
+            made.append(scenes.load_scene(item, options)[0])
+        except scenes.LOAD_FAILURES as error:
+            note(options, f"{item.name}: the motion is not compared: {one_line(error)}")
+            return None, True
+    return (made[0], made[1]), False
+
+
+def _show(
+    records: output.Records,
+    items: list[Input],
+    comparison: Comparison,
+    names: dict[str, str],
+    options: argparse.Namespace,
+) -> None:
+    if options.format in ("json", "jsonl"):
+        records.json({**names, **comparison.record()})
+    elif options.format in ("csv", "md"):
+        for row in comparison.rows():
+            records.row(row)
+    else:
+        records.text("\n".join(_pretty(items, comparison)) + "\n")
+
+
+def _pretty(items: list[Input], comparison: Comparison) -> list[str]:
+    from keyframer.formats._summary import Table
+    from keyframer.inspecting.tables import aligned
+
+    lines = [
+        f"a: {shown_name(items[0].name)} ({comparison.formats[0]})",
+        f"b: {shown_name(items[1].name)} ({comparison.formats[1]})",
+    ]
+    structure, motion = comparison.structure, comparison.motion
+    if structure is not None:
+        counts = ", ".join(f"{structure.counts[kind]} {kind}" for kind in ("added", "removed", "changed", "moved"))
+        what = "records" if comparison.level == "records" else "parts of the scene"
+        lines += ["", f"structure ({what}): {counts if structure.total else 'the same'}"]
+        rows: list[Sequence[Cell]] = [row[1:7] for row in comparison.rows() if row[0] == "structure"]
+        if rows:
+            table = Table("structure", "", ("", "path", "field", "a", "b", "largest"), rows[:_SHOWN])
+            lines += [f"  {line}" for line in aligned(table)]
+        if len(rows) > _SHOWN or structure.truncated:
+            lines.append(f"  … and more ({structure.total} in all; --format json lists up to 1000)")
+    if motion is not None:
+        span = f"{len(motion.times)} times, {motion.unit} {motion.times[0]:g} to {motion.times[-1]:g}"
+        lines += ["", f"motion ({span}): {len(comparison.moved)} of {len(motion.nodes)} nodes differ"]
+        moved: list[Sequence[Cell]] = [[r[2], r[3] or r[1], r[6], r[7]] for r in comparison.rows() if r[0] == "motion"]
+        if moved:
+            table = Table("motion", "", ("node", "what", "largest", "mean"), moved[:_SHOWN])
+            lines += [f"  {line}" for line in aligned(table)]
+        if len(moved) > _SHOWN:
+            lines.append(f"  … and {len(moved) - _SHOWN} more")
+    return lines
+
+
+def _plot(items: list[Input], comparison: Comparison, options: argparse.Namespace) -> bool:
+    """Write the plot; False where that failed."""
+    from keyframer.cli.targets import refused
+    from keyframer.errors import FormatError
+    from keyframer.files import write_bytes
+    from keyframer.inspecting.charts import chart
+    from keyframer.inspecting.motion_diff import motion_panels
+
+    try:
+        if comparison.motion is None:
+            raise refused("there is no motion to plot (--what structure, or a scene that could not be made)")
+        panels = motion_panels(comparison.motion, comparison.tolerance, comparison.degrees)
+        drawing = chart(panels, " and ".join(os.path.basename(item.name) for item in items))
+        data = drawing.png() if options.plot.lower().endswith(".png") else drawing.svg().encode()
+        try:
+            write_bytes(options.plot, data, overwrite=options.force)
+        except FileExistsError:
+            raise refused(f"{options.plot} exists (-f overwrites it)") from None
+    except (FormatError, OSError) as error:
+        failure(options.plot, error)
+        return False
+    return True

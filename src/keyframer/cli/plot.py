@@ -1,0 +1,190 @@
+"""``keyframer plot``: the curves of tracks, or the path of a node, as SVG, PNG or in the terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from keyframer.cli import inputs, output, scenes, targets
+from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli.messages import detail, failure, note, shown_name
+from keyframer.errors import FormatError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from keyframer.cli.inputs import Input
+    from keyframer.inspecting.panels import Panel
+    from keyframer.scene import Scene
+
+ABOUT = """The curves of tracks with their keys, tangents, ease and wrap, in the file's own units; SVG, PNG or text.
+
+Without --node and --track everything that moves is plotted, up to --most panels. Rotations are shown as turns about
+the three axes in degrees, without jumps. --motion shows the path of nodes in space instead."""
+
+EXAMPLES = (
+    "keyframer plot scene.3ds --node Rotor -o rotor.svg",
+    "keyframer plot scene.3ds --track position --terminal",
+    "keyframer plot scene.3ds --motion --node Camera01 -o path.png",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    inputs.add_arguments(parser)
+    scenes.add_arguments(parser)
+    what = parser.add_argument_group("what to plot")
+    what.add_argument(
+        "--node", action="append", default=[], metavar="NAME", help="a node, or a pattern such as 'Sail*'"
+    )
+    what.add_argument(
+        "--track", action="append", default=[], metavar="KIND", help="position, rotation, scale, fov …, or raw"
+    )
+    what.add_argument("--span", metavar="A:B", help="from when to when, in the file's own unit of time")
+    what.add_argument("--motion", action="store_true", help="the path of nodes in space instead of curves")
+    what.add_argument("--most", type=int, default=24, metavar="N", help="panels or paths at most (default: 24)")
+    what.add_argument("--terminal", action="store_true", help="as text, to stdout")
+    what.add_argument("--no-color", action="store_true", help="no colours in the terminal (NO_COLOR does the same)")
+    targets.add_arguments(parser, required=False)
+    parser.add_argument("--to", choices=("svg", "png"), help="the kind of picture, where the name of OUT does not say")
+
+
+def run(options: argparse.Namespace) -> int:
+    if not options.files and options.files_from is None:
+        options.parser.error("nothing to plot: give a FILE, or - for stdin")
+    many = options.recursive or options.files_from is not None or len(options.files) > 1
+    if many and options.output is None and not options.terminal:
+        options.parser.error("several files need -o: a folder, or a suffix such as .svg")
+    if options.most < 1:
+        options.parser.error("--most: at least 1")
+    extension = os.path.splitext(options.output or "")[1] or (options.output or "")
+    kind = options.to or ("png" if extension.lower() == ".png" else "svg")
+    if kind == "png" and options.output is None and not options.terminal and sys.stdout.isatty():
+        options.parser.error("a picture is no text: give a file with -o")
+    try:
+        span = _span(options.span)
+        scenes.options_of(options)
+    except ValueError as error:
+        options.parser.error(str(error))
+    target = targets.Targets(options, many, lambda name: f"{name}.{kind}")
+    code = FINE
+    for number, item in enumerate(inputs.inputs_of(options)):
+        try:
+            path = target.path_for(item)
+            if number and path is None and not options.terminal:
+                raise targets.refused("only one plot fits stdout (-o gives each its own file)")
+            data = _plot(item, options, kind, span)
+            if path is not None:
+                target.write(path, data)
+                detail(options, f"{item.name} -> {path}")
+            elif kind == "png" and not options.terminal:
+                sys.stdout.buffer.write(data)
+            else:
+                sys.stdout.write(data.decode())
+        except BrokenPipeError:
+            raise
+        except (*scenes.LOAD_FAILURES, LookupError) as error:
+            code = NOT_ALL_DONE
+            failure(item.name, error)
+    return code
+
+
+def _plot(item: Input, options: argparse.Namespace, kind: str, span: tuple[float, float] | None) -> bytes:
+    from keyframer.inspecting.charts import chart
+
+    scene, _ = scenes.load_scene(item, options)
+    if options.motion:
+        return _motion(item, scene, options, kind, span)
+    panels = _panels(item, scene, options, span)
+    if options.terminal:
+        from keyframer.inspecting.braille import panels_as_text
+
+        columns, colored = _terminal(options)
+        return panels_as_text(panels, columns, colored=colored).encode()
+    drawing = chart(panels, shown_name(os.path.basename(item.name)))
+    return drawing.png() if kind == "png" else drawing.svg().encode()
+
+
+def _panels(item: Input, scene: Scene, options: argparse.Namespace, span: tuple[float, float] | None) -> list[Panel]:
+    from keyframer.inspecting.panels import choose_channels, raw_panel, track_panel
+
+    channels = choose_channels(scene, options.node, options.track)
+    raw = [found for clip in scene.clips[:1] for found in clip.raw_channels]
+    raw = raw if "raw" in options.track or (not channels and not options.track) else []
+    if "raw" in options.track and not raw:
+        raise LookupError("there are no raw channels")
+    _say_rest(item, len(channels) + len(raw), "tracks", options)
+    panels = [track_panel(scene, scene.clips[0], channel, span) for channel in channels[: options.most]]
+    return [*panels, *(raw_panel(scene.clips[0], found) for found in raw[: options.most - len(panels)])]
+
+
+def _motion(
+    item: Input, scene: Scene, options: argparse.Namespace, kind: str, span: tuple[float, float] | None
+) -> bytes:
+    from keyframer.inspecting.paths import motion_paths, path_drawing, paths_as_text
+
+    nodes = _moving_nodes(scene, options.node)
+    _say_rest(item, len(nodes), "nodes", options)
+    paths = motion_paths(scene, nodes[: options.most], _frames(scene, span))
+    if not paths:
+        raise FormatError("SEM_EMPTY_TRACK", 0, "/", "nothing moves here: there is no path to show")
+    if options.terminal:
+        columns, colored = _terminal(options)
+        return paths_as_text(scene, paths, columns, 20, colored=colored).encode()
+    drawing = path_drawing(scene, paths, shown_name(os.path.basename(item.name)))
+    return drawing.png() if kind == "png" else drawing.svg().encode()
+
+
+def _moving_nodes(scene: Scene, wanted: Sequence[str]) -> list[int]:
+    """Those asked for; else those with a position track of more than one key."""
+    from fnmatch import fnmatchcase
+
+    if not wanted:
+        channels = scene.clips[0].channels if scene.clips else []
+        moving = (c.node for c in channels if c.track.kind == "position" and len(c.track.times) > 1)
+        return list(dict.fromkeys(moving))
+    found: list[int] = []
+    for name in wanted:
+        fits = [at for at, node in enumerate(scene.nodes) if node.name == name or fnmatchcase(node.name, name)]
+        if not fits:
+            raise LookupError(f"no node is called {name!r}")
+        found += fits
+    return list(dict.fromkeys(found))
+
+
+def _frames(scene: Scene, span: tuple[float, float] | None) -> list[float]:
+    """Every frame of the span or of the segment, but no more than 1,001 of them."""
+    if not scene.clips:
+        return [0.0]
+    clip = scene.clips[0]
+    scale = clip.units_per_frame or 1.0
+    first, last = (part / scale for part in span or (clip.start, max(clip.start, clip.end)))
+    count = int(min(max(round(last - first), 1), 1_000))
+    return [first + (last - first) * at / count for at in range(count + 1)]
+
+
+def _say_rest(item: Input, count: int, what: str, options: argparse.Namespace) -> None:
+    if count > options.most:
+        note(options, f"{item.name}: {options.most} of {count} {what} are plotted (--most, --node and --track choose)")
+
+
+def _span(text: str | None) -> tuple[float, float] | None:
+    import math
+
+    if text is None:
+        return None
+    try:
+        first, last = (float(part) for part in text.split(":"))
+    except ValueError:
+        raise ValueError(f"--span wants two times such as 0:100, not {text!r}") from None
+    if not (math.isfinite(first) and math.isfinite(last) and first < last):
+        raise ValueError(f"--span does not lead from the first time to a later one: {text!r}")
+    return first, last
+
+
+def _terminal(options: argparse.Namespace) -> tuple[int, bool]:
+    """Columns, and whether colours are wanted."""
+    import shutil
+
+    return min(shutil.get_terminal_size((80, 24)).columns, 200), not output.is_plain(options)

@@ -1,0 +1,47 @@
+"""Where the images of a scene are looked for: the arguments, and what is said about guesses and misses."""
+
+from __future__ import annotations
+
+from keyframer.cli.inputs import FileInput
+from keyframer.cli.messages import detail, note
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from keyframer.cli.inputs import Input
+    from keyframer.textures import TextureSource
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    textures = parser.add_argument_group("textures")
+    textures.add_argument(
+        "--texture-path",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="a folder to look for images in, after that of the file (may be repeated)",
+    )
+    textures.add_argument("--texture-recursive", action="store_true", help="look into the folders inside these, too")
+    textures.add_argument("--no-textures", action="store_true", help="open no image at all")
+
+
+def source_for(item: Input, options: argparse.Namespace) -> TextureSource | None:
+    """Looks beside the file, then in the folders given; None with ``--no-textures``."""
+    import os
+
+    from keyframer.textures import TextureFinder, TextureSource
+
+    if options.no_textures:
+        return None
+    own = [os.path.dirname(item.name) or "."] if isinstance(item, FileInput) else []
+    return TextureSource(TextureFinder([*own, *options.texture_path], recursive=options.texture_recursive))
+
+
+def report(item: Input, source: TextureSource | None, options: argparse.Namespace) -> None:
+    """Every guess, every miss and every refusal on stderr; with ``-v`` also what was found as named."""
+    for opened in source.opened if source is not None else ():
+        if opened.texture is None or opened.match.is_guess or opened.reason:
+            note(options, f"{item.name}: {opened}")
+        else:
+            detail(options, f"{item.name}: {opened}")

@@ -1,0 +1,193 @@
+"""``keyframer thumbnail``: a picture of a scene, a contact sheet, or its playback."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from keyframer.cli import inputs, scenes, targets, texturing
+from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli.messages import detail, failure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from keyframer.cli.inputs import Input
+    from keyframer.rendering import Settings, Studio
+
+ABOUT = """A picture of a frame (PNG), a contact sheet, or the playback as GIF, APNG or WebP, without a GPU.
+
+The file's own camera is taken if it shows something, else one is fitted around everything; its lights are used with as
+much light added as the picture needs; images are looked for beside the file. A skeleton without a mesh is drawn as
+sticks. The same file gives the same bytes with the same versions of numpy and Pillow."""
+
+EXAMPLES = (
+    "keyframer thumbnail scene.3ds -o scene.png",
+    "keyframer thumbnail scene.3ds --sheet 4x3 -o sheet.png",
+    "keyframer thumbnail scene.3ds -o scene.gif",
+    "keyframer thumbnail -r models/ --size 128 -o pictures/",
+)
+
+KINDS = ("png", "gif", "apng", "webp")
+_PICTURES_A_SECOND, _MOST_PICTURES = 15, 90
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    inputs.add_arguments(parser)
+    scenes.add_arguments(parser)
+    what = parser.add_argument_group("what to show")
+    what.add_argument("--size", default="256", metavar="N|WxH", help="pixels, 256 or 320x200 (default: 256)")
+    moment = what.add_mutually_exclusive_group()
+    moment.add_argument(
+        "--frame", type=float, metavar="N", help="the frame to show (default: the one saved, else the first)"
+    )
+    moment.add_argument("--frames", metavar="LIST", help="frames of a sheet or a playback: 0:100:5 or 3,7")
+    what.add_argument("--sheet", metavar="CxR", help="a contact sheet of so many columns and rows")
+    what.add_argument(
+        "--pictures", type=int, metavar="N", help="how many pictures a playback has (default: 15 a second, at most 90)"
+    )
+    what.add_argument("--camera", default="auto", metavar="NAME", help="a camera of the file, fit, or auto (default)")
+    what.add_argument(
+        "--around", type=float, metavar="DEGREES", help="fit: from how far to the right of the front (default: 30)"
+    )
+    what.add_argument("--above", type=float, metavar="DEGREES", help="fit: from how far above (default: 22)")
+    what.add_argument(
+        "--lights", choices=("auto", "file", "studio"), default="auto", help="whose lights (default: auto)"
+    )
+    what.add_argument(
+        "--bones",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="the skeleton as sticks (default: where there is no mesh)",
+    )
+    what.add_argument(
+        "--background", default="neutral", metavar="COLOUR", help="#rrggbb, file, none, or neutral (default)"
+    )
+    texturing.add_arguments(parser)
+    targets.add_arguments(parser, required=False)
+    parser.add_argument("--to", choices=KINDS, help="the kind of picture, where the name of OUT does not say")
+
+
+def run(options: argparse.Namespace) -> int:
+    if not options.files and options.files_from is None:
+        options.parser.error("nothing to show: give a FILE, or - for stdin")
+    many = options.recursive or options.files_from is not None or len(options.files) > 1
+    if many and options.output is None:
+        options.parser.error("several files need -o: a folder, or a suffix such as .png")
+    if options.output is None and sys.stdout.isatty():
+        options.parser.error("a picture is no text: give a file with -o")
+    try:
+        order = Order(options)
+        scenes.options_of(options)
+    except ValueError as error:
+        options.parser.error(str(error))
+    target = targets.Targets(options, many, lambda name: f"{name}.{order.kind}")
+    code = FINE
+    for number, item in enumerate(inputs.inputs_of(options)):
+        try:
+            if number and target.out is None:
+                raise targets.refused("only one picture fits stdout (-o gives each its own file)")
+            path = target.path_for(item)
+            data = order.carry_out(item)
+            if path is None:
+                sys.stdout.buffer.write(data)
+            else:
+                target.write(path, data)
+                detail(options, f"{item.name} -> {path} ({len(data)} bytes)")
+        except BrokenPipeError:
+            raise
+        except (*scenes.LOAD_FAILURES, LookupError) as error:
+            code = NOT_ALL_DONE
+            failure(item.name, error)
+    return code
+
+
+class Order:
+    """What was asked for, checked before any file is read; ValueError says what is wrong."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        from keyframer.inspecting.samples import parse_frames
+
+        self.options = options
+        extension = os.path.splitext(options.output or "")[1] or (options.output or "")
+        self.kind: str = options.to or (extension[1:].lower() if extension[1:].lower() in KINDS else "png")
+        self.sheet = _pair(options.sheet, "--sheet") if options.sheet else None
+        if self.sheet is not None and self.sheet[0] * self.sheet[1] > 1_000:
+            raise ValueError("--sheet: at most 1000 pictures fit a sheet")
+        if self.sheet is not None and self.kind != "png":
+            raise ValueError("a contact sheet is a PNG")
+        if options.pictures is not None and not 1 <= options.pictures <= 1_000:
+            raise ValueError("--pictures: 1 to 1000")
+        self.frames = parse_frames(options.frames) if options.frames else None
+        if self.frames is not None and len(self.frames) > 1_000:
+            raise ValueError(f"--frames: {len(self.frames)} pictures, at most 1000")
+        if self.frames is not None and self.kind == "png" and self.sheet is None:
+            self.sheet = (min(len(self.frames), 4), -(-len(self.frames) // min(len(self.frames), 4)))
+        self.settings: Settings = _settings(options)
+
+    def carry_out(self, item: Input) -> bytes:
+        """The bytes of the picture."""
+        from keyframer.rendering import Studio, encode_film, encode_still
+
+        scene, _ = scenes.load_scene(item, self.options)
+        source = texturing.source_for(item, self.options)
+        studio = Studio(scene, self.settings, textures=source)
+        texturing.report(item, source, self.options)
+        studio.frames = frames = self._frames(studio)
+        if self.sheet is not None:
+            return encode_still(studio.sheet(frames, self.sheet[0]))
+        if self.kind == "png":
+            return encode_still(studio.picture(frames[0]))
+        return encode_film(list(studio.pictures(frames)), studio.seconds, self.kind)
+
+    def _frames(self, studio: Studio) -> list[float]:
+        if self.frames is not None:
+            return self.frames
+        if self.options.frame is not None:
+            return [self.options.frame]
+        if self.sheet is not None:
+            return studio.spread(self.sheet[0] * self.sheet[1], with_last=True)
+        if self.kind == "png":
+            return [studio.default_frame]
+        usual = min(max(round(studio.seconds * _PICTURES_A_SECOND), 2), _MOST_PICTURES)
+        return studio.spread(self.options.pictures or usual, with_last=False)
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    from keyframer.rendering import Settings
+
+    width, height = _pair(options.size, "--size")
+    return Settings(
+        width,
+        height,
+        camera=options.camera,
+        lights=options.lights,
+        background=_background(options.background),
+        bones={"auto": None, "always": True, "never": False}[options.bones],
+        around_degrees=options.around,
+        above_degrees=options.above,
+    )
+
+
+def _pair(text: str, option: str) -> tuple[int, int]:
+    """``256`` or ``320x200``."""
+    parts = text.lower().split("x")
+    if len(parts) not in (1, 2) or not all(part.isascii() and part.isdigit() and int(part[:9]) > 0 for part in parts):
+        raise ValueError(f"{option} wants a number such as 4, or two such as 4x3, not {text!r}")
+    return int(parts[0][:9]), int(parts[-1][:9])
+
+
+def _background(text: str) -> tuple[int, int, int] | str | None:
+    from keyframer.rendering.studio import NEUTRAL
+
+    if text in ("neutral", "file", "none"):
+        return {"neutral": NEUTRAL, "file": "file", "none": None}[text]
+    digits = text.removeprefix("#")
+    try:
+        if len(digits) != 6:
+            raise ValueError
+        red, green, blue = bytes.fromhex(digits)
+    except ValueError:
+        raise ValueError(f"--background wants #rrggbb, file, none or neutral, not {text!r}") from None
+    return red, green, blue

@@ -1,0 +1,159 @@
+"""``keyframer view``: files, playing, in the browser."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from keyframer.cli import inputs, reading, scenes, texturing
+from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli.inputs import FileInput
+from keyframer.cli.messages import as_format_error, failure, note
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from keyframer.cli.inputs import Input
+    from keyframer.viewer import Material, ViewedFile
+
+ABOUT = """Files in the browser: playing, with their tree, every key on a timeline, curves, issues, and their bytes.
+
+The page is served to this machine only, until Ctrl-C, at an address that holds a secret; it is printed, and
+opened unless --no-open. --export writes one page with everything inside, which works without a server and
+offline; it holds the files' bytes, too. What is wrong with a file is shown beside it, also where nothing
+can play (--salvage leaves out what is unsafe)."""
+
+EXAMPLES = (
+    "keyframer view scene.3ds",
+    "keyframer view -r models/ --texture-path textures/",
+    "keyframer view scene.3ds --export scene.html",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    inputs.add_arguments(parser)
+    scenes.add_arguments(parser)
+    page = parser.add_argument_group("page")
+    page.add_argument("--export", metavar="PAGE", help="write one self-contained HTML file instead of serving")
+    page.add_argument("-f", "--force", action="store_true", help="overwrite the page if it exists")
+    page.add_argument("--no-open", action="store_true", help="print the address, but do not open a browser")
+    page.add_argument("--port", type=int, default=0, metavar="N", help="a fixed port (default: any that is free)")
+    texturing.add_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    from keyframer.viewer.assets import Assets, PageMissing
+
+    if not options.files and options.files_from is None:
+        options.parser.error("nothing to view: give a FILE, or - for stdin")
+    if not 0 <= options.port <= 65_535:
+        options.parser.error("--port: 0 to 65535")
+    if options.export is not None and not options.force and os.path.lexists(options.export):
+        options.parser.error(f"{options.export} exists (-f overwrites it)")
+    try:
+        scenes.options_of(options)
+    except ValueError as error:
+        options.parser.error(str(error))
+    try:
+        Assets()
+    except PageMissing as missing:
+        options.parser.error(str(missing))
+    opened = [_viewed(item, options) for item in inputs.inputs_of(options)]
+    return _export(opened, options) if options.export is not None else _serve(opened, options)
+
+
+def _viewed(item: Input, options: argparse.Namespace) -> ViewedFile:
+    """A file of the page; members of archives and stdin are read now, files when they are looked at."""
+    from keyframer.viewer import ViewedFile
+
+    if not isinstance(item, FileInput):
+        try:
+            data = item.read()
+        except scenes.READ_FAILURES as error:
+            caught = as_format_error(error)
+            return ViewedFile(item.name, lambda: _nothing(item, caught))
+        return ViewedFile(item.name, lambda: _material(item, data, options))
+    return ViewedFile(item.name, lambda: _from_disk(item, options))
+
+
+def _from_disk(item: Input, options: argparse.Namespace) -> Material:
+    try:
+        return _material(item, item.read(), options)
+    except scenes.READ_FAILURES as error:
+        return _nothing(item, as_format_error(error))
+
+
+def _nothing(item: Input, error: Exception) -> Material:
+    from keyframer.viewer import Material
+
+    failure(item.name, error)
+    return Material(b"", failure=as_format_error(error))
+
+
+def _material(item: Input, data: bytes, options: argparse.Namespace) -> Material:
+    """As much as can be made of the bytes; what fails is said on stderr and shown in the page."""
+    from keyframer.viewer import Material
+
+    known = _ReadFile(item, data) if isinstance(item, FileInput) else _ReadInput(item, data)
+    made = Material(data, textures=texturing.source_for(item, options))
+    try:
+        made.document, _ = reading.read_document(known, options.from_format)
+        made.scene, made.document = scenes.load_scene(known, options)
+    except scenes.LOAD_FAILURES as error:
+        made.failure = as_format_error(error)
+        failure(item.name, error)
+    return made
+
+
+class _ReadInput(inputs.Input):
+    """An input that was read already."""
+
+    def __init__(self, item: Input, data: bytes) -> None:
+        super().__init__(item.name, item.relative)
+        self._data = data
+
+    def read(self) -> bytes:
+        return self._data
+
+
+class _ReadFile(_ReadInput, FileInput):
+    """The same for a file, which may have companions beside it."""
+
+
+def _export(opened: list[ViewedFile], options: argparse.Namespace) -> int:
+    from keyframer.files import write_bytes
+    from keyframer.viewer import packed_page
+
+    page = packed_page(opened)
+    try:
+        write_bytes(options.export, page, overwrite=options.force)
+    except OSError as error:
+        failure(options.export, error)
+        return NOT_ALL_DONE
+    note(options, f"{options.export}: {len(page)} bytes, {len(opened)} file{'s' if len(opened) != 1 else ''}")
+    return NOT_ALL_DONE if any(file.material.failure is not None for file in opened) else FINE
+
+
+def _serve(opened: list[ViewedFile], options: argparse.Namespace) -> int:
+    from keyframer.viewer import Viewer
+
+    try:
+        viewer = Viewer(opened, options.port)
+    except OSError as error:
+        failure(f"127.0.0.1:{options.port}", error)
+        return NOT_ALL_DONE
+    sys.stdout.write(f"{viewer.url}\n")
+    sys.stdout.flush()
+    note(options, "serving to this machine only; Ctrl-C ends it")
+    if not options.no_open:
+        import webbrowser
+
+        webbrowser.open(viewer.url)
+    try:
+        viewer.wait()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        viewer.close()
+    return FINE

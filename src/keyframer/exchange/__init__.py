@@ -1,0 +1,116 @@
+"""Scenes written to files: today's formats, which owe a loss report and no losslessness, and the five of `formats`.
+
+A further exporter is one package and one line in `EXPORTERS`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from keyframer.formats import FORMATS
+
+TYPE_CHECKING = False  # naming the exporters costs nothing: they are loaded when used
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from keyframer.exchange.report import LossReport
+    from keyframer.files import PathLike
+    from keyframer.scene import Scene
+
+
+class Exporter:
+    """A format that scenes are written to. ``module`` has ``save(scene, path, dialect, overwrite, options)``."""
+
+    __slots__ = ("dialects", "extensions", "module", "name", "title")
+
+    def __init__(
+        self, name: str, title: str, extensions: tuple[str, ...], dialects: tuple[str, ...], module: str
+    ) -> None:
+        self.name = name
+        self.title = title
+        self.extensions = extensions
+        self.dialects = dialects
+        """ways to write it; the first is taken where neither the user nor the extension decides"""
+        self.module = module
+
+    def save(
+        self, scene: Scene, path: Path, *, dialect: str | None, overwrite: bool, options: dict[str, object]
+    ) -> LossReport:
+        from importlib import import_module
+
+        if dialect is not None and dialect not in self.dialects:
+            raise ValueError(f"{self.name} has no dialect {dialect!r} (it has: {', '.join(self.dialects)})")
+        report: LossReport = import_module(self.module).save(scene, path, dialect, overwrite, options)
+        return report
+
+    def __repr__(self) -> str:
+        return f"<Exporter {self.name}: {self.title}>"
+
+
+class NativeExporter(Exporter):
+    """One of the five formats, by its own bridge."""
+
+    __slots__ = ()
+
+    def save(
+        self, scene: Scene, path: Path, *, dialect: str | None, overwrite: bool, options: dict[str, object]
+    ) -> LossReport:
+        from keyframer.exchange.native import save
+
+        return save(self.name, scene, path, dialect, overwrite, options)
+
+
+_DIALECTS = {
+    "uto3d": ("B", "A", "literal"),
+    "hale3d": ("nul-ended", "length-with-nul", "length"),
+    "midtown": ("retail", "document", "old"),
+}
+
+EXPORTERS: tuple[Exporter, ...] = (
+    Exporter("gltf", "glTF 2.0", (".glb", ".gltf"), ("binary", "text"), "keyframer.exchange.gltf.saving"),
+    *(NativeExporter(each.name, each.title, each.extensions, _DIALECTS.get(each.name, ()), "") for each in FORMATS),
+)
+
+
+def exporter_for(path: PathLike, format: str | None = None) -> Exporter:
+    """The exporter with this id, or the one for the file's extension; ValueError says which there are."""
+    extension = os.path.splitext(os.fspath(path))[1].lower()
+    found = [known for known in EXPORTERS if known.name == format or (format is None and extension in known.extensions)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = " or ".join(known.name for known in found)
+        raise ValueError(f"the extension {extension!r} does not say which format is meant: {names}")
+    if format is not None:
+        raise ValueError(f"cannot write {format!r} (known: {', '.join(known.name for known in EXPORTERS)})")
+    extensions = ", ".join(dict.fromkeys(each for known in EXPORTERS for each in known.extensions))
+    raise ValueError(f"the extension {extension!r} does not say what to write (known: {extensions})")
+
+
+def save(
+    scene: Scene,
+    path: PathLike,
+    *,
+    format: str | None = None,
+    dialect: str | None = None,
+    max_error: float | None = None,
+    overwrite: bool = False,
+    **options: object,
+) -> LossReport:
+    """Write a scene in the format of the extension (or ``format``), and say what became of it.
+
+    ``max_error`` is how far motion may be off where the format cannot hold it exactly, as a fraction of the scene's
+    size (default 1e-4, and 0.01 degree for turns). ``options`` are those of the format; for glTF `GltfOptions`:
+    ``core_only``, ``unit``, ``fps`` …, for the five the `WriteOptions` of their bridge. A scene that came from a file of
+    the same format patches it: what was not changed stays byte for byte. Files that belong beside it (the model of a
+    Hale3D animation, the skeleton of a Midtown clip) are written, too. The file appears whole or not at all; an existing one is left alone unless
+    ``overwrite``.
+    """
+    from pathlib import Path
+
+    if max_error is not None:
+        options["max_error"] = max_error
+    return exporter_for(path, format).save(scene, Path(path), dialect=dialect, overwrite=overwrite, options=options)
+
+
+__all__ = ["EXPORTERS", "Exporter", "NativeExporter", "exporter_for", "save"]

@@ -1,0 +1,247 @@
+"""Animations: every clip of the scene, exact where a cubic is exact, fitted elsewhere, measured as written."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Track
+from keyframer.exchange.gltf import visibility
+from keyframer.exchange.gltf.asset import Json
+from keyframer.exchange.gltf.authored import clip_extras, keep_tracks
+from keyframer.exchange.gltf.channels import Channels
+from keyframer.exchange.gltf.context import Context
+from keyframer.exchange.gltf.extras import shown_name
+from keyframer.exchange.gltf.keys import LINEAR, Sampler
+from keyframer.exchange.gltf.lights import Lights
+from keyframer.exchange.gltf.looking import Gaze, Look
+from keyframer.exchange.gltf.measure import world_error
+from keyframer.exchange.gltf.motion import Motion, function_motion, track_motion
+from keyframer.exchange.gltf.nodes import Tree
+from keyframer.exchange.gltf.numbers import single
+from keyframer.exchange.gltf.properties import KINDS, Properties, breaks_of
+from keyframer.exchange.gltf.span import clip_span
+from keyframer.exchange.report import Outcome
+from keyframer.maths import quat
+from keyframer.posing import Rig
+from keyframer.scene import Clip
+
+Floats = npt.NDArray[np.float64]
+
+_PLACING = ("position", "rotation", "scale", "scale_axes")
+_ROUNDS = 5
+"""how often fits are tightened until the world agrees: turns add up along a chain, and long arms magnify them"""
+
+
+class ClipWriter:
+    """One clip on its way into an animation."""
+
+    def __init__(
+        self, context: Context, tree: Tree, looks: dict[int, Look], lights: Lights, number: int, rig: Rig
+    ) -> None:
+        self._context = context
+        self._tree = tree
+        self._looks = looks
+        self._lights = lights
+        self._number = number
+        self.clip: Clip = context.scene.clips[number]
+        self.span = clip_span(self.clip, context.options.fps)
+        self._rig = rig
+        moving = {
+            (kind, node)
+            for kind, movers in self._rig.channels.movers.items()
+            for some in movers
+            for node in some.nodes.tolist()
+        }
+        self._tracks: dict[int, dict[str, Track]] = {}
+        """those that change, by node and kind"""
+        for channel in self.clip.channels:
+            if (channel.track.kind, channel.node) in moving:
+                self._tracks.setdefault(channel.node, {})[channel.track.kind] = channel.track
+        self._motions: dict[tuple[int, str], Motion] = {}
+
+    def write(self) -> Json:
+        """Write the animation, if anything moves; returns what the scene's extras say about the clip."""
+        self._make_motions(1.0)
+        samplers = self._samplers()
+        if samplers:
+            self._tighten(samplers)
+        channels = Channels(self._context.asset)
+        self._lengthen(samplers)
+        for (node, path), sampler in samplers.items():
+            channels.node(node, path, sampler)
+        self._other_channels(channels)
+        content = clip_extras(self._context, self.clip, self.span)
+        if len(channels):
+            content["animation"] = channels.finish(shown_name(self.clip.name))
+        keep_tracks(self._context, self._number, self._tree.placed, self._motions, set(self._looks), self.span)
+        return content
+
+    def _make_motions(self, tightness: float, *, fitted_only: bool = False) -> None:
+        options = self._context.options
+        for node, tracks in self._tracks.items():
+            for kind, track in tracks.items():
+                if kind in KINDS:
+                    continue
+                known = self._motions.get((node, kind))
+                if fitted_only and (known is None or known.outcome is not Outcome.APPROXIMATED):
+                    continue
+                allowed = options.max_error * (self._context.size if kind == "position" else 1.0)
+                if track.is_rotation:
+                    allowed = options.max_degrees
+                motion = track_motion(track, self.span, allowed * tightness)
+                if motion is not None:
+                    self._motions[node, kind] = motion
+        for node, look in self._looks.items():
+            self._make_gaze(node, look, tightness)
+
+    def _make_gaze(self, node: int, look: Look, tightness: float) -> None:
+        """The baked turn of what looks at something, and its place where it had to leave its parent."""
+        involved = [
+            self._motions[other, kind] for other in look.involved for kind in _PLACING if (other, kind) in self._motions
+        ]
+        if (node, "roll") in self._motions:
+            involved.append(self._motions[node, "roll"])
+        involved = [motion for motion in involved if not motion.keys.is_still]
+        self._motions.pop((node, "gaze"), None)
+        if not involved:
+            return
+        breaks, jumps = breaks_of(involved, self.span)
+        gaze = Gaze(self._context.scene, self._rig.order, self.clip, look)
+        gaze.follow_signs(breaks)
+        options = self._context.options
+        self._motions[node, "gaze"] = function_motion(
+            gaze.turns,
+            breaks,
+            jumps,
+            options.max_degrees * tightness,
+            self.span,
+            is_rotation=True,
+            outcome=Outcome.BAKED,
+        )
+        if look.detached:
+            self._motions[node, "place"] = function_motion(
+                gaze.positions,
+                breaks,
+                jumps,
+                options.max_error * self._context.size * tightness,
+                self.span,
+                is_rotation=False,
+                outcome=Outcome.BAKED,
+            )
+
+    def _targets(self, node: int, kind: str) -> list[tuple[int, str, Floats]]:
+        """Which properties of which glTF nodes a motion moves, and by what its values are multiplied."""
+        placed, axes = self._tree.placed[node], self._context.axes
+        mirror, turn = axes.vectors(np.ones(3)), axes.turns(np.ones(4))
+        looking = self._looks.get(node)
+        if looking is not None:
+            if kind == "gaze":
+                return [(placed.head, "rotation", turn)]
+            wanted = "place" if looking.detached else "position"
+            return [(placed.head, "translation", mirror)] if kind == wanted else []
+        if kind == "position":
+            return [(placed.head, "translation", mirror)]
+        if kind == "rotation":
+            return [(placed.head, "rotation", turn)]
+        if kind == "scale":
+            return [(placed.scaled, "scale", np.ones(3))]
+        if kind == "scale_axes" and placed.turned_back is not None:
+            return [(placed.scaled, "rotation", turn), (placed.turned_back, "rotation", quat.conjugate(turn))]
+        return []
+
+    def _samplers(self) -> dict[tuple[int, str], Sampler]:
+        """What moves nodes, as it will be written."""
+        found: dict[tuple[int, str], Sampler] = {}
+        for (node, kind), motion in self._motions.items():
+            for target, path, factor in self._targets(node, kind):
+                mapped = motion.mapped(factor)
+                if mapped.keys.is_still:
+                    continue
+                found[target, path] = mapped.written(self.span)
+        if self._number:
+            self._add_still_values(found)
+        return found
+
+    def _add_still_values(self, found: dict[tuple[int, str], Sampler]) -> None:
+        """Clips after the first state what differs from the first one's beginning, even if it does not move."""
+        samples = self._rig.sample([self.span.begin])
+        channels = self._rig.channels
+        for kind in _PLACING:
+            for node in (*channels.still.get(kind, {}), *channels.moving_nodes((kind,)).tolist()):
+                value = channels.one(samples, kind, node)
+                for target, path, factor in self._targets(node, kind):
+                    if (target, path) in found or value is None:
+                        continue
+                    values = single(value[:1] * factor)
+                    usual = (0.0, 0.0, 0.0, 1.0) if path == "rotation" else (float(path == "scale"),) * 3
+                    written = single(self._context.asset.nodes[target].get(path, usual))
+                    if not np.allclose(values[0], written, rtol=1e-6, atol=1e-7):
+                        nothing = np.zeros_like(values)
+                        found[target, path] = Sampler(LINEAR, np.zeros(1, np.float32), values, nothing, nothing)
+
+    def _tighten(self, samplers: dict[tuple[int, str], Sampler]) -> None:
+        """Fit more closely until the world agrees; fills ``samplers`` anew."""
+        context = self._context
+        allowed = context.options.max_error * context.size
+        tightness = 1.0
+        error = world_error(context, self._rig, self.span, self._tree.placed, samplers)
+        fitted = any(motion.outcome is not Outcome.EXACT for motion in self._motions.values())
+        for _ in range(_ROUNDS):
+            if error <= allowed or not fitted:
+                break
+            tightness *= min(max(0.5 * allowed / error, 0.05), 0.5)
+            self._make_motions(tightness, fitted_only=True)
+            samplers.clear()
+            samplers.update(self._samplers())
+            before, error = error, world_error(context, self._rig, self.span, self._tree.placed, samplers)
+            if error > 0.9 * before:
+                break  # what is left is rounding
+        measured = context.report.measured
+        measured["size"] = context.size
+        measured["world_error"] = max(error, measured.get("world_error", 0.0))
+        measured["world_error_allowed"] = allowed
+
+    def _lengthen(self, samplers: dict[tuple[int, str], Sampler]) -> None:
+        """Let the animation last as long as the clip: one property keeps its value until the end."""
+        if not samplers:
+            return
+        last = max(samplers.values(), key=lambda sampler: float(sampler.times[-1]))
+        end = single(self.span.seconds([self.span.end]))
+        if float(end[0]) > float(last.times[-1]) * (1 + 1e-6):
+            last.times = np.concatenate([last.times, end])
+            for name in ("values", "tangents_in", "tangents_out"):
+                column = getattr(last, name)
+                rest = column[-1:] if name == "values" else np.zeros_like(column[-1:])
+                setattr(last, name, np.concatenate([column, rest]))
+
+    def _other_channels(self, channels: Channels) -> None:
+        """Visibility, morphs, cameras and lights."""
+        properties = Properties(self._context, self._lights, channels, self.span)
+        for node, tracks in self._tracks.items():
+            placed = self._tree.placed[node]
+            for kind in ("visible", "morph"):
+                motion = self._motions.get((node, kind))
+                if motion is None or motion.keys.is_still or placed.geometry is None:
+                    continue
+                if kind == "visible":
+                    visibility.animate(self._context, node, placed, motion, channels, self.span)
+                elif "mesh" in self._context.asset.nodes[placed.geometry]:
+                    channels.node(placed.geometry, "weights", motion.written(self.span))
+            chosen = {kind: track for kind, track in tracks.items() if kind in KINDS}
+            if chosen:
+                properties.write(node, chosen)
+
+
+def write_animations(
+    context: Context, tree: Tree, looks: dict[int, Look], lights: Lights, first_rig: Rig
+) -> list[Json]:
+    """All clips; returns what the scene's extras say about them. ``first_rig`` is that of the first clip."""
+    clips: list[Json] = []
+    for number in range(len(context.scene.clips)):
+        rig = Rig(context.scene, number) if number else first_rig
+        clips.append(ClipWriter(context, tree, looks, lights, number, rig).write())
+    for node in looks:
+        path = f"/nodes/{context.scene.nodes[node].name}/target"
+        context.report.add(Outcome.BAKED, path, "looks by its rotation; the target stays as a node of its own")
+    return clips

@@ -1,0 +1,157 @@
+"""Accessors, and the one binary buffer behind them.
+
+Arrays of equal layout stand behind each other in a common buffer view (a pool), so that thousands of meshes cost a
+handful of views. Arrays are kept as they come and never joined: the file is written part by part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+VERTICES = 34962
+INDICES = 34963
+
+_COMPONENTS = {"u1": 5121, "u2": 5123, "u4": 5125, "f4": 5126}
+_TYPES = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
+
+SHARED_BELOW = 1 << 16
+"""animation data of up to so many bytes is looked for among what is there already"""
+
+
+@dataclass(eq=False)
+class _Pool:
+    """One buffer view."""
+
+    target: int | None
+    stride: int | None
+    parts: list[Array] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, array: Array) -> int:
+        """Append; returns the offset. The next part starts at a multiple of four."""
+        offset = self.size
+        self.parts.append(array)
+        self.size += array.nbytes
+        if self.size % 4:
+            padding = np.zeros(4 - self.size % 4, np.uint8)
+            self.parts.append(padding)
+            self.size += len(padding)
+        return offset
+
+
+class Buffers:
+    """Collects arrays; `accessors`, `views` and `parts` are the result."""
+
+    def __init__(self) -> None:
+        self.accessors: list[dict[str, Any]] = []
+        self._pools: dict[tuple[int | None, int | None, str], _Pool] = {}
+        self._pool_of: list[_Pool] = []
+        self._known: dict[tuple[str, int, bytes], int] = {}
+        self._blobs: list[_Pool] = []
+
+    def vertices(self, array: Array, *, normalized: bool = False, bounds: bool = False) -> int:
+        """A vertex attribute (V, k)."""
+        extra: dict[str, Any] = {"normalized": True} if normalized else {}
+        if bounds:
+            columns = [array[:, axis] for axis in range(array.shape[1])]  # faster than axis=0 by far
+            extra["min"] = [float(column.min()) for column in columns]
+            extra["max"] = [float(column.max()) for column in columns]
+        return self._add(array, VERTICES, extra)
+
+    def indices(self, array: Array) -> int:
+        """Triangle corners (n,), in the smallest type that holds them; the largest number of a type is reserved."""
+        highest = int(array.max(initial=0))
+        return self._add(array.astype("<u2" if highest < 0xFFFF else "<u4"), INDICES, {})
+
+    def times(self, array: Array) -> int:
+        """Key times: their first and last are stated."""
+        return self._shared(array, {"min": [float(array.min())], "max": [float(array.max())]})
+
+    def values(self, array: Array) -> int:
+        """Key values."""
+        return self._shared(array, {})
+
+    def matrices(self, array: Array) -> int:
+        """Inverse bind matrices (n, 16), column by column: a view may not hold other things beside them."""
+        return self._add(array, None, {}, "matrices")
+
+    def blob(self, data: bytes) -> int:
+        """Bytes of another format, such as an image; returns the number of a buffer view."""
+        pool = _Pool(None, None)
+        pool.add(np.frombuffer(data, np.uint8))
+        self._blobs.append(pool)
+        return -len(self._blobs)
+
+    def _shared(self, array: Array, extra: dict[str, Any]) -> int:
+        if array.nbytes > SHARED_BELOW:
+            return self._add(array, None, extra)
+        key = (array.dtype.str, _width(array), array.tobytes())
+        if key not in self._known:
+            self._known[key] = self._add(array, None, extra)
+        return self._known[key]
+
+    def _add(self, array: Array, target: int | None, extra: dict[str, Any], use: str = "") -> int:
+        array = np.ascontiguousarray(array)
+        kind = array.dtype.str[1:]
+        width = _width(array)
+        stride = array.itemsize * width if target == VERTICES else None
+        pool = self._pools.setdefault((target, stride, use or kind), _Pool(target, stride))
+        accessor: dict[str, Any] = {
+            "bufferView": 0,
+            "byteOffset": pool.add(array),
+            "componentType": _COMPONENTS[kind],
+            "count": len(array),
+            "type": _TYPES[width],
+            **extra,
+        }
+        self._pool_of.append(pool)
+        self.accessors.append(accessor)
+        return len(self.accessors) - 1
+
+    def finish(self) -> tuple[list[dict[str, Any]], int]:
+        """The buffer views, and the length of the buffer; accessors learn their view."""
+        views: list[dict[str, Any]] = []
+        number: dict[int, int] = {}
+        offset = 0
+        for pool in self._all():
+            number[id(pool)] = len(views)
+            view: dict[str, Any] = {"buffer": 0, "byteOffset": offset, "byteLength": pool.size}
+            if pool.stride is not None:
+                view["byteStride"] = pool.stride
+            if pool.target is not None:
+                view["target"] = pool.target
+            views.append(view)
+            offset += pool.size
+        for accessor, pool in zip(self.accessors, self._pool_of, strict=True):
+            accessor["bufferView"] = number[id(pool)]
+            if accessor["byteOffset"] == 0:
+                del accessor["byteOffset"]
+        return views, offset
+
+    def blob_view(self, ticket: int) -> int:
+        """The buffer view of a `blob`: they stand behind the pools."""
+        return len(self._pools) - ticket - 1
+
+    def _all(self) -> Iterator[_Pool]:
+        yield from self._pools.values()
+        yield from self._blobs
+
+    def parts(self) -> Iterator[memoryview]:
+        """The buffer, piece by piece."""
+        for pool in self._all():
+            for part in pool.parts:
+                yield part.reshape(-1).view(np.uint8).data
+
+
+def _width(array: Array) -> int:
+    width = 1
+    for size in array.shape[1:]:
+        width *= size
+    return width

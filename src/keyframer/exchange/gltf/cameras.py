@@ -1,0 +1,56 @@
+"""Cameras: the old programs give the horizontal field of view, glTF wants the vertical one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.exchange.gltf.asset import Json
+from keyframer.exchange.gltf.context import Context
+from keyframer.exchange.gltf.extras import attach, plain, raw_name, shown_name, stated
+from keyframer.exchange.report import Outcome
+from keyframer.scene import Camera
+
+Floats = npt.NDArray[np.float64]
+
+ASPECT_RATIO = 4.0 / 3.0
+"""of the picture: no format stores it, and this was the screen of the time"""
+_WIDEST = 179.0
+_NARROWEST = 1e-4
+
+
+def vertical_fov(horizontal_degrees: npt.ArrayLike) -> Floats:
+    """Radians of the vertical field of view."""
+    usual = np.nan_to_num(np.asarray(horizontal_degrees, np.float64), nan=48.0, posinf=_WIDEST, neginf=_NARROWEST)
+    half = np.radians(np.clip(usual, _NARROWEST, _WIDEST)) / 2
+    return np.asarray(2 * np.arctan(np.tan(half) / ASPECT_RATIO))
+
+
+def write_cameras(context: Context, fov_degrees: Floats) -> None:
+    """All cameras of the scene, in its order, with the fields of view (C,) they begin with."""
+    for camera, fov in zip(context.scene.cameras, fov_degrees.tolist(), strict=True):
+        context.asset.cameras.append(_camera(context, camera, fov))
+
+
+def _camera(context: Context, camera: Camera, fov: float) -> Json:
+    unit = context.axes.unit
+    near = max(context.size * unit * 1e-3, 1e-6)
+    lens: Json = {"yfov": float(vertical_fov(fov)), "aspectRatio": ASPECT_RATIO, "znear": near}
+    if camera.clip is not None and all(map(math.isfinite, camera.clip)) and 0 < camera.clip[0] < camera.clip[1]:
+        lens["znear"], lens["zfar"] = camera.clip[0] * unit, camera.clip[1] * unit
+    written: Json = {"type": "perspective", "perspective": lens}
+    name = shown_name(camera.name)
+    if name:
+        written["name"] = name
+    content = raw_name(camera.raw_name, camera.name)
+    content.update(stated(camera, "fov_degrees", "roll_degrees", "target", "ranges", "clip", "shows_cone"))
+    if camera.extras:
+        content["extras"] = plain(camera.extras)
+    attach(written, content)
+    path = f"/cameras/{camera.name}"
+    context.report.add(Outcome.EXACT, f"{path}/fov", "as the vertical field of view of a 4:3 picture")
+    if camera.ranges is not None:
+        context.report.add(Outcome.EXTRAS, f"{path}/ranges", extras=camera.extras)
+    return written

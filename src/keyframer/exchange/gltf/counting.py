@@ -1,0 +1,51 @@
+"""Numbering: many keys, few of them different."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Indices = npt.NDArray[np.int64]
+
+SPARSE = 8
+"""a table may be so many times longer than the keys it numbers; beyond that sorting is cheaper"""
+
+
+def dense(keys: Indices) -> tuple[Indices, int, Indices]:
+    """For each key (not negative) the rank of its value among the values there are, how many there are, and for each
+    value the place of one key that has it."""
+    if not len(keys):
+        return np.empty(0, np.int64), 0, np.empty(0, np.int64)
+    bound = int(keys.max()) + 1
+    if bound > max(SPARSE * len(keys), 1 << 16):
+        values, rank = np.unique(keys, return_inverse=True)
+        rank, count = rank.reshape(-1), len(values)
+    else:
+        used = np.zeros(bound, np.bool_)
+        used[keys] = True
+        ranks = np.cumsum(used) - 1
+        rank, count = ranks[keys], int(ranks[-1]) + 1
+    place = np.empty(count, np.int64)
+    place[rank] = np.arange(len(keys))
+    return rank, count, place
+
+
+FEW = 16
+"""values that are looked for one by one before sorting is thought of"""
+
+
+def distinct(values: Indices) -> tuple[Indices, Indices]:
+    """The different values in rising order, and for each entry the number of its value. Fast where there are few."""
+    found: list[int] = []
+    left = values
+    while len(left) and len(found) <= FEW:
+        found.append(int(left[0]))
+        left = left[left != found[-1]]
+    if len(left):
+        kinds, rank = np.unique(values, return_inverse=True)
+        return kinds, rank.reshape(-1)
+    found.sort()
+    number = np.zeros(len(values), np.int64)
+    for place, value in enumerate(found[1:], 1):
+        number[values == value] = place
+    return np.array(found, np.int64), number

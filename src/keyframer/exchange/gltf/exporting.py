@@ -1,0 +1,125 @@
+"""The whole way from a scene to a glTF asset."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer._version import __version__
+from keyframer.exchange.gltf import visibility
+from keyframer.exchange.gltf.animation import write_animations
+from keyframer.exchange.gltf.asset import Asset, Json
+from keyframer.exchange.gltf.axes import Axes
+from keyframer.exchange.gltf.cameras import write_cameras
+from keyframer.exchange.gltf.context import Context
+from keyframer.exchange.gltf.extent import mesh_boxes, scene_extent
+from keyframer.exchange.gltf.extras import attach, plain, stated
+from keyframer.exchange.gltf.lights import Lights, light_extras
+from keyframer.exchange.gltf.looking import find_looks
+from keyframer.exchange.gltf.materials import Materials
+from keyframer.exchange.gltf.meshes import Meshes
+from keyframer.exchange.gltf.names import Names
+from keyframer.exchange.gltf.nodes import Tree
+from keyframer.exchange.gltf.options import GltfOptions
+from keyframer.exchange.gltf.skins import Skins
+from keyframer.exchange.gltf.span import clip_span
+from keyframer.exchange.report import LossReport, Outcome
+from keyframer.posing import Rig
+from keyframer.scene import LightType, Scene
+
+Floats = npt.NDArray[np.float64]
+
+
+def export(scene: Scene, options: GltfOptions | None = None) -> tuple[Asset, LossReport]:
+    """A glTF asset of a scene, and what was lost on the way. The scene is not changed."""
+    options = options or GltfOptions()
+    report = LossReport("gltf", source=plain(dict(options.source)))
+    rig = Rig(scene)
+    span = clip_span(scene.clips[0], options.fps) if scene.clips else None
+    begin = 0.0 if span is None else span.begin
+    boxes = mesh_boxes(scene)
+    size, centre = scene_extent(scene, rig, span, boxes)
+    axes = Axes(scene.space, options.metres_per_unit(scene))
+    context = Context(scene, options, Asset(), axes, report, Names(), size, boxes)
+    looks = find_looks(scene, rig.order)
+    samples = rig.sample([begin])
+    world, states = rig.world(samples, 1)[0], rig.states
+    materials = Materials(context)
+    tree = Tree(context, rig, looks, begin)
+    write_cameras(context, states.fov.at(samples, 1)[0, :, 0])
+    places = {node.light: world[i, :3, 3] for i, node in enumerate(scene.nodes) if node.light is not None}
+    lights = Lights(context, places, centre)
+    visible = states.visible.at(samples, 1)[0, :, 0] > 0.5
+    _carry(context, tree, materials, lights, visible, {n: w[0] for n, w in states.morph_weights(samples, 1).items()})
+    clips = write_animations(context, tree, looks, lights, rig)
+    _about(context, clips)
+    return context.asset, report
+
+
+def _carry(
+    context: Context,
+    tree: Tree,
+    materials: Materials,
+    lights: Lights,
+    visible: npt.NDArray[np.bool_],
+    weights: dict[int, Floats],
+) -> None:
+    """Hang meshes, cameras and lights into the tree."""
+    meshes = Meshes(context, materials)
+    skins = None if tree.root is None else Skins(context, [placed.tail for placed in tree.placed], tree.root)
+    for number, (node, placed) in enumerate(zip(context.scene.nodes, tree.placed, strict=True)):
+        tail: Json = context.asset.nodes[placed.tail]
+        if node.camera is not None:
+            tail["camera"] = node.camera
+        if node.light is not None:
+            if node.light in lights.numbers:
+                link = {"light": lights.numbers[node.light]}
+                tail.setdefault("extensions", {})["KHR_lights_punctual"] = link
+            else:
+                attach(context.asset.nodes[placed.head], {"light": light_extras(context.scene.lights[node.light])})
+        if node.mesh is None or placed.geometry is None:
+            continue
+        mesh = meshes.write(node.mesh, node.morph, node.skin)
+        if mesh is None:
+            continue
+        geometry: Json = context.asset.nodes[placed.geometry]
+        geometry["mesh"] = mesh
+        if node.skin is not None and skins is not None:
+            geometry["skin"] = skins.write(node.skin, node.mesh)
+        if number in weights and node.morph is not None and node.morph.positions:
+            geometry["weights"] = [float(weight) for weight in weights[number]]
+        visibility.hide(context, number, placed, bool(visible[number]))
+
+
+def _about(context: Context, clips: list[Json]) -> None:
+    """Who made it of what, and what belongs to the scene as a whole."""
+    scene, asset = context.scene, context.asset
+    if scene.copyright:
+        asset.about["copyright"] = scene.copyright
+    source = {**plain(dict(context.options.source))}
+    if scene.source_format:
+        source.setdefault("format", scene.source_format)
+    attach(asset.about, {"version": __version__, "source": source, "options": context.options.stated()})
+    content: Json = {"space": plain(scene.space), **stated(scene, "title", "author")}
+    environment = stated(
+        scene.environment,
+        *("ambient", "background_color", "background_image", "gradient", "fog", "distance_cue", "layered_fog", "uses"),
+    )
+    if scene.environment.extras:
+        environment["extras"] = plain(scene.environment.extras)
+    if environment:
+        content["environment"] = environment
+        for name in environment:
+            context.report.add(Outcome.EXTRAS, f"/environment/{name}")
+    ambient = [light_extras(light) for light in scene.lights if light.type is LightType.AMBIENT]
+    if ambient:
+        content["ambient_lights"] = ambient
+    if clips:
+        content["clips"] = clips
+    if scene.extras:
+        content["extras"] = plain(scene.extras)
+        context.report.add(Outcome.EXTRAS, "/extras", "what the scene model has no place for")
+    if scene.title:
+        asset.scene["name"] = scene.title
+    attach(asset.scene, content)
+    context.report.measured.setdefault("size", context.size)

@@ -1,0 +1,125 @@
+"""Animated properties of cameras and lights: KHR_animation_pointer, for viewers that know it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Track
+from keyframer.exchange.gltf.cameras import vertical_fov
+from keyframer.exchange.gltf.channels import Channels
+from keyframer.exchange.gltf.context import Context
+from keyframer.exchange.gltf.lights import Lights, cone_angles
+from keyframer.exchange.gltf.motion import Function, Motion, Span, function_motion, track_motion
+from keyframer.exchange.gltf.numbers import linear_color
+from keyframer.exchange.report import Outcome
+from keyframer.scene import LightType
+
+Floats = npt.NDArray[np.float64]
+
+KINDS = ("fov", "color", "multiplier", "hotspot", "falloff")
+_COLOR_ERROR = 1e-3
+
+
+class Properties:
+    """Writes the channels of one clip that move cameras and lights."""
+
+    def __init__(self, context: Context, lights: Lights, channels: Channels, span: Span) -> None:
+        self._context = context
+        self._lights = lights
+        self._channels = channels
+        self._span = span
+
+    def write(self, node: int, tracks: dict[str, Track]) -> None:
+        """``tracks`` of one node by kind."""
+        if not self._context.extensions:
+            for kind in tracks:
+                self._context.report.add(Outcome.EXTRAS, self._path(node, kind), "core glTF cannot move it")
+            return
+        camera, light = self._context.scene.nodes[node].camera, self._context.scene.nodes[node].light
+        degrees = self._context.options.max_degrees
+        if camera is not None and "fov" in tracks:
+            moved = self._resampled(tracks["fov"], np.radians(degrees), lambda v: vertical_fov(v))
+            self._put(node, "fov", f"/cameras/{camera}/perspective/yfov", moved, np.degrees(1.0), "degree")
+        if light is not None and light in self._lights.numbers:
+            self._light(node, light, tracks, degrees)
+
+    def _light(self, node: int, number: int, tracks: dict[str, Track], degrees: float) -> None:
+        light = self._context.scene.lights[number]
+        base = f"/extensions/KHR_lights_punctual/lights/{self._lights.numbers[number]}"
+        if "color" in tracks:
+            brightest = max(float(np.max(np.nan_to_num(np.asarray(light.color)))), 1.0)
+            moved = self._resampled(tracks["color"], _COLOR_ERROR, lambda v: linear_color(v / brightest))
+            self._put(node, "color", f"{base}/color", moved, 1.0, "of full light")
+        if "multiplier" in tracks:
+            factor = self._lights.strengths[number] if light.on else 0.0
+            moved = self._resampled(tracks["multiplier"], _COLOR_ERROR * factor, lambda v: factor * np.maximum(v, 0.0))
+            self._put(node, "multiplier", f"{base}/intensity", moved, 1.0 / (factor or 1.0), "of full light")
+        if light.type is LightType.SPOT and ("hotspot" in tracks or "falloff" in tracks):
+            self._cones(node, number, tracks, base, degrees)
+
+    def _cones(self, node: int, number: int, tracks: dict[str, Track], base: str, degrees: float) -> None:
+        """Both cones from both tracks: the inner one stays inside the outer one."""
+        light = self._context.scene.lights[number]
+        motions = {kind: track_motion(tracks[kind], self._span, degrees) for kind in tracks if kind in tracks}
+        rests = {"hotspot": light.hotspot_degrees or 0.0, "falloff": light.falloff_degrees or 45.0}
+        found = {kind: motions.get(kind) for kind in rests}
+
+        def full(kind: str, times: Floats) -> Floats:
+            motion = found[kind]
+            return np.full((len(times), 1), rests[kind]) if motion is None else motion.truth(times)
+
+        breaks, jumps = breaks_of([motion for motion in found.values() if motion is not None], self._span)
+        for index, name, kind in ((0, "innerConeAngle", "hotspot"), (1, "outerConeAngle", "falloff")):
+
+            def angle(times: Floats, index: int = index) -> Floats:
+                return cone_angles(full("hotspot", times), full("falloff", times))[index]
+
+            moved = function_motion(
+                angle, breaks, jumps, np.radians(degrees), self._span, is_rotation=False, outcome=Outcome.APPROXIMATED
+            )
+            self._put(node, kind, f"{base}/spot/{name}", moved, np.degrees(1.0), "degree")
+
+    def _resampled(self, track: Track, tolerance: float, change: Function) -> Motion | None:
+        """A track whose values are changed by a function that is not linear."""
+        motion = track_motion(track, self._span, tolerance)
+        if motion is None or motion.keys.is_still:
+            return None
+        truth = motion.truth
+        breaks, jumps = breaks_of([motion], self._span)
+        return function_motion(
+            lambda times: change(truth(times)),
+            breaks,
+            jumps,
+            tolerance,
+            self._span,
+            is_rotation=False,
+            outcome=Outcome.APPROXIMATED,
+        )
+
+    def _put(self, node: int, kind: str, pointer: str, motion: Motion | None, factor: float, unit: str) -> None:
+        if motion is None or motion.keys.is_still:
+            return
+        sampler = motion.written(self._span)
+        self._channels.pointer(pointer, sampler)
+        error = motion.error(sampler, self._span) * float(factor)
+        detail = "resampled; needs KHR_animation_pointer"
+        self._context.report.add(Outcome.APPROXIMATED, self._path(node, kind), detail, error=error, unit=unit)
+
+    def _path(self, node: int, kind: str) -> str:
+        return f"/nodes/{self._context.scene.nodes[node].name}/{kind}"
+
+
+def breaks_of(motions: list[Motion], span: Span) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """The times at which some motion has a key, and whether one jumps there."""
+    if not motions:
+        return np.array([span.begin]), np.zeros(1, np.bool_)
+    times = np.unique(np.concatenate([motion.keys.times for motion in motions]))
+    jumps = np.zeros(len(times), np.bool_)
+    for motion in motions:
+        own = motion.keys.times
+        twice = own[1:][own[1:] == own[:-1]]
+        jumps[np.searchsorted(times, twice)] = True
+        if motion.keys.mode == "STEP":
+            jumps[np.searchsorted(times, own)] = True
+    return times, jumps

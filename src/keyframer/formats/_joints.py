@@ -1,0 +1,166 @@
+"""A scene as rigid joints at frames: what formats hold that know places and turns, a value for every frame, no scale.
+
+A joint stands where its node stands and is turned as its node is; the node's scale, and that of all above it, is taken
+out of the joint, so that origins and turns stay true.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.formats._dropped import moving_kinds
+from keyframer.formats._writing import clip_span, plain_path, units_per_second
+from keyframer.maths import affine, quat
+from keyframer.posing import Rig
+from keyframer.posing.order import placing_order
+from keyframer.scene import Clip, Scene
+from keyframer.scene.report import LossReport, Outcome
+
+Floats = npt.NDArray[np.float64]
+
+MOST_MATRICES = 20_000_000
+"""joints times frames; 2.5 GB"""
+_SCALE = 1e-6
+
+
+@dataclass(eq=False)
+class Joints:
+    """J joints at T frames, parents before children."""
+
+    nodes: list[int]
+    """the scene's node of each"""
+    parents: list[int]
+    """the joint that each hangs on, -1 for none"""
+    world: Floats
+    """(T, nodes, 4, 4) of all nodes of the scene, with their scale"""
+    rigid: Floats
+    """(T, J, 4, 4) without scale"""
+    positions: Floats
+    """(T, J, 3) under the parent"""
+    rotations_xyzw: Floats
+    """(T, J, 4) under the parent, signs continuous"""
+    rig: Rig
+    times: Floats
+    """(T,) in the clip's unit"""
+
+    @property
+    def place_of(self) -> dict[int, int]:
+        """Node number to joint number."""
+        return {node: joint for joint, node in enumerate(self.nodes)}
+
+    def moves(self) -> bool:
+        """Whether anything is not where it was at the first frame."""
+        return bool(
+            (np.abs(self.positions - self.positions[:1]) > 0).any()
+            or (np.abs(self.rotations_xyzw - self.rotations_xyzw[:1]) > 0).any()
+        )
+
+
+def sample_joints(scene: Scene, clip: Clip, fps: float, report: LossReport, *, depth_first: bool) -> Joints:
+    """The joints of a scene at ``fps`` frames a second from time 0 (from the first key, if that is earlier)."""
+    nodes, parents = _choose(scene, depth_first)
+    _tell_left_out(scene, set(nodes), report)
+    times = _frames(clip, fps, report)
+    if len(times) * max(len(nodes), 1) > MOST_MATRICES:
+        raise ValueError(f"{len(times)} frames of {len(nodes)} joints are more than {MOST_MATRICES} matrices")
+    rig = Rig(scene)
+    world = rig.world(rig.sample(times), len(times))
+    origins, turns, sizes = affine.decompose(world[:, nodes])
+    rigid = affine.compose(origins, turns, np.ones(3))
+    local = rigid.copy()
+    hanging = [joint for joint, parent in enumerate(parents) if parent >= 0]
+    if hanging:
+        above = [parents[joint] for joint in hanging]
+        local[:, hanging] = affine.inverse(rigid[:, above]) @ rigid[:, hanging]
+    rotations = quat.from_matrix3(local[..., :3, :3])
+    if len(rotations) > 1:
+        flips = np.where((rotations[1:] * rotations[:-1]).sum(axis=-1) < 0, -1.0, 1.0)
+        rotations[1:] *= np.cumprod(flips, axis=0)[..., None]
+    _tell_scales(scene, nodes, sizes, report)
+    return Joints(nodes, parents, world, rigid, local[..., :3, 3].copy(), rotations, rig, times)
+
+
+def _choose(scene: Scene, depth_first: bool) -> tuple[list[int], list[int]]:
+    """Which nodes are joints, parents first: objects, dummies and bones, and whatever those hang on."""
+    above = placing_order(scene.nodes).parents.tolist()
+    has_children = set(above)
+    bones = {joint for skin in scene.skins for joint in skin.joints}
+    wanted: set[int] = set()
+    for number, node in enumerate(scene.nodes):
+        # A skinned mesh does not follow its own node.
+        if number not in bones and (
+            not moving_kinds(node) or (node.skin is not None and number not in has_children)
+        ):
+            continue
+        at = number
+        while at >= 0 and at not in wanted:
+            wanted.add(at)
+            at = above[at]
+    order = _depth_first(above, wanted) if depth_first else _parents_first(above, wanted)
+    place = {node: joint for joint, node in enumerate(order)}
+    return order, [place.get(above[node], -1) for node in order]
+
+
+def _parents_first(above: list[int], wanted: set[int]) -> list[int]:
+    done: set[int] = set()
+    order: list[int] = []
+    for number in sorted(wanted):
+        chain = []
+        at = number
+        while at >= 0 and at not in done:
+            chain.append(at)
+            done.add(at)
+            at = above[at]
+        order += reversed(chain)
+    return order
+
+
+def _depth_first(above: list[int], wanted: set[int]) -> list[int]:
+    below: dict[int, list[int]] = {}
+    for number in sorted(wanted, reverse=True):
+        below.setdefault(above[number], []).append(number)
+    order: list[int] = []
+    todo = below.get(-1, [])
+    while todo:
+        number = todo.pop()
+        order.append(number)
+        todo += below.get(number, [])
+    return order
+
+
+def _frames(clip: Clip, fps: float, report: LossReport) -> Floats:
+    """Times of the frames in the clip's unit; the last covers the end."""
+    begin, end = clip_span(clip)
+    step = units_per_second(clip) / fps
+    first = 0.0
+    if begin < 0:
+        first = math.floor(begin / step + 1e-6) * step
+        words = f"frames begin at 0: {-first / units_per_second(clip):g} seconds were added to all times"
+        report.add(Outcome.APPROXIMATED, "/clips/start", words)
+    count = math.ceil((max(end, first) - first) / step - 1e-6) + 1
+    if count > MOST_MATRICES:
+        raise ValueError(f"the clip takes {count} frames")
+    return np.asarray(first + step * np.arange(count), np.float64)
+
+
+def _tell_left_out(scene: Scene, kept: set[int], report: LossReport) -> None:
+    for number, node in enumerate(scene.nodes):
+        if number not in kept and node.mesh is None:
+            path = plain_path("nodes", node.name)
+            report.add(Outcome.DROPPED, path, f"the format has joints, and no {node.kind.value}", extras=node.extras)
+
+
+def _tell_scales(scene: Scene, nodes: list[int], sizes: Floats, report: LossReport) -> None:
+    """Scale that changes is lost; scale that does not is in the positions of joints and vertices."""
+    for joint, number in enumerate(nodes):
+        own = sizes[:, joint]
+        path = f"{plain_path('nodes', scene.nodes[number].name)}/scale"
+        change = float(np.abs(own - own[:1]).max())
+        if change > _SCALE * max(float(np.abs(own).max()), 1.0):
+            report.add(Outcome.DROPPED, path, "joints keep their size", error=change, unit="of 1")
+        elif float(np.abs(own[0] - 1).max()) > _SCALE:
+            report.add(Outcome.BAKED, path, "joints have no scale: it went into what hangs on them")

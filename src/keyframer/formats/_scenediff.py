@@ -1,0 +1,116 @@
+"""What differs between two scenes, part by part: the paths of fields, as tuples.
+
+``("nodes", 3, "position")``, ``("materials", 0, "maps", "texture1", "file_name")``, ``("environment", "fog")``. A channel
+is named by what it moves: ``("clips", 0, "channels", 3, "rotation")``. A list that has grown or shrunk is named whole:
+``("nodes",)``. Leftovers of formats and names as stored are not compared: they belong to the file, not to the scene.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from keyframer.curves import Track
+from keyframer.scene import Clip, Scene
+
+Path = tuple[str | int, ...]
+
+_LISTS = ("nodes", "meshes", "materials", "cameras", "lights", "skins")
+_WHOLE = ("environment", "title", "author", "copyright", "space")
+_SKIPPED = {"extras", "raw_name", "raw_file_name", "file_id", "channels"}
+_COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from")
+
+
+class Comparison:
+    """How alike two scenes must be. ``relative`` is what numbers may differ by, 0 for not at all."""
+
+    def __init__(self, relative: float = 0.0) -> None:
+        self.relative = relative
+
+    def scenes(self, a: Scene, b: Scene) -> list[Path]:
+        """Everything that differs."""
+        found: list[Path] = []
+        for name in _LISTS:
+            mine, others = getattr(a, name), getattr(b, name)
+            if len(mine) != len(others):
+                found.append((name,))
+                continue
+            for number, (one, other) in enumerate(zip(mine, others, strict=True)):
+                found += [(name, number, *rest) for rest in self._fields(one, other)]
+        for name in _WHOLE:
+            one, other = getattr(a, name), getattr(b, name)
+            if name == "environment":
+                found += [(name, *rest) for rest in self._fields(one, other)]
+            elif one != other:
+                found.append((name,))
+        if len(a.clips) != len(b.clips):
+            return [*found, ("clips",)]
+        for number, (clip, other_clip) in enumerate(zip(a.clips, b.clips, strict=True)):
+            found += [("clips", number, *rest) for rest in self._fields(clip, other_clip)]
+            found += [("clips", number, "channels", *rest) for rest in self._channels(clip, other_clip)]
+        return found
+
+    def _fields(self, a: Any, b: Any) -> list[Path]:
+        found: list[Path] = []
+        for item in fields(a):
+            if item.name in _SKIPPED:
+                continue
+            one, other = getattr(a, item.name), getattr(b, item.name)
+            if item.name == "maps" and set(one) == set(other):
+                for slot in one:
+                    found += [("maps", slot, *rest) for rest in self._fields(one[slot], other[slot])]
+            elif not self.same(one, other):
+                found.append((item.name,))
+        return found
+
+    def _channels(self, a: Clip, b: Clip) -> list[Path]:
+        mine, others = by_kind(a), by_kind(b)
+        if mine is None or others is None:
+            return [()]
+        keys = sorted(set(mine) | set(others))
+        return [key for key in keys if key not in mine or key not in others or not self.tracks(mine[key], others[key])]
+
+    def tracks(self, a: Track, b: Track) -> bool:
+        if (a.kind, a.interpolation, a.wrap, a.form) != (b.kind, b.interpolation, b.wrap, b.form):
+            return False
+        if not (self.same(a.times, b.times) and self.same(a.values, b.values)):
+            return False
+        return all(self.same(_or_zeros(a, name), _or_zeros(b, name)) for name in _COLUMNS)
+
+    def same(self, a: Any, b: Any) -> bool:
+        if a is b:
+            return True
+        if is_dataclass(a) and type(a) is type(b):
+            return not self._fields(a, b)
+        if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+            return a is not None and b is not None and self._numbers(np.asarray(a), np.asarray(b))
+        if isinstance(a, float) or isinstance(b, float):
+            numeric = isinstance(a, (int, float)) and isinstance(b, (int, float))
+            return numeric and self._numbers(np.asarray(a), np.asarray(b))
+        if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
+            return len(a) == len(b) and all(self.same(one, other) for one, other in zip(a, b, strict=True))
+        return bool(a == b)
+
+    def _numbers(self, a: Any, b: Any) -> bool:
+        if a.shape != b.shape:
+            return False
+        if a.dtype.kind != "f" and b.dtype.kind != "f":
+            return bool(np.array_equal(a, b))
+        if not self.relative:
+            return bool(np.array_equal(a, b, equal_nan=True))
+        usable = np.abs(np.nan_to_num(a, nan=0.0, posinf=0.0, neginf=0.0))
+        size = max(float(usable.max(initial=0.0)), 1e-3)
+        return bool(np.allclose(a, b, rtol=self.relative, atol=self.relative * size, equal_nan=True))
+
+
+def by_kind(clip: Clip) -> dict[tuple[int, str], Track] | None:
+    """Tracks by node and kind; None where a node has two of a kind, which no path can tell apart."""
+    found = {(each.node, each.track.kind): each.track for each in clip.channels}
+    return found if len(found) == len(clip.channels) else None
+
+
+def _or_zeros(track: Track, name: str) -> Any:
+    column = getattr(track, name)
+    return np.zeros(len(track.times)) if column is None else column

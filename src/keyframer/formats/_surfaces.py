@@ -1,0 +1,95 @@
+"""Meshes cut to what a format holds: one texture vertex for each vertex, so many vertices and faces, one material."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.scene import Mesh
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+@dataclass(eq=False)
+class Piece:
+    """A part of a mesh that fits."""
+
+    vertices: Ints
+    """the mesh's vertex of each"""
+    faces: Ints
+    """the mesh's face of each"""
+    corners: Ints
+    """(F, 3) into ``vertices``"""
+    uv: Floats | None
+    """(V, 2)"""
+
+
+def pieces(mesh: Mesh, most: int) -> list[Piece]:
+    """The mesh as one piece, or several where it has more than ``most`` vertices or faces. Vertices are doubled where
+    texture seams need it."""
+    corners = np.asarray(mesh.corners, np.int64).reshape(-1, 3)
+    vertices, corners, uv = _unseamed(mesh, corners)
+    if len(vertices) <= most and len(corners) <= most:
+        return [Piece(vertices, np.arange(len(corners)), corners, uv)]
+    found = []
+    begin = 0
+    while begin < len(corners):
+        end = _end(corners, begin, most)
+        found.append(_part(vertices, np.arange(begin, end), corners, uv))
+        begin = end
+    return found
+
+
+def pieces_by_material(mesh: Mesh) -> list[tuple[int, Piece]]:
+    """A piece for each material of the mesh (-1 for none), with the material's number; a mesh without faces is one."""
+    corners = np.asarray(mesh.corners, np.int64).reshape(-1, 3)
+    vertices, corners, uv = _unseamed(mesh, corners)
+    owners = np.full(len(corners), -1) if mesh.face_materials is None else np.asarray(mesh.face_materials, np.int64)
+    numbers = np.unique(owners).tolist() or [-1]
+    if len(numbers) == 1:
+        return [(numbers[0], Piece(vertices, np.arange(len(corners)), corners, uv))]
+    return [(number, _part(vertices, np.flatnonzero(owners == number), corners, uv)) for number in numbers]
+
+
+def _part(vertices: Ints, faces: Ints, corners: Ints, uv: Floats | None) -> Piece:
+    used, places = np.unique(corners[faces], return_inverse=True)
+    return Piece(vertices[used], faces, places.reshape(-1, 3), None if uv is None else uv[used])
+
+
+def _unseamed(mesh: Mesh, corners: Ints) -> tuple[Ints, Ints, Floats | None]:
+    """Vertices, corners and texture vertices with the same numbers."""
+    own = np.arange(len(mesh.positions))
+    if mesh.uv is None or not len(mesh.uv):
+        return own, corners, None
+    uv = np.asarray(mesh.uv, np.float64)
+    uv_corners = corners if mesh.uv_corners is None else np.asarray(mesh.uv_corners, np.int64).reshape(-1, 3)
+    # One texture vertex for each vertex is enough where no vertex has two.
+    chosen = np.full(len(own), -1)
+    chosen[corners.reshape(-1)] = uv_corners.reshape(-1)
+    if np.array_equal(chosen[corners], uv_corners):
+        spread = np.zeros((len(own), 2))
+        if mesh.uv_corners is None:
+            spread[: len(uv)] = uv[: len(own)]
+        else:
+            spread[chosen >= 0] = uv[chosen[chosen >= 0]]
+        return own, corners, spread
+    pairs = corners.reshape(-1) * (len(uv) + 1) + uv_corners.reshape(-1)
+    used, places = np.unique(pairs, return_inverse=True)
+    return used // (len(uv) + 1), places.reshape(-1, 3), uv[used % (len(uv) + 1)]
+
+
+def _end(corners: Ints, begin: int, most: int) -> int:
+    """How many faces from ``begin`` on fit together: as many as there may be, then fewer until the vertices fit."""
+    end = min(begin + most, len(corners))
+    if len(np.unique(corners[begin:end])) <= most:
+        return end
+    fits = begin + most // 3
+    while end - fits > 1:
+        middle = (fits + end) // 2
+        if len(np.unique(corners[begin:middle])) <= most:
+            fits = middle
+        else:
+            end = middle
+    return fits

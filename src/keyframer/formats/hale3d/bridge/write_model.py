@@ -1,0 +1,126 @@
+"""The model: every mesh on joints in the pose of the first frame, a piece for each material."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.formats._document import Document
+from keyframer.formats._joints import Joints
+from keyframer.formats._surfaces import pieces_by_material
+from keyframer.formats._writing import encode_name, plain_path
+from keyframer.formats.hale3d.dialect import Dialect
+from keyframer.formats.hale3d.document import new_model
+from keyframer.formats.hale3d.model import VERTEX, WEIGHT, Mesh, ModelJoint
+from keyframer.maths import affine, quat
+from keyframer.scene import Node, Scene
+from keyframer.scene.report import LossReport, Outcome
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(eq=False)
+class _Influences:
+    """Sorted by vertex: which joint, how much, and where in the joint's space."""
+
+    vertices: Ints
+    joints: Ints
+    weights: Floats
+    offsets: Floats
+
+
+def write_model(
+    scene: Scene, joints: Joints, names: list[bytes], dialect: Dialect, report: LossReport
+) -> Document | None:
+    """The model of all meshes; None where there are none."""
+    place_of = joints.place_of
+    meshes: list[Mesh] = []
+    for number, node in enumerate(scene.nodes):
+        if node.mesh is not None and len(scene.meshes[node.mesh].positions):
+            found = _influences(scene, number, node, joints, place_of)
+            if found is None:
+                report.add(Outcome.DROPPED, f"{plain_path('nodes', node.name)}/mesh", "vertices that no joint carries")
+                continue
+            meshes += _records(scene, node, found, report)
+    if not meshes:
+        return None
+    return new_model(meshes, _bind(joints, names), dialect=dialect)
+
+
+def _bind(joints: Joints, names: list[bytes]) -> list[ModelJoint]:
+    """Joints in model space as they are at the first frame."""
+    first = joints.rigid[0]
+    turns = quat.from_matrix3(first[:, :3, :3])
+    turns = np.where(turns[:, 3:] > 0, -turns, turns)  # w is the negative root
+    return [
+        ModelJoint(parent, tuple(map(float, matrix[:3, 3])), tuple(map(float, turn[:3])), name)
+        for parent, matrix, turn, name in zip(joints.parents, first, turns, names, strict=True)
+    ]
+
+
+def _influences(
+    scene: Scene, number: int, node: Node, joints: Joints, place_of: dict[int, int]
+) -> _Influences | None:
+    """A skin's own influences, or the node itself for all vertices; None where vertices hang on nothing."""
+    assert node.mesh is not None
+    positions = np.asarray(scene.meshes[node.mesh].positions, np.float64)
+    if node.skin is None:
+        joint = place_of[number]
+        change = affine.inverse(joints.rigid[0, joint]) @ joints.world[0, number]
+        offsets = affine.transform_points(change, positions - node.pivot)
+        every = np.arange(len(positions))
+        return _Influences(every, np.full(len(every), joint), np.ones(len(every)), offsets)
+    skin = scene.skins[node.skin]
+    order = np.argsort(np.asarray(skin.vertices), kind="stable")
+    vertices = np.asarray(skin.vertices, np.int64)[order]
+    if len(np.unique(vertices)) < len(positions):
+        return None
+    own = np.asarray(skin.influences, np.int64)[order]
+    chosen = np.array([place_of[bone] for bone in skin.joints], np.int64)
+    change = affine.inverse(joints.rigid[0, chosen]) @ joints.world[0, np.asarray(skin.joints, np.int64)]
+    if skin.positions is None:
+        change = change @ np.asarray(skin.inverse_bind, np.float64)
+        placed = positions[vertices]
+    else:
+        placed = np.asarray(skin.positions, np.float64)[order]
+    offsets = np.einsum("nij,nj->ni", change[own][:, :3, :3], placed) + change[own][:, :3, 3]
+    return _Influences(vertices, chosen[own], np.asarray(skin.weights, np.float64)[order], offsets)
+
+
+def _records(scene: Scene, node: Node, found: _Influences, report: LossReport) -> list[Mesh]:
+    assert node.mesh is not None
+    mesh = scene.meshes[node.mesh]
+    starts = np.searchsorted(found.vertices, np.arange(len(mesh.positions) + 1))
+    made = []
+    for number, piece in pieces_by_material(mesh):
+        counts = np.diff(starts)[piece.vertices]
+        firsts = np.cumsum(counts) - counts
+        chosen = np.repeat(starts[piece.vertices] - firsts, counts) + np.arange(int(counts.sum()))
+        vertices = np.zeros(len(piece.vertices), VERTEX)
+        vertices["st"] = 0.0 if piece.uv is None else piece.uv
+        vertices["first_weight"], vertices["weight_count"] = firsts, counts
+        weights = np.zeros(len(chosen), WEIGHT)
+        weights["bias"], weights["joint"] = found.weights[chosen], found.joints[chosen]
+        weights["position"] = found.offsets[chosen]
+        triangles = piece.corners[:, [0, 2, 1]].astype("<u4")  # clockwise
+        name = _material(scene, number, node, report)
+        made.append(Mesh(len(vertices), len(weights), len(triangles), name, vertices, weights, triangles))
+    if len(made) > 1:
+        path = f"{plain_path('nodes', node.name)}/mesh"
+        report.add(Outcome.BAKED, path, f"{len(made)} meshes: one for each material")
+    return made
+
+
+def _material(scene: Scene, number: int, node: Node, report: LossReport) -> bytes:
+    """The path of the texture, or the name: a mesh has nothing else."""
+    if not 0 <= number < len(scene.materials):
+        return b""
+    material = scene.materials[number]
+    texture = material.maps.get("texture1")
+    if texture is not None and texture.file_name:
+        return encode_name(texture.file_name)
+    report.add(Outcome.DROPPED, plain_path("materials", material.name), "a material is the path of its texture")
+    return encode_name(material.name)

@@ -1,0 +1,132 @@
+"""The whole way from a scene to a Hale3D animation and the model that it moves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.formats._axes import in_space
+from keyframer.formats._document import Document
+from keyframer.formats._dropped import tell_dropped
+from keyframer.formats._joints import Joints, sample_joints
+from keyframer.formats._writing import NamesThatFit, Written, first_clip, frames_per_second
+from keyframer.formats.hale3d.bridge.write_model import write_model
+from keyframer.formats.hale3d.dialect import Dialect
+from keyframer.formats.hale3d.document import encode, new_animation
+from keyframer.formats.hale3d.records import Joint
+from keyframer.posing.vertices import posed_vertices
+from keyframer.scene import Clip, Scene, Space
+from keyframer.scene.report import LossReport, NothingToWrite, Outcome
+
+Floats = npt.NDArray[np.float64]
+
+_HOLDS = ("tree", "meshes", "materials", "textures", "skins", "pivots", "bounds")
+_BLOCK = 4_000_000
+"""vertices times frames that are posed at once"""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """An animation and its model are two files."""
+
+    file: str = "animation"
+    """which of the two is the document: ``animation`` or ``model``; the other comes as its companion"""
+    companion: bool = True
+    """whether the other file is written"""
+    fps: int | None = None
+    """frames a second; None: those of the clip, rounded to a whole number"""
+    dialect: str = Dialect.NUL_ENDED.value
+    """how text is stored"""
+    max_error: float = 1e-4
+    """not used: every frame is written"""
+
+    def __post_init__(self) -> None:
+        if self.file not in ("animation", "model"):
+            raise ValueError(f"file is animation or model, not {self.file!r}")
+        if self.fps is not None and not 0 < self.fps < 1 << 32:
+            raise ValueError(f"fps must be a positive whole number, not {self.fps}")
+        Dialect(self.dialect)
+
+
+def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
+    """The animation (or the model) of a scene, what is not in it, and the other file."""
+    options = options or WriteOptions()
+    report = LossReport("hale3d")
+    placed = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit, v_up=False))
+    clip = first_clip(placed, report)
+    tell_dropped(placed, clip, report, _HOLDS)
+    fps = options.fps or max(round(frames_per_second(clip)), 1)
+    if not math.isclose(fps, frames_per_second(clip)):
+        words = f"sampled at {fps} frames a second; the clip has {frames_per_second(clip):g}"
+        report.add(Outcome.APPROXIMATED, "/clips/rate", words)
+    joints = sample_joints(placed, clip, float(fps), report, depth_first=False)
+    if not joints.nodes:
+        raise NothingToWrite("a Hale3D file holds joints and meshes on them, and this scene has none")
+    dialect = Dialect(options.dialect)
+    names = _names(placed, joints)
+    model = write_model(placed, joints, names, dialect, report)
+    if options.file == "model":
+        if model is None:
+            raise NothingToWrite("a Hale3D model holds meshes, and this scene has none")
+        beside = ((".anim", encode(_animation(placed, clip, joints, names, fps, dialect, report))),)
+        return Written(model, report, beside if options.companion and joints.moves() else ())
+    document = _animation(placed, clip, joints, names, fps, dialect, report)
+    if model is None or not options.companion:
+        if model is not None:
+            report.add(Outcome.DROPPED, "/meshes", "the model was not asked for")
+        return Written(document, report)
+    return Written(document, report, ((".mdl", encode(model)),))
+
+
+def _names(scene: Scene, joints: Joints) -> list[bytes]:
+    names = NamesThatFit()
+    return [names.claim(scene.nodes[number].name) for number in joints.nodes]
+
+
+def _animation(
+    scene: Scene, clip: Clip, joints: Joints, names: list[bytes], fps: int, dialect: Dialect, report: LossReport
+) -> Document:
+    """Components only for what moves: a bit for each of Tx Ty Tz Qx Qy Qz."""
+    turns = np.where(joints.rotations_xyzw[..., 3:] > 0, -joints.rotations_xyzw, joints.rotations_xyzw)  # MD5: w <= 0
+    rows = np.concatenate([joints.positions, turns[..., :3]], axis=-1).astype(np.float32)
+    records, columns = [], []
+    start = 0
+    for number, (name, parent) in enumerate(zip(names, joints.parents, strict=True)):
+        moving = (rows[:, number] != rows[0, number]).any(axis=0)
+        bits = np.flatnonzero(moving)
+        record = Joint(parent, int((1 << bits).sum()), start if len(bits) else 0, name)
+        record.position = tuple(float(value) for value in rows[0, number, :3])
+        record.orientation = tuple(float(value) for value in turns[0, number])
+        columns.append(rows[:, number][:, bits])
+        records.append(record)
+        start += len(bits)
+    report.measured["frames"] = float(len(rows))
+    components = np.concatenate(columns, axis=1)
+    bounds = _bounds(scene, joints)
+    if clip.bounds is not None:
+        report.add(Outcome.BAKED, "/clips/bounds", "boxes were computed anew")
+    return new_animation(records, components, bounds=bounds, frame_rate=fps, dialect=dialect)
+
+
+def _bounds(scene: Scene, joints: Joints) -> Floats:
+    """(T, 2, 3) boxes of the posed vertices; of the joints where there are none."""
+    origins = joints.rigid[..., :3, 3]
+    low, high = origins.min(axis=1), origins.max(axis=1)
+    carriers = [i for i, node in enumerate(scene.nodes) if node.mesh is not None and len(scene.meshes[node.mesh].positions)]
+    if not carriers:
+        return np.stack([low, high], axis=1)
+    low, high = np.full_like(low, np.inf), np.full_like(high, -np.inf)
+    weights = joints.rig.states.morph_weights(joints.rig.sample(joints.times), len(joints.times))
+    for number in carriers:
+        count = len(scene.meshes[scene.nodes[number].mesh or 0].positions)
+        step = max(1, _BLOCK // count)
+        own = weights.get(number)
+        for begin in range(0, len(joints.times), step):
+            some = slice(begin, begin + step)
+            points = posed_vertices(scene, number, joints.world[some], None if own is None else own[some])
+            np.minimum(low[some], points.min(axis=1), out=low[some])
+            np.maximum(high[some], points.max(axis=1), out=high[some])
+    return np.stack([low, high], axis=1)

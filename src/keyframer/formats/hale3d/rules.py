@@ -1,0 +1,79 @@
+"""What is checked of a Hale3D animation or model beyond what reading it and making a scene of it find."""
+
+from __future__ import annotations
+
+from keyframer.catalogue import DATA_RATE_INVALID, LINK_RANGE_OVERLAP, SEM_EMPTY_TRACK, SEM_UNKNOWN_VERSION
+from keyframer.formats._bridging import Reporter
+from keyframer.formats._document import Document
+from keyframer.formats._names import check_file_name, check_name, check_unique
+from keyframer.formats._rules import check_boxes, check_depth, check_numbers
+from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
+from keyframer.formats.hale3d.records import Animation, Frames, Joint, unquoted
+from keyframer.scene import Scene
+from keyframer.wire.record import Record
+
+_COMPONENTS = 6
+_FASTEST = 10_000
+"""frames a second"""
+_COVERED = {(Frames, "rows"), (Joint, "position"), (Joint, "orientation")}
+
+
+def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> None:
+    """Report everything that is odd about the records of a document."""
+    joints: list[Record] = [each for each in document.find(Record) if isinstance(each, (Joint, ModelJoint))]
+    for top in document.records:
+        if isinstance(top, (Animation, Model)) and top.version != 1:
+            reporter.report(SEM_UNKNOWN_VERSION, top, "version", version=top.version, known="1")
+        if isinstance(top, Animation) and top.frame_rate > _FASTEST:  # a rate of 0 is the bridge's to tell
+            reporter.report(DATA_RATE_INVALID, top, "frame_rate", rate=top.frame_rate)
+    for joint in joints:
+        assert isinstance(joint, (Joint, ModelJoint))
+        check_name(reporter, joint, "name", unquoted(joint.name))
+    for mesh in document.find(Mesh):
+        check_file_name(reporter, mesh, "material", mesh.material)
+    # The one real animation calls all its joints "origin": told once, and only told.
+    named = ((joint, unquoted(joint.name)) for joint in joints if isinstance(joint, (Joint, ModelJoint)))
+    check_unique(reporter, "joints", "name", named)
+    check_numbers(reporter, document, _COVERED)
+    _check_frames(document, reporter)
+    _check_overlaps(document, reporter)
+    if scene is not None:
+        check_depth(reporter, joints, [node.parent for node in scene.nodes[: len(joints)]])
+
+
+def _check_frames(document: Document, reporter: Reporter) -> None:
+    frames = document.first(Frames)
+    if frames is None:
+        return
+    if len(frames.rows) == 0:
+        reporter.report(SEM_EMPTY_TRACK, frames, what="an animation without frames")
+        return
+    check_boxes(reporter, frames, "bounds", frames.bounds[:, 0], frames.bounds[:, 1])
+
+
+def _check_overlaps(document: Document, reporter: Reporter) -> None:
+    """Components that two joints read: legal to read, but no writer means it."""
+    top = document.first(Animation)
+    if top is None:
+        return
+    spans: list[tuple[int, int, int, Joint]] = []
+    for index, joint in enumerate(document.find(Joint)):
+        used = bin(joint.flags & ((1 << _COMPONENTS) - 1)).count("1")
+        if used and joint.start_index + used <= top.component_count:
+            spans.append((joint.start_index, joint.start_index + used, index, joint))
+    spans.sort(key=lambda span: span[:3])
+    reached, owner = 0, -1
+    for start, end, index, joint in spans:
+        if start < reached:
+            reporter.report(
+                LINK_RANGE_OVERLAP,
+                joint,
+                "start_index",
+                what="joint",
+                item=index,
+                kind="component",
+                index=start,
+                other=owner,
+            )
+        if end > reached:
+            reached, owner = end, index

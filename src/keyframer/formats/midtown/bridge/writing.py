@@ -1,0 +1,136 @@
+"""The whole way from a scene to a Midtown clip: the path of the first joint, the turns of all."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.formats._axes import in_space
+from keyframer.formats._dropped import tell_dropped
+from keyframer.formats._joints import Joints, sample_joints
+from keyframer.formats._writing import NamesThatFit, Tolerance, Written, check_max_error, first_clip, plain_path
+from keyframer.formats.midtown.bridge.options import Options
+from keyframer.formats.midtown.dialect import Layout
+from keyframer.formats.midtown.document import new_document
+from keyframer.formats.midtown.records import Channel, make_channel
+from keyframer.formats.midtown.skeleton import Bone, Skeleton, write_skeleton
+from keyframer.maths import euler
+from keyframer.scene import Clip, Scene, Space
+from keyframer.scene.report import LossReport, NothingToWrite, Outcome
+
+Floats = npt.NDArray[np.float64]
+
+_HOLDS = ("tree",)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """Defaults follow the retail game."""
+
+    dialect: str = "retail"
+    """``retail``, ``document`` or ``old``"""
+    skeleton: bool = True
+    """whether the bones' names, offsets and tree are written beside the clip, as a ``.skel``"""
+    distance: float | None = None
+    """forward distance of one loop in metres along -Z; None: what a Midtown file said, else 0"""
+    euler_order: str = "YZX"
+    fps: float = 30.0
+    """the format does not store it"""
+    max_error: float = 1e-4
+    """a bone that moves farther than this from its parent, as a fraction of the scene's size, is reported"""
+
+    def __post_init__(self) -> None:
+        check_max_error(self.max_error)
+        Options(euler_order=self.euler_order, fps=self.fps)
+        if self.dialect not in {each.value for each in Layout}:
+            raise ValueError(f"dialect is one of {', '.join(each.value for each in Layout)}, not {self.dialect!r}")
+
+
+def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
+    """A clip of the scene, what is not in it, and its skeleton."""
+    options = options or WriteOptions()
+    report = LossReport("midtown")
+    placed = in_space(scene, Space("y", metres_per_unit=1.0, v_up=scene.space.v_up))
+    if scene.space.metres_per_unit != 1.0:
+        report.add(Outcome.BAKED, "/space", "the format counts metres: the numbers were kept as they are")
+    clip = first_clip(placed, report)
+    layout = Layout(options.dialect)
+    tell_dropped(placed, clip, report, {*_HOLDS, "raw channels"} if layout is Layout.DOCUMENT else _HOLDS)
+    joints = sample_joints(placed, clip, options.fps, report, depth_first=True)
+    if not joints.nodes:
+        raise NothingToWrite("a Midtown clip holds the motion of bones, and this scene has no bones or objects")
+    if not joints.moves() and scene.source_format != "midtown":
+        raise NothingToWrite("a Midtown clip holds motion and nothing else, and nothing in this scene moves")
+    _tell_lost_motion(placed, joints, Tolerance.of(placed, options.max_error), report)
+    rows = np.concatenate([joints.positions[:, 0], _angles(joints, options.euler_order)], axis=1)
+    channels = [make_channel(rows, _distance(clip, options))]
+    if layout is Layout.DOCUMENT:
+        channels += _raw_channels(clip, len(rows), report)
+    report.measured["frames"] = float(len(rows))
+    beside = ((".skel", write_skeleton(_skeleton(placed, joints, report))),) if options.skeleton else ()
+    if not options.skeleton:
+        report.add(Outcome.DROPPED, "/tree", "names, offsets and parents of the bones are in no file")
+    reading: dict[str, object] = {}
+    if options.euler_order != "YZX":
+        reading["euler_order"] = options.euler_order
+    if options.fps != 30.0:
+        reading["fps"] = options.fps
+    for name, value in reading.items():
+        report.add(Outcome.EXACT, "/reading", f"readers must be told {name}={value}: the file does not say so")
+    return Written(new_document(channels, layout=layout), report, beside, reading)
+
+
+def _angles(joints: Joints, order: str) -> Floats:
+    """(T, 3 J) roll, pitch and heading: angles about X, Y, Z, without jumps of whole turns."""
+    found = euler.from_quaternion(joints.rotations_xyzw, order)
+    by_axis = found[..., [order.index(axis) for axis in "XYZ"]]
+    return np.unwrap(by_axis, axis=0).reshape(len(found), -1)
+
+
+def _distance(clip: Clip, options: WriteOptions) -> float:
+    if options.distance is not None:
+        return options.distance
+    said: Any = clip.extras.get("midtown", {})
+    known = said.get("distance", 0.0)
+    return float(known) if math.isfinite(known) and not said.get("in_place") else 0.0
+
+
+def _tell_lost_motion(scene: Scene, joints: Joints, tolerance: Tolerance, report: LossReport) -> None:
+    """Bones other than the first only turn: how far each would have moved."""
+    away = np.sqrt(((joints.positions - joints.positions[:1]) ** 2).sum(axis=-1)).max(axis=0)
+    for joint in np.flatnonzero(away > tolerance.length).tolist():
+        if joint:
+            path = f"{plain_path('nodes', scene.nodes[joints.nodes[joint]].name)}/position"
+            words = "only the first bone moves, the others turn"
+            report.add(Outcome.DROPPED, path, words, error=float(away[joint]), unit="scene unit")
+
+
+def _raw_channels(clip: Clip, frames: int, report: LossReport) -> list[Channel]:
+    found = []
+    for raw in clip.raw_channels:
+        said: Any = raw.extras.get("midtown", {})
+        if len(raw.values) != frames:
+            words = f"{len(raw.values)} frames where the clip has {frames}"
+            report.add(Outcome.DROPPED, plain_path("raw_channels", raw.name), words)
+            continue
+        found.append(make_channel(raw.values, said.get("distance", 0.0), said.get("type", 0)))
+    return found
+
+
+def _skeleton(scene: Scene, joints: Joints, report: LossReport) -> Skeleton:
+    """Offsets at the first frame; names without blanks and braces."""
+    names = NamesThatFit()
+    bones = []
+    for joint, number in enumerate(joints.nodes):
+        shown = "".join("_" if mark.isspace() or mark in "{}" else mark for mark in scene.nodes[number].name)
+        x, y, z = (float(np.float32(value)) for value in joints.positions[0, joint])
+        name = names.claim(shown, fallback="bone")
+        if names.shown(name) != scene.nodes[number].name:
+            path = plain_path("nodes", scene.nodes[number].name)
+            report.add(Outcome.BAKED, path, f"is called {names.shown(name)!r} in the skeleton")
+        bones.append(Bone(name, joints.parents[joint], (x, y, z)))
+    return Skeleton(tuple(bones), len(bones))

@@ -1,0 +1,33 @@
+"""What is checked of a Midtown Madness 2 clip beyond what reading it and making a scene of it find."""
+
+from __future__ import annotations
+
+from keyframer.catalogue import SEM_EMPTY_TRACK, SEM_MANY_CHANNELS
+from keyframer.formats._bridging import Reporter
+from keyframer.formats._document import Document
+from keyframer.formats._rules import check_angles, check_numbers
+from keyframer.formats.midtown.records import Channel, Clip, OldChannel
+from keyframer.scene import Scene
+from keyframer.wire.record import Record
+
+_MOST_CHANNELS = 1_000
+
+
+def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> None:
+    """Report everything that is odd about the records of a document."""
+    channels = [each for each in document.find(Record) if isinstance(each, (Channel, OldChannel))]
+    for channel in channels:
+        if len(channel.rows) == 0:
+            reporter.report(SEM_EMPTY_TRACK, channel, what="a channel without frames")
+        elif channel.bones is not None:
+            check_angles(reporter, channel, "rows", channel.rows[:, 3:])
+    clip = document.first(Clip)
+    if clip is not None and clip.channels > _MOST_CHANNELS:
+        reporter.report(SEM_MANY_CHANNELS, clip, "channels", count=clip.channels, most=_MOST_CHANNELS)
+    first = next((each for each in channels if each.bones), None)  # the bridge looks into the one it poses
+    _check_the_rest(document, reporter, first)
+
+
+def _check_the_rest(document: Document, reporter: Reporter, posed: Record | None) -> None:
+    covered = {(type(posed), "rows")} if posed is not None and len(list(document.find(type(posed)))) == 1 else set()
+    check_numbers(reporter, document, covered)

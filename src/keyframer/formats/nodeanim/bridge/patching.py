@@ -1,0 +1,126 @@
+"""A node animation changed where a scene was: the keys of other nodes, and other chunks, stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from keyframer.curves import Interpolation, RotationForm, Track
+from keyframer.curves.forms import with_form
+from keyframer.formats._document import Document
+from keyframer.formats._keys import KeyFitter, KeyRules, is_eased
+from keyframer.formats._scenediff import Path, by_kind
+from keyframer.formats._writing import Tolerance, Unpatchable, encode_name, frames_per_second, units_per_second
+from keyframer.formats.nodeanim.bridge import guess
+from keyframer.formats.nodeanim.bridge.options import Options
+from keyframer.formats.nodeanim.bridge.scene import to_scene
+from keyframer.formats.nodeanim.bridge.writing import FIELDS, SHAPES
+from keyframer.formats.nodeanim.dialect import BEZIER, LINEAR, TCB
+from keyframer.formats.nodeanim.keys import NodeKeys
+from keyframer.formats.nodeanim.records import Header, Node
+from keyframer.scene import Scene
+from keyframer.scene.report import LossReport
+
+_FLAGS = {Interpolation.TCB: TCB, Interpolation.BEZIER: BEZIER, Interpolation.LINEAR: LINEAR}
+
+
+def agrees(original: Document, asked: Mapping[str, Any]) -> bool:
+    """Whether the options ask for the layout that the original has."""
+    return set(asked) <= {"dialect"} and str(asked.get("dialect", original.dialect)) == str(original.dialect)
+
+
+def apply(
+    document: Document, options: Mapping[str, Any], after: Scene, changed: list[Path], report: LossReport
+) -> str | None:
+    """Change the document so that it means ``after``; says what has no place in it, if something has none."""
+    try:
+        _Patch(document, Options(**options), after).apply(changed)
+    except Unpatchable as why:
+        return str(why)
+    return None
+
+
+class _Patch:
+    def __init__(self, document: Document, options: Options, after: Scene) -> None:
+        self.document = document
+        self.options = options
+        self.after = after
+        self.records = list(document.find(Node))
+        clip = after.clips[0]
+        self.before = by_kind(to_scene(document, options).clips[0]) or {}
+        self.tracks = by_kind(clip) or {}
+        self.radians = guess.radians_per_unit(self.records, options)
+        per_second = units_per_second(clip)
+        rules = KeyRules(per_second, per_second / frames_per_second(clip), whole=False)
+        self.fitter = KeyFitter(clip, rules, Tolerance.of(after, 1e-4), LossReport("nodeanim"))
+
+    def apply(self, changed: list[Path]) -> None:
+        for path in changed:
+            match path:
+                case ("clips", 0, "channels", int(node), "position" | "rotation" | "scale" as kind):
+                    self._track(node, str(kind))
+                case ("nodes", int(number), "name"):
+                    self.records[number].name = encode_name(self.after.nodes[number].name, self.options.encoding)
+                case ("title",) | ("clips", 0, "name") | ("author",) | ("copyright",):
+                    self._header()
+                case ("clips", 0, "end"):
+                    pass  # the last key; a clip that ends elsewhere does not come out, and is written anew
+                case _:
+                    raise Unpatchable("/".join(map(str, path)))
+
+    def _header(self) -> None:
+        header = self.document.first(Header)
+        if header is None:
+            raise Unpatchable("there is no header")
+        header.name = encode_name(self.after.title, self.options.encoding)
+        header.author = encode_name(self.after.author, self.options.encoding)
+
+    def _track(self, number: int, kind: str) -> None:
+        record = self.records[number]
+        old: NodeKeys = getattr(record, FIELDS[kind])
+        given = self.tracks.get((number, kind))
+        fitted = None if given is None else self.fitter.fit(given, kind)
+        if fitted is None:
+            self._put(record, kind, NodeKeys.make(np.empty(0), np.empty((0, old.value.shape[1]))))
+            return
+        self._interpolate(number, record, fitted)
+        before = self.before.get((number, kind))
+        values = fitted.values if kind != "rotation" else self._rotations(fitted, before)
+        columns: dict[str, Any] = {"flags": fitted.flags if fitted.flags is not None else 0}
+        if record.flags & TCB:
+            columns |= {stored: _or_zeros(fitted, name) for name, stored in SHAPES.items()}
+        for extra in ("axis", "tangents"):
+            if old.has(extra):
+                if len(old) != len(fitted.times):
+                    raise Unpatchable(f"keys with {extra}")
+                columns[extra] = old.column(extra)
+        if before is not None and len(old) == len(fitted.times) and before.values.shape == fitted.values.shape:
+            same = (before.values == fitted.values).all(axis=1)
+            values = np.where(same[:, None], np.asarray(old.value, np.float64), values)
+        self._put(record, kind, NodeKeys.make(fitted.times, values, **columns))
+
+    @staticmethod
+    def _put(record: Node, kind: str, keys: NodeKeys) -> None:
+        setattr(record, FIELDS[kind], keys)
+        setattr(record, FIELDS[kind].removesuffix("s") + "_count", len(keys))
+
+    def _interpolate(self, number: int, record: Node, track: Track) -> None:
+        """All tracks of a node have the node's interpolation."""
+        own = {each.interpolation for (node, _), each in self.tracks.items() if node == number}
+        if len(own) > 1 or track.interpolation not in _FLAGS or (not record.flags & TCB and is_eased(track)):
+            raise Unpatchable("tracks of one node with different curves")
+        wanted = _FLAGS[track.interpolation]
+        if not record.flags & wanted or (wanted != TCB and record.flags & TCB):
+            record.flags = record.flags & ~(TCB | BEZIER | LINEAR) | wanted
+
+    def _rotations(self, track: Track, before: Track | None) -> Any:
+        form = before.form if before is not None else RotationForm.AXIS_ANGLE_RELATIVE
+        values = with_form(track, form).values
+        return np.column_stack([values[:, 3] / self.radians, values[:, :3]])
+
+
+def _or_zeros(track: Track, name: str) -> Any:
+    column = getattr(track, name)
+    return np.zeros(len(track.times)) if column is None else column

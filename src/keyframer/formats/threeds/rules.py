@@ -1,0 +1,166 @@
+"""What is checked of a 3D Studio file beyond what reading it and making a scene of it find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from keyframer.catalogue import (
+    LINK_PARENT_AFTER_CHILD,
+    LINK_UNRESOLVED_NAME,
+    SEM_EMPTY_TRACK,
+    SEM_UNKNOWN_ENUM,
+    SEM_UNKNOWN_VERSION,
+)
+from keyframer.formats._bridging import Reporter
+from keyframer.formats._document import Document
+from keyframer.formats._names import check_file_name, check_name, check_unique, shown
+from keyframer.formats._rules import (
+    check_angles,
+    check_boxes,
+    check_depth,
+    check_early,
+    check_flags,
+    check_key_flags,
+    check_numbers,
+    check_range,
+)
+from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.chunk import Chunk
+from keyframer.issues import Severity
+from keyframer.scene import Scene
+from keyframer.wire.record import Record
+
+# What 3D Studio's own fields hold; other writers go beyond, and 3D Studio then cuts.
+_NAMES: dict[type[Chunk], tuple[str, int]] = {
+    r.NamedObject: ("name", 10),
+    r.NodeHeader: ("name", 10),
+    r.InstanceName: ("name", 10),
+    r.ParentName: ("name", 10),
+    r.LightExclude: ("name", 10),
+    r.ViewCamera: ("name", 10),
+    r.MaterialName: ("name", 16),
+    r.MaterialGroup: ("material", 16),
+    r.KeyframerHeader: ("name", 12),
+    r.ProcessName: ("name", 12),
+}
+_EMPTY_IS_FINE = (r.KeyframerHeader, r.InstanceName, r.ParentName, r.LightExclude, r.ViewCamera, r.ProcessName)
+_FILE_NAMES: dict[type[Chunk], str] = {r.MapName: "name", r.BackgroundBitmap: "name", r.SpotMap: "name"}
+_DOS_NAME = 12
+"""8.3"""
+
+_KEY_FLAGS = 0x1F
+_TRACK_FLAGS = 0x3FB
+"""all but bit 2 and the upper six"""
+_MAP_FLAGS = 0x3FB
+_DUMMIES = (b"$$$DUMMY", b"DUMMY")
+
+_KEYS = {
+    (cls, "keys")
+    for cls in (
+        *(r.PositionTrack, r.RotationTrack, r.ScaleTrack, r.FovTrack, r.RollTrack, r.ColorTrack),
+        *(r.MorphTrack, r.HotspotTrack, r.FalloffTrack, r.HideTrack),
+    )
+}
+_COVERED = {
+    *_KEYS,
+    (r.PointArray, "points"),
+    (r.TextureVertices, "uv"),
+    (r.Pivot, "pivot"),
+    (r.BoundBox, "minimum"),  # a box of no numbers is reported as such
+    (r.BoundBox, "maximum"),
+    *((r.MeshMatrix, axis) for axis in ("x_axis", "y_axis", "z_axis", "origin")),  # a singular matrix
+    *((r.Camera, field) for field in ("position", "target", "bank")),
+    (r.Light, "position"),
+    (r.Spotlight, "target"),
+    (r.SpotRoll, "roll"),
+}
+
+
+def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> None:
+    """Report everything that is odd about the records of a document."""
+    for record in document.find(Chunk):
+        cls = type(record)
+        if cls in _NAMES:
+            field, longest = _NAMES[cls]
+            name: bytes = getattr(record, field)
+            if name or not isinstance(record, _EMPTY_IS_FINE):
+                check_name(reporter, record, field, name, longest)
+        elif cls in _FILE_NAMES:
+            check_file_name(reporter, record, _FILE_NAMES[cls], getattr(record, _FILE_NAMES[cls]), _DOS_NAME)
+        elif isinstance(record, r.Track):
+            _check_track(reporter, record)
+        else:
+            _check_values(reporter, record)
+    check_numbers(reporter, document, _COVERED)
+    check_unique(reporter, "objects", "name", ((each, each.name) for each in document.find(r.NamedObject)))
+    check_unique(reporter, "materials", "name", ((each, each.name) for each in document.find(r.MaterialName)))
+    _check_nodes(document, scene, reporter)
+
+
+def _check_values(reporter: Reporter, record: Chunk) -> None:
+    if isinstance(record, r.Version):
+        if not 1 <= record.version <= 4:
+            reporter.report(SEM_UNKNOWN_VERSION, record, "version", version=record.version, known="1 to 4")
+    elif isinstance(record, r.MeshVersion):
+        if not 1 <= record.version <= 4:
+            reporter.report(SEM_UNKNOWN_VERSION, record, "version", version=record.version, known="1 to 4")
+    elif isinstance(record, r.Frames):
+        check_range(reporter, record, "end", record.start, record.end)
+    elif isinstance(record, r.MaterialShading):
+        _check_choice(reporter, record, "shading", record.shading, 4)
+    elif isinstance(record, r.MeshTextureInfo):
+        _check_choice(reporter, record, "type", record.type, 2)
+    elif isinstance(record, r.MapParameters):
+        check_flags(reporter, record, "flags", record.flags, _MAP_FLAGS)
+    elif isinstance(record, r.BoundBox):
+        check_boxes(reporter, record, "minimum", np.array([record.minimum]), np.array([record.maximum]))
+
+
+def _check_choice(reporter: Reporter, record: Chunk, field: str, value: int, most: int) -> None:
+    """A number that means one of a few things; what lies behind it does not depend on it."""
+    if not 0 <= value <= most:
+        reporter.report(SEM_UNKNOWN_ENUM, record, field, severity=Severity.WARNING, value=value, known=f"0 to {most}")
+
+
+def _check_track(reporter: Reporter, track: r.Track) -> None:
+    keys = getattr(track, "keys", None)
+    if keys is None:
+        return
+    check_flags(reporter, track, "flags", track.flags, _TRACK_FLAGS)
+    if len(keys) == 0:
+        reporter.report(SEM_EMPTY_TRACK, track, "keys", what="a track without keys")
+        return
+    check_key_flags(reporter, track, "keys", keys.flags, _KEY_FLAGS)
+    check_early(reporter, track, "keys", keys.time)  # late ones are the bridge's to tell
+    if isinstance(track, r.RotationTrack):
+        check_angles(reporter, track, "keys", keys.value[:, 0])
+
+
+def _check_nodes(document: Document, scene: Scene | None, reporter: Reporter) -> None:
+    """The keyframer's tree against the objects of the editor, and how deep it is."""
+    keyframer = document.first(r.Keyframer)
+    if keyframer is None or scene is None:
+        return
+    records: list[Record] = [each for each in keyframer.children if isinstance(each, r.Node)]
+    parents = [node.parent for node in scene.nodes[: len(records)]]
+    for index, parent in enumerate(parents):
+        if parent is not None and parent > index:
+            name, other = scene.nodes[index].name, scene.nodes[parent].name
+            reporter.report(
+                LINK_PARENT_AFTER_CHILD, records[index], name=shown(name.encode()), parent=shown(other.encode())
+            )
+    check_depth(reporter, records, parents)
+    objects = {each.name for each in document.find(r.NamedObject)}
+    if document.first(r.Editor) is not None:
+        for header in _headers(records):
+            if header.name not in objects and header.name not in _DUMMIES:
+                reporter.report(LINK_UNRESOLVED_NAME, header, "name", kind="object", name=shown(header.name))
+
+
+def _headers(nodes: list[Record]) -> Iterator[r.NodeHeader]:
+    """The headers of nodes that stand for an object of the editor."""
+    for node in nodes:
+        if not isinstance(node, r.AmbientNode):
+            yield from (each for each in node.children if isinstance(each, r.NodeHeader))

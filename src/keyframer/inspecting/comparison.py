@@ -1,0 +1,192 @@
+"""Two files compared: what they say and how they move, as one record that commands print and programs read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.formats._document import Document
+from keyframer.formats._summary import Cell
+from keyframer.inspecting.motion_diff import SCALES, MotionDiff, NodeMotion, diff_motion
+from keyframer.inspecting.record_diff import Changes, diff_documents
+from keyframer.inspecting.scene_diff import diff_scenes
+from keyframer.scene import Scene
+from keyframer.text import safe_text
+
+SCHEMA = "keyframer.diff"
+SCHEMA_VERSION = 1
+COLUMNS = ("section", "kind", "path", "field", "a", "b", "largest", "mean")
+MOST_NODES = 10_000
+_PART_OF_SIZE, _DEGREES = 1e-5, 0.01
+"""what counts as the same motion where nothing else is said"""
+
+
+@dataclass(eq=False)
+class Comparison:
+    """What was found. ``structure`` or ``motion`` is None where it was not asked for, or could not be compared."""
+
+    formats: tuple[str, str]
+    level: str = "records"
+    """what ``structure`` is about: ``records`` of one format, or parts of the ``scene`` where formats differ"""
+    structure: Changes | None = None
+    motion: MotionDiff | None = None
+    tolerance: float = 0.0
+    degrees: float = _DEGREES
+
+    @property
+    def moved(self) -> list[NodeMotion]:
+        """Nodes that move differently, the worst first."""
+        return [] if self.motion is None else self.motion.changed(self.tolerance, self.degrees)
+
+    @property
+    def same(self) -> bool:
+        """Nothing differs in what was compared."""
+        apart = self.motion is not None and bool(self.motion.only_a or self.motion.only_b)
+        return not (self.structure is not None and self.structure.total) and not self.moved and not apart
+
+    def record(self) -> dict[str, Any]:
+        """JSON values; names are made safe."""
+        return {
+            "formats": list(self.formats),
+            "same": self.same,
+            "structure": None if self.structure is None else _structure(self.level, self.structure),
+            "motion": None if self.motion is None else self._motion(self.motion),
+        }
+
+    def _motion(self, motion: MotionDiff) -> dict[str, Any]:
+        return {
+            "unit": motion.unit,
+            "first": _number(motion.times[0]),
+            "last": _number(motion.times[-1]),
+            "times": len(motion.times),
+            "space": motion.space,
+            "size": _number(motion.size),
+            "tolerance": _number(self.tolerance),
+            "tolerance_degrees": _number(self.degrees),
+            "different": len(self.moved),
+            "only_a": [_name(name) for name in motion.only_a[:MOST_NODES]],
+            "only_b": [_name(name) for name in motion.only_b[:MOST_NODES]],
+            "notes": motion.notes,
+            "nodes": [self._node(node, motion.times) for node in motion.nodes[:MOST_NODES]],
+        }
+
+    def _node(self, node: NodeMotion, times: npt.NDArray[np.float64]) -> dict[str, Any]:
+        return {
+            "name": _name(node.name),
+            "different": not node.within(self.tolerance, self.degrees),
+            "position": _over_time(node.position, times),
+            "rotation_degrees": _over_time(node.rotation, times),
+            "scale": _over_time(node.scale, times),
+            "vertices": None if node.vertices is None else _over_time(node.vertices, times),
+            "visible_differs": node.visible,
+        }
+
+    def rows(self) -> Iterator[list[Cell]]:
+        """One row for each difference, under `COLUMNS`."""
+        for change in self.structure.listed if self.structure is not None else ():
+            head: list[Cell] = ["structure", change.kind, f"{change.path} {change.record}"]
+            if not change.fields:
+                there = change.path_b if change.kind == "moved" else None
+                yield [*head, None, None, there, None, None]
+            for field in change.fields:
+                yield [*head, field.field, _cell(field.a), _cell(field.b), field.largest, None]
+        if self.motion is None:
+            return
+        for name, kind in [(n, "only in a") for n in self.motion.only_a] + [
+            (n, "only in b") for n in self.motion.only_b
+        ]:
+            yield ["motion", kind, name, None, None, None, None, None]
+        for node in self.moved:
+            limits = {"position": self.tolerance, "rotation": self.degrees, "scale": SCALES, "vertices": self.tolerance}
+            for what, limit in limits.items():
+                values = getattr(node, what)
+                if values is not None and values.max(initial=0.0) > limit:
+                    yield [
+                        "motion",
+                        "different",
+                        node.name,
+                        what,
+                        None,
+                        None,
+                        float(values.max()),
+                        float(values.mean()),
+                    ]
+            if node.visible:
+                yield ["motion", "different", node.name, "visible", None, None, float(node.visible), None]
+
+
+def compare(
+    documents: tuple[Document, Document],
+    scenes: tuple[Scene, Scene] | None,
+    *,
+    structure: bool = True,
+    tolerance: float | None = None,
+    degrees: float | None = None,
+) -> Comparison:
+    """Documents of one format are compared record by record, others by their scenes; scenes by their motion, too."""
+    a, b = documents
+    found = Comparison((a.format.name, b.format.name), degrees=_DEGREES if degrees is None else degrees)
+    if a.format is not b.format:
+        found.level = "scene"
+    if structure and found.level == "records":
+        found.structure = diff_documents(a, b)
+    elif structure and scenes is not None:
+        found.structure = diff_scenes(*scenes)
+    if scenes is not None:
+        found.motion = diff_motion(*scenes)
+        size = found.motion.size if math.isfinite(found.motion.size) else 0.0
+        found.tolerance = max(size, 1.0) * _PART_OF_SIZE if tolerance is None else tolerance
+    return found
+
+
+def _structure(level: str, changes: Changes) -> dict[str, Any]:
+    return {
+        "level": level,
+        "counts": {kind: changes.counts[kind] for kind in ("added", "removed", "changed", "moved")},
+        "truncated": changes.truncated,
+        "changes": [
+            {
+                "kind": change.kind,
+                "record": change.record,
+                "path_a": None if change.path_a is None else _name(change.path_a),
+                "path_b": None if change.path_b is None else _name(change.path_b),
+                "fields": [
+                    {"field": f.field, "a": _value(f.a), "b": _value(f.b), "entries": f.entries, "largest": f.largest}
+                    for f in change.fields
+                ],
+            }
+            for change in changes.listed
+        ],
+    }
+
+
+def _over_time(values: npt.NDArray[np.float64], times: npt.NDArray[np.float64]) -> dict[str, Any]:
+    at = int(np.argmax(values)) if len(values) else 0
+    return {"largest": _number(values[at]), "mean": _number(values.mean()), "at": _number(times[at])}
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _name(text: str) -> str:
+    return safe_text(text)[:1_000]
+
+
+def _value(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_value(part) for part in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return _name(value) if isinstance(value, str) else value
+
+
+def _cell(value: object) -> Cell:
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    return " ".join(f"{part:g}" for part in value) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,229 @@
+"""How differently two scenes move: the largest and the mean difference of every node over time.
+
+Nodes are paired by name. Scenes of one space are compared in it, others turned to right-handed, Y up; where both say
+how long a unit is, the second is measured in units of the first. Times are frames where both play equally fast, else
+seconds from the start of each clip.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.inspecting.panels import Curve, Panel
+from keyframer.maths import quat
+from keyframer.posing import Pose, pose
+from keyframer.scene import Clip, Handedness, Scene, Space
+
+Floats = npt.NDArray[np.float64]
+
+MOST_TIMES = 201
+SCALES = 1e-4
+"""difference of scales that counts as none"""
+MOST_VERTICES = 2_000_000
+"""vertices x times compared of one node; meshes beyond are compared by their nodes only"""
+
+
+@dataclass(eq=False)
+class NodeMotion:
+    """The difference of one node at each time."""
+
+    name: str
+    position: Floats
+    """(T,) distance"""
+    rotation: Floats
+    """(T,) degrees"""
+    scale: Floats
+    """(T,) largest difference of an axis' length"""
+    visible: int
+    """times at which it is shown in one of them only"""
+    vertices: Floats | None
+    """(T,) the largest distance of a vertex; None where the meshes have different numbers of them, or none"""
+
+    def within(self, distance: float, degrees: float) -> bool:
+        """Whether it moves the same but for these tolerances."""
+        moved = [self.position, *([] if self.vertices is None else [self.vertices])]
+        far = max((float(part.max(initial=0.0)) for part in moved), default=0.0)
+        return (
+            far <= distance
+            and float(self.rotation.max(initial=0.0)) <= degrees
+            and float(self.scale.max(initial=0.0)) <= SCALES
+            and not self.visible
+        )
+
+
+@dataclass(eq=False)
+class MotionDiff:
+    """Both scenes at the same moments."""
+
+    times: Floats
+    unit: str
+    """``frames`` or ``seconds``"""
+    space: str
+    size: float
+    """of the first scene, so that differences can be judged"""
+    nodes: list[NodeMotion] = field(default_factory=list)
+    only_a: list[str] = field(default_factory=list)
+    only_b: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def changed(self, distance: float, degrees: float) -> list[NodeMotion]:
+        """Nodes that move differently, the worst first."""
+        found = [node for node in self.nodes if not node.within(distance, degrees)]
+        return sorted(found, key=lambda node: (-float(node.position.max(initial=0.0)), node.name))
+
+
+def diff_motion(a: Scene, b: Scene) -> MotionDiff:
+    """The motion of all nodes that both have."""
+    frames_a, frames_b, times, unit = _moments(a, b)
+    pose_a, pose_b = pose(a, frames=frames_a), pose(b, frames=frames_b)
+    same_space = (a.space.up, a.space.handedness) == (b.space.up, b.space.handedness)
+    turn_a, turn_b = (None, None) if same_space else (_upright(a.space), _upright(b.space))
+    unit_a, unit_b = a.space.metres_per_unit, b.space.metres_per_unit
+    scale = unit_b / unit_a if unit_a and unit_b and unit_a != unit_b else 1.0
+    places = np.nan_to_num(pose_a.world[:, :, :3, 3]).reshape(-1, 3)
+    size = float(np.ptp(places, axis=0).max()) if len(places) else 0.0
+    found = MotionDiff(times, unit, str(a.space) if same_space else "Y up, right-handed", size)
+    if scale != 1.0:
+        found.notes.append(f"the second is measured in units of the first (times {scale:g})")
+    numbers_b = {node.name: number for number, node in enumerate(b.nodes)}
+    for number, node in enumerate(a.nodes):
+        other = numbers_b.pop(node.name, None)
+        if other is None:
+            found.only_a.append(node.name)
+            continue
+        found.nodes.append(_node(pose_a, number, turn_a, pose_b, other, turn_b, scale))
+    found.only_b.extend(numbers_b)
+    return found
+
+
+def _moments(a: Scene, b: Scene) -> tuple[list[float], list[float], Floats, str]:
+    """The same moments in the frames of both."""
+    clip_a, clip_b = (scene.clips[0] if scene.clips else Clip() for scene in (a, b))
+    rates = [clip.frames_per_second for clip in (clip_a, clip_b)]
+    (start_a, end_a), (start_b, end_b) = _segment(clip_a), _segment(clip_b)
+    timed = all(0 < rate < math.inf for rate in rates)
+    if not timed or math.isclose(rates[0], rates[1]):
+        start, end = min(start_a, start_b), max(end_a, end_b)
+        frames = _spread(start, end)
+        return frames, frames, np.array(frames), "frames"
+    length = max((end_a - start_a) / rates[0], (end_b - start_b) / rates[1])
+    seconds = [length * number / (MOST_TIMES - 1) for number in range(MOST_TIMES)] if length > 0 else [0.0]
+    return (
+        [start_a + second * rates[0] for second in seconds],
+        [start_b + second * rates[1] for second in seconds],
+        np.array(seconds),
+        "seconds",
+    )
+
+
+def _segment(clip: Clip) -> tuple[float, float]:
+    scale = clip.units_per_frame or 1.0
+    start, end = clip.start / scale, clip.end / scale
+    return (start, max(start, end)) if math.isfinite(start) and math.isfinite(end) else (0.0, 0.0)
+
+
+def _spread(start: float, end: float) -> list[float]:
+    """Whole frames where they fit, else as many as may be."""
+    if end - start + 1 <= MOST_TIMES and start == round(start):
+        return [start + number for number in range(math.floor(end - start) + 1)]
+    return [float(frame) for frame in np.linspace(start, end, MOST_TIMES)]
+
+
+def _upright(space: Space) -> Floats:
+    """(4, 4) to right-handed, Y up. Left-handed data is mirrored along the axis that the glTF exporter mirrors, too."""
+    turn = {
+        "x": np.array([[0.0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]),
+        "y": np.eye(4),
+        "z": np.array([[1.0, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]]),
+    }[space.up]
+    if space.handedness is Handedness.LEFT:
+        mirror = np.eye(4)
+        axis = 1 if space.up == "z" else 2
+        mirror[axis, axis] = -1
+        turn = turn @ mirror
+    return turn
+
+
+def _node(
+    pose_a: Pose, a: int, turn_a: Floats | None, pose_b: Pose, b: int, turn_b: Floats | None, scale: float
+) -> NodeMotion:
+    with np.errstate(all="ignore"):
+        world_a, world_b = _turned(pose_a, a, turn_a), _turned(pose_b, b, turn_b)
+        world_b[:, :3, 3] *= scale
+        lengths_a, lengths_b = (np.sqrt(np.sum(w[:, :3, :3] ** 2, axis=1)) for w in (world_a, world_b))
+        return NodeMotion(
+            pose_a.scene.nodes[a].name,
+            np.nan_to_num(np.sqrt(np.sum((world_a[:, :3, 3] - world_b[:, :3, 3]) ** 2, axis=1))),
+            _angles(world_a[:, :3, :3], lengths_a, world_b[:, :3, :3], lengths_b),
+            np.nan_to_num(np.abs(lengths_a - lengths_b).max(axis=1)),
+            int(np.count_nonzero(pose_a.visible[:, a] != pose_b.visible[:, b])),
+            _vertices(pose_a, a, turn_a, pose_b, b, turn_b, scale),
+        )
+
+
+def _turned(moment: Pose, number: int, turn: Floats | None) -> Floats:
+    world = np.nan_to_num(moment.world[:, number])
+    if turn is None:
+        return world.copy()
+    # A node's own axes are turned along with the space where that mirrors: both sides change.
+    own = np.eye(4)
+    if np.linalg.det(turn[:3, :3]) < 0:
+        axis = 1 if moment.scene.space.up == "z" else 2
+        own[axis, axis] = -1
+    return np.asarray(turn @ world @ own)
+
+
+def _angles(a: Floats, lengths_a: Floats, b: Floats, lengths_b: Floats) -> Floats:
+    """(T,) degrees between the axes of two frames; 0 where one of them is flat."""
+    good = (lengths_a > 1e-12).all(axis=1) & (lengths_b > 1e-12).all(axis=1)
+    out = np.zeros(len(a))
+    if good.any():
+        one = quat.from_matrix3(_rigid(a[good] / lengths_a[good][:, None, :]))
+        other = quat.from_matrix3(_rigid(b[good] / lengths_b[good][:, None, :]))
+        way = quat.multiply(quat.conjugate(one), other)
+        half = np.arctan2(np.sqrt(np.sum(way[:, :3] ** 2, axis=1)), np.abs(way[:, 3]))
+        out[good] = np.degrees(2 * half)
+    return out
+
+
+def _rigid(matrices: Floats) -> Floats:
+    """Mirrored frames made right-handed, both in the same way."""
+    mirrored = np.linalg.det(matrices) < 0
+    return np.asarray(np.where(mirrored[:, None, None], -matrices, matrices))
+
+
+def _vertices(
+    pose_a: Pose, a: int, turn_a: Floats | None, pose_b: Pose, b: int, turn_b: Floats | None, scale: float
+) -> Floats | None:
+    meshes = [pose.scene.nodes[number].mesh for pose, number in ((pose_a, a), (pose_b, b))]
+    if meshes[0] is None or meshes[1] is None:
+        return None
+    counts = [len(pose_a.scene.meshes[meshes[0]].positions), len(pose_b.scene.meshes[meshes[1]].positions)]
+    if counts[0] != counts[1] or not counts[0] or counts[0] * len(pose_a.frames) > MOST_VERTICES:
+        return None
+    one, other = pose_a.vertices(a), pose_b.vertices(b)
+    if turn_a is not None and turn_b is not None:
+        one, other = one @ turn_a[:3, :3].T, other @ turn_b[:3, :3].T
+    far = np.sqrt(np.sum((one - other * scale) ** 2, axis=2))
+    return np.asarray(np.nan_to_num(far.max(axis=1)))
+
+
+def motion_panels(found: MotionDiff, distance: float, degrees: float, most: int = 8) -> list[Panel]:
+    """The differences over time of the nodes that differ most: where they are, and how they are turned."""
+    worst = found.changed(distance, degrees)[:most]
+    times = found.times
+    span = (float(times[0]), float(times[-1]) if len(times) > 1 else float(times[0]) + 1)
+    panels: list[Panel] = []
+    for what, unit in (
+        ("position", "distance in file units"),
+        ("rotation", "degrees"),
+        ("vertices", "largest distance"),
+    ):
+        curves = [Curve(node.name[:24], times, values) for node in worst if (values := getattr(node, what)) is not None]
+        if any(curve.values.any() for curve in curves):
+            panels.append(Panel(f"difference of {what}", found.unit, unit, span, curves))
+    return panels

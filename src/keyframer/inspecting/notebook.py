@@ -1,0 +1,54 @@
+"""How tracks and documents look in a notebook: a curve, a table. Registered by name from the package's root."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from keyframer.curves import Track
+from keyframer.formats._document import Document
+from keyframer.inspecting.charts import chart
+from keyframer.inspecting.drawing import inert
+from keyframer.inspecting.panels import panel_of, value_label
+from keyframer.scene import Channel, Clip, Scene
+from keyframer.wire.record import Record
+
+_ROWS = 12
+
+
+def track_html(track: Track) -> str:
+    """The curve, or just the words where there is no key."""
+    if not len(track.times):
+        return f"<code>{inert(repr(track))}</code>"
+    panel = panel_of(track, track.kind, "time", value_label(track.kind, Scene()), None)
+    return chart([panel], width=640).svg()
+
+
+def channel_html(channel: Channel) -> str:
+    return track_html(channel.track)
+
+
+def clip_html(clip: Clip) -> str:
+    """A line for each channel."""
+    kinds = Counter(channel.track.kind for channel in clip.channels)
+    rows = [(kind, str(count)) for kind, count in kinds.most_common(_ROWS)]
+    return table_html(repr(clip), ("track", "channels"), rows)
+
+
+def document_html(document: Document) -> str:
+    """The kinds of records, and what was odd."""
+    kinds = Counter(type(record).__name__ for record in document.find(Record))
+    rows = [(name, str(count)) for name, count in kinds.most_common(_ROWS)]
+    if len(kinds) > _ROWS:
+        rows.append(("…", str(sum(kinds.values()) - sum(count for _, count in kinds.most_common(_ROWS)))))
+    issues = [(issue.severity.label, f"{issue.code} in {issue.path}") for issue in document.issues][:_ROWS]
+    text = table_html(repr(document), ("record", "count"), rows)
+    return text + (table_html("", ("severity", "issue"), issues) if issues else "")
+
+
+def table_html(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    """A small table; every cell is inert."""
+    head = "".join(f"<th>{inert(column)}</th>" for column in columns)
+    body = "".join(f"<tr>{''.join(f'<td>{inert(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    shown = f"<code>{inert(title)}</code>" if title else ""
+    return f"<div>{shown}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"

@@ -1,0 +1,185 @@
+"""The path of nodes in space: where they go, seen from the front right and from above, in a box with labelled edges."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.inspecting.braille import Dots
+from keyframer.inspecting.charts import COLORS, tick_text
+from keyframer.inspecting.drawing import Area, Drawing, Line, Mark, Point, Words
+from keyframer.inspecting.panels import value_label
+from keyframer.posing import pose
+from keyframer.scene import Handedness, Scene
+from keyframer.text import safe_text
+
+Floats = npt.NDArray[np.float64]
+
+WIDTH, HEIGHT = 820, 620
+_AROUND, _ABOVE = math.radians(32), math.radians(24)
+_MOST_DOTS = 240
+_MOST_KEYS = 1_000
+_EDGES = [(a, b) for a in range(8) for b in range(a + 1, 8) if bin(a ^ b).count("1") == 1]
+"""pairs of corners of a box that differ in one coordinate"""
+
+
+@dataclass(eq=False)
+class Path:
+    """Where one node is, frame by frame."""
+
+    name: str
+    frames: Floats
+    places: Floats
+    """(T, 3) in the scene's own space"""
+    keys: list[int]
+    """entries of ``frames`` on which a position key stands"""
+
+
+def motion_paths(scene: Scene, nodes: Sequence[int], frames: Sequence[float]) -> list[Path]:
+    """The paths of nodes over these frames and the keys between them; keys are those of their own position tracks."""
+    keyed_of = [_key_frames(scene, number, min(frames), max(frames)) for number in nodes]
+    moment = pose(scene, frames=sorted({*frames, *(frame for keyed in keyed_of for frame in keyed)}))
+    paths: list[Path] = []
+    for number, keyed in zip(nodes, keyed_of, strict=True):
+        places = np.nan_to_num(moment.world[:, number, :3, 3]).clip(-1e18, 1e18)
+        marks = [at for at, frame in enumerate(moment.frames.tolist()) if frame in keyed]
+        paths.append(Path(scene.nodes[number].name, moment.frames, places, marks))
+    return paths
+
+
+def _key_frames(scene: Scene, node: int, first: float, last: float) -> set[float]:
+    found: set[float] = set()
+    for channel in scene.channels_of(node):
+        if channel.track.kind == "position":
+            frames = channel.track.times / (scene.clips[0].units_per_frame or 1.0)
+            found |= set(frames[(frames >= first) & (frames <= last)][:_MOST_KEYS].tolist())
+    return found
+
+
+class _Box:
+    """The box around all paths, and the way it is looked at."""
+
+    def __init__(self, scene: Scene, paths: Sequence[Path]) -> None:
+        points = np.concatenate([path.places for path in paths]) if paths else np.zeros((1, 3))
+        low, high = points.min(axis=0), points.max(axis=0)
+        room = max(float((high - low).max()), max(float(np.abs(points).max()), 1.0) * 1e-6) * 0.04
+        self.low, self.high = low - room, high + room
+        self.up = "xyz".index(scene.space.up)
+        front = {"x": (0.0, 0.0, 1.0), "y": (0.0, 0.0, 1.0), "z": (0.0, -1.0, 0.0)}[scene.space.up]
+        above, towards = np.eye(3)[self.up], np.array(front)
+        side = np.cross(above, towards)
+        if scene.space.handedness is Handedness.LEFT:
+            towards = -towards
+        flat = towards * math.cos(_AROUND) + side * math.sin(_AROUND)
+        self._right = side * math.cos(_AROUND) - towards * math.sin(_AROUND)
+        self._top = above * math.cos(_ABOVE) - flat * math.sin(_ABOVE)
+        corners = self.flat(self.corners)
+        self._low, self._size = corners.min(axis=0), np.maximum(np.ptp(corners, axis=0), 1e-12)
+
+    @property
+    def corners(self) -> Floats:
+        """(8, 3); bit i of a corner's number says which end of axis i it is on."""
+        return np.array([[(self.low, self.high)[number >> axis & 1][axis] for axis in range(3)] for number in range(8)])
+
+    def flat(self, places: Floats) -> Floats:
+        """(n, 2) to the right and up."""
+        return np.stack([places @ self._right, places @ self._top], axis=1)
+
+    def shares(self, places: Floats) -> Floats:
+        """(n, 2) from 0 to 1 over the box as it is seen."""
+        return np.asarray((self.flat(places) - self._low) / self._size)
+
+    @property
+    def ratio(self) -> float:
+        return float(self._size[0] / self._size[1])
+
+
+def path_drawing(scene: Scene, paths: Sequence[Path], title: str = "") -> Drawing:
+    """All paths in one box: a dot for each frame, a diamond for each key, first and last frame named."""
+    drawing = Drawing(WIDTH, HEIGHT, title)
+    box = _Box(scene, paths)
+    left, top, width, height = 70.0, 60.0, WIDTH - 140.0, HEIGHT - 130.0
+    if box.ratio > width / height:
+        shrunk = width / box.ratio
+        top, height = top + (height - shrunk) / 2, shrunk
+    else:
+        shrunk = height * box.ratio
+        left, width = left + (width - shrunk) / 2, shrunk
+
+    def at(places: Floats) -> list[Point]:
+        return [(left + x * width, top + (1 - y) * height) for x, y in box.shares(places).tolist()]
+
+    drawing.add(Words((24, 24), title, size=13, bold=True))
+    corners = at(box.corners)
+    floor = [number for number in (0, 1, 2, 3, 4, 5, 6, 7) if not number >> box.up & 1]
+    order = [floor[0], floor[1], floor[3], floor[2]]
+    drawing.add(Area([corners[number] for number in order], "#f3f4f6"))
+    for a, b in _EDGES:
+        drawing.add(Line([corners[a], corners[b]], "#c9ced6"))
+    _label_edges(drawing, scene, box, corners)
+    for number, path in enumerate(paths):
+        color = COLORS[number % len(COLORS)]
+        shadow = path.places.copy()
+        shadow[:, box.up] = box.low[box.up]
+        drawing.add(Line(at(shadow), "#d3d6dc", 1.2), Line(at(path.places), color, 1.8))
+        points = at(path.places)
+        if len(points) <= _MOST_DOTS:
+            drawing.add(*(Mark(point, color, 3.0, "dot") for point in points))
+        for key in path.keys:
+            x, y, z = path.places[key].tolist()
+            words = f"key at {path.frames[key]:g}: {x:g}, {y:g}, {z:g}"
+            drawing.add(Mark(points[key], color, 6.0, "diamond", words))
+        for end in sorted({0, len(points) - 1}):
+            drawing.add(Words((points[end][0] + 6, points[end][1] - 6), f"{path.frames[end]:g}", color, 10))
+        drawing.add(Words((WIDTH - 24, 24 + 15 * number), path.name, color, 11, "end"))
+    return drawing
+
+
+def _label_edges(drawing: Drawing, scene: Scene, box: _Box, corners: list[Point]) -> None:
+    """The ends of the three edges that are seen best: numbers, and the name of the axis in the middle."""
+    unit = value_label("position", scene)
+    lowest = max(range(8), key=lambda number: corners[number][1])
+    leftmost = min(range(8), key=lambda number: corners[number][0])
+    for axis in range(3):
+        begin = leftmost if axis == box.up else lowest
+        end = begin ^ (1 << axis)
+        span = (float(box.low[axis]), float(box.high[axis]))
+        for corner in (begin, end):
+            x, y = corners[corner]
+            value = span[corner >> axis & 1]
+            if axis == box.up:
+                drawing.add(Words((x - 6, y + 4), tick_text(value, span), "#666666", 10, "end"))
+            else:
+                shift = 16 if corner == lowest else 0
+                side = -shift if corners[end][0] < corners[begin][0] else shift
+                drawing.add(Words((x + side, y + 16), tick_text(value, span), "#666666", 10, "middle"))
+        x, y = (corners[begin][0] + corners[end][0]) / 2, (corners[begin][1] + corners[end][1]) / 2
+        words = f"{'xyz'[axis]} ({unit})"
+        if axis == box.up:
+            drawing.add(Words((x - 8, y), "xyz"[axis], "#444444", 11, "end"))
+        else:
+            drawing.add(Words((x, y + 30), words, "#444444", 11, "middle"))
+
+
+def paths_as_text(scene: Scene, paths: Sequence[Path], columns: int, rows: int, *, colored: bool = False) -> str:
+    """The same view in Braille, with the reach of each axis below."""
+    box = _Box(scene, paths)
+    dots = Dots(max(columns, 20), max(rows, 5))
+    for number, path in enumerate(paths):
+        seen = box.shares(path.places)
+        dots.line(seen[:, 0].tolist(), seen[:, 1].tolist(), number)
+        for key in path.keys:
+            dots.mark(float(seen[key, 0]), float(seen[key, 1]), "◆", number)
+        for sign, at in (("○", 0), ("●", -1)):
+            dots.mark(float(seen[at, 0]), float(seen[at, 1]), sign, number)
+    lines = list(dots.lines(colored))
+    for path in paths:
+        low, high = path.places.min(axis=0).tolist(), path.places.max(axis=0).tolist()
+        reach = ", ".join(f"{axis} {a:g}..{b:g}" for axis, a, b in zip("xyz", low, high, strict=True))
+        span = f"frames {path.frames[0]:g} ○ to {path.frames[-1]:g} ●"
+        lines.append(f"{safe_text(path.name)[:60]}: {span}; {reach} {value_label('position', scene)}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,244 @@
+"""What differs between two documents of one format: records added, removed, changed or moved, each with its path.
+
+Records of one parent are paired in three steps: those that are alike to the last byte, then those of one kind with the
+same name or number, then what is left of one kind in its order. Each step is a look-up, so that the time grows with the
+size of the files and not with its square.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter, deque
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.formats._document import Document, place_of
+from keyframer.inspecting.plain import extra_attributes, to_plain
+from keyframer.text import bytes_to_hex
+from keyframer.wire.cursor import Place
+from keyframer.wire.record import Record, dump_fields
+
+MOST_CHANGES = 1_000
+"""changes that are listed; all are counted"""
+_IDENTITY = ("name", "node_id", "id", "number")
+"""fields by which a record is known, in its own fields or in those of the records right inside it"""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field of a record in both files. Arrays are told by how many entries differ, and by how much at most."""
+
+    field: str
+    a: object
+    b: object
+    entries: int | None = None
+    largest: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    kind: str
+    """``added``, ``removed``, ``changed`` or ``moved``"""
+    record: str
+    path_a: str | None
+    path_b: str | None
+    fields: tuple[FieldChange, ...] = ()
+
+    @property
+    def path(self) -> str:
+        return self.path_a or self.path_b or "/"
+
+
+@dataclass(eq=False)
+class Changes:
+    """The changes found: all counted, the first ones listed."""
+
+    listed: list[Change] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, change: Change) -> None:
+        self.counts[change.kind] += 1
+        if len(self.listed) < MOST_CHANGES:
+            self.listed.append(change)
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def truncated(self) -> bool:
+        return self.total > len(self.listed)
+
+
+def diff_documents(a: Document, b: Document) -> Changes:
+    """All differences between two documents of the same format."""
+    changes = Changes()
+    digests: dict[int, bytes] = {}
+    for records in (a.records, b.records):
+        _digest(records, digests)
+    if a.dialect != b.dialect:
+        fields = (FieldChange("dialect", _plain(a.dialect), _plain(b.dialect)),)
+        changes.add(Change("changed", "document", "/", "/", fields))
+    if a.trailing != b.trailing:
+        fields = (FieldChange("trailing", _short(a.trailing), _short(b.trailing)),)
+        changes.add(Change("changed", "document", "/", "/", fields))
+    todo: deque[tuple[Sequence[Record], Sequence[Record], Place, Place]] = deque(
+        [(a.records, b.records, Place(), Place())]
+    )
+    while todo:
+        before, after, place_a, place_b = todo.popleft()
+        placed_a, placed_b = list(_placed(before, place_a)), list(_placed(after, place_b))
+        pairs = _pairs(placed_a, placed_b, digests)
+        latest = -1
+        for index_a, index_b in pairs:
+            one = placed_a[index_a] if index_a is not None else None
+            other = placed_b[index_b] if index_b is not None else None
+            if one is None or other is None:
+                kind, there = ("added", other) if one is None else ("removed", one)
+                assert there is not None
+                path = str(there[0])
+                name = type(there[1]).__name__
+                changes.add(Change(kind, name, path if one else None, path if other else None))
+                continue
+            assert index_b is not None
+            if index_b < latest:
+                changes.add(Change("moved", type(one[1]).__name__, str(one[0]), str(other[0])))
+            latest = max(latest, index_b)
+            if digests[id(one[1])] == digests[id(other[1])]:
+                continue
+            differing = tuple(_changed_fields(one[1], other[1]))
+            if differing:
+                changes.add(Change("changed", type(one[1]).__name__, str(one[0]), str(other[0]), differing))
+            if one[1].children or other[1].children:
+                todo.append((one[1].children, other[1].children, one[0], other[0]))
+    return changes
+
+
+def _placed(records: Sequence[Record], parent: Place) -> Iterator[tuple[Place, Record]]:
+    counts: Counter[str] = Counter()
+    for record in records:
+        yield place_of(record, counts[record.segment], parent), record
+        counts[record.segment] += 1
+
+
+def _pairs(
+    a: list[tuple[Place, Record]], b: list[tuple[Place, Record]], digests: dict[int, bytes]
+) -> list[tuple[int | None, int | None]]:
+    """Which record of ``a`` is which of ``b``, in the order of ``a``; those only in ``b`` come last."""
+    partner: dict[int, int] = {}
+    free_a, free_b = list(range(len(a))), list(range(len(b)))
+    for keys in (
+        lambda record: (type(record), digests[id(record)]),
+        lambda record: (type(record), record.segment, _identity(record)),
+        lambda record: (type(record), record.segment),
+    ):
+        waiting: dict[Hashable, deque[int]] = {}
+        for index in free_b:
+            waiting.setdefault(keys(b[index][1]), deque()).append(index)
+        left: list[int] = []
+        for index in free_a:
+            found = waiting.get(keys(a[index][1]))
+            if found:
+                partner[index] = found.popleft()
+            else:
+                left.append(index)
+        taken = set(partner.values())
+        free_a, free_b = left, [index for index in free_b if index not in taken]
+    return [*((index, partner.get(index)) for index in range(len(a))), *((None, index) for index in free_b)]
+
+
+def _identity(record: Record) -> Hashable:
+    """The name or number that a record goes by."""
+    found: list[Hashable] = []
+    for one in (record, *record.children[:8]):
+        for plan in one.plan.fields:
+            if plan.name in _IDENTITY:
+                value = getattr(one, plan.name)
+                if isinstance(value, (bytes, int)):
+                    found.append(value)
+    return tuple(found)
+
+
+def _digest(records: Sequence[Record], digests: dict[int, bytes]) -> None:
+    """A digest of every record with all inside it, from its text form, which has every byte; children first."""
+    order: list[Record] = []
+    stack = list(records)
+    while stack:
+        record = stack.pop()
+        order.append(record)
+        stack.extend(record.children)
+    for record in reversed(order):
+        digest = hashlib.blake2b(type(record).__name__.encode() + b"\0" + record.segment.encode(), digest_size=16)
+        digest.update(json.dumps(_shown(record)).encode())
+        for child in record.children:
+            digest.update(digests[id(child)])
+        digests[id(record)] = digest.digest()
+
+
+def _changed_fields(a: Record, b: Record) -> Iterator[FieldChange]:
+    before, after = _shown(a), _shown(b)
+    for name in dict.fromkeys([*before, *after]):
+        one, other = before.get(name), after.get(name)
+        if json.dumps(one) != json.dumps(other):
+            yield _field_change(name, one, other)
+
+
+def _shown(record: Record) -> dict[str, object]:
+    """Everything a record says itself: declared fields, what it carries besides, and the bytes nobody claimed."""
+    shown: dict[str, object] = dict(dump_fields(record))
+    for name in extra_attributes(type(record)):
+        shown[name] = to_plain(getattr(record, name))
+    if record.tail:
+        shown["tail"] = bytes_to_hex(record.tail)
+    return shown
+
+
+def _field_change(name: str, a: object, b: object) -> FieldChange:
+    if isinstance(a, list) and isinstance(b, list):
+        entries = sum(1 for one, other in zip(a, b, strict=False) if one != other) + abs(len(a) - len(b))
+        largest = _largest(a, b)
+        return FieldChange(name, f"{len(a)} entries", f"{len(b)} entries, {entries} differ", entries, largest)
+    return FieldChange(name, _short(a), _short(b))
+
+
+def _largest(a: list[object], b: list[object]) -> float | None:
+    """The largest difference of numbers in lists of one shape; None where there is none to tell."""
+    one, other = _numbers(a), _numbers(b)
+    if len(one) != len(other) or not len(one):
+        return None
+    with np.errstate(all="ignore"):
+        largest = float(np.nanmax(np.abs(one - other), initial=0.0))
+    return largest if 0 < largest < np.inf else None
+
+
+def _numbers(value: object) -> npt.NDArray[np.float64]:
+    """All numbers in lists and objects, in order, without recursion."""
+    found: list[float] = []
+    stack: list[object] = [value]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, list):
+            stack.extend(reversed(part))
+        elif isinstance(part, dict):
+            stack.extend(reversed(list(part.values())))
+        elif isinstance(part, (int, float)):
+            found.append(float(part))
+    return np.array(found)
+
+
+def _plain(value: object) -> object:
+    return None if value is None else _short(to_plain(value))
+
+
+def _short(value: object) -> object:
+    """Numbers and short text as they are, the rest cut."""
+    if isinstance(value, bytes):
+        value = bytes_to_hex(value)
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= 200 else f"{text[:199]}…"

@@ -1,0 +1,13 @@
+"""Pictures of scenes without a GPU: one frame, a contact sheet, or the playback as GIF, APNG or WebP.
+
+    studio = Studio(keyframer.load("scene.3ds"), Settings(width=256, height=256))
+    write = encode_still(studio.picture(studio.default_frame))
+
+A small rasteriser in numpy with a depth buffer; smooth or flat as the file says, with its images, its lights and its
+camera, or ones that fit. The same scene gives the same bytes with the same versions of numpy and Pillow.
+"""
+
+from keyframer.rendering.encoding import ANIMATED, encode_film, encode_still
+from keyframer.rendering.studio import Settings, Studio
+
+__all__ = ["ANIMATED", "Settings", "Studio", "encode_film", "encode_still"]

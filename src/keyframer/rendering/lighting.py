@@ -1,0 +1,158 @@
+"""How much light falls on a surface: the lights of the file, or lights of a studio that stand around the viewer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.posing import Pose
+from keyframer.rendering.view import View
+from keyframer.scene import Handedness, LightType
+
+Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
+
+MOST_LIGHTS = 64
+"""the brightest ones"""
+_AMBIENT_OF_STUDIO = 0.30
+
+
+@dataclass(frozen=True, slots=True)
+class Lamp:
+    """One light. With a ``place`` it shines from there (in a cone, if it has one), else from a direction."""
+
+    color: tuple[float, float, float]
+    place: Floats | None = None
+    direction: Floats | None = None
+    """the way the light goes"""
+    cone: tuple[float, float] | None = None
+    """cosines of the half angles: full light inside the first, none outside the second"""
+    ranges: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lighting:
+    lamps: tuple[Lamp, ...]
+    ambient: tuple[float, float, float]
+
+    def fall(self, places: Singles, normals: Singles, to_eye: Singles, exponent: Singles) -> tuple[Singles, Singles]:
+        """(n, 3) light on the surface, and (n, 3) light mirrored towards the eye."""
+        diffuse = np.empty_like(places)
+        diffuse[:] = np.array(self.ambient, np.float32)
+        shine = np.zeros_like(places)
+        for lamp in self.lamps:
+            towards, strength = _arriving(lamp, places)
+            facing = _dot(normals, towards)
+            color = np.array(lamp.color, np.float32)
+            lit = np.maximum(facing, 0) * strength
+            diffuse += lit[:, None] * color
+            half = towards + to_eye
+            length = np.sqrt(_dot(half, half))
+            gloss = np.maximum(_dot(normals, half) / np.maximum(length, np.float32(1e-6)), 0) ** exponent
+            shine += (np.where(facing > 0, gloss, 0) * strength)[:, None] * color
+        return diffuse, shine
+
+    def plus(self, other: Lighting, share: float) -> Lighting:
+        """Some of another lighting added."""
+        dimmed = tuple(
+            Lamp(_times(lamp.color, share), lamp.place, lamp.direction, lamp.cone, lamp.ranges) for lamp in other.lamps
+        )
+        ambient = tuple(a + share * b for a, b in zip(self.ambient, other.ambient, strict=True))
+        return Lighting(self.lamps + dimmed, (ambient[0], ambient[1], ambient[2]))
+
+    def times(self, factor: float) -> Lighting:
+        return Lighting((), (0.0, 0.0, 0.0)).plus(self, factor)
+
+
+def studio(view: View) -> Lighting:
+    """A key light from the upper left of the viewer, a fill light from the right, and some light from everywhere."""
+    key = -0.55 * view.right + 0.75 * view.up - 0.75 * view.forward
+    fill = 0.85 * view.right + 0.1 * view.up - 0.6 * view.forward
+    lamps = (
+        Lamp((0.68, 0.68, 0.67), direction=-key / np.sqrt(np.sum(key * key))),
+        Lamp((0.22, 0.22, 0.24), direction=-fill / np.sqrt(np.sum(fill * fill))),
+    )
+    return Lighting(lamps, (_AMBIENT_OF_STUDIO,) * 3)
+
+
+def of_file(pose: Pose, at: int) -> Lighting | None:
+    """The lights of the scene at the ``at``-th time; None where there is none that shines."""
+    scene = pose.scene
+    lamps: list[tuple[float, Lamp]] = []
+    ambient = np.array(scene.environment.ambient or (0.0, 0.0, 0.0), np.float64)
+    sign = 1.0 if scene.space.handedness is Handedness.LEFT else -1.0
+    for number, node in enumerate(scene.nodes):
+        if node.light is None or not scene.lights[node.light].on:
+            continue
+        light = scene.lights[node.light]
+        color = pose.light_colors[at, node.light] * pose.light_multipliers[at, node.light]
+        place, way = pose.world[at, number, :3, 3], sign * pose.world[at, number, :3, 2]
+        if not (np.isfinite(color).all() and np.isfinite(place).all()) or not np.any(color):
+            continue
+        rgb = (float(color[0]), float(color[1]), float(color[2]))
+        length = float(np.sqrt(np.sum(way * way)))
+        if light.type is LightType.AMBIENT:
+            ambient = ambient + color
+            continue
+        if light.type is not LightType.OMNI and not 0 < length < math.inf:
+            continue
+        ranges = _ranges(light.inner_range, light.outer_range) if light.attenuated else None
+        if light.type is LightType.DIRECTIONAL:
+            lamp = Lamp(rgb, direction=way / length)
+        elif light.type is LightType.SPOT:
+            cone = _cone(pose.light_hotspot_degrees[at, node.light], pose.light_falloff_degrees[at, node.light])
+            lamp = Lamp(rgb, place, way / length, cone, ranges)
+        else:
+            lamp = Lamp(rgb, place, ranges=ranges)
+        lamps.append((-float(np.abs(color).sum()), lamp))
+    ambient = np.clip(np.nan_to_num(ambient), 0, 1)
+    if not lamps:
+        return None
+    kept = sorted(range(len(lamps)), key=lambda index: (lamps[index][0], index))[:MOST_LIGHTS]
+    return Lighting(
+        tuple(lamps[index][1] for index in sorted(kept)), (float(ambient[0]), float(ambient[1]), float(ambient[2]))
+    )
+
+
+def _arriving(lamp: Lamp, places: Singles) -> tuple[Singles, Singles]:
+    """(n, 3) directions towards the lamp, and (n,) how much of its light comes through."""
+    if lamp.place is None:
+        assert lamp.direction is not None
+        return np.broadcast_to(-lamp.direction.astype(np.float32), places.shape), np.ones(len(places), np.float32)
+    way = lamp.place.astype(np.float32) - places
+    distance = np.sqrt(_dot(way, way))
+    towards: Singles = (way / np.maximum(distance, np.float32(1e-20))[:, None]).astype(np.float32)
+    strength = np.ones(len(places), np.float32)
+    if lamp.ranges is not None:
+        inner, outer = lamp.ranges
+        strength *= np.clip((outer - distance) / (outer - inner), 0, 1).astype(np.float32)
+    if lamp.cone is not None and lamp.direction is not None:
+        full, none = lamp.cone
+        angle = -_dot(towards, np.broadcast_to(lamp.direction.astype(np.float32), places.shape))
+        share: Singles = np.clip((angle - none) / max(full - none, 1e-6), 0, 1)
+        strength *= (share * share * (3 - 2 * share)).astype(np.float32)
+    return towards, strength
+
+
+def _cone(hotspot: float, falloff: float) -> tuple[float, float] | None:
+    if not (math.isfinite(hotspot) and math.isfinite(falloff)) or falloff <= 0:
+        return None
+    outer = min(falloff, 179.0)
+    return math.cos(math.radians(min(max(hotspot, 0.0), outer) / 2)), math.cos(math.radians(outer / 2))
+
+
+def _ranges(inner: float | None, outer: float | None) -> tuple[float, float] | None:
+    if inner is None or outer is None or not (math.isfinite(inner) and math.isfinite(outer)) or outer <= inner:
+        return None
+    return inner, outer
+
+
+def _dot(a: Singles, b: Singles) -> Singles:
+    return np.asarray(a[:, 0] * b[:, 0] + a[:, 1] * b[:, 1] + a[:, 2] * b[:, 2])
+
+
+def _times(color: tuple[float, float, float], factor: float) -> tuple[float, float, float]:
+    return color[0] * factor, color[1] * factor, color[2] * factor

@@ -1,0 +1,43 @@
+"""How a scene looks in a notebook: a picture beside what it holds. Registered by name from the package's root."""
+
+from __future__ import annotations
+
+import base64
+import html
+
+from keyframer.errors import FormatError
+from keyframer.posing import Pose
+from keyframer.rendering.encoding import encode_still
+from keyframer.rendering.studio import Settings, Studio
+from keyframer.scene import Scene
+from keyframer.text import safe_text
+
+_SIZE = 192
+_MOST_NAMES = 12
+
+
+def scene_html(scene: Scene) -> str:
+    """A thumbnail without images (a scene does not know where its file was), and the names of the first nodes."""
+    return _html(scene, None)
+
+
+def pose_html(pose: Pose) -> str:
+    """The first of its times."""
+    return _html(pose.scene, float(pose.frames[0]) if len(pose.frames) else None)
+
+
+def _html(scene: Scene, frame: float | None) -> str:
+    names = [_inert(node.name) for node in scene.nodes[:_MOST_NAMES]]
+    more = f" and {len(scene.nodes) - _MOST_NAMES} more" if len(scene.nodes) > _MOST_NAMES else ""
+    words = f"<code>{_inert(repr(scene))}</code><p>{', '.join(names)}{more}</p>"
+    try:
+        studio = Studio(scene, Settings(_SIZE, _SIZE))
+        data = encode_still(studio.picture(studio.default_frame if frame is None else frame))
+    except FormatError as error:
+        return f"<div>{words}<p>{_inert(str(error))}</p></div>"
+    picture = base64.b64encode(data).decode()
+    return f'<div><img width="{_SIZE}" height="{_SIZE}" alt="" src="data:image/png;base64,{picture}">{words}</div>'
+
+
+def _inert(text: str) -> str:
+    return html.escape(safe_text(text)[:300])

@@ -1,0 +1,125 @@
+"""Which triangle is seen at each pixel: rows of triangles, then runs of pixels, all at once, and a depth buffer.
+
+A pixel belongs to a triangle if its middle does; on a shared edge exactly one of the two has it, because an edge is
+always computed from its upper end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.rendering.clipping import Screen
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+ROWS_AT_ONCE = 400_000
+PIXELS_AT_ONCE = 600_000
+"""temporaries of a few dozen bytes each, so that everything stays near the processor"""
+
+Fragments = tuple[Indices, Indices, Floats]
+"""pixel numbers, triangle numbers, closeness"""
+
+
+def fragments(screen: Screen, chosen: Indices, width: int, height: int) -> Iterator[Fragments]:
+    """The pixels of the chosen triangles, some at a time, in the order of triangles."""
+    points = screen.points[chosen]
+    order = np.argsort(points[:, :, 1], axis=1, kind="stable")
+    x = np.take_along_axis(points[:, :, 0], order, axis=1)
+    y = np.take_along_axis(points[:, :, 1], order, axis=1)
+    first = np.clip(np.ceil(y[:, 0] - 0.5), 0, height).astype(np.int64)
+    last = np.clip(np.ceil(y[:, 2] - 0.5), 0, height).astype(np.int64)
+    rows = np.maximum(last - first, 0)
+    with np.errstate(all="ignore"):
+        slopes = np.nan_to_num((x[:, [1, 2, 2]] - x[:, [0, 0, 1]]) / (y[:, [1, 2, 2]] - y[:, [0, 0, 1]]))
+    plane = _planes(screen, chosen)
+    for begin, end in _portions(rows, ROWS_AT_ONCE):
+        some = slice(begin, end)
+        triangle = np.repeat(np.arange(begin, end), rows[some])
+        row = _counting(rows[some]) + first[triangle]
+        middle = np.asarray(row + 0.5, np.float64)
+        left, right = _run(x, y, slopes, triangle, middle)
+        start = np.clip(np.ceil(left - 0.5), 0, width).astype(np.int64)
+        runs = np.maximum(np.clip(np.ceil(right - 0.5), 0, width).astype(np.int64) - start, 0)
+        across = plane[triangle, 0]
+        closeness = across * (start + 0.5) + plane[triangle, 1] * middle + plane[triangle, 2]
+        pixel = row * width + start
+        number = chosen[triangle]
+        for low, high in _portions(runs, PIXELS_AT_ONCE):
+            count = runs[low:high]
+            step = _counting(count)
+            yield (
+                np.repeat(pixel[low:high], count) + step,
+                np.repeat(number[low:high], count),
+                np.repeat(closeness[low:high], count) + np.repeat(across[low:high], count) * step,
+            )
+
+
+def _run(x: Floats, y: Floats, slopes: Floats, triangle: Indices, middle: Floats) -> tuple[Floats, Floats]:
+    """Where each row enters and leaves its triangle: the long edge on one side, one of the short ones on the other."""
+    upper = middle < y[triangle, 1]
+    long = x[triangle, 0] + (middle - y[triangle, 0]) * slopes[triangle, 1]
+    begin = np.where(upper, 0, 1)
+    slope = np.where(upper, slopes[triangle, 0], slopes[triangle, 2])
+    short = x[triangle, begin] + (middle - y[triangle, begin]) * slope
+    return np.minimum(long, short), np.maximum(long, short)
+
+
+def _planes(screen: Screen, chosen: Indices) -> Floats:
+    """(m, 3) closeness as a plane over the picture: a x + b y + c."""
+    points, values = screen.points[chosen], screen.closeness[chosen]
+    edge = points[:, 1:] - points[:, :1]
+    rise = values[:, 1:] - values[:, :1]
+    area = edge[:, 0, 0] * edge[:, 1, 1] - edge[:, 0, 1] * edge[:, 1, 0]
+    with np.errstate(all="ignore"):
+        a = np.nan_to_num((rise[:, 0] * edge[:, 1, 1] - rise[:, 1] * edge[:, 0, 1]) / area)
+        b = np.nan_to_num((rise[:, 1] * edge[:, 0, 0] - rise[:, 0] * edge[:, 1, 0]) / area)
+    c = values[:, 0] - a * points[:, 0, 0] - b * points[:, 0, 1]
+    return np.stack([a, b, c], axis=1)
+
+
+def _counting(counts: Indices) -> Indices:
+    """0, 1, 2 … for each of the counts, one after the other."""
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.arange(total) - np.repeat(ends - counts, counts)
+
+
+def _portions(counts: Indices, most: int) -> Iterator[tuple[int, int]]:
+    """Ranges whose counts sum to ``most`` at most, unless a single one is larger."""
+    if not len(counts):
+        return
+    ends = np.cumsum(counts)
+    begin = 0
+    while begin < len(counts):
+        before = int(ends[begin - 1]) if begin else 0
+        end = max(int(np.searchsorted(ends, before + most, "right")), begin + 1)
+        yield begin, end
+        begin = end
+
+
+class DepthBuffer:
+    """What is nearest at each pixel."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.width, self.height = width, height
+        self.closeness: Floats = np.zeros(width * height)
+        """0 where nothing is"""
+        self.owner: Indices = np.full(width * height, -1, np.int64)
+        """the triangle, -1 for none"""
+
+    def draw(self, screen: Screen, chosen: Indices) -> None:
+        """Opaque triangles."""
+        for pixel, triangle, near in fragments(screen, chosen, self.width, self.height):
+            np.maximum.at(self.closeness, pixel, near)
+            front = near == self.closeness[pixel]
+            self.owner[pixel[front]] = triangle[front]
+
+    def in_front(self, screen: Screen, chosen: Indices) -> Iterator[Fragments]:
+        """The pixels of triangles that are not hidden by what was drawn."""
+        for pixel, triangle, near in fragments(screen, chosen, self.width, self.height):
+            clear = near > self.closeness[pixel]
+            yield pixel[clear], triangle[clear], near[clear]

@@ -1,0 +1,246 @@
+"""Taking pictures of a scene: which frame, from where, on which background."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.posing import Pose, Rig, pose
+from keyframer.rendering.frame import Canvas, Exposure, render
+from keyframer.rendering.stage import Stage
+from keyframer.rendering.view import View, camera_view, fitted_view
+from keyframer.scene import Clip, Scene
+from keyframer.textures import TextureSource
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Floats = npt.NDArray[np.float64]
+Rgb = tuple[int, int, int]
+
+NEUTRAL: Rgb = (226, 229, 234)
+LARGEST = 4096
+"""pixels along one side of a picture"""
+_SAMPLES = 12
+"""frames that a fitted view is fitted to"""
+_LEAST_SEEN = 0.015
+"""part of the picture that the file's camera must show, else a fitted one is taken"""
+_MOST_OF_ONE = 0.97
+"""part of the picture that one object among others may take"""
+_LABEL = (70, 74, 82)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How pictures are taken."""
+
+    width: int = 256
+    height: int = 256
+    camera: str = "auto"
+    """``fit``, the name of a camera's node, or ``auto``: the file's first camera if it shows something, else fitted"""
+    lights: str = "auto"
+    """``file``, ``studio``, or ``auto``: the file's with as much of ours as is needed"""
+    background: Rgb | str | None = NEUTRAL
+    """a colour, ``file`` for what the file says, None for none (transparent)"""
+    bones: bool | None = None
+    """sticks for the skeleton: always, never, or (None) where there is no mesh"""
+    around_degrees: float | None = None
+    """of a fitted view: so far to the right of the front"""
+    above_degrees: float | None = None
+
+    def __post_init__(self) -> None:
+        if not (1 <= self.width <= LARGEST and 1 <= self.height <= LARGEST):
+            raise ValueError(f"a picture is 1 to {LARGEST} pixels wide and high, not {self.width} x {self.height}")
+        if self.lights not in ("auto", "file", "studio"):
+            raise ValueError(f"lights are auto, file or studio, not {self.lights!r}")
+
+
+class Studio:
+    """A scene that pictures are taken of. All pictures of one studio have the same view and the same exposure."""
+
+    def __init__(
+        self,
+        scene: Scene,
+        settings: Settings | None = None,
+        *,
+        textures: TextureSource | None = None,
+        frames: Sequence[float] | None = None,
+    ) -> None:
+        """LookupError: no camera has the name in the settings."""
+        self.scene = scene
+        self.settings = settings or Settings()
+        self.stage = Stage(scene, textures, self.settings.bones, self.settings.lights != "file")
+        self._rig = Rig(scene)
+        self._exposure = Exposure(self.settings.lights)
+        self.frames = frames
+        """those that will be asked for, where known before the first picture: a fitted view shows all of them"""
+        self._cameras = {node.name: at for at, node in enumerate(scene.nodes) if node.camera is not None}
+        if self.settings.camera not in ("auto", "fit", *self._cameras):
+            raise LookupError(f"no camera is called {self.settings.camera!r}")
+
+    @cached_property
+    def _camera(self) -> int | None:
+        """The node of the camera in use, None for a fitted view."""
+        wanted = self.settings.camera
+        if wanted == "fit":
+            return None
+        if wanted == "auto":
+            return next((number for number in self._cameras.values() if self._shows_something(number)), None)
+        return self._cameras[wanted]
+
+    def pose(self, frames: Sequence[float]) -> Pose:
+        return pose(self.scene, frames=frames, rig=self._rig)
+
+    @cached_property
+    def segment(self) -> tuple[float, float]:
+        """First and last frame of what plays."""
+        clip = self._clip
+        if clip is None or not clip.units_per_frame:
+            return 0.0, 0.0
+        start, end = clip.start / clip.units_per_frame, clip.end / clip.units_per_frame
+        return (start, max(start, end)) if math.isfinite(start) and math.isfinite(end) else (0.0, 0.0)
+
+    @property
+    def _clip(self) -> Clip | None:
+        return self.scene.clips[0] if self.scene.clips else None
+
+    @property
+    def seconds(self) -> float:
+        """How long the segment plays; 25 frames a second where the file states no rate."""
+        clip = self._clip
+        rate = clip.frames_per_second if clip is not None else 0.0
+        return (self.segment[1] - self.segment[0]) / (rate if 0 < rate < math.inf else 25.0)
+
+    @cached_property
+    def default_frame(self) -> float:
+        """The frame that the program showed when it saved, else the first; the middle one if that shows nothing."""
+        start, end = self.segment
+        clip = self._clip
+        current = clip.current / clip.units_per_frame if clip is not None and clip.current is not None else start
+        chosen = current if start <= current <= end else start
+        middle = (start + end) / 2
+        if middle != chosen and not len(self.stage.extent(self.pose([chosen]))):
+            return middle
+        return chosen
+
+    def spread(self, count: int, *, with_last: bool) -> list[float]:
+        """Evenly spread frames, whole ones where there are enough; without the last one they play in circles."""
+        start, end = self.segment
+        if end <= start:
+            return [start]
+        frames = np.linspace(start, end, count, endpoint=with_last)
+        whole = end - start >= count and start == round(start)
+        return [float(frame) for frame in (np.round(frames) if whole else frames)]
+
+    def picture(self, frame: float) -> Image:
+        """RGB, or RGBA where the background is transparent."""
+        return next(self.pictures([frame]))
+
+    def pictures(self, frames: Sequence[float]) -> Iterator[Image]:
+        from PIL import Image
+
+        width, height = self.settings.width, self.settings.height
+        finer = 2 if max(width, height) <= 1536 else 1
+        for frame in frames:
+            moment = self.pose([frame])
+            made = render(self.stage, moment, 0, self._view(moment), width, height, self._exposure, finer)
+            backdrop = self._backdrop
+            if backdrop is None:
+                yield Image.fromarray(_straight(made))
+            else:
+                through = (255 - made[:, :, 3:].astype(np.uint16)) * backdrop
+                yield Image.fromarray((made[:, :, :3] + (through + 127) // 255).clip(0, 255).astype(np.uint8))
+
+    def sheet(self, frames: Sequence[float], columns: int) -> Image:
+        """Pictures of the frames in rows, each with its number."""
+        from PIL import Image, ImageDraw, ImageFont
+
+        width, height = self.settings.width, self.settings.height
+        rows = -(-len(frames) // columns)
+        if columns * width > 4 * LARGEST or rows * height > 4 * LARGEST:
+            raise ValueError(f"a sheet of {columns * width} x {rows * height} pixels is too large")
+        transparent = self._backdrop is None
+        sheet = Image.new("RGBA" if transparent else "RGB", (columns * width, rows * height))
+        draw = ImageDraw.Draw(sheet)
+        font = ImageFont.load_default(max(9, height // 18))
+        for number, (frame, made) in enumerate(zip(frames, self.pictures(frames), strict=True)):
+            left, top = number % columns * width, number // columns * height
+            sheet.paste(made, (left, top))
+            draw.text((left + 5, top + 3), f"{frame:g}", fill=_LABEL, font=font)
+        return sheet
+
+    def _view(self, moment: Pose) -> View:
+        aspect = self.settings.width / self.settings.height
+        if self._camera is not None:
+            seen = camera_view(moment, 0, self._camera, aspect, self._size)
+            if seen is not None:
+                return seen
+        return self._fitted
+
+    @cached_property
+    def _extent(self) -> Floats:
+        frames = list(self.frames if self.frames is not None else [self.default_frame])
+        if len(frames) > _SAMPLES:
+            frames = [frames[round(index * (len(frames) - 1) / (_SAMPLES - 1))] for index in range(_SAMPLES)]
+        found = [self.stage.extent(self.pose([frame])) for frame in frames]
+        return np.concatenate(found) if found else np.empty((0, 3))
+
+    @cached_property
+    def _size(self) -> float:
+        if not len(self._extent):
+            return 1.0
+        return float(np.ptp(self._extent, axis=0).max()) or 1.0
+
+    @cached_property
+    def _fitted(self) -> View:
+        settings = self.settings
+        aspect = settings.width / settings.height
+        return fitted_view(self._extent, self.scene.space, aspect, settings.around_degrees, settings.above_degrees)
+
+    def _shows_something(self, node: int) -> bool:
+        """Whether a camera of the file shows more than a speck of the scene, and not just the inside of one object."""
+        frame = self.frames[0] if self.frames else self.default_frame
+        moment = self.pose([frame])
+        seen = camera_view(moment, 0, node, self.settings.width / self.settings.height, self._size)
+        if seen is None:
+            return False
+        look = Canvas(self.stage, self.stage.shape(moment, 0), seen, 64, 64)
+        return look.coverage >= _LEAST_SEEN and look.one_object < _MOST_OF_ONE
+
+    @cached_property
+    def _backdrop(self) -> npt.NDArray[np.uint16] | None:
+        """(height, 1, 3) colours of the rows behind everything."""
+        wanted = self.settings.background
+        if wanted is None:
+            return None
+        rows: npt.ArrayLike = NEUTRAL if wanted == "file" or isinstance(wanted, str) else wanted
+        if wanted == "file":
+            rows = self._file_background()
+        out = np.empty((self.settings.height, 1, 3), np.uint16)
+        out[:, 0] = rows
+        return out
+
+    def _file_background(self) -> npt.ArrayLike:
+        around = self.scene.environment
+        if around.gradient is not None and "gradient" in around.uses and len(around.gradient.colors) == 3:
+            middle = min(max(around.gradient.midpoint, 0.01), 0.99) if math.isfinite(around.gradient.midpoint) else 0.5
+            high = np.linspace(0, 1, self.settings.height)
+            colors = np.nan_to_num(np.array(around.gradient.colors)).clip(0, 1) * 255
+            return np.stack([np.interp(high, [0, middle, 1], colors[:, part]) for part in range(3)], axis=1)
+        if around.background_color is not None and "background_color" in around.uses:
+            color: Floats = np.nan_to_num(np.array(around.background_color)).clip(0, 1) * 255
+            return color
+        return NEUTRAL
+
+
+def _straight(made: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """Colours that are not multiplied by alpha, as PNG has them."""
+    alpha = made[:, :, 3:].astype(np.uint16)
+    colors = (made[:, :, :3].astype(np.uint16) * 255 + alpha // 2) // np.maximum(alpha, 1)
+    return np.concatenate([colors.clip(0, 255), alpha], axis=2).astype(np.uint8)

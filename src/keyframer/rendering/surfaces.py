@@ -1,0 +1,179 @@
+"""What faces look like: colours and images of the materials as arrays, looked up for many pixels at once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.rendering.pyramid import Pyramid
+from keyframer.scene import Material, Scene, TextureMap
+from keyframer.textures import TextureSource
+
+Singles = npt.NDArray[np.float32]
+Indices = npt.NDArray[np.int64]
+
+PLAIN = (0.70, 0.71, 0.74)
+"""of faces without a material, and of materials that state no colour"""
+BLACK = 0.12
+STICK = (0.93, 0.62, 0.20)
+"""of skeletons"""
+
+
+@dataclass(eq=False)
+class Layer:
+    """An image laid on a material."""
+
+    pyramid: Pyramid
+    matrix: Singles
+    """(2, 3) from texture coordinates to the image's own, v down"""
+    amount: float
+    once: bool
+    """outside of the image there is nothing (decals)"""
+    mirror: bool
+    negative: bool
+
+    def lookup(self, uv: Singles, level: Indices) -> tuple[Singles, npt.NDArray[np.bool_]]:
+        """(n, 4) colours, and where the image lies at all."""
+        m = self.matrix
+        u = uv[:, 0] * m[0, 0] + uv[:, 1] * m[0, 1] + m[0, 2]
+        v = uv[:, 0] * m[1, 0] + uv[:, 1] * m[1, 1] + m[1, 2]
+        inside = (u >= 0) & (u <= 1) & (v >= 0) & (v <= 1) if self.once else np.ones(len(u), np.bool_)
+        if self.mirror:
+            u, v = (np.abs((value + 1) % 2 - 1).astype(np.float32) * np.float32(0.99999) for value in (u, v))
+        found = self.pyramid.lookup(u, v, level)
+        if self.negative:
+            found[:, :3] = 1 - found[:, :3]
+        return found, inside
+
+
+class Surfaces:
+    """All materials of a scene, then one for faces without a material, then that of sticks."""
+
+    def __init__(self, scene: Scene, source: TextureSource | None, lift_black: bool = True) -> None:
+        """``lift_black``: surfaces of no colour at all become dark grey, so that their shape is seen."""
+        materials = [*scene.materials, Material(""), Material("", diffuse=STICK)]
+        self._v_up = scene.space.v_up
+        self._pyramids: dict[str, Pyramid | None] = {}
+        self._source = source
+        self.diffuse = np.array([_color(material.diffuse, PLAIN) for material in materials], np.float32)
+        specular = np.array([_color(material.specular, (0.0, 0.0, 0.0)) for material in materials], np.float32)
+        strength = [_fraction(material.shininess_strength, 0.4) for material in materials]
+        self.specular = specular * np.array(strength, np.float32)[:, None]
+        self.exponent = np.array([2.0 ** (1 + 9 * _fraction(m.shininess, 0.25)) for m in materials], np.float32)
+        self.opacity = np.array([1 - _fraction(material.transparency, 0.0) for material in materials], np.float32)
+        self.glow = np.array([_fraction(material.self_illumination, 0.0) for material in materials], np.float32)
+        self.wire = np.array([material.wire or material.shading == "wire" for material in materials], np.bool_)
+        self.flat = np.array([material.shading == "flat" for material in materials], np.bool_)
+        self.base = [self._layer(material.maps.get("texture1")) for material in materials]
+        self.second = [self._layer(material.maps.get("texture2")) for material in materials]
+        self.alpha = [self._layer(material.maps.get("opacity")) for material in materials]
+        self.shine = [self._layer(material.maps.get("self_illumination")) for material in materials]
+        if lift_black:
+            black = (self.diffuse.max(axis=1) < BLACK) & np.array([layer is None for layer in self.base])
+            self.diffuse[black] = np.maximum(self.diffuse[black], np.float32(BLACK))
+        self.translucent = np.array(
+            [
+                self.opacity[at] < 0.999 or self.wire[at] or alpha is not None or _uses_alpha(material, base)
+                for at, (material, base, alpha) in enumerate(zip(materials, self.base, self.alpha, strict=True))
+            ],
+            np.bool_,
+        )
+        self._cut_out = np.array([_uses_alpha(m, base) for m, base in zip(materials, self.base, strict=True)])
+
+    @property
+    def any_image(self) -> bool:
+        return any(layer is not None for layers in (self.base, self.second, self.alpha, self.shine) for layer in layers)
+
+    def colors(self, material: Indices, uv: Singles | None, level: Indices) -> tuple[Singles, Singles, Singles]:
+        """For n pixels: (n, 3) colour, (n,) opacity, (n, 3) light of its own (before the colour)."""
+        color, alpha = self.diffuse[material], self.opacity[material]
+        glow = np.repeat(self.glow[material][:, None], 3, axis=1)
+        if uv is None or not self.any_image:
+            return color, alpha, glow
+        for number in np.unique(material).tolist():
+            here = np.flatnonzero(material == number)
+            levels = level[here]
+            for layer, over in ((self.base[number], False), (self.second[number], True)):
+                if layer is None:
+                    continue
+                found, inside = layer.lookup(uv[here], levels + _finer(layer))
+                share = np.where(inside, np.float32(layer.amount), 0)
+                if self._cut_out[number] and not over:
+                    alpha[here] *= np.where(inside, found[:, 3], 0)
+                else:
+                    share = share * found[:, 3]
+                color[here] += (found[:, :3] - color[here]) * share[:, None]
+            covering = self.alpha[number]
+            if covering is not None:
+                found, _ = covering.lookup(uv[here], levels + _finer(covering))
+                alpha[here] *= 1 - np.float32(covering.amount) * (1 - _grey(found))
+            shining = self.shine[number]
+            if shining is not None:
+                found, inside = shining.lookup(uv[here], levels + _finer(shining))
+                glow[here] = np.maximum(glow[here], found[:, :3] * (inside * np.float32(shining.amount))[:, None])
+        return color, alpha, glow
+
+    def _layer(self, texture: TextureMap | None) -> Layer | None:
+        pyramid = None if texture is None or not texture.file_name else self._pyramid(texture.file_name)
+        if texture is None or pyramid is None:
+            return None
+        amount = _fraction(texture.amount, 1.0)
+        once = texture.decal and not texture.mirror
+        return Layer(pyramid, _matrix(texture, self._v_up), amount, once, texture.mirror, texture.negative)
+
+    def _pyramid(self, name: str) -> Pyramid | None:
+        if self._source is None:
+            return None
+        if name not in self._pyramids:
+            opened = self._source.open(name)
+            self._pyramids[name] = None if opened.texture is None else Pyramid(opened.texture.image)
+        return self._pyramids[name]
+
+
+def _uses_alpha(material: Material, base: Layer | None) -> bool:
+    """Whether the alpha of the image makes holes: where the material says so, or where nothing else is to be seen
+    through them (a decal shows the material's own colour)."""
+    texture = material.maps.get("texture1")
+    if texture is None or base is None or not base.pyramid.has_alpha or texture.ignore_alpha:
+        return False
+    return texture.alpha_source or not texture.decal
+
+
+def _finer(layer: Layer) -> int:
+    """How many levels finer than one pixel per unit of texture coordinates: the image's size, and how often it is laid
+    on a unit."""
+    m = layer.matrix
+    tiles = math.sqrt(abs(float(m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0])))
+    return round(math.log2(max(layer.pyramid.size)) + math.log2(min(max(tiles, 1e-3), 1e3)))
+
+
+def _matrix(texture: TextureMap, v_up: bool) -> Singles:
+    """Move, tile and turn about the middle of the image: w' = R(-angle) S (w - 1/2 - offset) + 1/2, with v up."""
+    numbers = (*texture.scale, *texture.offset, texture.rotation_degrees)
+    if not all(math.isfinite(number) and abs(number) < 1e6 for number in numbers):
+        numbers = (1.0, 1.0, 0.0, 0.0, 0.0)
+    su, sv, ou, ov, degrees = numbers
+    cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    turn = np.array([[cosine, sine], [-sine, cosine]]) @ np.diag([su, sv])
+    shift = np.array([0.5, 0.5]) - turn @ np.array([0.5 + ou, 0.5 + ov])
+    matrix = np.column_stack([turn, shift])
+    if v_up:  # rows of an image run down
+        matrix[1] = [0.0, 0.0, 1.0] - matrix[1]
+    return matrix.astype(np.float32)
+
+
+def _grey(colors: Singles) -> Singles:
+    return np.asarray(0.299 * colors[:, 0] + 0.587 * colors[:, 1] + 0.114 * colors[:, 2], np.float32)
+
+
+def _color(color: tuple[float, float, float] | None, default: tuple[float, float, float]) -> tuple[float, ...]:
+    if color is None or not all(map(math.isfinite, color)):
+        return default
+    return tuple(min(max(part, 0.0), 1.0) for part in color)
+
+
+def _fraction(value: float | None, default: float) -> float:
+    return default if value is None or not math.isfinite(value) else min(max(value, 0.0), 1.0)

@@ -1,0 +1,29 @@
+"""Finding and opening the images that a scene names. A name from a file never leads outside the folders given here.
+
+    source = TextureSource(TextureFinder(["models"], recursive=True))
+    opened = source.open("PANELS.JPG")
+    opened.match.path, opened.match.how    # models/Panels.jpg, "case"
+    opened.texture                         # the image, or None and opened.reason
+
+Every guess and every miss is data: `TextureSource.opened` and `TextureFinder.matches` list them in the order of asking.
+"""
+
+from keyframer.textures.finding import TextureFinder, TextureMatch
+from keyframer.textures.images import DEFAULT_IMAGE_LIMITS, ImageLimits, Texture, open_texture
+from keyframer.textures.opening import Opened, TextureSource
+from keyframer.textures.refused import ImageRefused
+from keyframer.textures.uses import TextureUse, scene_textures
+
+__all__ = [
+    "DEFAULT_IMAGE_LIMITS",
+    "ImageLimits",
+    "ImageRefused",
+    "Opened",
+    "Texture",
+    "TextureFinder",
+    "TextureMatch",
+    "TextureSource",
+    "TextureUse",
+    "open_texture",
+    "scene_textures",
+]

@@ -1,0 +1,136 @@
+"""Opening an image through Pillow, within limits of our own: a small file must not become gigabytes of pixels."""
+
+from __future__ import annotations
+
+import io
+import os
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.errors import FormatError
+from keyframer.files import read_bytes
+from keyframer.limits import Limits
+from keyframer.textures.autodesk import autodesk_kind, read_cel
+from keyframer.textures.refused import ImageRefused
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+FORMATS = (
+    "PNG", "JPEG", "TGA", "GIF", "BMP", "DIB", "PCX", "DCX", "TIFF", "DDS", "WEBP", "PSD", "PPM", "SGI", "FLI",
+    "JPEG2000", "ICO", "QOI",
+)  # fmt: skip
+"""what Pillow may open here: formats of textures, none that runs another program (EPS) or needs one"""
+MIME_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg"}
+
+
+@dataclass(frozen=True, slots=True)
+class ImageLimits:
+    """What an image may cost."""
+
+    pixels: int = 8192 * 8192
+    """width x height; the largest texture that graphics cards of the time of these files could dream of"""
+    file_size: int = 128 * 1024 * 1024
+    """bytes of the file"""
+
+
+DEFAULT_IMAGE_LIMITS = ImageLimits()
+
+
+@dataclass(eq=False)
+class Texture:
+    """An image that was opened: its own bytes, and its pixels."""
+
+    name: str
+    data: bytes
+    """the file as it is"""
+    format: str
+    """Pillow's name: ``JPEG``, ``PNG``, ``TGA`` …; ``CEL`` for Autodesk Animator"""
+    image: Picture
+    """the first picture, RGB or RGBA"""
+
+    @property
+    def mime_type(self) -> str | None:
+        """Where the file can go into other files as it is: JPEG and PNG."""
+        return MIME_TYPES.get(self.format)
+
+    @property
+    def has_alpha(self) -> bool:
+        return self.image.mode == "RGBA"
+
+    def pixels(self) -> npt.NDArray[np.uint8]:
+        """(height, width, 4) red, green, blue, alpha; the first row is the top."""
+        return np.asarray(self.image.convert("RGBA"), np.uint8)
+
+    def png(self) -> bytes:
+        """The picture as PNG, the same bytes every time."""
+        stream = io.BytesIO()
+        self.image.save(stream, "PNG")
+        return stream.getvalue()
+
+    def __repr__(self) -> str:
+        return f"<Texture {self.name!r}: {self.format}, {self.image.width} x {self.image.height}>"
+
+
+def open_texture(path: str | os.PathLike[str], limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> Texture:
+    """The image in a file; `ImageRefused` says why there is none."""
+    name = Path(path).name
+    try:
+        data = read_bytes(path, Limits(file_size=limits.file_size))
+    except FormatError as error:
+        raise ImageRefused(error.message) from None
+    except OSError as error:
+        raise ImageRefused(error.strerror or "cannot be read") from None
+    return decode_texture(data, name, limits)
+
+
+def decode_texture(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> Texture:
+    """The image in these bytes; ``name`` helps to say what it is."""
+    from PIL import Image
+
+    kind = autodesk_kind(data, name)
+    if kind == "CEL":
+        size, rows = read_cel(data, limits.pixels)
+        return Texture(name, data, "CEL", Image.frombytes("RGB", size, rows))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Pillow's own limit warns; ours refuses
+            with Image.open(io.BytesIO(data), formats=FORMATS) as opened:
+                width, height = opened.size
+                if width * height > limits.pixels:
+                    raise ImageRefused(f"{width} x {height} pixels, the limit is {limits.pixels} in all")
+                found = str(opened.format)
+                picture = _plain(opened)
+    except ImageRefused:
+        raise
+    except Image.DecompressionBombError:
+        raise ImageRefused(f"more pixels than the limit of {limits.pixels}") from None
+    except Exception as error:  # a decoder may raise anything on damaged data
+        if kind is not None:
+            raise ImageRefused(f"{kind}, which cannot be read") from None
+        raise ImageRefused(f"no image that can be read ({type(error).__name__})") from None
+    return Texture(name, data, found, picture)
+
+
+def _plain(opened: Any) -> Picture:
+    """RGB or RGBA, whatever the file has; 16-bit greys keep their upper half."""
+    opened.load()
+    if opened.mode.startswith("I"):
+        grey = np.asarray(opened, np.float64)
+        top = 65535.0 if grey.max(initial=0) > 255 else 255.0
+        from PIL import Image
+
+        return Image.fromarray((np.clip(grey / top, 0, 1) * 255).astype(np.uint8)).convert("RGB")
+    transparent = "A" in opened.getbands() or "transparency" in opened.info
+    converted: Picture = opened.convert("RGBA" if transparent else "RGB")
+    levels = converted.getchannel("A").getextrema() if transparent else None
+    if levels == (255, 255):
+        return converted.convert("RGB")
+    if levels == (0, 0) and opened.format == "TGA":
+        return converted.convert("RGB")  # 32-bit Targas whose alpha nobody filled: they were shown opaque
+    return converted

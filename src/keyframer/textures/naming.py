@@ -1,0 +1,73 @@
+"""What a name from a file may be: parts below a folder, or a refusal with the code of its reason.
+
+Names come from DOS, Windows and Unix alike, so both slashes separate, and what is harmless on this system but not on
+another is refused everywhere: the same file must be read the same way on every machine.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from keyframer.catalogue import (
+    SEC_PATH_ABSOLUTE,
+    SEC_PATH_RESERVED,
+    SEC_PATH_TRAVERSAL,
+    SEC_PATH_UNC,
+    SEC_PATH_URL,
+)
+from keyframer.issues import IssueType
+from keyframer.text import safe_text
+
+LONGEST = 255
+"""characters of one part of a path; no file system has longer names"""
+DEEPEST = 32
+"""parts of a path"""
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:[/\\]?[/\\]|(?:data|file|javascript|mailto|vbscript|blob):", re.IGNORECASE)
+_DRIVE = re.compile(r"[A-Za-z]:")
+_DEVICES = {"con", "prn", "aux", "nul", "clock$", "conin$", "conout$"} | {
+    f"{port}{number}" for port in ("com", "lpt") for number in "0123456789¹²³"
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name taken apart. ``parts`` lead down from a folder; without them nothing is looked for."""
+
+    parts: tuple[str, ...]
+    refusal: IssueType | None = None
+    """why the path in the name is not followed; ``parts`` is then its last part at most"""
+
+
+def take_apart(text: str) -> Name:
+    """The parts of a name. A path that leaves its folder is refused; its last part may still be looked for *in* the
+    folders given, because authors' own disks (``C:\\MAPS\\WOOD.TGA``) stand in real files."""
+    if "\0" in text or any(safe_text(character) != character for character in text):
+        return Name((), SEC_PATH_RESERVED)
+    if _URL.match(text):
+        return Name((), SEC_PATH_URL)
+    slashed = text.replace("\\", "/")
+    refusal: IssueType | None = None
+    if slashed.startswith("//"):
+        refusal = SEC_PATH_UNC
+    elif _DRIVE.match(slashed):
+        refusal, slashed = SEC_PATH_ABSOLUTE, slashed[2:]
+    elif slashed.startswith(("/", "~")):
+        refusal = SEC_PATH_ABSOLUTE
+    parts = [part for part in slashed.split("/") if part not in ("", ".")]
+    if ".." in parts:
+        refusal = refusal or SEC_PATH_TRAVERSAL
+    if not parts or slashed.endswith("/") or parts[-1] == "..":
+        return Name((), refusal)
+    if any(_is_reserved(part) for part in (parts[-1:] if refusal else parts)) or len(parts) > DEEPEST:
+        return Name((), SEC_PATH_RESERVED)
+    return Name(tuple(parts[-1:] if refusal else parts), refusal)
+
+
+def _is_reserved(part: str) -> bool:
+    """Devices (with any extension), hidden streams, names that Windows changes, and ones that are too long."""
+    stem = part.split(".")[0].rstrip(" ").casefold()
+    return (
+        stem in _DEVICES or ":" in part or part.endswith((" ", ".")) or len(part.encode("utf-8", "replace")) > LONGEST
+    )

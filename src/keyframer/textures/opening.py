@@ -1,0 +1,72 @@
+"""From a name in a file to an opened image: found, opened, or the reason why not, all as data."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from keyframer.text import safe_text
+from keyframer.textures.autodesk import ifl_names
+from keyframer.textures.finding import TextureFinder, TextureMatch
+from keyframer.textures.images import DEFAULT_IMAGE_LIMITS, ImageLimits, Texture, open_texture
+from keyframer.textures.refused import ImageRefused
+
+_LIST_SIZE = 1 << 20
+"""bytes of an image list"""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What became of a name: where it led, the image, or why there is none."""
+
+    match: TextureMatch
+    texture: Texture | None = None
+    reason: str | None = None
+    """why an image that was found is not used, or what was done to use it"""
+
+    def __str__(self) -> str:
+        return str(self.match) + (f"; {safe_text(self.reason)}" if self.reason else "")
+
+
+class TextureSource:
+    """Opens images by name, each file once; ``opened`` lists what became of every name."""
+
+    def __init__(self, finder: TextureFinder, limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> None:
+        self.finder = finder
+        self.limits = limits
+        self._opened: dict[str, Opened] = {}
+
+    @property
+    def opened(self) -> list[Opened]:
+        return list(self._opened.values())
+
+    def open(self, name: str) -> Opened:
+        """Never raises: a missing, refused or unreadable image is part of the answer."""
+        if name not in self._opened:
+            self._opened[name] = self._open(name)
+        return self._opened[name]
+
+    def _open(self, name: str) -> Opened:
+        match = self.finder.find(name)
+        if match.path is None:
+            return Opened(match)
+        try:
+            if os.path.splitext(match.path)[1].casefold() == ".ifl":
+                return self._first_of_list(match)
+            return Opened(match, open_texture(match.path, self.limits))
+        except ImageRefused as refused:
+            return Opened(match, None, refused.reason)
+
+    def _first_of_list(self, match: TextureMatch) -> Opened:
+        """An image list (IFL) shows its first image; a list in a list is not followed."""
+        assert match.path is not None
+        try:
+            with open(match.path, "rb") as stream:
+                names = ifl_names(stream.read(_LIST_SIZE), 1)
+        except OSError as error:
+            raise ImageRefused(error.strerror or "cannot be read") from None
+        first = self.finder.find(names[0]) if names else None
+        if first is None or first.path is None or first.path.suffix.casefold() == ".ifl":
+            raise ImageRefused("an Autodesk image list (IFL) whose first image is not found")
+        reason = f"an Autodesk image list (IFL): its first image {first.path.name} is taken"
+        return Opened(match, open_texture(first.path, self.limits), reason)

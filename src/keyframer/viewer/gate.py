@@ -1,0 +1,79 @@
+"""Who may ask: the rules for requests, as plain functions over their headers.
+
+Any web page that the user visits can send requests to a port of this machine; a name that an attacker owns can be made
+to point here. So: the exact host, no other origin, and a cookie that only our own page can have got.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Sequence
+from http.cookies import CookieError, SimpleCookie
+from typing import Protocol
+
+TOKEN_HEADER = "X-Keyframer-Token"
+"""how the page hands over the token from the fragment of its address; no other origin can send it without asking"""
+
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self' blob:; "
+    "worker-src 'self' blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; "
+    "require-trusted-types-for 'script'"
+)
+
+SECURITY_HEADERS = {
+    "Content-Security-Policy": CSP,
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+
+class Headers(Protocol):
+    def get_all(self, name: str, /) -> Sequence[str] | None: ...
+
+
+class Gate:
+    """The secrets of one run, and what they open."""
+
+    def __init__(self, port: int) -> None:
+        self.token = secrets.token_hex(16)
+        self._session = secrets.token_hex(16)
+        self._cookie = f"keyframer_{port}"
+        """cookies are shared by all ports of a host: the name tells them apart"""
+        self.hosts = (f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}")
+
+    def refusal(self, headers: Headers) -> str | None:
+        """Why a request is refused whatever it asks for; None if it is not."""
+        hosts = headers.get_all("Host") or []
+        if len(hosts) != 1 or hosts[0] not in self.hosts:
+            return "wrong Host"
+        origins = headers.get_all("Origin") or []
+        if any(origin != f"http://{hosts[0]}" for origin in origins):
+            return "wrong Origin"
+        sites = headers.get_all("Sec-Fetch-Site") or []
+        if any(site not in ("same-origin", "none") for site in sites):
+            return "request of another site"
+        return None
+
+    def accepts_token(self, headers: Headers) -> bool:
+        return _same(headers.get_all(TOKEN_HEADER), self.token)
+
+    def set_cookie(self) -> str:
+        return f"{self._cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
+
+    def accepts_cookie(self, headers: Headers) -> bool:
+        given = headers.get_all("Cookie")
+        if not given or len(given) != 1:
+            return False
+        try:
+            found = SimpleCookie(given[0]).get(self._cookie)
+        except CookieError:
+            return False
+        return found is not None and _same([found.value], self._session)
+
+
+def _same(given: Sequence[str] | None, secret: str) -> bool:
+    return given is not None and len(given) == 1 and hmac.compare_digest(given[0].encode(), secret.encode())

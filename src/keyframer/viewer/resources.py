@@ -1,0 +1,61 @@
+"""What can be asked for, by path: the same answers for the server and for the page that needs none.
+
+Paths hold nothing but whole numbers; no name from a file or of a file is ever part of one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from keyframer.viewer.content import BLOCK, ViewedFile
+from keyframer.viewer.describing import SCHEMA, SCHEMA_VERSION
+from keyframer.viewer.plain import to_json
+
+JSON, BINARY, GLB = "application/json", "application/octet-stream", "model/gltf-binary"
+
+_NUMBER = "(0|[1-9][0-9]{0,8})"
+_FILE = re.compile(f"/data/{_NUMBER}/(scene|model|records|(?:track|bytes)/{_NUMBER})")
+
+Resource = tuple[str, bytes]
+"""content type and content"""
+
+
+class Resources:
+    """The files of one page."""
+
+    def __init__(self, files: Sequence[ViewedFile]) -> None:
+        self.files = list(files)
+
+    def get(self, path: str) -> Resource | None:
+        """The resource at a path; None if there is none."""
+        if path == "/data/files":
+            names = [{"id": number, "name": file.name} for number, file in enumerate(self.files)]
+            return JSON, to_json({"schema": SCHEMA, "schema_version": SCHEMA_VERSION, "block": BLOCK, "files": names})
+        match = _FILE.fullmatch(path)
+        if match is None or int(match[1]) >= len(self.files):
+            return None
+        return _part(self.files[int(match[1])], match[2], match[3])
+
+    def paths(self) -> Iterator[str]:
+        """Every path there is, for a page that carries all of it."""
+        yield "/data/files"
+        for number, file in enumerate(self.files):
+            yield from (f"/data/{number}/{part}" for part in ("scene", "model", "records"))
+            yield from (f"/data/{number}/track/{track}" for track in range(file.track_count))
+            yield from (f"/data/{number}/bytes/{block}" for block in range(file.block_count))
+
+
+def _part(file: ViewedFile, part: str, number: str | None) -> Resource | None:
+    kind, content = JSON, None
+    if part == "scene":
+        content = file.scene()
+    elif part == "model":
+        kind, content = GLB, file.model()
+    elif part == "records":
+        content = file.records()
+    elif part.startswith("track/") and number is not None:
+        content = file.track(int(number))
+    elif number is not None:
+        kind, content = BINARY, file.block(int(number))
+    return None if content is None else (kind, content)

@@ -1,0 +1,39 @@
+"""Trees of small files for batches, older than a moment so that their times are trusted."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from keyframer.batch import Found
+from keyframer.batch.stores import local_stamp
+from tests.samples import sample_files
+
+GOOD = next(path for path in sample_files("nodeanim") if path.name == "u16_u16.nanim").read_bytes()
+OTHER = next(path for path in sample_files("3ds") if path.name == "bare_editor.3ds").read_bytes()
+BAD = b"\x00\x01\x02 nothing of ours"
+
+
+def age(path: Path, seconds: float = 3_600) -> None:
+    then = time.time() - seconds
+    os.utime(path, (then, then))
+
+
+def put(path: Path, data: bytes = GOOD, seconds: float = 3_600) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    age(path, seconds)
+    return path
+
+
+def found_in(folder: Path) -> list[Found]:
+    return [
+        Found(str(path), path.relative_to(folder).as_posix(), local_stamp(str(path)))
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    ]
+
+
+def temporaries(folder: Path) -> list[Path]:
+    return list(folder.rglob(".kf-*"))

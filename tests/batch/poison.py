@@ -1,0 +1,56 @@
+"""Files that kill, hang or eat memory, by their name: what a broken file could do to a worker, done on purpose."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from keyframer.batch import Job, performing
+from keyframer.batch.job import Result
+
+
+def poisoned(jobs: Sequence[Job]) -> list[Result]:
+    """The usual task, but names do what they say."""
+    usual = performing._perform
+
+    def perform(job: Job, result: Result) -> None:
+        act(job.source)
+        usual(job, result)
+
+    performing._perform = perform
+    try:
+        return performing.perform_all(jobs)
+    finally:
+        performing._perform = usual
+
+
+def act(name: str) -> Any:
+    if "kill" in name:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if "exit" in name:
+        os._exit(7)
+    if "hang" in name:
+        while True:
+            time.sleep(1)
+    if "eat" in name:
+        return [bytearray(1 << 30) for _ in range(64)]
+    if "raise" in name:
+        raise AssertionError("\x1b[31mnever meant to happen")
+    return None
+
+
+def double(number: int) -> int:
+    act(str(number))
+    return 2 * number
+
+
+def act_and_return(name: str) -> str:
+    act(name)
+    return name
+
+
+def unsendable() -> Any:
+    return lambda: None

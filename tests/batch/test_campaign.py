@@ -1,0 +1,268 @@
+"""Ledger and resume: what is done and unchanged is skipped, what changed is done again, nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyframer.batch import Campaign, Found, Ledger, LedgerError, campaign
+from keyframer.batch.ledger import NAME
+from keyframer.batch.performing import perform_all
+from keyframer.errors import FormatError
+from tests.batch.places import BAD, GOOD, OTHER, age, found_in, put
+from tests.batch.test_run import Lossy
+
+
+class Here(Lossy):
+    """Does the jobs in this process, at once."""
+
+    def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Any:
+        future = super().submit(function, [])
+        future._result = function(*arguments)  # type: ignore[attr-defined]
+        return future
+
+
+class Place:
+    """An input folder, an output folder, and runs from one to the other."""
+
+    def __init__(self, folder: Path) -> None:
+        self.source, self.out = folder / "in", folder / "out"
+
+    def run(
+        self, operation: str = "convert", options: dict[str, Any] | None = None, **more: Any
+    ) -> tuple[list[str], Campaign]:
+        """What was worked on, and the campaign."""
+        with Ledger(str(self.out / NAME), str(self.out)) as ledger:
+            made = Campaign(operation, options or {}, str(self.out), ledger, **more)
+            made.plan(found_in(self.source))
+            made.sweep()
+            results = list(made.carry_out(Here(), task=perform_all))
+        return sorted(Path(result["source"]).name for result in results), made
+
+    def rows(self) -> dict[str, dict[str, Any]]:
+        with Ledger(str(self.out / NAME), read_only=True) as ledger:
+            return {Path(row["source"]).name: row for row in ledger.rows()}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    made = Place(tmp_path)
+    put(made.source / "a.nanim")
+    put(made.source / "deep" / "er" / "b.3ds", OTHER)
+    put(made.source / "bad.3ds", BAD)
+    return made
+
+
+ALL = ["a.nanim", "b.3ds", "bad.3ds"]
+
+
+def test_a_row_for_each_file(place: Place) -> None:
+    worked, made = place.run()
+    assert worked == ALL
+    assert (made.summary.counts["done"], made.summary.counts["failed"]) == (2, 1)
+    rows = place.rows()
+    assert sorted(rows) == ALL
+    row = rows["b.3ds"]
+    assert row["output"] == "deep/er/b.glb"
+    assert (row["status"], row["format"], row["size"]) == ("done", "3ds", len(OTHER))
+    assert all(len(row[name]) == 64 for name in ("sha256", "options"))
+    (output,) = row["outputs"]
+    assert output["size"] == (place.out / "deep/er/b.glb").stat().st_size
+    assert row["seconds"] > 0
+    assert (rows["bad.3ds"]["code"], rows["bad.3ds"]["outputs"]) == ("IO_UNRECOGNISED", [])
+
+
+def test_a_second_run_skips(place: Place) -> None:
+    place.run()
+    worked, made = place.run()
+    assert worked == []
+    assert made.summary.skipped == 3
+    assert (made.summary.counts["done"], made.summary.counts["failed"]) == (2, 1)
+
+
+def test_unchanged_files_are_not_even_opened(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.run()
+    monkeypatch.setattr(campaign.stores, "read", None)
+    assert place.run()[0] == []
+
+
+@pytest.mark.parametrize(
+    ("change", "again"),
+    [
+        (lambda place: put(place.source / "a.nanim", OTHER), ["a.nanim"]),
+        (lambda place: put(place.source / "new.nanim"), ["new.nanim"]),
+        (lambda place: age(place.source / "a.nanim", 99), []),
+        (lambda place: put(place.source / "bad.3ds", OTHER), ["bad.3ds"]),
+        (lambda place: (place.out / "a.glb").unlink(), ["a.nanim"]),
+        (lambda place: (place.out / "a.glb").write_bytes(b""), ["a.nanim"]),
+        (lambda place: (place.out / "a.glb").write_bytes(b"x" * (place.out / "a.glb").stat().st_size), ["a.nanim"]),
+        (lambda place: age(place.out / "a.glb"), []),
+    ],
+    ids=["content", "new", "touched", "mended", "output gone", "output empty", "output spoilt", "output touched"],
+)
+def test_what_changed_is_done_again(place: Place, change: Any, again: list[str]) -> None:
+    place.run()
+    change(place)
+    assert place.run()[0] == again
+    assert place.run()[0] == []
+
+
+def test_a_change_that_keeps_size_and_time_is_found_by_verify(place: Place) -> None:
+    place.run()
+    old = (place.source / "a.nanim").stat()
+    (place.source / "a.nanim").write_bytes(GOOD[:-1] + b"\x55")
+    os.utime(place.source / "a.nanim", ns=(old.st_atime_ns, old.st_mtime_ns))
+    assert place.run()[0] == []
+    assert place.run(verify=True)[0] == ["a.nanim"]
+
+
+def test_a_file_changed_a_moment_ago_is_compared_by_its_content(place: Place) -> None:
+    (place.source / "a.nanim").write_bytes(GOOD)
+    place.run()
+    old = (place.source / "a.nanim").stat()
+    (place.source / "a.nanim").write_bytes(GOOD[:-1] + b"\x55")
+    os.utime(place.source / "a.nanim", ns=(old.st_atime_ns, old.st_mtime_ns))
+    assert place.run()[0] == ["a.nanim"]
+
+
+def test_options_and_versions_count(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.run()
+    assert place.run(options={"core_only": True})[0] == ALL
+    assert place.run(options={"core_only": True})[0] == []
+    monkeypatch.setattr(campaign, "__version__", "99")
+    assert place.run(options={"core_only": True})[0] == ALL
+
+
+def test_companions_count(tmp_path: Path) -> None:
+    """A Hale3D animation is read with the model beside it."""
+    from tests.samples import sample_files
+
+    samples = {path.name: path.read_bytes() for path in sample_files("hale3d")}
+    place = Place(tmp_path)
+    put(place.source / "a.anim", samples["wave-length.anim"])
+    put(place.source / "a.mdl", samples["arm-length.mdl"])
+    place.run()
+    assert [Path(also[0]).name for also in place.rows()["a.anim"]["also"]] == ["a.mdl"]
+    age(place.source / "a.mdl", 50)
+    assert "a.anim" in place.run()[0]
+
+
+def test_failures_of_the_file_stay_others_are_tried_again(place: Place) -> None:
+    place.run()
+    assert place.run(retry=True)[0] == ["bad.3ds"]
+    gone = Found(str(place.source / "gone.3ds"), "gone.3ds", error=FormatError("IO_READ_FAILED", 0, "/", "gone"))
+    for _ in range(2):
+        with Ledger(str(place.out / NAME), str(place.out)) as ledger:
+            made = Campaign("convert", {}, str(place.out), ledger)
+            made.plan([gone])
+            (result,) = list(made.carry_out(Here()))
+        assert result["error"]["code"] == "IO_READ_FAILED"
+
+
+def test_operations_share_a_folder(place: Place) -> None:
+    assert place.run("convert")[0] == ALL
+    assert place.run("check")[0] == ALL
+    assert place.run("convert")[0] == place.run("check")[0] == []
+
+
+def test_a_file_named_twice_is_done_once(place: Place) -> None:
+    with Ledger(str(place.out / NAME), str(place.out)) as ledger:
+        made = Campaign("identify", {}, str(place.out), ledger)
+        made.plan(found_in(place.source) * 2)
+        assert len(list(made.carry_out(Here()))) == made.summary.total == 3
+
+
+def test_a_moved_output_folder_still_counts(place: Place) -> None:
+    place.run()
+    moved = place.out.with_name("moved")
+    shutil.move(place.out, moved)
+    place.out = moved
+    assert place.run()[0] == []
+
+
+def test_newcomers_do_not_take_names_away(place: Place) -> None:
+    place.run()
+    put(place.source / "a.3ds", OTHER)
+    worked, made = place.run()
+    assert worked == ["a.3ds"]
+    assert [renamed.given for renamed in made.summary.renamed] == ["a.3ds.glb"]
+    assert place.rows()["a.nanim"]["output"] == "a.glb"
+    with Ledger(str(place.out / NAME), read_only=True) as ledger:
+        assert [renamed.given for renamed in ledger.renamed()] == ["a.3ds.glb"]
+
+
+def test_outputs_are_no_inputs(place: Place) -> None:
+    place.out = place.source
+    place.run("identify")
+    worked, _ = place.run("identify")
+    assert not [name for name in worked if name.endswith(".json")]
+
+
+def test_temporaries_of_killed_writers_go(place: Place) -> None:
+    place.run()
+    for name in (".kf-0123456789ab", ".kf-mine", "kf-0123456789ab"):
+        put(place.out / "deep" / "er" / name)
+    place.run()
+    assert sorted(path.name for path in (place.out / "deep" / "er").iterdir()) == [
+        ".kf-mine",
+        "b.glb",
+        "kf-0123456789ab",
+    ]
+
+
+def test_names_that_are_not_utf8(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    put(place.source / os.fsdecode(b"caf\xe9.nanim"))
+    assert len(place.run()[0]) == 1
+    assert place.run()[0] == []
+    assert (place.out / os.fsdecode(b"caf\xe9.glb")).exists()
+    assert list(place.rows()) == [os.fsdecode(b"caf\xe9.nanim")]
+
+
+def test_a_folder_has_one_run_at_a_time(place: Place) -> None:
+    place.run()
+    with (
+        Ledger(str(place.out / NAME), str(place.out)),
+        pytest.raises(LedgerError, match="another run"),
+    ):
+        Ledger(str(place.out / NAME), str(place.out))
+    assert sorted(place.rows()) == ALL
+
+
+def test_ledgers_that_are_none(tmp_path: Path) -> None:
+    put(tmp_path / "text", b"x" * 5_000)
+    with pytest.raises(LedgerError, match="not a ledger"):
+        Ledger(str(tmp_path / "text"), str(tmp_path))
+    with pytest.raises(LedgerError, match="no ledger"):
+        Ledger(str(tmp_path / "missing"), read_only=True)
+    Ledger(str(tmp_path / "one"), "/out/a").close()
+    with pytest.raises(LedgerError, match="another folder"):
+        Ledger(str(tmp_path / "one"), "/out/b")
+    base = sqlite3.connect(tmp_path / "one")
+    base.execute("UPDATE about SET value = '99' WHERE name = 'version'")
+    base.commit()
+    base.close()
+    with pytest.raises(LedgerError, match="another version"):
+        Ledger(str(tmp_path / "one"), "/out/a")
+
+
+def test_poison_that_was_found_once_is_not_tried_again(place: Place) -> None:
+    from concurrent.futures import Future
+
+    class Killed(Lossy):
+        def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            future.set_exception(FormatError("RUN_WORKER_KILLED", 0, "/", "twice"))
+            return future
+
+    with Ledger(str(place.out / NAME), str(place.out)) as ledger:
+        made = Campaign("identify", {}, str(place.out), ledger)
+        made.plan(found_in(place.source))
+        assert len(list(made.carry_out(Killed(), files_per_task=1))) == 3
+    assert place.run("identify")[0] == []
+    assert place.run("identify", retry=True)[0] == ALL

@@ -1,0 +1,270 @@
+"""The command: inputs, trees, exit codes, messages, reports, limits, and Ctrl-C."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from keyframer.batch import OPERATIONS
+from keyframer.batch.ledger import NAME
+from keyframer.cli.progress import progress_line
+from tests.batch.places import BAD, GOOD, OTHER, put, temporaries
+from tests.cli.conftest import run as run  # the fixture
+from tests.cli.running import START, Run, check_schema, spawn
+
+posix = pytest.mark.skipif(os.name != "posix", reason="signals and FIFOs")
+
+
+def made(out: Path) -> list[str]:
+    return sorted(
+        path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file() and not path.name.startswith(NAME)
+    )
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    folder = tmp_path / "in"
+    put(folder / "a.nanim")
+    put(folder / "deep" / "b.3ds", OTHER)
+    put(folder / "deep" / "c.bak.3ds", OTHER)
+    put(folder / "readme.txt", b"not taken")
+    return folder
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_every_operation_keeps_the_tree(run: Run, archive: Path, tmp_path: Path, operation: str) -> None:
+    ran = run("batch", operation, archive, "-o", tmp_path / "out", "-j", "2")
+    assert ran.code == 0, ran.err
+    assert ran.out == ""
+    assert [Path(name).parent.as_posix() for name in made(tmp_path / "out")] == [".", "deep", "deep"]
+    assert "3 files: 3 done" in ran.err
+    again = run("batch", operation, archive, "-o", tmp_path / "out")
+    assert again.code == 0
+    assert "3 of these already by an earlier run" in again.err
+
+
+def test_json_outputs_are_what_the_commands_print(run: Run, archive: Path, tmp_path: Path) -> None:
+    for operation in ("identify", "info", "check"):
+        run("batch", operation, archive, "-o", tmp_path / operation, "-q", "-j", "1")
+        for name in made(tmp_path / operation):
+            content = json.loads((tmp_path / operation / name).read_text())
+            check_schema(operation, content)
+            source = archive / name.removesuffix(f".{operation}.json")
+            printed = run(operation, "--format", "json", source).json()
+            printed["files"][0].pop("size"), content["files"][0].pop("size")
+            assert content == printed
+
+
+def test_include_and_exclude(run: Run, archive: Path, tmp_path: Path) -> None:
+    run("batch", "identify", archive, "-o", tmp_path / "1", "--exclude", "*.bak.*", "-q", "-j", "1")
+    assert made(tmp_path / "1") == ["a.nanim.identify.json", "deep/b.3ds.identify.json"]
+    run("batch", "identify", archive, "-o", tmp_path / "2", "--include", "deep/*", "-q", "-j", "1")
+    assert made(tmp_path / "2") == ["deep/b.3ds.identify.json", "deep/c.bak.3ds.identify.json"]
+    ran = run("batch", "identify", archive, "-o", tmp_path / "3", "--all-files", "--include", "*.txt", "-j", "1")
+    assert ran.code == 3  # not recognised, as `keyframer identify` says
+    assert made(tmp_path / "3") == ["readme.txt.identify.json"]
+
+
+def test_globs_lists_files_and_members(run: Run, archive: Path, tmp_path: Path) -> None:
+    pack = tmp_path / "pack.zip"
+    with zipfile.ZipFile(pack, "w") as file:
+        file.writestr("x/m.3ds", OTHER)
+        file.writestr("../../evil.nanim", GOOD)
+        file.writestr("twice.nanim", GOOD)
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            file.writestr("twice.nanim", GOOD + b"\0")
+    names = tmp_path / "names.txt"
+    names.write_text(f"{archive / 'a.nanim'}\n{archive / 'deep' / 'b.3ds'}\n")
+    out = tmp_path / "out"
+    ran = run("batch", "check", pack, f"{archive}/d*/*.3ds", "--files-from", names, "-o", out, "-j", "1")
+    assert "7 files: 7 done" in ran.err, ran.err
+    found = made(out)
+    assert [name for name in found if "~" not in name] == [
+        "a.nanim.check.json",
+        "deep/b.3ds.check.json",
+        "deep/c.bak.3ds.check.json",
+        "pack.zip/evil.nanim.check.json",
+        "pack.zip/x/m.3ds.check.json",
+    ]
+    twins = [json.loads((out / name).read_text())["files"][0]["size"] for name in found if "~" in name]
+    assert sorted(twins) == [len(GOOD), len(GOOD) + 1]
+    again = run("batch", "check", pack, f"{archive}/d*/*.3ds", "--files-from", names, "-o", out, "-j", "1")
+    assert "7 of these already" in again.err
+    one = run("batch", "identify", f"{pack}!/x/m.3ds", "-o", tmp_path / "one", "-j", "1")
+    assert (one.code, made(tmp_path / "one")) == (0, ["pack.zip/x/m.3ds.identify.json"])
+
+
+def test_collisions_are_settled_and_told(run: Run, tmp_path: Path) -> None:
+    put(tmp_path / "in" / "a.3ds", OTHER)
+    put(tmp_path / "in" / "a.nanim")
+    put(tmp_path / "in" / ("x" * 251 + ".3ds"), OTHER)
+    ran = run("batch", "convert", tmp_path / "in", "-o", tmp_path / "out", "--dialect", "text", "-j", "1")
+    assert ran.code == 0
+    found = made(tmp_path / "out")
+    assert [name for name in found if not name.startswith("x")] == [
+        "a.3ds.bin",
+        "a.3ds.gltf",
+        "a.nanim.bin",
+        "a.nanim.gltf",
+    ]
+    assert ran.err.count("RUN_OUTPUT_COLLISION") == 3
+    assert "another name" in run("batch", "report", tmp_path / "out").out
+
+
+def test_exit_codes(run: Run, archive: Path, tmp_path: Path) -> None:
+    assert run("batch", "convert", tmp_path / "missing", "-o", tmp_path / "0").code == 3
+    assert run("batch", "convert", "-o", tmp_path / "0").code == 2
+    assert run("batch", "convert", "-", "-o", tmp_path / "0").code == 2
+    assert run("batch", "convert", archive, "-o", tmp_path / "0", "--dialect", "steam").code == 2
+    assert run("batch", "convert", archive, "-o", tmp_path / "0", "--tls-ca", "x").code == 2
+    assert run("batch", "juggle", archive).code == 2
+    assert run("batch", "report", tmp_path / "nothing").code == 3
+    put(archive / "bad.3ds", BAD)
+    bad = run("batch", "convert", archive, "-o", tmp_path / "1", "-j", "1", "-q")
+    assert bad.code == 3
+    assert bad.err.count("\n") == 1
+    assert "IO_UNRECOGNISED" in bad.err
+    assert run("batch", "convert", archive, "-o", tmp_path / "1", "-j", "1").code == 3  # resumed: the same answer
+    assert run("batch", "check", archive, "-o", tmp_path / "2", "-j", "1").code == 1
+    assert run("batch", "check", archive, "-o", tmp_path / "2", "--exclude", "bad*", "-j", "1").code == 0
+    put(tmp_path / "file")
+    assert run("batch", "check", archive, "-o", tmp_path / "file").code in (3, 4)
+
+
+class Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+HOSTILE = ["<script>alert(1)<!--.3ds", "=cmd|' x'!A1.3ds", "\x1b]0;x\x07\u202egpj.3ds", "a,b\"c'&amp;.3ds"]
+
+
+def test_reports(run: Run, tmp_path: Path) -> None:
+    for name in HOSTILE:
+        put(tmp_path / "in" / name, BAD)
+    put(tmp_path / "in" / "good.nanim")
+    out = tmp_path / "out"
+    ran = run("batch", "convert", tmp_path / "in", "-o", out, "-j", "1")
+    assert "\x1b" not in ran.err
+    report = {
+        style: run("batch", "report", out, "--format", style).out
+        for style in ("json", "jsonl", "csv", "md", "html", "pretty")
+    }
+    for text in report.values():
+        assert not set(text) & {"\x1b", "\x07", "\u202e"}
+    check_schema("batch", json.loads(report["json"]))
+    lines = [json.loads(line) for line in report["jsonl"].splitlines()]
+    assert len(lines) == 5
+    for line in lines:
+        check_schema("batch", line)
+    assert [line["status"] for line in lines].count("done") == 1
+    rows = list(csv.DictReader(io.StringIO(report["csv"])))
+    assert len(rows) == 5
+    assert not any((cell or "").startswith(("=", "+", "@")) for row in rows for cell in row.values())
+    page = Page()
+    page.feed(report["html"])
+    assert set(page.tags) <= {"html", "head", "meta", "title", "style", "body", "h1", "h2", "table", "tr", "th", "td"}
+    assert page.tags.count("tr") == 1 + 2 + 1 + 5  # counts: done and failed; one row a file
+    assert any("<script>alert(1)<!--" in text for text in page.text)
+    only = run("batch", "report", out, "--format", "jsonl", "--status", "failed", "-o", tmp_path / "failed.jsonl")
+    assert only.out == ""
+    assert len((tmp_path / "failed.jsonl").read_text().splitlines()) == 4
+    assert run("batch", "report", out, "-o", tmp_path / "failed.jsonl").code == 3  # exists
+    assert run("batch", "report", out / NAME, "--operation", "check", "--format", "jsonl").out == ""
+
+
+@posix
+def test_a_file_that_hangs_and_one_that_eats_memory(run: Run, archive: Path, tmp_path: Path) -> None:
+    """A FIFO nobody writes to can be read for ever; a sparse file is larger than the memory allowed."""
+    os.mkfifo(archive / "pipe.3ds")
+    with open(archive / "huge.3ds", "wb") as stream:
+        stream.truncate(450 << 20)
+    limits = ("--time-limit", "2", "--memory-limit", "400")
+    ran = run("batch", "identify", archive, "-o", tmp_path / "out", *limits, "-j", "2")
+    assert ran.code == 3
+    assert "pipe.3ds: LIMIT_TIME" in ran.err
+    assert "huge.3ds: LIMIT_MEMORY" in ran.err
+    assert "5 files: 3 done, 2 failed" in ran.err
+    assert temporaries(tmp_path / "out") == []
+
+
+@posix
+def test_ctrl_c_stops_cleanly_and_the_rest_is_done_later(tmp_path: Path) -> None:
+    for number in range(600):
+        put(tmp_path / "in" / f"{number:04}.nanim")
+    out = tmp_path / "out"
+    arguments = ["batch", "info", str(tmp_path / "in"), "-o", str(out), "-j", "1"]
+    process = subprocess.Popen([sys.executable, "-c", START, *arguments], stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 20
+    while len(made(out)) < 20:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, text = process.communicate(timeout=20)
+    assert process.returncode == 130, text
+    assert "stopping after the files at work" in text
+    assert "not begun" in text
+    assert "Traceback" not in text
+    done = made(out)
+    assert 20 <= len(done) < 600
+    assert temporaries(out) == []
+    report = spawn("batch", "report", out, "--format", "jsonl").stdout.splitlines()
+    assert len(report) == len(done)
+    keep = {name: (out / name).stat().st_mtime_ns for name in done}
+    rest = spawn(*arguments, "--include", "0[0-2]*")
+    assert rest.returncode == 0, rest.stderr
+    assert all((out / name).stat().st_mtime_ns == then for name, then in keep.items())
+
+
+def test_progress_is_for_terminals() -> None:
+    assert progress_line(1_000, 250, 200, 3, 20.0) == "250 of 1,000 (25 %), 10 a second, 1:15 left, 3 failed"
+    assert progress_line(0, 0, 0, 0, 0.0) == "0 of 0 (100 %)"
+
+
+@posix
+def test_progress_on_a_terminal(archive: Path, tmp_path: Path) -> None:
+    import pty
+
+    for number in range(150):
+        put(archive / f"{number}.nanim")
+    leader, follower = pty.openpty()
+    arguments = ["batch", "info", str(archive), "-o", str(tmp_path / "out"), "-j", "1"]
+    process = subprocess.Popen([sys.executable, "-c", START, *arguments], stdout=subprocess.PIPE, stderr=follower)
+    os.close(follower)
+    shown = b""
+    try:
+        while part := os.read(leader, 4_096):
+            shown += part
+    except OSError:  # the end of a terminal
+        pass
+    os.close(leader)
+    assert process.communicate()[0] == b""
+    assert process.returncode == 0
+    assert b" a second, " in shown
+    assert b" left" in shown
+
+
+def test_help_shows_an_example(run: Run) -> None:
+    for words in ((), ("convert",), ("report",)):
+        ran = run("batch", *words, "--help")
+        assert ran.code == 0
+        assert "keyframer batch" in ran.out

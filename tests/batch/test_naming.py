@@ -1,0 +1,103 @@
+"""Names of outputs: nobody's output is anybody else's, on any disk."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyframer.batch.naming import LONGEST, Renamed, Wanted, assign, key_of, safe_relative
+
+
+def names(*relatives: str, suffix: str = ".glb", replace: bool = True, **options: object) -> list[str]:
+    return assigned(*relatives, suffix=suffix, replace=replace, **options)[0]
+
+
+def assigned(
+    *relatives: str, suffix: str = ".glb", replace: bool = True, **options: object
+) -> tuple[list[str], list[Renamed]]:
+    files = [Wanted(f"/in/{number}/{relative}", relative) for number, relative in enumerate(relatives)]
+    return assign(files, suffix, replace=replace, **options)  # type: ignore[arg-type]
+
+
+def test_the_usual_case() -> None:
+    assert names("a.3ds", "b/a.3ds", "b/c.anim") == ["a.glb", "b/a.glb", "b/c.glb"]
+    assert names("a.3ds", "a.anim", suffix=".check.json", replace=False) == ["a.3ds.check.json", "a.anim.check.json"]
+
+
+def test_two_extensions() -> None:
+    given_names, renamed = assigned("a.3ds", "a.anim", "b.3ds")
+    assert given_names == ["a.3ds.glb", "a.anim.glb", "b.glb"]
+    assert [each.given for each in renamed] == ["a.3ds.glb", "a.anim.glb"]
+    assert "2 files want this name" in renamed[0].reason
+
+
+def test_case_twins_and_unicode_twins() -> None:
+    composed, apart = unicodedata.normalize("NFC", "é.3ds"), unicodedata.normalize("NFD", "é.3ds")
+    for twins in (("A.3ds", "a.3ds"), (composed, apart), ("x/a.3ds", "X/a.3ds"), ("straße.3ds", "STRASSE.3ds")):
+        found = names(*twins)
+        assert len({key_of(name) for name in found}) == 2
+        assert all("~" in name for name in found)
+
+
+def test_a_name_made_for_one_is_the_name_of_another() -> None:
+    found = names("a.3ds", "a.anim", "a.3ds.3ds")
+    assert len({key_of(name) for name in found}) == 3
+    assert found[2] == "a.3ds.glb"
+
+
+def test_a_folder_of_that_name() -> None:
+    found = names("a.3ds", "a.glb/b.3ds")
+    assert found == ["a.3ds.glb", "a.glb/b.glb"]
+
+
+def test_reserved_names() -> None:
+    assert names("ledger.3ds", reserved=["ledger.glb"]) == ["ledger.3ds.glb"]
+
+
+def test_long_names() -> None:
+    long = "ü" * 125 + ".3ds"  # 254 bytes
+    (found,), (renamed,) = assigned(f"{'f' * 300}/{long}", suffix=".identify.json", replace=False)
+    assert all(len(os.fsencode(part)) <= LONGEST for part in found.split("/"))
+    assert found.endswith(".identify.json")
+    assert "longer" in renamed.reason
+    twins = names("x" * 251 + ".3ds", "x" * 251 + ".u3d")
+    assert len({key_of(name) for name in twins}) == 2
+    assert all(len(os.fsencode(name)) <= LONGEST for name in twins)
+
+
+def test_names_of_earlier_runs_stay() -> None:
+    before = {"/in/0/a.3ds": "a.glb"}
+    owners = {"a.glb": "/in/0/a.3ds"}
+    found = names("a.3ds", "a.anim", kept=before.get, owner=owners.get)
+    assert found == ["a.glb", "a.anim.glb"]
+    assert names("b.anim", owner={"b.glb": "/elsewhere/b.3ds"}.get) == ["b.anim.glb"]
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/x.3ds", "/etc/x.3ds", "a/../../x.3ds", "..\\..\\x.3ds", "\0.3ds", "..", ""]
+)
+def test_places_from_elsewhere_stay_below(name: str) -> None:
+    made = safe_relative(name)
+    assert made
+    assert not made.startswith("/")
+    assert ".." not in made.split("/")
+    assert "\0" not in made
+
+
+letters = st.sampled_from(["a", "A", "é", "e\u0301", "ß", "ss", ".3ds", ".glb", "/", "b", "\udcff"])
+
+
+@given(st.lists(st.lists(letters, min_size=1, max_size=5).map("".join).map(safe_relative), unique=True, max_size=12))
+def test_no_two_are_the_same_and_none_is_a_folder(relatives: list[str]) -> None:
+    for replace in (True, False):
+        files = [Wanted(f"/in/{relative}", relative) for relative in relatives]
+        found, _ = assign(files, ".glb", replace=replace)
+        keys = [key_of(name) for name in found]
+        assert len(set(keys)) == len(keys)
+        assert not any(other.startswith(f"{key}/") for key in keys for other in keys)
+        backwards, _ = assign(files[::-1], ".glb", replace=replace)
+        assert backwards[::-1] == found

@@ -1,0 +1,150 @@
+"""`keyframer.check`: what it takes, what it gives, passes, verdicts, counts and caps; it raises nothing."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+import keyframer
+from keyframer.catalogue import CATALOGUE
+from keyframer.checking import PASSES, VERDICTS, pass_of
+from keyframer.checking.records import unlisted
+from keyframer.formats import FORMATS
+from keyframer.formats._loading import scene_of
+from tests import writers as w
+from tests.samples import all_samples
+
+ODD = w.main(
+    w.chunk(
+        0x3D3D,
+        w.chunk(0x7777),
+        w.mesh(w.points(*w.TRIANGLE), w.faces((0, 1, 9)), name=b"<b>"),
+        w.chunk(0x2200, w.floats(float("nan"), 0, 0, 0)),
+    ),
+    w.chunk(0xB000, w.node(b"<b>", 0, 5)),
+)
+
+
+def test_a_clean_file() -> None:
+    report = keyframer.check(w.editor(w.mesh(w.points(*w.TRIANGLE), w.faces((0, 1, 2)))))
+    assert report.verdict == "clean"
+    assert report.format is not None
+    assert report.format.name == "3ds"
+    assert (report.counts, report.truncated, list(report.issues)) == ({}, False, [])
+    assert str(report) == "clean"
+
+
+def test_issues_stand_in_the_order_of_passes_and_places() -> None:
+    report = keyframer.check(ODD)
+    assert report.verdict == "readable with problems"
+    assert [(issue.code, issue.path) for issue in report.issues] == [
+        ("STRUCT_UNKNOWN_CHUNK", "/4d4d/3d3d/7777"),
+        ("LINK_INDEX_OUT_OF_RANGE", "/4d4d/3d3d/4000[0]/4100/4120/faces[0]"),
+        ("LINK_PARENT_MISSING", "/4d4d/b000/b002[0]/b010/parent"),
+        ("SEC_NAME_MARKUP", "/4d4d/3d3d/4000[0]/name"),
+        ("DATA_NON_FINITE", "/4d4d/3d3d/2200/near"),
+        ("SEC_NAME_MARKUP", "/4d4d/b000/b002[0]/b010/name"),
+    ]
+    assert (report.count("error"), report.count("warning"), report.count("info")) == (2, 3, 1)
+    assert [issue.code for issue in report.in_pass("links")] == ["LINK_INDEX_OUT_OF_RANGE", "LINK_PARENT_MISSING"]
+    assert [issue.code for issue in report.in_pass("scene")] == []
+
+
+@pytest.mark.parametrize("kind", ["path", "text path", "stream", "bytes", "document"])
+def test_what_it_takes(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "odd.3ds"
+    path.write_bytes(ODD)
+    source = {
+        "path": path,
+        "text path": str(path),
+        "stream": io.BytesIO(ODD),
+        "bytes": ODD,
+        "document": keyframer.decode(ODD),
+    }[kind]
+    report = keyframer.check(source)  # type: ignore[arg-type]
+    assert report.counts == keyframer.check(ODD).counts
+    assert report.size == (None if kind == "document" else len(ODD))
+
+
+@pytest.mark.parametrize(
+    ("data", "code"), [(b"", "IO_EMPTY"), (b"rubbish", "IO_UNRECOGNISED"), (w.editor() + b"x", "STRUCT_TRAILING_DATA")]
+)
+def test_what_cannot_be_read_is_a_report(data: bytes, code: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.3ds"
+    path.write_bytes(data)
+    report = keyframer.check(path)
+    assert report.issues[0].code == code
+    assert report.verdict == ("not readable" if code.startswith("IO_") else "readable with problems")
+    assert (report.count("error") == 1) == code.startswith("IO_")
+
+
+def test_the_system_says_no(tmp_path: Path) -> None:
+    report = keyframer.check(tmp_path / "nothing.3ds")
+    assert (report.verdict, report.format, report.size) == ("not readable", None, None)
+    assert str(report.issues[0]) == "error: IO_READ_FAILED at 0x0 in /: No such file or directory"
+    assert keyframer.check(tmp_path).verdict == "not readable"
+
+
+def test_a_format_can_be_named() -> None:
+    report = keyframer.check(b"MM" + bytes(30), format="uto3d")
+    assert report.issues[0].code == "IO_UNRECOGNISED"
+    assert report.format is not None
+    assert report.format.name == "uto3d"
+    with pytest.raises(ValueError, match="unknown format"):
+        keyframer.check(b"x", format="klingon")
+
+
+def test_limits_are_options() -> None:
+    report = keyframer.check(ODD, limits=keyframer.Limits(file_size=10))
+    assert [issue.code for issue in report.issues] == ["LIMIT_FILE_SIZE"]
+    few = keyframer.check(w.editor(w.chunk(0x7777) * 50), limits=keyframer.Limits(issues_per_code=3))
+    assert len(few.issues) == 3
+    assert few.counts == {"STRUCT_UNKNOWN_CHUNK": 50}
+
+
+def test_a_cap_is_never_silent() -> None:
+    data = w.editor(*[w.mesh(w.points(*w.TRIANGLE), w.faces((7, 8, 9)), name=b"m%d" % n) for n in range(50)])
+    report = keyframer.check(data)
+    assert report.truncated
+    assert report.counts == {"LINK_INDEX_OUT_OF_RANGE": 50}
+    assert report.count("error") == 50
+    assert len(report.issues) == 20
+    assert unlisted(report) == {"LINK_INDEX_OUT_OF_RANGE": 30}
+
+
+def test_only_and_ignore() -> None:
+    report = keyframer.check(ODD)
+    assert report.restricted(only=["LINK_"]).counts == {"LINK_INDEX_OUT_OF_RANGE": 1, "LINK_PARENT_MISSING": 1}
+    quiet = report.restricted(ignore=["LINK_", "SEC_NAME_MARKUP", "DATA_"])
+    assert quiet.counts == {"STRUCT_UNKNOWN_CHUNK": 1}
+    assert quiet.verdict == "clean"
+    assert quiet.issues.first_unsafe() is None
+    assert report.restricted().counts == report.counts
+    assert keyframer.check(b"").restricted(ignore=["IO_"]).verdict == "not readable"
+    many = keyframer.check(w.editor(w.chunk(0x7777) * 50)).restricted(only=["STRUCT_"])
+    assert (many.counts, many.truncated) == ({"STRUCT_UNKNOWN_CHUNK": 50}, True)
+
+
+def test_every_code_belongs_to_a_pass() -> None:
+    assert {pass_of(code) for code in CATALOGUE} == set(PASSES)
+    assert len(VERDICTS) == 3
+
+
+def test_every_format_has_rules() -> None:
+    assert all(known.has("rules") for known in FORMATS)
+
+
+@pytest.mark.parametrize(("name", "path"), all_samples(), ids=[f"{name}-{path.name}" for name, path in all_samples()])
+def test_check_and_load_agree(name: str, path: Path) -> None:
+    """What check calls unsafe, load refuses; and the same file gets the same report every time."""
+    document = keyframer.read(path)
+    report = keyframer.check(path)
+    assert str(report) == str(keyframer.check(path)) == str(keyframer.check(document))
+    unsafe = report.issues.first_unsafe()
+    if unsafe is None:
+        scene_of(document)
+    else:
+        with pytest.raises(keyframer.FormatError):
+            scene_of(document)

@@ -1,0 +1,78 @@
+"""The report on every real file: stable, and without errors but where a file really is damaged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+import pytest
+
+import keyframer
+from tests.corpus import CORPUS, invalid_files, needs_corpus, threeds_files
+
+ERRORS = {
+    "assimp__assimp__pyramob-3ec2cfe0.3DS": "a transfer in text mode took 11 bytes away, so lengths and faces are off",
+}
+"""Real files with errors, and why; a file that the original programs read well has none."""
+
+NOT_DATA = {"SCENE_REST_POSE", "SCENE_SIGN_FLIP"}
+"""warnings on what a file means, not on how it is written"""
+
+
+@cache
+def reports() -> dict[str, keyframer.Report]:
+    others = [
+        *(CORPUS / "makbot").glob("*.3DS"),
+        *(CORPUS / "hale3d").glob("*.anim"),
+        *(CORPUS / "hale3d").glob("*.mdl"),
+    ]
+    return {path.name: keyframer.check(path) for path in [*threeds_files(), *others]}
+
+
+@needs_corpus
+def test_only_damaged_files_have_errors() -> None:
+    found = {name for name, report in reports().items() if report.count("error")}
+    assert found == set(ERRORS)
+    assert len(reports()) >= 540
+    assert all(report.verdict != "not readable" for report in reports().values())
+
+
+@needs_corpus
+def test_most_files_are_clean() -> None:
+    """Warnings are for what is odd: four of five real files have none."""
+    verdicts = Counter(report.verdict for report in reports().values())
+    assert verdicts["clean"] >= 440
+
+
+@needs_corpus
+@pytest.mark.parametrize(
+    ("name", "codes"),
+    [
+        ("blitz-research__blitz3d__skull.3ds", {"STRUCT_CHUNK_SLACK"}),
+        ("CelestiaProject__Celestia__eros.3ds", {"STRUCT_CHUNK_MISPLACED"}),
+        ("debian__gl-117-data__tent1.3ds", {"DATA_NON_FINITE"}),
+        ("jumalauta__kaihdin.3ds", {"DATA_TIME_NEGATIVE"}),
+        ("blitz-research__blitz3d__claw.3DS", {"DATA_KEYS_NOT_INCREASING"}),
+        ("epitron__3dspin__chopper.3ds", {"SEM_UNKNOWN_FLAG_BITS"}),
+        ("bob_lamp_update.mdl", set()),
+    ],
+)
+def test_known_oddities(name: str, codes: set[str]) -> None:
+    found = {issue.code for issue in reports()[name].issues if issue.severity.label != "info"}
+    assert codes <= found
+    assert found - codes <= {*NOT_DATA, "SEM_NAME_TOO_LONG", "LINK_UNRESOLVED_NAME"}
+
+
+@needs_corpus
+def test_the_real_animation_calls_all_its_joints_the_same() -> None:
+    report = reports()["bob_lamp_update.anim"]
+    assert report.verdict == "clean"
+    assert report.counts == {"SEM_DUPLICATE_NAME": 1}
+
+
+@needs_corpus
+def test_things_that_are_not_3ds() -> None:
+    for path in invalid_files():
+        report = keyframer.check(path)
+        assert report.verdict == "not readable"
+        assert report.issues[0].code in ("IO_EMPTY", "IO_UNRECOGNISED")

@@ -1,0 +1,130 @@
+"""``keyframer plot``: SVG, PNG and text, choosing, paths, and what is refused."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+import keyframer
+from tests.cli.running import EXAMPLE, Run, spawn
+from tests.cli.test_hostile_names import UNSAFE
+from tests.samples import all_samples, sample_files
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def words(text: str) -> list[str]:
+    return [element.text or "" for element in ET.fromstring(text).iter(f"{SVG}text")]
+
+
+def test_curves_of_chosen_tracks(run: Run) -> None:
+    ran = run("plot", EXAMPLE, "--node", "Rotor", "--track", "rotation")
+    assert (ran.code, ran.err) == (0, "")
+    shown = words(ran.out)
+    assert "Rotor: rotation (tcb, 3 keys, repeat)" in shown
+    assert "degrees" in shown
+    assert "frames (30 a second)" in shown
+    assert run("plot", EXAMPLE, "--node", "Rotor", "--track", "rotation").out == ran.out
+
+
+def test_everything_that_moves(run: Run) -> None:
+    shown = words(run("plot", EXAMPLE).out)
+    assert any(text.startswith("Camera: fov") for text in shown)
+    few = run("plot", EXAMPLE, "--most", "2")
+    assert sum(" keys, " in text for text in words(few.out)) == 2
+    assert "2 of 7 tracks are plotted" in few.err
+    span = words(run("plot", EXAMPLE, "--node", "Camera", "--span", "500:600").out)
+    assert {"500", "600"} <= set(span)
+
+
+def test_files(run: Run, tmp_path: Path) -> None:
+    assert run("plot", EXAMPLE, "-o", tmp_path / "a.svg").code == 0
+    ET.parse(tmp_path / "a.svg")
+    assert run("plot", EXAMPLE, "-o", tmp_path / "a.png").code == 0
+    with Image.open(tmp_path / "a.png") as picture:
+        assert picture.format == "PNG"
+    again = run("plot", EXAMPLE, "-o", tmp_path / "a.svg")
+    assert again.code == 3
+    assert "exists" in again.err
+    assert run("plot", EXAMPLE, "-o", tmp_path / "a.svg", "-f").code == 0
+    assert run("plot", EXAMPLE, "-o", f"{tmp_path}/many/").code == 0
+    assert (tmp_path / "many" / "windmill.3ds.svg").is_file()
+    png = spawn("plot", EXAMPLE, "--to", "png")
+    assert png.stdout.startswith(b"\x89PNG")
+
+
+def test_in_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "70")
+    out = run("plot", EXAMPLE, "--terminal").out
+    assert "◆" in out
+    assert "\x1b" not in out  # not a terminal
+    assert max(map(len, out.splitlines())) <= 70
+    assert "frames (30 a second)" in out
+    motion = run("plot", EXAMPLE, "--terminal", "--motion", "--node", "Camera").out
+    assert "Camera: frames 0 ○ to 100 ●; x -80..70" in motion
+
+
+def test_motion(run: Run, tmp_path: Path) -> None:
+    out = run("plot", EXAMPLE, "--motion").out
+    assert {"Camera", "Camera.target", "x (units of 0.0254 m)"} <= set(words(out))
+    assert out.count("key at") == 5
+    assert run("plot", EXAMPLE, "--motion", "-o", tmp_path / "m.png").code == 0
+    shorter = run("plot", EXAMPLE, "--motion", "--node", "Camera", "--span", "10:20").out
+    assert {"10", "20"} <= set(words(shorter))
+    still = run("plot", sample_files("3ds")[0], "--motion")
+    assert still.code == 3
+    assert "nothing moves here" in still.err
+
+
+def test_raw_channels(run: Run) -> None:
+    path = next(path for path in sample_files("midtown") if path.name == "document-channels.anim")
+    ran = run("plot", path, "--track", "raw")
+    assert ran.code == 0
+    assert any("raw" in text for text in words(ran.out))
+    assert run("plot", EXAMPLE, "--track", "raw").code == 3
+
+
+@pytest.mark.parametrize(("known", "path"), all_samples(), ids=lambda value: getattr(value, "name", value))
+def test_every_sample(run: Run, known: str, path: Path) -> None:
+    ran = run("plot", path, "--from", known)
+    assert ran.code in (0, 3)
+    if ran.code == 0:
+        ET.fromstring(ran.out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ([], 2),
+        ([EXAMPLE, "--span", "5"], 2),
+        ([EXAMPLE, "--span", "5:2"], 2),
+        ([EXAMPLE, "--span", "0:inf"], 2),
+        ([EXAMPLE, "--most", "0"], 2),
+        ([EXAMPLE, EXAMPLE], 2),
+        ([EXAMPLE, "--node", "Nobody"], 3),
+        ([EXAMPLE, "--track", "taste"], 3),
+        ([EXAMPLE, "--motion", "--node", "Nobody"], 3),
+    ],
+)
+def test_wrong_usage(run: Run, arguments: list[str | Path], code: int) -> None:
+    assert run("plot", *arguments).code == code
+
+
+@pytest.mark.parametrize("style", [[], ["--motion"], ["--terminal"], ["--terminal", "--motion"]])
+def test_hostile_names_are_inert(run: Run, tmp_path: Path, style: list[str]) -> None:
+    document = keyframer.read(EXAMPLE)
+    from keyframer.formats.threeds.records import NodeHeader
+
+    for header in document.find(NodeHeader):
+        header.name = b"<script>\x1b[31m" + header.name[:4] + b"]]>&"
+    path = tmp_path / "<b>\x1b.3ds"
+    path.write_bytes(keyframer.encode(document))
+    ran = run("plot", path, *style)
+    assert ran.code in (0, 3)
+    assert not UNSAFE.search(ran.out + ran.err)
+    if "--terminal" not in style and ran.code == 0:
+        assert "<script" not in ran.out
+        ET.fromstring(ran.out)

@@ -1,0 +1,224 @@
+"""``keyframer thumbnail``: kinds of pictures, where they go, what is said, and what is refused."""
+
+from __future__ import annotations
+
+import configparser
+import io
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.cli.running import EXAMPLE, Run, spawn
+from tests.corpus import CORPUS, needs_corpus
+from tests.samples import all_samples
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def opened(path: Path) -> Image.Image:
+    with Image.open(path) as picture:
+        picture.load()
+        return picture
+
+
+def test_a_picture(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "a.png"
+    ran = run("thumbnail", EXAMPLE, "-o", out)
+    assert (ran.code, ran.out) == (0, "")
+    assert "STONE.PNG: not found" in ran.err
+    picture = opened(out)
+    assert (picture.format, picture.size) == ("PNG", (256, 256))
+    assert run("thumbnail", EXAMPLE, "-o", tmp_path / "b.png", "-q").err == ""
+    assert out.read_bytes() == (tmp_path / "b.png").read_bytes()
+
+
+def test_the_same_bytes_in_another_process(tmp_path: Path) -> None:
+    once = spawn("thumbnail", EXAMPLE, "-q", "--size", "64", PYTHONHASHSEED="1")
+    again = spawn("thumbnail", EXAMPLE, "-q", "--size", "64", PYTHONHASHSEED="2")
+    assert once.returncode == 0
+    assert once.stdout == again.stdout
+    with Image.open(io.BytesIO(once.stdout)) as picture:
+        assert picture.size == (64, 64)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("a.gif", "GIF"), ("a.apng", "PNG"), ("a.webp", "WEBP"), ("A.GIF", "GIF")])
+def test_playback(run: Run, tmp_path: Path, name: str, kind: str) -> None:
+    assert run("thumbnail", EXAMPLE, "--size", "32x24", "--pictures", "5", "-o", tmp_path / name).code == 0
+    with Image.open(tmp_path / name) as picture:
+        assert (picture.format, picture.size, picture.n_frames) == (kind, (32, 24), 5)
+
+
+def test_sheets_frames_and_kinds_without_a_name(run: Run, tmp_path: Path) -> None:
+    assert run("thumbnail", EXAMPLE, "--size", "20", "--sheet", "3x2", "-o", tmp_path / "s.png").code == 0
+    assert opened(tmp_path / "s.png").size == (60, 40)
+    assert run("thumbnail", EXAMPLE, "--size", "20", "--frames", "0:40:10", "-o", tmp_path / "f.png").code == 0
+    assert opened(tmp_path / "f.png").size == (80, 40)
+    assert run("thumbnail", EXAMPLE, "--size", "20", "--to", "png", "-o", tmp_path / "plain").code == 0
+    assert opened(tmp_path / "plain").format == "PNG"
+    frames = []
+    for frame in ("0", "50"):
+        run("thumbnail", EXAMPLE, "--size", "64", "--frame", frame, "--camera", "fit", "-o", tmp_path / f"{frame}.png")
+        frames.append((tmp_path / f"{frame}.png").read_bytes())
+    assert frames[0] != frames[1]
+
+
+def test_many_files_and_one_that_is_bad(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "in" / "sub").mkdir(parents=True)
+    shutil.copy(EXAMPLE, tmp_path / "in" / "a.3ds")
+    shutil.copy(EXAMPLE, tmp_path / "in" / "sub" / "b.3ds")
+    (tmp_path / "in" / "bad.3ds").write_bytes(b"rubbish")
+    ran = run("thumbnail", "-r", tmp_path / "in", "--size", "16", "-o", tmp_path / "out")
+    assert ran.code == 3
+    assert "bad.3ds: IO_UNRECOGNISED" in ran.err
+    made = sorted(path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.png"))
+    assert made == ["a.3ds.png", "sub/b.3ds.png"]
+    assert run("thumbnail", tmp_path / "in" / "a.3ds", "--size", "16", "-o", ".gif").code == 0
+    assert opened(tmp_path / "in" / "a.gif").format == "GIF"
+
+
+def test_nothing_is_overwritten_without_force(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "a.png"
+    out.write_bytes(b"mine")
+    ran = run("thumbnail", EXAMPLE, "--size", "16", "-o", out)
+    assert ran.code == 3
+    assert "RUN_OUTPUT_REFUSED" in ran.err
+    assert out.read_bytes() == b"mine"
+    assert run("thumbnail", EXAMPLE, "--size", "16", "-o", out, "-f").code == 0
+    assert opened(out).size == (16, 16)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        [EXAMPLE, "--size", "0"],
+        [EXAMPLE, "--size", "9999999"],
+        [EXAMPLE, "--size", "1x2x3"],
+        [EXAMPLE, "--size", "٣"],
+        [EXAMPLE, "--sheet", "0x3"],
+        [EXAMPLE, "--sheet", "99x99"],
+        [EXAMPLE, "--pictures", "0"],
+        [EXAMPLE, "--frames", "0:100000"],
+        [EXAMPLE, "--frames", "0:9", "--frame", "3"],
+        [EXAMPLE, "--background", "blue"],
+        [EXAMPLE, "--sheet", "2x2", "--to", "gif"],
+        [EXAMPLE, EXAMPLE],
+    ],
+)
+def test_wrong_usage(run: Run, arguments: list[str | Path]) -> None:
+    ran = run("thumbnail", *arguments)
+    assert ran.code == 2
+    assert "--help shows an example" in ran.err
+
+
+def test_a_camera_that_is_not_there(run: Run, tmp_path: Path) -> None:
+    ran = run("thumbnail", EXAMPLE, "--camera", "Nobody\x1b[31m", "-o", tmp_path / "a.png")
+    assert ran.code == 3
+    assert "no camera is called" in ran.err
+    assert "\x1b" not in ran.err
+    assert not (tmp_path / "a.png").exists()
+
+
+def test_textures_are_found_where_the_user_says(run: Run, tmp_path: Path) -> None:
+    maps = tmp_path / "maps" / "deep"
+    maps.mkdir(parents=True)
+    Image.new("RGB", (8, 8), (0, 255, 0)).save(maps / "stone.png")
+    plain = tmp_path / "plain.png"
+    run("thumbnail", EXAMPLE, "--size", "32", "--no-textures", "-o", plain)
+    out = tmp_path / "a.png"
+    ran = run("thumbnail", EXAMPLE, "--size", "32", "--texture-path", tmp_path / "maps", "-o", out)
+    assert "STONE.PNG: not found" in ran.err
+    assert out.read_bytes() == plain.read_bytes()
+    ran = run(
+        "thumbnail",
+        EXAMPLE,
+        "--size",
+        "32",
+        "--texture-path",
+        tmp_path / "maps",
+        "--texture-recursive",
+        "-o",
+        out,
+        "-f",
+    )
+    assert "STONE.PNG: stone.png in another case in a folder inside" in ran.err
+    assert out.read_bytes() != plain.read_bytes()
+
+
+def test_nothing_else_is_opened(tmp_path: Path) -> None:
+    """Only the file, its folder and its images: no name in the file leads elsewhere."""
+    data = EXAMPLE.read_bytes().replace(b"STONE.PNG", b"../ab.png")
+    assert data != EXAMPLE.read_bytes()
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.3ds").write_bytes(data)
+    Image.new("RGB", (8, 8)).save(tmp_path / "ab.png")
+    watched = (
+        "import sys; opened = []; "
+        "sys.addaudithook(lambda event, values: opened.append(str(values)) "
+        "if event in ('open', 'socket.connect', 'subprocess.Popen') else None); "
+        "from keyframer.cli import main; code = main(sys.argv[1:]); "
+        "print(code, any('ab.png' in one or 'socket' in one for one in opened))"
+    )
+    arguments = ["thumbnail", str(tmp_path / "in" / "a.3ds"), "--size", "16", "-o", str(tmp_path / "o.png")]
+    ran = subprocess.run([sys.executable, "-c", watched, *arguments], capture_output=True, text=True, check=True)
+    assert "SEC_PATH_TRAVERSAL, its path is not followed; refused" in ran.stderr
+    assert ran.stdout.split() == ["0", "False"]
+
+
+@pytest.mark.parametrize(("known", "path"), all_samples(), ids=lambda value: getattr(value, "name", value))
+def test_every_sample_gives_a_picture_or_a_reason(run: Run, tmp_path: Path, known: str, path: Path) -> None:
+    ran = run("thumbnail", path, "--from", known, "--size", "24", "-o", tmp_path / "a.png")
+    assert ran.code in (0, 3)
+    assert (tmp_path / "a.png").exists() == (ran.code == 0)
+    assert ran.code == 0 or " at 0x" in ran.err
+
+
+def test_the_desktop_can_ask_for_thumbnails(run: Run, tmp_path: Path) -> None:
+    entry = configparser.ConfigParser(interpolation=None)
+    entry.optionxform = str  # type: ignore[assignment, method-assign]
+    entry.read(ROOT / "packaging" / "keyframer.thumbnailer")
+    section = entry["Thumbnailer Entry"]
+    assert "image/x-3ds" in section["MimeType"].split(";")
+    out = tmp_path / "made by the desktop"
+    out.write_bytes(b"")  # it makes an empty file first
+    program, *words = shlex.split(section["Exec"])
+    assert (program, section["TryExec"]) == ("keyframer", "keyframer")
+    values = {"%s": "128", "%o": str(out), "%i": str(EXAMPLE)}
+    ran = run(*(values.get(word, word) for word in words))
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    assert opened(out).size == (128, 128)
+
+
+@needs_corpus
+@pytest.mark.parametrize(
+    "name",
+    [
+        "assimp__assimp__jeep1.3ds",
+        "blitz-research__blitz3d__mak_robotic.3DS",
+        "CelestiaProject__Celestia__hubble-6969c70f.3ds",
+        "qt__qt3d__penguin.3ds",
+        "mrdoob__three.js__portalgun.3ds",
+        "helix-toolkit__helix-toolkit__VWBus.3ds",
+        "OS2World__LIB-Lib3ds__2101.3DS",
+        "castle-engine__demo-models__p47d.3ds",
+        "epitron__3dspin__duck.3ds",
+        "netpipe__IrrlichtDemos__snowman.3ds",
+    ],
+)
+def test_files_of_many_makers_are_lit_and_framed(run: Run, tmp_path: Path, name: str) -> None:
+    """These ten were looked at; here: inside the picture, filling it, neither dark nor burnt out."""
+    out = tmp_path / "a.png"
+    run("thumbnail", CORPUS / "3ds" / name, "--background", "none", "--camera", "fit", "-o", out)
+    pixels = np.asarray(opened(out).convert("RGBA")).astype(int)
+    seen = pixels[:, :, 3] > 0
+    assert not np.concatenate([seen[0], seen[-1], seen[:, 0], seen[:, -1]]).any()
+    assert max(seen.any(axis=0).sum(), seen.any(axis=1).sum()) > 215
+    light = pixels[:, :, :3].max(axis=2)[seen]
+    assert 40 < light.mean() < 250
+    assert light.std() > 8

@@ -1,0 +1,202 @@
+"""Corners, normals, texture coordinates, colours and tangents, against what they must be by hand."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keyframer.exchange.gltf.images import Image
+from keyframer.exchange.gltf.normals import smooth_clusters
+from keyframer.exchange.gltf.textures import transform
+from keyframer.exchange.report import Outcome
+from keyframer.scene import Material, Mesh, Node, Scene, Space, TextureMap
+from tests.exchange.scenes import CUBE, FACES, cube
+from tests.exchange.truth import ALLOWED_INFOS, glb_of, needs_node_tools, node_lines
+from tests.oracles.gltf.sampler import Gltf
+
+
+def attributes(mesh: Mesh, materials: list[Material] | None = None, **options: object) -> list[dict[str, np.ndarray]]:
+    """The arrays of each primitive."""
+    scene = Scene(nodes=[Node("n", mesh=0)], meshes=[mesh], materials=materials or [], space=Space("y"))
+    gltf = Gltf(glb_of(scene, **options)[0])
+    return [
+        {
+            **{name: gltf.accessor(number) for name, number in primitive["attributes"].items()},
+            "indices": gltf.accessor(primitive["indices"]).reshape(-1, 3),
+        }
+        for primitive in gltf.json["meshes"][0]["primitives"]
+    ]
+
+
+def slow_groups(corners: np.ndarray, masks: np.ndarray) -> list[set[int]]:
+    """Which corners share a normal: step by step, as the rule is told."""
+    groups: list[set[int]] = []
+    for vertex in np.unique(corners):
+        here = [3 * face + place for face, place in np.argwhere(corners == vertex)]
+        while here:
+            group = [here.pop(0)]
+            for member in group:
+                near = [other for other in here if masks[member // 3] & masks[other // 3]]
+                group += near
+                here = [other for other in here if other not in near]
+            groups.append(set(group))
+    return groups
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_smoothing_groups_join_what_shares_a_bit(data: st.DataObject) -> None:
+    faces = data.draw(st.integers(1, 12))
+    corners = np.array(data.draw(st.lists(st.permutations(range(5)), min_size=faces, max_size=faces)))[:, :3]
+    masks = np.array(data.draw(st.lists(st.integers(0, 15), min_size=faces, max_size=faces)))
+    clusters, count = smooth_clusters(corners, masks, 5, smooth=False)
+    found: dict[int, set[int]] = {}
+    for corner, cluster in enumerate(clusters.tolist()):
+        assert 0 <= cluster < count
+        found.setdefault(cluster, set()).add(corner)
+    assert sorted(map(sorted, found.values())) == sorted(map(sorted, slow_groups(corners, masks)))
+
+
+def test_mask_zero_is_flat() -> None:
+    (part,) = attributes(cube(smoothing=np.zeros(12, int)))
+    assert len(part["POSITION"]) == 36
+    for triangle in part["indices"]:
+        a, b, c = part["POSITION"][triangle].astype(float)
+        flat = np.cross(b - a, c - a)
+        np.testing.assert_allclose(part["NORMAL"][triangle], [flat / np.linalg.norm(flat)] * 3, atol=1e-6)
+        assert np.dot(flat, a + b + c) > 0  # outwards
+
+
+def test_one_group_is_smooth_and_shares_vertices() -> None:
+    (part,) = attributes(cube(smoothing=np.ones(12, int)))
+    assert len(part["POSITION"]) == 8
+    unit = np.zeros((8, 3))
+    for face in FACES:
+        a, b, c = CUBE[face].astype(float)
+        unit[face] += np.cross(b - a, c - a) / np.linalg.norm(np.cross(b - a, c - a))
+    order = [int(np.flatnonzero((np.abs(CUBE - row) < 1e-6).all(axis=1))[0]) for row in part["POSITION"]]
+    np.testing.assert_allclose(part["NORMAL"], (unit / np.linalg.norm(unit, axis=1)[:, None])[order], atol=1e-6)
+
+
+@pytest.mark.parametrize(("source", "vertices"), [("3ds", 36), ("hale3d", 8)])
+def test_without_groups_it_depends_on_the_format(source: str, vertices: int) -> None:
+    scene = Scene(nodes=[Node("n", mesh=0)], meshes=[cube()], source_format=source)
+    gltf = Gltf(glb_of(scene)[0])
+    number = gltf.json["meshes"][0]["primitives"][0]["attributes"]["POSITION"]
+    assert gltf.json["accessors"][number]["count"] == vertices
+
+
+def test_corners_are_split_only_where_they_differ() -> None:
+    uv = np.array([(0, 0), (1, 0), (1, 1), (0, 0)], float)  # the last says what the first says
+    mesh = cube(smoothing=np.ones(12, int), uv=uv)
+    mesh.uv_corners = np.zeros((12, 3), int)
+    mesh.uv_corners[:, 1] = np.where(np.arange(12) % 2, 3, 0)
+    assert len(attributes(mesh)[0]["POSITION"]) == 8
+    mesh.uv_corners[0] = (1, 1, 1)
+    assert len(attributes(mesh)[0]["POSITION"]) == 11
+
+
+def test_each_material_has_its_own_vertices() -> None:
+    mesh = cube(smoothing=np.ones(12, int), face_materials=np.array([1] * 4 + [0] * 7 + [-1]))
+    parts = attributes(mesh, [Material("a"), Material("b")])
+    assert [len(part["indices"]) for part in parts] == [1, 7, 4]
+    for part in parts:
+        assert set(part["indices"].ravel()) == set(range(len(part["POSITION"])))
+
+
+@pytest.mark.parametrize("v_up", [True, False])
+def test_v_runs_down_in_the_file(v_up: bool) -> None:
+    mesh = cube(smoothing=np.ones(12, int), uv=np.full((8, 2), 0.25))
+    scene = Scene(nodes=[Node("n", mesh=0)], meshes=[mesh], space=Space("z", v_up=v_up))
+    gltf = Gltf(glb_of(scene)[0])
+    uv = gltf.accessor(gltf.json["meshes"][0]["primitives"][0]["attributes"]["TEXCOORD_0"])
+    assert set(uv[:, 1]) == {0.75 if v_up else 0.25}
+
+
+def test_colours_become_linear_light() -> None:
+    mesh = cube(smoothing=np.ones(12, int), colors=np.full((8, 3), 0.5))
+    assert attributes(mesh)[0]["COLOR_0"] == pytest.approx(0.21404, abs=1e-4)
+    scene = Scene(materials=[Material("m", diffuse=(0.5, 0.0, 1.0), transparency=0.25)])
+    written = Gltf(glb_of(scene)[0]).json["materials"][0]
+    assert written["pbrMetallicRoughness"]["baseColorFactor"] == pytest.approx([0.21404, 0, 1, 0.75], abs=1e-4)
+    assert written["alphaMode"] == "BLEND"
+    assert written["extras"]["keyframer"]["diffuse"] == [0.5, 0.0, 1.0]
+
+
+def test_faces_that_point_outside_are_left_out_and_said() -> None:
+    mesh = cube()
+    mesh.corners = np.concatenate([FACES, [(0, 1, 8), (-1, 0, 1)]])
+    scene = Scene(nodes=[Node("n", mesh=0)], meshes=[mesh])
+    data, report = glb_of(scene)
+    gltf = Gltf(data)
+    assert gltf.json["accessors"][gltf.json["meshes"][0]["primitives"][0]["indices"]]["count"] == 36
+    assert ["2 faces" in loss.detail for loss in report.of(Outcome.DROPPED)] == [True]
+
+
+def png(width: int = 2) -> bytes:
+    """A picture of grey, by hand."""
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    rows = (b"\0" + b"\x80" * 3 * width) * width
+    head = struct.pack(">IIBBBBB", width, width, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def mapped_scene() -> Scene:
+    uv = np.array([(0, 0), (1, 0), (1, 1), (0, 1)], float)
+    quad = Mesh("quad", np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0.0)]), np.array([(0, 1, 2), (0, 2, 3)]))
+    quad.uv = uv
+    mirrored = Mesh("mirrored", quad.positions, quad.corners, uv=uv * (-1, 1))
+    material = Material("m", maps={"texture1": TextureMap("A.PNG", scale=(2, 3)), "bump": TextureMap("B.PNG")})
+    for mesh in (quad, mirrored):
+        mesh.face_materials = np.zeros(2, int)
+    nodes = [Node("a", mesh=0), Node("b", mesh=1)]
+    return Scene(nodes=nodes, meshes=[quad, mirrored], materials=[material], space=Space("y"))
+
+
+def test_normal_maps_come_with_tangents() -> None:
+    gltf = Gltf(glb_of(mapped_scene(), images=lambda material, slot, map: Image(slot, png(), "image/png"))[0])
+    for mesh, along in (("quad", 1.0), ("mirrored", -1.0)):
+        primitive = next(m for m in gltf.json["meshes"] if m["name"] == mesh)["primitives"][0]
+        tangents = gltf.accessor(primitive["attributes"]["TANGENT"])
+        # u grows along x (or against it) and the image is upright, so its up is y in both: z x t = up
+        np.testing.assert_allclose(tangents, [(along, 0, 0, along)] * len(tangents), atol=1e-6)
+
+
+@needs_node_tools
+def test_the_validator_accepts_textures(tmp_path: Path) -> None:
+    for core_only in (False, True):
+        data, report = glb_of(
+            mapped_scene(), core_only=core_only, images=lambda m, slot, t: Image(slot, png(), "image/png")
+        )
+        path = tmp_path / f"{core_only}.glb"
+        path.write_bytes(data)
+        found = json.loads(node_lines("validate.mjs", [str(path)])[0])
+        assert [m for m in found["messages"] if m["severity"] < 2 or m["code"] not in ALLOWED_INFOS] == []
+        assert len(Gltf(data).json["images"]) == 1  # the same bytes once
+        assert not [loss for loss in report if "not embedded" in loss.detail]
+
+
+def test_texture_names_are_kept_where_nobody_finds_images() -> None:
+    data, report = glb_of(mapped_scene())
+    text = Gltf(data).json
+    assert "images" not in text
+    assert text["materials"][0]["extras"]["keyframer"]["maps"]["texture1"]["file_name"] == "A.PNG"
+    assert len([loss for loss in report if "not embedded" in loss.detail]) == 2
+
+
+def test_an_image_is_tiled_about_its_middle() -> None:
+    assert transform(TextureMap("x"), v_up=True) == {}
+    doubled = transform(TextureMap("x", scale=(2.0, 2.0)), v_up=True)
+    assert doubled == {"offset": [-0.5, -0.5], "scale": [2.0, 2.0]}
+    moved = transform(TextureMap("x", offset=(0.25, 0.125)), v_up=True)
+    assert moved == {"offset": [-0.25, 0.125]}

@@ -1,0 +1,86 @@
+"""Every sample of every format as GLB, and the one real Hale3D animation with its model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.formats import FORMATS
+from tests.corpus import CORPUS, needs_corpus
+from tests.exchange.truth import (
+    ALLOWED_INFOS,
+    glb_of,
+    largest_differences,
+    moments,
+    needs_node_tools,
+    node_lines,
+)
+from tests.oracles.gltf.sampler import Gltf
+from tests.samples import sample_files
+
+
+def loadable(name: str) -> list[tuple[Path, keyframer.Scene]]:
+    found = []
+    for path in sample_files(name):
+        try:
+            found.append((path, keyframer.load(path, salvage=True)))
+        except keyframer.FormatError:
+            continue
+    return found
+
+
+@needs_node_tools
+@pytest.mark.parametrize("name", [known.name for known in FORMATS])
+def test_the_validator_finds_no_errors_and_no_warnings(name: str, tmp_path: Path) -> None:
+    paths = []
+    for path, scene in loadable(name):
+        paths.append(tmp_path / f"{path.name}.glb")
+        paths[-1].write_bytes(glb_of(scene)[0])
+    reports = [json.loads(line) for line in node_lines("validate.mjs", [str(path) for path in paths])]
+    assert len(reports) == len(paths) > 0
+    bad = [
+        (Path(report["file"]).name, message)
+        for report in reports
+        for message in report["messages"]
+        if message["severity"] < 2 or message["code"] not in ALLOWED_INFOS
+    ]
+    assert bad == []
+
+
+@pytest.mark.parametrize("name", [known.name for known in FORMATS])
+def test_everything_is_where_the_pose_has_it(name: str) -> None:
+    for path, scene in loadable(name):
+        data, report = glb_of(scene)
+        gltf = Gltf(data)
+        seconds = np.zeros(1)
+        if "animations" in gltf.json:
+            seconds = moments(gltf, np.random.default_rng(2))
+        differences = largest_differences(scene, gltf, seconds)
+        assert max(differences) <= 1e-4 * report.measured["size"], path.name
+
+
+@needs_corpus
+def test_bob_walks_with_his_lamp() -> None:
+    folder = CORPUS / "hale3d"
+    scene = keyframer.load(folder / "bob_lamp_update.anim", model=folder / "bob_lamp_update.mdl")
+    assert scene.skins
+    data, report = glb_of(scene)
+    gltf = Gltf(data)
+    assert len(gltf.json["skins"]) == len(scene.skins)
+    origins, shapes = largest_differences(scene, gltf, moments(gltf, np.random.default_rng(2), 60), vertices=60)
+    assert origins <= 1e-5 * report.measured["size"]
+    assert shapes <= 1e-4 * report.measured["size"]
+
+
+@needs_corpus
+def test_makbot_runs() -> None:
+    """Its pose is compared with the motion of its .x twin elsewhere; here the file with the pose."""
+    scene = keyframer.load(CORPUS / "makbot" / "mak_running.3DS")
+    data, report = glb_of(scene)
+    gltf = Gltf(data)
+    differences = largest_differences(scene, gltf, moments(gltf, np.random.default_rng(2), 200), vertices=20)
+    assert max(differences) <= 1e-4 * report.measured["size"]

@@ -1,0 +1,214 @@
+"""Scenes built in Python: the picture and the motion of what is written, judged by the independent sampler."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from keyframer.exchange.report import Outcome
+from tests.exchange.scenes import SCENES
+from tests.exchange.truth import (
+    ALLOWED_INFOS,
+    geometry,
+    glb_of,
+    head,
+    key_seconds,
+    largest_differences,
+    moments,
+    needs_node_tools,
+    node_lines,
+)
+from tests.oracles.gltf.sampler import Gltf
+
+HEALTHY = [name for name in SCENES if name not in ("sick", "nothing")]
+
+
+@needs_node_tools
+def test_the_validator_finds_no_errors_and_no_warnings(tmp_path: Path) -> None:
+    paths = []
+    for name, make in SCENES.items():
+        for core_only in (False, True):
+            paths.append(tmp_path / f"{name}{'-core' if core_only else ''}.glb")
+            paths[-1].write_bytes(glb_of(make(), core_only=core_only)[0])
+    reports = [json.loads(line) for line in node_lines("validate.mjs", [str(path) for path in paths])]
+    assert len(reports) == len(paths)
+    bad = [
+        (Path(report["file"]).name, message)
+        for report in reports
+        for message in report["messages"]
+        if message["severity"] < 2 or message["code"] not in ALLOWED_INFOS
+    ]
+    assert bad == []
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+@pytest.mark.parametrize("options", [{}, {"core_only": True, "unit": "cm"}], ids=["plain", "core, cm"])
+def test_everything_is_where_the_pose_has_it(name: str, options: dict[str, object]) -> None:
+    scene = SCENES[name]()
+    data, report = glb_of(scene, **options)
+    gltf = Gltf(data)
+    unit = 0.01 if options else 1.0
+    for clip in range(max(len(scene.clips), 1)):
+        seconds = np.zeros(1)
+        if scene.clips:
+            seconds = moments(gltf, np.random.default_rng(7), animation=clip)
+        origins, shapes = largest_differences(scene, gltf, seconds, clip=clip, unit=unit)
+        assert origins <= 1e-4 * report.measured["size"]
+        assert shapes <= 1e-4 * report.measured["size"]
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_the_same_scene_gives_the_same_bytes(name: str) -> None:
+    assert glb_of(SCENES[name]())[0] == glb_of(SCENES[name]())[0]
+
+
+def test_sick_numbers_reach_neither_json_nor_buffer() -> None:
+    data, report = glb_of(SCENES["sick"]())
+    gltf = Gltf(data)  # refuses NaN and Infinity in the text
+    for number in range(len(gltf.json["accessors"])):
+        gltf.accessor(number)  # and in floats
+    assert report.count(Outcome.DROPPED) >= 2
+    json.dumps(report.as_dict(), allow_nan=False)
+
+
+def test_core_only_uses_no_extension() -> None:
+    for make in SCENES.values():
+        text = Gltf(glb_of(make(), core_only=True)[0]).json
+        assert "extensionsUsed" not in text
+        assert "KHR_" not in json.dumps(text)
+
+
+def test_no_extension_is_ever_required() -> None:
+    used = set()
+    for make in SCENES.values():
+        text = Gltf(glb_of(make())[0]).json
+        assert "extensionsRequired" not in text
+        used |= set(text.get("extensionsUsed", ()))
+    assert used == {"KHR_animation_pointer", "KHR_lights_punctual", "KHR_node_visibility"}
+
+
+def _samplers(gltf: Gltf, node: str, path: str) -> tuple[str, np.ndarray]:
+    animation = gltf.json["animations"][0]
+    for channel in animation["channels"]:
+        if channel["target"].get("node") == gltf.named(node) and channel["target"]["path"] == path:
+            sampler = animation["samplers"][channel["sampler"]]
+            return sampler.get("interpolation", "LINEAR"), gltf.accessor(sampler["input"])[:, 0]
+    raise LookupError(f"nothing moves {path} of {node}")
+
+
+def test_tcb_without_ease_is_a_cubic_with_the_same_keys() -> None:
+    gltf = Gltf(glb_of(SCENES["splines"]())[0])
+    for node, path, frames in (("base", "translation", [0, 7, 20, 30]), ("arm", "scale", [0, 15, 30])):
+        mode, times = _samplers(gltf, node, path)
+        assert mode == "CUBICSPLINE"
+        np.testing.assert_allclose(times * 30, frames, rtol=1e-6)
+
+
+def test_what_no_cubic_holds_is_fitted_and_the_error_is_said() -> None:
+    scene = SCENES["eased"]()
+    for max_error in (1e-3, 1e-4, 1e-5):
+        data, report = glb_of(scene, max_error=max_error)
+        fitted = report.of(Outcome.APPROXIMATED)
+        assert {loss.path for loss in fitted} == {"/nodes/box/position", "/nodes/box/rotation"}
+        for loss in fitted:
+            assert loss.error is not None
+            allowed = 100 * max_error if loss.unit == "degree" else max_error * report.measured["size"]
+            assert 0 < loss.error <= allowed
+        assert report.measured["world_error"] <= max_error * report.measured["size"]
+        mode, times = _samplers(Gltf(data), "box", "rotation")
+        assert mode == "CUBICSPLINE"
+        np.testing.assert_allclose(times[[0, -1]], [0.0, 1.0])
+
+
+def test_a_cubic_needs_far_fewer_keys_than_lines_would() -> None:
+    gltf = Gltf(glb_of(SCENES["splines"]())[0])
+    times = _samplers(gltf, "arm", "rotation")[1]
+    dense = np.linspace(0, times[-1], 200_001)
+    animation = gltf.json["animations"][0]
+    channel = next(c for c in animation["channels"] if c["target"] == {"node": gltf.named("arm"), "path": "rotation"})
+    truth = gltf.sampled(animation["samplers"][channel["sampler"]], dense, "rotation")
+    speed = np.linalg.norm(np.diff(truth, axis=0), axis=1) / np.diff(dense)
+    bend = np.abs(np.diff(speed)) / np.diff(dense)[1:] + speed[1:] ** 2  # second derivative, about
+    lines = np.sum(np.sqrt(bend / (8 * np.radians(0.01) / 2)) * np.diff(dense)[1:])
+    assert len(times) < lines / 4
+
+
+def test_long_turns_of_linear_keys_are_parted() -> None:
+    gltf = Gltf(glb_of(SCENES["straight"]())[0])
+    mode, times = _samplers(gltf, "wheel", "rotation")
+    assert mode == "LINEAR"
+    assert len(times) > 6
+    assert {0.0, np.float32(10 / 30), 1.0} <= set(times)
+
+
+def test_the_clip_lasts_as_long_as_its_segment() -> None:
+    gltf = Gltf(glb_of(SCENES["wrapped"]())[0])
+    assert key_seconds(gltf)[-1] == pytest.approx(39 / 30)  # from frame -5, where keys begin, to frame 34
+    about = gltf.json["scenes"][0]["extras"]["keyframer"]["clips"][0]
+    assert (about["start"], about["end"], about["origin"]) == (0.0, 34.0, -5.0)
+
+
+def test_frames_a_second_can_be_chosen() -> None:
+    gltf = Gltf(glb_of(SCENES["splines"](), fps=15.0)[0])
+    assert key_seconds(gltf)[-1] == pytest.approx(2.0)
+
+
+def test_authored_keys_are_in_extras() -> None:
+    scene = SCENES["splines"]()
+    gltf = Gltf(glb_of(scene)[0])
+    tracks = gltf.nodes[gltf.named("base")]["extras"]["keyframer"]["tracks"]
+    authored = {track["kind"]: track for track in tracks}
+    source = scene.clips[0].channels[0].track
+    assert authored["position"]["times"] == source.times.tolist()
+    assert authored["position"]["values"] == source.values.tolist()
+    assert authored["position"]["tension"] == source.tension.tolist()
+    assert authored["rotation"]["form"] == "axis_angle_relative"
+    assert gltf.nodes[gltf.named("base")]["extras"]["keyframer"]["pivot"] == [0.5, 0.0, 1.0]
+    wrapped = Gltf(glb_of(SCENES["wrapped"]())[0])
+    assert wrapped.nodes[wrapped.named("loop")]["extras"]["keyframer"]["tracks"][0]["wrap"] == "loop"
+
+
+def test_hidden_geometry_has_scale_zero_and_children_stay() -> None:
+    gltf = Gltf(glb_of(SCENES["hidden"]())[0])
+    scene = SCENES["hidden"]()
+    seconds = np.array([0.0, 6 / 30, 10 / 30, 25 / 30])
+    worlds = gltf.worlds(seconds)
+    always = geometry(gltf, head(gltf, scene, 0))
+    assert gltf.nodes[always]["extensions"]["KHR_node_visibility"] == {"visible": False}
+    assert np.abs(worlds[:, always, :3, :3]).max() == 0
+    assert np.abs(np.linalg.det(worlds[:, head(gltf, scene, 1), :3, :3])) == pytest.approx(np.ones(4))
+    blinks = geometry(gltf, head(gltf, scene, 2))
+    shown = [1, 0, 1, 0]
+    assert np.linalg.det(worlds[:, blinks, :3, :3]) == pytest.approx(np.array(shown, float))
+    pointer = f"/nodes/{blinks}/extensions/KHR_node_visibility/visible"
+    animation = gltf.json["animations"][0]
+    said = [
+        gltf.sampled(animation["samplers"][channel["sampler"]], seconds, "visible")[:, 0].tolist()
+        for channel in animation["channels"]
+        if channel["target"].get("extensions", {}).get("KHR_animation_pointer", {}).get("pointer") == pointer
+    ]
+    assert said == [shown]
+
+
+def test_fields_of_view_are_vertical() -> None:
+    gltf = Gltf(glb_of(SCENES["looking"]())[0])
+    lens = gltf.json["cameras"][0]["perspective"]
+    assert lens["aspectRatio"] == pytest.approx(4 / 3)
+    horizontal = 2 * np.arctan(np.tan(lens["yfov"] / 2) * lens["aspectRatio"])
+    assert np.degrees(horizontal) == pytest.approx(60)
+
+
+def test_what_looks_at_something_looks_along_its_own_minus_z() -> None:
+    scene = SCENES["looking"]()
+    gltf = Gltf(glb_of(scene)[0])
+    worlds = gltf.worlds(np.linspace(0, 1, 40))
+    goal = worlds[:, head(gltf, scene, 5), :3, 3]
+    for number in (2, 3, 4):
+        place = worlds[:, head(gltf, scene, number)]
+        ahead = -place[:, :3, 2] / np.linalg.norm(place[:, :3, 2], axis=1)[:, None]
+        towards = goal - place[:, :3, 3]
+        towards /= np.linalg.norm(towards, axis=1)[:, None]
+        assert np.degrees(np.arccos(np.clip(np.sum(ahead * towards, axis=1), -1, 1))).max() < 0.02

@@ -1,0 +1,151 @@
+"""`keyframer.save`: which files appear, when none does, and what the loss report says."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer import files
+from keyframer.exchange.gltf.extras import packed, plain
+from keyframer.exchange.report import LOSS_SCHEMA, LossReport, Outcome
+from tests.exchange.scenes import SCENES
+from tests.exchange.truth import largest_differences, moments
+from tests.oracles.gltf.sampler import Gltf
+
+
+def test_glb(tmp_path: Path) -> None:
+    report = keyframer.save(SCENES["static"](), tmp_path / "a.glb")
+    assert isinstance(report, LossReport)
+    assert report.written == [str(tmp_path / "a.glb")]
+    assert os.listdir(tmp_path) == ["a.glb"]
+    Gltf((tmp_path / "a.glb").read_bytes())
+
+
+def test_gltf_and_bin(tmp_path: Path) -> None:
+    scene = SCENES["splines"]()
+    path = tmp_path / "a b.gltf"
+    report = keyframer.save(scene, path)
+    assert sorted(os.listdir(tmp_path)) == ["a b.bin", "a b.gltf"]
+    assert report.written == [str(path), str(tmp_path / "a b.bin")]
+    text = json.loads(path.read_text("utf-8"))
+    assert text["buffers"][0]["uri"] == "a%20b.bin"
+    text["buffers"][0]["uri"] = "a b.bin"
+    gltf = Gltf(json.dumps(text).encode(), tmp_path)
+    seconds = moments(gltf, np.random.default_rng(1))
+    assert max(largest_differences(scene, gltf, seconds)) < 1e-4 * report.measured["size"]
+
+
+def test_dialect_and_format_decide_without_an_extension(tmp_path: Path) -> None:
+    keyframer.save(SCENES["static"](), tmp_path / "x", format="gltf")
+    assert (tmp_path / "x").read_bytes()[:4] == b"glTF"
+    keyframer.save(SCENES["static"](), tmp_path / "y.glb", dialect="text")
+    assert (tmp_path / "y.glb").read_bytes()[:1] == b"{"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"path": "a.xyz"}, "'.xyz' does not say"),
+        ({"path": "a.glb", "format": "usd"}, "cannot write 'usd'"),
+        ({"path": "a.glb", "dialect": "draco"}, "no dialect 'draco'"),
+        ({"path": "a.glb", "max_error": 0.0}, "max_error must be positive"),
+        ({"path": "a.glb", "max_error": float("nan")}, "max_error must be positive"),
+        ({"path": "a.glb", "unit": "league"}, "one of mm, cm"),
+        ({"path": "a.glb", "unit": -1.0}, "unit must be positive"),
+        ({"path": "a.glb", "fps": 0.0}, "fps must be positive"),
+        ({"path": "a.glb", "colour": 1}, "no option 'colour'"),
+    ],
+)
+def test_wrong_usage_is_said_and_writes_nothing(tmp_path: Path, arguments: dict[str, object], words: str) -> None:
+    path = tmp_path / str(arguments.pop("path"))
+    with pytest.raises(ValueError) as caught:
+        keyframer.save(SCENES["static"](), path, **arguments)  # type: ignore[arg-type]
+    assert words in str(caught.value)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["a.glb", "a.gltf"])
+def test_nothing_is_overwritten_unasked(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"old")
+    with pytest.raises(FileExistsError):
+        keyframer.save(SCENES["static"](), tmp_path / name)
+    assert (tmp_path / name).read_bytes() == b"old"
+    keyframer.save(SCENES["static"](), tmp_path / name, overwrite=True)
+    assert (tmp_path / name).read_bytes() != b"old"
+
+
+def test_an_existing_bin_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(b"old")
+    with pytest.raises(FileExistsError):
+        keyframer.save(SCENES["static"](), tmp_path / "a.gltf")
+    assert os.listdir(tmp_path) == ["a.bin"]
+    assert (tmp_path / "a.bin").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("had_old", [False, True])
+def test_neither_file_of_a_pair_stands_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, had_old: bool) -> None:
+    if had_old:
+        (tmp_path / "a.bin").write_bytes(b"old bin")
+        (tmp_path / "a.gltf").write_bytes(b"old text")
+    before = sorted(os.listdir(tmp_path))
+
+    def failing(path: Path, parts: object, *, overwrite: bool = False) -> None:
+        if str(path).endswith(".gltf"):
+            raise OSError("no space left")
+        files.write_bytes(path, parts, overwrite=overwrite)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("keyframer.exchange.gltf.container.write_bytes", failing)
+    with pytest.raises(OSError, match="no space"):
+        keyframer.save(SCENES["static"](), tmp_path / "a.gltf", overwrite=True)
+    assert sorted(os.listdir(tmp_path)) == before
+    if had_old:
+        assert (tmp_path / "a.bin").read_bytes() == b"old bin"
+
+
+def test_provenance_and_copyright(tmp_path: Path) -> None:
+    scene = SCENES["static"]()
+    scene.copyright, scene.title, scene.source_format = "(c) 1996 Somebody", "Demo", "3ds"
+    source = {"name": "demo.3ds", "sha256": "00" * 32, "version": "3"}
+    keyframer.save(scene, tmp_path / "a.glb", source=source, unit="cm", core_only=True)
+    asset = Gltf((tmp_path / "a.glb").read_bytes()).json["asset"]
+    assert asset["copyright"] == "(c) 1996 Somebody"
+    assert asset["version"] == "2.0"
+    about = asset["extras"]["keyframer"]
+    assert about["source"] == {**source, "format": "3ds"}
+    assert about["version"] == keyframer.__version__
+    assert about["options"] == {"core_only": True, "max_error": 1e-4, "unit": "cm"}
+
+
+@pytest.mark.parametrize("name", sorted(SCENES))
+def test_the_report_is_as_its_schema_says(name: str, tmp_path: Path) -> None:
+    report = keyframer.save(SCENES[name](), tmp_path / "a.glb", source={"name": "x"})
+    plain_report = report.as_dict()
+    jsonschema.validate(json.loads(json.dumps(plain_report, allow_nan=False)), LOSS_SCHEMA)
+    assert sum(plain_report["summary"].values()) == len(report)
+    assert report.summary() in repr(report)
+
+
+def test_the_report_says_where_the_file_had_it() -> None:
+    report = LossReport("gltf")
+    report.add(Outcome.DROPPED, "/a", extras={"3ds": {"offset": 12, "path": "/4d4d"}})
+    report.add(Outcome.DROPPED, "/b", extras={"3ds": {"flags": 1}})
+    assert report.losses[0].as_dict()["source"] == {"path": "/4d4d", "offset": 12}
+    assert "source" not in report.losses[1].as_dict()
+
+
+def test_long_arrays_are_packed_and_come_back() -> None:
+    import base64
+    import zlib
+
+    array = np.arange(1000, dtype=">u4").reshape(10, 100)
+    entry = json.loads(json.dumps(plain(array)))
+    assert entry == packed(array)
+    data = zlib.decompress(base64.b64decode(entry["zlib"]))
+    np.testing.assert_array_equal(np.frombuffer(data, entry["dtype"]).reshape(entry["shape"]), array)
+    assert plain({"a": (float("nan"), b"\x01", {3, 1})}) == {"a": [None, "01", [1, 3]]}

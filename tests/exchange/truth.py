@@ -1,0 +1,159 @@
+"""What is written against what was meant: an exported file, played by the independent sampler, against the pose."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.exchange.gltf import GltfOptions, export
+from keyframer.exchange.gltf.container import glb_parts
+from keyframer.exchange.report import LossReport
+from keyframer.scene import Handedness, Scene
+from tests.oracles.gltf.sampler import Gltf
+
+ORACLES = Path(__file__).resolve().parents[1] / "oracles"
+
+needs_node_tools = pytest.mark.skipif(
+    shutil.which("node") is None or not (ORACLES / "node_modules" / "gltf-validator").is_dir(),
+    reason="node or its packages are missing (tools/install_node_tools.sh installs them where it may)",
+)
+
+ALLOWED_INFOS = {
+    "ACCESSOR_INDEX_TRIANGLE_DEGENERATE",  # faces of the file that have no area
+    "INCOMPLETE_EXTENSION_SUPPORT",  # KHR_animation_pointer is only partly known to the validator
+    "NODE_EMPTY",  # dummies and targets
+    "UNUSED_OBJECT",  # materials without faces, texture coordinates without textures
+    "UNSUPPORTED_EXTENSION",  # KHR_node_visibility is newer than the validator
+}
+
+
+def glb_of(scene: Scene, **options: Any) -> tuple[bytes, LossReport]:
+    asset, report = export(scene, GltfOptions(**options))
+    return b"".join(glb_parts(asset)), report
+
+
+def node_lines(script: str, lines: list[str]) -> list[str]:
+    """Run one of the oracles' scripts over all lines in one process."""
+    found = subprocess.run(
+        ["node", str(ORACLES / "gltf" / script)],
+        input="\n".join(lines) + "\n",
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ORACLES,
+        env={**os.environ, "NODE_NO_WARNINGS": "1"},
+    )
+    assert found.returncode == 0, found.stderr
+    return found.stdout.splitlines()
+
+
+def to_file_axes(scene: Scene, unit: float = 1.0) -> np.ndarray:
+    """(4, 4) from the scene's space to glTF's, written down anew: the middle rows of the mapping table."""
+    left = scene.space.handedness is Handedness.LEFT
+    matrix = {
+        ("y", False): [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        ("z", False): [[1, 0, 0], [0, 0, 1], [0, -1, 0]],
+        ("x", False): [[0, -1, 0], [1, 0, 0], [0, 0, 1]],
+        ("y", True): [[1, 0, 0], [0, 1, 0], [0, 0, -1]],
+        ("z", True): [[1, 0, 0], [0, 0, 1], [0, 1, 0]],
+    }[scene.space.up, left]
+    out = np.eye(4)
+    out[:3, :3] = np.array(matrix, float) * unit
+    return out
+
+
+def key_seconds(gltf: Gltf, animation: int = 0) -> np.ndarray:
+    """The times of all keys. Of two that stand for a jump only the later one: at its time the later value holds."""
+    samplers = gltf.json["animations"][animation]["samplers"]
+    times = np.unique(np.concatenate([gltf.accessor(each["input"])[:, 0] for each in samplers])).astype(float)
+    return times[np.append(np.diff(times) > 1e-5 * np.maximum(1.0, times[1:]), True)]
+
+
+def moments(gltf: Gltf, generator: np.random.Generator, most: int = 300, animation: int = 0) -> np.ndarray:
+    """At keys, between keys and at random times."""
+    keys = key_seconds(gltf, animation)
+    between = (keys[1:] + keys[:-1]) / 2
+    chosen = [
+        generator.permutation(keys)[: most // 3],
+        generator.permutation(between)[: most // 3],
+        generator.uniform(0, keys[-1], most // 3),
+        keys[:1],
+    ]
+    return np.concatenate(chosen)
+
+
+def frames_of(gltf: Gltf, scene: Scene, seconds: np.ndarray, clip: int = 0) -> np.ndarray:
+    """Frames of the clip; seconds are of single precision, so what is nearly a whole frame is one."""
+    about = gltf.json["scenes"][0]["extras"]["keyframer"]["clips"][clip]
+    units = seconds * about["rate"] + about["origin"]
+    near = np.round(units)
+    units = np.where(np.abs(units - near) < 1e-6 * np.maximum(1.0, np.abs(units)), near, units)
+    return units / scene.clips[clip].units_per_frame
+
+
+def head(gltf: Gltf, scene: Scene, number: int) -> int:
+    """The glTF node of a node of the scene: they stand in the scene's order, behind the root if there is one."""
+    first = gltf.json["scenes"][0]["nodes"][0]
+    has_root = gltf.nodes[first]["name"] in ("Y_up", "root") and "keyframer" not in gltf.nodes[first].get("extras", {})
+    return number + int(has_root)
+
+
+def geometry(gltf: Gltf, number: int) -> int | None:
+    """The node with the mesh: itself, or below its helper nodes."""
+    waiting = [number]
+    while waiting:
+        node = gltf.nodes[waiting.pop()]
+        if "mesh" in node:
+            return gltf.nodes.index(node)
+        helpers = ("_geo", "_scale", "_shape")
+        waiting += [child for child in node.get("children", []) if gltf.nodes[child]["name"].endswith(helpers)]
+    name = gltf.nodes[number]["name"] + "_geo"
+    return next((i for i, node in enumerate(gltf.nodes) if node["name"] == name and "mesh" in node), None)
+
+
+def largest_differences(
+    scene: Scene, gltf: Gltf, seconds: np.ndarray, *, clip: int = 0, unit: float = 1.0, vertices: int = 24
+) -> tuple[float, float]:
+    """How far origins of nodes, and vertices of visible meshes, are from the pose; in scene units."""
+    animation = gltf.json["scenes"][0]["extras"]["keyframer"]["clips"][clip].get("animation") if scene.clips else None
+    worlds = gltf.worlds(seconds, animation)
+    frames = frames_of(gltf, scene, seconds, clip) if scene.clips else seconds
+    pose = keyframer.pose(scene, frames=frames, clip=clip)
+    turn = to_file_axes(scene, unit)
+    mirror = np.sign(np.diag([1, 1, 1, 1]))
+    if scene.space.handedness is Handedness.LEFT:
+        axis = 1 if scene.space.up == "z" else 2
+        mirror[axis, axis] = -1
+    origins = shapes = 0.0
+    for number, node in enumerate(scene.nodes):
+        wanted = turn[:3, :3] @ pose.world[:, number, :3, 3:]
+        there = worlds[:, head(gltf, scene, number), :3, 3]
+        origins = max(origins, float(np.abs(there - wanted[..., 0]).max()))
+        place = None if node.mesh is None else geometry(gltf, head(gltf, scene, number))
+        shown = pose.visible[:, number]
+        if place is None or not shown.any():
+            continue
+        points = gltf.vertices(place, seconds[shown], worlds[shown], animation)
+        sources = _sources(scene, gltf, place, node.mesh, mirror)
+        some = np.linspace(0, len(sources) - 1, min(vertices, len(sources))).astype(int)
+        meant = pose.vertices(number)[shown][:, sources[some]] @ turn[:3, :3].T
+        shapes = max(shapes, float(np.abs(points[:, some] - meant).max()))
+    return origins / unit, shapes / unit
+
+
+def _sources(scene: Scene, gltf: Gltf, place: int, mesh: int, mirror: np.ndarray) -> np.ndarray:
+    """For each written vertex a vertex of the scene's mesh at the same position."""
+    original = (np.asarray(scene.meshes[mesh].positions) @ mirror[:3, :3]).astype(np.float32) + np.float32(0)
+    known = {row.tobytes(): index for index, row in enumerate(original)}
+    found: list[int] = []
+    for primitive in gltf.json["meshes"][gltf.nodes[place]["mesh"]]["primitives"]:
+        rows = np.ascontiguousarray(gltf.accessor(primitive["attributes"]["POSITION"])) + np.float32(0)
+        found += [known[row.tobytes()] for row in rows]
+    return np.array(found)

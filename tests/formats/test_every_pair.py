@@ -1,0 +1,252 @@
+"""From any format to any other and back: keys, motion, bytes."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import keyframer
+from keyframer.curves import Interpolation, RotationForm, Track, Wrap
+from keyframer.formats._scenediff import Comparison
+from keyframer.scene import Channel, Clip, Handedness, Mesh, Node, NodeKind, Scene, Space
+from keyframer.scene.report import NothingToWrite, Outcome
+from tests.corpus import CORPUS, needs_corpus, threeds_files
+from tests.formats.made_scenes import (
+    KEYED,
+    SUFFIXES,
+    TURN,
+    apart,
+    figures,
+    keys_of,
+    save_and_load,
+    shape_bits,
+    spinning,
+)
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+QUICK = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+LENGTH = {"hale3d": 0.004, "midtown": 0.001}
+DEGREES = {"hale3d": 0.08, "midtown": 0.02}
+"""What a way through a format may cost, beyond float32: Hale3D rebuilds w from x, y, z, which leaves 0.03 degree where
+w is small; frames go back to keys within --max-error (0.01 degree, 1e-4 of the size), once each way."""
+
+PAIRS = list(itertools.permutations(SUFFIXES, 2))
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS, ids=[f"{a}-{b}-{a}" for a, b in PAIRS])
+@QUICK
+@given(scene=figures())
+def test_there_and_back_moves_the_same(first: str, second: str, scene: Scene, tmp_path_factory: object) -> None:
+    folder = tmp_path_factory.mktemp("pair")  # type: ignore[attr-defined]
+    try:
+        here = save_and_load(scene, first, folder, "first")
+        there = save_and_load(here, second, folder, "second")
+        back = save_and_load(there, first, folder, "third")
+    except NothingToWrite:  # nothing moves: that is what Midtown says of still scenes
+        return
+    length, degrees = apart(here, back)
+    assert length <= LENGTH.get(first, 0) + LENGTH.get(second, 0) + 2e-3
+    assert degrees <= DEGREES.get(first, 0) + DEGREES.get(second, 0) + 0.02
+
+
+@pytest.mark.parametrize("format", SUFFIXES)
+@QUICK
+@given(scene=figures())
+def test_what_is_written_means_the_scene(format: str, scene: Scene, tmp_path_factory: object) -> None:
+    folder = tmp_path_factory.mktemp("one")  # type: ignore[attr-defined]
+    try:
+        found = save_and_load(scene, format, folder)
+    except NothingToWrite:
+        return
+    length, degrees = apart(scene, found)
+    assert length <= LENGTH.get(format, 0) + 1e-5
+    assert degrees <= DEGREES.get(format, 0) + 1e-3
+
+
+@pytest.mark.parametrize("format", SUFFIXES)
+@QUICK
+@given(scene=figures(sizes=True))
+def test_a_scene_that_was_not_changed_is_the_same_file(format: str, scene: Scene, tmp_path_factory: object) -> None:
+    folder = tmp_path_factory.mktemp("same")  # type: ignore[attr-defined]
+    try:
+        found = save_and_load(scene, format, folder)
+    except NothingToWrite:
+        return
+    again = folder / ("again" + SUFFIXES[format])
+    report = keyframer.save(found, again, format=format)
+    assert again.read_bytes() == (folder / ("made" + SUFFIXES[format])).read_bytes()
+    assert [loss.outcome for loss in report] == [Outcome.EXACT]
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*/*")), ids=lambda path: path.name)
+def test_samples_unchanged_are_the_same_file(path: Path, tmp_path: Path) -> None:
+    if path.suffix in (".py", ".pyc") or path.is_dir():
+        pytest.skip("no sample")
+    try:
+        scene = keyframer.load(path, salvage=True)
+    except keyframer.FormatError:
+        pytest.skip("not readable as a scene")
+    assert scene.origin is not None
+    target = tmp_path / path.name
+    keyframer.save(scene, target, format=scene.origin.document.format.name)
+    assert target.read_bytes() == path.read_bytes()
+
+
+@needs_corpus
+def test_the_corpus_unchanged_is_the_same_files() -> None:
+    checked = 0
+    for path in [*threeds_files(), CORPUS / "hale3d/bob_lamp_update.anim", CORPUS / "makbot/mak_running.3DS"]:
+        try:
+            scene = keyframer.load(path, salvage=True)
+        except keyframer.FormatError:
+            continue
+        assert scene.origin is not None
+        written = scene.origin.document.format.from_scene(scene)
+        assert keyframer.encode(written.document) == path.read_bytes(), path.name
+        checked += 1
+    assert checked > 500
+
+
+KEY_PAIRS = list(itertools.permutations(KEYED, 2))
+
+
+@pytest.mark.parametrize(("first", "second"), KEY_PAIRS, ids=[f"{a}-{b}" for a, b in KEY_PAIRS])
+@QUICK
+@given(scene=figures(sizes=True))
+def test_keys_survive_between_key_formats(first: str, second: str, scene: Scene, tmp_path_factory: object) -> None:
+    folder = tmp_path_factory.mktemp("keys")  # type: ignore[attr-defined]
+    here = save_and_load(scene, first, folder, "first")
+    there = save_and_load(here, second, folder, "second")
+    mine, others = keys_of(here), keys_of(there)
+    assert set(mine) <= set(others)
+    for name, track in mine.items():
+        other = others[name]
+        rates = here.clips[0].rate, there.clips[0].rate
+        assert np.allclose(track.times / rates[0], other.times / rates[1], rtol=0, atol=1e-9)
+        if track.interpolation is other.interpolation is Interpolation.TCB:
+            for column in ("tension", "continuity", "bias", "ease_to", "ease_from"):
+                assert shape_bits(track, column) == shape_bits(other, column)
+
+
+def written(format: str, scene: Scene, **options: object) -> object:
+    return next(each for each in keyframer.supported_formats() if each.name == format).from_scene(scene, options)
+
+
+@pytest.mark.parametrize("angle", [TURN, 1.5 * TURN, 3 * TURN, -2.25 * TURN])
+@pytest.mark.parametrize("format", ["3ds", "nodeanim"])
+def test_turns_of_360_degrees_and_more_stay_one_key(format: str, angle: float, tmp_path: Path) -> None:
+    scene = spinning(angle)
+    found = save_and_load(scene, format, tmp_path)
+    track = keys_of(found)["spinner", "rotation"]
+    assert len(track.times) == 3
+    assert np.allclose(np.abs(track.values[1:, 3]), abs(angle), rtol=1e-6)
+    assert apart(scene, found, np.linspace(0, 60, 301))[1] < 1e-3
+
+
+@pytest.mark.parametrize("angle", [TURN, 1.5 * TURN, 3 * TURN, -2.25 * TURN])
+def test_turns_of_360_degrees_and_more_are_split_where_keys_are_quaternions(angle: float, tmp_path: Path) -> None:
+    scene = spinning(angle)
+    found = save_and_load(scene, "uto3d", tmp_path)
+    assert len(keys_of(found)["spinner", "rotation"].times) > 3
+    assert apart(scene, found, np.linspace(0, 60, 61))[1] < 0.01
+
+
+def test_frames_become_few_keys(tmp_path: Path) -> None:
+    """A smooth swing of 121 frames needs a third of them at the usual error; more where less error is allowed."""
+    times = np.arange(121.0)
+    values = np.column_stack([np.sin(times / 20), np.zeros(121), np.cos(times / 33)])
+    scene = Scene(nodes=[Node("swing")], clips=[Clip(channels=[Channel(0, Track.sampled("position", values))], end=120)])
+    counts = []
+    for error in (1e-3, 1e-4, 1e-5):
+        found = save_and_load(scene, "3ds", tmp_path, max_error=error)
+        counts.append(len(keys_of(found)["swing", "position"].times))
+        sampled = apart(scene, found, times)[0]
+        assert sampled <= error * 2.1
+    assert counts[0] < counts[1] < counts[2]
+    assert counts[1] <= 40
+
+
+def test_times_off_the_grid_are_rounded_and_said(tmp_path: Path) -> None:
+    track = Track("position", np.array([0.0, 0.51, 1.0]), np.eye(3), Interpolation.TCB)
+    clip = Clip(channels=[Channel(0, track)], end=1.0, rate=1.0, unit="second", units_per_frame=1 / 30)
+    scene = Scene(nodes=[Node("box", NodeKind.DUMMY)], clips=[clip])
+    report = written("3ds", scene).report  # type: ignore[attr-defined]
+    rounded = [loss for loss in report if "rounded" in loss.detail]
+    assert len(rounded) == 1
+    assert rounded[0].error == pytest.approx(0.01, rel=1e-6)
+    assert keys_of(save_and_load(scene, "3ds", tmp_path))["box", "position"].times.tolist() == [0.0, 15.0, 30.0]
+    assert not [loss for loss in written("uto3d", scene).report if "rounded" in loss.detail]  # type: ignore[attr-defined]
+
+
+def test_a_straight_line_stays_straight_in_3ds(tmp_path: Path) -> None:
+    values = np.array([[0.0, 0, 0], [10, 0, 0], [10, 5, 0], [0, 5, 1]])
+    track = Track("position", np.array([0.0, 10, 13, 40]), values, Interpolation.LINEAR)
+    scene = Scene(nodes=[Node("box", NodeKind.DUMMY)], clips=[Clip(channels=[Channel(0, track)], end=40)])
+    found = save_and_load(scene, "3ds", tmp_path)
+    assert apart(scene, found, np.linspace(0, 40, 401))[0] < 1e-6
+    back = save_and_load(found, "uto3d", tmp_path)
+    assert apart(scene, back, np.linspace(0, 40, 401))[0] < 1e-6
+
+
+@pytest.mark.parametrize("wrap", [Wrap.REPEAT, Wrap.LOOP])
+def test_rounds_are_played_out_where_a_format_has_none(wrap: Wrap, tmp_path: Path) -> None:
+    scene = spinning(2.0, wrap=wrap)
+    scene.clips[0].end = 150.0
+    kept = save_and_load(scene, "3ds", tmp_path)
+    assert keys_of(kept)["spinner", "rotation"].wrap is wrap
+    frames = np.arange(150.0)
+    assert apart(scene, kept, frames)[1] < 1e-4
+    assert apart(scene, save_and_load(scene, "uto3d", tmp_path), frames)[1] < 0.01
+    assert apart(scene, save_and_load(scene, "nodeanim", tmp_path), frames)[1] < 0.01
+
+
+def test_a_pair_that_would_leave_nothing_is_refused() -> None:
+    still = Scene(nodes=[Node("box", mesh=0)], meshes=[Mesh("box", np.eye(3), np.array([[0, 1, 2]]))])
+    for format, reason in (("midtown", "nothing in this scene moves"), ("nodeanim", "this scene has none")):
+        with pytest.raises(NothingToWrite, match=reason):
+            written(format, still)
+    for format in SUFFIXES:
+        with pytest.raises(NothingToWrite):
+            written(format, Scene())
+
+
+def test_what_has_no_place_is_said() -> None:
+    scene = keyframer.load(SAMPLES / "3ds/windmill.3ds")
+    lost = {loss.path for loss in written("midtown", scene).report.of(Outcome.DROPPED)}  # type: ignore[attr-defined]
+    assert {"/meshes", "/materials", "/cameras", "/lights"} <= lost
+    lost = {loss.path for loss in written("nodeanim", scene).report.of(Outcome.DROPPED)}  # type: ignore[attr-defined]
+    assert {"/tree", "/meshes", "/channels/color"} <= lost
+
+
+@pytest.mark.parametrize("space", [Space("y"), Space("x"), Space("y", Handedness.LEFT), Space("z", Handedness.LEFT)])
+def test_axes_change_there_and_back_to_the_bit(space: Space) -> None:
+    from keyframer.formats._axes import in_space
+
+    scene = keyframer.load(SAMPLES / "3ds/windmill.3ds")
+    there = in_space(scene, Space(space.up, space.handedness, scene.space.metres_per_unit))
+    back = in_space(there, scene.space)
+    assert Comparison(1e-12).scenes(scene, back) == []
+    frames = np.arange(0.0, 100.0, 7)
+    meshes = [number for number, node in enumerate(scene.nodes) if node.mesh is not None]
+    ours, theirs = keyframer.pose(scene, frames=frames), keyframer.pose(there, frames=frames)
+    for number in meshes:
+        points = ours.vertices(number)
+        moved = theirs.vertices(number)
+        sizes = np.ptp(points.reshape(-1, 3), axis=0), np.ptp(moved.reshape(-1, 3), axis=0)
+        assert np.allclose(np.sort(sizes[0]), np.sort(sizes[1]))
+
+
+def test_rotation_forms() -> None:
+    from keyframer.curves.forms import absolute, with_form
+
+    track = spinning(2.0).clips[0].channels[0].track
+    for form in (RotationForm.QUATERNION_RELATIVE, RotationForm.QUATERNION_ABSOLUTE, RotationForm.AXIS_ANGLE_ABSOLUTE):
+        other = with_form(track, form)
+        assert other.form is form
+        assert np.allclose(np.abs((absolute(other) * absolute(track)).sum(axis=1)), 1.0)
+        assert np.allclose(np.abs(with_form(other, track.form).values[1:, 3]), 2.0)

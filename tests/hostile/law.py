@@ -1,0 +1,42 @@
+"""The law for hostile files: a located `FormatError`, or a document that gives the same bytes back; nothing else escapes,
+neither from reading nor from making a scene nor from checking."""
+
+from __future__ import annotations
+
+import keyframer
+from keyframer.formats._loading import scene_of
+
+
+def obey(data: bytes, format: str | None) -> keyframer.Report:
+    """Do everything with a file that reading can do; returns the report on it."""
+    try:
+        document = keyframer.decode(data, format=format)
+    except keyframer.FormatError as error:
+        located(error, data)
+        report = keyframer.check(data, format=format)
+        assert report.verdict == "not readable"
+        assert [issue.code for issue in report.issues] == [error.code]
+        return report
+    assert keyframer.encode(document) == data
+    report = keyframer.check(document)
+    for issue in report.issues:
+        located(issue.as_error(), data)
+    unsafe = report.issues.first_unsafe()
+    salvaged = scene_of(document, salvage=True)
+    assert (salvaged.issues.first_unsafe() is None) == (unsafe is None)
+    try:
+        scene_of(document)
+    except keyframer.FormatError as error:
+        located(error, data)
+        assert unsafe is not None
+    else:
+        assert unsafe is None
+    return report
+
+
+def located(error: keyframer.FormatError, data: bytes) -> None:
+    assert error.code
+    assert 0 <= error.offset <= len(data)
+    assert error.path.startswith("/")
+    assert error.message
+    assert "\n" not in str(error)

@@ -1,0 +1,142 @@
+"""Hierarchies in every format that has one: chains of 100,000, circles, what is missing or double; no recursion."""
+
+from __future__ import annotations
+
+import inspect
+import struct
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+
+import keyframer
+from keyframer.formats._loading import scene_of
+from tests import writers as w
+
+DEEP = 100_000
+
+
+def threeds(parents: list[int]) -> bytes:
+    """Node ids have 16 bits: longer chains name their parents, as Autodesk's toolkit can."""
+    if len(parents) <= 0x7FFF:
+        return w.keyframer(*(w.node(b"%d" % number, number, parent) for number, parent in enumerate(parents)))
+    nodes = []
+    for number, parent in enumerate(parents):
+        by_name = b"" if parent < 0 else w.chunk(0x80F0, b"%d\0" % parent)
+        header = w.chunk(0xB010, b"%d\0" % number, struct.pack("<HHh", 0, 0, -1), by_name)
+        nodes.append(w.chunk(0xB002, w.chunk(0xB030, struct.pack("<h", number & 0x7FFF)), header))
+    return w.keyframer(*nodes)
+
+
+def hale3d(parents: list[int]) -> bytes:
+    return w.h3da([w.joint(b"%d\0" % number, parent) for number, parent in enumerate(parents)])
+
+
+def hale3d_model(parents: list[int]) -> bytes:
+    return w.h3dm([], [w.model_joint(b"%d\0" % number, parent) for number, parent in enumerate(parents)])
+
+
+def uto3d(parents: list[int]) -> bytes:
+    ids = [(number + 1, -1 if parent == -1 else parent + 1) for number, parent in enumerate(parents)]
+    return w.u3d(bones=[w.thing(b"%d" % number, number, parent) for number, parent in ids])
+
+
+WRITERS: dict[str, tuple[str, Callable[[list[int]], bytes]]] = {
+    "3ds": ("3ds", threeds),
+    "hale3d": ("hale3d", hale3d),
+    "hale3d model": ("hale3d", hale3d_model),
+    "uto3d": ("uto3d", uto3d),
+}
+per_writer = pytest.mark.parametrize("kind", WRITERS)
+
+
+def read(kind: str, parents: list[int]) -> keyframer.Document:
+    name, write = WRITERS[kind]
+    return keyframer.decode(write(parents), format=name)
+
+
+def depths(scene: keyframer.Scene) -> list[int]:
+    found: list[int] = []
+    for node in scene.nodes:
+        depth, at = 0, node.parent
+        while at is not None and depth <= len(scene.nodes):
+            depth, at = depth + 1, scene.nodes[at].parent
+        found.append(depth)
+    return found
+
+
+@per_writer
+@pytest.mark.parametrize("order", ["parents first", "children first"])
+def test_a_chain_of_100_000(kind: str, order: str) -> None:
+    parents = list(range(-1, DEEP - 1)) if order == "parents first" else [*range(1, DEEP), -1]
+    document = read(kind, parents)
+    start = time.process_time()
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack()) + 90)
+    try:
+        scene = scene_of(document, salvage=True)
+        report = keyframer.check(document)
+    finally:
+        sys.setrecursionlimit(limit)
+    assert time.process_time() - start < 60
+    assert [node.parent for node in scene.nodes] == [None if parent < 0 else parent for parent in parents]
+    assert report.counts["SEM_DEEP_HIERARCHY"] == 1
+    late = report.counts.get("LINK_PARENT_AFTER_CHILD", 0)
+    assert late == (DEEP - 1 if order == "children first" and kind != "uto3d" else 0)
+
+
+@per_writer
+@pytest.mark.parametrize("length", [1, 2, 3, 1_000])
+def test_circles(kind: str, length: int) -> None:
+    """A circle with a tail: told once, cut at one place; the rest stays."""
+    parents = [(number + 1) % length for number in range(length)] + [0, length]
+    document = read(kind, parents)
+    with pytest.raises(keyframer.FormatError) as caught:
+        scene_of(document)
+    assert caught.value.code == "LINK_PARENT_CYCLE"
+    scene = scene_of(document, salvage=True)
+    assert scene.issues.counts["LINK_PARENT_CYCLE"] == 1
+    assert max(depths(scene)) <= length + 2
+    assert sum(node.parent is None for node in scene.nodes) == 1
+
+
+@per_writer
+def test_many_circles(kind: str) -> None:
+    parents = [number ^ 1 for number in range(2_000)]
+    scene = scene_of(read(kind, parents), salvage=True)
+    assert scene.issues.counts["LINK_PARENT_CYCLE"] == 1_000
+    assert len(scene.issues) < 100
+
+
+@per_writer
+@pytest.mark.parametrize("parent", [5, 30_000, -2, -30_000])
+def test_parents_that_are_not_there(kind: str, parent: int) -> None:
+    document = read(kind, [-1, 0, parent])
+    report = keyframer.check(document)
+    if kind == "uto3d" and parent == -2:  # stored as -1: none
+        assert "LINK_PARENT_MISSING" not in report.counts
+        return
+    assert report.counts["LINK_PARENT_MISSING"] == 1
+    scene = scene_of(document, salvage=True)
+    assert [node.parent for node in scene.nodes] == [None, 0, None]
+    if kind == "uto3d":  # exporters leave helpers out: a root with a warning
+        scene_of(document)
+    else:
+        with pytest.raises(keyframer.FormatError):
+            scene_of(document)
+
+
+@pytest.mark.parametrize("used", [False, True])
+@pytest.mark.parametrize("kind", ["3ds", "uto3d"])
+def test_ids_that_two_carry(kind: str, used: bool) -> None:
+    if kind == "3ds":
+        data = w.keyframer(w.node(b"a", 1), w.node(b"b", 1), w.node(b"c", 2, 1 if used else -1))
+    else:
+        data = w.u3d(bones=[w.thing(b"a", 1), w.thing(b"b", 1), w.thing(b"c", 2, 1 if used else -1)])
+    document = keyframer.decode(data)
+    report = keyframer.check(document)
+    assert report.counts["LINK_DUPLICATE_ID"] == 1
+    assert report.count("error") == used
+    scene = scene_of(document, salvage=True)
+    assert scene.nodes[2].parent == (0 if used else None)  # the first wins

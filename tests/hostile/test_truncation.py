@@ -1,0 +1,65 @@
+"""Files that end too early, or have one wrong byte: every place in every small sample."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import keyframer
+from tests.hostile.law import located, obey
+from tests.samples import FOLDER, all_samples
+
+SLOW = bool(os.environ.get("KEYFRAMER_SLOW"))
+SAMPLES = all_samples()
+EVERY_BYTE_UP_TO = 8192
+CHECK_EVERY_BYTE_UP_TO = 1024
+"""larger samples are checked at every seventh byte (with KEYFRAMER_SLOW at every byte); all are decoded at each"""
+
+SMALLEST = (
+    *("3ds/library.mli", "hale3d/signalling-nan.anim", "midtown/old.anim", "nodeanim/default_empty_clip.nanim"),
+    *("nodeanim/other_chunks.nanim", "uto3d/empty.u3d"),
+)
+
+
+@pytest.mark.parametrize(("name", "path"), SAMPLES, ids=[f"{name}-{path.name}" for name, path in SAMPLES])
+def test_every_prefix(name: str, path: Path) -> None:
+    data = path.read_bytes()
+    step = 1 if len(data) <= EVERY_BYTE_UP_TO else 97
+    check_step = step if SLOW or len(data) <= CHECK_EVERY_BYTE_UP_TO else 7 * step
+    for size in range(0, len(data), step):
+        if size % check_step == 0:
+            obey(data[:size], name)
+        else:
+            decode_or_refuse(data[:size], name)
+
+
+def decode_or_refuse(data: bytes, name: str) -> keyframer.Document | None:
+    try:
+        document = keyframer.decode(data, format=name)
+    except keyframer.FormatError as error:
+        located(error, data)
+        return None
+    assert keyframer.encode(document) == data
+    return document
+
+
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("sample", SMALLEST)
+def test_every_value_of_every_byte(sample: str, part: int) -> None:
+    """All 255 other values at every byte (in four parts, so that the machine's cores share them)."""
+    data = (FOLDER / sample).read_bytes()
+    name = sample.partition("/")[0]
+    assert len(data) < 300
+    changed = bytearray(data)
+    for at in range(part, len(data), 4):
+        for value in range(256):
+            if value == data[at]:
+                continue
+            changed[at] = value
+            document = decode_or_refuse(bytes(changed), name)
+            if document is not None:
+                report = keyframer.check(document)
+                assert all(0 <= issue.offset <= len(data) for issue in report.issues)
+        changed[at] = data[at]

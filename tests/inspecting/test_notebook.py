@@ -1,0 +1,84 @@
+"""What notebooks show: registered by name, made when shown, inert."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections.abc import Callable
+
+import numpy as np
+from PIL import Image
+
+import keyframer
+from keyframer.curves import Track
+from keyframer.inspecting.notebook import clip_html, document_html, track_html
+from keyframer.rendering.notebook import pose_html, scene_html
+from keyframer.scene import Node, Scene
+from tests.cli.running import EXAMPLE
+
+
+class Html:
+    """As much of IPython's formatter as is used."""
+
+    def __init__(self) -> None:
+        self.registered: dict[tuple[str, str], Callable[[object], str]] = {}
+
+    def for_type_by_name(self, module: str, name: str, function: Callable[[object], str]) -> None:
+        self.registered[module, name] = function
+
+
+class Shell:
+    def __init__(self) -> None:
+        self.html = Html()
+        self.display_formatter = type("Formatter", (), {"formatters": {"text/html": self.html}})
+
+
+def test_everything_is_registered_under_its_real_name() -> None:
+    shell = Shell()
+    keyframer.load_ipython_extension(shell)
+    scene = keyframer.load(EXAMPLE)
+    clip = scene.clips[0]
+    shown = [
+        scene,
+        keyframer.pose(scene, frames=[0]),
+        clip,
+        clip.channels[0],
+        clip.channels[0].track,
+        keyframer.read(EXAMPLE),
+    ]
+    for value in shown:
+        function = shell.html.registered[type(value).__module__, type(value).__name__]
+        text = function(value)
+        assert text.startswith(("<div>", "<svg", "<code>"))
+        assert len(repr(value)) < 200
+        assert "\n" not in repr(value)
+    assert len(shell.html.registered) == len(shown)
+
+
+def test_a_scene_has_a_picture() -> None:
+    text = scene_html(keyframer.load(EXAMPLE))
+    found = re.search(r"base64,([A-Za-z0-9+/=]+)", text)
+    assert found is not None
+    with Image.open(io.BytesIO(base64.b64decode(found.group(1)))) as picture:
+        assert picture.size == (192, 192)
+    scene = keyframer.load(EXAMPLE)
+    assert pose_html(keyframer.pose(scene, frames=[50])) != text
+
+
+def test_html_is_inert() -> None:
+    evil = "<script>alert(1)</script>\x1b[31m"
+    for text in (
+        scene_html(Scene(nodes=[Node(evil)], title=evil)),
+        track_html(Track(evil, np.array([0.0, 1]), np.array([0.0, 1]))),
+        track_html(Track(evil, np.empty(0), np.empty(0))),
+    ):
+        assert "<script" not in text
+        assert "\x1b" not in text
+
+
+def test_documents_and_clips_are_tables() -> None:
+    assert "<td>NodeHeader</td>" in document_html(keyframer.read(EXAMPLE))
+    odd = keyframer.decode(EXAMPLE.read_bytes() + b"tail")
+    assert "STRUCT_TRAILING_DATA" in document_html(odd)
+    assert "<td>rotation</td>" in clip_html(keyframer.load(EXAMPLE).clips[0])

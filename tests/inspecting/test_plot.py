@@ -1,0 +1,238 @@
+"""Plots: what the panels hold, that drawings are whole and inert, text in the terminal, paths in space."""
+
+from __future__ import annotations
+
+import io
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import keyframer
+from keyframer.curves import Interpolation, RotationForm, Track, Wrap
+from keyframer.inspecting.braille import Dots, panels_as_text
+from keyframer.inspecting.charts import chart, tick_text, ticks, value_range
+from keyframer.inspecting.drawing import Area, Drawing, Line, Mark, Words, inert
+from keyframer.inspecting.panels import choose_channels, panel_of, raw_panel, track_panel
+from keyframer.inspecting.paths import motion_paths, path_drawing, paths_as_text
+from keyframer.inspecting.turning import turn_vectors
+from keyframer.scene import Channel, Clip, Node, RawChannel, Scene
+from tests.cli.running import EXAMPLE
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def tcb(wrap: Wrap = Wrap.SINGLE, **columns: list[float]) -> Track:
+    arrays = {name: np.array(column) for name, column in columns.items()}
+    return Track(
+        "position",
+        np.array([0.0, 10, 20]),
+        np.array([[0.0, 0, 0], [8, 1, 0], [0, 2, 0]]),
+        Interpolation.TCB,
+        wrap,
+        **arrays,
+    )
+
+
+def test_curves_go_through_their_keys() -> None:
+    panel = panel_of(tcb(), "t", "frames", "units", (0.0, 30.0))
+    assert panel.span == (0.0, 30.0)
+    assert panel.keyed == (0.0, 20.0)
+    assert [curve.name for curve in panel.curves] == ["x", "y", "z"]
+    assert len(panel.keys) == 9
+    for key in panel.keys:
+        curve = panel.curves[key.curve]
+        assert np.isclose(curve.values[np.searchsorted(curve.times, key.time)], key.value)
+    middle = next(key for key in panel.keys if key.time == 10 and key.curve == 1)
+    assert middle.value == 1.0
+    # Catmull-Rom: y climbs evenly by 1 in 10 frames, so handles of a third of a segment climb a third
+    assert middle.leaving == pytest.approx((10 + 10 / 3, 1 + 1 / 3), rel=1e-3)
+    assert middle.arriving == pytest.approx((10 - 10 / 3, 1 - 1 / 3), rel=1e-3)
+    first = next(key for key in panel.keys if key.time == 0)
+    assert first.arriving is None
+    assert first.leaving is not None
+
+
+def test_ease_and_wrap_are_shown() -> None:
+    eased = panel_of(tcb(ease_from=[0.5, 0, 0], ease_to=[0, 0, 0.25]), "t", "", "", None)
+    assert eased.eases == [(0.0, 5.0), (17.5, 20.0)]
+    assert eased.seams == []
+    both = panel_of(tcb(ease_from=[1.0, 0, 0], ease_to=[0, 1.0, 0]), "t", "", "", None)
+    assert both.eases == [(0.0, 5.0), (5.0, 10.0)]  # more than all is shared out
+    loop = panel_of(tcb(Wrap.REPEAT), "t", "", "", (0.0, 50.0))
+    assert loop.seams == [20.0, 40.0]
+    assert "repeat" in loop.title
+    assert panel_of(tcb(Wrap.LOOP), "t", "", "", None).span == (0.0, 25.0)
+    key = next(key for key in eased.keys if key.time == 0)
+    assert key.words == "key 0 at 0: 0, ease from 0.5"
+
+
+@pytest.mark.parametrize("kind", [Interpolation.STEP, Interpolation.LINEAR, Interpolation.SAMPLED])
+def test_straight_tracks_have_no_handles(kind: Interpolation) -> None:
+    track = Track("fov", np.array([0.0, 10]), np.array([1.0, 5]), kind)
+    panel = panel_of(track, "t", "", "", None)
+    assert all(key.arriving is None and key.leaving is None for key in panel.keys)
+    if kind is Interpolation.STEP:
+        values = panel.curves[0].values
+        assert set(values.tolist()) == {1.0, 5.0}
+        assert np.count_nonzero(values == 5.0) == 1  # the jump is upright
+
+
+def test_rotations_climb_without_jumps() -> None:
+    times = np.array([0.0, 10, 20])
+    turns = np.array([[1.0, 0, 0, 0], [1, 0, 0, np.radians(500)], [1, 0, 0, np.radians(500)]])
+    track = Track("rotation", times, turns, Interpolation.LINEAR, form=RotationForm.AXIS_ANGLE_RELATIVE)
+    panel = panel_of(track, "t", "", "degrees", None)
+    about_x = panel.curves[0].values
+    assert np.isclose(np.abs(about_x[-1]), 1000)
+    assert np.abs(np.diff(about_x)).max() < 30
+    assert np.allclose(panel.curves[1].values, 0)
+
+
+def test_turn_vectors() -> None:
+    angles = np.radians([0, 100, 200, 300, 360, 460, 600, 720])
+    halves = np.stack([np.zeros(8), np.sin(angles / 2), np.zeros(8), np.cos(angles / 2)], axis=1)
+    assert np.allclose(turn_vectors(halves)[:, 1], np.degrees(angles))
+    assert np.allclose(turn_vectors(-halves)[1:2, 1], 100)
+    assert np.allclose(turn_vectors(halves[:1], (0, 360, 0)), (0, 360, 0))
+
+
+def test_choosing() -> None:
+    scene = keyframer.load(EXAMPLE)
+    assert {channel.track.kind for channel in choose_channels(scene, [], ["position"])} == {"position"}
+    assert {scene.nodes[channel.node].name for channel in choose_channels(scene, ["Sail*"])} >= {"Sail1", "Sail2"}
+    assert all(len(channel.track.times) > 1 for channel in choose_channels(scene))
+    with pytest.raises(LookupError, match="no node is called 'nobody'"):
+        choose_channels(scene, ["nobody"])
+    with pytest.raises(LookupError, match="kind 'taste'"):
+        choose_channels(scene, [], ["taste"])
+    panel = track_panel(scene, scene.clips[0], choose_channels(scene, ["Camera"], ["position"])[0])
+    assert panel.x_label == "frames (30 a second)"
+    assert panel.y_label == "units of 0.0254 m"
+
+
+def parsed(drawing: Drawing) -> ET.Element:
+    return ET.fromstring(drawing.svg())
+
+
+def test_a_chart_is_svg_with_everything() -> None:
+    panel = panel_of(tcb(Wrap.REPEAT, ease_from=[0.5, 0, 0]), "Box: position", "frames", "units", (0.0, 30.0))
+    root = parsed(chart([panel, panel], "box.3ds"))
+    texts = [element.text or "" for element in root.iter(f"{SVG}text")]
+    assert {"box.3ds", "frames", "units", "x", "y", "z", "ease", "wrap", "0", "10", "20"} <= set(texts)
+    dashed = [line for line in root.iter(f"{SVG}polyline") if line.get("stroke-dasharray")]
+    assert len(dashed) >= 8  # seams, and what lies outside the keys
+    titles = [element.text or "" for element in root.iter(f"{SVG}title")]
+    assert any(title.startswith("key 1 at 10") for title in titles)
+    assert parsed(chart([])).findtext(f"{SVG}text") == "nothing moves here"
+
+
+def test_the_same_as_png() -> None:
+    panel = panel_of(tcb(ease_from=[0.5, 0, 0]), "Box: position", "frames", "units", None)
+    data = chart([panel], "box.3ds").png()
+    assert data == chart([panel], "box.3ds").png()
+    with Image.open(io.BytesIO(data)) as picture:
+        assert picture.size == (820, 234)
+        colors = picture.convert("RGB").getcolors(1 << 16)
+        assert colors is not None
+        assert len(colors) > 50
+    with pytest.raises(ValueError, match="too large for PNG"):
+        Drawing(100_000, 100_000).png()
+
+
+HOSTILE = "<script>alert(1)</script>&\"' \x1b[31m\u202e\x00\ufffe ]]> javascript:"
+
+
+def test_words_from_files_are_inert() -> None:
+    drawing = Drawing(10, 10, HOSTILE)
+    drawing.add(Words((0, 0), HOSTILE), Mark((0, 0), "#000000", title=HOSTILE), Line([(0, 0), (1, 1)], "#000000"))
+    drawing.add(Mark((1, 1), "#000000", shape="dot"), Area([(0, 0), (1, 1), (0, 1)], "#000000", 0.5))
+    text = drawing.svg()
+    root = ET.fromstring(text)
+    assert {element.tag.removeprefix(SVG) for element in root.iter()} == {
+        "svg", "title", "rect", "text", "polygon", "polyline", "circle",
+    }  # fmt: skip
+    assert "<script" not in text
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert not any(name.startswith("on") or "href" in name for element in root.iter() for name in element.attrib)
+    assert len(inert("A" * 10_000)) <= 300
+    drawing.png()
+
+
+def test_ticks_are_round() -> None:
+    assert ticks(0, 100, 10) == [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
+    assert ticks(-0.3, 0.3, 4) == pytest.approx([-0.2, 0, 0.2])
+    assert ticks(1, 1, 4) == []
+    assert ticks(0, np.inf, 4) == []
+    assert [tick_text(value, (0, 1)) for value in (0, 0.25, 1)] == ["0", "0.25", "1"]
+    assert tick_text(1e9, (0, 2e9)) == "1e+09"
+
+
+def test_a_value_that_holds_gets_room() -> None:
+    panel = panel_of(Track("fov", np.array([0.0, 5]), np.array([45.0, 45])), "t", "", "", None)
+    low, high = value_range(panel)
+    assert low < 44 < 46 < high
+
+
+@pytest.mark.parametrize("times", [[], [np.nan], [0.0, np.inf], [5.0, 5.0, 5.0], [1e300, -1e300]])
+def test_odd_tracks_are_plotted_somehow(times: list[float]) -> None:
+    track = Track("position", np.array(times), np.full((len(times), 3), 1e30), Interpolation.TCB)
+    panel = panel_of(track, "t", "", "", None)
+    parsed(chart([panel]))
+    panels_as_text([panel])
+
+
+def test_raw_channels() -> None:
+    raw = RawChannel("mystery", np.arange(60.0).reshape(3, 20))
+    panel = raw_panel(Clip(), raw)
+    assert len(panel.curves) == 12
+    assert panel.curves[1].values.tolist() == [1.0, 21.0, 41.0]
+
+
+def test_dots() -> None:
+    dots = Dots(2, 1)
+    dots.line([0.0, 1.0], [1.0, 1.0], 0)  # along the top
+    assert list(dots.lines(False)) == ["⠉⠉"]
+    dots.mark(0.0, 0.0, "◆", 1)
+    assert list(dots.lines(False)) == ["◆⠉"]
+    assert list(dots.lines(True)) == ["\x1b[32m◆\x1b[0m\x1b[31m⠉\x1b[0m"]
+    dots.dot(7.0, 0.5, 0)  # outside: nothing happens
+
+
+def test_a_plot_in_the_terminal() -> None:
+    text = panels_as_text([panel_of(tcb(), "Box\x1b[31m", "frames", "units", None)], 60, 8)
+    lines = text.splitlines()
+    assert lines[0].startswith("Box\\x1b[31m (tcb")
+    assert max(map(len, lines)) <= 60
+    assert text.count("◆") >= 3
+    assert "x, y, z in units" in text
+    assert "\x1b" not in text
+    assert "\x1b[31m" in panels_as_text([panel_of(tcb(), "Box", "", "", None)], colored=True)
+    assert panels_as_text([]) == "nothing moves here\n"
+
+
+def moving() -> Scene:
+    track = Track("position", np.array([0.0, 7.5, 20]), np.array([[0.0, 0, 0], [8, 1, 4], [0, 2, 0]]))
+    return Scene(nodes=[Node("Box <b>")], clips=[Clip("c", [Channel(0, track)], 0, 20)])
+
+
+def test_the_path_of_a_node() -> None:
+    scene = moving()
+    (path,) = motion_paths(scene, [0], [float(frame) for frame in range(21)])
+    assert len(path.frames) == 22  # the key between two frames is there, too
+    assert [path.frames[key] for key in path.keys] == [0.0, 7.5, 20.0]
+    assert np.allclose(path.places[path.keys[1]], (8, 1, 4))
+    root = parsed(path_drawing(scene, [path], "t"))
+    words = [element.text or "" for element in root.iter(f"{SVG}text")]
+    assert {"t", "Box <b>", "0", "20", "x (file units)", "y (file units)", "z"} <= set(words)
+    assert any((element.text or "").startswith("key at 7.5: 8, 1, 4") for element in root.iter(f"{SVG}title"))
+    text = paths_as_text(scene, [path], 60, 12)
+    assert text.count("◆") >= 1
+    assert "frames 0 ○ to 20 ●; x 0..8, y 0..2, z 0..4 file units" in text
+
+
+def test_a_path_that_stands_still() -> None:
+    scene = Scene(nodes=[Node("a")], clips=[Clip()])
+    path_drawing(scene, motion_paths(scene, [0], [0.0, 1.0])).png()

@@ -1,0 +1,52 @@
+"""Small scenes whose pictures are known beforehand."""
+
+from __future__ import annotations
+
+import numpy as np
+from PIL import Image
+
+from keyframer.curves import Track
+from keyframer.posing import pose
+from keyframer.rendering.frame import Exposure, render
+from keyframer.rendering.stage import Stage
+from keyframer.rendering.view import View
+from keyframer.scene import Channel, Clip, Material, Mesh, Node, Scene
+from keyframer.textures import TextureSource
+
+FRONT = View(np.array([0.0, -10.0, 0.0]), np.eye(3)[0], np.eye(3)[2], np.eye(3)[1], 0.2, 0.2, 0.1)
+"""from the front, ten units away: 4 x 4 units fill the picture"""
+
+
+def square(size: float = 1.0, y: float = 0.0) -> Mesh:
+    """Across the line of sight of `FRONT`."""
+    points = np.array([[-size, y, -size], [size, y, -size], [size, y, size], [-size, y, size]])
+    return Mesh("square", points, np.array([[0, 1, 2], [0, 2, 3]]))
+
+
+def scene_of(*meshes: Mesh, materials: list[Material] | None = None) -> Scene:
+    """Each mesh on its own node, with the material of the same number."""
+    for number, mesh in enumerate(meshes):
+        if materials:
+            mesh.face_materials = np.full(len(mesh.corners), number)
+    nodes = [Node(f"node {number}", mesh=number) for number in range(len(meshes))]
+    return Scene(nodes=nodes, meshes=list(meshes), materials=materials or [], source_format="3ds")
+
+
+def shot(
+    scene: Scene, view: View = FRONT, size: int = 32, source: TextureSource | None = None, finer: int = 1
+) -> np.ndarray:
+    """The picture in studio light."""
+    stage = Stage(scene, source)
+    return render(stage, pose(scene, frames=[0.0]), 0, view, size, size, Exposure("studio"), finer)
+
+
+def moving_scene() -> Scene:
+    """A square that goes to the right and back, over 20 frames."""
+    scene = scene_of(square(), materials=[Material("red", diffuse=(1.0, 0.0, 0.0))])
+    track = Track("position", np.array([0.0, 10.0, 20.0]), np.array([[0.0, 0, 0], [4, 0, 0], [0, 0, 0]]))
+    scene.clips.append(Clip("move", [Channel(0, track)], 0.0, 20.0, 20.0))
+    return scene
+
+
+def flat_image(color: tuple[int, int, int], size: int = 8) -> Image.Image:
+    return Image.new("RGB", (size, size), color)

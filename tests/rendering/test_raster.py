@@ -1,0 +1,117 @@
+"""Triangles to pixels: against a slow loop, shared edges, depth, the near plane."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from keyframer.rendering.clipping import Screen, on_screen
+from keyframer.rendering.raster import DepthBuffer, fragments
+from keyframer.rendering.view import View
+from tests.rendering.simple import FRONT
+
+
+def screen_of(points: np.ndarray, closeness: np.ndarray | None = None) -> Screen:
+    count = len(points)
+    near = np.ones((count, 3)) if closeness is None else closeness
+    return Screen(points, near, np.arange(count), np.broadcast_to(np.eye(3), (count, 3, 3)))
+
+
+def slow_pixels(triangle: np.ndarray, width: int, height: int) -> set[tuple[int, int]]:
+    """Pixels whose middle lies clearly inside, one by one, by the signs of three areas."""
+    found = set()
+    for y in range(height):
+        for x in range(width):
+            p = np.array([x + 0.5, y + 0.5])
+            sides = []
+            for a, b in ((0, 1), (1, 2), (2, 0)):
+                edge, to = triangle[b] - triangle[a], p - triangle[a]
+                sides.append(edge[0] * to[1] - edge[1] * to[0])
+            if min(sides) > 1e-9 or max(sides) < -1e-9:
+                found.add((x, y))
+    return found
+
+
+def test_pixels_are_those_of_a_slow_loop() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        triangle = rng.uniform(-10, 30, (1, 3, 2))
+        screen = screen_of(triangle)
+        parts = list(fragments(screen, np.array([0]), 20, 16))
+        pixels = np.concatenate([part[0] for part in parts]) if parts else np.empty(0, int)
+        assert len(set(pixels.tolist())) == len(pixels)
+        assert {(int(p) % 20, int(p) // 20) for p in pixels} == slow_pixels(triangle[0], 20, 16)
+
+
+def test_triangles_that_tile_a_square_cover_each_pixel_once() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        middle = rng.uniform(2, 14, 2)
+        corners = np.array([[0, 0], [16, 0], [16, 16], [0, 16]], float)
+        fan = np.stack([np.stack([corners[i], corners[(i + 1) % 4], middle]) for i in range(4)])
+        parts = fragments(screen_of(fan), np.arange(4), 16, 16)
+        counts = np.bincount(np.concatenate([part[0] for part in parts]), minlength=256)
+        assert (counts == 1).all()
+
+
+def test_closeness_is_even_over_the_picture() -> None:
+    triangle = np.array([[[0.0, 0], [16, 0], [0, 16]]])
+    closeness = np.array([[1.0, 2.0, 3.0]])
+    ((pixel, _, near),) = fragments(screen_of(triangle, closeness), np.array([0]), 16, 16)
+    x, y = pixel % 16 + 0.5, pixel // 16 + 0.5
+    assert np.allclose(near, 1 + x / 16 + 2 * y / 16)
+
+
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_what_is_nearer_hides_the_rest_in_any_order(order: list[int]) -> None:
+    big = np.array([[0.0, 0], [40, 0], [0, 40]])
+    screen = screen_of(np.stack([big, big]), np.array([[1.0, 1, 1], [2, 2, 2]])[order])
+    buffer = DepthBuffer(8, 8)
+    buffer.draw(screen, np.arange(2))
+    assert (buffer.owner == order.index(1)).all()
+
+
+def test_many_portions_give_the_same_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    screen = screen_of(rng.uniform(0, 64, (200, 3, 2)), rng.uniform(0.1, 1, (200, 3)))
+    whole = DepthBuffer(64, 64)
+    whole.draw(screen, np.arange(200))
+    monkeypatch.setattr("keyframer.rendering.raster.ROWS_AT_ONCE", 50)
+    monkeypatch.setattr("keyframer.rendering.raster.PIXELS_AT_ONCE", 100)
+    parts = DepthBuffer(64, 64)
+    parts.draw(screen, np.arange(200))
+    assert np.array_equal(whole.owner, parts.owner)
+
+
+def test_faces_without_area_and_off_the_picture_cost_nothing() -> None:
+    points = np.array([[[3.0, 3], [3, 3], [3, 3]], [[1, 1], [5, 5], [9, 9]], [[100, 0], [120, 0], [100, 9]]])
+    assert sum(len(part[0]) for part in fragments(screen_of(points), np.arange(3), 16, 16)) == 0
+
+
+def clipped(points: list[list[float]]) -> Screen:
+    return on_screen(np.array(points), np.array([[0, 1, 2]]), FRONT, 32, 32)
+
+
+def test_the_near_plane_cuts() -> None:
+    # y is forward of the eye at -10; near is 0.1
+    behind, ahead = [0.0, -11.0, 0.0], [0.5, 0.0, 0.5]
+    assert len(clipped([behind, [0, -12, 1], [1, -12, 0]])) == 0
+    one = clipped([ahead, [-0.5, 0, 0.5], behind])
+    assert len(one) == 2
+    two = clipped([ahead, behind, [0.0, -11, 1.0]])
+    assert len(two) == 1
+    for screen in (one, two):
+        assert np.isfinite(screen.points).all()
+        assert np.allclose(screen.shares.sum(axis=2), 1)
+        assert screen.closeness.max() <= 10 + 1e-6  # nothing nearer than the plane
+
+
+def test_points_that_are_no_numbers_take_their_faces_away() -> None:
+    points = np.array([[0.0, 0, 0], [1, 0, 0], [0, 0, 1], [np.nan, 0, 0]])
+    screen = on_screen(points, np.array([[0, 1, 2], [0, 1, 3]]), FRONT, 8, 8)
+    assert screen.source.tolist() == [0]
+
+
+def test_a_view_is_given_by_its_directions() -> None:
+    view = View(np.zeros(3), np.array([0.0, 1, 0]), np.array([0.0, 0, 1]), np.array([-1.0, 0, 0]), 1, 1, 0.1)
+    assert view.in_front(np.array([[-5.0, 2.0, 3.0]])).tolist() == [[2.0, 3.0, 5.0]]

@@ -1,0 +1,171 @@
+"""Opening images: every format, what goes on as it is, Autodesk's own, bombs and damage."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from keyframer.textures import ImageLimits, ImageRefused, TextureFinder, TextureSource, open_texture
+from keyframer.textures.autodesk import ifl_names
+from keyframer.textures.images import decode_texture
+from tests.corpus import CORPUS, needs_corpus
+
+
+def picture(mode: str = "RGB") -> Image.Image:
+    """Red above, blue below."""
+    rows = np.zeros((4, 6, 3), np.uint8)
+    rows[:2] = (255, 0, 0)
+    rows[2:] = (0, 0, 255)
+    return Image.fromarray(rows).convert(mode)
+
+
+def saved(kind: str, mode: str = "RGB") -> bytes:
+    stream = io.BytesIO()
+    picture(mode).save(stream, kind)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["PNG", "TGA", "GIF", "BMP", "PCX", "TIFF", "WEBP", "PPM", "SGI", "DDS", "ICO"])
+def test_formats(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"x.{kind.lower()}"
+    path.write_bytes(saved(kind))
+    texture = open_texture(path)
+    assert texture.format == kind
+    assert texture.mime_type == ("image/png" if kind == "PNG" else None)
+    pixels = texture.pixels()
+    assert (pixels[0, 0, 0] > 200, pixels[-1, -1, 2] > 200) == (True, True)
+    assert pixels.shape[2] == 4
+    again = decode_texture(texture.png(), "x.png")
+    assert again.format == "PNG"
+    assert np.array_equal(again.pixels(), pixels)
+
+
+def test_jpeg_and_png_can_go_on_as_they_are() -> None:
+    jpeg = decode_texture(saved("JPEG"), "x.jpg")
+    assert (jpeg.mime_type, jpeg.data) == ("image/jpeg", saved("JPEG"))
+
+
+def test_alpha() -> None:
+    assert not decode_texture(saved("PNG", "RGBA"), "x").has_alpha  # opaque everywhere
+    clear = picture("RGBA")
+    clear.putalpha(128)
+    stream = io.BytesIO()
+    clear.save(stream, "PNG")
+    assert decode_texture(stream.getvalue(), "x").has_alpha
+    clear.putalpha(0)
+    stream = io.BytesIO()
+    clear.save(stream, "TGA")
+    assert not decode_texture(stream.getvalue(), "x.tga").has_alpha  # an alpha that nobody filled
+
+
+def test_sixteen_bit_greys() -> None:
+    stream = io.BytesIO()
+    Image.fromarray(np.full((2, 2), 40_000, np.uint16)).save(stream, "PNG")
+    assert decode_texture(stream.getvalue(), "x.png").pixels()[0, 0, 0] == 40_000 * 255 // 65_535
+
+
+def bomb(width: int, height: int) -> bytes:
+    """A PNG of a few hundred bytes that claims this size."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
+    )
+
+
+@pytest.mark.parametrize(
+    ("width", "height"), [(10_000, 10_000), (20_000, 20_000), (2**31 - 1, 2**31 - 1), (9_000, 9_000)]
+)
+def test_bombs_are_refused(width: int, height: int) -> None:
+    with pytest.raises(ImageRefused, match=r"pixels|no image"):
+        decode_texture(bomb(width, height), "x.png")
+
+
+def test_limits_are_options(tmp_path: Path) -> None:
+    with pytest.raises(ImageRefused, match="6 x 4 pixels, the limit is 20"):
+        decode_texture(saved("PNG"), "x.png", ImageLimits(pixels=20))
+    (tmp_path / "x.png").write_bytes(saved("PNG"))
+    with pytest.raises(ImageRefused, match="the limit is 10"):
+        open_texture(tmp_path / "x.png", ImageLimits(file_size=10))
+    with pytest.raises(ImageRefused):
+        open_texture(tmp_path / "nothing.png")
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"rubbish", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", saved("PNG")[:40]]
+)
+def test_what_is_no_image_is_refused(data: bytes) -> None:
+    with pytest.raises(ImageRefused, match="no image that can be read"):
+        decode_texture(data, "x.tga")
+
+
+def test_damaged_images_never_raise_anything_else() -> None:
+    rng = np.random.default_rng(5)
+    for kind in ("PNG", "TGA", "GIF", "BMP", "PCX", "TIFF", "JPEG"):
+        good = bytearray(saved(kind))
+        for _ in range(30):
+            bad = bytearray(good)
+            for at in rng.integers(0, len(bad), 4):
+                bad[at] = rng.integers(0, 256)
+            with contextlib.suppress(ImageRefused):
+                decode_texture(bytes(bad), "x", ImageLimits(pixels=100_000))
+
+
+def cel(width: int = 3, height: int = 2, pixels: bytes = b"\1\1\1\2\2\2") -> bytes:
+    head = struct.pack("<HHHHHBBI", 0x9119, width, height, 0, 0, 8, 0, width * height) + bytes(16)
+    palette = bytearray(768)
+    palette[3:6] = (63, 0, 0)  # VGA's levels end at 63
+    palette[6:9] = (0, 0, 63)
+    return head + bytes(palette) + pixels
+
+
+def test_autodesk_cel() -> None:
+    texture = decode_texture(cel(), "x.cel")
+    assert texture.format == "CEL"
+    assert texture.pixels()[0, 0].tolist() == [255, 0, 0, 255]
+    assert texture.pixels()[1, 2].tolist() == [0, 0, 255, 255]
+    with pytest.raises(ImageRefused, match="ends too early"):
+        decode_texture(cel(60_000, 60_000), "x.cel", ImageLimits(pixels=1 << 40))
+    with pytest.raises(ImageRefused, match="the limit"):
+        decode_texture(cel(60_000, 60_000), "x.cel")
+    with pytest.raises(ImageRefused, match="Autodesk Animator picture"):
+        decode_texture(b"something else", "x.cel")
+    with pytest.raises(ImageRefused, match="image list"):
+        decode_texture(b"a.png\nb.png\n", "x.ifl")
+
+
+def test_image_lists(tmp_path: Path) -> None:
+    assert ifl_names(b"; comment\r\nfire 01.png 3\r\n\r\nfire02.png\r\n") == ["fire 01.png", "fire02.png"]
+    (tmp_path / "fire.ifl").write_bytes(b"FIRE01.PNG 2\nfire02.png\n")
+    (tmp_path / "evil.ifl").write_bytes(b"../../etc/passwd\n")
+    (tmp_path / "self.ifl").write_bytes(b"self.ifl\n")
+    (tmp_path / "fire01.png").write_bytes(saved("PNG"))
+    source = TextureSource(TextureFinder([tmp_path]))
+    fire = source.open("FIRE.IFL")
+    assert fire.texture is not None
+    assert fire.reason == "an Autodesk image list (IFL): its first image fire01.png is taken"
+    for name in ("evil.ifl", "self.ifl"):
+        opened = source.open(name)
+        assert opened.texture is None
+        assert opened.reason == "an Autodesk image list (IFL) whose first image is not found"
+    assert source.open("nothing.png").reason is None
+    assert len(source.opened) == 4
+
+
+@needs_corpus
+def test_the_robot_finds_its_panels() -> None:
+    source = TextureSource(TextureFinder([CORPUS / "makbot"]))
+    opened = source.open("PANELS.JPG")
+    assert opened.match.how == "case"
+    assert opened.texture is not None
+    assert opened.texture.mime_type == "image/jpeg"

@@ -1,0 +1,105 @@
+"""Debian's Chromium, driven by Playwright: pages that must log no error and ask nobody but us."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from keyframer.viewer.assets import FOLDER
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+# Software rendering, no calls home: Chromium's own connections would look like the page's.
+ARGUMENTS = (
+    "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run", "--disable-quic",
+)  # fmt: skip
+
+
+def why_no_browser() -> str | None:
+    """Why pages cannot be tested here; None if they can."""
+    if shutil.which("chromium") is None:
+        return "no Chromium here (Debian's package chromium)"
+    if not (FOLDER / "index.html").is_file():
+        return "the viewer's page is not built (make viewer)"
+    try:
+        import playwright.sync_api  # noqa: F401
+    except ImportError:
+        return "playwright is not installed"
+    return None
+
+
+class Browser:
+    """Opens pages and remembers everything that would be wrong about them."""
+
+    def __init__(self, chromium: Any) -> None:
+        self._chromium = chromium
+
+    @contextmanager
+    def page(self, url: str, *, dark: bool = False) -> Iterator[Watched]:
+        context = self._chromium.new_context(
+            viewport={"width": 1280, "height": 720}, color_scheme="dark" if dark else "light"
+        )
+        watched = Watched(context.new_page())
+        try:
+            watched.page.goto(url)
+            watched.page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
+            yield watched
+        finally:
+            context.close()
+
+
+class Watched:
+    """A page, and what went wrong on it."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.troubles: list[str] = []
+        self.requests: list[str] = []
+        page.on("console", self._said)
+        page.on("pageerror", lambda error: self.troubles.append(f"error: {error}"))
+        page.on("dialog", self._asked)
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("requestfailed", lambda request: self.troubles.append(f"failed: {request.url}"))
+
+    def _said(self, message: Any) -> None:
+        # Software rendering reports reads of the picture as slow; that is no fault of the page.
+        if message.type in ("error", "warning") and "GPU stall" not in message.text:
+            self.troubles.append(f"{message.type}: {message.text}")
+
+    def _asked(self, dialog: Any) -> None:
+        self.troubles.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def open_file(self, number: int) -> None:
+        self.page.select_option("#file", str(number))
+        self.page.wait_for_selector(f"html[data-file='{number}']", timeout=60_000)
+
+    def state(self, name: str) -> Any:
+        return self.page.evaluate(f"() => keyframerViewer.store.state.{name}")
+
+    def seek(self, frame: float) -> None:
+        self.page.evaluate("frame => keyframerViewer.store.set({ frame, playing: false })", frame)
+
+    def places(self) -> list[list[float]]:
+        """Where every node is, in the axes of glTF."""
+        found: list[list[float]] = self.page.evaluate(
+            "() => keyframerViewer.store.state.info.nodes.map("
+            "node => keyframerViewer.stage.model.worldPosition(node.gltf).toArray())"
+        )
+        return found
+
+
+@contextmanager
+def open_browser() -> Iterator[Browser]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=shutil.which("chromium"), args=list(ARGUMENTS))
+        try:
+            yield Browser(chromium)
+        finally:
+            chromium.close()

@@ -1,0 +1,34 @@
+"""A running viewer, and a browser to look at it with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from keyframer.viewer import Viewer
+from tests.viewer.browser import Browser, open_browser, why_no_browser
+from tests.viewer.opening import EXAMPLE, SAMPLES, assets, viewed
+
+
+@pytest.fixture(scope="session")
+def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    files = viewed(EXAMPLE, SAMPLES / "3ds/cut.3ds")
+    running = Viewer(files, assets=assets(tmp_path_factory.mktemp("page")))
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    reason = why_no_browser()
+    if reason:
+        pytest.skip(reason)
+    with open_browser() as running:
+        yield running
+
+
+@pytest.fixture
+def page_folder(tmp_path: Path) -> Path:
+    return tmp_path

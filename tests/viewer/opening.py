@@ -1,0 +1,33 @@
+"""Files for the viewer, opened as the command opens them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from keyframer.cli import inputs, view
+from keyframer.cli.parser import Parser
+from keyframer.viewer import ViewedFile
+from keyframer.viewer.assets import FOLDER, Assets
+
+EXAMPLE = Path(__file__).parents[2] / "examples/windmill.3ds"
+SAMPLES = Path(__file__).parents[1] / "samples"
+
+
+def viewed(*arguments: object) -> list[ViewedFile]:
+    """What ``keyframer view ARGUMENTS`` would show."""
+    parser = Parser(prog="keyframer view")
+    view.add_arguments(parser)
+    options = parser.parse_args([str(argument) for argument in arguments])
+    options.parser, options.quiet, options.verbose = parser, True, False
+    return [view._viewed(item, options) for item in inputs.inputs_of(options)]
+
+
+def assets(folder: Path) -> Assets:
+    """The page if it is built, else a stand-in: the server does not care what it serves."""
+    if (FOLDER / "index.html").is_file():
+        return Assets()
+    (folder / "assets").mkdir()
+    (folder / "index.html").write_text("<!doctype html><title>stand-in</title>")
+    (folder / "assets/index-x.js").write_text("'</script><!--'")
+    (folder / "assets/index-x.css").write_text("body { margin: 0 }")
+    return Assets(folder)

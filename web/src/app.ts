@@ -1,0 +1,127 @@
+// The page: panels around the picture, and the clock that drives them.
+import { el, replace } from "./dom";
+import { bytesPanel } from "./panels/bytes";
+import { detailsPanel } from "./panels/details";
+import { dopeSheet } from "./panels/dope";
+import { graphPanel } from "./panels/graph";
+import { issuesPanel } from "./panels/issues";
+import { tabs } from "./panels/tabs";
+import { toolbar } from "./panels/toolbar";
+import { rangeOf, transport } from "./panels/transport";
+import { treePanel } from "./panels/tree";
+import { baseName } from "./format";
+import { listenToKeys } from "./keys";
+import { advance } from "./playback";
+import { fitted } from "./scale";
+import { markKey, selectNode } from "./selecting";
+import type { Data } from "./source";
+import { Stage } from "./stage/stage";
+import { initialState, Store, type State } from "./store";
+import { flipTheme, stageColors } from "./theme";
+
+export interface App { store: Store; stage: Stage | null; open: (file: number) => Promise<void> }
+
+export async function start(place: HTMLElement, data: Data): Promise<App> {
+  const { files, block } = await data.files();
+  const store = new Store(initialState);
+  const canvas = el("canvas", { class: "stage", tabindex: 0, "aria-label": "3D view: drag to turn, wheel to come closer", id: "stage" });
+  const message = el("p", { class: "message", role: "status", id: "message" });
+  const stage = makeStage(canvas, message);
+  const open = (file: number): Promise<void> => openFile(store, data, stage, file, message, bar.refresh);
+  const bar = toolbar(store, stage, files, (file) => void open(file));
+  const dope = dopeSheet(store);
+  const graph = graphPanel(store, data);
+  const bytes = bytesPanel(store, data, block);
+  const lower = tabs("Timeline", [
+    { id: "dope", label: "Dope sheet", element: dope.element, shown: dope.draw },
+    { id: "graph", label: "Graph", element: graph.element, shown: graph.draw },
+    { id: "bytes", label: "Bytes", element: bytes.element, shown: bytes.draw },
+  ], (id) => store.set({ lower: id as State["lower"] }));
+  const side = tabs("Inspector", [
+    { id: "details", label: "Selection", element: detailsPanel(store) },
+    { id: "issues", label: "Issues", element: issuesPanel(store) },
+  ], (id) => side.show(id));
+  replace(
+    place, bar.element, treePanel(store),
+    el("main", { class: "view" }, canvas, message),
+    el("aside", { class: "panel right" }, side.element),
+    el("section", { class: "panel lower", "aria-label": "Timeline" }, transport(store), lower.element),
+  );
+  side.show("details");
+  lower.show("dope");
+  store.on(["lower"], ({ lower: chosen }) => lower.show(chosen));
+  store.on(["info"], ({ info }) => {
+    const tab = document.getElementById("tab-issues");
+    if (tab) tab.textContent = info?.issues.length ? `Issues (${info.issues.length})` : "Issues";
+    if (info?.failure) side.show("issues");
+  });
+  store.on(["node"], ({ node }) => stage?.select(node));
+  store.on(["key", "track"], () => void markKey(store, data));
+  store.on(["frame", "info"], (state) => seek(stage, state));
+  if (stage) stage.picked = (node) => selectNode(store, node);
+  const recolor = (): void => {
+    stage?.setColors(stageColors());
+    dope.draw();
+    graph.draw();
+  };
+  bar.theme.addEventListener("click", () => {
+    flipTheme();
+    recolor();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolor);
+  recolor();
+  listenToKeys(store);
+  runClock(store);
+  return { store, stage, open };
+}
+
+function makeStage(canvas: HTMLCanvasElement, message: HTMLElement): Stage | null {
+  try {
+    return new Stage(canvas);
+  } catch {
+    message.textContent = "This browser has no WebGL: the picture is missing, everything else works.";
+    return null;
+  }
+}
+
+function seek(stage: Stage | null, state: State): void {
+  const timing = state.info?.timing;
+  stage?.seek(timing && timing.rate > 0 ? (state.frame - timing.first) / timing.rate : 0);
+}
+
+async function openFile(
+  store: Store, data: Data, stage: Stage | null, file: number, message: HTMLElement, refresh: () => void,
+): Promise<void> {
+  store.set({ playing: false });
+  if (stage) message.textContent = "Loading…";
+  try {
+    const info = await data.scene(file);
+    await stage?.show(info, info.model ? await data.model(file) : null);
+    const timing = info.timing;
+    const frame = timing?.start ?? 0;
+    store.set({
+      file, info, node: null, track: null, key: null, span: null, frame,
+      window: fitted(timing?.first ?? 0, Math.max(timing?.last ?? 0, (timing?.first ?? 0) + 1)),
+    });
+    refresh();
+    document.documentElement.dataset.file = String(file);
+    document.title = `${baseName(info.name)} – Keyframer`;
+    if (stage) message.textContent = info.model ? "" : "Nothing can be shown of this file: see the issues.";
+  } catch (error) {
+    message.textContent = error instanceof Error ? error.message : String(error);
+  }
+}
+
+function runClock(store: Store): void {
+  let before = performance.now();
+  const tick = (now: number): void => {
+    const seconds = Math.min((now - before) / 1000, 0.25);
+    before = now;
+    if (store.state.playing) {
+      const { frame, playing } = advance(store.state, rangeOf(store.state.info?.timing), seconds);
+      store.set({ frame, playing });
+    }
+    requestAnimationFrame(tick);
+  };
+  requestAnimationFrame(tick);
+}

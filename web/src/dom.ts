@@ -1,0 +1,47 @@
+// Elements, made one way only: text goes in as text, never as markup.
+
+type Child = Node | string | null;
+type Properties = Record<string, string | number | boolean | ((event: never) => void) | undefined>;
+
+/** An element with properties (`on…` are listeners, `class` is its class, `aria-…` and others are attributes). */
+export function el<K extends keyof HTMLElementTagNameMap>(
+  tag: K, properties: Properties = {}, ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === false) continue;
+    if (typeof value === "function") made.addEventListener(name.slice(2), value as EventListener);
+    else if (name === "value" && "value" in made) (made as HTMLInputElement).value = String(value);
+    else made.setAttribute(name === "class" ? "class" : name, value === true ? "" : String(value));
+  }
+  for (const child of children) {
+    if (child !== null) made.append(typeof child === "string" ? document.createTextNode(child) : child);
+  }
+  return made;
+}
+
+export function replace(parent: Element, ...children: Child[]): void {
+  parent.replaceChildren(...children.filter((child): child is Node | string => child !== null));
+}
+
+/** A button that can be on or off. */
+export function toggle(label: string, title: string, on: boolean, changed: (on: boolean) => void): HTMLButtonElement {
+  const button = el("button", { type: "button", class: "toggle", title, "aria-pressed": String(on) }, label);
+  button.addEventListener("click", () => {
+    const now = button.getAttribute("aria-pressed") !== "true";
+    button.setAttribute("aria-pressed", String(now));
+    changed(now);
+  });
+  return button;
+}
+
+export function setPressed(button: HTMLButtonElement, on: boolean): void {
+  button.setAttribute("aria-pressed", String(on));
+}
+
+export interface Choice { value: string; label: string }
+
+export function fillSelect(select: HTMLSelectElement, choices: Choice[], chosen: string): void {
+  replace(select, ...choices.map(({ value, label }) => el("option", { value }, label)));
+  select.value = chosen;
+}

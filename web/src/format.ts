@@ -1,0 +1,39 @@
+// Numbers and bytes as text.
+
+export function short(value: number | null | undefined): string {
+  if (value === null || value === undefined) return "no number";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e6 || size < 1e-3) return value.toExponential(2);
+  return String(Number(value.toFixed(size >= 100 ? 1 : size >= 1 ? 3 : 4)));
+}
+
+export const hex = (value: number, digits = 2): string => value.toString(16).padStart(digits, "0");
+
+export const offsetText = (value: number): string => `0x${hex(value, 4)}`;
+
+/** A byte as a character, or a dot where it is none that can be seen. */
+export const visible = (byte: number): string => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : "·");
+
+export function bytesText(size: number): string {
+  if (size < 1024) return `${size} bytes`;
+  return size < 1 << 20 ? `${(size / 1024).toFixed(1)} KiB` : `${(size / (1 << 20)).toFixed(1)} MiB`;
+}
+
+/** The last part of a path. */
+export const baseName = (path: string): string => path.split(/[\\/]/).pop() || path;
+
+export function secondsText(seconds: number): string {
+  const sign = seconds < 0 ? "-" : "";
+  const whole = Math.abs(seconds);
+  const minutes = Math.floor(whole / 60);
+  return `${sign}${minutes}:${(whole - 60 * minutes).toFixed(2).padStart(5, "0")}`;
+}
+
+/** An offset as a person types it: 0x1f4, 1f4h or 500; null if it is none. */
+export function parseOffset(text: string): number | null {
+  const plain = text.trim().toLowerCase();
+  if (/^0x[0-9a-f]+$/.test(plain)) return parseInt(plain.slice(2), 16);
+  if (/^[0-9a-f]+h$/.test(plain)) return parseInt(plain, 16);
+  return /^[0-9]+$/.test(plain) ? parseInt(plain, 10) : null;
+}

@@ -1,0 +1,57 @@
+// What is selected, in words.
+import { el, replace } from "../dom";
+import { baseName, bytesText, offsetText } from "../format";
+import { selectTrack } from "../selecting";
+import type { Store } from "../store";
+import { keyCount } from "../times";
+
+export function detailsPanel(store: Store): HTMLElement {
+  const panel = el("div", { class: "details", id: "details", "aria-live": "polite" });
+  const draw = (): void => {
+    const { info, node, track } = store.state;
+    if (!info) return;
+    const pair = (name: string, value: string): HTMLElement =>
+      el("div", { class: "pair" }, el("dt", {}, name), el("dd", {}, value));
+    const chosen = node === null ? undefined : info.nodes[node];
+    if (!chosen || node === null) {
+      const keys = info.tracks.reduce((sum, each) => sum + keyCount(each), 0);
+      const raw = info.raw_channels?.length ? pair("raw channels", String(info.raw_channels.length)) : null;
+      return replace(
+        panel, el("h2", { title: info.name }, baseName(info.name)),
+        el(
+          "dl", {},
+          pair("format", info.format ?? "not recognised"), pair("size", bytesText(info.size)),
+          pair("nodes", String(info.nodes.length)), pair("tracks", `${info.tracks.length} with ${keys} keys`), raw,
+          info.counts ? pair("surface", `${info.counts.vertices} vertices, ${info.counts.faces} faces`) : null,
+          info.counts ? pair("materials", String(info.counts.materials)) : null,
+          info.space ? pair("space", info.space) : null,
+        ),
+        el("p", { class: "quiet" }, "Select a node in the tree, in the picture or on the dope sheet."),
+      );
+    }
+    const carries = [chosen.mesh && "mesh", chosen.camera !== null && "camera", chosen.light !== null && "light"].filter(Boolean);
+    const parent = chosen.parent === null ? "none" : (info.nodes[chosen.parent]?.name ?? "none");
+    return replace(
+      panel, el("h2", {}, chosen.name),
+      el(
+        "dl", {},
+        pair("kind", chosen.kind), pair("parent", parent), pair("carries", carries.join(", ") || "nothing"),
+        chosen.hidden ? pair("hidden", "yes, unless a key shows it") : null,
+      ),
+      el("h3", {}, "Tracks"),
+      ...info.tracks.map((each, index) => each.node !== node ? null : el(
+        "button",
+        { type: "button", class: "link", "aria-pressed": String(index === track), onclick: () => selectTrack(store, index) },
+        `${each.kind}: ${keyCount(each)} ${each.interpolation} ${keyCount(each) === 1 ? "key" : "keys"}${each.wrap === "single" ? "" : `, ${each.wrap}`}`,
+      )),
+      el("h3", {}, "In the file"),
+      ...chosen.places.map((place) => el(
+        "button", { type: "button", class: "link place", onclick: () => store.set({ span: place, lower: "bytes" }) },
+        `${offsetText(place[0])}, ${bytesText(place[1] - place[0])}`,
+      )),
+      chosen.places.length ? null : el("p", { class: "quiet" }, "No record of its own."),
+    );
+  };
+  store.on(["info", "node", "track"], draw);
+  return panel;
+}

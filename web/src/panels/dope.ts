@@ -1,0 +1,181 @@
+// The dope sheet: a row for every track, a mark for every key.
+import { Scale } from "../scale";
+import { selectKey, selectTrack } from "../selecting";
+import type { Store } from "../store";
+import { keyCount, keysBetween, nearestKey } from "../times";
+import type { SceneInfo } from "../types";
+import { fitText, line, Picture, type Brush } from "./canvas";
+import { drawRuler, listenToTime, RULER } from "./ruler";
+
+const ROW = 17;
+const LABELS = 210;
+
+export interface DopeRow { node: number; track: number | null; keys: number }
+
+/** A row for each node that has tracks, and below it one for each of its tracks. */
+export function dopeRows(info: SceneInfo): DopeRow[] {
+  const tracks = new Map<number, number[]>();
+  info.tracks.forEach((track, index) => {
+    const list = tracks.get(track.node) ?? [];
+    list.push(index);
+    tracks.set(track.node, list);
+  });
+  const rows: DopeRow[] = [];
+  for (const node of [...tracks.keys()].sort((a, b) => a - b)) {
+    const own = tracks.get(node) ?? [];
+    const counts = own.map((track) => keyCount(info.tracks[track] as SceneInfo["tracks"][number]));
+    rows.push({ node, track: null, keys: counts.reduce((sum, count) => sum + count, 0) });
+    own.forEach((track, index) => rows.push({ node, track, keys: counts[index] ?? 0 }));
+  }
+  return rows;
+}
+
+export function dopeSheet(store: Store): { element: HTMLElement; draw: () => void } {
+  let rows: DopeRow[] = [];
+  let top = 0;
+  const picture = new Picture("Dope sheet: arrows move between tracks and keys, Enter selects", (brush) => paint(brush));
+  const canvas = picture.canvas;
+  canvas.id = "dope";
+  const scale = (): Scale => new Scale(store.state.window, LABELS, canvas.clientWidth - 10);
+  const most = (): number => Math.max(0, rows.length * ROW - (canvas.clientHeight - RULER));
+  const scrollTo = (value: number): void => {
+    top = Math.min(Math.max(value, 0), most());
+    picture.draw();
+  };
+  const rowAt = (y: number): number => Math.floor((y - RULER + top) / ROW);
+
+  const paint = (brush: Brush): void => {
+    const { context, width, height, color } = brush;
+    const { state } = store;
+    const info = state.info;
+    const here = scale();
+    drawRuler(brush, here, state.frame);
+    if (!info) return;
+    context.save();
+    context.beginPath();
+    context.rect(0, RULER, width, height - RULER);
+    context.clip();
+    context.textBaseline = "middle";
+    context.textAlign = "left";
+    for (let index = Math.max(0, rowAt(RULER)); index < rows.length; index++) {
+      const row = rows[index] as DopeRow;
+      const y = RULER + index * ROW - top;
+      if (y > height) break;
+      drawRow(brush, info, row, y, here);
+    }
+    context.restore();
+    context.strokeStyle = color("line");
+    line(context, LABELS - 0.5, 0, LABELS - 0.5, height);
+    if (!rows.length) {
+      context.fillStyle = color("quiet");
+      context.fillText("This file has no keys.", LABELS + 12, RULER + 16);
+    }
+  };
+  const drawRow = (brush: Brush, info: SceneInfo, row: DopeRow, y: number, here: Scale): void => {
+    const { context, width, color } = brush;
+    const { state } = store;
+    const selected = row.track === null ? row.node === state.node : row.track === state.track;
+    if (selected) {
+      context.fillStyle = color("chosen");
+      context.fillRect(0, y, width, ROW);
+    }
+    context.fillStyle = color(row.track === null ? "text" : "quiet");
+    const track = row.track === null ? null : info.tracks[row.track];
+    const label = track ? track.kind : (info.nodes[row.node]?.name ?? "");
+    const indent = track ? 22 : 8;
+    context.fillText(fitText(context, label, LABELS - indent - 46), indent, y + ROW / 2 + 1);
+    context.textAlign = "right";
+    context.fillStyle = color("quiet");
+    context.fillText(String(row.keys), LABELS - 8, y + ROW / 2 + 1);
+    context.textAlign = "left";
+    const shown = track ? [[row.track as number, track] as const]
+      : info.tracks.map((each, index) => [index, each] as const).filter(([, each]) => each.node === row.node);
+    const { from, to } = here.window;
+    context.save();
+    context.beginPath();
+    context.rect(LABELS, y, width - LABELS, ROW);
+    context.clip();
+    for (const [number, each] of shown) {
+      context.fillStyle = color(track ? `kind-${each.kind}` : "quiet");
+      let lastX = -9;
+      for (const [key, time] of keysBetween(each, from - 10 * here.perPixel, to + 10 * here.perPixel)) {
+        const x = here.x(time);
+        if (x - lastX < 0.7) continue;
+        lastX = x;
+        const chosen = number === state.track && key === state.key && track !== null;
+        diamond(context, x, y + ROW / 2, track ? (chosen ? 6 : 4.2) : 2.4);
+        if (chosen) {
+          context.strokeStyle = color("playhead");
+          context.lineWidth = 1.5;
+          context.stroke();
+          context.lineWidth = 1;
+        }
+      }
+    }
+    context.restore();
+  };
+  canvas.addEventListener("wheel", (event) => {
+    if (event.ctrlKey || event.shiftKey || event.metaKey) return;
+    scrollTo(top + event.deltaY);
+    event.preventDefault();
+  }, { passive: false });
+  canvas.addEventListener("click", (event) => {
+    const row = rows[rowAt(event.offsetY)];
+    const info = store.state.info;
+    if (event.offsetY < RULER || !row || !info) return;
+    const own = row.track !== null ? [row.track] : rows.filter((each) => each.node === row.node && each.track !== null)
+      .map((each) => each.track as number);
+    const here = scale();
+    if (event.offsetX > LABELS) {
+      for (const track of own) {
+        const found = info.tracks[track];
+        const key = found && nearestKey(found, here.frame(event.offsetX), 6 * here.perPixel);
+        if (key !== null && key !== undefined) return selectKey(store, track, key, true);
+      }
+    }
+    if (own[0] !== undefined) selectTrack(store, row.track ?? own[0]);
+  });
+  canvas.addEventListener("keydown", (event) => {
+    const info = store.state.info;
+    if (!info) return;
+    const tracks = rows.filter((row) => row.track !== null).map((row) => row.track as number);
+    const at = tracks.indexOf(store.state.track ?? -1);
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      const next = tracks[Math.min(Math.max(at + (event.key === "ArrowDown" ? 1 : -1), 0), tracks.length - 1)];
+      if (next !== undefined) selectTrack(store, next);
+    } else if (event.key === "ArrowRight" || event.key === "ArrowLeft") {
+      const track = store.state.track;
+      const count = track === null ? 0 : keyCount(info.tracks[track] as SceneInfo["tracks"][number]);
+      if (track === null || !count) return;
+      const key = (store.state.key ?? (event.key === "ArrowRight" ? -1 : count)) + (event.key === "ArrowRight" ? 1 : -1);
+      selectKey(store, track, Math.min(Math.max(key, 0), count - 1), true);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  listenToTime(canvas, store, scale);
+  store.on(["info"], (state) => {
+    rows = state.info ? dopeRows(state.info) : [];
+    top = 0;
+    picture.draw();
+  });
+  store.on(["track", "node"], (state) => {
+    const index = rows.findIndex((row) => row.track === state.track && row.track !== null);
+    const y = index * ROW;
+    if (index >= 0 && (y < top || y + ROW > top + canvas.clientHeight - RULER)) {
+      scrollTo(y - (canvas.clientHeight - RULER) / 2);
+    }
+  });
+  store.on(["frame", "track", "key", "node", "window"], () => picture.draw());
+  return { element: canvas, draw: () => picture.draw() };
+}
+
+function diamond(context: CanvasRenderingContext2D, x: number, y: number, size: number): void {
+  context.beginPath();
+  context.moveTo(x, y - size);
+  context.lineTo(x + size, y);
+  context.lineTo(x, y + size);
+  context.lineTo(x - size, y);
+  context.closePath();
+  context.fill();
+}

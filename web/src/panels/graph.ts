@@ -1,0 +1,182 @@
+// The graph editor: the authored curve of the selected track, as our sampler draws it, with its keys.
+import { el, fillSelect, replace } from "../dom";
+import { short } from "../format";
+import { Scale, ticks } from "../scale";
+import { selectKey, selectTrack } from "../selecting";
+import type { Data } from "../source";
+import type { Store } from "../store";
+import { keyCount } from "../times";
+import type { Column, TrackData } from "../types";
+import { line, Picture, type Brush } from "./canvas";
+import { drawRuler, listenToTime, RULER } from "./ruler";
+
+const AXIS = 56;
+
+export interface Bounds { low: number; high: number }
+
+/** The range of some columns, with room around it; a flat line gets room too. */
+export function boundsOf(columns: Column[]): Bounds {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const column of columns) {
+    for (const value of column) {
+      if (value === null) continue;
+      low = Math.min(low, value);
+      high = Math.max(high, value);
+    }
+  }
+  if (!(high >= low)) return { low: -1, high: 1 };
+  const room = (high - low) * 0.12 || Math.max(Math.abs(high) * 0.1, 0.5);
+  return { low: low - room, high: high + room };
+}
+
+export function graphPanel(store: Store, data: Data): { element: HTMLElement; draw: () => void } {
+  let loaded: TrackData | null = null;
+  let number: string | null = null;
+  const chooser = el("select", { "aria-label": "Track", id: "track" });
+  const legend = el("span", { class: "legend" });
+  const table = el("div", { class: "keys", id: "key-details", "aria-live": "polite" });
+  const picture = new Picture("Curve of the selected track: left and right move between its keys", (brush) => paint(brush));
+  const canvas = picture.canvas;
+  canvas.id = "graph";
+  const scale = (): Scale => new Scale(store.state.window, AXIS, canvas.clientWidth - 10);
+
+  const paint = (brush: Brush): void => {
+    const { context, width, height, color } = brush;
+    const { state } = store;
+    const here = scale();
+    drawRuler(brush, here, state.frame);
+    if (!loaded) {
+      context.fillStyle = color("quiet");
+      context.textAlign = "left";
+      context.fillText(state.track === null ? "Select a node or a track." : "Loading…", AXIS + 12, RULER + 18);
+      return;
+    }
+    const bounds = boundsOf([...loaded.curve.values, ...loaded.keys.shown]);
+    const y = (value: number): number => height - 8 - ((value - bounds.low) / (bounds.high - bounds.low)) * (height - RULER - 16);
+    context.textAlign = "right";
+    for (const tick of ticks(bounds.low, bounds.high, height / 40)) {
+      context.strokeStyle = color("line");
+      line(context, AXIS, y(tick), width, y(tick));
+      context.fillStyle = color("quiet");
+      context.fillText(short(tick), AXIS - 6, y(tick));
+    }
+    context.save();
+    context.beginPath();
+    context.rect(AXIS, RULER, width - AXIS, height - RULER);
+    context.clip();
+    loaded.curve.values.forEach((column, part) => drawCurve(brush, loaded as TrackData, column, part, here, y));
+    loaded.keys.shown.forEach((column, part) => drawKeys(brush, loaded as TrackData, column, part, here, y));
+    context.restore();
+  };
+  const drawCurve = (
+    { context, color }: Brush, track: TrackData, column: Column, part: number, here: Scale, y: (value: number) => number,
+  ): void => {
+    context.strokeStyle = color(`part-${part % 4}`);
+    context.lineWidth = 1.6;
+    context.beginPath();
+    let drawing = false;
+    column.forEach((value, index) => {
+      const time = track.curve.times[index];
+      if (value === null || time === null || time === undefined) return void (drawing = false);
+      if (drawing) context.lineTo(here.x(time), y(value));
+      else context.moveTo(here.x(time), y(value));
+      drawing = true;
+    });
+    context.stroke();
+    context.lineWidth = 1;
+  };
+  const drawKeys = (
+    { context, color }: Brush, track: TrackData, column: Column, part: number, here: Scale, y: (value: number) => number,
+  ): void => {
+    if (column.length > 2000) return;
+    column.forEach((value, key) => {
+      const time = track.keys.times[key];
+      if (value === null || time === null || time === undefined) return;
+      context.fillStyle = color(key === store.state.key ? "playhead" : `part-${part % 4}`);
+      context.beginPath();
+      context.arc(here.x(time), y(value), key === store.state.key ? 5 : 3.2, 0, 7);
+      context.fill();
+    });
+  };
+  const details = (): void => {
+    if (!loaded) return replace(table);
+    const { keys } = loaded;
+    const key = Math.min(store.state.key ?? 0, keys.times.length - 1);
+    const cell = (name: string, value: string): HTMLElement =>
+      el("div", { class: "pair" }, el("dt", {}, name), el("dd", {}, value));
+    const shape = (column: Column | undefined): string => short(column?.[key] ?? 0);
+    replace(
+      table,
+      el(
+        "dl", { class: "two" },
+        cell("key", keys.times.length ? `${key + 1} of ${keys.times.length}` : "none"),
+        cell("frame", short(keys.times[key])),
+        cell(loaded.form === "none" ? "value" : loaded.form.replaceAll("_", " "), keys.values.map((c) => short(c[key])).join("  ")),
+        cell("tension", shape(keys.tension)), cell("continuity", shape(keys.continuity)), cell("bias", shape(keys.bias)),
+        cell("ease to", shape(keys.ease_to)), cell("ease from", shape(keys.ease_from)),
+        keys.flags ? cell("flags", `0x${(keys.flags[key] ?? 0).toString(16)}`) : null,
+      ),
+    );
+  };
+  const load = async (): Promise<void> => {
+    const { info, file, track, node } = store.state;
+    const own = (info?.tracks ?? []).map((each, index) => ({ each, index })).filter(({ each }) => each.node === node);
+    fillSelect(
+      chooser,
+      own.map(({ each, index }) => ({
+        value: String(index),
+        label: `${each.kind} (${keyCount(each)} keys, ${each.interpolation}${each.wrap === "single" ? "" : `, ${each.wrap}`})`,
+      })),
+      String(track ?? ""),
+    );
+    const wanted = track === null ? null : `${file}/${track}`;
+    if (wanted !== number) {
+      number = wanted;
+      loaded = null;
+      if (track !== null) {
+        const answer = await data.track(file, track).catch(() => null);
+        if (number !== wanted) return;
+        loaded = answer;
+      }
+    }
+    replace(legend, ...(loaded?.components ?? []).flatMap((name, part) => [
+      el("span", { class: `part part-${part % 4}` }, `${name}${loaded?.unit ? ` (${loaded.unit})` : ""}`),
+    ]));
+    details();
+    picture.draw();
+  };
+  chooser.addEventListener("change", () => selectTrack(store, Number(chooser.value)));
+  canvas.addEventListener("click", (event) => {
+    if (!loaded || store.state.track === null || event.offsetY < RULER) return;
+    const here = scale();
+    let best: number | null = null;
+    loaded.keys.times.forEach((time, key) => {
+      if (time === null || Math.abs(here.x(time) - event.offsetX) > 8) return;
+      const before = best === null ? null : loaded?.keys.times[best];
+      if (before === null || before === undefined || Math.abs(here.x(time) - event.offsetX) < Math.abs(here.x(before) - event.offsetX)) best = key;
+    });
+    if (best !== null) selectKey(store, store.state.track, best, true);
+  });
+  canvas.addEventListener("keydown", (event) => {
+    const { track, key } = store.state;
+    if (track === null || !loaded || (event.key !== "ArrowRight" && event.key !== "ArrowLeft")) return;
+    const step = event.key === "ArrowRight" ? 1 : -1;
+    const next = Math.min(Math.max((key ?? -1) + step, 0), loaded.keys.times.length - 1);
+    selectKey(store, track, next, true);
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  listenToTime(canvas, store, scale);
+  store.on(["track", "file", "info", "node"], () => void load());
+  store.on(["frame", "window"], () => picture.draw());
+  store.on(["key"], () => {
+    details();
+    picture.draw();
+  });
+  const head = el("div", { class: "head" }, el("label", {}, "Track ", chooser), legend);
+  return {
+    element: el("div", { class: "graph" }, el("div", { class: "curve" }, head, canvas), table),
+    draw: () => picture.draw(),
+  };
+}

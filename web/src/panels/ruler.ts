@@ -1,0 +1,69 @@
+// What dope sheet and graph share: ticks, the playhead, zooming and panning in time, scrubbing on the ruler.
+import { panned, Scale, ticks, zoomed } from "../scale";
+import type { Store } from "../store";
+import { line, type Brush } from "./canvas";
+import { short } from "../format";
+
+export const RULER = 20;
+
+export function drawRuler({ context, width, height, color }: Brush, scale: Scale, frame: number): void {
+  context.fillStyle = color("panel-2");
+  context.fillRect(scale.left, 0, width - scale.left, RULER);
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  for (const tick of ticks(scale.window.from, scale.window.to, (scale.right - scale.left) / 70)) {
+    const x = Math.round(scale.x(tick)) + 0.5;
+    if (x < scale.left) continue;
+    context.strokeStyle = color("line");
+    line(context, x, RULER, x, height);
+    context.fillStyle = color("quiet");
+    context.fillText(short(tick), x, RULER / 2 + 1);
+  }
+  const x = Math.round(scale.x(frame)) + 0.5;
+  if (x >= scale.left) {
+    context.strokeStyle = color("playhead");
+    context.lineWidth = 1.5;
+    line(context, x, 0, x, height);
+    context.lineWidth = 1;
+    context.fillStyle = color("playhead");
+    context.beginPath();
+    context.moveTo(x - 5, 0);
+    context.lineTo(x + 5, 0);
+    context.lineTo(x, 8);
+    context.fill();
+  }
+}
+
+/** Wheel zooms, shift and wheel pans; dragging on the ruler scrubs. */
+export function listenToTime(canvas: HTMLCanvasElement, store: Store, scale: () => Scale): void {
+  canvas.addEventListener("wheel", (event) => {
+    const here = scale();
+    if (event.ctrlKey || event.metaKey) {
+      store.set({ window: zoomed(store.state.window, here.frame(event.offsetX), 1.2 ** (event.deltaY / 100)) });
+    } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+      store.set({ window: panned(store.state.window, (event.deltaX || event.deltaY) * here.perPixel) });
+    } else return;
+    event.preventDefault();
+  }, { passive: false });
+  let scrubbing = false;
+  const seek = (event: PointerEvent): void => {
+    const timing = store.state.info?.timing;
+    const frame = scale().frame(event.offsetX);
+    if (timing) store.set({ frame: Math.min(Math.max(frame, timing.first), timing.last), playing: false });
+  };
+  canvas.addEventListener("pointerdown", (event) => {
+    if (event.offsetY > RULER || event.offsetX < scale().left) return;
+    scrubbing = true;
+    canvas.setPointerCapture(event.pointerId);
+    seek(event);
+  });
+  canvas.addEventListener("pointermove", (event) => scrubbing && seek(event));
+  canvas.addEventListener("pointerup", () => (scrubbing = false));
+  canvas.addEventListener("keydown", (event) => {
+    const middle = (store.state.window.from + store.state.window.to) / 2;
+    if (event.key === "+" || event.key === "=") store.set({ window: zoomed(store.state.window, middle, 0.8) });
+    else if (event.key === "-") store.set({ window: zoomed(store.state.window, middle, 1.25) });
+    else return;
+    event.preventDefault();
+  });
+}

@@ -1,0 +1,82 @@
+// Scrub, play, loop, speed; frame and time.
+import { el, setPressed, toggle } from "../dom";
+import { secondsText, short } from "../format";
+import { restart } from "../playback";
+import type { State, Store } from "../store";
+import { neighbourTime } from "../times";
+import type { Timing } from "../types";
+
+export const rangeOf = (timing: Timing | null | undefined): { start: number; end: number; rate: number } =>
+  timing ? { start: timing.start, end: timing.end, rate: timing.rate } : { start: 0, end: 0, rate: 30 };
+
+export function play(store: Store): void {
+  const { state } = store;
+  if (state.playing) store.set({ playing: false });
+  else store.set(restart(state, rangeOf(state.info?.timing)));
+}
+
+export function stepKey(store: Store, direction: 1 | -1): void {
+  const { info, node, frame } = store.state;
+  const tracks = (info?.tracks ?? []).filter((track) => node === null || track.node === node);
+  const next = neighbourTime(tracks, frame, direction) ?? neighbourTime(info?.tracks ?? [], frame, direction);
+  if (next !== null) store.set({ frame: next, playing: false });
+}
+
+export function stepFrame(store: Store, frames: number): void {
+  const { info, frame } = store.state;
+  const { start, end } = rangeOf(info?.timing);
+  store.set({ frame: Math.min(Math.max(Math.round(frame + frames), start), end), playing: false });
+}
+
+export function transport(store: Store): HTMLElement {
+  const button = (label: string, title: string, act: () => void, id = ""): HTMLButtonElement =>
+    el("button", { type: "button", title, "aria-label": title, onclick: act, id: id || undefined }, label);
+  const edge = (which: "start" | "end"): void =>
+    store.set({ frame: rangeOf(store.state.info?.timing)[which], playing: false });
+  const playing = button("▶", "Play or pause (Space)", () => play(store), "play");
+  const loop = toggle("Loop", "Loop (L)", true, (on) => store.set({ loop: on }));
+  loop.id = "loop";
+  const scrub = el("input", { type: "range", class: "scrub", "aria-label": "Frame", step: "any", id: "scrub" });
+  const frame = el("input", { type: "number", class: "frame", "aria-label": "Frame number", step: "1", id: "frame" });
+  const time = el("output", { class: "time", id: "time" });
+  const speed = el("select", { "aria-label": "Speed", id: "speed" });
+  for (const value of ["0.1", "0.25", "0.5", "1", "2", "4", "-1"]) {
+    speed.append(el("option", { value, ...(value === "1" ? { selected: true } : {}) }, `${value}×`));
+  }
+  speed.addEventListener("change", () => store.set({ speed: Number(speed.value) }));
+  scrub.addEventListener("input", () => store.set({ frame: Number(scrub.value), playing: false }));
+  frame.addEventListener("change", () => {
+    const wanted = Number(frame.value);
+    if (Number.isFinite(wanted)) store.set({ frame: wanted, playing: false });
+  });
+
+  const show = (state: State): void => {
+    const timing = state.info?.timing;
+    scrub.value = String(state.frame);
+    if (document.activeElement !== frame || state.playing) frame.value = String(Number(state.frame.toFixed(2)));
+    const range = rangeOf(timing);
+    const at = (state.frame - (timing?.first ?? 0)) / range.rate;
+    const whole = (range.end - (timing?.first ?? 0)) / range.rate;
+    time.textContent = `${secondsText(at)} / ${secondsText(whole)} · ${short(range.rate)} frames/s`;
+    playing.textContent = state.playing ? "❚❚" : "▶";
+    setPressed(playing, state.playing);
+    setPressed(loop, state.loop);
+  };
+  store.on(["info"], (state) => {
+    const { start, end } = rangeOf(state.info?.timing);
+    scrub.min = String(start);
+    scrub.max = String(end);
+    scrub.disabled = !(end > start);
+    show(state);
+  });
+  store.on(["frame", "playing", "loop", "info"], show);
+  return el(
+    "div", { class: "transport", role: "group", "aria-label": "Playing" },
+    button("|◂", "To the start (Home)", () => edge("start")),
+    button("◆◂", "Key before (,)", () => stepKey(store, -1)),
+    playing,
+    button("▸◆", "Next key (.)", () => stepKey(store, 1)),
+    button("▸|", "To the end (End)", () => edge("end")),
+    loop, speed, frame, scrub, time,
+  );
+}

@@ -1,0 +1,31 @@
+// The clock: frames that pass while seconds pass.
+
+export interface Clock {
+  frame: number;
+  playing: boolean;
+  loop: boolean;
+  speed: number;
+}
+
+export interface Range { start: number; end: number; rate: number }
+
+/** The clock after some seconds; in a loop the end is followed by the start, without one it stops there. */
+export function advance(clock: Clock, range: Range, seconds: number): Clock {
+  if (!clock.playing) return clock;
+  const span = range.end - range.start;
+  if (!(span > 0)) return { ...clock, frame: range.start, playing: false };
+  let frame = clock.frame + seconds * range.rate * clock.speed;
+  if (frame >= range.start && frame <= range.end) return { ...clock, frame };
+  if (clock.loop) {
+    frame = range.start + ((((frame - range.start) % span) + span) % span);
+    return { ...clock, frame };
+  }
+  return { ...clock, frame: frame > range.end ? range.end : range.start, playing: false };
+}
+
+/** Where playing begins when the clock stands at (or beyond) the end it would run into. */
+export function restart(clock: Clock, range: Range): Clock {
+  if (clock.loop) return { ...clock, playing: true };
+  const atEnd = clock.speed >= 0 ? clock.frame >= range.end : clock.frame <= range.start;
+  return { ...clock, playing: true, frame: atEnd ? (clock.speed >= 0 ? range.start : range.end) : clock.frame };
+}

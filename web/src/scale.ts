@@ -1,0 +1,49 @@
+// A window on the frames: between pixels and frames, zoomed about a point, with ticks at round numbers.
+
+export interface Window { from: number; to: number }
+
+export class Scale {
+  constructor(readonly window: Window, readonly left: number, readonly right: number) {}
+
+  get perPixel(): number {
+    return (this.window.to - this.window.from) / Math.max(1, this.right - this.left);
+  }
+
+  x(frame: number): number {
+    return this.left + (frame - this.window.from) / this.perPixel;
+  }
+
+  frame(x: number): number {
+    return this.window.from + (x - this.left) * this.perPixel;
+  }
+}
+
+export function zoomed(window: Window, about: number, factor: number, least = 2): Window {
+  const span = Math.max(least, (window.to - window.from) * factor);
+  const share = (about - window.from) / (window.to - window.from || 1);
+  return { from: about - share * span, to: about + (1 - share) * span };
+}
+
+export function panned(window: Window, frames: number): Window {
+  return { from: window.from + frames, to: window.to + frames };
+}
+
+/** The whole range with a little room on both sides. */
+export function fitted(first: number, last: number): Window {
+  const room = Math.max(1, (last - first) * 0.03);
+  return { from: first - room, to: last + room };
+}
+
+/** Round numbers inside a range, about `count` of them. */
+export function ticks(from: number, to: number, count: number): number[] {
+  const span = to - from;
+  if (!(span > 0) || !Number.isFinite(span)) return [];
+  const rough = span / Math.max(1, count);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough) ?? 10 * power;
+  const found: number[] = [];
+  for (let index = Math.ceil(from / step); index * step <= to && found.length < 200; index++) {
+    found.push(Number((index * step).toPrecision(12)));
+  }
+  return found;
+}

@@ -1,0 +1,80 @@
+// Where data come from: the server this page was loaded from, or the archive inside a page that was exported.
+import type { FileList, RecordTable, SceneInfo, TrackData } from "./types";
+
+export interface Source {
+  get(path: string): Promise<ArrayBuffer | null>;
+}
+
+const TOKEN_HEADER = "X-Keyframer-Token";
+
+/** The server: the token in the address is exchanged for a cookie once, and then taken out of the address. */
+export async function liveSource(): Promise<Source> {
+  const token = location.hash.slice(1);
+  if (/^[0-9a-f]{32}$/.test(token)) {
+    const answer = await fetch("/session", { headers: { [TOKEN_HEADER]: token } });
+    if (!answer.ok) throw new Error("The address is from an earlier run: open the one that was printed last.");
+    history.replaceState(null, "", location.pathname);
+  }
+  return {
+    async get(path) {
+      const answer = await fetch(path);
+      if (answer.status === 404) return null;
+      if (!answer.ok) throw new Error((await answer.text()).trim());
+      return answer.arrayBuffer();
+    },
+  };
+}
+
+/** The archive: the length of its index, the index (paths and sizes as JSON), then the contents. */
+export async function packedSource(base64: string): Promise<Source> {
+  const packed = Uint8Array.from(atob(base64.trim()), (character) => character.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return unpacked(await new Response(stream).arrayBuffer());
+}
+
+export function unpacked(whole: ArrayBuffer): Source {
+  const length = new DataView(whole).getUint32(0, true);
+  const index = JSON.parse(new TextDecoder().decode(new Uint8Array(whole, 4, length))) as [string, number][];
+  const found = new Map<string, [number, number]>();
+  let at = 4 + length;
+  for (const [path, size] of index) {
+    found.set(path, [at, at + size]);
+    at += size;
+  }
+  return {
+    get: async (path) => {
+      const place = found.get(path);
+      return place ? whole.slice(...place) : null;
+    },
+  };
+}
+
+/** Typed questions to a source; what was answered once is kept. */
+export class Data {
+  private readonly known = new Map<string, Promise<ArrayBuffer | null>>();
+
+  constructor(private readonly source: Source) {}
+
+  files = (): Promise<FileList> => this.json("/data/files");
+  scene = (file: number): Promise<SceneInfo> => this.json(`/data/${file}/scene`);
+  track = (file: number, track: number): Promise<TrackData> => this.json(`/data/${file}/track/${track}`);
+  records = (file: number): Promise<RecordTable> => this.json(`/data/${file}/records`);
+  model = (file: number): Promise<ArrayBuffer> => this.bytes(`/data/${file}/model`);
+  block = (file: number, block: number): Promise<ArrayBuffer> => this.bytes(`/data/${file}/bytes/${block}`);
+
+  private async bytes(path: string): Promise<ArrayBuffer> {
+    let answer = this.known.get(path);
+    if (!answer) {
+      answer = this.source.get(path);
+      this.known.set(path, answer);
+      answer.catch(() => this.known.delete(path));
+    }
+    const content = await answer;
+    if (content === null) throw new Error(`${path} is not there`);
+    return content;
+  }
+
+  private async json<T>(path: string): Promise<T> {
+    return JSON.parse(new TextDecoder().decode(await this.bytes(path))) as T;
+  }
+}

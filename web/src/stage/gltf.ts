@@ -1,0 +1,36 @@
+// The parts of a glTF file's JSON that this page looks at itself.
+
+export interface GltfJson {
+  nodes?: { camera?: number; extensions?: { KHR_node_visibility?: { visible?: boolean } } }[];
+  meshes?: { primitives: { indices?: number }[]; extras?: { keyframer?: { edges?: Packed | number[] } } }[];
+  cameras?: { name?: string; perspective?: { yfov: number } }[];
+  animations?: {
+    samplers: { input: number; output: number; interpolation?: string }[];
+    channels: {
+      sampler: number;
+      target: { path: string; extensions?: { KHR_animation_pointer?: { pointer: string } } };
+    }[];
+  }[];
+  extensions?: { KHR_lights_punctual?: { lights: { name?: string; type: string }[] } };
+}
+
+/** An array that our exporter packed: base64 of a zlib stream. */
+export interface Packed { dtype: string; shape: number[]; zlib: string }
+
+export async function unpackedNumbers(value: Packed | number[]): Promise<ArrayLike<number>> {
+  if (Array.isArray(value)) return value;
+  const packed = Uint8Array.from(atob(value.zlib), (character) => character.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const bytes = await new Response(stream).arrayBuffer();
+  switch (value.dtype) {
+    case "|u1": return new Uint8Array(bytes);
+    case "|i1": return new Int8Array(bytes);
+    case "<u2": return new Uint16Array(bytes);
+    case "<i2": return new Int16Array(bytes);
+    case "<u4": return new Uint32Array(bytes);
+    case "<i4": return new Int32Array(bytes);
+    case "<i8": return Array.from(new BigInt64Array(bytes), Number);
+    case "<u8": return Array.from(new BigUint64Array(bytes), Number);
+    default: throw new Error(`numbers of type ${value.dtype}`);
+  }
+}

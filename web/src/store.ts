@@ -1,0 +1,46 @@
+// What the page shows at the moment, and who wants to know when it changes.
+import type { Clock } from "./playback";
+import type { Window } from "./scale";
+import type { SceneInfo, Span } from "./types";
+
+export interface State extends Clock {
+  file: number;
+  info: SceneInfo | null;
+  node: number | null;
+  track: number | null;
+  key: number | null;
+  /** bytes that are marked */
+  span: Span | null;
+  window: Window;
+  lower: "dope" | "graph" | "bytes";
+}
+
+type Listener = (state: State, changed: Set<keyof State>) => void;
+
+export class Store {
+  private readonly listeners: Listener[] = [];
+
+  constructor(public state: State) {}
+
+  set(change: Partial<State>): void {
+    const changed = new Set<keyof State>();
+    for (const name of Object.keys(change) as (keyof State)[]) {
+      if (this.state[name] !== change[name]) changed.add(name);
+    }
+    if (!changed.size) return;
+    this.state = { ...this.state, ...change };
+    for (const listener of this.listeners) listener(this.state, changed);
+  }
+
+  /** Called at every change of one of these; of anything, if none is named. */
+  on(names: (keyof State)[], listener: (state: State) => void): void {
+    this.listeners.push((state, changed) => {
+      if (!names.length || names.some((name) => changed.has(name))) listener(state);
+    });
+  }
+}
+
+export const initialState: State = {
+  file: 0, info: null, node: null, track: null, key: null, span: null,
+  frame: 0, playing: false, loop: true, speed: 1, window: { from: 0, to: 100 }, lower: "dope",
+};

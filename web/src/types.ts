@@ -1,0 +1,97 @@
+// What the server says about a file, as src/keyframer/viewer/describing.py and curves.py write it.
+
+export type Span = [start: number, end: number];
+
+export interface FileEntry { id: number; name: string }
+export interface FileList { block: number; files: FileEntry[] }
+
+export interface NodeInfo {
+  name: string;
+  kind: string;
+  parent: number | null;
+  gltf: number;
+  mesh: boolean;
+  camera: number | null;
+  light: number | null;
+  hidden: boolean;
+  places: Span[];
+}
+
+export interface SampledTimes { first: number; step: number; count: number }
+
+export interface TrackInfo {
+  node: number;
+  kind: string;
+  interpolation: string;
+  wrap: string;
+  times: (number | null)[] | SampledTimes;
+  place: Span | null;
+}
+
+export interface Timing {
+  name: string;
+  first: number;
+  last: number;
+  start: number;
+  end: number;
+  rate: number;
+  current: number | null;
+}
+
+export interface IssueInfo {
+  severity: "error" | "warning" | "info";
+  code: string;
+  offset: number;
+  path: string;
+  message: string;
+  node: number | null;
+}
+
+export interface Failure { code: string; offset: number; path: string; message: string }
+
+export interface SceneInfo {
+  name: string;
+  size: number;
+  format: string | null;
+  verdict: string;
+  failure: Failure | null;
+  issues: IssueInfo[];
+  unlisted: Record<string, number>;
+  nodes: NodeInfo[];
+  tracks: TrackInfo[];
+  timing: Timing | null;
+  model: boolean;
+  has_mesh: boolean;
+  raw_channels?: { name: string; frames: number; width: number }[];
+  counts?: { vertices: number; faces: number; materials: number };
+  space?: string;
+}
+
+export type Column = (number | null)[];
+
+export interface TrackData {
+  components: string[];
+  unit: string;
+  form: string;
+  keys: {
+    times: Column;
+    values: Column[];
+    shown: Column[];
+    tension?: Column;
+    continuity?: Column;
+    bias?: Column;
+    ease_to?: Column;
+    ease_from?: Column;
+    flags?: number[];
+  };
+  curve: { times: Column; values: Column[] };
+  places: Span[] | null;
+}
+
+export interface RecordTable {
+  starts: number[];
+  ends: number[];
+  parents: number[];
+  names: string[];
+  truncated: boolean;
+}

@@ -1,0 +1,14 @@
+// Builds the page into the Python package: one script and one style, so that they can also be put into a single file.
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  base: "/",
+  build: {
+    outDir: "../src/keyframer/viewer/static",
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    modulePreload: false,
+    chunkSizeWarningLimit: 2000,
+    target: "es2022",
+  },
+});
