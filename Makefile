@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 
-.PHONY: help demo test lint test-only bench coverage pictures fuzz slow clean
+.PHONY: help demo test lint test-only viewer bench batch-torture coverage pictures fuzz slow clean
 
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
@@ -22,8 +22,12 @@ demo: $(BIN)/.run  ## the main job on the bundled example
 test: $(BIN)/.test  ## install what the tests need, lint, run everything
 	sh tools/install_test_tools.sh
 	sh tools/install_node_tools.sh
+	$(BIN)/python tools/build_viewer.py --if-possible
 	$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest -n auto -q
+
+viewer:  ## build the page of "keyframer view" (Node 20.19 or newer, or one from PyPI)
+	$(PYTHON) tools/build_viewer.py
 
 lint: $(BIN)/.test  ## style, types and the import contract
 	$(BIN)/ruff check .
@@ -46,6 +50,9 @@ fuzz: $(BIN)/.fuzz  ## fuzz all readers for SECONDS (60); findings become number
 slow: $(BIN)/.test  ## hostile files up to 16 MiB, every byte of every sample; figures go to docs/reliability.md by hand
 	KEYFRAMER_SLOW=1 $(BIN)/python -m pytest -q tests/hostile
 	$(BIN)/python -m tests.hostile.measure
+
+batch-torture: $(BIN)/.test  ## 100 rounds of kill -9 and resume over 1,000 files (half an hour)
+	$(BIN)/python tools/batch_torture.py --rounds 100 --files 1000
 
 coverage: $(BIN)/.test  ## branch coverage of wire and formats
 	$(BIN)/python -m pytest -n auto -q --cov=keyframer.wire --cov=keyframer.formats --cov-branch --cov-report=term-missing:skip-covered

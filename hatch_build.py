@@ -1,6 +1,6 @@
 """Builds the viewer's page into the package, so that a wheel contains it: ``make viewer`` does the same.
 
-Wheels are built from the web folder where npm is at hand; an editable install never builds anything, because working
+A wheel without the page is only built when asked for with KEYFRAMER_NO_VIEWER=1; an editable install never builds anything, because working
 on Python must not need Node. A page that is there already (as in a source archive) is taken as it is.
 """
 
@@ -26,14 +26,7 @@ class ViewerBuildHook(BuildHookInterface[Any]):
         root = Path(self.root)
         if version == "editable" or os.environ.get("KEYFRAMER_NO_VIEWER"):
             return
-        if (root / "web/package.json").is_file() and not _is_fresh(root):
-            subprocess.run([sys.executable, str(root / "tools/build_viewer.py")], cwd=root, check=True)
+        if (root / "web/package.json").is_file() and (root / "tools/build_viewer.py").is_file():
+            subprocess.run([sys.executable, str(root / "tools/build_viewer.py"), "--for-package"], cwd=root, check=True)
         if (root / STATIC / "index.html").is_file():
             build_data["artifacts"].append(f"{STATIC.as_posix()}/**")
-
-
-def _is_fresh(root: Path) -> bool:
-    """Whether the page is newer than everything it is made of."""
-    built = root / STATIC / "index.html"
-    sources = [path for path in (root / "web").rglob("*") if "node_modules" not in path.parts and path.is_file()]
-    return built.is_file() and all(path.stat().st_mtime <= built.stat().st_mtime for path in sources)

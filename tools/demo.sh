@@ -34,3 +34,7 @@ run plot "$example" --node Cock --track rotation --terminal --no-color
 run thumbnail "$example" -o "$out/windmill.png" -f -q
 run thumbnail "$example" --size 160 --pictures 24 -o "$out/windmill.gif" -f -q
 echo "a picture is in $out/windmill.png, the playback in $out/windmill.gif"
+
+say "For today's tools"
+run convert "$example" "$out/windmill.glb" -f
+echo "the whole scene, moving, is in $out/windmill.glb: any viewer of glTF shows it"

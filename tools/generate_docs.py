@@ -1,8 +1,7 @@
 """Makes the generated pages: ``python tools/generate_docs.py`` writes them, ``--check`` only says what is stale.
 
-docs/cli.md comes from the parser, docs/issues.md from the catalogue, docs/formats/<id>.md from the records of each format
-and docs/formats/notes/<id>.md,
-docs/schemas/*.json from the schemas that the package ships.
+docs/cli.md comes from the parser, docs/issues.md from the catalogue, docs/formats/<id>.md from the records of each
+format and docs/formats/notes/<id>.md, docs/schemas/*.json from the schemas that the package ships.
 """
 
 from __future__ import annotations

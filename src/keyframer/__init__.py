@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from keyframer.curves import Track, compile_track
     from keyframer.errors import FormatError
     from keyframer.exchange import save
+    from keyframer.exchange.loading import load
     from keyframer.exchange.report import LossReport
     from keyframer.formats import Detection, Format, decode, detect, encode, read, supported_formats, write
     from keyframer.formats._document import Document
-    from keyframer.formats._loading import load
     from keyframer.issues import Issue, IssueLog, Severity
     from keyframer.limits import Limits
     from keyframer.posing import Pose, pose
@@ -55,7 +55,7 @@ _HOMES = {
     "decode": "keyframer.formats",
     "detect": "keyframer.formats",
     "encode": "keyframer.formats",
-    "load": "keyframer.formats._loading",
+    "load": "keyframer.exchange.loading",
     "pose": "keyframer.posing",
     "read": "keyframer.formats",
     "save": "keyframer.exchange",

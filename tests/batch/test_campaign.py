@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from keyframer.batch import Campaign, Found, Ledger, LedgerError, campaign
-from keyframer.batch.ledger import NAME
+from keyframer.batch.defaults import LEDGER as NAME
 from keyframer.batch.performing import perform_all
 from keyframer.errors import FormatError
 from tests.batch.places import BAD, GOOD, OTHER, age, found_in, put

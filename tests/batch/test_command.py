@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from keyframer.batch import OPERATIONS
-from keyframer.batch.ledger import NAME
+from keyframer.batch.defaults import LEDGER as NAME
 from keyframer.cli.progress import progress_line
 from tests.batch.places import BAD, GOOD, OTHER, put, temporaries
 from tests.cli.conftest import run as run  # the fixture

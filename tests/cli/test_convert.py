@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from keyframer.exchange.report import LOSS_SCHEMA
-from tests.cli.running import EXAMPLE, Run, spawn
+from tests.cli.running import EXAMPLE, Run, check_schema, spawn
 from tests.oracles.gltf.sampler import Gltf
 
 
@@ -67,10 +67,12 @@ def test_folder_keeps_the_tree_and_one_bad_file_costs_one_record(run: Run, scene
     said = json.loads(report.read_text())
     assert (said["schema"], said["schema_version"]) == ("keyframer.convert", 1)
     assert [("error" in record) for record in said["files"]] == [False, True, False]
+    check_schema("convert", said)
     for record in said["files"]:
         record.pop("file")
         if "error" not in record:
             jsonschema.validate(record, LOSS_SCHEMA)
+            check_schema("loss", record)
 
 
 def test_suffix_stands_beside_each_input(run: Run, scene: Path, tmp_path: Path) -> None:
@@ -132,3 +134,30 @@ def test_no_progress_where_nobody_watches(scene: Path, tmp_path: Path) -> None:
     assert ran.returncode == 0
     assert b"\x1b" not in ran.stderr
     assert b"\r" not in ran.stderr
+
+
+def test_images_beside_the_file_and_in_folders_given(run: Run, scene: Path, tmp_path: Path) -> None:
+    from PIL import Image
+
+    def images(*arguments: object) -> int:
+        ran = run("convert", "-f", scene, tmp_path / "m.glb", "--report", tmp_path / "r.json", *arguments)
+        assert ran.code == 0
+        check_schema("convert", json.loads((tmp_path / "r.json").read_text()))
+        return len(Gltf((tmp_path / "m.glb").read_bytes()).json.get("images", []))
+
+    assert images() == 0
+    (tmp_path / "maps" / "deep").mkdir(parents=True)
+    Image.new("RGB", (4, 4), "grey").save(tmp_path / "maps" / "deep" / "stone.tga")
+    assert images("--texture-path", tmp_path / "maps") == 0
+    assert images("--texture-path", tmp_path / "maps", "--texture-recursive") == 1
+    said = json.loads((tmp_path / "r.json").read_text())["files"][0]["losses"]
+    assert any("stone.tga with another extension in a folder inside" in loss.get("detail", "") for loss in said)
+    Image.new("RGB", (4, 4), "grey").save(scene.parent / "STONE.PNG")
+    assert images() == 1
+    assert images("--no-textures") == 0
+
+
+def test_wishes_of_gltf_are_refused_for_others(run: Run, scene: Path, tmp_path: Path) -> None:
+    ran = run("convert", scene, tmp_path / "m.u3d", "--core-only")
+    assert ran.code == 3
+    assert "for glTF only" in ran.err

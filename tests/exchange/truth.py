@@ -101,7 +101,7 @@ def frames_of(gltf: Gltf, scene: Scene, seconds: np.ndarray, clip: int = 0) -> n
 def head(gltf: Gltf, scene: Scene, number: int) -> int:
     """The glTF node of a node of the scene: they stand in the scene's order, behind the root if there is one."""
     first = gltf.json["scenes"][0]["nodes"][0]
-    has_root = gltf.nodes[first]["name"] in ("Y_up", "root") and "keyframer" not in gltf.nodes[first].get("extras", {})
+    has_root = gltf.nodes[first].get("extras", {}).get("keyframer", {}).get("helper") == "root"
     return number + int(has_root)
 
 

@@ -44,9 +44,7 @@ def _shapes(draw: st.DrawFn, count: int) -> dict[str, list[float]]:
     """Tension, continuity, bias and ease, some of them, as float32 numbers."""
     ranges = {"tension": (-1, 1), "continuity": (-1, 1), "bias": (-1, 1), "ease_to": (0, 1), "ease_from": (0, 1)}
     chosen = draw(st.sets(st.sampled_from(sorted(ranges))))
-    return {
-        name: draw(st.lists(_floats(*ranges[name]), min_size=count, max_size=count)) for name in sorted(chosen)
-    }
+    return {name: draw(st.lists(_floats(*ranges[name]), min_size=count, max_size=count)) for name in sorted(chosen)}
 
 
 @st.composite

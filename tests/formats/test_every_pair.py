@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
+from keyframer.formats._axes import in_space
 from keyframer.formats._scenediff import Comparison
 from keyframer.scene import Channel, Clip, Handedness, Mesh, Node, NodeKind, Scene, Space
 from keyframer.scene.report import NothingToWrite, Outcome
@@ -160,7 +161,9 @@ def test_frames_become_few_keys(tmp_path: Path) -> None:
     """A smooth swing of 121 frames needs a third of them at the usual error; more where less error is allowed."""
     times = np.arange(121.0)
     values = np.column_stack([np.sin(times / 20), np.zeros(121), np.cos(times / 33)])
-    scene = Scene(nodes=[Node("swing")], clips=[Clip(channels=[Channel(0, Track.sampled("position", values))], end=120)])
+    scene = Scene(
+        nodes=[Node("swing")], clips=[Clip(channels=[Channel(0, Track.sampled("position", values))], end=120)]
+    )
     counts = []
     for error in (1e-3, 1e-4, 1e-5):
         found = save_and_load(scene, "3ds", tmp_path, max_error=error)
@@ -225,8 +228,6 @@ def test_what_has_no_place_is_said() -> None:
 
 @pytest.mark.parametrize("space", [Space("y"), Space("x"), Space("y", Handedness.LEFT), Space("z", Handedness.LEFT)])
 def test_axes_change_there_and_back_to_the_bit(space: Space) -> None:
-    from keyframer.formats._axes import in_space
-
     scene = keyframer.load(SAMPLES / "3ds/windmill.3ds")
     there = in_space(scene, Space(space.up, space.handedness, scene.space.metres_per_unit))
     back = in_space(there, scene.space)
@@ -250,3 +251,17 @@ def test_rotation_forms() -> None:
         assert other.form is form
         assert np.allclose(np.abs((absolute(other) * absolute(track)).sum(axis=1)), 1.0)
         assert np.allclose(np.abs(with_form(other, track.form).values[1:, 3]), 2.0)
+
+
+@pytest.mark.parametrize("format", SUFFIXES)
+def test_from_gltf(format: str, tmp_path: Path) -> None:
+    """A file of ours by way of glTF: the keys come back from its extras, and go on from there."""
+    source = keyframer.load(SAMPLES / "3ds/windmill.3ds")
+    keyframer.save(source, tmp_path / "mill.glb")
+    between = keyframer.load(tmp_path / "mill.glb")
+    found = save_and_load(between, format, tmp_path)
+    seconds = np.arange(0.0, 101.0, 4) / 30
+    numbers = {node.name: number for number, node in enumerate(found.nodes)}
+    place = [node.name for node in source.nodes].index("Sail3")
+    ours, theirs = (keyframer.pose(each, seconds).local for each in (source, in_space(found, source.space)))
+    assert np.allclose(ours[:, place], theirs[:, numbers["Sail3"]], atol=0.02)

@@ -115,3 +115,24 @@ def test_points_that_are_no_numbers_take_their_faces_away() -> None:
 def test_a_view_is_given_by_its_directions() -> None:
     view = View(np.zeros(3), np.array([0.0, 1, 0]), np.array([0.0, 0, 1]), np.array([-1.0, 0, 0]), 1, 1, 0.1)
     assert view.in_front(np.array([[-5.0, 2.0, 3.0]])).tolist() == [[2.0, 3.0, 5.0]]
+
+
+def test_what_lies_behind_a_full_picture_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("keyframer.rendering.raster.BOXES_AT_ONCE", 1)
+    big = np.array([[-9.0, -9], [400, -9], [-9, 400]])
+    screen = screen_of(np.stack([big] * 500), np.repeat(np.linspace(1, 2, 500)[:, None], 3, axis=1))
+    buffer = DepthBuffer(64, 64)
+    before = buffer.left
+    buffer.draw(screen, np.arange(500))
+    assert (buffer.owner == 499).all()
+    assert before - buffer.left == 64 * 64
+
+
+def test_work_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("keyframer.rendering.raster.MOST_PIXELS", 1000)
+    half = np.array([[-9.0, -9], [30, -9], [-9, 30]])
+    screen = screen_of(np.stack([half] * 500))
+    buffer = DepthBuffer(64, 64)
+    buffer.draw(screen, np.arange(500))
+    assert buffer.left < 0
+    assert buffer.left > -50_000 * 64

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 # Software rendering, no calls home: Chromium's own connections would look like the page's.
 ARGUMENTS = (
     "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run", "--disable-quic",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
+    "--disable-quic",
 )  # fmt: skip
 
 
@@ -37,6 +38,11 @@ class Browser:
 
     def __init__(self, chromium: Any) -> None:
         self._chromium = chromium
+
+    def new_page(self) -> Page:
+        """An empty page of its own."""
+        page: Page = self._chromium.new_context(viewport={"width": 1280, "height": 720}).new_page()
+        return page
 
     @contextmanager
     def page(self, url: str, *, dark: bool = False) -> Iterator[Watched]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from keyframer.viewer import Viewer
+from tests.cli.running import Run
 from tests.viewer.browser import Browser, open_browser, why_no_browser
 from tests.viewer.opening import EXAMPLE, SAMPLES, assets, viewed
 
@@ -30,5 +30,5 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page_folder(tmp_path: Path) -> Path:
-    return tmp_path
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    return Run(capsys)

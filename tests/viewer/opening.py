@@ -26,7 +26,7 @@ def assets(folder: Path) -> Assets:
     """The page if it is built, else a stand-in: the server does not care what it serves."""
     if (FOLDER / "index.html").is_file():
         return Assets()
-    (folder / "assets").mkdir()
+    (folder / "assets").mkdir(exist_ok=True)
     (folder / "index.html").write_text("<!doctype html><title>stand-in</title>")
     (folder / "assets/index-x.js").write_text("'</script><!--'")
     (folder / "assets/index-x.css").write_text("body { margin: 0 }")

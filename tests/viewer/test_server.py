@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -54,8 +55,10 @@ def test_three_hosts_are_ours(viewer: Viewer, host: str) -> None:
 
 WRONG_HOSTS = (
     "127.0.0.1", "localhost", "evil.example", "evil.example:{port}", "127.0.0.1:1", "127.0.0.1:{port}.evil.example",
-    "127.0.0.1:{port}@evil.example", "localhost.evil.example:{port}", "LOCALHOST:{port}", "127.1:{port}", "0.0.0.0:{port}",
-    "2130706433:{port}", "[::1]", "::1:{port}", "127.0.0.1:0{port}", "127.0.0.1:{port},evil.example", "", "localhost.:{port}",
+    "127.0.0.1:{port}@evil.example", "localhost.evil.example:{port}", "LOCALHOST:{port}", "127.1:{port}",
+    "0.0.0.0:{port}",
+    "2130706433:{port}", "[::1]", "::1:{port}", "127.0.0.1:0{port}", "127.0.0.1:{port},evil.example", "",
+    "localhost.:{port}",
 )  # fmt: skip
 
 
@@ -151,7 +154,8 @@ def test_the_cookie_is_strict_and_hidden_from_scripts(viewer: Viewer) -> None:
 WRONG_PATHS = (
     "/data/2/scene", "/data/-1/scene", "/data/00/scene", "/data/0/scene/", "/data/0/../0/scene", "/data/0/track/9999",
     "/data/0/track/-1", "/data/0/track/1e1", "/data/0/bytes/99999", "/data/0/bytes/99999999999999999999",
-    "/data/0/scene?x", "/data/0/scene%00", "/data/%30/scene", "/data//files", "//data/files", "/data/0/../../etc/passwd",
+    "/data/0/scene?x", "/data/0/scene%00", "/data/%30/scene", "/data//files", "//data/files",
+    "/data/0/../../etc/passwd",
     "/../../../etc/passwd", "/..%2f..%2fetc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/etc/passwd", "/assets/", "/assets",
     "/assets/../index.html", "/assets/..%5c..%5cserver.py", "/index.html", "/assets/%69ndex.js", "/static/index.html",
     "http://127.0.0.1/data/files", "/data/0/examples/windmill.3ds", "/data/\u00b2/scene", "*", "/.git/config",
@@ -162,13 +166,14 @@ WRONG_PATHS = (
 @pytest.mark.parametrize("path", WRONG_PATHS)
 def test_there_is_nothing_else(viewer: Viewer, cookie: str, path: str) -> None:
     answer = ask(viewer, path, Cookie=cookie)
-    assert answer.status == 404
+    assert answer.status in (400, 404)
     assert b"root:" not in answer.body
     check_headers(answer)
 
 
 RUBBISH = (
-    b"\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET / FTP/1.0\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\r\n\r\n",
+    b"\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET / FTP/1.0\r\n\r\n",
+    b"\x16\x03\x01\x02\x00\x01\r\n\r\n",
     b"GET / HTTP/1.1\r\nHost 127.0.0.1\r\n\r\n", b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\n\r\n",
     b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 200 + b"\r\n", b"GET / HTTP/1.1\r\nA: " + b"b" * 70_000 + b"\r\n\r\n",
     b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET /data/files\r\n\r\n", b"\0" * 64 + b"\r\n\r\n",
@@ -217,10 +222,8 @@ def test_slow_clients_are_dropped_and_block_nobody(viewer: Viewer, monkeypatch: 
         assert ask(viewer).status == 200  # others are served meanwhile
         begin = time.monotonic()
         for client in slow:
-            try:
+            with suppress(ConnectionResetError):
                 assert client.recv(100) == b""
-            except ConnectionResetError:
-                pass
         assert time.monotonic() - begin < 8
         stop.set()
         dripping.join()

@@ -11,13 +11,35 @@ A job never raises: what became of it is its result, a plain dict. `Campaign` ad
 resuming; ``keyframer batch`` is that on the command line.
 """
 
-from keyframer.batch.campaign import Campaign, Found, Summary
-from keyframer.batch.job import Job, Result
-from keyframer.batch.ledger import Ledger, LedgerError
-from keyframer.batch.local import LocalExecutor
-from keyframer.batch.operations import OPERATIONS, Operation
-from keyframer.batch.performing import perform, perform_all
-from keyframer.batch.running import run
+from __future__ import annotations
+
+TYPE_CHECKING = False  # names are loaded when first used: the command line shows help without any of them
+if TYPE_CHECKING:
+    from typing import Any
+
+    from keyframer.batch.campaign import Campaign, Found, Summary
+    from keyframer.batch.job import Job, Result
+    from keyframer.batch.ledger import Ledger, LedgerError
+    from keyframer.batch.local import LocalExecutor
+    from keyframer.batch.operations import OPERATIONS, Operation
+    from keyframer.batch.performing import perform, perform_all
+    from keyframer.batch.running import run
+
+_HOMES = {
+    "OPERATIONS": "operations",
+    "Campaign": "campaign",
+    "Found": "campaign",
+    "Job": "job",
+    "Ledger": "ledger",
+    "LedgerError": "ledger",
+    "LocalExecutor": "local",
+    "Operation": "operations",
+    "Result": "job",
+    "Summary": "campaign",
+    "perform": "performing",
+    "perform_all": "performing",
+    "run": "running",
+}
 
 __all__ = [
     "OPERATIONS",
@@ -34,3 +56,14 @@ __all__ = [
     "perform_all",
     "run",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value

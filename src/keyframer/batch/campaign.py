@@ -12,8 +12,9 @@ from typing import Any
 
 from keyframer._version import __version__
 from keyframer.batch import naming, stores, sweeping
-from keyframer.batch.job import FAILED, STATUSES, Job, Result, fail_with, new_result, options_hash
-from keyframer.batch.ledger import NAME, Ledger
+from keyframer.batch.defaults import FAILED, LEDGER, STATUSES
+from keyframer.batch.job import Job, Result, fail_with, new_result, options_hash
+from keyframer.batch.ledger import Ledger
 from keyframer.batch.operations import OPERATIONS
 from keyframer.batch.performing import perform_all
 from keyframer.batch.running import run
@@ -97,7 +98,7 @@ class Campaign:
             [naming.Wanted(file.key, file.relative) for file in self._files],
             self.operation.suffix(self.options),
             replace=self.operation.replaces_extension,
-            reserved=(NAME, f"{NAME}-wal", f"{NAME}-shm", f"{NAME}.lock"),
+            reserved=(LEDGER, *(f"{LEDGER}{part}" for part in ("-wal", "-shm", ".lock"))),
             kept=lambda source: self.ledger.output_of(name, source),
             owner=lambda key: self.ledger.owner_of(name, key),
         )
@@ -110,20 +111,24 @@ class Campaign:
         """Remove what killed writers left behind in the folders of the outputs."""
         if stores.is_url(self.out):
             return 0
-        folders = {os.path.dirname(self._path(output)) for output in self._outputs}
-        return sweeping.sweep(folders, older_than=older_than)
+        folders = {output.rpartition("/")[0] for output in self._outputs}
+        return sweeping.sweep(map(self._path, folders), older_than=older_than)
 
     def carry_out(
         self,
         executor: Executor,
         *,
         stop: Callable[[], bool] = lambda: False,
+        skipped: Callable[[], None] = lambda: None,
         task: Callable[..., list[Result]] = perform_all,
         files_per_task: int | None = None,
     ) -> Iterator[Result]:
-        """Do what is not done; results as they finish, each already in the ledger. Skipped files have none."""
+        """Do what is not done; results as they finish, each already in the ledger. Skipped files have none, but
+        ``skipped()`` is called for each."""
         failed: list[Result] = []
-        for result in run(self._jobs(failed), executor, stop=stop, task=task, files_per_task=files_per_task):
+        for result in run(
+            self._jobs(failed, stop, skipped), executor, stop=stop, task=task, files_per_task=files_per_task
+        ):
             yield self._record(result)
             while failed:
                 yield self._record(failed.pop())
@@ -140,9 +145,11 @@ class Campaign:
         if code is not None:
             self.summary.codes[code] += 1
 
-    def _jobs(self, failed: list[Result]) -> Iterator[Job]:
+    def _jobs(self, failed: list[Result], stop: Callable[[], bool], skipped: Callable[[], None]) -> Iterator[Job]:
         """What is to be done; inputs that lead nowhere fail at once."""
         for file, output in zip(self._files, self._outputs, strict=True):
+            if stop():
+                return
             job = Job(self.operation.name, file.source, self._path(output), self.options, file.occurrence, file.stamp)
             if file.error is not None:
                 failed.append(fail_with(new_result(job), file.error))
@@ -151,6 +158,7 @@ class Campaign:
             if row is not None and self._is_done(row, job):
                 self.summary.skipped += 1
                 self._count(row["status"], row["code"])
+                skipped()
                 continue
             yield job
 

@@ -13,8 +13,9 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+from keyframer.batch.defaults import MEMORY, SECONDS
 from keyframer.batch.job import Job, Result
-from keyframer.batch.local import MEMORY, SECONDS, LocalExecutor
+from keyframer.batch.local import LocalExecutor
 from keyframer.batch.running import run
 
 
@@ -24,7 +25,12 @@ class ClusterError(Exception):
 
 @contextmanager
 def connect(
-    address: str, *, ca: str | None = None, certificate: str | None = None, key: str | None = None
+    address: str,
+    *,
+    ca: str | None = None,
+    certificate: str | None = None,
+    key: str | None = None,
+    seconds: float = 15.0,
 ) -> Iterator[Executor]:
     """An executor for the scheduler at this address; with TLS where files for it are given."""
     try:
@@ -37,7 +43,7 @@ def connect(
             tls_ca_file=ca, tls_client_cert=certificate, tls_client_key=key, require_encryption=True
         )
     try:
-        client = distributed.Client(address, security=security, timeout="15s", set_as_default=False)
+        client = distributed.Client(address, security=security, timeout=seconds, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise ClusterError(f"no scheduler answers at {address}: {error}") from None
     try:

@@ -9,12 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from keyframer._version import __version__
+from keyframer.batch.defaults import DONE, FAILED
 from keyframer.errors import FormatError
 from keyframer.text import safe_text
-
-DONE, FINDINGS, FAILED = "done", "findings", "failed"
-STATUSES = (DONE, FINDINGS, FAILED)
-"""``findings``: done, and a check found something at or above its ``fail_on``"""
 
 _LONGEST = 1_000
 """characters of a message"""

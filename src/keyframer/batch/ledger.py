@@ -16,13 +16,13 @@ from typing import Any
 from keyframer.batch.job import Result
 from keyframer.batch.naming import Renamed, key_of
 
-NAME = "keyframer-batch.sqlite"
 VERSION = 1
 
 COLUMNS = (
     "operation", "source", "output", "status", "code", "message", "offset", "path", "sha256", "size", "stamp",
     "options", "version", "format", "worst", "issues", "outputs", "also", "details", "seconds", "finished",
 )  # fmt: skip
+_STANDING = "status, code, options, version, output, outputs, also, sha256, stamp"
 _JSON = ("issues", "outputs", "also", "details")
 _NAMES = ("source", "output", "output_key", "wanted", "given")
 
@@ -55,6 +55,7 @@ class Ledger:
         self.path = path
         self._prefix = "" if out is None else out.rstrip("/" + os.sep) + "/"
         self._lock: int | None = None
+        self._known: list[str] | None = None
         if not read_only:
             os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
             self._lock = _lock(path)
@@ -115,9 +116,9 @@ class Ledger:
         )
 
     def find(self, operation: str, source: str) -> dict[str, Any] | None:
-        """The row of a source."""
+        """What the row of a source says about whether it is still done."""
         row = self._base.execute(
-            "SELECT * FROM files WHERE operation = ? AND source = CAST(? AS TEXT)", (operation, _raw(source))
+            f"SELECT {_STANDING} FROM files WHERE operation = ? AND source = CAST(? AS TEXT)", (operation, _raw(source))
         ).fetchone()
         return None if row is None else _plain(row)
 
@@ -139,8 +140,12 @@ class Ledger:
         if not path.startswith(self._prefix):
             return False
         key = key_of(path.removeprefix(self._prefix))
-        found = self._base.execute("SELECT 1 FROM files WHERE output_key = CAST(? AS TEXT)", (_raw(key),)).fetchone()
-        return found is not None
+        return any(self.owner_of(operation, key) is not None for operation in self._operations())
+
+    def _operations(self) -> list[str]:
+        if self._known is None:
+            self._known = [row["operation"] for row in self._base.execute("SELECT DISTINCT operation FROM files")]
+        return self._known
 
     def touch(self, operation: str, source: str, stamp: str) -> None:
         """The source has another time but the same content."""

@@ -21,11 +21,10 @@ from concurrent.futures import Executor, Future
 from contextlib import suppress
 from typing import Any
 
+from keyframer.batch.defaults import MEMORY, SECONDS
 from keyframer.catalogue import LIMIT_TIME, RUN_WORKER_KILLED
 from keyframer.errors import FormatError
 
-SECONDS = 60.0
-MEMORY = 2 << 30
 _MOST = 200
 """calls given to a worker at once"""
 _HANDFUL = 0.25

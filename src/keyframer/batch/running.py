@@ -8,12 +8,12 @@ from concurrent.futures import CancelledError, Executor, Future
 from itertools import islice
 from queue import Empty, SimpleQueue
 
+from keyframer.batch.defaults import FILES_PER_TASK
 from keyframer.batch.job import Job, Result, fail, fail_with, new_result
 from keyframer.batch.local import Stopped
 from keyframer.batch.performing import perform_all
 from keyframer.errors import FormatError
 
-FILES_PER_TASK = 200
 _TASKS_AHEAD = 4
 """tasks for each worker that are handed out, so that none has to wait"""
 _LOOK = 0.5

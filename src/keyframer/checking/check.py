@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import IO
 
 from keyframer.catalogue import CATALOGUE, IO_READ_FAILED
 from keyframer.checking.report import Report, in_order
 from keyframer.errors import FormatError
+from keyframer.exchange import IMPORTERS, Importer, importer_for
 from keyframer.files import PathLike, read_bytes
-from keyframer.formats import decode, detect, format_by_name
+from keyframer.formats import Format, decode, detect, format_by_name
 from keyframer.formats._bridging import Reporter
 from keyframer.formats._document import Document
 from keyframer.issues import Issue, IssueLog, IssueType
@@ -29,20 +31,32 @@ def check(
     if isinstance(source, Document):
         return check_document(source)
     if format is not None:
-        format_by_name(format)
+        _known(format)
     name = os.fspath(source) if isinstance(source, (str, os.PathLike)) else ""
     data: bytes | None = None
     try:
         data = source if isinstance(source, bytes) else read_bytes(source, limits)
         if format is None and data:
-            found = detect(data, name=name).format
+            found = detect(data, name=name).format or importer_for(data, name)
             format = None if found is None else found.name
+        importer = None if format is None else importer_for(b"", format=format)
+        if importer is not None:
+            return check_imported(importer, data, Path(name).parent if name else None, limits)
         document = decode(data, format=format, limits=limits)
     except FormatError as error:
         return unreadable(error, format, None if data is None else len(data))
     except OSError as error:
         return unreadable(IO_READ_FAILED.failure(0, "/", reason=error.strerror or str(error)), format, None)
     return check_document(document, len(data))
+
+
+def check_imported(importer: Importer, data: bytes, folder: Path | None, limits: Limits = DEFAULT_LIMITS) -> Report:
+    """What is wrong with a file that becomes a scene at once: the first error, or all that is odd."""
+    try:
+        scene = importer.load(data, folder, limits)
+    except FormatError as error:
+        return unreadable(error, importer.name, len(data))
+    return Report(scene.issues.selected(lambda code: True, in_order), importer, len(data))
 
 
 def check_document(document: Document, size: int | None = None) -> Report:
@@ -70,7 +84,11 @@ def unreadable(error: FormatError, format: str | None = None, size: int | None =
     """The report on what no document can be made of."""
     issues = IssueLog()
     issues.add_issue(_issue(error))
-    return Report(issues, None if format is None else format_by_name(format), size, readable=False)
+    return Report(issues, None if format is None else _known(format), size, readable=False)
+
+
+def _known(format: str) -> Format | Importer:
+    return next((each for each in IMPORTERS if each.name == format), None) or format_by_name(format)
 
 
 def _issue(error: FormatError) -> Issue:

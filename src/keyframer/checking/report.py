@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from keyframer.exchange import Importer
 from keyframer.formats import Format
 from keyframer.issues import Issue, IssueLog, Severity
 
@@ -48,7 +49,7 @@ class Report:
     """
 
     issues: IssueLog
-    format: Format | None = None
+    format: Format | Importer | None = None
     """None where no reader claims the bytes"""
     size: int | None = None
     """bytes of the file, where they were read here"""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
-from fnmatch import fnmatchcase
 
-from keyframer.batch import Found, stores
-from keyframer.batch.naming import safe_relative
-from keyframer.cli.inputs import STDIN, BadInput, FileInput, Input, MemberInput, inputs_of
+from keyframer.cli.inputs import MEMBER, STDIN, BadInput, FileInput, Input, MemberInput, inputs_of
 from keyframer.cli.messages import as_format_error
 from keyframer.errors import FormatError
 from keyframer.formats import FORMATS
+
+TYPE_CHECKING = False  # the arguments are shown without loading what finding files needs
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from keyframer.batch import Found
 
 _GLOB = "*?["
 
@@ -44,10 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def find_files(options: argparse.Namespace) -> Iterator[Found]:
     """Everything that was asked for, with its stamp; what leads nowhere has an error."""
+    from keyframer.batch import Found, stores
+    from keyframer.batch.naming import safe_relative
+
     if STDIN in options.files:
         options.parser.error("stdin is no file that could be done again: give it a name")
     for item, relative in _placed(options):
-        if stores.is_url(item.name):
+        if _is_url(item.name):
             yield from (found for found in _from_store(item.name, options) if _chosen(found.relative, options))
         elif isinstance(item, BadInput):
             yield Found(os.path.abspath(item.name), safe_relative(item.relative), error=as_format_error(item.error))
@@ -56,11 +61,15 @@ def find_files(options: argparse.Namespace) -> Iterator[Found]:
             yield Found(source, relative, stores.local_stamp(source), getattr(item, "occurrence", 0))
 
 
+def _is_url(name: str) -> bool:
+    return "://" in name
+
+
 def _absolute(item: Input) -> str:
     """The name from anywhere; that of a member stays as it is, ``..`` and all."""
     if not isinstance(item, MemberInput):
         return os.path.abspath(item.name)
-    archive, mark, member = item.name.partition(stores.MEMBER)
+    archive, mark, member = item.name.partition(MEMBER)
     return os.path.abspath(archive) + mark + member
 
 
@@ -71,6 +80,8 @@ def _chosen(relative: str, options: argparse.Namespace) -> bool:
 
 
 def _matches(relative: str, pattern: str) -> bool:
+    from fnmatch import fnmatchcase
+
     name = relative if "/" in pattern else relative.rpartition("/")[2]
     return fnmatchcase(name, pattern)
 
@@ -78,6 +89,8 @@ def _matches(relative: str, pattern: str) -> bool:
 def _placed(options: argparse.Namespace) -> Iterator[tuple[Input, str]]:
     """Each input and its place. Files of a folder or glob keep their place below it, members of an archive that in the
     archive, under the archive's name; files that are named one by one that below the folder common to them."""
+    from keyframer.batch.naming import safe_relative
+
     named: list[Input] = []
     members: dict[str, int] = {}
     for folder, items in _groups(options):
@@ -85,9 +98,9 @@ def _placed(options: argparse.Namespace) -> Iterator[tuple[Input, str]]:
             if isinstance(item, MemberInput):
                 item.occurrence = members.get(item.name, 0)
                 members[item.name] = item.occurrence + 1
-                archive = item.name.partition(stores.MEMBER)[0]
+                archive = item.name.partition(MEMBER)[0]
                 yield item, safe_relative(f"{os.path.basename(archive)}/{item.relative}")
-            elif not isinstance(item, FileInput) or stores.is_url(item.name):
+            elif not isinstance(item, FileInput) or _is_url(item.name):
                 yield item, item.relative
             elif folder is not None:
                 yield item, _slashed(os.path.relpath(item.name, folder))
@@ -113,7 +126,7 @@ def _groups(options: argparse.Namespace) -> Iterator[tuple[str | None, Iterator[
         )
 
     for name in options.files:
-        if not stores.is_url(name) and any(mark in name for mark in _GLOB) and not os.path.lexists(name):
+        if not _is_url(name) and any(mark in name for mark in _GLOB) and not os.path.lexists(name):
             fixed = name[: min(name.index(mark) for mark in _GLOB if mark in name)]
             yield os.path.dirname(fixed) or ".", expanded([name])
         else:
@@ -128,6 +141,9 @@ def _slashed(relative: str) -> str:
 
 
 def _from_store(url: str, options: argparse.Namespace) -> Iterator[Found]:
+    from keyframer.batch import Found, stores
+    from keyframer.batch.naming import safe_relative
+
     wanted = tuple(extension for known in FORMATS for extension in known.extensions)
     found = False
     try:

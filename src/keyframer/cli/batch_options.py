@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Any
 
 from keyframer.cli import output, reading, scenes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _LENGTHS = ("mm", "cm", "m", "km", "inch", "foot", "file")
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from contextlib import redirect_stdout
-from io import StringIO
 
-from keyframer.batch import Ledger
-from keyframer.batch.job import STATUSES
-from keyframer.batch.ledger import NAME
-from keyframer.batch.reporting import COLUMNS, SCHEMA, SCHEMA_VERSION, cells_of, html_page, record_of
+from keyframer.batch.defaults import LEDGER, STATUSES
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import failure, shown_name
 from keyframer.cli.output import STYLES, Records
 from keyframer.text import safe_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from keyframer.batch.ledger import Ledger
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    path = os.path.join(options.where, NAME) if os.path.isdir(options.where) else options.where
+    from contextlib import redirect_stdout
+    from io import StringIO
+
+    from keyframer.batch.ledger import Ledger
+
+    path = os.path.join(options.where, LEDGER) if os.path.isdir(options.where) else options.where
     with Ledger(path, read_only=True) as ledger:
         if options.output is None:
             _write(ledger, options)
@@ -48,6 +52,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write(ledger: Ledger, options: argparse.Namespace) -> None:
+    from keyframer.batch.reporting import COLUMNS, SCHEMA, SCHEMA_VERSION, cells_of, html_page, record_of
+
     rows = ledger.rows(options.only_operation, options.status)
     if options.format == "html":
         for piece in html_page(ledger, rows):

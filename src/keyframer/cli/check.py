@@ -82,10 +82,14 @@ def _refuse_unknown_codes(options: argparse.Namespace) -> None:
 
 def _check(item: Input, from_format: str | None) -> Report:
     """The report on an input; one that cannot be read at all is a report, too."""
-    from keyframer.checking import check_document, unreadable
+    from keyframer.checking import check_document, check_imported, unreadable
 
     try:
-        document, size = reading.read_document(item, from_format)
+        data = item.read()
+        importer = reading.find_importer(data, item, from_format)
+        if importer is not None:
+            return check_imported(importer, data, reading.folder_of(item))
+        document, size = reading.read_document(item, from_format, data)
     except reading.READ_FAILURES as error:
         return unreadable(as_format_error(error), from_format)
     return check_document(document, size)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
-from keyframer.cli import inputs, scenes
+from keyframer.cli import inputs, operations, scenes, texturing
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import detail, error_record, failure, note, shown_name
 from keyframer.cli.targets import STDOUT, Targets, refused
-from keyframer.exchange import EXPORTERS, exporter_for
+from keyframer.exchange import EXPORTERS, Exporter, exporter_for
 from keyframer.text import safe_text
 
 TYPE_CHECKING = False
@@ -19,22 +19,28 @@ if TYPE_CHECKING:
     from keyframer.cli.inputs import Input
     from keyframer.exchange.report import LossReport
     from keyframer.formats._document import Document
+    from keyframer.textures import TextureSource
 
 SCHEMA = "keyframer.convert"
 SCHEMA_VERSION = 1
 
 ABOUT = """Files as glTF 2.0: meshes with normals, materials, the tree of nodes, cameras, lights, skins, and all motion.
+Or as any of the formats that can be read: what each holds of a scene is in docs/converting.md.
 
 OUT is a file (one input), a folder (the tree of the inputs is kept), or a suffix such as .glb (beside each
 input). Motion that a cubic spline can hold is kept exactly; the rest is fitted within --max-error, and the
 error reached is measured and reported. What glTF cannot say is kept in extras; what was lost is summed up
-on stderr, -v lists it, and --report writes all of it as JSON."""
+on stderr, -v lists it, and --report writes all of it as JSON. Images are looked for beside the file and in
+the folders of --texture-path, nowhere else; every guess and every miss is reported."""
 
 EXAMPLES = (
     "keyframer convert scene.3ds scene.glb",
     "keyframer convert -r archive/ converted/ --report losses.json",
     "keyframer convert 'models/*.3ds' .glb --unit file",
     "keyframer convert scene.3ds scene.gltf --core-only --max-error 1e-5",
+    "keyframer convert scene.3ds scene.glb --texture-path maps --texture-recursive",
+    "keyframer convert scene.3ds scene.u3d --dialect A",
+    "keyframer convert walk.nanim walk.anim --to hale3d --cut 10:40 --axes y-up",
 )
 
 
@@ -46,7 +52,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output.add_argument("-f", "--force", action="store_true", help="overwrite files that exist")
     ids = [known.name for known in EXPORTERS]
     output.add_argument("--to", metavar="ID", choices=ids, help=f"what to write, if OUT does not say: {', '.join(ids)}")
-    output.add_argument("--dialect", metavar="NAME", help="of glTF: binary (.glb) or text (.gltf and .bin)")
+    output.add_argument(
+        "--dialect",
+        metavar="NAME",
+        help="of glTF: binary (.glb) or text (.gltf and .bin); of uto3d: A, B or literal; of midtown: retail, document "
+        "or old; of hale3d and nodeanim: how text and chunks lie (see docs/converting.md)",
+    )
+    output.add_argument(
+        "--write",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the format that is written, such as fps=24 (see docs/converting.md)",
+    )
     output.add_argument("--report", metavar="FILE", help="write what was lost, file by file, as JSON")
     output.add_argument(
         "--max-error",
@@ -63,6 +81,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how long a unit is: metres, or mm, cm, m, km, inch, foot, or file for what the file says "
         "(default: numbers stay as they are)",
     )
+    operations.add_arguments(parser)
+    texturing.add_arguments(parser)
 
 
 def _positive(text: str) -> float:
@@ -91,13 +111,18 @@ def run(options: argparse.Namespace) -> int:
     if options.report is not None and not options.force and os.path.lexists(options.report):
         options.parser.error(f"{options.report} exists (-f overwrites it)")
     many = options.recursive or options.files_from is not None or len(options.files) > 1
-    extension = EXPORTERS[0].extensions[EXPORTERS[0].dialects.index(options.dialect)] if _known(options) else ".glb"
     target = Targets(options, many, lambda name: os.path.splitext(name)[0] + extension)
-    if not target.is_folder:
-        try:
-            exporter_for("x" + options.output if target.is_suffix else options.output, options.to)
-        except ValueError as error:
-            options.parser.error(f"{error}; --to decides")
+    named = "x.glb" if target.is_folder else "x" + options.output if target.is_suffix else options.output
+    try:
+        exporter = exporter_for(named, options.to)
+    except ValueError as error:
+        options.parser.error(f"{error}; --to decides")
+    try:
+        extension = _extension(options.dialect, exporter)
+        operations.cut_of(options)
+        options.written = scenes.pairs_of(options.write, "--write")
+    except ValueError as error:
+        options.parser.error(str(error))
     records: list[dict[str, object]] = []
     code = FINE
     progress = Progress(options)
@@ -121,13 +146,18 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
-def _known(options: argparse.Namespace) -> bool:
-    """Whether the dialect is one there is; refuses those that are none."""
-    if options.dialect is None:
-        return False
-    if options.dialect not in EXPORTERS[0].dialects:
-        options.parser.error(f"--dialect is {' or '.join(EXPORTERS[0].dialects)}, not {options.dialect!r}")
-    return True
+def _extension(dialect: str | None, exporter: Exporter) -> str:
+    """The ending of files in a folder; ValueError for a dialect that is none."""
+    if exporter.name == "nodeanim" and dialect is not None:
+        from keyframer.formats.nodeanim.dialect import Dialect
+
+        Dialect.parse(dialect)
+    elif dialect is not None and dialect not in exporter.dialects:
+        known = " or ".join(exporter.dialects) or f"of no use for {exporter.name}"
+        raise ValueError(f"--dialect is {known}, not {dialect!r}")
+    if exporter.name == "gltf" and dialect is not None:
+        return exporter.extensions[exporter.dialects.index(dialect)]
+    return exporter.extensions[0]
 
 
 def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple[str, LossReport]:
@@ -142,11 +172,19 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
         scene, document = scenes.load_scene(item, options)
     finally:
         options.fps = fps
-    chosen: dict[str, object] = {"core_only": options.core_only, "source": _source(item, document)}
-    if options.unit is not None:
-        chosen["unit"] = options.unit
-    if fps is not None:
-        chosen["fps"] = fps
+    chosen: dict[str, object] = {}
+    source = None
+    exporter = exporter_for(path, options.to)
+    scene = operations.apply(scene, options, None if exporter.name == "gltf" else fps)
+    if exporter.name == "gltf":
+        source = texturing.source_for(item, options)
+        chosen = _for_gltf(options, fps, source, _source(item, document))
+    elif options.core_only or options.unit is not None:
+        raise refused("--core-only and --unit are for glTF only")
+    else:
+        from keyframer.formats import format_by_name
+
+        chosen = scenes.typed(format_by_name(exporter.name).write_option_types(), options.written)
     if target.is_folder:
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     try:
@@ -163,10 +201,27 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
         raise refused(str(error).replace("pass overwrite=True to replace it", "-f overwrites it")) from None
     except OSError as error:
         raise refused(f"{path} cannot be written: {error.strerror or error}") from None
+    texturing.report(item, source, options)
     return path, report
 
 
-def _source(item: Input, document: Document) -> dict[str, object]:
+def _for_gltf(
+    options: argparse.Namespace, fps: float | None, source: TextureSource | None, about: dict[str, object]
+) -> dict[str, object]:
+    """The options of the exporter. Images come from the folders that the user named, and from that of the file."""
+    from keyframer.exchange.gltf.images import no_images
+    from keyframer.exchange.gltf.pictures import Pictures
+
+    chosen: dict[str, object] = {"core_only": options.core_only, "source": about}
+    chosen["images"] = no_images if source is None else Pictures(source)
+    if options.unit is not None:
+        chosen["unit"] = options.unit
+    if fps is not None:
+        chosen["fps"] = fps
+    return chosen
+
+
+def _source(item: Input, document: Document | None) -> dict[str, object]:
     """Where the scene comes from, for whoever finds the file later."""
     from hashlib import sha256
 
@@ -176,12 +231,12 @@ def _source(item: Input, document: Document) -> dict[str, object]:
     found: dict[str, object] = {
         "name": safe_text(os.path.basename(item.relative)),
         "sha256": sha256(data).hexdigest(),
-        "format": document.format.name,
+        "format": "gltf" if document is None else document.format.name,
     }
     version = detect(data, name=item.name).version
     if version is not None:
         found["version"] = version
-    if document.dialect is not None:
+    if document is not None and document.dialect is not None:
         found["dialect"] = str(document.dialect)
     return found
 

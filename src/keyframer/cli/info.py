@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
 
     from keyframer.formats._summary import Table
     from keyframer.inspecting.report import SCHEMA, SCHEMA_VERSION, report
-    from keyframer.inspecting.scene_tables import document_scene_tables
+    from keyframer.inspecting.scene_tables import document_scene_tables, imported_tables
     from keyframer.inspecting.tables import json_rows
 
     if not options.files and options.files_from is None:
@@ -63,9 +63,18 @@ def run(options: argparse.Namespace) -> int:
     first = True
     for item in inputs.inputs_of(options):
         try:
-            document, size = reading.read_document(item, options.from_format)
-            beside = Path(item.name) if isinstance(item, inputs.FileInput) else None
-            tables = [*report(document, size), *document_scene_tables(document, beside, options.encoding)]
+            data = item.read()
+            size = len(data)
+            importer = reading.find_importer(data, item, options.from_format)
+            if importer is not None:
+                scene = importer.load(data, reading.folder_of(item))
+                format, found = importer.name, scene.issues.total
+                tables = imported_tables(scene, importer, size)
+            else:
+                document, _ = reading.read_document(item, options.from_format, data)
+                format, found = document.format.name, document.issues.total
+                beside = Path(item.name) if isinstance(item, inputs.FileInput) else None
+                tables = [*report(document, size), *document_scene_tables(document, beside, options.encoding)]
         except reading.READ_FAILURES as error:
             code = NOT_ALL_DONE
             failure(item.name, error)
@@ -76,13 +85,13 @@ def run(options: argparse.Namespace) -> int:
                 problem = Table("error", "Error", ("message",), [(one_line(error),)])
                 _markdown(records, item.name, [problem], options.encoding)
             continue
-        detail(options, f"{item.name}: {size} bytes, {document.issues.total} issues")
+        detail(options, f"{item.name}: {size} bytes, {found} issues")
         if options.table:
             tables = [table for table in tables if table.name in options.table]
         if options.format in ("json", "jsonl"):
             shown = {table.name: json_rows(table, options.encoding) for table in tables}
             name = safe_text(item.name)
-            records.json({"file": name, "format": document.format.name, "size": size, "tables": shown})
+            records.json({"file": name, "format": format, "size": size, "tables": shown})
         elif options.format == "csv":
             _csv(records, item.name, tables)
         elif options.format == "md":

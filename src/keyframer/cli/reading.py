@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from keyframer.errors import FormatError
+from keyframer.exchange import importer_for
 from keyframer.formats import FORMATS, detect, format_by_name
 
 TYPE_CHECKING = False  # what reading needs is imported when something is read: ``--help`` needs none of it
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
 
     from keyframer.cli.inputs import Input
+    from keyframer.exchange import Importer
     from keyframer.formats._document import Document
 
 READ_FAILURES = (FormatError, OSError)
@@ -26,12 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_document(item: Input, from_format: str | None) -> tuple[Document, int]:
-    """The document of an input, and its size in bytes."""
+def read_document(item: Input, from_format: str | None, data: bytes | None = None) -> tuple[Document, int]:
+    """The document of an input, and its size in bytes; ``data`` is what was read of it already."""
     from keyframer.catalogue import IO_EMPTY
     from keyframer.limits import DEFAULT_LIMITS
 
-    data = item.read()
+    data = item.read() if data is None else data
     if not data:
         raise IO_EMPTY.failure(0, "/")
     if from_format is not None:
@@ -40,3 +43,19 @@ def read_document(item: Input, from_format: str | None) -> tuple[Document, int]:
     if found.format is None:
         raise FormatError("IO_UNRECOGNISED", 0, "/", found.reason)
     return found.format.decode(data, DEFAULT_LIMITS), len(data)
+
+
+def find_importer(data: bytes, item: Input, from_format: str | None) -> Importer | None:
+    """Who makes a scene of bytes that no document can be made of; None where that is nobody, or not needed."""
+    if from_format is not None or detect(data, name=item.name).format is not None:
+        return None
+    return importer_for(data, item.name)
+
+
+def folder_of(item: Input) -> Path | None:
+    """Where files that belong to an input may stand; None for stdin and members of archives."""
+    from pathlib import Path
+
+    from keyframer.cli.inputs import FileInput
+
+    return Path(item.name).parent if isinstance(item, FileInput) else None

@@ -127,7 +127,7 @@ def _pretty(sample: Sample) -> str:
     rows: list[Sequence[Cell]] = []
     for frame, _, node, x, y, z, qx, qy, qz, qw, sx, sy, sz, visible in sample.rows():
         scale = " ".join(f"{part:.4g}" for part in (sx, sy, sz))
-        rows.append([frame, node, *(f"{number:.4f}" for number in (x, y, z, qx, qy, qz, qw)), scale, visible])
+        rows.append([frame, node, *(f"{round(float(number), 4) + 0.0:.4f}" for number in (x, y, z, qx, qy, qz, qw)), scale, visible])
     return "\n".join(aligned(Table("sample", "sample", columns, rows))) + "\n"
 
 

@@ -39,12 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def options_of(options: argparse.Namespace) -> dict[str, object]:
     """The options of the bridge, from the command line."""
-    found: dict[str, object] = {}
-    for pair in options.set:
-        name, mark, value = pair.partition("=")
-        if not mark:
-            raise ValueError(f"--set wants NAME=VALUE, not {pair!r}")
-        found[name.replace("-", "_")] = value
+    found = pairs_of(options.set, "--set")
     for name in ("model", "skeleton", "fps"):
         value = getattr(options, name)
         if value is not None:
@@ -52,9 +47,24 @@ def options_of(options: argparse.Namespace) -> dict[str, object]:
     return found
 
 
+def pairs_of(given: list[str], argument: str) -> dict[str, object]:
+    """NAME=VALUE pairs; ValueError where one is none."""
+    found: dict[str, object] = {}
+    for pair in given:
+        name, mark, value = pair.partition("=")
+        if not mark:
+            raise ValueError(f"{argument} wants NAME=VALUE, not {pair!r}")
+        found[name.replace("-", "_")] = value
+    return found
+
+
 def _typed(known: Format, given: dict[str, object]) -> dict[str, object]:
     """Values of ``--set`` as the format's options want them: numbers and yes or no where they are that."""
-    wanted = known.option_types()
+    return typed(known.option_types(), given)
+
+
+def typed(wanted: dict[str, str], given: dict[str, object]) -> dict[str, object]:
+    """Values as their options want them."""
     return {name: _value(name, value, wanted.get(name, "")) for name, value in given.items()}
 
 
@@ -65,6 +75,11 @@ def _value(name: str, value: object, kind: str) -> object:
         if value.lower() not in _WORDS:
             raise ValueError(f"{name} is true or false, not {value!r}")
         return _WORDS[value.lower()]
+    if kind.startswith("int"):
+        try:
+            return int(value)
+        except ValueError:
+            raise ValueError(f"{name} is a whole number, not {value!r}") from None
     if kind.startswith("float"):
         try:
             return float(value)
@@ -73,14 +88,23 @@ def _value(name: str, value: object, kind: str) -> object:
     return value
 
 
-def load_scene(item: Input, options: argparse.Namespace) -> tuple[Scene, Document]:
-    """The scene of an input, and the document it was made from."""
+def load_scene(item: Input, options: argparse.Namespace) -> tuple[Scene, Document | None]:
+    """The scene of an input, and the document it was made from, if it is of a format that has documents."""
     from pathlib import Path
 
     from keyframer.formats._loading import scene_of
 
-    document, _ = reading.read_document(item, options.from_format)
+    data = item.read()
+    importer = reading.find_importer(data, item, options.from_format)
+    if importer is not None:
+        return importer.load(data, reading.folder_of(item), options=_numbers(options_of(options))), None
+    document, _ = reading.read_document(item, options.from_format, data)
     chosen = _typed(document.format, options_of(options))
     if isinstance(item, FileInput):
         chosen = {**document.format.companions(document, Path(item.name), chosen), **chosen}
     return scene_of(document, chosen, salvage=options.salvage), document
+
+
+def _numbers(given: dict[str, object]) -> dict[str, object]:
+    """Values of ``--set`` for importers, whose options are numbers."""
+    return {name: _value(name, value, "float") for name, value in given.items()}

@@ -7,7 +7,7 @@ import sys
 
 from keyframer.cli import inputs, scenes, targets, texturing
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
-from keyframer.cli.messages import detail, failure
+from keyframer.cli.messages import detail, failure, note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,13 +128,21 @@ class Order:
 
     def carry_out(self, item: Input) -> bytes:
         """The bytes of the picture."""
-        from keyframer.rendering import Studio, encode_film, encode_still
+        from keyframer.rendering import Studio
 
         scene, _ = scenes.load_scene(item, self.options)
         source = texturing.source_for(item, self.options)
         studio = Studio(scene, self.settings, textures=source)
         texturing.report(item, source, self.options)
         studio.frames = frames = self._frames(studio)
+        data = self._data(studio, frames)
+        if not studio.complete:
+            note(self.options, f"{item.name}: not every face is drawn: there are too many, one behind the other")
+        return data
+
+    def _data(self, studio: Studio, frames: list[float]) -> bytes:
+        from keyframer.rendering import encode_film, encode_still
+
         if self.sheet is not None:
             return encode_still(studio.sheet(frames, self.sheet[0]))
         if self.kind == "png":

@@ -11,6 +11,8 @@ before a key, tension 1 - (r + 1/r)/2 and bias (r - 1/r)/(r + 1/r) give the para
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -71,7 +73,7 @@ def _insert(
 ) -> tuple[Track, float]:
     wanted = values.reshape(len(times), -1)
     while True:
-        shape = _parabolic(times[chosen]) if interpolation is Interpolation.TCB else {}
+        shape: dict[str, Any] = _parabolic(times[chosen]) if interpolation is Interpolation.TCB else {}
         track = Track(kind, times[chosen], values[chosen], interpolation, form=form, **shape)
         found = compile_track(track)(times).reshape(len(times), -1)
         error = distance(found, wanted)
@@ -89,7 +91,7 @@ def _insert(
         chosen = np.unique(np.concatenate([chosen, np.array(added, np.intp)]))
 
 
-def _parabolic(times: Floats) -> dict[str, Floats]:
+def _parabolic(times: Floats) -> dict[str, Any]:
     """Tension and bias of keys at these times; none where they stand evenly."""
     spans = np.diff(times)
     if len(spans) < 2 or np.ptp(spans) == 0:

@@ -1,6 +1,7 @@
 """Scenes written to files: today's formats, which owe a loss report and no losslessness, and the five of `formats`.
+Those of today that can be read become scenes at once: they have no document that would keep every byte.
 
-A further exporter is one package and one line in `EXPORTERS`.
+A further exporter is one package and one line in `EXPORTERS`, an importer one line in `IMPORTERS`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from keyframer.exchange.report import LossReport
     from keyframer.files import PathLike
+    from keyframer.limits import Limits
     from keyframer.scene import Scene
 
 
@@ -72,6 +74,56 @@ EXPORTERS: tuple[Exporter, ...] = (
 )
 
 
+class Importer:
+    """A format that scenes are read from. ``module`` has ``load(data, folder, limits, options)``; ``folder`` is where
+    files that belong to it may stand, None where there is no such place."""
+
+    __slots__ = ("extensions", "module", "name", "title")
+
+    def __init__(self, name: str, title: str, extensions: tuple[str, ...], module: str) -> None:
+        self.name = name
+        self.title = title
+        self.extensions = extensions
+        self.module = module
+
+    def sniff(self, head: bytes, name: str = "") -> str | None:
+        """Why the first bytes are of this format, in a few words; None if they are not."""
+        if head[:4] == b"glTF":
+            return "binary glTF by its first bytes"
+        text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+        if text[:1] == b"{" and (b'"asset"' in head or os.path.splitext(name)[1].lower() == ".gltf"):
+            return "a JSON object with an asset" if b'"asset"' in head else "a JSON object, and the extension"
+        return None
+
+    def load(
+        self,
+        data: bytes,
+        folder: Path | None = None,
+        limits: Limits | None = None,
+        options: dict[str, object] | None = None,
+    ) -> Scene:
+        from importlib import import_module
+
+        from keyframer.limits import DEFAULT_LIMITS
+
+        scene: Scene = import_module(self.module).load(data, folder, limits or DEFAULT_LIMITS, options or {})
+        return scene
+
+    def __repr__(self) -> str:
+        return f"<Importer {self.name}: {self.title}>"
+
+
+IMPORTERS = (Importer("gltf", "glTF 2.0", (".glb", ".gltf"), "keyframer.exchange.gltf.reading"),)
+
+
+def importer_for(head: bytes, name: str = "", format: str | None = None) -> Importer | None:
+    """The importer with this id, or the one that claims the first bytes; None where it is none of theirs."""
+    for known in IMPORTERS:
+        if known.name == format or (format is None and known.sniff(head, name) is not None):
+            return known
+    return None
+
+
 def exporter_for(path: PathLike, format: str | None = None) -> Exporter:
     """The exporter with this id, or the one for the file's extension; ValueError says which there are."""
     extension = os.path.splitext(os.fspath(path))[1].lower()
@@ -101,10 +153,10 @@ def save(
 
     ``max_error`` is how far motion may be off where the format cannot hold it exactly, as a fraction of the scene's
     size (default 1e-4, and 0.01 degree for turns). ``options`` are those of the format; for glTF `GltfOptions`:
-    ``core_only``, ``unit``, ``fps`` …, for the five the `WriteOptions` of their bridge. A scene that came from a file of
-    the same format patches it: what was not changed stays byte for byte. Files that belong beside it (the model of a
-    Hale3D animation, the skeleton of a Midtown clip) are written, too. The file appears whole or not at all; an existing one is left alone unless
-    ``overwrite``.
+    ``core_only``, ``unit``, ``fps`` …, for the five the `WriteOptions` of their bridge. A scene that came from a file
+    of the same format patches it: what was not changed stays byte for byte. Files that belong beside it (the model of
+    a Hale3D animation, the skeleton of a Midtown clip) are written, too. A file appears whole or not at all; an
+    existing one is left alone unless ``overwrite``. ValueError where the format could hold nothing of the scene.
     """
     from pathlib import Path
 
@@ -113,4 +165,4 @@ def save(
     return exporter_for(path, format).save(scene, Path(path), dialect=dialect, overwrite=overwrite, options=options)
 
 
-__all__ = ["EXPORTERS", "Exporter", "NativeExporter", "exporter_for", "save"]
+__all__ = ["EXPORTERS", "IMPORTERS", "Exporter", "Importer", "NativeExporter", "exporter_for", "importer_for", "save"]

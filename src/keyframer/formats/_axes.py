@@ -91,9 +91,7 @@ class _Change:
         aims = [node.camera is not None or node.light is not None for node in scene.nodes]
         self.frames = [own if each else matrix.T for each in aims]
         """what each node's frame is multiplied by from behind"""
-        self.before = [
-            _Signed(matrix if node.parent is None else self.frames[node.parent].T) for node in scene.nodes
-        ]
+        self.before = [_Signed(matrix if node.parent is None else self.frames[node.parent].T) for node in scene.nodes]
         """what each node's place is multiplied by from the front"""
         # What looks at a target is turned anew by whoever poses it: its own rotation has no say.
         self.extra = [
@@ -198,7 +196,9 @@ class _Change:
         return None if fog is None else replace(fog, near=fog.near * self.unit, far=fog.far * self.unit)
 
     def _clip(self, clip: Clip) -> Clip:
-        made = replace(clip, channels=[Channel(each.node, self._track(each.node, each.track)) for each in clip.channels])
+        made = replace(
+            clip, channels=[Channel(each.node, self._track(each.node, each.track)) for each in clip.channels]
+        )
         if clip.bounds is not None:
             corners = self._points(clip.bounds)
             made.bounds = np.stack([corners.min(axis=1), corners.max(axis=1)], axis=1)

@@ -39,6 +39,13 @@ class Reporter:
     def path(self, record: Record) -> str:
         return self._root + self._places.path(record)
 
+    def where(self, record: Record) -> dict[str, object]:
+        """The place of a record in the file, for the extras of what is made of it: loss reports say it. The offset is
+        enough to find the path in the document itself (see `_places.path_finder`), not in a companion."""
+        if self._root:
+            return {"path": self.path(record), "offset": record.offset}
+        return {"offset": record.offset}
+
     def report(
         self, kind: IssueType, record: Record, field: str = "", /, severity: Severity | None = None, **args: object
     ) -> None:

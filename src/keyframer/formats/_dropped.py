@@ -27,8 +27,8 @@ def tell_dropped(scene: Scene, clip: Clip, report: LossReport, holds: Collection
     """Report what the scene has and the format does not hold.
 
     ``holds`` are the words of the kinds it does hold: ``tree``, ``meshes``, ``materials``, ``cameras``, ``lights``,
-    ``skins``, ``morphs``, ``pivots``, ``smoothing``, ``vertex colours``, ``textures``, ``hidden``, ``environment``, ``bounds``, ``raw channels``, ``segment``,
-    ``authors``, and those of channels (``scale``, ``fov`` …).
+    ``skins``, ``morphs``, ``pivots``, ``smoothing``, ``vertex colours``, ``textures``, ``hidden``, ``environment``,
+    ``bounds``, ``raw channels``, ``authors``, and those of channels (``scale``, ``fov`` …).
     """
     for what, detail in _present(scene, clip):
         inside = _INSIDE.get(what)  # said already where the whole has no place

@@ -107,6 +107,12 @@ class Format:
 
         return {item.name: str(item.type) for item in fields(self._load("bridge", "Options"))}
 
+    def write_option_types(self) -> dict[str, str]:
+        """The options of writing a scene, and the type of each in the words of its declaration."""
+        from dataclasses import fields
+
+        return {item.name: str(item.type) for item in fields(self._load("bridge", "WriteOptions"))}
+
     def companions(self, document: Document, path: Path, options: Mapping[str, object]) -> dict[str, object]:
         """Options for the files that belong to one and stand beside it under the same stem; none where the user
         named any of them, and for formats that have no companions."""

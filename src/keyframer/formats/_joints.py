@@ -52,6 +52,21 @@ class Joints:
         """Node number to joint number."""
         return {node: joint for joint, node in enumerate(self.nodes)}
 
+    def with_anchor(self) -> Joints:
+        """The same and one more joint, of no node, that never moves: for vertices that hang on nothing."""
+        count = len(self.times)
+        still = np.broadcast_to(np.eye(4), (count, 1, 4, 4))
+        return Joints(
+            [*self.nodes, -1],
+            [*self.parents, -1],
+            self.world,
+            np.concatenate([self.rigid, still], axis=1),
+            np.concatenate([self.positions, np.zeros((count, 1, 3))], axis=1),
+            np.concatenate([self.rotations_xyzw, np.broadcast_to((0.0, 0.0, 0.0, 1.0), (count, 1, 4))], axis=1),
+            self.rig,
+            self.times,
+        )
+
     def moves(self) -> bool:
         """Whether anything is not where it was at the first frame."""
         return bool(
@@ -92,15 +107,13 @@ def _choose(scene: Scene, depth_first: bool) -> tuple[list[int], list[int]]:
     wanted: set[int] = set()
     for number, node in enumerate(scene.nodes):
         # A skinned mesh does not follow its own node.
-        if number not in bones and (
-            not moving_kinds(node) or (node.skin is not None and number not in has_children)
-        ):
+        if number not in bones and (not moving_kinds(node) or (node.skin is not None and number not in has_children)):
             continue
         at = number
         while at >= 0 and at not in wanted:
             wanted.add(at)
             at = above[at]
-    order = _depth_first(above, wanted) if depth_first else _parents_first(above, wanted)
+    order = nodes_depth_first(above, wanted) if depth_first else _parents_first(above, wanted)
     place = {node: joint for joint, node in enumerate(order)}
     return order, [place.get(above[node], -1) for node in order]
 
@@ -119,7 +132,8 @@ def _parents_first(above: list[int], wanted: set[int]) -> list[int]:
     return order
 
 
-def _depth_first(above: list[int], wanted: set[int]) -> list[int]:
+def nodes_depth_first(above: list[int], wanted: set[int]) -> list[int]:
+    """Nodes in pre-order, children in their own order; ``above`` has the parent of each, -1 for none."""
     below: dict[int, list[int]] = {}
     for number in sorted(wanted, reverse=True):
         below.setdefault(above[number], []).append(number)

@@ -180,7 +180,7 @@ def still_key(kind: str, value: npt.ArrayLike, form: RotationForm = RotationForm
 
 
 def tcb_keys(track: Track, values: Floats, announced: bool) -> Keys:
-    """Key rows of TCB keys. With ``announced`` the track's own flags say which floats stand there even if they are 0."""
+    """Rows of TCB keys. With ``announced`` the track's own flags say which floats stand there even if they are 0."""
     shapes = {name: column for name in EXTRAS if (column := getattr(track, name)) is not None}
     keys = Keys.make(np.rint(track.times).astype(np.int64), values, **shapes)
     if announced and track.flags is not None:

@@ -17,10 +17,12 @@ from keyframer.formats._document import Document
 from keyframer.formats._format import Format
 from keyframer.formats._scenediff import Comparison, Path, by_kind
 from keyframer.formats._writing import Written
-from keyframer.scene import Scene
+from keyframer.scene import NodeKind, Scene
 from keyframer.scene.report import LossReport, Outcome
 
 _EXACT = Comparison()
+_TURNED = Comparison(1e-12)
+"""float64 numbers, through two changes of axes"""
 _NEAR = Comparison(1e-5)
 """float32 numbers, once through a matrix and back"""
 _FREE_OPTIONS = {"max_error", "companion"}
@@ -57,7 +59,7 @@ def _patch(format: Format, scene: Scene, options: dict[str, object]) -> Written 
         return "another layout is asked for"
     before = format.to_scene(original, origin.options)
     after = in_space(scene, before.space)
-    changed = _EXACT.scenes(before, after)
+    changed = (_EXACT if after is scene else _TURNED).scenes(before, after)
     report = LossReport(format.name)
     beside = module.companions(original, origin.options)
     if not changed:
@@ -77,7 +79,9 @@ def _patch(format: Format, scene: Scene, options: dict[str, object]) -> Written 
         return f"{shown(apart[0])} would not come out as it is meant"
     for path in changed:
         outcome = Outcome.DROPPED if _is_overruled(after, path) else Outcome.EXACT
-        report.add(outcome, shown(path), "keys say otherwise" if outcome is Outcome.DROPPED else "changed in the original")
+        report.add(
+            outcome, shown(path), "keys say otherwise" if outcome is Outcome.DROPPED else "changed in the original"
+        )
     return Written(made, report, beside)
 
 
@@ -85,9 +89,13 @@ def _is_overruled(scene: Scene, path: Path) -> bool:
     """Whether a value has no say: at rest where there are keys, the name of what is called as its node."""
     if len(path) == 3 and path[0] in ("meshes", "cameras", "lights") and path[2] in ("name", "axes"):
         return True
+    if len(path) == 3 and path[0] == "nodes" and path[2] == "name":
+        return scene.source_format == "3ds" and scene.nodes[int(path[1])].kind is NodeKind.TARGET
     if len(path) != 3 or path[0] != "nodes" or not scene.clips:
         return False
-    kind = {"position": "position", "rotation_xyzw": "rotation", "scale": "scale", "hidden": "visible"}.get(str(path[2]))
+    kind = {"position": "position", "rotation_xyzw": "rotation", "scale": "scale", "hidden": "visible"}.get(
+        str(path[2])
+    )
     tracks = by_kind(scene.clips[0]) or {}
     return kind is not None and (int(path[1]), kind) in tracks
 
@@ -124,9 +132,7 @@ class _Patcher:
         found: tuple[tuple[str, bytes], ...] = own(original, options) if own is not None else ()
         return found
 
-    def apply(
-        self, made: Document, options: Any, after: Scene, changed: list[Path], report: LossReport
-    ) -> str | None:
+    def apply(self, made: Document, options: Any, after: Scene, changed: list[Path], report: LossReport) -> str | None:
         """Change the document; says what has no place in it, if something has none."""
         own = self._format._load_if_there("bridge.patching", "apply")
         if own is None:

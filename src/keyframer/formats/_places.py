@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from keyframer.formats._document import Document
 from keyframer.wire.record import Record
+
+
+def path_finder(document: Document) -> Callable[[int], str | None]:
+    """A function from the offset of a record to its path. Of records that begin at one byte it is the innermost: outer
+    ones are only frames. The document is walked when the function is first called."""
+    known: dict[int, str] = {}
+
+    def find(offset: int) -> str | None:
+        if not known:
+            known.update((each.offset, str(place)) for place, each in document.walk() if each.offset is not None)
+        return known.get(offset)
+
+    return find
 
 
 class Places:

@@ -19,6 +19,8 @@ def name_stranger(head: bytes, size: int) -> str | None:
         if head.startswith(magic):
             return what
     if _is_text(head):
+        if head.lstrip()[:1] == b"{" and b'"asset"' in head:
+            return "a glTF file, which has no document: it can be loaded, but not kept byte for byte"
         return "a text file"
     return None
 
@@ -33,7 +35,7 @@ _MAGICS = (
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"GIF8", "a GIF image"),
     (b"%PDF", "a PDF document"),
-    (b"glTF", "a binary glTF file"),
+    (b"glTF", "a binary glTF file, which has no document: it can be loaded, but not kept byte for byte"),
     (b"\x7fELF", "a program"),
     (b"MZ", "a program"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an OLE container, as 3ds Max writes .max files"),

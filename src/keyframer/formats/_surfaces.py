@@ -12,6 +12,7 @@ from keyframer.scene import Mesh
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+
 @dataclass(eq=False)
 class Piece:
     """A part of a mesh that fits."""

@@ -139,7 +139,9 @@ class NamesThatFit:
 
     def claim(self, name: str, raw: bytes | None = None, fallback: str = "unnamed") -> bytes:
         """A name for the thing called ``name``; ``raw`` is how a file had it, and is taken where it says the same."""
-        wanted = raw if raw and decode_name(raw, self._encoding) == name else encode_name(name or fallback, self._encoding)
+        wanted = (
+            raw if raw and decode_name(raw, self._encoding) == name else encode_name(name or fallback, self._encoding)
+        )
         base = wanted[: self._limit]
         made = base
         while made.lower() in self._taken:

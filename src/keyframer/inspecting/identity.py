@@ -5,6 +5,7 @@ Starts without numpy, dataclasses and typing: ``keyframer identify`` must come u
 
 from __future__ import annotations
 
+from keyframer.exchange import IMPORTERS
 from keyframer.formats import detect
 
 TYPE_CHECKING = False
@@ -57,6 +58,7 @@ def identify(head: bytes, size: int, name: str, whole: Callable[[], bytes]) -> I
     if found.score < 1 and b"\r\n" in head and _all_lines_have_cr(head):
         identity.damage = _cr_added(whole())
     if found.format is None:
+        _imported(identity, head, name)
         return identity
     identity.format = found.format.name
     identity.title = found.format.title
@@ -68,6 +70,17 @@ def identify(head: bytes, size: int, name: str, whole: Callable[[], bytes]) -> I
     if found.score < 1 and identity.damage is None and found.format.has("damage"):
         identity.damage = found.format.diagnose(whole())
     return identity
+
+
+def _imported(identity: Identity, head: bytes, name: str) -> None:
+    """Files of today's formats: they become scenes, and no document keeps their bytes."""
+    for known in IMPORTERS:
+        why = known.sniff(head, name)
+        if why is not None:
+            identity.format, identity.title, identity.damage = known.name, known.title, None
+            identity.score = 1.0 if head[:4] == b"glTF" else 0.8
+            identity.certainty = certainty(identity.score)
+            identity.reason = f"{why}; it can be loaded and converted, but is not kept byte for byte"
 
 
 def _all_lines_have_cr(data: bytes) -> bool:

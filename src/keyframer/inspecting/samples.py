@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.catalogue import LIMIT_SAMPLES
+from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.maths import affine
 from keyframer.posing import Pose, pose
 from keyframer.scene import Handedness, Scene
@@ -79,6 +81,13 @@ def default_frames(scene: Scene) -> list[float]:
     return [start + index * max(end - start, 0.0) / max(count - 1, 1) for index in range(count)]
 
 
+def check_samples(things: int, times: int, limits: Limits = DEFAULT_LIMITS) -> None:
+    """Refuse to sample at more times, or more things at all times, than the limits allow (LIMIT_SAMPLES)."""
+    for count, limit in ((times, limits.samples_per_channel), (things * times, limits.samples)):
+        if count > limit:
+            raise LIMIT_SAMPLES.failure(0, "/", count=count, limit=limit)
+
+
 class Sample:
     """Some nodes of a scene at some times. Nodes are chosen by shown name; LookupError names one that is not there."""
 
@@ -90,10 +99,12 @@ class Sample:
         times: Sequence[float] | None,
         nodes: Sequence[str] = (),
         axes: str = "file",
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self.scene = scene
         if frames is None and times is None:
             frames = default_frames(scene)
+        check_samples(len(scene.nodes), len(frames if frames is not None else times or ()), limits)
         asked = len(scene.nodes) * len(times if frames is None and times is not None else frames or ())
         if asked > MOST_MATRICES:
             raise ValueError(f"{asked} matrices are asked for, at most {MOST_MATRICES} are made in one go")

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from keyframer.curves import Track
+from keyframer.exchange import Importer
 from keyframer.formats._document import Document
 from keyframer.formats._loading import scene_of
 from keyframer.formats._summary import Cell, Table
@@ -29,6 +30,21 @@ def document_scene_tables(document: Document, path: Path | None = None, encoding
         if (issue.code, issue.path) not in told:
             odd.add(issue.severity.label, issue.code, issue.offset, issue.path, issue.message)
     return [*scene_tables(scene), *([odd] if odd.rows else [])]
+
+
+def imported_tables(scene: Scene, importer: Importer, size: int) -> list[Table]:
+    """What a file holds that became a scene at once."""
+    overview = Table("overview", "Overview", ("what", "value"))
+    overview.add("format", f"{importer.title} ({importer.name})")
+    overview.add("size in bytes", size)
+    generator = scene.extras.get("gltf", {}).get("generator")
+    if isinstance(generator, str) and generator:
+        overview.add("made by", generator)
+    overview.add("issues", scene.issues.total or "none")
+    odd = Table("issues", "Issues", ("severity", "code", "offset", "path", "message"))
+    for issue in scene.issues:
+        odd.add(issue.severity.label, issue.code, issue.offset, issue.path, issue.message)
+    return [overview, *scene_tables(scene), *([odd] if odd.rows else [])]
 
 
 def scene_tables(scene: Scene) -> list[Table]:

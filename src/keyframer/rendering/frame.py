@@ -24,7 +24,7 @@ Bytes = npt.NDArray[np.uint8]
 
 LAYERS = 12
 """translucent faces that are seen through each other"""
-_FRAGMENTS_KEPT = 20_000_000
+_FRAGMENTS_KEPT = 6_000_000
 """pixels of translucent faces that are kept for sorting"""
 _DARK, _BRIGHT = 0.45, 1.0
 """mean light below which light is added, and light of the brightest tenth above which it is taken away"""
@@ -43,6 +43,8 @@ class Exposure:
     mode: str = "auto"
     fill: float | None = None
     gain: float = 1.0
+    complete: bool = True
+    """whether all faces of all pictures were drawn"""
 
     def lighting(self, pose: Pose, at: int, view: View) -> Lighting:
         ours = lighting.studio(view)
@@ -75,6 +77,7 @@ def render(
     """
     large = Canvas(stage, stage.shape(pose, at), view, width * finer, height * finer, finer)
     light = exposure.lighting(pose, at, view)
+    exposure.complete = exposure.complete and large.complete
     picture, levels = large.paint(light)
     if len(levels) and exposure.settle(levels):
         picture, _ = large.paint(exposure.lighting(pose, at, view))
@@ -116,6 +119,11 @@ class Canvas:
         return float(covered.mean())
 
     @property
+    def complete(self) -> bool:
+        """Whether every face was drawn: not where there are so many pixels of faces that it would take too long."""
+        return self._buffer.left >= 0
+
+    @property
     def one_object(self) -> float:
         """The largest part of the picture that a single one of several nodes takes."""
         nodes = self._stage.node_of(self._shape.faces[self._screen.source])
@@ -132,7 +140,10 @@ class Canvas:
             kept.append(found)
             count += len(found[0])
             if count > _FRAGMENTS_KEPT:
+                self._buffer.left = -1
                 break
+        if not kept:
+            return []
         pixel, triangle, near = (np.concatenate(parts) for parts in zip(*kept, strict=True))
         order = np.lexsort((-triangle, -near, pixel))
         pixel, triangle = pixel[order], triangle[order]

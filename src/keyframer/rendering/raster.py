@@ -19,6 +19,10 @@ Indices = npt.NDArray[np.int64]
 ROWS_AT_ONCE = 400_000
 PIXELS_AT_ONCE = 600_000
 """temporaries of a few dozen bytes each, so that everything stays near the processor"""
+BOXES_AT_ONCE = 4_000_000
+"""pixels of the boxes around triangles that are drawn before it is asked again what is hidden"""
+MOST_PIXELS = 600_000_000
+"""pixels of triangles that are looked at for one picture: some ten seconds"""
 
 Fragments = tuple[Indices, Indices, Floats]
 """pixel numbers, triangle numbers, closeness"""
@@ -110,16 +114,37 @@ class DepthBuffer:
         """0 where nothing is"""
         self.owner: Indices = np.full(width * height, -1, np.int64)
         """the triangle, -1 for none"""
+        self.left = MOST_PIXELS
+        """pixels of triangles that may still be looked at; below 0 the picture is not complete"""
 
     def draw(self, screen: Screen, chosen: Indices) -> None:
-        """Opaque triangles."""
-        for pixel, triangle, near in fragments(screen, chosen, self.width, self.height):
-            np.maximum.at(self.closeness, pixel, near)
-            front = near == self.closeness[pixel]
-            self.owner[pixel[front]] = triangle[front]
+        """Opaque triangles, the nearest first: once the whole picture is covered, what lies behind costs nothing."""
+        nearest = screen.closeness[chosen].max(axis=1, initial=0.0)
+        chosen = chosen[np.argsort(-nearest, kind="stable")]
+        for begin, end in _portions(self._boxes(screen, chosen), BOXES_AT_ONCE):
+            some = chosen[begin:end]
+            some = some[screen.closeness[some].max(axis=1, initial=0.0) >= self.closeness.min()]
+            if not len(some) or self.left < 0:
+                return
+            for pixel, triangle, near in fragments(screen, some, self.width, self.height):
+                self.left -= len(pixel)
+                np.maximum.at(self.closeness, pixel, near)
+                front = near == self.closeness[pixel]
+                self.owner[pixel[front]] = triangle[front]
+                if self.left < 0:
+                    return
 
     def in_front(self, screen: Screen, chosen: Indices) -> Iterator[Fragments]:
         """The pixels of triangles that are not hidden by what was drawn."""
         for pixel, triangle, near in fragments(screen, chosen, self.width, self.height):
+            self.left -= len(pixel)
             clear = near > self.closeness[pixel]
             yield pixel[clear], triangle[clear], near[clear]
+            if self.left < 0:
+                return
+
+    def _boxes(self, screen: Screen, chosen: Indices) -> Indices:
+        """(m,) pixels of the box around each triangle, as far as it is on the picture."""
+        low, high = screen.points[chosen].min(axis=1), screen.points[chosen].max(axis=1)
+        size = np.clip(high, 0, (self.width, self.height)) - np.clip(low, 0, (self.width, self.height)) + 1
+        return np.asarray(size[:, 0] * size[:, 1], np.int64)

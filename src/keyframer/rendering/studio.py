@@ -157,6 +157,11 @@ class Studio:
                 through = (255 - made[:, :, 3:].astype(np.uint16)) * backdrop
                 yield Image.fromarray((made[:, :, :3] + (through + 127) // 255).clip(0, 255).astype(np.uint8))
 
+    @property
+    def complete(self) -> bool:
+        """Whether the pictures taken so far show every face: not where drawing all would take too long."""
+        return self._exposure.complete
+
     def sheet(self, frames: Sequence[float], columns: int) -> Image:
         """Pictures of the frames in rows, each with its number."""
         from PIL import Image, ImageDraw, ImageFont

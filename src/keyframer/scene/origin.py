@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 
@@ -13,6 +14,8 @@ class Origin:
 
     document: Any
     options: Mapping[str, object]
+    folder: Path | None = None
+    """where its file lies, if it came from one"""
 
     def __repr__(self) -> str:
         return f"<Origin: {self.document!r}>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -48,14 +48,15 @@ class Loss:
     """where the file had it"""
     source_offset: int | None = None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self, source_path: str | None = None) -> dict[str, Any]:
+        """For JSON; ``source_path`` where it had to be looked up."""
         plain: dict[str, Any] = {"outcome": self.outcome.value, "path": safe_text(self.path)}
         if self.detail:
             plain["detail"] = safe_text(self.detail)
         if self.error is not None:
             plain["error"] = {"value": self.error, "unit": self.unit or ""}
         if self.source_path is not None or self.source_offset is not None:
-            plain["source"] = {"path": self.source_path, "offset": self.source_offset}
+            plain["source"] = {"path": self.source_path or source_path, "offset": self.source_offset}
         return plain
 
     def __str__(self) -> str:
@@ -75,6 +76,8 @@ class LossReport:
     source: Mapping[str, Any] = field(default_factory=dict)
     written: list[str] = field(default_factory=list)
     """the files, main file first"""
+    find_path: Callable[[int], str | None] | None = field(default=None, repr=False)
+    """the path of what stands at an offset of the source file, where that file is at hand"""
 
     def add(
         self,
@@ -89,6 +92,12 @@ class LossReport:
         """Note one item; ``extras`` are those of the scene's part, which may say where the file had it."""
         where, offset = _source_of(extras)
         self.losses.append(Loss(outcome, path, detail, error, unit, where, offset))
+
+    def source_of(self, loss: Loss) -> tuple[str | None, int | None]:
+        """Where the file had it: path and offset, as far as they are known."""
+        if loss.source_path is None and loss.source_offset is not None and self.find_path is not None:
+            return self.find_path(loss.source_offset), loss.source_offset
+        return loss.source_path, loss.source_offset
 
     def __iter__(self) -> Iterator[Loss]:
         return iter(self.losses)
@@ -122,7 +131,7 @@ class LossReport:
             "written": [safe_text(name) for name in self.written],
             "summary": {outcome.value: self.count(outcome) for outcome in Outcome},
             "measured": dict(self.measured),
-            "losses": [loss.as_dict() for loss in self.losses],
+            "losses": [loss.as_dict(self.source_of(loss)[0]) for loss in self.losses],
         }
 
     def __repr__(self) -> str:

@@ -118,5 +118,6 @@ class ViewedFile:
 
     def block(self, number: int) -> bytes | None:
         """Some bytes of the file, for the hex view."""
-        part = self.material.data[number * BLOCK : (number + 1) * BLOCK] if number >= 0 else b""
-        return part or None
+        with self._lock:
+            data = self.material.data
+        return data[number * BLOCK : (number + 1) * BLOCK] or None

@@ -173,9 +173,10 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.headers.get_all("Content-Length", ["0"]) != ["0"] or self.headers.get_all("Transfer-Encoding"):
             self.refuse(HTTPStatus.BAD_REQUEST, "a request has no body here")
         else:
-            viewer.answer(self.path, self)
+            viewer.answer(self.requestline.split()[1], self)  # as it came: http.server mends //
 
     def send(self, kind: str, content: bytes, extra: dict[str, str] | None = None, status: int = 200) -> None:
+        self.request_version = "HTTP/1.1"  # for anything older http.server leaves out the headers
         self.send_response(status)
         for name, value in {**SECURITY_HEADERS, **(extra or {})}.items():
             self.send_header(name, value)

@@ -12,6 +12,7 @@ import pytest
 
 import keyframer
 from keyframer.formats._loading import scene_of
+from keyframer.formats.midtown.records import Channel
 from tests.formats.midtown.writer import beta, channel, old, retail, walk
 from tests.museum.slow import SlowTrack, evaluate
 from tests.museum.slow import product as multiply
@@ -223,7 +224,8 @@ def test_raw_channels_are_kept_and_never_posed() -> None:
     first, second, third = found.clips[0].raw_channels
     assert [raw.name for raw in (first, second, third)] == ["channel 0", "channel 2", "channel 3"]
     np.testing.assert_array_equal(first.values, strange)
-    assert first.extras["midtown"] == {"type": 2, "distance": 2.0}
+    (stored, *_) = keyframer.decode(data).find(Channel)
+    assert first.extras["midtown"] == {"type": 2, "distance": 2.0, "offset": stored.offset}
     assert second.values.shape == (3, 15)
     assert third.values.shape == (3, 3)
     told = [issue.path for issue in found.issues if issue.code == "SEM_RPH_WIDTH"]

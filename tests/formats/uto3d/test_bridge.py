@@ -508,4 +508,4 @@ def test_sample_files_keep_their_keys() -> None:
         assert getattr(track, name)[1] == pytest.approx(wanted)
     assert track.bias is not None
     assert track.bias[2] == pytest.approx(0.3)  # flags 5: tension and bias
-    assert track.extras["uto3d"] == {"controller_id": 5}
+    assert track.extras["uto3d"]["controller_id"] == 5  # type: ignore[index]

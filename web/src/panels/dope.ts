@@ -5,7 +5,7 @@ import type { Store } from "../store";
 import { keyCount, keysBetween, nearestKey } from "../times";
 import type { SceneInfo } from "../types";
 import { fitText, line, Picture, type Brush } from "./canvas";
-import { drawRuler, listenToTime, RULER } from "./ruler";
+import { drawPlayhead, drawRuler, listenToTime, RULER } from "./ruler";
 
 const ROW = 17;
 const LABELS = 210;
@@ -49,7 +49,7 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
     const { state } = store;
     const info = state.info;
     const here = scale();
-    drawRuler(brush, here, state.frame);
+    drawRuler(brush, here);
     if (!info) return;
     context.save();
     context.beginPath();
@@ -64,6 +64,7 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
       drawRow(brush, info, row, y, here);
     }
     context.restore();
+    drawPlayhead(brush, here, state.frame);
     context.strokeStyle = color("line");
     line(context, LABELS - 0.5, 0, LABELS - 0.5, height);
     if (!rows.length) {

@@ -8,7 +8,7 @@ import type { Store } from "../store";
 import { keyCount } from "../times";
 import type { Column, TrackData } from "../types";
 import { line, Picture, type Brush } from "./canvas";
-import { drawRuler, listenToTime, RULER } from "./ruler";
+import { drawPlayhead, drawRuler, listenToTime, RULER } from "./ruler";
 
 const AXIS = 56;
 
@@ -45,7 +45,7 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
     const { context, width, height, color } = brush;
     const { state } = store;
     const here = scale();
-    drawRuler(brush, here, state.frame);
+    drawRuler(brush, here);
     if (!loaded) {
       context.fillStyle = color("quiet");
       context.textAlign = "left";
@@ -68,6 +68,7 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
     loaded.curve.values.forEach((column, part) => drawCurve(brush, loaded as TrackData, column, part, here, y));
     loaded.keys.shown.forEach((column, part) => drawKeys(brush, loaded as TrackData, column, part, here, y));
     context.restore();
+    drawPlayhead(brush, here, state.frame);
   };
   const drawCurve = (
     { context, color }: Brush, track: TrackData, column: Column, part: number, here: Scale, y: (value: number) => number,

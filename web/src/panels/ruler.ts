@@ -6,7 +6,7 @@ import { short } from "../format";
 
 export const RULER = 20;
 
-export function drawRuler({ context, width, height, color }: Brush, scale: Scale, frame: number): void {
+export function drawRuler({ context, width, height, color }: Brush, scale: Scale): void {
   context.fillStyle = color("panel-2");
   context.fillRect(scale.left, 0, width - scale.left, RULER);
   context.textAlign = "center";
@@ -19,19 +19,20 @@ export function drawRuler({ context, width, height, color }: Brush, scale: Scale
     context.fillStyle = color("quiet");
     context.fillText(short(tick), x, RULER / 2 + 1);
   }
+}
+
+export function drawPlayhead({ context, height, color }: Brush, scale: Scale, frame: number): void {
   const x = Math.round(scale.x(frame)) + 0.5;
-  if (x >= scale.left) {
-    context.strokeStyle = color("playhead");
-    context.lineWidth = 1.5;
-    line(context, x, 0, x, height);
-    context.lineWidth = 1;
-    context.fillStyle = color("playhead");
-    context.beginPath();
-    context.moveTo(x - 5, 0);
-    context.lineTo(x + 5, 0);
-    context.lineTo(x, 8);
-    context.fill();
-  }
+  if (x < scale.left) return;
+  context.strokeStyle = context.fillStyle = color("playhead");
+  context.lineWidth = 1.5;
+  line(context, x, 0, x, height);
+  context.lineWidth = 1;
+  context.beginPath();
+  context.moveTo(x - 5, 0);
+  context.lineTo(x + 5, 0);
+  context.lineTo(x, 8);
+  context.fill();
 }
 
 /** Wheel zooms, shift and wheel pans; dragging on the ruler scrubs. */

@@ -1,7 +1,10 @@
 // The parts of a glTF file's JSON that this page looks at itself.
 
 export interface GltfJson {
-  nodes?: { camera?: number; extensions?: { KHR_node_visibility?: { visible?: boolean } } }[];
+  nodes?: {
+    camera?: number;
+    extensions?: { KHR_node_visibility?: { visible?: boolean }; KHR_lights_punctual?: { light: number } };
+  }[];
   meshes?: { primitives: { indices?: number }[]; extras?: { keyframer?: { edges?: Packed | number[] } } }[];
   cameras?: { name?: string; perspective?: { yfov: number } }[];
   animations?: {
@@ -11,7 +14,6 @@ export interface GltfJson {
       target: { path: string; extensions?: { KHR_animation_pointer?: { pointer: string } } };
     }[];
   }[];
-  extensions?: { KHR_lights_punctual?: { lights: { name?: string; type: string }[] } };
 }
 
 /** An array that our exporter packed: base64 of a zlib stream. */

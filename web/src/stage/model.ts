@@ -43,7 +43,6 @@ export class Model {
   }
 
   private collect(): void {
-    const lights = this.json.extensions?.KHR_lights_punctual?.lights ?? [];
     this.root.traverse((object) => {
       const known = this.gltf.parser.associations.get(object) as Record<string, number> | undefined;
       if (known?.nodes !== undefined && !this.nodes[known.nodes]) this.nodes[known.nodes] = object;
@@ -60,10 +59,13 @@ export class Model {
         this.cameras.push(object);
       }
       if (object instanceof Light) {
-        const number = known?.lights ?? lights.length;
-        this.lights.push({ light: object, number });
+        this.lights.push({ light: object, number: -1 });
       }
     });
+    for (const each of this.lights) {
+      const node = this.nodeOf(each.light);
+      each.number = (node === null ? undefined : this.json.nodes?.[node]?.extensions?.KHR_lights_punctual?.light) ?? -1;
+    }
     for (const camera of this.cameras) {
       const node = this.nodeOf(camera);
       const number = node === null ? undefined : this.json.nodes?.[node]?.camera;
@@ -94,7 +96,8 @@ export class Model {
   }
 
   /** Put everything where it is at a time, in seconds of the animation. */
-  seek(seconds: number): void {
+  seek(exact: number): void {
+    const seconds = Math.fround(exact); // key times are stored so: a step at a frame must be met at that frame
     if (this.action) {
       this.action.time = Math.min(Math.max(seconds, 0), this.duration);
       this.mixer.update(0);

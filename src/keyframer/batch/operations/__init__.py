@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # the command line names the operations before it loads anything
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
     from keyframer.batch.job import Result
     from keyframer.batch.operations._subject import Subject
 
 
-@dataclass(frozen=True, slots=True)
 class Operation:
     """``module`` has ``suffix(options)`` and ``carry_out(subject, result)``, which fills the result and may raise."""
 
-    name: str
-    words: str
-    module: str
-    needs: tuple[str, ...] = ()
-    """modules without which it cannot work"""
-    replaces_extension: bool = False
-    """``a.3ds`` becomes ``a.glb``; else the suffix is added: ``a.3ds.check.json``"""
+    __slots__ = ("module", "name", "needs", "replaces_extension", "words")
+
+    def __init__(
+        self, name: str, words: str, module: str, needs: tuple[str, ...] = (), *, replaces_extension: bool = False
+    ) -> None:
+        self.name = name
+        self.words = words
+        self.module = module
+        self.needs = needs
+        """modules without which it cannot work"""
+        self.replaces_extension = replaces_extension
+        """``a.3ds`` becomes ``a.glb``; else the suffix is added: ``a.3ds.check.json``"""
 
     @property
     def available(self) -> bool:

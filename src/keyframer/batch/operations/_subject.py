@@ -14,6 +14,7 @@ from keyframer.batch.job import Job, Result
 from keyframer.catalogue import IO_EMPTY, RUN_OUTPUT_REFUSED
 from keyframer.errors import FormatError
 from keyframer.formats import detect, format_by_name
+from keyframer.formats._bridging import neighbours
 from keyframer.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -69,16 +70,15 @@ class Subject:
         if not self._is_remote:
             beside = self.format.companions(self.document, Path(self.job.source), chosen)
             if beside:
-                note_also(result, self._same_stem())
+                note_also(result, self._companions())
             chosen = {**beside, **chosen}
         note_also(result, (value for value in chosen.values() if isinstance(value, (str, Path))))
         return scene_of(self.document, chosen, salvage=bool(self.options.get("salvage")))
 
-    def _same_stem(self) -> list[Path]:
-        """What stands beside the file under the same stem: its companions are among these."""
+    def _companions(self) -> list[Path]:
+        """What the format may have read besides; it says what was in it, not where it was."""
         path = Path(self.job.source)
-        stem = path.stem.casefold()
-        return sorted(each for each in path.parent.iterdir() if each.stem.casefold() == stem and each.name != path.name)
+        return [each for suffix in (*self.format.extensions, ".skel") for each in neighbours(path, suffix)]
 
     def write(self, result: Result, path: str, data: bytes) -> None:
         """Write an output and note it; `FormatError` where that is refused."""

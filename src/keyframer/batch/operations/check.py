@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from keyframer.batch.job import FINDINGS, Result
+from keyframer.batch.defaults import FINDINGS
+from keyframer.batch.job import Result
 from keyframer.batch.operations._json import json_file
 from keyframer.batch.operations._subject import Subject, note_issues
 from keyframer.checking import check

@@ -241,7 +241,8 @@ def write_animations(
     for number in range(len(context.scene.clips)):
         rig = Rig(context.scene, number) if number else first_rig
         clips.append(ClipWriter(context, tree, looks, lights, number, rig).write())
-    for node in looks:
-        path = f"/nodes/{context.scene.nodes[node].name}/target"
-        context.report.add(Outcome.BAKED, path, "looks by its rotation; the target stays as a node of its own")
+    for number in looks:
+        node = context.scene.nodes[number]
+        detail = "looks by its rotation; the target stays as a node of its own"
+        context.report.add(Outcome.BAKED, f"/nodes/{node.name}/target", detail, extras=node.extras)
     return clips

@@ -18,6 +18,9 @@ from keyframer.exchange.gltf.properties import KINDS
 from keyframer.exchange.report import Outcome
 from keyframer.scene import Clip
 
+_WHOLE = ("position", "rotation", "scale")
+"""kinds whose samplers are written wherever they move, as they are"""
+
 Motions = Mapping[tuple[int, str], Motion]
 """by node and kind; ``gaze`` and ``place`` are those of what looks at a target"""
 
@@ -60,7 +63,8 @@ def keep_tracks(
         track = channel.track
         motion = motions.get((channel.node, track.kind))
         head: Json = context.asset.nodes[placed[channel.node].head]
-        repeated = motion is not None and motion.repeats_keys and not context.axes.mirrored
+        repeated = motion is not None and motion.repeats_keys and not motion.keys.is_still
+        repeated &= track.kind in _WHOLE and channel.node not in looking and not context.axes.mirrored
         kept: list[Json] = head.get("extras", {}).get("keyframer", {}).get("tracks", [])
         kept.append(track_extras(track, number, repeated))
         attach(head, {"tracks": kept})

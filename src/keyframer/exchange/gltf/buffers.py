@@ -55,6 +55,7 @@ class Buffers:
         self._pool_of: list[_Pool] = []
         self._known: dict[tuple[str, int, bytes], int] = {}
         self._blobs: list[_Pool] = []
+        self._blob_sizes: dict[int, int] = {}
 
     def vertices(self, array: Array, *, normalized: bool = False, bounds: bool = False) -> int:
         """A vertex attribute (V, k)."""
@@ -87,6 +88,7 @@ class Buffers:
         pool = _Pool(None, None)
         pool.add(np.frombuffer(data, np.uint8))
         self._blobs.append(pool)
+        self._blob_sizes[id(pool)] = len(data)
         return -len(self._blobs)
 
     def _shared(self, array: Array, extra: dict[str, Any]) -> int:
@@ -123,6 +125,8 @@ class Buffers:
         for pool in self._all():
             number[id(pool)] = len(views)
             view: dict[str, Any] = {"buffer": 0, "byteOffset": offset, "byteLength": pool.size}
+            if id(pool) in self._blob_sizes:  # without what fills it up to the next one
+                view["byteLength"] = self._blob_sizes[id(pool)]
             if pool.stride is not None:
                 view["byteStride"] = pool.stride
             if pool.target is not None:

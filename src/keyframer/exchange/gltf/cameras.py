@@ -50,7 +50,8 @@ def _camera(context: Context, camera: Camera, fov: float) -> Json:
         content["extras"] = plain(camera.extras)
     attach(written, content)
     path = f"/cameras/{camera.name}"
-    context.report.add(Outcome.EXACT, f"{path}/fov", "as the vertical field of view of a 4:3 picture")
+    detail = "as the vertical field of view of a 4:3 picture"
+    context.report.add(Outcome.EXACT, f"{path}/fov", detail, extras=camera.extras)
     if camera.ranges is not None:
         context.report.add(Outcome.EXTRAS, f"{path}/ranges", extras=camera.extras)
     return written

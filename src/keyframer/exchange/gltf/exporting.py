@@ -24,6 +24,7 @@ from keyframer.exchange.gltf.options import GltfOptions
 from keyframer.exchange.gltf.skins import Skins
 from keyframer.exchange.gltf.span import clip_span
 from keyframer.exchange.report import LossReport, Outcome
+from keyframer.formats._places import path_finder
 from keyframer.posing import Rig
 from keyframer.scene import LightType, Scene
 
@@ -34,6 +35,8 @@ def export(scene: Scene, options: GltfOptions | None = None) -> tuple[Asset, Los
     """A glTF asset of a scene, and what was lost on the way. The scene is not changed."""
     options = options or GltfOptions()
     report = LossReport("gltf", source=plain(dict(options.source)))
+    if scene.origin is not None:
+        report.find_path = path_finder(scene.origin.document)
     rig = Rig(scene)
     span = clip_span(scene.clips[0], options.fps) if scene.clips else None
     begin = 0.0 if span is None else span.begin

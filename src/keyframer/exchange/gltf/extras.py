@@ -127,6 +127,7 @@ def track_extras(track: Track, clip: int, in_sampler: bool) -> Json:
         content["form"] = track.form.value
     if in_sampler:
         content["keys_in_sampler"] = True
+        content["count"] = len(track.times)
     else:
         content["times"], content["values"] = plain(track.times), plain(track.values)
     for name in _COLUMNS:

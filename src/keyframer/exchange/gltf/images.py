@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from keyframer.exchange.report import Outcome
 from keyframer.scene import Material, TextureMap
 
 
@@ -18,12 +19,22 @@ class Image:
     """``image/png`` or ``image/jpeg``"""
     alpha: str = "opaque"
     """what its alpha channel wants: ``opaque``, ``mask`` or ``blend``"""
+    notes: dict[str, tuple[Outcome, str]] = field(default_factory=dict)
+    """what became of the maps it was made of, by their slots in the material: the outcome, and how"""
 
 
-ImageSource = Callable[[Material, str, TextureMap], Image | None]
-"""(material, slot, map) to the image for it, or None. Slots are ``base_color`` (for ``texture1``, with the opacity
-map in its alpha where the source can do that), ``normal`` (for ``bump``: a normal map made of the height map) and
-``emissive`` (for ``self_illumination``)."""
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Why there is no image, for the report."""
+
+    reason: str
+
+
+ImageSource = Callable[[Material, str, TextureMap], Image | Missing | None]
+"""(material, slot, map) to the image for it, or why there is none. Slots are ``base_color`` (for ``texture1``, with the
+opacity map in its alpha where the source can do that), ``alpha`` (for ``opacity`` where no image is the base colour:
+white, with the map in its alpha), ``normal`` (for ``bump``: a normal map made of the height map) and ``emissive`` (for
+``self_illumination``, multiplied with the image of ``texture1`` where there is one)."""
 
 
 def no_images(material: Material, slot: str, map: TextureMap) -> None:

@@ -115,7 +115,8 @@ class Lights:
 
 def light_extras(light: Light) -> Json:
     """The old light, whole."""
-    content = {"color": plain(light.color), **raw_name(light.raw_name, light.name), **stated(light, *_KEPT)}
+    content = {"type": light.type.value, "color": plain(light.color)}
+    content.update({**raw_name(light.raw_name, light.name), **stated(light, *_KEPT)})
     if light.extras:
         content["extras"] = plain(light.extras)
     return content

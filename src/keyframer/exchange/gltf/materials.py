@@ -9,11 +9,11 @@ import numpy as np
 from keyframer.exchange.gltf.asset import Json
 from keyframer.exchange.gltf.context import Context
 from keyframer.exchange.gltf.extras import attach, plain, raw_name, shown_name, stated
-from keyframer.exchange.gltf.images import Image
+from keyframer.exchange.gltf.images import Image, Missing
 from keyframer.exchange.gltf.numbers import fraction, linear_color
-from keyframer.exchange.gltf.textures import Textures
+from keyframer.exchange.gltf.textures import Textures, transform
 from keyframer.exchange.report import Outcome
-from keyframer.scene import Material
+from keyframer.scene import Material, TextureMap
 
 _KEPT = (
     "ambient",
@@ -49,8 +49,8 @@ _UNSAID = (
 )
 """what glTF has no word for, and the picture may miss"""
 
-SLOTS = {"base_color": "texture1", "normal": "bump", "emissive": "self_illumination"}
-"""glTF's slots and the maps they are made of"""
+SLOTS = {"base_color": "texture1", "alpha": "opacity", "normal": "bump", "emissive": "self_illumination"}
+"""glTF's slots and the maps they are made of; ``alpha`` only where no image is the base colour"""
 
 
 class Materials:
@@ -60,6 +60,10 @@ class Materials:
         self._context = context
         self._textures = Textures(context.asset, context.extensions, context.scene.space.v_up)
         self._default: int | None = None
+        self._plain: dict[int, int] = {}
+        """materials without their images, for meshes that say nowhere how to lay them on"""
+        self._missing: dict[int, dict[str, str]] = {}
+        """by id() of the material: maps whose image is not there, and why"""
         self._images = [self._find_images(material) for material in context.scene.materials]
         for material, images in zip(context.scene.materials, self._images, strict=True):
             context.asset.materials.append(self._material(material, images))
@@ -72,27 +76,50 @@ class Materials:
         """Whether a material of the scene has a normal map."""
         return 0 <= number < len(self._images) and "normal" in self._images[number]
 
-    def write(self, number: int, *, colored: bool = False) -> int:
+    def write(self, number: int, *, mapped: bool = True) -> int:
         """The glTF material for a number of the scene. glTF's own default is metal, so faces without a material get one
         that is not. Vertex colours are multiplied with the material's, which is what the old engines did."""
         if 0 <= number < len(self._images):
-            return number
+            return number if mapped or not self._images[number] else self._without_images(number)
         if self._default is None:
             self._default = len(self._context.asset.materials)
             surface = {"metallicFactor": 0.0, "roughnessFactor": 1.0}
             self._context.asset.materials.append({"name": "default", "pbrMetallicRoughness": surface})
         return self._default
 
+    def _without_images(self, number: int) -> int:
+        if number not in self._plain:
+            self._plain[number] = len(self._context.asset.materials)
+            material = self._context.scene.materials[number]
+            written = self._surface(material, {})
+            written["name"] = f"{shown_name(material.name)}_unmapped"
+            self._context.asset.materials.append(written)
+            detail = "meshes without texture coordinates show the material without its images"
+            self._context.report.add(
+                Outcome.APPROXIMATED, f"/materials/{material.name}", detail, extras=material.extras
+            )
+        return self._plain[number]
+
     def _find_images(self, material: Material) -> dict[str, Image]:
-        found = {}
+        found: dict[str, Image] = {}
         for slot, map_name in SLOTS.items():
             texture = material.maps.get(map_name)
-            image = None if texture is None else self._context.options.images(material, slot, texture)
-            if image is not None:
+            if texture is None or not texture.file_name or (slot == "alpha" and "base_color" in found):
+                continue
+            image = self._context.options.images(material, slot, texture)
+            if isinstance(image, Missing):
+                self._missing.setdefault(id(material), {})[map_name] = image.reason
+            elif image is not None:
                 found[slot] = image
         return found
 
     def _material(self, material: Material, images: dict[str, Image]) -> Json:
+        written = self._surface(material, images)
+        attach(written, self._extras(material))
+        self._report(material, images)
+        return written
+
+    def _surface(self, material: Material, images: dict[str, Image]) -> Json:
         diffuse = (0.8, 0.8, 0.8) if material.diffuse is None else material.diffuse
         color = linear_color(diffuse)
         alpha = 1.0 - fraction(material.transparency)
@@ -106,6 +133,8 @@ class Materials:
             texture = material.maps["texture1"]
             surface["baseColorTexture"] = self._textures.write(images["base_color"], texture)
             factor = color + (1.0 - color) * fraction(texture.amount, 1.0)  # a full map replaces the colour
+        elif "alpha" in images:
+            surface["baseColorTexture"] = self._textures.write(images["alpha"], material.maps["opacity"])
         if (factor < 1.0).any() or alpha < 1.0:
             surface["baseColorFactor"] = [*np.round(factor, 6).tolist(), alpha]
         self._alpha(written, alpha, images)
@@ -114,17 +143,18 @@ class Materials:
         glow = fraction(material.self_illumination)
         if "emissive" in images:
             written["emissiveTexture"] = self._textures.write(images["emissive"], material.maps["self_illumination"])
-            written["emissiveFactor"] = np.round(color, 6).tolist()
+            written["emissiveFactor"] = np.round(factor, 6).tolist()
         elif glow > 0:
-            written["emissiveFactor"] = np.round(color * glow, 6).tolist()
+            if "base_color" in images:
+                written["emissiveTexture"] = surface["baseColorTexture"]
+            written["emissiveFactor"] = np.round(factor * glow, 6).tolist()
         if material.two_sided:
             written["doubleSided"] = True
-        attach(written, self._extras(material))
-        self._report(material, images)
         return written
 
     def _alpha(self, written: Json, alpha: float, images: dict[str, Image]) -> None:
-        wanted = images["base_color"].alpha if "base_color" in images else "opaque"
+        image = images.get("base_color", images.get("alpha"))
+        wanted = "opaque" if image is None else image.alpha
         if alpha < 1.0 or wanted == "blend":
             written["alphaMode"] = "BLEND"
         elif wanted == "mask":
@@ -147,11 +177,31 @@ class Materials:
         )
         for attribute in stated(material, *_UNSAID):
             report.add(Outcome.EXTRAS, f"{path}/{attribute}", extras=material.extras)
-        used = {SLOTS[slot] for slot in images}
+        notes = {SLOTS[slot]: (Outcome.EXACT, "embedded") for slot in images}
+        for image in images.values():
+            notes.update(image.notes)
+        missing = self._missing.get(id(material), {})
         for slot, texture in material.maps.items():
-            if slot not in used:
-                detail = f"{texture.file_name!r}: not embedded, the name is kept"
-                report.add(Outcome.EXTRAS, f"{path}/maps/{slot}", detail, extras=texture.extras or material.extras)
+            where = texture.extras or material.extras
+            if slot in notes:
+                outcome, detail = notes[slot]
+                report.add(outcome, f"{path}/maps/{slot}", detail, extras=where)
+                self._report_laying(f"{path}/maps/{slot}", texture)
+            else:
+                why = missing.get(slot, f"{texture.file_name!r}: not embedded")
+                report.add(Outcome.EXTRAS, f"{path}/maps/{slot}", f"{why}; the name is kept", extras=where)
+
+    def _report_laying(self, path: str, texture: TextureMap) -> None:
+        """What glTF cannot say about an image that is there."""
+        report = self._context.report
+        if texture.decal:
+            detail = "beyond its edges its border goes on"
+            report.add(Outcome.APPROXIMATED, f"{path}/decal", detail, extras=texture.extras)
+        if texture.tints:
+            report.add(Outcome.EXTRAS, f"{path}/tints", extras=texture.extras)
+        if not self._context.extensions and transform(texture, self._context.scene.space.v_up):
+            detail = "core glTF cannot move, tile or turn images"
+            report.add(Outcome.EXTRAS, f"{path}/transform", detail, extras=texture.extras)
 
 
 def _roughness(material: Material) -> float:

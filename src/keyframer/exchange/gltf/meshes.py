@@ -144,7 +144,8 @@ class Meshes:
             targets.append(
                 {"POSITION": single((moved - positions)[vertex]), "NORMAL": single((bent - normals)[cluster])}
             )
-        self._context.report.add(Outcome.EXACT, f"/meshes/{mesh.name}/morph", f"{len(targets)} morph targets")
+        detail = f"{len(targets)} morph targets"
+        self._context.report.add(Outcome.EXACT, f"/meshes/{mesh.name}/morph", detail, extras=mesh.extras)
         return targets
 
     def _skin_attributes(self, mesh: Mesh, skin: int, faces: Indices, parted: Split) -> dict[str, npt.NDArray[Any]]:
@@ -172,7 +173,7 @@ class Meshes:
                     name: buffers.vertices(array, bounds=name == "POSITION") for name, array in arrays.items()
                 },
                 "indices": buffers.indices(part.triangles.reshape(-1)),
-                "material": self._materials.write(part.material, colored="COLOR_0" in arrays),
+                "material": self._materials.write(part.material, mapped="TEXCOORD_0" in arrays),
             }
             if targets:
                 primitive["targets"] = [

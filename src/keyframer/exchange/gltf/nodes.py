@@ -66,6 +66,7 @@ class Tree:
             node["rotation"] = list(axes.turn_xyzw)
         if axes.unit != 1.0:
             node["scale"] = [axes.unit] * 3
+        attach(node, {"helper": "root"})
         return node
 
     def _place_all(self) -> None:
@@ -81,6 +82,9 @@ class Tree:
             look = self._looks.get(number)
             above = self.placed[parent].tail if parent >= 0 and not (look and look.detached) else self.root
             head = self.placed[number].head
+            if parent >= 0 and look and look.detached:
+                place = plain(np.asarray(nodes[number].position, np.float64))
+                attach(asset.nodes[head], {"parent": asset.nodes[self.placed[parent].head]["name"], "position": place})
             if above is None:
                 asset.roots.append(head)
             else:
@@ -102,6 +106,8 @@ class Tree:
                 placed.scaled = asset.add_node({"name": self._context.names.claim(f"{name}_scale")}, placed.head)
                 placed.tail = asset.add_node({"name": self._context.names.claim(f"{name}_shape")}, placed.scaled)
                 placed.turned_back = placed.tail
+                attach(asset.nodes[placed.scaled], {"helper": "scale", "of": name})
+                attach(asset.nodes[placed.tail], {"helper": "shape", "of": name})
                 _put(asset.nodes[placed.scaled], "rotation", axes, _NO_TURN)
                 _put(asset.nodes[placed.tail], "rotation", quat.conjugate(axes), _NO_TURN)
             _put(asset.nodes[placed.scaled], "scale", base.scale[number], (1.0, 1.0, 1.0))
@@ -132,6 +138,7 @@ class Tree:
             helper: Json = {"name": self._context.names.claim(f"{asset.nodes[placed.head]['name']}_geo")}
             if shifted:
                 _put(helper, "translation", axes.vectors(-np.asarray(node.pivot, np.float64)), (0.0, 0.0, 0.0))
+            attach(helper, {"helper": "geo", "of": asset.nodes[placed.head]["name"]})
             placed.geometry = asset.add_node(helper, None if node.skin is not None else placed.tail)
 
     def _rig_driven(self, kind: str) -> set[int]:

@@ -34,7 +34,7 @@ class GltfOptions:
     """normals of meshes without smoothing groups: smooth or flat; None: flat for formats that have smoothing groups
     (3D Studio renders such meshes flat), smooth for the others"""
     images: ImageSource = no_images
-    """where the images of materials come from"""
+    """where the images of materials come from; `save` looks for them beside the model unless this says otherwise"""
     source: Mapping[str, Any] = field(default_factory=dict)
     """what is known about the file: ``name``, ``sha256``, ``dialect``, ``version`` …; goes into the asset's extras"""
 

@@ -33,8 +33,9 @@ class Properties:
     def write(self, node: int, tracks: dict[str, Track]) -> None:
         """``tracks`` of one node by kind."""
         if not self._context.extensions:
-            for kind in tracks:
-                self._context.report.add(Outcome.EXTRAS, self._path(node, kind), "core glTF cannot move it")
+            for kind, track in tracks.items():
+                detail = "core glTF cannot move it"
+                self._context.report.add(Outcome.EXTRAS, self._path(node, kind), detail, extras=track.extras)
             return
         camera, light = self._context.scene.nodes[node].camera, self._context.scene.nodes[node].light
         degrees = self._context.options.max_degrees
@@ -104,7 +105,8 @@ class Properties:
         self._channels.pointer(pointer, sampler)
         error = motion.error(sampler, self._span) * float(factor)
         detail = "resampled; needs KHR_animation_pointer"
-        self._context.report.add(Outcome.APPROXIMATED, self._path(node, kind), detail, error=error, unit=unit)
+        path, extras = self._path(node, kind), self._context.scene.nodes[node].extras
+        self._context.report.add(Outcome.APPROXIMATED, path, detail, error=error, unit=unit, extras=extras)
 
     def _path(self, node: int, kind: str) -> str:
         return f"/nodes/{self._context.scene.nodes[node].name}/{kind}"

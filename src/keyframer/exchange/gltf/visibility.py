@@ -23,12 +23,14 @@ def hide(context: Context, number: int, placed: Placed, visible: bool) -> None:
     if context.extensions:
         node.setdefault("extensions", {})[_EXTENSION] = {"visible": False}
         context.asset.extensions.add(_EXTENSION)
-    path = f"/nodes/{context.scene.nodes[number].name}/hidden"
-    if context.scene.nodes[number].skin is None:
+    hidden = context.scene.nodes[number]
+    path = f"/nodes/{hidden.name}/hidden"
+    if hidden.skin is None:
         node["scale"] = [0.0, 0.0, 0.0]
-        context.report.add(Outcome.EXACT, path, "not shown: scale 0")
+        context.report.add(Outcome.EXACT, path, "not shown: scale 0", extras=hidden.extras)
     else:
-        context.report.add(Outcome.APPROXIMATED, path, "a skinned mesh cannot be hidden without KHR_node_visibility")
+        detail = "a skinned mesh cannot be hidden without KHR_node_visibility"
+        context.report.add(Outcome.APPROXIMATED, path, detail, extras=hidden.extras)
 
 
 def animate(context: Context, number: int, placed: Placed, motion: Motion, channels: Channels, span: Span) -> None:
@@ -47,6 +49,6 @@ def animate(context: Context, number: int, placed: Placed, motion: Motion, chann
         context.asset.extensions.add(_EXTENSION)
         pointer = f"/nodes/{placed.geometry}/extensions/{_EXTENSION}/visible"
         channels.pointer(pointer, Sampler(STEP, *[steps.times] * 4), shown.astype(np.uint8))
-    context.report.add(
-        Outcome.EXACT, f"/nodes/{context.scene.nodes[number].name}/visible", "steps of visibility, and of scale 0"
-    )
+    changing = context.scene.nodes[number]
+    detail = "steps of visibility, and of scale 0"
+    context.report.add(Outcome.EXACT, f"/nodes/{changing.name}/visible", detail, extras=changing.extras)

@@ -114,7 +114,9 @@ def write_skeleton(skeleton: Skeleton) -> bytes:
             opened.pop()
             lines.append(b"\t" * len(opened) + b"}")
         if bone.parent >= 0 and not opened:
-            raise ValueError(f"bone {index} ({show_name(bone.name)}) does not stand behind its parent: pre-order is wanted")
+            raise ValueError(
+                f"bone {index} ({show_name(bone.name)}) does not stand behind its parent: pre-order is wanted"
+            )
         blanks = b"\t" * len(opened)
         lines.append(blanks + b"bone " + bone.name + b" {")
         lines.append(blanks + b"\toffset " + " ".join(map(repr, bone.offset)).encode())

@@ -100,10 +100,7 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
 
 
 def _check_values(reporter: Reporter, record: Chunk) -> None:
-    if isinstance(record, r.Version):
-        if not 1 <= record.version <= 4:
-            reporter.report(SEM_UNKNOWN_VERSION, record, "version", version=record.version, known="1 to 4")
-    elif isinstance(record, r.MeshVersion):
+    if isinstance(record, (r.Version, r.MeshVersion)):
         if not 1 <= record.version <= 4:
             reporter.report(SEM_UNKNOWN_VERSION, record, "version", version=record.version, known="1 to 4")
     elif isinstance(record, r.Frames):

@@ -145,13 +145,16 @@ def _add_model(scene: Scene, reporter: Reporter, model: Document, with_joints: b
         for joint, parent, position, turn in zip(joints, parents, positions, turns, strict=True):
             node = Node(taken.claim(_shown(joint.name)), NodeKind.BONE, parent, raw_name=joint.name)
             node.position, node.rotation_xyzw = position, turn
+            node.extras["hale3d"] = reporter.where(joint)
             scene.nodes.append(node)
     for number, record in enumerate(model.find(Mesh)):
         mesh, skin, material = read_surface(reporter, record, bind, number, model.limits)
         scene.materials.append(material)
         scene.meshes.append(mesh)
         scene.skins.append(skin)
-        scene.nodes.append(Node(taken.claim(mesh.name), NodeKind.OBJECT, mesh=number, skin=number))
+        holder = Node(taken.claim(mesh.name), NodeKind.OBJECT, mesh=number, skin=number)
+        holder.extras["hale3d"] = reporter.where(record)
+        scene.nodes.append(holder)
     top = model.first(Model)
     assert top is not None
     scene.extras["hale3d"] = {"model_version": top.version}

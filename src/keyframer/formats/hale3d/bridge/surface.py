@@ -76,6 +76,8 @@ def read_surface(
     mesh.face_materials = np.full(len(mesh.corners), number, np.int32)
     inverse = affine.inverse(bind) if len(bind) else bind
     skin = Skin(mesh.name, list(range(len(bind))), inverse, owners, joints, bias, offsets)
+    for extras in (mesh.extras, skin.extras, material.extras, *(each.extras for each in material.maps.values())):
+        extras["hale3d"] = reporter.where(record)
     return mesh, skin, material
 
 

@@ -40,14 +40,21 @@ def write_model(
     meshes: list[Mesh] = []
     for number, node in enumerate(scene.nodes):
         if node.mesh is not None and len(scene.meshes[node.mesh].positions):
-            found = _influences(scene, number, node, joints, place_of)
-            if found is None:
-                report.add(Outcome.DROPPED, f"{plain_path('nodes', node.name)}/mesh", "vertices that no joint carries")
-                continue
-            meshes += _records(scene, node, found, report)
+            meshes += _records(scene, node, _influences(scene, number, node, joints, place_of), report)
     if not meshes:
         return None
     return new_model(meshes, _bind(joints, names), dialect=dialect)
+
+
+def has_free_vertices(scene: Scene) -> bool:
+    """Whether a skinned mesh has vertices that no bone carries."""
+    carriers = [node for node in scene.nodes if node.skin is not None and node.mesh is not None]
+    return any(len(_free(scene, node)) for node in carriers)
+
+
+def _free(scene: Scene, node: Node) -> Ints:
+    bound = np.unique(np.asarray(scene.skins[node.skin or 0].vertices, np.int64))
+    return np.setdiff1d(np.arange(len(scene.meshes[node.mesh or 0].positions)), bound)
 
 
 def _bind(joints: Joints, names: list[bytes]) -> list[ModelJoint]:
@@ -61,10 +68,8 @@ def _bind(joints: Joints, names: list[bytes]) -> list[ModelJoint]:
     ]
 
 
-def _influences(
-    scene: Scene, number: int, node: Node, joints: Joints, place_of: dict[int, int]
-) -> _Influences | None:
-    """A skin's own influences, or the node itself for all vertices; None where vertices hang on nothing."""
+def _influences(scene: Scene, number: int, node: Node, joints: Joints, place_of: dict[int, int]) -> _Influences:
+    """A skin's own influences, or the node itself for all vertices; what hangs on nothing stays at the anchor."""
     assert node.mesh is not None
     positions = np.asarray(scene.meshes[node.mesh].positions, np.float64)
     if node.skin is None:
@@ -76,8 +81,6 @@ def _influences(
     skin = scene.skins[node.skin]
     order = np.argsort(np.asarray(skin.vertices), kind="stable")
     vertices = np.asarray(skin.vertices, np.int64)[order]
-    if len(np.unique(vertices)) < len(positions):
-        return None
     own = np.asarray(skin.influences, np.int64)[order]
     chosen = np.array([place_of[bone] for bone in skin.joints], np.int64)
     change = affine.inverse(joints.rigid[0, chosen]) @ joints.world[0, np.asarray(skin.joints, np.int64)]
@@ -87,7 +90,20 @@ def _influences(
     else:
         placed = np.asarray(skin.positions, np.float64)[order]
     offsets = np.einsum("nij,nj->ni", change[own][:, :3, :3], placed) + change[own][:, :3, 3]
-    return _Influences(vertices, chosen[own], np.asarray(skin.weights, np.float64)[order], offsets)
+    found = _Influences(vertices, chosen[own], np.asarray(skin.weights, np.float64)[order], offsets)
+    free = _free(scene, node)
+    return found if not len(free) else _anchored(found, free, positions, place_of[-1])
+
+
+def _anchored(found: _Influences, free: Ints, positions: Floats, anchor: int) -> _Influences:
+    vertices = np.concatenate([found.vertices, free])
+    order = np.argsort(vertices, kind="stable")
+    return _Influences(
+        vertices[order],
+        np.concatenate([found.joints, np.full(len(free), anchor)])[order],
+        np.concatenate([found.weights, np.ones(len(free))])[order],
+        np.concatenate([found.offsets, positions[free]])[order],
+    )
 
 
 def _records(scene: Scene, node: Node, found: _Influences, report: LossReport) -> list[Mesh]:

@@ -13,7 +13,7 @@ from keyframer.formats._document import Document
 from keyframer.formats._dropped import tell_dropped
 from keyframer.formats._joints import Joints, sample_joints
 from keyframer.formats._writing import NamesThatFit, Written, first_clip, frames_per_second
-from keyframer.formats.hale3d.bridge.write_model import write_model
+from keyframer.formats.hale3d.bridge.write_model import has_free_vertices, write_model
 from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import encode, new_animation
 from keyframer.formats.hale3d.records import Joint
@@ -66,6 +66,8 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     if not joints.nodes:
         raise NothingToWrite("a Hale3D file holds joints and meshes on them, and this scene has none")
     dialect = Dialect(options.dialect)
+    if has_free_vertices(placed):
+        joints = joints.with_anchor()
     names = _names(placed, joints)
     model = write_model(placed, joints, names, dialect, report)
     if options.file == "model":
@@ -83,7 +85,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
 
 def _names(scene: Scene, joints: Joints) -> list[bytes]:
     names = NamesThatFit()
-    return [names.claim(scene.nodes[number].name) for number in joints.nodes]
+    return [names.claim("anchor" if number < 0 else scene.nodes[number].name) for number in joints.nodes]
 
 
 def _animation(
@@ -115,7 +117,9 @@ def _bounds(scene: Scene, joints: Joints) -> Floats:
     """(T, 2, 3) boxes of the posed vertices; of the joints where there are none."""
     origins = joints.rigid[..., :3, 3]
     low, high = origins.min(axis=1), origins.max(axis=1)
-    carriers = [i for i, node in enumerate(scene.nodes) if node.mesh is not None and len(scene.meshes[node.mesh].positions)]
+    carriers = [
+        i for i, node in enumerate(scene.nodes) if node.mesh is not None and len(scene.meshes[node.mesh].positions)
+    ]
     if not carriers:
         return np.stack([low, high], axis=1)
     low, high = np.full_like(low, np.inf), np.full_like(high, -np.inf)

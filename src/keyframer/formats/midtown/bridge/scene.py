@@ -31,6 +31,8 @@ from keyframer.wire.record import Record
 
 Floats = npt.NDArray[np.float64]
 
+_MOST_BONES = 4096
+"""of a figure (the game's have 19): a channel of more is a row of numbers, not a skeleton"""
 _SPACE = Space("y", metres_per_unit=1.0)
 """metres, Y up, right-handed; figures face -Z"""
 
@@ -46,14 +48,18 @@ def to_scene(document: Document, options: Options | None = None) -> Scene:
     channels = [each for each in document.find(Record) if isinstance(each, (r.Channel, r.OldChannel))]
     for number, channel in enumerate(channels):
         clip.end = max(clip.end, float(len(channel.rows) - 1))
-        if channel.bones and len(channel.rows) and not posed:
+        if channel.bones and channel.bones <= _MOST_BONES and len(channel.rows) and not posed:
             _add_figure(scene, reporter, channel, options)
             posed = True
             continue
         if not channel.bones:
             reporter.report(SEM_RPH_WIDTH, channel, floats=channel.rows.shape[1], type=channel.type)
         raw = RawChannel(f"channel {number}", np.asarray(channel.rows, np.float64))
-        raw.extras["midtown"] = {"type": channel.type, "distance": float(channel.distance)}
+        raw.extras["midtown"] = {
+            "type": channel.type,
+            "distance": float(channel.distance),
+            **reporter.where(channel),
+        }
         clip.raw_channels.append(raw)
     return scene
 
@@ -82,6 +88,8 @@ def _add_figure(scene: Scene, reporter: Reporter, channel: r.Channel | r.OldChan
     for bone_number in range(count):
         track = Track.sampled("rotation", turns[:, bone_number], form=RotationForm.QUATERNION_ABSOLUTE)
         clip.channels.append(Channel(bone_number, track))
+    for moved in clip.channels:
+        moved.track.extras["midtown"] = reporter.where(channel)
 
 
 def root_path(stored: Floats, distance: float, in_place: bool) -> Floats:

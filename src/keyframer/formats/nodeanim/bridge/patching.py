@@ -85,11 +85,12 @@ class _Patch:
         if fitted is None:
             self._put(record, kind, NodeKeys.make(np.empty(0), np.empty((0, old.value.shape[1]))))
             return
-        self._interpolate(number, record, fitted)
         before = self.before.get((number, kind))
+        if before is None or before.interpolation is not fitted.interpolation:
+            self._interpolate(number, record, fitted)
         values = fitted.values if kind != "rotation" else self._rotations(fitted, before)
         columns: dict[str, Any] = {"flags": fitted.flags if fitted.flags is not None else 0}
-        if record.flags & TCB:
+        if record.flags & TCB or old.has("tension"):
             columns |= {stored: _or_zeros(fitted, name) for name, stored in SHAPES.items()}
         for extra in ("axis", "tangents"):
             if old.has(extra):
@@ -108,7 +109,7 @@ class _Patch:
 
     def _interpolate(self, number: int, record: Node, track: Track) -> None:
         """All tracks of a node have the node's interpolation."""
-        own = {each.interpolation for (node, _), each in self.tracks.items() if node == number}
+        own = {each.interpolation for (node, kind), each in self.tracks.items() if node == number and kind in FIELDS}
         if len(own) > 1 or track.interpolation not in _FLAGS or (not record.flags & TCB and is_eased(track)):
             raise Unpatchable("tracks of one node with different curves")
         wanted = _FLAGS[track.interpolation]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import numpy as np
 import numpy.typing as npt
 
@@ -20,6 +22,8 @@ from keyframer.text import decode_name
 
 Floats = npt.NDArray[np.float64]
 
+_MOST_CHUNKS = 10_000
+"""unknown chunks that a scene carries along; the document has all of them"""
 _EASES = {
     "tension": "tension",
     "continuity": "continuity",
@@ -49,7 +53,7 @@ def to_scene(document: Document, options: Options | None = None) -> Scene:
     radians = guess.radians_per_unit(nodes, options)
     for index, record in enumerate(nodes):
         node = SceneNode(names.claim(decode_name(record.name, options.encoding)), NodeKind.BONE, raw_name=record.name)
-        node.extras["nodeanim"] = {"flags": record.flags}
+        node.extras["nodeanim"] = {"flags": record.flags, **reporter.where(record)}
         scene.nodes.append(node)
         clip.channels += [Channel(index, track) for track in _tracks(reporter, record, options, radians)]
     ends = [channel.track.times[np.isfinite(channel.track.times)] for channel in clip.channels]
@@ -81,6 +85,10 @@ def _tracks(reporter: Reporter, record: Node, options: Options, radians: float) 
             tracks.append(Track("scale_axes", tracks[-1].times, axes, Interpolation.LINEAR, form=form))
         if interpolation is Interpolation.BEZIER and len(keys) > 1:
             reporter.report(SCENE_BEZIER_SMOOTH, record, field)
+    place = reporter.where(record)
+    for track in tracks:
+        tangents = track.extras.get("nodeanim")
+        track.extras["nodeanim"] = {**tangents, **place} if isinstance(tangents, dict) else place
     return tracks
 
 
@@ -120,7 +128,7 @@ def _track(
 def _keep_the_rest(document: Document, scene: Scene) -> None:
     """Chunks and bytes that the document of the format does not know."""
     rest: dict[str, object] = {}
-    chunks = [{"id": chunk.id, "data": chunk.data.hex()} for chunk in document.find(RawChunk)]
+    chunks = [{"id": chunk.id, "data": chunk.data.hex()} for chunk in islice(document.find(RawChunk), _MOST_CHUNKS)]
     if chunks:
         rest["chunks"] = chunks
     animations = document.first(Animations)

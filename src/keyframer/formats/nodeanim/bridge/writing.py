@@ -55,8 +55,8 @@ _FLAGS = {Interpolation.TCB: TCB, Interpolation.BEZIER: BEZIER, Interpolation.LI
 class WriteOptions:
     """``auto`` writes what a reader that looks at the numbers takes for what it is."""
 
-    dialect: Dialect | str = Dialect()
-    """framing and byte order; as text: ``little text:nul chunk:u16+u32 size:all`` is the default"""
+    dialect: Dialect | str = "little text:nul chunk:u16+u32 size:all"
+    """framing and byte order"""
     time_unit: str = "auto"
     """``seconds``, ``frames`` or ``ticks``; ``auto``: the first of the clip's own, ticks, frames that is exact"""
     rotation_keys: str = "auto"
@@ -159,7 +159,7 @@ class _Writer:
         found: dict[str, Track] = {}
         for channel in self.scene.channels_of(number):
             kind = channel.track.kind
-            if kind in MOTION and kind not in found or kind == "scale_axes" and self.dialect.scale_axis:
+            if (kind in MOTION and kind not in found) or (kind == "scale_axes" and self.dialect.scale_axis):
                 made = self.fitter.fit(channel.track, f"{plain_path('nodes', node.name)}/{kind}")
                 if made is not None:
                     found[kind] = made

@@ -118,6 +118,7 @@ def read_material(context: Context, chunk: r.Material) -> Material:
         material.maps.setdefault(SLOTS[type(each)], _read_map(context, each))
     for namespace, rest in leftovers(chunk, _KNOWN, _VALUES).items():
         material.extras.setdefault(namespace, {}).update(rest)
+    material.extras.setdefault("3ds", {}).update(context.where(chunk))
     return material
 
 
@@ -143,6 +144,7 @@ def _read_map(context: Context, chunk: r.Map) -> TextureMap:
             found.tints[tint] = (rgb[0] / 255, rgb[1] / 255, rgb[2] / 255)
     for namespace, rest in leftovers(chunk, (*_MAP_KNOWN, *own_value(chunk))).items():
         found.extras.setdefault(namespace, {}).update(rest)
+    found.extras.setdefault("3ds", {}).update(context.where(chunk))
     return found
 
 

@@ -129,7 +129,7 @@ def _read_node(context: Context, chunk: r.Node, writer: Writer, names: UniqueNam
     named = child(chunk, r.ParentName)
     if named is not None:
         extras["parent_name"] = context.text(named.name)
-    node.extras["3ds"] = extras
+    node.extras["3ds"] = extras | context.where(chunk)
     tracks = [each for each in chunk.children if isinstance(each, r.Track)]
     return KeyframerNode(chunk, node, header, name, tracks)
 

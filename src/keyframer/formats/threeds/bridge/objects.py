@@ -88,6 +88,7 @@ def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int
     matrix, to_local = _read_matrix(context, body)
     mesh.axes = matrix if has(body, r.MeshMatrix) else None
     _keep_the_rest(chunk, body, mesh)
+    mesh.extras.setdefault("3ds", {}).update(context.where(chunk))
     return MeshObject(chunk.name, chunk, mesh, to_local, matrix, has(chunk, r.ObjectHidden))
 
 
@@ -212,8 +213,6 @@ def _keep_the_rest(chunk: r.NamedObject, body: r.Mesh, mesh: Mesh) -> None:
         kept += unread(faces, (r.MaterialGroup, r.SmoothGroups))
     if kept:
         extras["chunks"] = kept
-    if not extras:
-        del mesh.extras["3ds"]
 
 
 def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:
@@ -231,7 +230,7 @@ def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:
         shows_cone=has(body, r.CameraSeeCone),
         raw_name=chunk.name,
     )
-    camera.extras["3ds"] = {"lens": body.lens}
+    camera.extras["3ds"] = {"lens": body.lens, **context.where(chunk)}
     kept = unread(body, (r.CameraRanges, r.CameraSeeCone)) + _beside(chunk)
     if kept:
         camera.extras["3ds"]["chunks"] = kept
@@ -281,8 +280,7 @@ def read_light(context: Context, chunk: r.NamedObject) -> PlacedLight | None:
     if spot is not None:
         _read_spot(context, spot, light)
         kept += unread(spot, _SPOT_KNOWN)
-    if kept:
-        light.extras["3ds"] = {"chunks": kept}
+    light.extras["3ds"] = {**({"chunks": kept} if kept else {}), **context.where(chunk)}
     position = context.finite(body, "position", body.position, _ORIGIN)
     return PlacedLight(chunk.name, light, position, has(chunk, r.ObjectHidden), chunk)
 

@@ -100,6 +100,8 @@ class NodePatcher:
         if self.links.nodes[number] is None:
             self._stored_place(number, name)
             return
+        if kind != "position" and not isinstance(self._chunk(number), r.ObjectNode):
+            raise Unpatchable(f"{kind} of a {node.kind.value}")
         value = getattr(node, name)
         key = still_turn(value) if kind == "rotation" else still_key(kind, value)
         self._chunk(number).children.append(write_track(key, False))
@@ -192,7 +194,9 @@ def _keys(fitted: Track, before: Track | None) -> r.Track:
     if before is not None and before.form is RotationForm.AXIS_ANGLE_ABSOLUTE:  # as Blender writes them
         shaped = as_tcb(fitted)
         values = with_form(shaped, RotationForm.AXIS_ANGLE_ABSOLUTE).values
-        made: r.Track = r.RotationTrack(0, 0, 0, tcb_keys(shaped, np.column_stack([-values[:, 3], values[:, :3]]), True))
+        made: r.Track = r.RotationTrack(
+            0, 0, 0, tcb_keys(shaped, np.column_stack([-values[:, 3], values[:, :3]]), True)
+        )
         return made
     return write_track(fitted, True)
 

@@ -14,7 +14,6 @@ from keyframer.formats.threeds.bridge.write_materials import rgb, share
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Camera, Light, LightType, Material
 
-
 _COLORS: dict[str, type[Chunk]] = {
     "ambient": r.MaterialAmbient,
     "diffuse": r.MaterialDiffuse,

@@ -39,7 +39,9 @@ class _Patch:
         self.document = document
         self.after = after
         self.before, self.links = to_linked_scene(document, options)
-        self.tracks = ({}, {}) if not after.clips else (by_kind(self.before.clips[0]) or {}, by_kind(after.clips[0]) or {})
+        self.tracks = (
+            ({}, {}) if not after.clips else (by_kind(self.before.clips[0]) or {}, by_kind(after.clips[0]) or {})
+        )
         fitter = None
         if after.clips:
             rules = KeyRules(units_per_second(after.clips[0]), 1.0, wraps=True)

@@ -189,7 +189,8 @@ class _Builder:
         elif isinstance(each.chunk, r.AmbientNode):
             node.light = len(self.scene.lights)
             ambient = self.scene.environment.ambient or (0.0, 0.0, 0.0)
-            self.scene.lights.append(Light(node.name, LightType.AMBIENT, ambient))
+            extras = {"3ds": self.context.where(each.chunk)}
+            self.scene.lights.append(Light(node.name, LightType.AMBIENT, ambient, extras=extras))
             self.links.lights.append(None)
 
     def _rest_target(self, each: KeyframerNode, found: list[KeyframerNode]) -> None:
@@ -278,6 +279,7 @@ class _Builder:
     def _place_without_node(self, item: Item) -> None:
         """An object that the keyframer does not know stands where the editor has it."""
         node = Node(self.names.claim(self.context.text(item.name)), raw_name=item.name, hidden=item.hidden)
+        node.extras["3ds"] = self.context.where(item.chunk)
         if isinstance(item, objects.MeshObject):
             node.mesh = len(self.scene.meshes)
             self.scene.meshes.append(item.mesh)

@@ -54,11 +54,13 @@ def read_track(context: Context, chunk: r.Track, *, absolute: bool, max_scene: b
     if kind == "rotation":
         values = _rotations(context, chunk, keys, values, max_scene)
         form = RotationForm.AXIS_ANGLE_ABSOLUTE if absolute else RotationForm.AXIS_ANGLE_RELATIVE
-        return _track(kind, chunk, keys, values, form)
-    return _track(kind, chunk, keys, values[:, 0] if values.shape[1] == 1 else values)
+        return _track(context, kind, chunk, keys, values, form)
+    return _track(context, kind, chunk, keys, values[:, 0] if values.shape[1] == 1 else values)
 
 
-def _track(kind: str, chunk: r.Track, keys: Keys, values: Floats, form: RotationForm = RotationForm.NONE) -> Track:
+def _track(
+    context: Context, kind: str, chunk: r.Track, keys: Keys, values: Floats, form: RotationForm = RotationForm.NONE
+) -> Track:
     track = Track(
         kind,
         np.asarray(keys.time, np.float64),
@@ -71,12 +73,12 @@ def _track(kind: str, chunk: r.Track, keys: Keys, values: Floats, form: Rotation
     if keys.extras is not None:
         for name in EXTRAS:
             setattr(track, name, np.asarray(keys.column(name), np.float64))
-    track.extras["3ds"] = _head(chunk)
+    track.extras["3ds"] = _head(context, chunk)
     return track
 
 
-def _head(chunk: r.Track) -> dict[str, object]:
-    return {"flags": chunk.flags, "time_min": chunk.time_min, "time_max": chunk.time_max}
+def _head(context: Context, chunk: r.Track) -> dict[str, object]:
+    return {"flags": chunk.flags, "time_min": chunk.time_min, "time_max": chunk.time_max, **context.where(chunk)}
 
 
 def _rotations(context: Context, chunk: r.Track, keys: Keys, values: Floats, max_scene: bool) -> Floats:
@@ -153,7 +155,7 @@ def read_hide_track(context: Context, chunk: r.HideTrack, hidden: bool) -> Track
         Interpolation.STEP,
         _WRAPS.get(chunk.flags & 3, Wrap.SINGLE),
     )
-    track.extras["3ds"] = {"toggles": True, **_head(chunk), "key_flags": keys.flags.tolist()}
+    track.extras["3ds"] = {"toggles": True, **_head(context, chunk), "key_flags": keys.flags.tolist()}
     if keys.extras is not None:
         track.extras["3ds"]["key_extras"] = keys.extras.tolist()  # type: ignore[index]
     return track
@@ -193,4 +195,4 @@ def read_morph_track(
         return None
     first = next(number for number in chosen if number >= 0)
     weights = np.eye(len(shapes))[[first if number < 0 else number for number in chosen]]
-    return _track("morph", chunk, keys, weights), Morph([context.text(name) for name in numbers], shapes)
+    return _track(context, "morph", chunk, keys, weights), Morph([context.text(name) for name in numbers], shapes)

@@ -19,7 +19,7 @@ _STEM, _SUFFIX = 8, 3
 
 
 class MapNames:
-    """File names as 3D Studio has them: eight letters, a dot, three letters, all large; different ones stay different."""
+    """File names as 3D Studio has them: eight letters, a dot, three letters, all large; no two files share one."""
 
     def __init__(self, report: LossReport) -> None:
         self._report = report

@@ -45,7 +45,10 @@ def without_mirrors(scene: Scene, report: LossReport) -> tuple[Scene, npt.NDArra
     if clips:
         parents = order.parents
         channels = [
-            Channel(each.node, _track(each.track, parents[each.node] >= 0 and flipped[parents[each.node]], flipped[each.node]))
+            Channel(
+                each.node,
+                _track(each.track, parents[each.node] >= 0 and flipped[parents[each.node]], flipped[each.node]),
+            )
             for each in clips[0].channels
         ]
         clips[0] = replace(clips[0], channels=channels)

@@ -24,7 +24,7 @@ _LONGEST_LENS = 1e7
 def write_mesh(
     mesh: Mesh, piece: Piece, points: Floats, matrix: Floats, materials: list[bytes], *, reverse: bool
 ) -> r.Mesh:
-    """One piece: ``points`` (V, 3) of the whole mesh in the scene, ``matrix`` the node's; ``reverse`` turns faces over."""
+    """One piece: ``points`` (V, 3) of the whole mesh in the scene, ``matrix`` the node's. ``reverse`` turns faces."""
     order = [0, 2, 1] if reverse else [0, 1, 2]
     faces = np.zeros((len(piece.faces), 4), np.uint16)
     faces[:, :3] = piece.corners[:, order]

@@ -28,6 +28,13 @@ def read_controller(
         if not isinstance(record, r.NoController):
             reporter.report(SCENE_NO_KEYS, record)
         return []
+    tracks = _tracks(reporter, record, options, position_scale)
+    for track in tracks:
+        track.extras["uto3d"] = {"controller_id": record.id, **reporter.where(record)}
+    return tracks
+
+
+def _tracks(reporter: Reporter, record: r.Controller, options: Options, position_scale: float) -> list[Track]:
     keys = record.keys
     if len(keys) == 0:
         return []
@@ -71,7 +78,6 @@ def _track(record: r.Controller, kind: str, values: Floats, form: RotationForm =
     if keys.extras is not None:
         for name in EXTRAS:
             setattr(track, name, np.asarray(keys.column(name), np.float64))
-    track.extras["uto3d"] = {"controller_id": record.id}
     return track
 
 

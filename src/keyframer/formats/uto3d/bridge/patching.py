@@ -15,8 +15,8 @@ from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.options import Options
 from keyframer.formats.uto3d.bridge.scene import is_flexporter, node_records, to_scene
 from keyframer.formats.uto3d.bridge.write_controllers import write_controllers
-from keyframer.formats.uto3d.bridge.writing import DIALECTS
 from keyframer.formats.uto3d.bridge.write_things import Sort
+from keyframer.formats.uto3d.bridge.writing import DIALECTS
 from keyframer.formats.uto3d.dialect import Dialect, LightLayout
 from keyframer.formats.uto3d.sections import ControllerSection, FileHeader
 from keyframer.scene import LightType, Scene

@@ -95,7 +95,7 @@ class _Builder:
         for record in self.document.find(r.Material):
             numbers.setdefault(record.id, len(self.scene.materials))
             material = Material(self._text(record.name), raw_name=record.name)
-            material.extras["uto3d"] = {"id": record.id}
+            material.extras["uto3d"] = {"id": record.id, **self.reporter.where(record)}
             self.scene.materials.append(material)
         return numbers
 
@@ -256,5 +256,6 @@ class _Builder:
             assert node.mesh is not None
             skin = read_skin(self.reporter, record, self.scene.meshes[node.mesh], bones, world)
             if skin is not None:
+                skin.extras["uto3d"] = self.reporter.where(record)
                 node.skin = len(self.scene.skins)
                 self.scene.skins.append(skin)

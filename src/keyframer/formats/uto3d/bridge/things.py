@@ -40,7 +40,8 @@ def place(reporter: Reporter, record: Record, thing: Placed, node: Node) -> None
         if values is not None and (attribute != "rotation_xyzw" or any(values)):  # 0, 0, 0, 0 is no turn
             setattr(node, attribute, np.array(values))
     # In 3ds Max the pivot is where the node itself is, so it moves nothing; kept as stored.
-    node.extras["uto3d"] = {"pivot": tuple(float(number) for number in thing.pivot), "parent_id": thing.parent_id}
+    pivot = tuple(float(number) for number in thing.pivot)
+    node.extras["uto3d"] = {"pivot": pivot, "parent_id": thing.parent_id, **reporter.where(record)}
 
 
 def _finite(reporter: Reporter, record: Record, field: str, stored: Sequence[float]) -> list[float] | None:
@@ -82,7 +83,8 @@ def read_mesh(reporter: Reporter, record: r.Mesh, name: str, materials: dict[int
         radius = _number(reporter, record, "sphere_radius")
         if centre is not None and radius is not None:
             mesh.bounding_sphere = (np.array(centre), radius)
-    mesh.extras["uto3d"] = {"flags": record.flags, "edges": np.asarray(record.edges)[good]}
+    edges = np.asarray(record.edges)[good]
+    mesh.extras["uto3d"] = {"flags": record.flags, "edges": edges, **reporter.where(record)}
     return mesh
 
 
@@ -129,7 +131,7 @@ def read_camera(reporter: Reporter, record: r.Camera, name: str, flexporter: boo
             camera.ranges = (near, far)  # the ranges of its fog
         else:
             camera.clip = (near, far)
-    camera.extras["uto3d"] = {"fov": float(record.fov)}
+    camera.extras["uto3d"] = {"fov": float(record.fov), **reporter.where(record)}
     return camera
 
 
@@ -149,7 +151,7 @@ def read_light(reporter: Reporter, record: r.AnyLight, name: str) -> Light:
     light.attenuated = bool(record.use_attenuation)
     light.inner_range = _number(reporter, record, "attenuation_start")
     light.outer_range = _number(reporter, record, "attenuation_end")
-    light.extras["uto3d"] = {"type": record.type}
+    light.extras["uto3d"] = {"type": record.type, **reporter.where(record)}
     if isinstance(record, r.Light) and light.type is not LightType.OMNI:
         goal = _finite(reporter, record, "target_position", record.target_position)
         if goal is not None:

@@ -236,7 +236,9 @@ class _Writer:
     def _looks_like_flexporter(self) -> bool:
         if any(isinstance(each, r.AnyLight) for each in self.records):
             return self.sort is Sort.FLEXPORTER
-        without_uvs = [each for each in self.records if isinstance(each, r.Mesh) and len(each.faces) and not len(each.uvs)]
+        without_uvs = [
+            each for each in self.records if isinstance(each, r.Mesh) and len(each.faces) and not len(each.uvs)
+        ]
         return any(isinstance(each, r.MeshWithUvFaces) for each in without_uvs)
 
 

@@ -1,0 +1,174 @@
+"""Carrying out ``keyframer batch``: what its arguments ask for."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from keyframer.batch import stores
+from keyframer.batch.campaign import Campaign
+from keyframer.batch.cluster import ClusterError, connect, isolated_task
+from keyframer.batch.defaults import FAILED, FILES_PER_TASK, FINDINGS, LEDGER
+from keyframer.batch.job import options_hash
+from keyframer.batch.ledger import Ledger, LedgerError
+from keyframer.batch.local import LocalExecutor, available_cores
+from keyframer.batch.operations import OPERATIONS
+from keyframer.cli import batch_inputs, batch_options, batch_report
+from keyframer.cli.exits import FINDINGS as EXIT_FINDINGS
+from keyframer.cli.exits import FINE, INTERRUPTED, NOT_ALL_DONE
+from keyframer.cli.messages import detail, note, shown_name
+from keyframer.cli.progress import Progress, clock
+from keyframer.text import safe_text
+
+_MOST_LINES = 20
+"""failures that are shown one by one"""
+_CLUSTER_AGE = 600.0
+"""seconds: on a cluster a temporary file this young may be somebody's who is still at work"""
+
+
+def run(options: argparse.Namespace) -> int:
+    options.parser = options.subparser
+    try:
+        if options.operation == "report":
+            return batch_report.run(options)
+        return _run(options)
+    except (LedgerError, ClusterError) as error:
+        print(f"keyframer: {safe_text(str(error))}", file=sys.stderr)
+        return NOT_ALL_DONE
+
+
+def _run(options: argparse.Namespace) -> int:
+    if not options.files and options.files_from is None:
+        options.parser.error("nothing to do: give a folder or a file")
+    if (options.tls_ca or options.tls_cert or options.tls_key) and not options.cluster:
+        options.parser.error("--tls-… is for --cluster")
+    out = options.output if stores.is_url(options.output) else os.path.abspath(options.output)
+    try:
+        chosen = batch_options.options_of(options)
+        OPERATIONS[options.operation].suffix(chosen)
+    except ValueError as error:
+        options.parser.error(str(error))
+    ledger_path = options.ledger or _ledger_path(out, options)
+    with Ledger(ledger_path, out) as ledger, _stopping(options) as stopping:
+        campaign = Campaign(options.operation, chosen, out, ledger, retry=options.retry_failed, verify=options.verify)
+        campaign.plan(batch_inputs.find_files(options))
+        for renamed in campaign.summary.renamed[:_MOST_LINES]:
+            note(options, f"RUN_OUTPUT_COLLISION: {renamed}")
+        if len(campaign.summary.renamed) > _MOST_LINES:
+            note(options, f"{len(campaign.summary.renamed)} outputs have another name; the report lists them")
+        _sweep(campaign, options)
+        progress = Progress(options, campaign.summary.total)
+        try:
+            _work(campaign, options, progress, stopping)
+        finally:
+            progress.clear()
+            _sweep(campaign, options)
+        return _summed_up(campaign, options, progress, ledger_path, stopping.is_set())
+
+
+def _ledger_path(out: str, options: argparse.Namespace) -> str:
+    if not stores.is_url(out):
+        return os.path.join(out, LEDGER)
+    path = f"keyframer-batch-{options_hash(out, {})[:10]}.sqlite"
+    note(options, f"the ledger of {out} is {path} in this folder (--ledger puts it elsewhere)")
+    return path
+
+
+def _sweep(campaign: Campaign, options: argparse.Namespace) -> None:
+    removed = campaign.sweep(older_than=_CLUSTER_AGE if options.cluster else 0.0)
+    if removed:
+        detail(options, f"{removed} temporary files of killed writers removed")
+
+
+@contextmanager
+def _stopping(options: argparse.Namespace) -> Iterator[threading.Event]:
+    """The first Ctrl-C (or SIGTERM) stops after the files at work; the second at once."""
+    event = threading.Event()
+
+    def stop(number: int, frame: object) -> None:
+        if event.is_set():
+            raise KeyboardInterrupt
+        event.set()
+        if not options.quiet:  # print is not safe in a signal handler
+            os.write(2, b"\nkeyframer: stopping after the files at work (Ctrl-C again: at once)\n")
+
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield event
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _work(campaign: Campaign, options: argparse.Namespace, progress: Progress, stopping: threading.Event) -> None:
+    memory = options.memory_limit << 20
+    summary = campaign.summary
+
+    def show() -> None:
+        progress.show(summary.finished, summary.worked, summary.counts[FAILED])
+
+    arguments: dict[str, Any] = {"stop": stopping.is_set, "skipped": show}
+    shown = 0
+    with ExitStack() as stack:
+        if options.cluster:
+            executor: Any = stack.enter_context(
+                connect(options.cluster, ca=options.tls_ca, certificate=options.tls_cert, key=options.tls_key)
+            )
+            arguments["task"] = isolated_task(options.time_limit, memory)
+            total = max(campaign.summary.total, 1)
+            arguments["files_per_task"] = max(1, min(FILES_PER_TASK, total // (2 * executor.workers) or 1))
+        else:
+            executor = LocalExecutor(options.jobs or available_cores(), seconds=options.time_limit, memory=memory)
+            stack.callback(executor.shutdown)
+        try:
+            for result in campaign.carry_out(executor, **arguments):
+                show()
+                if result["status"] == FAILED:
+                    shown += 1
+                    if shown <= _MOST_LINES:
+                        progress.clear()
+                        _show_failure(result)
+        except KeyboardInterrupt:
+            stopping.set()
+            if isinstance(executor, LocalExecutor):
+                executor.kill()
+
+
+def _show_failure(result: dict[str, Any]) -> None:
+    error = result["error"]
+    print(
+        f"keyframer: {shown_name(result['source'])}: {error['code']} at {error['offset']:#x} in {error['path']}: "
+        f"{error['message']}",
+        file=sys.stderr,
+    )
+
+
+def _summed_up(campaign: Campaign, options: argparse.Namespace, progress: Progress, ledger: str, stopped: bool) -> int:
+    summary = campaign.summary
+    seconds = progress.seconds
+    failed, findings = summary.counts[FAILED], summary.counts[FINDINGS]
+    parts = [f"{summary.total:,} files: {summary.finished - failed:,} done"]
+    parts += [f"{findings:,} of them with findings"] if options.operation == "check" else []
+    parts += [f"{failed:,} failed", f"{summary.skipped:,} of these already by an earlier run"]
+    if stopped:
+        parts.append(f"{summary.total - summary.finished:,} not begun")
+    rate = f", {summary.worked / seconds:.0f} a second" if summary.worked and seconds > 0 else ""
+    note(options, f"{', '.join(parts)}; {clock(seconds)}{rate}")
+    if summary.codes:
+        note(options, "failures: " + ", ".join(f"{code} {count:,}" for code, count in summary.codes.most_common()))
+    if failed or findings:
+        note(options, f"keyframer batch report {shown_name(options.ledger or options.output)} lists them")
+    detail(options, f"ledger: {ledger}")
+    if stopped:
+        note(options, "stopped; the same command goes on from here")
+        return INTERRUPTED
+    return NOT_ALL_DONE if failed else EXIT_FINDINGS if findings else FINE

@@ -1,0 +1,191 @@
+"""Images for the exporter, from files: JPEG and PNG as they are, all others as PNG, maps merged where glTF has none."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.exchange.gltf.images import Image, Missing
+from keyframer.exchange.gltf.png import bare_png
+from keyframer.exchange.gltf.relief import normal_map
+from keyframer.exchange.report import Outcome
+from keyframer.scene import Material, TextureMap
+from keyframer.text import safe_text
+from keyframer.textures import Opened, Texture, TextureSource
+
+Bytes = npt.NDArray[np.uint8]
+Floats = npt.NDArray[np.float64]
+
+_NEARLY = 8
+"""levels of alpha that pass for none or full"""
+_CLEAR_CUT = 0.98
+"""the share of pixels that are none or full where an image is a stencil, not a veil: edges are blurred a little"""
+
+
+class Pictures:
+    """An `ImageSource` that opens what a `TextureSource` finds. Each image is made once."""
+
+    def __init__(self, source: TextureSource) -> None:
+        self._source = source
+        self._made: dict[tuple[object, ...], Image | Missing] = {}
+
+    def __call__(self, material: Material, slot: str, map: TextureMap) -> Image | Missing | None:
+        maps = {name: _key(each) for name, each in material.maps.items() if name in _SEEN}
+        key = (slot, _key(map), material.diffuse, tuple(maps.items()))
+        if key not in self._made:
+            self._made[key] = self._make(material, slot, map)
+        return self._made[key]
+
+    def _make(self, material: Material, slot: str, map: TextureMap) -> Image | Missing:
+        opened = self._source.open(map.file_name)
+        texture = opened.texture
+        if texture is None:
+            return Missing(_said(opened))
+        if slot == "base_color":
+            return self._base(material, map, opened, texture)
+        if slot == "alpha":
+            return self._stencil(map, opened, texture)
+        if slot == "normal":
+            amount = map.amount if math.isfinite(map.amount) else 1.0
+            relief = normal_map(_levels(texture, map), amount, tiled=map.tiled and not map.decal)
+            note = f"a normal map made of heights; {_said(opened)}"
+            return _png(texture, relief, {"bump": (Outcome.APPROXIMATED, note)}, "_normal")
+        return self._glow(material, map, opened, texture)
+
+    def _base(self, material: Material, map: TextureMap, opened: Opened, texture: Texture) -> Image:
+        notes = {"texture1": _note(opened, "")}
+        covering = self._covering(material, map, notes, texture)
+        holes = texture.has_alpha and not map.ignore_alpha and (map.alpha_source or not map.decal)
+        shows_color = texture.has_alpha and not map.ignore_alpha and not holes
+        if covering is None and not map.negative and not shows_color:
+            return _as_it_is(texture, notes, _alpha_kind(texture.pixels()[..., 3]) if holes else "opaque")
+        pixels = texture.pixels().copy()
+        if map.negative:
+            pixels[..., :3] = 255 - pixels[..., :3]
+            notes["texture1"] = _note(opened, "in negative", Outcome.BAKED)
+        alpha = pixels[..., 3] / 255.0
+        if shows_color:
+            below = 255 * np.clip(material.diffuse or (0.8, 0.8, 0.8), 0, 1)
+            pixels[..., :3] = np.round(pixels[..., :3] * alpha[..., None] + below * (1 - alpha[..., None]))
+            notes["texture1"] = _note(opened, "a decal over the material's colour", Outcome.BAKED)
+        opacity = alpha if holes else np.ones_like(alpha)
+        if covering is not None:
+            opacity = opacity * covering
+        pixels[..., 3] = np.round(255 * opacity)
+        kind = _alpha_kind(pixels[..., 3])
+        ending = "" if covering is None else "_alpha"
+        return _png(texture, pixels[..., :3] if kind == "opaque" else pixels, notes, ending, kind)
+
+    def _covering(
+        self, material: Material, under: TextureMap, notes: dict[str, tuple[Outcome, str]], texture: Texture
+    ) -> Floats | None:
+        """What the opacity map leaves, at the size of the image it is merged with."""
+        map = material.maps.get("opacity")
+        if map is None or not map.file_name:
+            return None
+        opened = self._source.open(map.file_name)
+        if opened.texture is None:
+            return None
+        how = "merged into the alpha of the base colour"
+        alike = _laid(map) == _laid(under)
+        notes["opacity"] = _note(
+            opened, how if alike else f"{how}, laid on as that is", Outcome.BAKED if alike else Outcome.APPROXIMATED
+        )
+        return _kept(_levels(opened.texture, map, texture.image.size), map)
+
+    def _stencil(self, map: TextureMap, opened: Opened, texture: Texture) -> Image:
+        pixels = np.full((texture.image.height, texture.image.width, 4), 255, np.uint8)
+        pixels[..., 3] = np.round(255 * _kept(_levels(texture, map), map))
+        notes = {"opacity": _note(opened, "as the alpha of a white base colour", Outcome.BAKED)}
+        return _png(texture, pixels, notes, "_alpha", _alpha_kind(pixels[..., 3]))
+
+    def _glow(self, material: Material, map: TextureMap, opened: Opened, texture: Texture) -> Image:
+        glow = _levels(texture, map)[..., None] * (min(max(map.amount, 0.0), 1.0) if math.isfinite(map.amount) else 1.0)
+        how = "as emission"
+        base = material.maps.get("texture1")
+        under = self._source.open(base.file_name).texture if base is not None and base.file_name else None
+        color: Floats = np.full((1, 1, 3), 255.0)
+        if under is not None:
+            color = np.asarray(under.image.convert("RGB").resize(texture.image.size), np.float64)
+            how = "as emission, coloured by the base colour"
+        notes = {"self_illumination": _note(opened, how, Outcome.BAKED)}
+        return _png(texture, np.asarray(np.round(glow * color), np.uint8), notes, "_glow")
+
+
+_SEEN = ("texture1", "opacity")
+"""maps that are merged with others"""
+
+
+def _key(map: TextureMap) -> tuple[object, ...]:
+    how = (map.negative, map.alpha_source, map.ignore_alpha, map.decal, map.tiled)
+    return map.file_name, repr(map.amount), *how, repr(_laid(map))
+
+
+def _laid(map: TextureMap) -> tuple[object, ...]:
+    return map.scale, map.offset, map.rotation_degrees, map.mirror, map.tiled
+
+
+def _levels(texture: Texture, map: TextureMap, size: tuple[int, int] | None = None) -> Floats:
+    """(height, width) 0 to 1: grey, or alpha where the map says so; turned round where it is a negative."""
+    channel = texture.image.getchannel("A") if map.alpha_source and texture.has_alpha else texture.image.convert("L")
+    if size is not None and channel.size != size:
+        channel = channel.resize(size)
+    levels = np.asarray(channel, np.float64) / 255
+    return 1 - levels if map.negative else levels
+
+
+def _kept(levels: Floats, map: TextureMap) -> Floats:
+    """Opacity: a map of half amount hides half as much."""
+    amount = min(max(map.amount, 0.0), 1.0) if math.isfinite(map.amount) else 1.0
+    return 1 - amount * (1 - levels)
+
+
+def _alpha_kind(alpha: Bytes) -> str:
+    """By content: a stencil is a mask, everything softer is blended."""
+    if not alpha.size or alpha.min() >= 255 - _NEARLY:
+        return "opaque"
+    sure = (alpha <= _NEARLY) | (alpha >= 255 - _NEARLY)
+    return "mask" if sure.mean() >= _CLEAR_CUT else "blend"
+
+
+def _said(opened: Opened) -> str:
+    return str(opened)
+
+
+def _note(opened: Opened, how: str, outcome: Outcome = Outcome.EXACT) -> tuple[Outcome, str]:
+    """The outcome of an image that was found; one that was guessed, or is only the first of a list, is not exact."""
+    if outcome is Outcome.EXACT and (opened.match.is_guess or opened.reason):
+        outcome = Outcome.APPROXIMATED
+    return outcome, f"{how}; {_said(opened)}" if how else _said(opened)
+
+
+def _as_it_is(texture: Texture, notes: dict[str, tuple[Outcome, str]], alpha: str) -> Image:
+    name = safe_text(texture.name)
+    if texture.format == "PNG":
+        return Image(name, bare_png(texture.data), "image/png", alpha, notes)
+    if texture.format == "JPEG" and _is_plain_jpeg(texture.data):
+        return Image(name, texture.data, "image/jpeg", alpha, notes)
+    outcome, said = notes["texture1"]
+    notes["texture1"] = outcome, f"{said}; {texture.format} as PNG"
+    return Image(name, texture.png(), "image/png", alpha, notes)
+
+
+def _is_plain_jpeg(data: bytes) -> bool:
+    """Not the four inks of print, which viewers of glTF do not know."""
+    from PIL import Image as Pillow
+
+    with Pillow.open(io.BytesIO(data), formats=("JPEG",)) as opened:
+        return opened.mode in ("RGB", "L")
+
+
+def _png(
+    texture: Texture, pixels: Bytes, notes: dict[str, tuple[Outcome, str]], ending: str, alpha: str = "opaque"
+) -> Image:
+    from PIL import Image as Pillow
+
+    stream = io.BytesIO()
+    Pillow.fromarray(pixels).save(stream, "PNG")
+    return Image(safe_text(texture.name) + ending, stream.getvalue(), "image/png", alpha, notes)

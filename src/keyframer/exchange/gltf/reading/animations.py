@@ -1,0 +1,157 @@
+"""Animations of any exporter: clips whose times are seconds."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from keyframer.catalogue import SEM_UNKNOWN_ENUM
+from keyframer.exchange.gltf.reading.accessors import Accessors
+from keyframer.exchange.gltf.reading.buffers import Budget
+from keyframer.exchange.gltf.reading.colors import shown_color
+from keyframer.exchange.gltf.reading.fixtures import horizontal_fov
+from keyframer.exchange.gltf.reading.hierarchy import Hierarchy
+from keyframer.exchange.gltf.reading.samplers import Keys, SamplerReader
+from keyframer.exchange.gltf.reading.values import Item
+from keyframer.issues import IssueLog, Severity
+from keyframer.scene import Channel, Clip, Scene
+
+DEFAULT_FPS = 30.0
+"""glTF has no frames; they are counted as the exporter of this package does"""
+
+_KINDS = {"translation": ("position", 3), "rotation": ("rotation", 4), "scale": ("scale", 3)}
+_NODE = re.compile(r"/nodes/(0|[1-9][0-9]{0,8})/(translation|rotation|scale|weights)\Z")
+_VISIBLE = re.compile(r"/nodes/(0|[1-9][0-9]{0,8})/extensions/KHR_node_visibility/visible\Z")
+_FOV = re.compile(r"/cameras/(0|[1-9][0-9]{0,8})/perspective/yfov\Z")
+_LIGHT = re.compile(
+    r"/extensions/KHR_lights_punctual/lights/(0|[1-9][0-9]{0,8})/"
+    r"(color|intensity|spot/innerConeAngle|spot/outerConeAngle)\Z"
+)
+_OF_LIGHTS: dict[str, tuple[str, int, Callable[[Any], Any]]] = {
+    "color": ("color", 3, shown_color),
+    "intensity": ("multiplier", 1, lambda values: values / math.pi),
+    "spot/innerConeAngle": ("hotspot", 1, lambda values: np.degrees(2 * values)),
+    "spot/outerConeAngle": ("falloff", 1, lambda values: np.degrees(2 * values)),
+}
+
+
+class AnimationReader:
+    def __init__(
+        self,
+        scene: Scene,
+        hierarchy: Hierarchy,
+        accessors: Accessors,
+        budget: Budget,
+        issues: IssueLog,
+        aspects: list[float],
+    ) -> None:
+        self._scene = scene
+        self._hierarchy = hierarchy
+        self._accessors = accessors
+        self._budget = budget
+        self._issues = issues
+        self._aspects = aspects
+        self._below: list[list[int]] | None = None
+
+    def read(self, item: Item, fps: float) -> Clip:
+        samplers = SamplerReader(item, self._accessors, self._budget, self._issues)
+        clip = Clip(item.text("name", ""), rate=1.0, unit="second", units_per_frame=1.0 / fps)
+        for channel in item.children("channels"):
+            number = channel.needed_index("sampler", len(samplers.items), "sampler")
+            target = channel.child("target")
+            if target is None:
+                raise channel.missing("target")
+            for node, kind, keys in self._moved(samplers, number, target):
+                clip.channels.append(Channel(node, keys.track(kind)))
+                times = keys.times[np.isfinite(keys.times)]
+                clip.end = max(clip.end, float(times.max(initial=0.0)))
+        return clip
+
+    def _moved(self, samplers: SamplerReader, number: int, target: Item) -> Iterator[tuple[int, str, Keys]]:
+        path = target.text("path")
+        if path == "pointer":
+            extension = target.extension("KHR_animation_pointer")
+            if extension is None:
+                raise target.missing("extensions/KHR_animation_pointer")
+            yield from self._pointed(samplers, number, extension)
+            return
+        node = target.index("node", len(self._hierarchy.items), "node")
+        if node is None:
+            return
+        if path not in (*_KINDS, "weights"):
+            self._unknown(target.at("path"), path)
+            return
+        yield from self._node(samplers, number, node, path)
+
+    def _node(self, samplers: SamplerReader, number: int, node: int, path: str) -> Iterator[tuple[int, str, Keys]]:
+        place = self._hierarchy.place(node)
+        if place is None:
+            return  # not in the scene that is shown
+        if path != "weights":
+            kind, width = _KINDS[path]
+            yield place, kind, samplers.read(number, width)
+            return
+        morph = self._scene.nodes[place].morph
+        if morph is not None and len(morph.names) > 1:
+            yield place, "morph", samplers.read(number, len(morph.names) - 1, flat=True).with_rest()
+
+    def _pointed(self, samplers: SamplerReader, number: int, extension: Item) -> Iterator[tuple[int, str, Keys]]:
+        pointer = extension.text("pointer")
+        if match := _NODE.match(pointer):
+            if int(match[1]) < len(self._hierarchy.items):
+                yield from self._node(samplers, number, int(match[1]), match[2])
+                return
+        elif match := _VISIBLE.match(pointer):
+            place = self._hierarchy.place(int(match[1]))
+            if place is not None:
+                keys = samplers.read(number, 1)
+                shown = (keys.values > 0.5).astype(np.float64)
+                for each in self._all_below(place):
+                    self._budget.charge(2 * len(keys.times), extension.path)
+                    yield each, "visible", Keys(keys.times, shown, keys.interpolation)
+                return
+        elif match := _FOV.match(pointer):
+            camera = int(match[1])
+            if camera < len(self._aspects):
+                aspect = self._aspects[camera]
+                yield from self._users(
+                    "camera", camera, "fov", samplers.read(number, 1), lambda v: horizontal_fov(v, aspect)
+                )
+                return
+        elif match := _LIGHT.match(pointer):
+            kind, width, change = _OF_LIGHTS[match[2]]
+            if int(match[1]) < len(self._scene.lights):
+                yield from self._users("light", int(match[1]), kind, samplers.read(number, width), change)
+                return
+        self._unknown(extension.at("pointer"), pointer)
+
+    def _users(
+        self, what: str, number: int, kind: str, keys: Keys, change: Callable[[Any], Any]
+    ) -> Iterator[tuple[int, str, Keys]]:
+        """Every node that holds the camera or light."""
+        mapped = keys.mapped(change)
+        for place, node in enumerate(self._scene.nodes):
+            if getattr(node, what) == number:
+                self._budget.charge(mapped.values.size, f"/{what}s[{number}]")
+                yield place, kind, mapped
+
+    def _all_below(self, place: int) -> Iterator[int]:
+        """A node and all below it: what glTF hides, it hides with its children."""
+        if self._below is None:
+            self._below = [[] for _ in self._scene.nodes]
+            for number, node in enumerate(self._scene.nodes):
+                if node.parent is not None:
+                    self._below[node.parent].append(number)
+        waiting = [place]
+        while waiting:
+            number = waiting.pop()
+            yield number
+            waiting += self._below[number]
+
+    def _unknown(self, path: str, value: str) -> None:
+        known = "what nodes, cameras and lights have"
+        self._issues.add(SEM_UNKNOWN_ENUM, path, 0, severity=Severity.WARNING, value=value[:80], known=known)

@@ -1,0 +1,189 @@
+"""Files of our own: space, clips, authored keys and surroundings, as `extras.keyframer` keeps them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from keyframer.catalogue import STRUCT_SYNTAX
+from keyframer.curves import Interpolation, RotationForm, Track, Wrap
+from keyframer.exchange.gltf.reading import unpacking
+from keyframer.exchange.gltf.reading.accessors import Accessors
+from keyframer.exchange.gltf.reading.buffers import Budget
+from keyframer.exchange.gltf.reading.samplers import SamplerReader
+from keyframer.exchange.gltf.reading.values import Item
+from keyframer.issues import IssueLog
+from keyframer.scene import Clip, Environment, Fog, Gradient, Handedness, LayeredFog, RawChannel, Space
+
+_WIDTHS = {
+    **dict.fromkeys(("position", "scale", "color"), 3),
+    **dict.fromkeys(("rotation", "scale_axes"), 4),
+    **dict.fromkeys(("visible", "fov", "roll", "hotspot", "falloff", "multiplier"), 1),
+    "morph": 0,
+}
+"""how many numbers a key of each kind has; 0: as many as there are shapes"""
+_SAMPLED = {"position": ("translation", 3), "rotation": ("rotation", 4), "scale": ("scale", 3)}
+_COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "tangents_in", "tangents_out")
+_NEAR = 1e-5
+"""of a whole number: times went through seconds of single precision"""
+
+
+def stated_space(root: Item) -> tuple[Space, Item] | None:
+    """The space of a scene that this package wrote, and what else it says; None for files of others."""
+    scenes = root.children("scenes")
+    about = root.child("asset")
+    if about is None or about.kept is None or not scenes:
+        return None
+    kept = scenes[root.index("scene", len(scenes), "scene") or 0].kept
+    if kept is None or not kept.has("space"):
+        return None
+    content = kept.child("space")
+    assert content is not None
+    unit = content.number("metres_per_unit") if content.value.get("metres_per_unit") is not None else None
+    up = content.choice("up", ("x", "y", "z"))
+    handedness = Handedness(content.choice("handedness", ("right", "left")))
+    return Space(up, handedness, unit, content.flag("v_up", True)), kept
+
+
+class ClipReader:
+    """The clips of one file; ``animations`` are those that are clips of ours."""
+
+    def __init__(self, root: Item, kept: Item, accessors: Accessors, budget: Budget, issues: IssueLog) -> None:
+        self._animations = root.children("animations")
+        self._items = kept.children("clips")
+        self._accessors = accessors
+        self._budget = budget
+        self._issues = issues
+        self.clips = [self._clip(item) for item in self._items]
+        self.animations = [item.index("animation", len(self._animations), "animation") for item in self._items]
+        self._samplers: dict[int, dict[tuple[int, str], int]] = {}
+
+    def _clip(self, item: Item) -> Clip:
+        clip = Clip(item.text("name", ""), unit=item.choice("unit", ("frame", "tick", "second"), "frame"))
+        unpacking.restore(clip, item, "start end rate units_per_frame current")
+        if clip.rate <= 0 or clip.units_per_frame <= 0:
+            raise item.fail(STRUCT_SYNTAX, "rate", wanted="a positive number", found=f"{clip.rate:g}")
+        bounds = unpacking.array(item, "bounds", self._budget)
+        clip.bounds = bounds if bounds is not None and bounds.shape[1:] == (2, 3) else None
+        for channel in item.children("raw_channels"):
+            values = unpacking.array(channel, "values", self._budget)
+            if values is not None and values.ndim == 2:
+                clip.raw_channels.append(RawChannel(channel.text("name", ""), values, unpacking.leftovers(channel)))
+        clip.extras = unpacking.leftovers(item)
+        return clip
+
+    def tracks(self, kept: Item, nodes: dict[str, int]) -> list[tuple[int, Track]]:
+        """The keys of one node, with the clips they belong to; ``nodes`` of the file by what they hold."""
+        found = []
+        for item in kept.children("tracks"):
+            clip = item.needed_index("clip", len(self.clips), "clip")
+            track = self._track(item, clip, nodes)
+            if track is not None:
+                found.append((clip, track))
+        return found
+
+    def _track(self, item: Item, clip: int, nodes: dict[str, int]) -> Track | None:
+        kind = item.choice("kind", tuple(_WIDTHS))
+        interpolation = Interpolation(item.choice("interpolation", tuple(each.value for each in Interpolation)))
+        form = RotationForm(item.choice("form", tuple(each.value for each in RotationForm), "none"))
+        if (form is RotationForm.NONE) != (_WIDTHS[kind] != 4):
+            raise item.fail(STRUCT_SYNTAX, "form", wanted=f"what {kind} keys are", found=form.value)
+        if item.flag("keys_in_sampler"):
+            keys = self._in_sampler(item, clip, kind, nodes)
+            if keys is None:
+                return None
+            times, values = keys
+        else:
+            moments, stated = (unpacking.array(item, name, self._budget) for name in ("times", "values"))
+            if moments is None or stated is None:
+                raise item.missing("times" if moments is None else "values")
+            times, values = moments, stated
+        width = _WIDTHS[kind]
+        if len(times) and width and values.shape[1:] not in ((width,), () if width == 1 else (width,)):
+            raise item.fail(STRUCT_SYNTAX, "values", wanted=f"keys of {width} numbers", found=f"shape {values.shape}")
+        if not len(times):
+            values = np.empty((0, width or 1))
+        columns = {name: unpacking.array(item, name, self._budget) for name in _COLUMNS}
+        if interpolation is Interpolation.CUBIC:
+            for name in ("tangents_in", "tangents_out"):
+                columns[name] = np.zeros_like(values) if columns[name] is None else columns[name]
+        try:
+            return Track(
+                kind,
+                times,
+                values,
+                interpolation,
+                Wrap(item.choice("wrap", tuple(each.value for each in Wrap), "single")),
+                form,
+                flags=unpacking.array(item, "flags", self._budget, kind=int),
+                extras=unpacking.leftovers(item),
+                **columns,
+            )
+        except ValueError as error:
+            raise STRUCT_SYNTAX.failure(0, item.path, wanted="columns of equal length", found=str(error)) from None
+
+    def _in_sampler(
+        self, item: Item, clip: int, kind: str, nodes: dict[str, int]
+    ) -> (
+        tuple[np.ndarray[tuple[int, ...], np.dtype[np.float64]], np.ndarray[tuple[int, ...], np.dtype[np.float64]]]
+        | None
+    ):
+        """Keys that the animation holds as they are; None where another program took them away."""
+        number = self.animations[clip]
+        if number is None or kind not in _SAMPLED:
+            return None
+        animation = self._animations[number]
+        path, width = _SAMPLED[kind]
+        sampler = self._channels(number, animation).get((nodes.get(kind, nodes["position"]), path))
+        if sampler is None:
+            return None
+        keys = SamplerReader(animation, self._accessors, self._budget, self._issues).read(sampler, width)
+        count = item.integer("count", len(keys.times))
+        times = keys.times[:count] * self.clips[clip].rate + self._items[clip].number("origin", 0.0)
+        near = np.round(times)
+        times = np.where(np.abs(times - near) < _NEAR * np.maximum(1.0, np.abs(times)), near, times)
+        return times, keys.values[:count]
+
+    def _channels(self, number: int, animation: Item) -> dict[tuple[int, str], int]:
+        if number not in self._samplers:
+            known: dict[tuple[int, str], int] = {}
+            samplers = len(animation.entries("samplers"))
+            for channel in animation.children("channels"):
+                target = channel.child("target")
+                if target is not None and target.has("node"):
+                    key = (target.integer("node"), target.text("path"))
+                    known[key] = channel.needed_index("sampler", samplers, "sampler")
+            self._samplers[number] = known
+        return self._samplers[number]
+
+
+def environment(kept: Item) -> Environment:
+    made = Environment()
+    content = kept.child("environment")
+    if content is None:
+        return made
+    made.ambient = unpacking.triple(content, "ambient")
+    made.background_color = unpacking.triple(content, "background_color")
+    unpacking.restore(made, content, texts="background_image")
+    gradient = content.child("gradient")
+    if gradient is not None:
+        colors = [Item({"rgb": each}, gradient.at("colors")) for each in gradient.entries("colors")]
+        shown = [unpacking.triple(each, "rgb") for each in colors]
+        made.gradient = Gradient(gradient.number("midpoint", 0.5), [each for each in shown if each is not None])
+    made.fog, made.distance_cue = _fog(content.child("fog")), _fog(content.child("distance_cue"))
+    layered = content.child("layered_fog")
+    if layered is not None:
+        bounds = [layered.number(name, 0.0) for name in ("z_min", "z_max", "density")]
+        flags, color = layered.integer("flags", 0), unpacking.triple(layered, "color")
+        made.layered_fog = LayeredFog(bounds[0], bounds[1], bounds[2], flags, color)
+    made.uses = {each for each in content.entries("uses") if type(each) is str}
+    made.extras = unpacking.leftovers(content)
+    return made
+
+
+def _fog(item: Item | None) -> Fog | None:
+    if item is None:
+        return None
+    near, near_density, far, far_density = (
+        item.number(name, 0.0) for name in ("near", "near_density", "far", "far_density")
+    )
+    return Fog(near, near_density, far, far_density, unpacking.triple(item, "color"), item.flag("affects_background"))

@@ -1,0 +1,188 @@
+"""The whole way from a glTF file to a scene."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from keyframer.catalogue import SEM_UNKNOWN_ENUM, STRUCT_SYNTAX
+from keyframer.curves import Track
+from keyframer.exchange.gltf.axes import Axes
+from keyframer.exchange.gltf.reading import authored
+from keyframer.exchange.gltf.reading.accessors import Accessors
+from keyframer.exchange.gltf.reading.animations import DEFAULT_FPS, AnimationReader
+from keyframer.exchange.gltf.reading.buffers import Budget, Buffers
+from keyframer.exchange.gltf.reading.fixtures import CameraReader, LightReader, restored_light
+from keyframer.exchange.gltf.reading.hierarchy import Hierarchy
+from keyframer.exchange.gltf.reading.meshes import MeshReader, Shape
+from keyframer.exchange.gltf.reading.nodes import NodeReader
+from keyframer.exchange.gltf.reading.opening import open_container
+from keyframer.exchange.gltf.reading.skins import SkinReader
+from keyframer.exchange.gltf.reading.surfaces import MaterialReader
+from keyframer.exchange.gltf.reading.values import Item
+from keyframer.issues import IssueLog, Severity
+from keyframer.limits import Limits
+from keyframer.scene import Channel, Morph, Scene, Space
+
+UNDERSTOOD = (
+    "KHR_animation_pointer",
+    "KHR_lights_punctual",
+    "KHR_mesh_quantization",
+    "KHR_node_visibility",
+    "KHR_texture_transform",
+)
+
+
+def load(data: bytes, folder: Path | None, limits: Limits, options: Mapping[str, Any]) -> Scene:
+    """The scene in a ``.glb`` or ``.gltf``. Buffers in files of their own are read from ``folder`` only.
+
+    ``fps`` is the one option: the frames a second that seconds are counted in, where the file is not one of ours.
+    """
+    unknown = sorted(set(options) - {"fps"})
+    if unknown:
+        raise ValueError(f"gltf has no option {unknown[0]!r} (it has: fps)")
+    fps = float(options.get("fps") or DEFAULT_FPS)
+    if not (np.isfinite(fps) and fps > 0):
+        raise ValueError(f"fps must be positive, not {fps:g}")
+    with np.errstate(all="ignore"):  # odd numbers are kept and reported, not warned about
+        return Importer(data, folder, limits).scene_at(fps)
+
+
+class Importer:
+    """One file at work: lists first, then the nodes that hold them, then what moves."""
+
+    def __init__(self, data: bytes, folder: Path | None, limits: Limits) -> None:
+        self.issues = IssueLog(limits.issues_per_code, limits.issues)
+        opened = open_container(data, limits, self.issues)
+        self.root = opened.root
+        self._check_asset()
+        found = authored.stated_space(self.root)
+        self.hierarchy = Hierarchy(self.root, self.issues, ours=found is not None)
+        if found is not None and found[0].up != "y" and not self.hierarchy.roots:
+            found = None  # another program took the root away: then it is Y up as all others
+            self.hierarchy = Hierarchy(self.root, self.issues, ours=False)
+        self.kept = None if found is None else found[1]
+        self.space = Space("y", metres_per_unit=1.0, v_up=False) if found is None else found[0]
+        self.axes = Axes(self.space)
+        self.budget = Budget(limits, len(data))
+        buffers = Buffers(self.root, opened.binary, folder, limits, self.budget)
+        self.accessors = Accessors(self.root, buffers, self.budget, self.issues)
+
+    @property
+    def ours(self) -> bool:
+        return self.kept is not None
+
+    def scene_at(self, fps: float) -> Scene:
+        root, ours = self.root, self.ours
+        cameras, lights = CameraReader(root, self.issues), LightReader(root)
+        scene = Scene(space=self.space, issues=self.issues, source_format="gltf")
+        scene.materials = MaterialReader(root).read(ours=ours)
+        scene.cameras, scene.lights = cameras.read(ours=ours), lights.read(ours=ours)
+        meshes = MeshReader(root, self.accessors, self.budget, self.issues, len(scene.materials))
+        skins = SkinReader(root, self.accessors, self.hierarchy, self.axes, self.budget)
+        nodes = NodeReader(self.hierarchy, self.axes, self.budget, ours=ours)
+        nodes.read(scene, _Shapes(meshes, scene, self), skins)
+        scene.skins = skins.skins
+        self._animate(scene, nodes, cameras.aspects, fps)
+        self._about(scene)
+        return scene
+
+    def _check_asset(self) -> None:
+        about = self.root.child("asset")
+        if about is None:
+            raise self.root.missing("asset")
+        version = about.text("version")
+        if version.split(".")[0] != "2":
+            raise about.fail(SEM_UNKNOWN_ENUM, "version", value=version[:40], known="2.0")
+        for place, name in enumerate(self.root.entries("extensionsRequired")):
+            if name not in UNDERSTOOD:
+                where, known = f"/extensionsRequired[{place}]", ", ".join(UNDERSTOOD)
+                raise SEM_UNKNOWN_ENUM.failure(0, where, value=str(name)[:80], known=known)
+        for place, name in enumerate(self.root.entries("extensionsUsed")):
+            if name not in UNDERSTOOD:
+                args = {"value": str(name)[:80], "known": ", ".join(UNDERSTOOD)}
+                self.issues.add(SEM_UNKNOWN_ENUM, f"/extensionsUsed[{place}]", 0, severity=Severity.INFO, **args)
+
+    def _animate(self, scene: Scene, nodes: NodeReader, aspects: list[float], fps: float) -> None:
+        ours: set[int | None] = set()
+        if self.kept is not None:
+            clips = authored.ClipReader(self.root, self.kept, self.accessors, self.budget, self.issues)
+            scene.clips, ours = clips.clips, set(clips.animations)
+            for place, number in enumerate(self.hierarchy.order):
+                kept = self.hierarchy.items[number].kept
+                if kept is None:
+                    continue
+                for clip, track in clips.tracks(kept, nodes.movers(number)):
+                    _check_morph(scene, place, track, kept)
+                    scene.clips[clip].channels.append(Channel(place, track))
+        reader = AnimationReader(scene, self.hierarchy, self.accessors, self.budget, self.issues, aspects)
+        for number, item in enumerate(self.root.children("animations")):
+            if number not in ours:
+                scene.clips.append(reader.read(item, fps))
+        nodes.add_rest_weights(scene, fps)
+
+    def _about(self, scene: Scene) -> None:
+        about = self.root.child("asset")
+        assert about is not None
+        scene.copyright = about.text("copyright", "")
+        if self.kept is None:
+            scene.extras = {"gltf": {"generator": about.text("generator", "")}}
+            return
+        source = about.kept.child("source") if about.kept is not None else None
+        scene.source_format = source.text("format", "gltf") if source is not None else "gltf"
+        scene.title, scene.author = self.kept.text("title", ""), self.kept.text("author", "")
+        scene.environment = authored.environment(self.kept)
+        extras = self.kept.value.get("extras")
+        scene.extras = dict(extras) if type(extras) is dict else {}
+        held = sum(light.type.value == "ambient" for light in scene.lights)
+        for item in self.kept.children("ambient_lights")[held:]:
+            scene.lights.append(restored_light(item, "ambient"))
+
+
+def _check_morph(scene: Scene, place: int, track: Track, kept: Item) -> None:
+    if track.kind != "morph":
+        return
+    morph = scene.nodes[place].morph
+    width = 1 if track.values.ndim == 1 else track.values.shape[1]
+    if morph is None or width != len(morph.positions):
+        shapes = 0 if morph is None else len(morph.positions)
+        raise kept.fail(STRUCT_SYNTAX, "tracks", wanted=f"weights of {shapes} shapes", found=f"{width}")
+
+
+class _Shapes:
+    """Meshes as nodes ask for them, each read once."""
+
+    def __init__(self, reader: MeshReader, scene: Scene, importer: Importer) -> None:
+        self._reader = reader
+        self._scene = scene
+        self._importer = importer
+        self._made: dict[int, tuple[int, Shape, Morph | None] | None] = {}
+
+    def __len__(self) -> int:
+        return len(self._reader.items)
+
+    def take(self, number: int) -> tuple[int, Shape, Morph | None] | None:
+        """The number of a mesh in the scene, its shape and its morph; None where there is nothing to draw."""
+        if number not in self._made:
+            importer = self._importer
+            shape = self._reader.read(number, v_up=importer.space.v_up, ours=importer.ours)
+            self._made[number] = None if shape is None else self._finished(shape)
+        return self._made[number]
+
+    def _finished(self, shape: Shape) -> tuple[int, Shape, Morph | None]:
+        vectors = self._importer.axes.vectors
+        base = np.asarray(shape.mesh.positions, np.float64)
+        morph = None
+        if shape.targets:
+            shapes: list[Any] = [vectors(base + each) for each in shape.targets]
+            names = shape.names
+            if not self._importer.ours:  # shapes of a scene share out the whole mesh; those of glTF are added to it
+                shapes, names = [base, *shapes], ["", *names]
+            morph = Morph(names, shapes)
+        if self._importer.axes.mirrored:
+            shape.mesh.positions = vectors(base)
+        self._scene.meshes.append(shape.mesh)
+        return len(self._scene.meshes) - 1, shape, morph

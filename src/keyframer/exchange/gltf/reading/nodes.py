@@ -1,0 +1,179 @@
+"""Nodes: places, what they hold, and helper nodes of ours folded back into the node they help."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from keyframer.catalogue import STRUCT_SYNTAX
+from keyframer.curves import Interpolation, Track
+from keyframer.exchange.gltf.axes import Axes
+from keyframer.exchange.gltf.names import Names
+from keyframer.exchange.gltf.reading import unpacking
+from keyframer.exchange.gltf.reading.buffers import Budget
+from keyframer.exchange.gltf.reading.fixtures import restored_light
+from keyframer.exchange.gltf.reading.hierarchy import Hierarchy
+from keyframer.exchange.gltf.reading.meshes import Shape
+from keyframer.exchange.gltf.reading.skins import SkinReader
+from keyframer.exchange.gltf.reading.values import Item
+from keyframer.maths import affine
+from keyframer.scene import Channel, Clip, Morph, Node, NodeKind, Scene
+
+_KINDS = tuple(kind.value for kind in NodeKind)
+
+
+class Shapes(Protocol):
+    def __len__(self) -> int: ...
+
+    def take(self, number: int) -> tuple[int, Shape, Morph | None] | None: ...
+
+
+class NodeReader:
+    def __init__(self, hierarchy: Hierarchy, axes: Axes, budget: Budget, *, ours: bool) -> None:
+        self._hierarchy = hierarchy
+        self._axes = axes
+        self._budget = budget
+        self._ours = ours
+        self._weights: dict[int, tuple[float, ...]] = {}
+        """of morph targets at rest, by node"""
+
+    def read(self, scene: Scene, shapes: Shapes, skins: SkinReader) -> None:
+        names = Names()
+        joints = {joint for item in skins.items for joint in item.indices("joints", len(self._hierarchy.items), "node")}
+        for number in self._hierarchy.order:
+            parts = self._hierarchy.parts(number)
+            node = Node("", parent=self._hierarchy.parent_place(number))
+            self._put(node, parts)
+            self._hold(scene, node, parts, shapes, skins)
+            node.kind = _kind(node, number in joints)
+            if self._ours:
+                self._restore(scene, node, parts["head"])
+            node.name = names.claim(parts["head"].text("name", ""), node.kind.value)
+            scene.nodes.append(node)
+        if self._ours:
+            self._restore_links(scene)
+        else:
+            self._hide(scene)
+
+    def movers(self, number: int) -> dict[str, int]:
+        """The node of the file that each kind of motion moves."""
+        helpers = self._hierarchy.helpers.get(number, {})
+        return {"position": number, "rotation": number, "scale": helpers.get("scale", number)}
+
+    def _put(self, node: Node, parts: dict[str, Item]) -> None:
+        head, scaled = parts["head"], parts.get("scale", parts["head"])
+        if head.has("matrix"):
+            columns = np.array(head.numbers("matrix", 16)).reshape(4, 4)
+            position, rotation, node.scale = affine.decompose(columns.T)
+        else:
+            position = np.array(head.numbers("translation", 3, (0.0, 0.0, 0.0)))
+            rotation = np.array(head.numbers("rotation", 4, (0.0, 0.0, 0.0, 1.0)))
+            node.scale = np.array(scaled.numbers("scale", 3, (1.0, 1.0, 1.0)))
+        node.position, node.rotation_xyzw = self._axes.vectors(position), self._axes.turns(rotation)
+        if "scale" in parts:
+            node.scale_axes_xyzw = self._axes.turns(scaled.numbers("rotation", 4, (0.0, 0.0, 0.0, 1.0)))
+
+    def _hold(self, scene: Scene, node: Node, parts: dict[str, Item], shapes: Shapes, skins: SkinReader) -> None:
+        tail = parts.get("shape", parts["head"])
+        node.camera = tail.index("camera", len(scene.cameras), "camera")
+        light = tail.extension("KHR_lights_punctual")
+        if light is not None:
+            node.light = light.needed_index("light", len(scene.lights), "light")
+        geometry = parts.get("geo", tail)
+        number = geometry.index("mesh", len(shapes), "mesh")
+        taken = None if number is None else shapes.take(number)
+        if number is None or taken is None:
+            return
+        node.mesh, shape, node.morph = taken
+        skin = geometry.index("skin", len(skins.items), "skin")
+        if skin is not None:
+            node.skin = skins.read(skin, number, shape)
+        weights = geometry.numbers("weights", None, shape.weights)
+        if shape.targets and any(weights) and not self._ours:
+            if len(weights) != len(shape.targets):
+                wanted = f"{len(shape.targets)} weights"
+                raise geometry.fail(STRUCT_SYNTAX, "weights", wanted=wanted, found=f"{len(weights)}")
+            self._weights[len(scene.nodes)] = weights
+
+    def _restore(self, scene: Scene, node: Node, head: Item) -> None:
+        kept = head.kept
+        node.kind = NodeKind.OBJECT
+        if kept is None:
+            return
+        node.kind = NodeKind(kept.choice("kind", _KINDS, "object"))
+        node.raw_name, node.extras = unpacking.raw_name(kept), unpacking.leftovers(kept)
+        for name, width in (("pivot", 3), ("position", 3), ("scale_axes_xyzw", 4)):
+            if kept.has(name) and None not in kept.entries(name):
+                setattr(node, name, np.array(kept.numbers(name, width)))
+        node.hidden = kept.flag("hidden")
+        node.file_id = kept.integer("file_id", least=-(2**63), most=2**63) if kept.has("file_id") else None
+        box = unpacking.array(kept, "bounding_box", self._budget)
+        if box is not None and box.shape == (2, 3):
+            node.bounding_box = (box[0], box[1])
+        light = kept.child("light")
+        if light is not None:
+            scene.lights.append(restored_light(light, head.text("name", "")))
+            node.light = len(scene.lights) - 1
+
+    def _restore_links(self, scene: Scene) -> None:
+        """Targets, and the parents of what had to leave them; what looks needs no turn of its own."""
+        named = {node.name: place for place, node in enumerate(scene.nodes)}
+        for place, number in enumerate(self._hierarchy.order):
+            node, kept = scene.nodes[place], self._hierarchy.items[number].kept
+            if kept is None:
+                continue
+            target = kept.index("target", len(self._hierarchy.items), "node")
+            node.target = None if target is None else self._hierarchy.place(target)
+            if kept.has("parent"):
+                parent = named.get(kept.text("parent"))
+                node.parent = parent if parent is not None and not _is_below(scene, parent, place) else None
+        for node in scene.nodes:
+            stored = node.camera is not None and scene.cameras[node.camera].target is not None
+            stored |= node.light is not None and scene.lights[node.light].target is not None
+            if node.target is not None or stored:
+                node.rotation_xyzw, node.scale = np.array([0.0, 0.0, 0.0, 1.0]), np.ones(3)
+
+    def _hide(self, scene: Scene) -> None:
+        """What KHR_node_visibility hides, it hides with all below."""
+        for number in self._hierarchy.above:
+            place = self._hierarchy.place(number)
+            if place is None:
+                continue
+            stated = self._hierarchy.items[number].extension("KHR_node_visibility")
+            parent = scene.nodes[place].parent
+            above = parent is not None and scene.nodes[parent].hidden
+            scene.nodes[place].hidden = above or (stated is not None and not stated.flag("visible", True))
+
+    def add_rest_weights(self, scene: Scene, fps: float) -> None:
+        """Weights that no clip moves are a key of their own: a scene has no other place for them."""
+        if self._weights and not scene.clips:
+            scene.clips.append(Clip(rate=1.0, unit="second", units_per_frame=1.0 / fps))
+        for clip in scene.clips:
+            moved = {channel.node for channel in clip.channels if channel.track.kind == "morph"}
+            for place, weights in self._weights.items():
+                if place not in moved:
+                    values = np.array([[1.0 - sum(weights), *weights]])
+                    clip.channels.append(Channel(place, Track("morph", np.zeros(1), values, Interpolation.LINEAR)))
+
+
+def _kind(node: Node, is_joint: bool) -> NodeKind:
+    if node.mesh is not None:
+        return NodeKind.OBJECT
+    if node.camera is not None:
+        return NodeKind.CAMERA
+    if node.light is not None:
+        return NodeKind.LIGHT
+    return NodeKind.BONE if is_joint else NodeKind.DUMMY
+
+
+def _is_below(scene: Scene, place: int, other: int) -> bool:
+    """Whether a node is another one or hangs on it."""
+    above: int | None = place
+    seen: set[int] = set()
+    while above is not None and above not in seen:
+        if above == other:
+            return True
+        seen.add(above)
+        above = scene.nodes[above].parent
+    return False

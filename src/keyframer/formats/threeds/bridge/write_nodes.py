@@ -1,0 +1,259 @@
+"""Nodes of the keyframer, and the objects of the editor that they stand for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.formats._joints import nodes_depth_first
+from keyframer.formats._surfaces import Piece, pieces
+from keyframer.formats._writing import NamesThatFit, plain_path
+from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.bridge.write_aims import Aim, find_aims
+from keyframer.formats.threeds.bridge.write_materials import MapNames
+from keyframer.formats.threeds.bridge.write_objects import write_camera, write_light, write_mesh
+from keyframer.formats.threeds.bridge.write_stage import PLACING, Stage
+from keyframer.formats.threeds.bridge.write_tracks import write_hide_track, write_morph_track, write_track
+from keyframer.formats.threeds.chunk import Chunk
+from keyframer.posing.order import placing_order
+from keyframer.scene import LightType, Mesh, Node, NodeKind
+from keyframer.scene.report import LossReport, Outcome
+
+Floats = npt.NDArray[np.float64]
+
+_RESERVED = (b"$$$DUMMY", b"DUMMY", b"$AMBIENT$", b"$_$_$_$")
+_PRIMARY, _HIDDEN = 1 << 14, 1 << 11
+_MOST = 65_535
+"""counts of vertices and faces are 16 bits wide"""
+
+
+@dataclass(eq=False)
+class Placed:
+    """A node on its way into the keyframer."""
+
+    kind: type[r.Node]
+    name: bytes
+    parent: int | None
+    """number of another of these"""
+    tracks: list[Chunk] = field(default_factory=list)
+    instance: bytes | None = None
+    hidden: bool = False
+    box: tuple[Any, Any] | None = None
+
+    def chunk(self, number: int) -> r.Node:
+        """B030 before B010: some readers number nodes by what they know when they meet the name."""
+        flags = _PRIMARY | (_HIDDEN if self.hidden else 0)
+        ambient = self.kind is r.AmbientNode
+        parent = -1 if self.parent is None else self.parent
+        parts: list[Chunk] = [r.NodeId(-1 if ambient else number), r.NodeHeader(self.name, flags, 0, parent)]
+        if self.instance is not None:
+            parts.append(r.InstanceName(self.instance))
+        if self.kind is r.ObjectNode:
+            parts.append(r.Pivot((0.0, 0.0, 0.0)))
+        if self.box is not None:
+            low, high = self.box
+            parts.append(r.BoundBox(tuple(map(float, low)), tuple(map(float, high))))
+        return self.kind(children=[*parts, *self.tracks])
+
+
+class NodeWriter:
+    """Places the nodes of a stage one by one."""
+
+    def __init__(self, stage: Stage, materials: list[bytes], maps: MapNames, report: LossReport) -> None:
+        self.stage = stage
+        self.scene = stage.scene
+        self.materials = materials
+        self.maps = maps
+        self.report = report
+        self.names = NamesThatFit(10, reserved=_RESERVED)
+        self.objects: list[Chunk] = []
+        self.placed: list[Placed] = []
+        self.numbers: dict[int, int] = {}
+        """node of the scene to node of the keyframer"""
+        self.aims = find_aims(self.scene, stage.world, stage.fitter)
+        self.lookers = {aim.node: number for number, aim in self.aims.items() if aim.node is not None}
+        self.claimed = {number: self._claim(number, node) for number, node in enumerate(self.scene.nodes)}
+
+    def place_all(self) -> None:
+        """Parents before children, and depth first: assimp finds parents in no other order."""
+        above = placing_order(self.scene.nodes).parents.tolist()
+        for number in nodes_depth_first(above, set(range(len(above)))):
+            self._place(number, self.scene.nodes[number])
+        for number, aim in self.aims.items():
+            if aim.node is None:
+                self._place_new_target(number, aim)
+
+    def chunks(self) -> list[Chunk]:
+        return [each.chunk(number) for number, each in enumerate(self.placed)]
+
+    def _claim(self, number: int, node: Node) -> bytes:
+        """The name in the file. Targets are called as what looks at them."""
+        if number in self.lookers or node.kind is NodeKind.AMBIENT:
+            return b""
+        made = self.names.claim(node.name, node.raw_name)
+        if self.names.shown(made) != node.name:
+            shown = self.names.shown(made)
+            self.report.add(
+                Outcome.BAKED, plain_path("nodes", node.name), f"is called {shown!r}: names have 10 letters"
+            )
+        return made
+
+    def _place(self, number: int, node: Node) -> None:
+        parent = None if node.parent is None else self.numbers.get(node.parent)
+        name = self.claimed[number]
+        if number in self.lookers:
+            looker = self.lookers[number]
+            is_camera = self.scene.nodes[looker].camera is not None
+            name = self.claimed[looker]
+            made = Placed(r.CameraTargetNode if is_camera else r.SpotTargetNode, name, parent)
+            made.tracks = self.stage.tracks(number, node, ("position",))
+        elif node.light is not None and self.scene.lights[node.light].type is LightType.AMBIENT:
+            made = Placed(r.AmbientNode, b"$AMBIENT$", None, self.stage.tracks(number, node, ("color",)))
+        elif node.camera is not None:
+            made = self._camera(number, node, name, parent)
+        elif node.light is not None:
+            made = self._light(number, node, name, parent)
+        elif node.mesh is not None:
+            self._mesh(number, node, name, parent)
+            return
+        else:
+            made = self._dummy(number, node, name, parent)
+        self._hide(made, number, node)
+        self.numbers[number] = len(self.placed)
+        self.placed.append(made)
+
+    def _dummy(self, number: int, node: Node, name: bytes, parent: int | None) -> Placed:
+        if node.kind is not NodeKind.DUMMY:
+            words = f"the {node.kind.value} became a dummy: nothing to see belongs to it"
+            self.report.add(Outcome.BAKED, plain_path("nodes", node.name), words, extras=node.extras)
+        tracks = self.stage.tracks(number, node, PLACING)
+        return Placed(r.ObjectNode, b"$$$DUMMY", parent, tracks, name, box=node.bounding_box)
+
+    def _camera(self, number: int, node: Node, name: bytes, parent: int | None) -> Placed:
+        assert node.camera is not None
+        camera = self.scene.cameras[node.camera]
+        if camera.clip is not None:
+            self.report.add(Outcome.DROPPED, plain_path("cameras", camera.name), "clip planes have no place")
+        aim = self.aims[number]
+        body = write_camera(camera, self.stage.world[number, :3, 3], aim.place)
+        self.objects.append(r.NamedObject(name, children=[body]))
+        tracks = self.stage.tracks(number, node, ("position", "fov", "roll"))
+        if aim.roll is not None:
+            tracks[-1] = write_track(aim.roll, False)
+        return Placed(r.CameraNode, name, parent, tracks)
+
+    def _light(self, number: int, node: Node, name: bytes, parent: int | None) -> Placed:
+        assert node.light is not None
+        light = self.scene.lights[node.light]
+        aim = self.aims.get(number)
+        if light.type is LightType.DIRECTIONAL:
+            path = plain_path("lights", light.name)
+            self.report.add(Outcome.BAKED, path, "the directional light became a spot light: the format has none")
+        body = write_light(light, self.stage.world[number, :3, 3], None if aim is None else aim.place, self.maps)
+        self.objects.append(r.NamedObject(name, children=[body]))
+        if aim is None:
+            return Placed(r.OmniNode, name, parent, self.stage.tracks(number, node, ("position", "color")))
+        kinds = ("position", "color", "hotspot", "falloff", "roll")
+        return Placed(r.SpotNode, name, parent, self.stage.tracks(number, node, kinds))
+
+    def _mesh(self, number: int, node: Node, name: bytes, parent: int | None) -> None:
+        """The mesh's pieces, each an object with its node; all but the first hang on the first."""
+        assert node.mesh is not None
+        mesh, path = self.scene.meshes[node.mesh], plain_path("nodes", node.name)
+        if node.skin is not None:
+            self.report.add(
+                Outcome.BAKED, f"{path}/skin", "the mesh stands still as it is at frame 0: there are no skins"
+            )
+            name, parent = self._apart(number, node, name, parent), None
+        elif np.any(node.pivot):
+            self.report.add(Outcome.BAKED, f"{path}/pivot", "the mesh is moved instead", extras=node.extras)
+        matrix, points = self.stage.matrix_and_points(number)
+        parts = pieces(mesh, _MOST)
+        if len(parts) > 1:
+            words = f"{len(mesh.positions)} vertices and {len(mesh.corners)} faces are too many for one mesh"
+            self.report.add(Outcome.BAKED, path, f"{words}: {len(parts)} pieces")
+        elif len(parts[0].vertices) > len(mesh.positions):
+            doubled = len(parts[0].vertices) - len(mesh.positions)
+            self.report.add(Outcome.BAKED, path, f"{doubled} vertices were doubled at the seams of the texture")
+        reverse = bool(self.stage.flipped[number]) and node.skin is None
+        for place, piece in enumerate(parts):
+            own = name if place == 0 else self.names.claim(self.names.shown(name))
+            body = write_mesh(mesh, piece, points, matrix, self.materials, reverse=reverse)
+            if place == 0:
+                still = node.skin is not None  # bones move it, and there are none here
+                tracks = self.stage.tracks(-1, Node(""), PLACING) if still else self.stage.tracks(number, node, PLACING)
+                made = Placed(r.ObjectNode, own, parent, tracks)
+                first = len(self.placed)
+                self.numbers.setdefault(number, first)
+                if node.morph is not None:
+                    made.tracks += self._morph(number, node, own, matrix, parts)
+            else:
+                made = Placed(r.ObjectNode, own, first, self.stage.tracks(-1, Node(""), PLACING))
+            self._hide(made, number, node)
+            self.objects.append(self._object(own, mesh, body, hidden=made.hidden and not _has_hide(made)))
+            self.placed.append(made)
+
+    def _apart(self, number: int, node: Node, name: bytes, parent: int | None) -> bytes:
+        """A skinned mesh does not follow its own node: what hangs on that gets a dummy. The name of the mesh."""
+        if not any(each.parent == number for each in self.scene.nodes):
+            return name
+        self.numbers[number] = len(self.placed)
+        self.placed.append(self._dummy(number, node, self.names.claim(self.names.shown(name)), parent))
+        return name
+
+    @staticmethod
+    def _object(name: bytes, mesh: Mesh, body: r.Mesh, *, hidden: bool) -> r.NamedObject:
+        flags: list[Chunk] = [r.ObjectHidden()] if hidden else []
+        flags += [] if mesh.casts_shadows else [r.ObjectDoesNotCast()]
+        flags += [] if mesh.receives_shadows else [r.ObjectReceivesNoShadow()]
+        return r.NamedObject(name, children=[*flags, body])
+
+    def _morph(self, number: int, node: Node, name: bytes, matrix: Floats, parts: list[Piece]) -> list[Chunk]:
+        """The morph track; shapes that are not the mesh itself become hidden objects."""
+        track = self.stage.fitted.get(number, {}).get("morph")
+        path = f"{plain_path('nodes', node.name)}/morph"
+        if track is None or node.morph is None or node.mesh is None:
+            return []
+        mesh = self.scene.meshes[node.mesh]
+        names = [name] * len(node.morph.names)
+        made = None if len(parts) > 1 else write_morph_track(track, names, self.stage.announced)
+        if made is None:
+            self.report.add(Outcome.DROPPED, path, "keys name one shape each, in a mesh of one piece")
+            return []
+        flip = (-1.0, 1.0, 1.0) if self.stage.flipped[number] else (1.0, 1.0, 1.0)
+        pivot = self.stage.original.nodes[number].pivot
+        for place, (word, shape) in enumerate(zip(node.morph.names, node.morph.positions, strict=True)):
+            if np.allclose(shape, mesh.positions, rtol=1e-6, atol=1e-9):
+                continue
+            names[place] = self.names.claim(word)
+            local = (np.asarray(shape, np.float64) - pivot) * flip
+            points = local @ matrix[:3, :3].T + matrix[:3, 3]
+            body = write_mesh(mesh, parts[0], points, matrix, [], reverse=bool(self.stage.flipped[number]))
+            self.objects.append(self._object(names[place], mesh, body, hidden=True))
+        made = write_morph_track(track, names, self.stage.announced)
+        return [] if made is None else [made]
+
+    def _hide(self, made: Placed, number: int, node: Node) -> None:
+        made.hidden = node.hidden
+        for channel in self.scene.channels_of(number):
+            if channel.track.kind == "visible":
+                frames = np.rint(self.stage.fitter.times(channel.track.times))
+                hidden, track = write_hide_track(channel.track, frames)
+                made.hidden = hidden
+                if track is not None:
+                    made.tracks.append(track)
+                return
+
+    def _place_new_target(self, number: int, aim: Aim) -> None:
+        assert aim.position is not None
+        is_camera = self.scene.nodes[number].camera is not None
+        parent = None if aim.parent is None else self.numbers.get(aim.parent)
+        kind = r.CameraTargetNode if is_camera else r.SpotTargetNode
+        self.placed.append(Placed(kind, self.claimed[number], parent, [write_track(aim.position, False)]))
+
+
+def _has_hide(made: Placed) -> bool:
+    return any(isinstance(track, r.HideTrack) for track in made.tracks)

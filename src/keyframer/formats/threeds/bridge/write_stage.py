@@ -1,0 +1,107 @@
+"""A scene ready to be written: its tracks in frames, and where everything stands at frame 0."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Track
+from keyframer.formats._keys import KeyFitter, KeyRules, still_key
+from keyframer.formats._writing import Tolerance, plain_path
+from keyframer.formats.threeds.bridge.write_mirrors import without_mirrors
+from keyframer.formats.threeds.bridge.write_tracks import still_turn, write_track
+from keyframer.formats.threeds.chunk import Chunk
+from keyframer.posing import Rig
+from keyframer.posing.vertices import posed_vertices
+from keyframer.scene import Channel, Clip, Node, Scene
+from keyframer.scene.report import LossReport
+
+Floats = npt.NDArray[np.float64]
+
+PLACING = ("position", "rotation", "scale")
+
+
+class Stage:
+    """One scene in the axes of 3D Studio, without mirrored nodes."""
+
+    def __init__(self, scene: Scene, clip: Clip, fps: float, max_error: float, report: LossReport) -> None:
+        self.announced = scene.source_format in ("3ds", "uto3d")
+        """key flags say which floats stand there, as they do here"""
+        self.original = scene
+        self.scene, self.flipped = without_mirrors(scene, report)
+        rules = KeyRules(fps, 1.0, wraps=True)
+        self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, max_error), report)
+        self.fitted = self._fit()
+        self.world, self.points = self._at_rest()
+
+    def _fit(self) -> dict[int, dict[str, Track]]:
+        """The tracks of every node, in frames."""
+        found: dict[int, dict[str, Track]] = {}
+        known = {*PLACING, "fov", "roll", "color", "hotspot", "falloff", "morph"}
+        clip = self.scene.clips[0] if self.scene.clips else Clip()
+        for channel in clip.channels:
+            kind, node = channel.track.kind, self.scene.nodes[channel.node]
+            own = found.setdefault(channel.node, {})
+            if kind in known and kind not in own:
+                fitted = self.fitter.fit(channel.track, f"{plain_path('nodes', node.name)}/{kind}")
+                if fitted is not None:
+                    own[kind] = fitted
+        return found
+
+    def _at_rest(self) -> tuple[Floats, dict[int, Floats]]:
+        """Matrices at frame 0 as readers of the file will find them; of meshes the vertices as the scene has them."""
+        channels = [
+            Channel(number, track)
+            for number, tracks in self.fitted.items()
+            for kind, track in tracks.items()
+            if kind in (*PLACING, "roll")
+        ]
+        nodes = [replace(node, scale_axes_xyzw=None) for node in self.scene.nodes]
+        rig = Rig(replace(self.scene, nodes=nodes, clips=[Clip(channels=channels)]))
+        world = rig.world(rig.sample([0.0]), 1)[0]
+        true = Rig(self.original)
+        placed = true.world(true.sample([0.0]), 1)
+        points = {
+            number: posed_vertices(self.original, number, placed, None)[0]
+            for number, node in enumerate(self.original.nodes)
+            if node.mesh is not None
+        }
+        return world, points
+
+    def tracks(self, number: int, node: Node, kinds: tuple[str, ...]) -> list[Chunk]:
+        """Tracks in the format's order; those that place a node have a key at least."""
+        own = self.fitted.get(number, {})
+        rest = {"position": still_key("position", node.position), "scale": still_key("scale", node.scale)}
+        rest["rotation"] = still_turn(node.rotation_xyzw)
+        rest["roll"] = still_key("roll", self._still_roll(node))
+        if node.camera is not None:
+            rest["fov"] = still_key("fov", self.scene.cameras[node.camera].fov_degrees)
+        if node.light is not None:
+            light = self.scene.lights[node.light]
+            rest["color"] = still_key("color", light.color)
+            rest["hotspot"] = still_key("hotspot", light.hotspot_degrees or 0.0)
+            rest["falloff"] = still_key("falloff", light.falloff_degrees or 0.0)
+        chosen = [own.get(kind) or rest.get(kind) for kind in kinds]
+        return [write_track(track, self.announced) for track in chosen if track is not None]
+
+    def _still_roll(self, node: Node) -> float:
+        if node.camera is not None:
+            return self.scene.cameras[node.camera].roll_degrees
+        return 0.0 if node.light is None else self.scene.lights[node.light].roll_degrees
+
+    def matrix_and_points(self, number: int) -> tuple[Floats, Floats]:
+        """4160 and the vertices to store. A flattened node has no inverse: its vertices stay in its own space."""
+        matrix, points = self.world[number], self.points[number]
+        if self.scene.nodes[number].skin is not None:
+            return np.eye(4), points
+        determinant = float(np.linalg.det(matrix[:3, :3]))
+        if abs(determinant) > 1e-9 * float(np.abs(matrix[:3, :3]).max()) ** 3:
+            if determinant < 0:  # a camera's child under a mirror: readers mirror X, and so do we
+                local = (points - matrix[:3, 3]) @ np.linalg.inv(matrix[:3, :3]).T
+                points = (local * (-1.0, 1.0, 1.0)) @ matrix[:3, :3].T + matrix[:3, 3]
+            return matrix, points
+        node = self.original.nodes[number]
+        local = np.asarray(self.original.meshes[node.mesh or 0].positions, np.float64) - node.pivot
+        return np.eye(4), local * (-1.0, 1.0, 1.0) if self.flipped[number] else local

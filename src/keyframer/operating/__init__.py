@@ -1,0 +1,17 @@
+"""Operations on scenes: each takes a scene and gives a new one; none changes what it was given.
+
+from keyframer import operating
+
+scene = operating.cut(scene, 10, 50)
+scene = operating.change_axes(scene, up="y")
+"""
+
+from keyframer.operating.axes import change_axes
+from keyframer.operating.choose import choose_nodes
+from keyframer.operating.cut import cut
+from keyframer.operating.merge import merge
+from keyframer.operating.rate import change_rate
+from keyframer.operating.reverse import reverse
+from keyframer.operating.scale import scale
+
+__all__ = ["change_axes", "change_rate", "choose_nodes", "cut", "merge", "reverse", "scale"]

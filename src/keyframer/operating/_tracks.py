@@ -1,0 +1,39 @@
+"""What operations on time share: tracks moved, tracks sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Interpolation, RotationForm, Track, compile_track
+from keyframer.curves.reduce import fewest_keys
+from keyframer.formats._writing import Tolerance
+from keyframer.scene import Channel, Clip, Scene
+
+Floats = npt.NDArray[np.float64]
+
+
+def with_tracks(scene: Scene, change: Callable[[Track], Track | None], **clip: object) -> Scene:
+    """The scene with every track of its first clip changed (left out where that gives None), and fields of the clip."""
+    if not scene.clips:
+        return scene
+    first = scene.clips[0]
+    changed = ((each.node, change(each.track)) for each in first.channels)
+    channels = [Channel(node, track) for node, track in changed if track is not None]
+    made: Clip = replace(first, channels=channels, **clip)  # type: ignore[arg-type]
+    return replace(scene, clips=[made, *scene.clips[1:]])
+
+
+def sampled(track: Track, times: Floats, tolerance: Tolerance) -> Track:
+    """Few keys through the track's values at these times."""
+    values = compile_track(track)(times)
+    if track.interpolation is Interpolation.STEP and not track.is_rotation:
+        kept = np.concatenate([[True], np.any(np.diff(values.reshape(len(times), -1), axis=0) != 0, axis=1)])
+        return Track(track.kind, times[kept], values[kept], Interpolation.STEP)
+    form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
+    allowed, distance, _ = tolerance.for_track(track)
+    widest = 90.0 if track.is_rotation else np.inf
+    return fewest_keys(track.kind, times, values, form, allowed, distance, widest)[0]

@@ -1,0 +1,108 @@
+"""Some nodes of a scene."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+
+from keyframer.posing.order import placing_order
+from keyframer.scene import Channel, Node, NodeKind, Scene, Skin
+
+
+def choose_nodes(scene: Scene, names: Iterable[str], *, with_children: bool = True) -> Scene:
+    """The nodes of these names (``*`` and ``?`` stand for anything), with all that hangs on them unless
+    ``with_children`` is off.
+
+    What they hang on stays as dummies, so that they move as they did; what they look at and the bones of their skins
+    stay, too. Meshes, cameras, lights and skins that nothing shows any more are left out. LookupError where a name is
+    no node's.
+    """
+    parents = placing_order(scene.nodes).parents.tolist()
+    chosen = _named(scene, list(names))
+    if with_children:
+        chosen |= _below(parents, chosen)
+    for number in list(chosen):
+        node = scene.nodes[number]
+        if node.target is not None:
+            chosen.add(node.target)
+        if node.skin is not None:
+            chosen.update(scene.skins[node.skin].joints)
+    kept = set(chosen)
+    for number in chosen:
+        while number >= 0:
+            kept.add(number)
+            number = parents[number]
+    return _without_others(scene, sorted(kept), chosen)
+
+
+def _named(scene: Scene, names: list[str]) -> set[int]:
+    found: set[int] = set()
+    for name in names:
+        matching = {i for i, node in enumerate(scene.nodes) if node.name == name or fnmatchcase(node.name, name)}
+        if not matching:
+            raise LookupError(f"no node is called {name!r}")
+        found |= matching
+    return found
+
+
+def _below(parents: list[int], chosen: set[int]) -> set[int]:
+    """All nodes that hang on the chosen ones, however far down."""
+    children: dict[int, list[int]] = {}
+    for number, parent in enumerate(parents):
+        children.setdefault(parent, []).append(number)
+    found: set[int] = set()
+    todo = list(chosen)
+    while todo:
+        for child in children.get(todo.pop(), []):
+            if child not in found:
+                found.add(child)
+                todo.append(child)
+    return found
+
+
+def _without_others(scene: Scene, kept: list[int], chosen: set[int]) -> Scene:
+    place = {number: position for position, number in enumerate(kept)}
+    nodes = [scene.nodes[number] for number in kept]
+    nodes = [node if number in chosen else _bare(node) for number, node in zip(kept, nodes, strict=True)]
+    used = {
+        name: sorted({value for node in nodes if (value := getattr(node, name)) is not None})
+        for name in ("mesh", "camera", "light", "skin")
+    }
+    numbers = {name: {old: new for new, old in enumerate(values)} for name, values in used.items()}
+    made = []
+    for node in nodes:
+        links: dict[str, Any] = {name: _moved(getattr(node, name), numbers[name]) for name in numbers}
+        made.append(replace(node, parent=_moved(node.parent, place), target=_moved(node.target, place), **links))
+    clips = [
+        replace(clip, channels=[Channel(place[each.node], each.track) for each in clip.channels if each.node in place])
+        for clip in scene.clips
+    ]
+    return replace(
+        scene,
+        nodes=made,
+        meshes=[scene.meshes[number] for number in used["mesh"]],
+        cameras=[scene.cameras[number] for number in used["camera"]],
+        lights=[scene.lights[number] for number in used["light"]],
+        skins=[_skin(scene.skins[number], place) for number in used["skin"]],
+        clips=clips,
+    )
+
+
+def _bare(node: Node) -> Node:
+    """A node that is only hung on."""
+    kind = node.kind if node.kind is NodeKind.BONE else NodeKind.DUMMY
+    if node.camera is not None or node.light is not None:
+        return node  # what hangs on a camera follows the way it looks
+    return replace(node, kind=kind, mesh=None, skin=None, morph=None, pivot=np.zeros(3))
+
+
+def _skin(skin: Skin, place: dict[int, int]) -> Skin:
+    return replace(skin, joints=[place[joint] for joint in skin.joints])
+
+
+def _moved(number: int | None, place: dict[int, int]) -> int | None:
+    return None if number is None else place.get(number)

@@ -1,0 +1,136 @@
+"""Many machines: a real scheduler and real worker processes on loopback, one of them killed at work."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from keyframer.batch import Job
+from keyframer.batch.cluster import ClusterError, connect, isolated_task
+from keyframer.batch.defaults import LEDGER as NAME
+from keyframer.batch.ledger import Ledger
+from keyframer.batch.running import run as run_jobs
+from tests.batch.places import BAD, put, temporaries
+from tests.cli.running import START
+
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="the extra 'cluster' is not installed"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
+]
+
+
+class Cluster:
+    def __init__(self, address: str, workers: list[subprocess.Popen[bytes]]) -> None:
+        self.address = address
+        self.workers = workers
+
+
+@contextmanager
+def cluster(folder: Path, count: int, *security: str) -> Iterator[Cluster]:
+    note = folder / "scheduler.json"
+    common = ["--no-dashboard", "--host", "127.0.0.1", *security]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(module: str, *arguments: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", f"distributed.cli.{module}", *arguments, *common]
+        started.append(subprocess.Popen(command, **quiet))  # type: ignore[call-overload]
+        return started[-1]
+
+    try:
+        start(
+            "dask_scheduler", "--port", "0", "--scheduler-file", str(note), *(["--protocol", "tls"] if security else [])
+        )
+        wait_for(note.exists)
+        wait_for(lambda: bool(note.read_text()))
+        address = json.loads(note.read_text())["address"]
+        workers = [start("dask_worker", address, "--nthreads", "1", "--no-nanny") for _ in range(count)]
+        yield Cluster(address, workers)
+    finally:
+        for process in started[::-1]:
+            process.kill()
+            process.wait()
+
+
+def wait_for(condition: object, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def outputs(out: Path) -> int:
+    return sum(1 for path in out.rglob("*.json"))
+
+
+def test_a_worker_is_killed_and_nothing_is_lost(tmp_path: Path) -> None:
+    count = 800
+    for number in range(count):
+        put(tmp_path / "in" / f"{number % 7}" / f"{number:04}.nanim", *([BAD] if number % 50 == 0 else []))
+    os.mkfifo(tmp_path / "in" / "hang.nanim")  # poison stays what it is on a cluster
+    out = tmp_path / "out"
+    (tmp_path / "dask").mkdir()
+    with cluster(tmp_path / "dask", 2) as made:
+        arguments = [
+            "batch",
+            "info",
+            str(tmp_path / "in"),
+            "-o",
+            str(out),
+            "--cluster",
+            made.address,
+            "--time-limit",
+            "4",
+        ]
+        process = subprocess.Popen([sys.executable, "-c", START, *arguments], stderr=subprocess.PIPE, text=True)
+        wait_for(lambda: outputs(out) > 100)
+        made.workers[0].send_signal(signal.SIGKILL)
+        at_the_kill = outputs(out)
+        _, text = process.communicate(timeout=120)
+    assert at_the_kill < count
+    assert process.returncode == 3, text
+    with Ledger(str(out / NAME), read_only=True) as ledger:
+        rows = list(ledger.rows())
+    assert len(rows) == count + 1
+    assert sum(row["status"] == "done" for row in rows) == outputs(out) == count - count // 50
+    assert {row["code"] for row in rows if row["status"] == "failed"} == {"IO_UNRECOGNISED", "LIMIT_TIME"}
+    assert all(json.loads(path.read_text()) for path in out.rglob("*.json"))
+    assert len(temporaries(out)) <= 1  # at most what the killed worker was writing; ten minutes later a run removes it
+
+
+def test_tls(tmp_path: Path) -> None:
+    from distributed import Security
+
+    made = Security.temporary()
+    files = {name: tmp_path / name for name in ("ca", "cert", "key")}
+    for name, text in (("ca", made.tls_ca_file), ("cert", made.tls_client_cert), ("key", made.tls_client_key)):
+        files[name].write_text(text)
+    security = ("--tls-ca-file", str(files["ca"]), "--tls-cert", str(files["cert"]), "--tls-key", str(files["key"]))
+    jobs = [Job("identify", str(put(tmp_path / f"{n}.nanim")), str(tmp_path / f"{n}.json")) for n in range(5)]
+    with cluster(tmp_path, 1, *security) as running:
+        assert running.address.startswith("tls://")
+        wrong = pytest.raises(ClusterError, match="no scheduler answers")
+        with wrong, connect(running.address.replace("tls:", "tcp:"), seconds=2):
+            pass
+        options = {"ca": str(files["ca"]), "certificate": str(files["cert"]), "key": str(files["key"])}
+        with connect(running.address, **options) as executor:  # type: ignore[arg-type]
+            results = list(run_jobs(jobs, executor, files_per_task=2, task=isolated_task()))
+    assert [result["status"] for result in results] == ["done"] * 5
+
+
+def test_no_scheduler() -> None:
+    with (
+        pytest.raises(ClusterError, match="no scheduler answers at tcp"),
+        connect("tcp://127.0.0.1:9", seconds=1),
+    ):
+        pass

@@ -1,0 +1,30 @@
+"""Five rounds of ``kill -9`` and resume; ``make batch-torture`` does a hundred."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+TOOL = Path(__file__).resolve().parents[2] / "tools" / "batch_torture.py"
+
+
+def tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("batch_torture", TOOL)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kill -9")
+def test_nothing_is_lost_nothing_is_partial_nothing_is_left_over() -> None:
+    memory = "/dev/shm"  # a thousand syncs to a busy disk take longer than everything else
+    place = memory if os.access(memory, os.W_OK) else None
+    hits, wrong = tool().torture(5, 1_000, operation="identify", kills=1, longest=1.5, place=place)
+    assert wrong == []
+    assert hits >= 2

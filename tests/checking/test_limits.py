@@ -1,0 +1,79 @@
+"""Limits are options, each with a code of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+import keyframer
+from keyframer.formats._loading import scene_of
+from keyframer.inspecting.samples import Sample
+from tests import writers as w
+
+BOX = w.mesh(w.points(*w.TRIANGLE))
+
+
+@pytest.mark.parametrize(
+    ("limits", "code"),
+    [
+        (keyframer.Limits(file_size=20), "LIMIT_FILE_SIZE"),
+        (keyframer.Limits(records=3), "LIMIT_RECORDS"),
+        (keyframer.Limits(depth=2), "LIMIT_DEPTH"),
+        (keyframer.Limits(name=2), "LIMIT_NAME"),
+    ],
+)
+def test_reading(limits: keyframer.Limits, code: str) -> None:
+    data = w.editor(BOX)
+    assert keyframer.check(data).verdict == "clean"
+    with pytest.raises(keyframer.FormatError) as caught:
+        keyframer.decode(data, limits=limits)
+    assert caught.value.code == code
+    assert keyframer.check(data, limits=limits).verdict == "not readable"
+
+
+def test_a_document_remembers_its_limits() -> None:
+    limits = keyframer.Limits(copies=10)
+    assert keyframer.decode(w.editor(BOX), limits=limits).limits is limits
+
+
+def shared_mesh(nodes: int) -> bytes:
+    """A mesh whose own axes are not those of its nodes: each node needs vertices of its own."""
+    matrix = w.chunk(0x4160, w.floats(2, 0, 0, 0, 3, 0, 0, 0, 4, 1, 2, 3))
+    moved = [w.node(b"Box", n, -1, w.track(0xB020, w.key(0, 50, 60, 70))) for n in range(nodes)]
+    return w.main(w.chunk(0x3D3D, w.mesh(w.points(*w.TRIANGLE), matrix)), w.chunk(0xB000, *moved))
+
+
+def morphs(shapes: int) -> bytes:
+    meshes = [w.mesh(w.points(*w.TRIANGLE), name=b"m%d" % n) for n in range(shapes)]
+    keys = [w.key(n) + b"m%d\0" % n for n in range(shapes)]
+    return w.main(w.chunk(0x3D3D, *meshes), w.chunk(0xB000, w.node(b"m0", 0, -1, w.track(0xB026, *keys))))
+
+
+def weights(vertices: int) -> bytes:
+    return w.h3dm([w.model_mesh(vertices=((0, 3),) * vertices)], [w.model_joint()])
+
+
+def components(joints: int) -> bytes:
+    return w.h3da([w.joint(b"%d\0" % n, -1, 63, 0) for n in range(joints)], [(*w.BOX, 0, 0, 0, 0, 0, 0)] * 4)
+
+
+@pytest.mark.parametrize("make", [shared_mesh, morphs, weights, components])
+def test_shared_data_is_not_copied_without_end(make: object) -> None:
+    data = make(30)  # type: ignore[operator]
+    scene_of(keyframer.decode(data))  # by default there is room
+    document = keyframer.decode(data, limits=keyframer.Limits(copies=20))
+    with pytest.raises(keyframer.FormatError) as caught:
+        scene_of(document)
+    assert caught.value.code == "LIMIT_COPIES"
+    assert caught.value.path != "/"
+    report = keyframer.check(document)
+    assert "LIMIT_COPIES" in report.counts
+    scene_of(document, salvage=True)
+
+
+def test_samples() -> None:
+    scene = scene_of(keyframer.decode(w.keyframer(w.node(b"a", 0), w.node(b"b", 1))))
+    Sample(scene, frames=[0, 1, 2], times=None)
+    for limits in (keyframer.Limits(samples_per_channel=2), keyframer.Limits(samples=5)):
+        with pytest.raises(keyframer.FormatError) as caught:
+            Sample(scene, frames=[0, 1, 2], times=None, limits=limits)
+        assert caught.value.code == "LIMIT_SAMPLES"

@@ -1,0 +1,123 @@
+"""``keyframer convert`` between the five formats, and operations on the way."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from tests.cli.running import EXAMPLE, Run, check_schema
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+TARGETS = {"3ds": ".3ds", "uto3d": ".u3d", "hale3d": ".anim", "midtown": ".anim", "nodeanim": ".nanim"}
+SOURCES = {
+    "3ds": SAMPLES / "3ds/windmill.3ds",
+    "uto3d": SAMPLES / "uto3d/maxscript.u3d",
+    "hale3d": SAMPLES / "hale3d/wave-nul-ended.anim",
+    "midtown": SAMPLES / "midtown/retail.anim",
+    "nodeanim": SAMPLES / "nodeanim/default_mixed.nanim",
+}
+REFUSED = {("uto3d", "midtown")}
+"""only a camera's field of view and a mesh without bones change there"""
+
+
+@pytest.mark.parametrize("target", [*TARGETS, "gltf"])
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_pair(run: Run, source: str, target: str, tmp_path: Path) -> None:
+    path = tmp_path / ("out" + {**TARGETS, "gltf": ".glb"}[target])
+    report = tmp_path / "report.json"
+    ran = run("convert", SOURCES[source], path, "--to", target, "--report", report)
+    if (source, target) in REFUSED:
+        assert ran.code == 3
+        assert "nothing in this scene moves" in ran.err
+        return
+    assert ran.code == 0, ran.err
+    said = json.loads(report.read_text())
+    check_schema("convert", said)
+    assert said["files"][0]["target"] == target
+    if target != "gltf":
+        assert run("check", path, "--from", target).code == 0
+    if source == target:
+        assert path.read_bytes() == SOURCES[source].read_bytes()
+
+
+def test_anim_needs_to(run: Run, tmp_path: Path) -> None:
+    ran = run("convert", EXAMPLE, tmp_path / "x.anim")
+    assert ran.code == 2
+    assert "hale3d or midtown" in ran.err
+    assert "--to decides" in ran.err
+
+
+def test_folders_get_the_ending_of_the_format(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    shutil.copy(EXAMPLE, tmp_path / "in/a.3ds")
+    assert run("convert", "-r", tmp_path / "in", tmp_path / "out", "--to", "uto3d", "--dialect", "A").code == 0
+    assert keyframer.load(tmp_path / "out/a.u3d").nodes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["x.u3d", "--dialect", "C"], "--dialect is B or A or literal"),
+        (["x.3ds", "--dialect", "A"], "of no use for 3ds"),
+        (["x.nanim", "--dialect", "odd"], "is not a dialect"),
+        (["x.3ds", "--cut", "10"], "--cut wants two frames"),
+        (["x.3ds", "--write", "fps"], "--write wants NAME=VALUE"),
+    ],
+)
+def test_wrong_usage(run: Run, arguments: list[str], words: str, tmp_path: Path) -> None:
+    ran = run("convert", EXAMPLE, tmp_path / arguments[0], *arguments[1:])
+    assert ran.code == 2
+    assert words in ran.err
+
+
+@pytest.mark.parametrize("words", [["--node", "nobody"], ["--write", "colour=red"], ["--core-only"], ["--scale", "-1"]])
+def test_what_cannot_be_done_costs_one_record(run: Run, words: list[str], tmp_path: Path) -> None:
+    ran = run("convert", EXAMPLE, tmp_path / "x.3ds", *words)
+    assert ran.code == 3, ran.err
+    assert not (tmp_path / "x.3ds").exists()
+
+
+def test_operations_on_the_way(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "part.3ds"
+    words = ["--node", "Rotor", "--cut", "10:50", "--reverse", "--scale", "2", "--axes", "y-up"]
+    assert run("convert", EXAMPLE, path, *words).code == 0
+    made, source = keyframer.load(path), keyframer.load(EXAMPLE)
+    assert {node.name for node in made.nodes} == {"Tower", "Rotor", "Sail1", "Sail2", "Sail3", "Sail4"}
+    assert made.clips[0].end == 40.0
+    number = [node.name for node in made.nodes].index("Sail2")
+    there = keyframer.pose(made, frames=[0.0, 13.0]).world[:, number, :3, 3]
+    here = keyframer.pose(source, frames=[50.0, 37.0]).world
+    mine = here[:, [node.name for node in source.nodes].index("Sail2"), :3, 3]
+    # 3D Studio is Z up whatever was asked for: the axes are turned back when it is written.
+    assert np.allclose(there, mine * 2, atol=0.05)
+
+
+def test_rate_and_writing_options(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "slow.3ds"
+    assert run("convert", EXAMPLE, path, "--fps", "15", "--write", "fps=15").code == 0
+    assert keyframer.load(path, fps=15.0).clips[0].end == 100.0
+    hale = tmp_path / "slow.anim"
+    assert run("convert", EXAMPLE, hale, "--to", "hale3d", "--rate", "10", "--write", "companion=no").code == 0
+    assert keyframer.load(hale, format="hale3d").clips[0].rate == 10.0
+    assert not (tmp_path / "slow.mdl").exists()
+
+
+def test_merging(run: Run, tmp_path: Path) -> None:
+    keys = tmp_path / "keys.nanim"
+    assert run("convert", EXAMPLE, keys).code == 0
+    path = tmp_path / "merged.3ds"
+    assert run("convert", keys, path, "--merge", EXAMPLE).code == 0
+    made = keyframer.load(path)
+    assert len(made.meshes) == 6
+    frames = np.arange(0.0, 60.0, 7)
+    source = keyframer.load(EXAMPLE)
+    theirs, ours = keyframer.pose(made, frames=frames), keyframer.pose(source, frames=frames)
+    for name in ("Sail1", "Cock"):
+        number = [node.name for node in made.nodes].index(name)
+        mine = [node.name for node in source.nodes].index(name)
+        assert np.allclose(theirs.world[:, number], ours.world[:, mine], atol=2e-3), name

@@ -1,0 +1,45 @@
+"""The pictures of the documentation are there, are shown, and are of the example only."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).resolve().parents[2]
+PICTURES = ROOT / "docs" / "pictures"
+
+
+def maker() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_pictures", ROOT / "tools" / "make_pictures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_picture_is_made_by_a_command_and_small() -> None:
+    made = maker().COMMANDS
+    assert {path.name for path in PICTURES.iterdir()} >= set(made)
+    for name, words in made.items():
+        assert words[1] == "examples/windmill.3ds"
+        assert (PICTURES / name).stat().st_size < 200_000
+
+
+def test_every_picture_is_shown() -> None:
+    page = (ROOT / "docs" / "seeing.md").read_text("utf-8")
+    shown = set(re.findall(r"\]\(pictures/([^)]+)\)", page))
+    assert shown == set(maker().COMMANDS)
+
+
+def test_vector_pictures_are_fresh(tmp_path: Path) -> None:
+    """They hold no pixels, so they do not depend on versions of numpy and Pillow."""
+    from keyframer.cli import main
+
+    for name, words in maker().COMMANDS.items():
+        if name.endswith(".svg") and "EDITED" not in words:
+            arguments = [str(ROOT / word) if word == "examples/windmill.3ds" else word for word in words]
+            assert main([*arguments, str(tmp_path / name), "-q"]) == 0
+            assert (tmp_path / name).read_bytes() == (PICTURES / name).read_bytes(), "run make pictures"

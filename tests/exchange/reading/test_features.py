@@ -1,0 +1,202 @@
+"""What a glTF file may hold, one thing at a time, in files made by hand."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from tests.exchange.reading.making import Json, data_uri, glb, loaded, triangle
+
+POINTS = np.array([(0, 0, 0), (1, 0, 0), (0, 2, 0)], float)
+
+
+def test_a_triangle() -> None:
+    scene = loaded(glb(*triangle()))
+    np.testing.assert_array_equal(scene.meshes[0].positions, POINTS)
+    assert scene.meshes[0].corners.tolist() == [[0, 1, 2]]
+    assert scene.nodes[0].mesh == 0
+
+
+def test_a_buffer_in_a_file_of_the_folder(tmp_path: Path) -> None:
+    import json
+
+    root, binary = triangle()
+    root["buffers"][0]["uri"] = "deep/my%20data.bin"
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "my data.bin").write_bytes(binary)
+    (tmp_path / "a.gltf").write_text(json.dumps(root))
+    np.testing.assert_array_equal(keyframer.load(tmp_path / "a.gltf").meshes[0].positions, POINTS)
+    with pytest.raises(keyframer.FormatError, match=r"IO_READ_FAILED .* in /buffers\[0\]/uri: .*needs the folder"):
+        loaded(json.dumps(root).encode())
+
+
+def test_interleaved() -> None:
+    root, _ = triangle()
+    rows = np.zeros(3, [("position", "<f4", 3), ("uv", "<u2", 2)])
+    rows["position"], rows["uv"] = POINTS, [(0, 0), (65535, 0), (0, 65535)]
+    root["bufferViews"] = [{"buffer": 0, "byteLength": 48, "byteStride": 16}]
+    uv = {"bufferView": 0, "byteOffset": 12, "componentType": 5123, "normalized": True, "count": 3, "type": "VEC2"}
+    root["accessors"] = [root["accessors"][0], uv]
+    root["meshes"][0]["primitives"][0] = {"attributes": {"POSITION": 0, "TEXCOORD_0": 1}}
+    root["buffers"][0]["byteLength"] = 48
+    mesh = loaded(glb(root, rows.tobytes())).meshes[0]
+    np.testing.assert_array_equal(mesh.positions, POINTS)
+    np.testing.assert_array_equal(mesh.uv, [(0, 0), (1, 0), (0, 1)])
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored", "wanted"),
+    [
+        ("<u1", [0, 255, 51], [0, 1, 0.2]),
+        ("<i1", [-128, 127, -127], [-1, 1, -1]),
+        ("<i2", [-32768, 32767, 0], [-1, 1, 0]),
+        ("<u2", [0, 65535, 13107], [0, 1, 0.2]),
+    ],
+)
+def test_normalised(kind: str, stored: list[int], wanted: list[float]) -> None:
+    root, _ = triangle()
+    numbers = {"<i1": 5120, "<u1": 5121, "<i2": 5122, "<u2": 5123}
+    size = 4 * np.dtype(kind).itemsize  # VEC3, padded to four
+    rows = np.zeros((3, 4), kind)
+    rows[:, 0] = stored
+    root["bufferViews"] = [{"buffer": 0, "byteLength": 3 * size, "byteStride": size}]
+    root["accessors"] = [
+        {"bufferView": 0, "componentType": numbers[kind], "normalized": True, "count": 3, "type": "VEC3"}
+    ]
+    root["meshes"][0]["primitives"][0] = {"attributes": {"POSITION": 0}}
+    root["buffers"] = [{"byteLength": 3 * size, "uri": data_uri(rows.tobytes())}]
+    found = loaded(glb(root)).meshes[0].positions[:, 0]
+    np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+def test_sparse_on_nothing_and_on_a_view() -> None:
+    root, binary = triangle()
+    extra = np.array([2], "<u2").tobytes() + bytes(2) + np.array([9, 8, 7], "<f4").tobytes()
+    root["bufferViews"] += [
+        {"buffer": 0, "byteOffset": 44, "byteLength": 2},
+        {"buffer": 0, "byteOffset": 48, "byteLength": 12},
+    ]
+    root["buffers"][0]["byteLength"] = 60
+    sparse = {"count": 1, "indices": {"bufferView": 2, "componentType": 5123}, "values": {"bufferView": 3}}
+    root["accessors"][0]["sparse"] = sparse
+    positions = loaded(glb(root, binary + extra)).meshes[0].positions
+    np.testing.assert_array_equal(positions, [(0, 0, 0), (1, 0, 0), (9, 8, 7)])
+    del root["accessors"][0]["bufferView"]
+    positions = loaded(glb(root, binary + extra)).meshes[0].positions
+    np.testing.assert_array_equal(positions, [(0, 0, 0), (0, 0, 0), (9, 8, 7)])
+
+
+@pytest.mark.parametrize(
+    ("mode", "faces"), [(5, [[0, 1, 2], [1, 0, 2]]), (6, [[1, 2, 0], [2, 0, 0]]), (4, [[0, 1, 2]])]
+)
+def test_strips_and_fans(mode: int, faces: list[list[int]]) -> None:
+    root, binary = triangle()
+    root["meshes"][0]["primitives"][0]["mode"] = mode
+    root["accessors"][1]["count"] = 4  # 0 1 2 0
+    if mode == 5:  # (1, 2, 0) is turned, being the second: (1, 0, 2)
+        faces = [[0, 1, 2], [1, 0, 2]]
+    assert loaded(glb(root, binary)).meshes[0].corners.tolist() == faces
+
+
+def test_lines_are_reported_and_left_out() -> None:
+    root, binary = triangle()
+    root["meshes"][0]["primitives"].append({"attributes": {"POSITION": 0}, "mode": 1})
+    scene = loaded(glb(root, binary))
+    assert len(scene.meshes[0].corners) == 1
+    assert [(issue.code, issue.path) for issue in scene.issues] == [
+        ("SEM_UNKNOWN_ENUM", "/meshes[0]/primitives[1]/mode")
+    ]
+
+
+def test_a_matrix() -> None:
+    root, binary = triangle()
+    turned = [0, 0, -2, 0, 0, 3, 0, 0, 4, 0, 0, 0, 5, 6, 7, 1]  # columns
+    root["nodes"][0]["matrix"] = turned
+    world = keyframer.pose(loaded(glb(root, binary)), frames=[0]).world[0, 0]
+    np.testing.assert_allclose(world, np.array(turned, float).reshape(4, 4).T, atol=1e-12)
+
+
+def animated(target: Json, values: np.ndarray, kind: str, **others: object) -> bytes:
+    root, binary = triangle()
+    times = np.array([0, 1, 2], "<f4").tobytes()
+    content = np.ascontiguousarray(values).tobytes()
+    root["bufferViews"] += [
+        {"buffer": 0, "byteOffset": 44, "byteLength": 12},
+        {"buffer": 0, "byteOffset": 56, "byteLength": len(content)},
+    ]
+    root["buffers"][0]["byteLength"] = 56 + len(content)
+    number = 5126 if values.dtype.kind == "f" else 5121
+    root["accessors"] += [
+        {"bufferView": 2, "componentType": 5126, "count": 3, "type": "SCALAR"},
+        {"bufferView": 3, "componentType": number, "count": len(values), "type": kind},
+    ]
+    sampler = {"input": 2, "output": 3, "interpolation": "STEP"}
+    root["animations"] = [{"samplers": [sampler], "channels": [{"sampler": 0, "target": target}]}]
+    return glb({**root, **others}, binary + times + content)
+
+
+def pointer(path: str) -> Json:
+    return {"path": "pointer", "extensions": {"KHR_animation_pointer": {"pointer": path}}}
+
+
+def test_visibility_hides_what_is_below() -> None:
+    nodes = [{"children": [1], "extensions": {"KHR_node_visibility": {"visible": False}}}, {"mesh": 0}, {"mesh": 0}]
+    scenes = [{"nodes": [0, 2]}]
+    path = "/nodes/0/extensions/KHR_node_visibility/visible"
+    data = animated(pointer(path), np.array([0, 1, 0], np.uint8), "SCALAR", nodes=nodes, scenes=scenes)
+    scene = loaded(data)
+    assert [node.hidden for node in scene.nodes] == [True, True, False]
+    visible = keyframer.pose(scene, times=[0.5, 1.5, 2.5]).visible
+    assert visible.tolist() == [[False, False, True], [True, True, True], [False, False, True]]
+
+
+def test_pointers_to_cameras_and_lights() -> None:
+    lens = {"type": "perspective", "perspective": {"yfov": 1.0, "znear": 0.1, "aspectRatio": 1.0}}
+    lamp = {"type": "spot", "spot": {}}
+    others: Json = {
+        "nodes": [{"camera": 0, "extensions": {"KHR_lights_punctual": {"light": 0}}}],
+        "cameras": [lens],
+        "extensions": {"KHR_lights_punctual": {"lights": [lamp]}},
+    }
+    angles = np.radians(np.array([30, 60, 90], "<f4")).astype("<f4")
+    found = loaded(animated(pointer("/cameras/0/perspective/yfov"), angles, "SCALAR", **others))
+    np.testing.assert_allclose(found.clips[0].channels[0].track.values[:, 0], [30, 60, 90], rtol=1e-6)
+    assert found.clips[0].channels[0].track.kind == "fov"
+    path = "/extensions/KHR_lights_punctual/lights/0/spot/outerConeAngle"
+    found = loaded(animated(pointer(path), angles, "SCALAR", **others))
+    np.testing.assert_allclose(found.clips[0].channels[0].track.values[:, 0], [60, 120, 180], rtol=1e-6)
+    assert found.lights[0].falloff_degrees == 90.0
+    found = loaded(animated(pointer("/materials/0/alphaCutoff"), angles, "SCALAR", **others))
+    assert [issue.path for issue in found.issues] == [
+        "/animations[0]/channels[0]/target/extensions/KHR_animation_pointer/pointer"
+    ]
+
+
+def test_texture_transform_is_the_way_back() -> None:
+    from keyframer.exchange.gltf.textures import transform
+    from keyframer.scene import TextureMap
+
+    texture = TextureMap("a.png", scale=(2.0, 3.0), offset=(0.25, -0.5), rotation_degrees=30.0)
+    root, binary = triangle()
+    reference = {"index": 0, "extensions": {"KHR_texture_transform": transform(texture, v_up=False)}}
+    root["images"], root["textures"] = [{"uri": "maps/a%20b.png"}], [{"source": 0}]
+    root["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": reference}}]
+    found = loaded(glb(root, binary)).materials[0].maps["texture1"]
+    assert found.file_name == "maps/a b.png"
+    assert found.scale == (2.0, 3.0)
+    assert found.offset == pytest.approx((0.25, -0.5))
+    assert found.rotation_degrees == pytest.approx(30.0)
+
+
+def test_frames_a_second() -> None:
+    data = animated({"node": 0, "path": "translation"}, np.zeros((3, 3), "<f4"), "VEC3")
+    assert loaded(data).clips[0].frames_per_second == pytest.approx(30.0)
+    assert loaded(data, fps=25).clips[0].frames_per_second == pytest.approx(25.0)
+    with pytest.raises(ValueError, match="gltf has no option 'geometry'"):
+        loaded(data, geometry="raw")
+    with pytest.raises(ValueError, match="fps must be positive"):
+        loaded(data, fps=-math.inf)

@@ -1,0 +1,146 @@
+"""Scene to GLB to scene: authored keys, pivots, axes and helper nodes come back as they were."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.curves import Track
+from keyframer.formats import format_by_name
+from keyframer.scene import Light, LightType, Node, NodeKind, Scene
+from tests.exchange.reading.making import loaded
+from tests.exchange.scenes import SCENES
+from tests.exchange.truth import ORACLES, glb_of, needs_node_tools
+from tests.samples import FOLDER
+
+HEALTHY = [name for name in SCENES if name not in ("sick", "nothing")]
+COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "flags", "tangents_in", "tangents_out")
+
+
+def turned_alike(given: np.ndarray, found: np.ndarray) -> bool:
+    """The same turns: samplers hold unit quaternions of either sign."""
+    given = given / np.linalg.norm(given, axis=1, keepdims=True)
+    return bool(np.all(np.abs(np.sum(given * found, axis=1)) > 1 - 1e-6))
+
+
+def assert_same_keys(given: Track, found: Track) -> None:
+    assert (given.interpolation, given.wrap, given.form) == (found.interpolation, found.wrap, found.form)
+    np.testing.assert_allclose(found.times, given.times, rtol=1e-6, atol=1e-6)
+    wanted, values = (track.values.reshape(len(track.times), -1) for track in (given, found))
+    if given.interpolation.value == "sampled" and given.is_rotation:
+        assert turned_alike(wanted, values)
+    else:
+        np.testing.assert_allclose(values, wanted, rtol=1e-6, atol=1e-6)
+    for name in COLUMNS:
+        column = getattr(given, name)
+        if column is not None and column.any():
+            np.testing.assert_array_equal(getattr(found, name), column)
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+@pytest.mark.parametrize("options", [{}, {"core_only": True, "unit": "cm"}], ids=["plain", "core, cm"])
+def test_scene_to_glb_to_scene(name: str, options: dict[str, object]) -> None:
+    given = SCENES[name]()
+    found = loaded(glb_of(given, **options)[0])
+    assert found.space == given.space
+    assert [node.kind for node in found.nodes] == [node.kind for node in given.nodes]
+    assert [node.parent for node in found.nodes] == [node.parent for node in given.nodes]
+    assert [node.target for node in found.nodes] == [node.target for node in given.nodes]
+    assert [node.hidden for node in found.nodes] == [node.hidden for node in given.nodes]
+    for before, after in zip(given.nodes, found.nodes, strict=True):
+        np.testing.assert_array_equal(after.pivot, before.pivot)
+    assert len(found.clips) == len(given.clips)
+    for before, after in zip(given.clips, found.clips, strict=True):
+        assert (after.name, after.start, after.end, after.rate) == (before.name, before.start, before.end, before.rate)
+        assert (after.unit, after.units_per_frame) == (before.unit, before.units_per_frame)
+        keys = {(channel.node, channel.track.kind): channel.track for channel in after.channels}
+        assert len(keys) == len(after.channels) == len(before.channels)
+        for channel in before.channels:
+            assert_same_keys(channel.track, keys[channel.node, channel.track.kind])
+
+
+@pytest.mark.parametrize("name", [name for name in HEALTHY if name != "mirrored"])
+def test_the_same_pose(name: str) -> None:
+    given = SCENES[name]()
+    found = loaded(glb_of(given)[0])
+    frames = np.linspace(-3, 40, 60)
+    for clip in range(max(1, len(given.clips))):
+        before, after = (keyframer.pose(scene, frames=frames, clip=clip) for scene in (given, found))
+        np.testing.assert_allclose(after.world, before.world, atol=1e-5)
+        np.testing.assert_array_equal(after.visible, before.visible)
+        for number, node in enumerate(given.nodes):
+            if node.mesh is None:
+                continue
+            # vertices come in the order of the triangles, so corners are compared
+            corners = [
+                pose.vertices(number)[:, np.asarray(scene.meshes[scene.nodes[number].mesh].corners)].reshape(60, -1, 9)
+                for scene, pose in ((given, before), (found, after))
+            ]
+            if given.meshes[node.mesh].face_materials is None:
+                np.testing.assert_allclose(corners[1], corners[0], atol=1e-5)
+            assert corners[0].shape == corners[1].shape
+            assert len(found.meshes[found.nodes[number].mesh].positions) == len(given.meshes[node.mesh].positions)
+
+
+def test_what_glTF_cannot_say() -> None:
+    given = SCENES["static"]()
+    given.title, given.author = "Title", "Someone"
+    given.environment.ambient = (0.1, 0.2, 0.3)
+    given.environment.uses = {"fog"}
+    given.lights = [Light("ambient", LightType.AMBIENT, (0.5, 0.5, 0.5), casts_shadows=True)]
+    given.nodes.append(Node("ambient", NodeKind.AMBIENT, light=0, file_id=7, raw_name=b"\xe4mbient"))
+    found = loaded(glb_of(given)[0])
+    assert (found.title, found.author) == ("Title", "Someone")
+    assert (found.environment.ambient, found.environment.uses) == ((0.1, 0.2, 0.3), {"fog"})
+    assert found.nodes[1].file_id == 7
+    assert found.nodes[1].raw_name == b"\xe4mbient"
+    assert found.nodes[1].light == 0
+    assert (found.lights[0].type, found.lights[0].casts_shadows) == (LightType.AMBIENT, True)
+    glass = found.materials[1]
+    assert (glass.diffuse, glass.transparency, glass.two_sided) == ((0.5, 0.7, 1.0), 0.4, True)
+    assert glass.maps["texture1"].file_name == "PANELS.JPG"
+    mesh = found.meshes[0]
+    assert mesh.smoothing is not None
+    assert sorted(mesh.smoothing.tolist()) == sorted(given.meshes[0].smoothing.tolist())  # type: ignore[union-attr]
+
+
+def test_a_3ds_file_there_and_back(tmp_path: Path) -> None:
+    given = keyframer.load(FOLDER / "3ds" / "tracks.3ds")
+    keyframer.save(given, tmp_path / "a.gltf")
+    found = keyframer.load(tmp_path / "a.gltf")
+    assert found.source_format == format_by_name("3ds").name
+    assert [node.name for node in found.nodes] == [node.name for node in given.nodes]
+    keys = {(channel.node, channel.track.kind): channel.track for channel in found.clips[0].channels}
+    for channel in given.clips[0].channels:
+        assert_same_keys(channel.track, keys[channel.node, channel.track.kind])
+
+
+def test_sick_numbers_survive_as_far_as_they_can() -> None:
+    found = loaded(glb_of(SCENES["sick"]())[0])
+    assert [node.name for node in found.nodes] == ["a", "b", "eye", "lamp"]
+    with np.errstate(all="ignore"):
+        assert np.isfinite(keyframer.pose(found, frames=[0, 5]).world).all()
+
+
+def test_nothing() -> None:
+    assert loaded(glb_of(Scene())[0]).nodes == []
+
+
+@needs_node_tools
+@pytest.mark.parametrize("name", ["splines", "left_handed", "looking", "hidden"])
+def test_authored_keys_survive_another_program(name: str, tmp_path: Path) -> None:
+    """glTF-Transform writes the tree in an order of its own and keeps extras."""
+    import subprocess
+
+    given = SCENES[name]()
+    (tmp_path / "in.glb").write_bytes(glb_of(given)[0])
+    script = [str(ORACLES / "gltf" / "export_transform.mjs"), str(tmp_path), str(tmp_path / "in.glb")]
+    subprocess.run(["node", *script], check=True, cwd=ORACLES, capture_output=True)
+    found = keyframer.load(tmp_path / "rewritten.glb")
+    assert {node.name for node in found.nodes} == {node.name for node in given.nodes}
+    keys = {(found.nodes[channel.node].name, channel.track.kind): channel.track for channel in found.clips[0].channels}
+    for channel in given.clips[0].channels:
+        assert_same_keys(channel.track, keys[given.nodes[channel.node].name, channel.track.kind])

@@ -1,0 +1,275 @@
+"""Hostile files: every failure is a `FormatError` that says where; nothing hangs, and nothing huge is allocated."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import os
+import random
+import struct
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.errors import FormatError
+from tests.exchange.reading.making import data_uri, glb, loaded, taken_apart, triangle
+from tests.exchange.scenes import SCENES
+from tests.exchange.truth import glb_of
+
+CASES: list[tuple[str, Any, str, str]] = [
+    ("/accessors/0/count", 4, "STRUCT_COUNT_EXCEEDS_DATA", "/accessors[0]/count"),
+    ("/accessors/0/count", 2**52, "STRUCT_COUNT_EXCEEDS_DATA", "/accessors[0]/count"),
+    ("/accessors/0/count", 10**40, "STRUCT_SYNTAX", "/accessors[0]/count"),
+    ("/accessors/0/count", -1, "STRUCT_SYNTAX", "/accessors[0]/count"),
+    ("/accessors/0/count", "3", "STRUCT_SYNTAX", "/accessors[0]/count"),
+    ("/accessors/0/count", None, "STRUCT_CHUNK_MISSING", "/accessors[0]"),
+    ("/accessors/0/byteOffset", 2**50, "STRUCT_COUNT_EXCEEDS_DATA", "/accessors[0]/count"),
+    ("/accessors/0/componentType", 5130, "SEM_UNKNOWN_ENUM", "/accessors[0]/componentType"),
+    ("/accessors/0/type", "VEC5", "SEM_UNKNOWN_ENUM", "/accessors[0]/type"),
+    ("/accessors/0/type", "VEC4", "STRUCT_SYNTAX", "/accessors[0]/type"),
+    ("/accessors/0/bufferView", 2, "LINK_INDEX_OUT_OF_RANGE", "/accessors[0]/bufferView"),
+    ("/accessors/1/componentType", 5122, "SEM_UNKNOWN_ENUM", "/accessors[1]/componentType"),
+    ("/bufferViews/0/byteLength", 45, "STRUCT_TRUNCATED", "/bufferViews[0]/byteLength"),
+    ("/bufferViews/0/byteStride", 8, "STRUCT_SYNTAX", "/accessors[0]/bufferView"),
+    ("/buffers/0/byteLength", 10**6, "STRUCT_TRUNCATED", "/buffers[0]/byteLength"),
+    ("/nodes/0/mesh", 1, "LINK_INDEX_OUT_OF_RANGE", "/nodes[0]/mesh"),
+    ("/nodes/0/mesh", -1, "STRUCT_SYNTAX", "/nodes[0]/mesh"),
+    ("/nodes/0/children", [0], "LINK_PARENT_CYCLE", "/nodes[0]"),
+    ("/nodes/0/children", [1], "LINK_INDEX_OUT_OF_RANGE", "/nodes[0]/children[0]"),
+    ("/nodes/0/translation", [0, 0], "STRUCT_SYNTAX", "/nodes[0]/translation"),
+    ("/nodes/0/translation", [0, 0, 10**400], "STRUCT_SYNTAX", "/nodes[0]/translation[2]"),
+    ("/nodes", {}, "STRUCT_SYNTAX", "/nodes"),
+    ("/nodes/0", 5, "STRUCT_SYNTAX", "/nodes[0]"),
+    ("/meshes/0/primitives", [], "STRUCT_CHUNK_MISSING", "/meshes[0]"),
+    ("/meshes/0/primitives/0/mode", 7, "STRUCT_SYNTAX", "/meshes[0]/primitives[0]/mode"),
+    ("/scenes/0/nodes", [3], "LINK_INDEX_OUT_OF_RANGE", "/scenes[0]/nodes[0]"),
+    ("/asset/version", "1.0", "SEM_UNKNOWN_ENUM", "/asset/version"),
+    ("/asset", None, "STRUCT_CHUNK_MISSING", "/"),
+    ("/extensionsRequired", ["KHR_draco_mesh_compression"], "SEM_UNKNOWN_ENUM", "/extensionsRequired[0]"),
+]
+
+
+def changed(place: str, value: Any) -> bytes:
+    root, binary = triangle()
+    *way, last = [int(part) if part.isdigit() else part for part in place.split("/")[1:]]
+    inside: Any = root
+    for part in way:
+        inside = inside[part]
+    if value is None:
+        del inside[last]
+    else:
+        inside[last] = value
+    return glb(root, binary)
+
+
+@pytest.mark.parametrize(("place", "value", "code", "path"), CASES)
+def test_claims(place: str, value: Any, code: str, path: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        loaded(changed(place, value))
+    assert (caught.value.code, caught.value.path) == (code, path)
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "offset"),
+    [
+        (b"glTF\2\0\0\0", "STRUCT_TRUNCATED", 0),
+        (struct.pack("<4sII", b"glTF", 1, 12), "SEM_UNKNOWN_ENUM", 4),
+        (struct.pack("<4sII", b"glTF", 2, 100), "STRUCT_TRUNCATED", 8),
+        (struct.pack("<4sII", b"glTF", 2, 12), "STRUCT_CHUNK_MISSING", 12),
+        (struct.pack("<4sIIII", b"glTF", 2, 20, 99, 0x4E4F534A), "STRUCT_CHUNK_OVERRUN", 12),
+        (struct.pack("<4sIIII", b"glTF", 2, 20, 0, 0x004E4942), "STRUCT_TAG_MISMATCH", 16),
+        (glb(b'{"asset":'), "STRUCT_SYNTAX", 32),
+        (glb(b'{"asset": {"version": NaN}}'), "STRUCT_SYNTAX", 20),
+        (glb(b'{"asset": "\xff"}'), "STRUCT_SYNTAX", 31),
+        (glb(b"[]"), "STRUCT_SYNTAX", 20),
+        (glb(b'{"a": ' + b"9" * 5000 + b"}"), "STRUCT_SYNTAX", 20),
+        (glb(b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"), "LIMIT_DEPTH", 20),
+        (glb(b'{"a": ' + b'{"a":' * 100_000 + b"0" + b"}" * 100_001), "LIMIT_DEPTH", 20),
+        (glb(b'{"a": [' + b"0," * 4_000_001 + b"0]}"), "LIMIT_RECORDS", 20),
+    ],
+)
+def test_containers(data: bytes, code: str, offset: int) -> None:
+    with pytest.raises(FormatError) as caught:
+        loaded(data)
+    assert (caught.value.code, caught.value.offset) == (code, offset)
+
+
+def test_a_text_without_end_takes_no_long_time() -> None:
+    begin = time.perf_counter()
+    with pytest.raises(FormatError):
+        loaded(glb(b'{"asset": "' + b'\\"' * 500_000 + b"\\"))
+    assert time.perf_counter() - begin < 5
+
+
+def test_a_circle_of_two_and_a_child_of_two() -> None:
+    root, binary = triangle()
+    root["nodes"] = [{"children": [1]}, {"children": [0]}]
+    with pytest.raises(FormatError, match="LINK_PARENT_CYCLE"):
+        loaded(glb(root, binary))
+    root["nodes"] = [{"children": [2]}, {"children": [2]}, {}]
+    with pytest.raises(FormatError, match=r"LINK_RANGE_OVERLAP .* in /nodes\[1\]/children\[0\]"):
+        loaded(glb(root, binary))
+
+
+def test_a_chain_of_many_nodes() -> None:
+    root, binary = triangle()
+    root["nodes"] = [{"children": [number + 1]} for number in range(20_000)] + [{"mesh": 0}]
+    assert len(loaded(glb(root, binary)).nodes) == 20_001
+
+
+def test_corners_outside() -> None:
+    root, binary = triangle()
+    with pytest.raises(FormatError, match=r"LINK_INDEX_OUT_OF_RANGE .* in /meshes\[0\]/primitives\[0\]/indices"):
+        loaded(glb(root, binary[:36] + np.array([0, 1, 3, 0], "<u2").tobytes()))
+
+
+def test_numbers_without_bytes_are_limited() -> None:
+    root, binary = triangle()
+    root["accessors"][0] = {"componentType": 5126, "count": 2**40, "type": "VEC3"}
+    with pytest.raises(FormatError, match=r"LIMIT_COPIES .* in /accessors\[0\]/count"):
+        loaded(glb(root, binary))
+
+
+def test_bytes_used_many_times_over_are_limited() -> None:
+    root, _ = triangle()
+    count = 60_000
+    root["bufferViews"] = [{"buffer": 0, "byteLength": 12 * count}]
+    root["buffers"] = [{"byteLength": 12 * count}]
+    root["accessors"] = [{"bufferView": 0, "componentType": 5126, "count": count, "type": "VEC3"}] * 2000
+    root["meshes"] = [
+        {"primitives": [{"attributes": {"POSITION": number}} for number in range(2000)]},
+    ]
+    with pytest.raises(FormatError, match="LIMIT_COPIES"):
+        loaded(glb(root, bytes(12 * count)))
+
+
+@pytest.mark.parametrize(
+    ("uri", "code"),
+    [
+        ("../secret.bin", "SEC_PATH_TRAVERSAL"),
+        ("a/../../secret.bin", "SEC_PATH_TRAVERSAL"),
+        ("%2e%2e/secret.bin", "SEC_PATH_TRAVERSAL"),
+        ("/etc/passwd", "SEC_PATH_ABSOLUTE"),
+        ("C:\\secret.bin", "SEC_PATH_ABSOLUTE"),
+        ("\\\\host\\share\\a.bin", "SEC_PATH_UNC"),
+        ("https://example.org/a.bin", "SEC_PATH_URL"),
+        ("file:///etc/passwd", "SEC_PATH_URL"),
+        ("nul", "SEC_PATH_RESERVED"),
+        ("link.bin", "SEC_PATH_TRAVERSAL"),
+        ("pipe", "IO_READ_FAILED"),
+        ("absent.bin", "IO_READ_FAILED"),
+        (".", "SEC_PATH_TRAVERSAL"),
+        ("data:,", "STRUCT_TRUNCATED"),
+        ("data:;base64,????", "STRUCT_SYNTAX"),
+        ("data:nothing", "STRUCT_SYNTAX"),
+    ],
+)
+def test_buffers_come_from_the_folder_only(tmp_path: Path, uri: str, code: str) -> None:
+    root, binary = triangle()
+    (tmp_path / "secret.bin").write_bytes(binary)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "link.bin").symlink_to(tmp_path / "secret.bin")
+    os.mkfifo(folder / "pipe")
+    root["buffers"][0]["uri"] = uri
+    (folder / "a.gltf").write_text(json.dumps(root))
+    with pytest.raises(FormatError) as caught:
+        keyframer.load(folder / "a.gltf")
+    assert caught.value.code == code
+    assert caught.value.path.startswith("/buffers[0]/")
+
+
+def test_packed_arrays_are_claims_too() -> None:
+    root, binary = taken_apart(glb_of(SCENES["splines"]())[0])
+    node = next(node for node in root["nodes"] if "tracks" in node.get("extras", {}).get("keyframer", {}))
+    track = node["extras"]["keyframer"]["tracks"][0]
+    bomb = {"dtype": "<f8", "shape": [2**36], "zlib": "eJxjYGBgAAAABAAB"}
+    for name, value in (
+        ("values", bomb),
+        ("values", {**bomb, "dtype": "O"}),
+        ("values", {**bomb, "shape": [3], "zlib": "!"}),
+        ("values", [[1, 2]]),
+        ("values", [[1, 2, 3]]),
+        ("times", ["a"]),
+        ("clip", 9),
+        ("kind", "colour"),
+        ("form", "none") if track["kind"] == "rotation" else ("form", "quaternion_absolute"),
+    ):
+        spoiled = copy.deepcopy(root)
+        wrong = next(each for each in spoiled["nodes"] if each["name"] == node["name"])["extras"]["keyframer"]["tracks"]
+        wrong[0][name] = value
+        with pytest.raises(FormatError) as caught:
+            loaded(glb(spoiled, binary))
+        assert "/extras/keyframer/tracks[0]" in caught.value.path
+
+
+_VALUES = (
+    None,
+    True,
+    -1,
+    0,
+    1,
+    7,
+    2**31,
+    10**30,
+    1e308,
+    1.5,
+    "",
+    "x",
+    [],
+    {},
+    [0, 0, 0],
+    [[]],
+    "MAT4",
+    5126,
+    [None] * 3,
+)
+
+
+def _places(value: Any) -> list[tuple[Any, Any]]:
+    found, waiting = [], [value]
+    while waiting:
+        inside = waiting.pop()
+        for key in list(inside) if isinstance(inside, dict) else range(len(inside)):
+            found.append((inside, key))
+            if isinstance(inside[key], (dict, list)):
+                waiting.append(inside[key])
+    return found
+
+
+@pytest.mark.parametrize("name", ["splines", "left_handed", "looking", "hidden", "morphing", "skinned", "straight"])
+def test_any_value_anywhere(name: str) -> None:
+    """Whatever stands in the JSON: a scene that can be posed, or a `FormatError`."""
+    root, binary = taken_apart(glb_of(SCENES[name]())[0])
+    dice = random.Random(name)
+    for _ in range(60):
+        spoiled = copy.deepcopy(root)
+        inside, key = dice.choice(_places(spoiled))
+        if dice.random() < 0.3:
+            del inside[key]
+        else:
+            inside[key] = copy.deepcopy(dice.choice(_VALUES))
+        try:
+            scene = keyframer.load(io.BytesIO(glb(spoiled, binary)))
+        except FormatError:
+            continue
+        with np.errstate(all="ignore"):
+            pose = keyframer.pose(scene, frames=[0, 5.5])
+            for number in range(len(scene.nodes)):
+                pose.vertices(number)
+
+
+def test_trailing_bytes_are_reported() -> None:
+    scene = loaded(glb(*triangle()) + b"more")
+    assert [issue.code for issue in scene.issues] == ["STRUCT_TRAILING_DATA"]
+
+
+def test_a_data_uri() -> None:
+    root, binary = triangle()
+    root["buffers"][0]["uri"] = data_uri(binary)
+    assert len(loaded(json.dumps(root).encode()).meshes[0].corners) == 1

@@ -1,0 +1,68 @@
+"""The loss report says where the file had it: path and offset of the record, in every format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import keyframer
+from keyframer.exchange.gltf import export
+from tests.samples import FOLDER
+
+SAMPLES = {
+    "3ds/windmill.3ds": {"/nodes/": "/4d4d/b000/b00", "/materials/": "/4d4d/3d3d/afff", "/meshes/": "/4d4d/3d3d/4000"},
+    "uto3d/flexporter.u3d": {"/nodes/": "/", "/meshes/": "/"},
+    "hale3d/wave-nul-ended.anim": {"/nodes/": "/animation/joint"},
+    "midtown/retail.anim": {"/nodes/": "/clip/channel"},
+    "nodeanim/default_mixed.nanim": {"/nodes/": "/"},
+}
+"""parts of the scene that the report speaks of, and how the paths of their records begin"""
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_path_and_offset(name: str) -> None:
+    path: Path = FOLDER / name
+    scene = keyframer.load(path)
+    assert scene.origin is not None
+    places = {str(place): record for place, record in scene.origin.document.walk()}
+    report = export(scene)[1]
+    entries = report.as_dict()["losses"]
+    for part, beginning in SAMPLES[name].items():
+        told = [entry for entry in entries if entry["path"].startswith(part)]
+        assert told, part
+        for entry in told:
+            source = entry["source"]
+            assert source["path"].startswith(beginning)
+            assert places[source["path"]].offset == source["offset"]
+
+
+def test_3ds_offsets_are_those_of_chunks() -> None:
+    """Read from the bytes: at the offset stands the id that ends the path."""
+    path = FOLDER / "3ds" / "windmill.3ds"
+    data = path.read_bytes()
+    entries = export(keyframer.load(path))[1].as_dict()["losses"]
+    sources = [entry["source"] for entry in entries if "source" in entry]
+    assert len(sources) > 10
+    for source in sources:
+        wanted = int(source["path"].rsplit("/")[-1].split("[")[0], 16)
+        assert int.from_bytes(data[source["offset"] : source["offset"] + 2], "little") == wanted
+
+
+def test_places_in_a_companion_are_marked() -> None:
+    scene = keyframer.load(FOLDER / "hale3d" / "wave-nul-ended.anim", model=FOLDER / "hale3d" / "arm-nul-ended.mdl")
+    entries = export(scene)[1].as_dict()["losses"]
+    told = [entry["source"]["path"] for entry in entries if entry["path"].startswith("/meshes/")]
+    assert told
+    assert all(path.startswith("/companion/model") for path in told)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_places_change_nothing_about_writing_back(name: str, tmp_path: Path) -> None:
+    path = FOLDER / name
+    scene = keyframer.load(path)
+    for part in (*scene.nodes, *scene.meshes, *scene.materials, *scene.cameras, *scene.lights):
+        part.extras.clear()
+    target = tmp_path / f"again{path.suffix}"
+    keyframer.save(scene, target, format=path.parent.name)
+    assert target.read_bytes() == path.read_bytes()

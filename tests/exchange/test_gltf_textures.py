@@ -1,0 +1,284 @@
+"""Images in exported files: found beside the model, embedded as they are or as PNG, merged where glTF has no map."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image, ImageCms
+
+import keyframer
+from keyframer.exchange.report import LossReport, Outcome
+from keyframer.scene import Material, Mesh, Node, Scene, Space, TextureMap
+from tests.corpus import CORPUS, needs_corpus
+from tests.exchange.truth import ALLOWED_INFOS, needs_node_tools, node_lines
+from tests.oracles.gltf.sampler import Gltf
+
+FORMATS = {"tga": "TGA", "gif": "GIF", "bmp": "BMP", "pcx": "PCX", "tif": "TIFF", "png": "PNG", "jpg": "JPEG"}
+
+
+def picture(size: tuple[int, int] = (8, 4)) -> Image.Image:
+    """Red runs to the right, green runs down."""
+    red, green = np.meshgrid(np.linspace(0, 255, size[0]), np.linspace(0, 255, size[1]))
+    return Image.fromarray(np.stack([red, green, np.full_like(red, 40)], 2).astype(np.uint8))
+
+
+def stencil(size: tuple[int, int] = (8, 4)) -> Image.Image:
+    """White on the left, black on the right."""
+    grey = np.zeros((size[1], size[0]), np.uint8)
+    grey[:, : size[0] // 2] = 255
+    return Image.fromarray(grey)
+
+
+def square(**maps: TextureMap) -> Scene:
+    points = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], np.float32)
+    mesh = Mesh("square", points, np.array([(0, 1, 2), (0, 2, 3)]), uv=points[:, :2].copy())
+    mesh.face_materials = np.zeros(2, np.int32)
+    material = Material("painted", diffuse=(1.0, 0.5, 0.25), maps=dict(maps))
+    return Scene(nodes=[Node("square", mesh=0)], meshes=[mesh], materials=[material], space=Space("z"))
+
+
+def saved(scene: Scene, folder: Path, **options: Any) -> tuple[Gltf, LossReport, Path]:
+    path = folder / f"out{len(list(folder.glob('out*.glb')))}.glb"
+    report = keyframer.save(scene, path, texture_path=folder, **options)
+    return Gltf(path.read_bytes()), report, path
+
+
+def image_bytes(gltf: Gltf, number: int = 0) -> bytes:
+    view = gltf.json["bufferViews"][gltf.json["images"][number]["bufferView"]]
+    start = view.get("byteOffset", 0)
+    return gltf.buffer[start : start + view["byteLength"]]
+
+
+def embedded(gltf: Gltf, reference: dict[str, Any]) -> np.ndarray:
+    """The pixels that a material's texture shows."""
+    data = image_bytes(gltf, gltf.json["textures"][reference["index"]]["source"])
+    return np.asarray(Image.open(io.BytesIO(data)))
+
+
+def said(report: LossReport, ending: str) -> tuple[Outcome, str]:
+    (found,) = [loss for loss in report if loss.path.endswith(ending)]
+    return found.outcome, found.detail
+
+
+def judge(paths: list[Path]) -> None:
+    """Khronos' validator finds no errors, no warnings, and only infos that are known."""
+    lines = node_lines("validate.mjs", [str(path) for path in paths])
+    assert len(lines) == len(paths)
+    messages = [(Path(report["file"]).name, each) for report in map(json.loads, lines) for each in report["messages"]]
+    known = {*ALLOWED_INFOS, "IMAGE_NPOT_DIMENSIONS"}
+    assert [pair for pair in messages if pair[1]["severity"] < 2 or pair[1]["code"] not in known] == []
+
+
+@pytest.mark.parametrize("extension", FORMATS)
+def test_every_format_of_images(tmp_path: Path, extension: str) -> None:
+    file = tmp_path / f"WALL.{extension}"
+    picture().save(file, FORMATS[extension])
+    gltf, report, _ = saved(square(texture1=TextureMap(f"WALL.{extension}")), tmp_path)
+    data = image_bytes(gltf)
+    untouched = extension in ("png", "jpg")
+    assert (data == file.read_bytes()) is untouched
+    assert gltf.json["images"][0]["mimeType"] == ("image/jpeg" if extension == "jpg" else "image/png")
+    wanted = np.asarray(Image.open(io.BytesIO(file.read_bytes())).convert("RGB"))
+    np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(data)).convert("RGB")), wanted)
+    assert said(report, "/maps/texture1")[0] is Outcome.EXACT
+    assert "baseColorFactor" not in gltf.json["materials"][0]["pbrMetallicRoughness"]  # a full map replaces the colour
+
+
+@needs_node_tools
+def test_the_validator_finds_no_errors_and_no_warnings(tmp_path: Path) -> None:
+    paths = []
+    for extension, kind in FORMATS.items():
+        picture().save(tmp_path / f"map.{extension}", kind)
+        stencil((16, 16)).save(tmp_path / f"grey.{extension}", kind)
+        scene = square(
+            texture1=TextureMap(f"map.{extension}", scale=(2.0, 3.0), rotation_degrees=30.0),
+            opacity=TextureMap(f"grey.{extension}"),
+            bump=TextureMap(f"grey.{extension}", amount=0.3, offset=(0.25, 0.0), mirror=True),
+            self_illumination=TextureMap(f"grey.{extension}", decal=True),
+        )
+        scene.meshes.append(Mesh("bare", scene.meshes[0].positions, scene.meshes[0].corners))
+        scene.meshes[1].face_materials = np.zeros(2, np.int32)
+        scene.nodes.append(Node("bare", mesh=1))
+        for core_only in (False, True):
+            gltf, _, path = saved(scene, tmp_path, core_only=core_only)
+            paths.append(path)
+            first, second = (gltf.json["meshes"][number]["primitives"][0] for number in (0, 1))
+            assert "TANGENT" in first["attributes"]
+            assert "baseColorTexture" not in gltf.json["materials"][second["material"]]["pbrMetallicRoughness"]
+    judge(paths)
+
+
+@needs_node_tools
+def test_what_a_png_says_about_showing_it_is_left_out(tmp_path: Path) -> None:
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    picture().save(tmp_path / "a.png", dpi=(72, 36), icc_profile=profile)
+    gltf, _, path = saved(square(texture1=TextureMap("a.png")), tmp_path)
+    assert len(image_bytes(gltf)) < (tmp_path / "a.png").stat().st_size
+    np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(image_bytes(gltf)))), np.asarray(picture()))
+    judge([path])
+
+
+@pytest.mark.parametrize(("blur", "mode"), [(False, "MASK"), (True, "BLEND")])
+def test_opacity_maps_become_alpha(tmp_path: Path, blur: bool, mode: str) -> None:
+    picture().save(tmp_path / "a.png")
+    cover = picture().convert("RGB").getchannel("R") if blur else stencil()
+    cover.save(tmp_path / "b.png")
+    gltf, report, _ = saved(square(texture1=TextureMap("a.png"), opacity=TextureMap("b.png", amount=1.0)), tmp_path)
+    material = gltf.json["materials"][0]
+    assert material["alphaMode"] == mode
+    pixels = embedded(gltf, material["pbrMetallicRoughness"]["baseColorTexture"])
+    np.testing.assert_array_equal(pixels[..., 3], np.asarray(cover))
+    np.testing.assert_array_equal(pixels[..., :3], np.asarray(picture()))
+    assert said(report, "/maps/opacity")[0] is Outcome.BAKED
+
+
+def test_an_opacity_map_alone_keeps_the_colour(tmp_path: Path) -> None:
+    stencil().save(tmp_path / "b.png")
+    gltf, _, _ = saved(square(opacity=TextureMap("b.png", amount=0.5, negative=True)), tmp_path)
+    material = gltf.json["materials"][0]
+    pixels = embedded(gltf, material["pbrMetallicRoughness"]["baseColorTexture"])
+    assert (pixels[..., :3] == 255).all()
+    assert set(np.unique(pixels[:, :4, 3])) == {128}  # half of the map, in negative: white hides half
+    assert set(np.unique(pixels[:, 4:, 3])) == {255}
+    assert material["pbrMetallicRoughness"]["baseColorFactor"][0] == 1.0
+    assert material["alphaMode"] == "BLEND"
+
+
+def test_bumps_become_normals(tmp_path: Path) -> None:
+    """A ridge that rises to the right leans to the left; one that rises downwards leans up (green)."""
+    ramp = np.repeat(np.arange(0, 256, 32, dtype=np.uint8)[None], 8, axis=0)
+    for name, rows, channel, side in (("right", ramp, 0, -1), ("down", ramp.T, 1, 1)):
+        Image.fromarray(np.ascontiguousarray(rows)).save(tmp_path / f"{name}.png")
+        gltf, report, _ = saved(square(bump=TextureMap(f"{name}.png", tiled=False)), tmp_path)
+        normals = embedded(gltf, gltf.json["materials"][0]["normalTexture"]) / 127.5 - 1
+        assert np.abs(np.linalg.norm(normals, axis=2) - 1).max() < 0.02
+        assert (normals[2:-2, 2:-2, channel] * side > 0.2).all()
+        assert (np.abs(normals[..., 1 - channel]) < 0.01).all()
+        assert said(report, "/maps/bump")[0] is Outcome.APPROXIMATED
+
+
+def test_light_of_its_own_has_the_colour_of_the_surface(tmp_path: Path) -> None:
+    picture().save(tmp_path / "a.png")
+    stencil().save(tmp_path / "b.png")
+    maps = {"texture1": TextureMap("a.png"), "self_illumination": TextureMap("b.png")}
+    material = saved(square(**maps), tmp_path)[0].json["materials"][0]
+    gltf = saved(square(**maps), tmp_path)[0]
+    pixels = embedded(gltf, material["emissiveTexture"])
+    np.testing.assert_array_equal(pixels[:, :4], np.asarray(picture())[:, :4])
+    assert (pixels[:, 4:] == 0).all()
+    assert material["emissiveFactor"] == [1, 1, 1]
+
+
+def test_how_images_are_laid_on(tmp_path: Path) -> None:
+    """Against the rule of the old programs, spelled out for one point at a time."""
+    picture().save(tmp_path / "a.png")
+    generator = np.random.default_rng(8)
+    for _ in range(10):
+        scale, offset = generator.uniform(0.5, 3, 2), generator.uniform(-1, 1, 2)
+        angle = float(generator.uniform(-180, 180))
+        laid = TextureMap("a.png", scale=tuple(scale), offset=tuple(offset), rotation_degrees=angle)
+        gltf, _, _ = saved(square(texture1=laid), tmp_path)
+        reference = gltf.json["materials"][0]["pbrMetallicRoughness"]["baseColorTexture"]
+        moved = reference["extensions"]["KHR_texture_transform"]
+        for u, v in generator.uniform(0, 1, (5, 2)):
+            x, y = (u - 0.5 - offset[0]) * scale[0], (v - 0.5 - offset[1]) * scale[1]
+            turn = np.radians(-angle)
+            wanted = (np.cos(turn) * x - np.sin(turn) * y + 0.5, np.sin(turn) * x + np.cos(turn) * y + 0.5)
+            # as the extension's text has it: translation * rotation * scale of (u, 1 - v)
+            c, s = np.cos(moved["rotation"]), np.sin(moved["rotation"])
+            p, q = u * moved["scale"][0], (1 - v) * moved["scale"][1]
+            found = (c * p + s * q + moved["offset"][0], -s * p + c * q + moved["offset"][1])
+            np.testing.assert_allclose((found[0], 1 - found[1]), wanted, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("how", "wrap"), [({}, 10497), ({"mirror": True}, 33648), ({"decal": True}, 33071), ({"tiled": False}, 33071)]
+)
+def test_beyond_the_edge(tmp_path: Path, how: dict[str, bool], wrap: int) -> None:
+    picture().save(tmp_path / "a.png")
+    gltf, report, _ = saved(square(texture1=TextureMap("a.png", **how)), tmp_path)  # type: ignore[arg-type]
+    (sampler,) = gltf.json["samplers"]
+    assert (sampler["wrapS"], sampler["wrapT"]) == (wrap, wrap)
+    assert any(loss.path.endswith("/decal") for loss in report) is ("decal" in how)
+
+
+def test_guesses_and_misses_are_in_the_report(tmp_path: Path) -> None:
+    folder = tmp_path / "maps"
+    folder.mkdir()
+    picture().save(folder / "stonewall_large.png")
+    picture().save(tmp_path / "outside.png")
+    (folder / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\nnothing")
+    names = ["STONEWAL.TGA", "gone.jpg", "../outside.png", "http://a.b/c.png", "broken.png"]
+    scene = square(texture1=TextureMap(names[0]))
+    scene.materials += [Material(name, maps={"texture1": TextureMap(name)}) for name in names[1:]]
+    report = keyframer.save(scene, tmp_path / "a.glb", texture_path=[folder])
+    found = {loss.path.split("/")[2]: loss for loss in report if loss.path.endswith("/maps/texture1")}
+    assert found["painted"].outcome is Outcome.APPROXIMATED
+    assert "stonewall_large.png by its first eight characters" in found["painted"].detail
+    told = [loss for loss in report if loss.outcome is Outcome.EXTRAS and "/maps/" in loss.path]
+    assert len(told) == 4
+    words = " ".join(loss.detail for loss in told)
+    for expected in ("not found", "SEC_PATH_TRAVERSAL", "SEC_PATH_URL", "no image that can be read"):
+        assert expected in words
+    assert len(Gltf((tmp_path / "a.glb").read_bytes()).json["images"]) == 1
+
+
+def test_wishes(tmp_path: Path) -> None:
+    picture().save(tmp_path / "a.png")
+    scene = square(texture1=TextureMap("a.png"))
+    keyframer.save(scene, tmp_path / "none.glb", texture_path=tmp_path, textures=False)
+    assert "images" not in Gltf((tmp_path / "none.glb").read_bytes()).json
+    keyframer.save(scene, tmp_path / "nowhere.glb")  # a scene from nowhere has no folder
+    assert "images" not in Gltf((tmp_path / "nowhere.glb").read_bytes()).json
+    with pytest.raises(ValueError, match="texture_path has no meaning"):
+        keyframer.save(scene, tmp_path / "x.glb", images=lambda *_: None, texture_path=tmp_path)
+
+
+@needs_corpus
+def test_makbot_has_its_panels(tmp_path: Path) -> None:
+    model = CORPUS / "makbot" / "mak_running.3DS"
+    keyframer.save(keyframer.load(model), tmp_path / "a.glb")
+    gltf = Gltf((tmp_path / "a.glb").read_bytes())
+    names = [image["name"] for image in gltf.json["images"]]
+    assert image_bytes(gltf, names.index("Panels.jpg")) == (model.parent / "Panels.jpg").read_bytes()
+
+
+@needs_corpus
+@needs_node_tools
+def test_the_validator_accepts_makbot_with_its_images(tmp_path: Path) -> None:
+    keyframer.save(keyframer.load(CORPUS / "makbot" / "mak_running.3DS"), tmp_path / "a.glb")
+    judge([tmp_path / "a.glb"])
+
+
+def test_one_image_for_all_materials_that_show_it_alike(tmp_path: Path) -> None:
+    picture().save(tmp_path / "a.tga")
+    scene = square(texture1=TextureMap("a.tga"))
+    scene.materials += [Material(f"m{n}", maps={"texture1": TextureMap("A.TGA")}) for n in range(3)]
+    gltf, _, _ = saved(scene, tmp_path)
+    assert len(gltf.json["images"]) == len(gltf.json["textures"]) == 1
+
+
+def test_decals_with_holes_show_the_colour_below(tmp_path: Path) -> None:
+    clear = picture().convert("RGBA")
+    clear.putalpha(stencil())
+    clear.save(tmp_path / "a.png")
+    gltf, report, _ = saved(square(texture1=TextureMap("a.png", decal=True)), tmp_path)
+    pixels = embedded(gltf, gltf.json["materials"][0]["pbrMetallicRoughness"]["baseColorTexture"])
+    assert pixels.shape[2] == 3
+    np.testing.assert_array_equal(pixels[:, :4], np.asarray(picture())[:, :4])
+    assert (np.abs(pixels[:, 4:].astype(int) - (255, 128, 64)) <= 1).all()
+    assert "alphaMode" not in gltf.json["materials"][0]
+    assert said(report, "/maps/texture1")[0] is Outcome.BAKED
+    holes = saved(square(texture1=TextureMap("a.png")), tmp_path)[0].json["materials"][0]
+    assert holes["alphaMode"] == "MASK"
+
+
+def test_inks_of_print_become_png(tmp_path: Path) -> None:
+    picture().convert("CMYK").save(tmp_path / "a.jpg")
+    gltf, _, _ = saved(square(texture1=TextureMap("a.jpg")), tmp_path)
+    assert gltf.json["images"][0]["mimeType"] == "image/png"

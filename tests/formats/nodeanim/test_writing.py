@@ -1,0 +1,113 @@
+"""Node animations from scenes: in any framing, recognised as what they are; originals that are patched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.curves import Interpolation, RotationForm, Track
+from keyframer.formats._scenediff import Comparison
+from keyframer.formats.nodeanim import FORMAT
+from keyframer.formats.nodeanim.dialect import DIALECTS, Dialect
+from keyframer.formats.nodeanim.records import BEZIER, LINEAR, TCB
+from keyframer.formats.nodeanim.records import Node as Record
+from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
+from tests.formats.made_scenes import apart, keys_of, save_and_load, spinning
+
+SAMPLES = Path(__file__).parents[2] / "samples/nodeanim"
+
+
+def figure(**clip: object) -> Scene:
+    keys = Track("position", np.array([0.0, 15.0, 30.0]), np.arange(9.0).reshape(3, 3), Interpolation.TCB)
+    keys.bias = np.array([0.0, -0.25, 0.0])
+    turns = Track(
+        "rotation",
+        np.array([0.0, 30.0]),
+        np.array([[0.0, 0, 1, 0.5], [0, 1, 0, 2.0]]),
+        Interpolation.TCB,
+        form=RotationForm.AXIS_ANGLE_RELATIVE,
+    )
+    straight = Track("scale", np.array([0.0, 10.0, 30.0]), np.array([[1.0, 1, 1], [2, 2, 2], [1, 3, 1]]))
+    nodes = [Node("hip", NodeKind.BONE), Node("knee", NodeKind.BONE, parent=0, position=np.array([0.0, 0, 2]))]
+    channels = [Channel(0, keys), Channel(0, turns), Channel(1, straight)]
+    return Scene(nodes=nodes, title="run", author="somebody", clips=[Clip(channels=channels, end=30.0, **clip)])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS[::7], ids=str)
+def test_any_framing_on_request(dialect: Dialect, tmp_path: Path) -> None:
+    path = tmp_path / "made.nanim"
+    keyframer.save(figure(), path, dialect=str(dialect))
+    found = keyframer.load(path, format="nodeanim")
+    assert found.origin is not None
+    assert found.origin.document.dialect == dialect
+    assert apart(figure(), found)[0] < 1e-6
+
+
+def test_the_default_framing() -> None:
+    written = FORMAT.from_scene(figure())
+    assert written.document.dialect == Dialect()
+    assert [record.flags for record in written.document.find(Record)] == [TCB, LINEAR]
+    assert (figure().title, figure().author) == ("run", "somebody")
+
+
+def test_a_wrong_dialect_is_refused() -> None:
+    with pytest.raises(ValueError, match="is not a dialect"):
+        FORMAT.from_scene(figure(), {"dialect": "middle endian"})
+
+
+@pytest.mark.parametrize(
+    ("rate", "unit", "per_frame"), [(30.0, "frame", 1.0), (4800.0, "tick", 160.0), (1.0, "second", 1 / 30)]
+)
+def test_times_are_exact_and_recognised(rate: float, unit: str, per_frame: float, tmp_path: Path) -> None:
+    scene = figure(rate=rate, unit=unit, units_per_frame=per_frame)
+    for channel in scene.clips[0].channels:
+        channel.track.times = channel.track.times * rate / 30
+    scene.clips[0].end = rate
+    found = save_and_load(scene, "nodeanim", tmp_path)
+    mine, theirs = keys_of(scene), keys_of(found)
+    for name, track in mine.items():
+        assert np.array_equal(track.times / rate, theirs[name].times / found.clips[0].rate)
+
+
+def test_many_turns_are_recognised(tmp_path: Path) -> None:
+    """More than four turns in radians look like degrees, so degrees are written."""
+    found = save_and_load(spinning(40.0), "nodeanim", tmp_path)
+    assert np.allclose(np.abs(keys_of(found)["spinner", "rotation"].values[1:, 3]), 40.0)
+
+
+def test_curves_of_one_node_that_differ_become_tcb(tmp_path: Path) -> None:
+    scene = figure()
+    line = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0]])
+    scene.clips[0].channels[0] = Channel(0, Track("position", np.array([0.0, 10, 30]), line, Interpolation.LINEAR))
+    found = save_and_load(scene, "nodeanim", tmp_path)
+    assert apart(scene, found, np.linspace(0, 30, 91))[0] < 1e-6
+
+
+def test_bezier_stays_bezier() -> None:
+    scene = figure()
+    scene.clips[0].channels = [scene.clips[0].channels[2]]
+    scene.clips[0].channels[0].track.interpolation = Interpolation.BEZIER
+    assert [record.flags for record in FORMAT.from_scene(scene).document.find(Record)][1] == BEZIER
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.nanim")), ids=lambda path: path.stem)
+def test_edits_are_patched(path: Path, tmp_path: Path) -> None:
+    scene = keyframer.load(path)
+    positions = [each for each in scene.clips[0].channels if each.track.kind == "position"]
+    if not positions:
+        pytest.skip("no positions")
+    values = positions[0].track.values.copy()
+    values[0] += 0.5
+    positions[0].track.values = values
+    written = FORMAT.from_scene(scene)
+    assert not [loss for loss in written.report if "anew" in loss.detail], list(written.report)
+    made = keyframer.encode(written.document)
+    data = path.read_bytes()
+    assert len(made) == len(data)
+    assert sum(a != b for a, b in zip(made, data, strict=True)) <= 12
+    target = tmp_path / path.name
+    target.write_bytes(made)
+    assert Comparison(1e-6).scenes(scene, keyframer.load(target)) == []

@@ -1,0 +1,428 @@
+"""3D Studio documents from scenes: the advice of the format's notes, and originals that are patched."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.curves import Interpolation, RotationForm, Track
+from keyframer.formats._document import Document
+from keyframer.formats.threeds import FORMAT
+from keyframer.formats.threeds import records as r
+from keyframer.scene import (
+    Camera,
+    Channel,
+    Clip,
+    Light,
+    LightType,
+    Material,
+    Mesh,
+    Morph,
+    Node,
+    NodeKind,
+    Scene,
+    TextureMap,
+)
+from keyframer.scene.report import LossReport, Outcome
+from tests.corpus import CORPUS, needs_corpus
+
+WINDMILL = Path(__file__).parents[2] / "samples/3ds/windmill.3ds"
+TRIANGLE = np.array([[0.0, 0, 0], [2, 0, 0], [0, 3, 1]])
+
+
+def mesh(name: str = "box", **parts: object) -> Mesh:
+    return Mesh(name, TRIANGLE, np.array([[0, 1, 2]]), **parts)  # type: ignore[arg-type]
+
+
+def moving(node: int, kind: str = "position", **parts: object) -> Channel:
+    values = np.array([[1.0, 2, 3], [4, 5, 6]])
+    return Channel(node, Track(kind, np.array([0.0, 10.0]), values, Interpolation.TCB, **parts))  # type: ignore[arg-type]
+
+
+def write(scene: Scene, **options: object) -> tuple[Document, LossReport]:
+    written = FORMAT.from_scene(scene, options)
+    return written.document, written.report
+
+
+def again(document: Document, tmp_path: Path) -> Scene:
+    path = tmp_path / "written.3ds"
+    path.write_bytes(keyframer.encode(document))
+    return keyframer.load(path)
+
+
+def renamed(report: LossReport) -> list[str]:
+    return [loss.path for loss in report if "is called" in loss.detail]
+
+
+# --- from nothing ---------------------------------------------------------------------------------------------------
+
+
+def test_names_are_short_and_unique_and_renames_are_said() -> None:
+    names = ["A long name of a node", "A long name of another", "a long nam", "Box"]
+    scene = Scene(nodes=[Node(name, mesh=0) for name in names], meshes=[mesh()])
+    document, report = write(scene)
+    stored = [thing.name for thing in document.find(r.NamedObject)]
+    assert stored == [b"A long nam", b"A long na2", b"a long na3", b"Box"]
+    assert len({name.lower() for name in stored}) == 4
+    assert renamed(report) == [f"/nodes/{name}" for name in names[:3]]
+    assert [header.name for header in document.find(r.NodeHeader)] == stored
+
+
+def test_materials_and_maps_have_names_that_fit() -> None:
+    paint = Material("a material with a long name", maps={"texture1": TextureMap("textures/Some Picture.jpeg")})
+    twin = Material("a material with a long name too", maps={"texture1": TextureMap("other/some picture.jpeg")})
+    document, report = write(Scene(materials=[paint, twin]))
+    assert [each.name for each in document.find(r.MaterialName)] == [b"a material with ", b"a material with2"]
+    assert [each.name for each in document.find(r.MapName)] == [b"SOME_PIC.JPE", b"SOME_PI2.JPE"]
+    assert len(renamed(report)) == 4
+
+
+def test_the_order_of_chunks() -> None:
+    scene = Scene(nodes=[Node("child", parent=1, mesh=0), Node("parent", mesh=0)], meshes=[mesh()])
+    scene.materials = [Material("paint")]
+    document, _ = write(scene)
+    editor, keyframer_ = document.first(r.Editor), document.first(r.Keyframer)
+    assert editor is not None
+    assert keyframer_ is not None
+    kinds = [type(each) for each in editor.children]
+    assert kinds.index(r.Material) < kinds.index(r.NamedObject)
+    assert [type(each) for each in keyframer_.children[:3]] == [r.KeyframerHeader, r.Frames, r.CurrentTime]
+    nodes = [each for each in keyframer_.children if isinstance(each, r.Node)]
+    for number, node in enumerate(nodes):
+        first, second = node.children[:2]
+        assert isinstance(first, r.NodeId)
+        assert isinstance(second, r.NodeHeader)
+        assert first.id_ == number
+        assert second.parent < number
+        assert {r.PositionTrack, r.RotationTrack, r.ScaleTrack} <= {type(each) for each in node.children}
+    assert [next(document.find(kind)) is not None for kind in (r.Version, r.MeshVersion, r.MasterScale)]
+    version, scale = document.first(r.Version), document.first(r.MasterScale)
+    assert version is not None
+    assert scale is not None
+    assert (version.version, scale.scale) == (3, 1.0)
+
+
+def test_raw_vertices_and_keyframer_show_one_picture(tmp_path: Path) -> None:
+    """A child of a turned, stretched parent, with a pivot: raw vertices stand where the scene has them at frame 0."""
+    turn = np.array([0.0, 0.6, 0.0, 0.8])
+    parent = Node("parent", NodeKind.DUMMY, position=np.array([5.0, 1, 0]), rotation_xyzw=turn)
+    parent.scale = np.array([2.0, 1.0, 0.5])
+    child = Node("child", parent=0, mesh=0, pivot=np.array([0.5, 0.5, 0.0]))
+    scene = Scene(nodes=[parent, child], meshes=[mesh()], clips=[Clip(channels=[moving(1)], end=10.0)])
+    document, report = write(scene)
+    points = document.first(r.PointArray)
+    assert points is not None
+    posed = keyframer.pose(scene, frames=[0.0, 4.0, 10.0])
+    assert np.allclose(points.points, posed.vertices(1)[0], atol=1e-5)
+    matrix = document.first(r.MeshMatrix)
+    assert matrix is not None
+    axes = np.array([matrix.x_axis, matrix.y_axis, matrix.z_axis, matrix.origin]).T
+    assert np.allclose(axes, posed.world[0, 1, :3], atol=1e-5)
+    found = again(document, tmp_path)
+    assert not [issue for issue in found.issues if issue.code == "SCENE_REST_POSE"]
+    number = next(i for i, node in enumerate(found.nodes) if node.name == "child")
+    assert np.allclose(keyframer.pose(found, frames=[0.0, 4.0, 10.0]).vertices(number), posed.vertices(1), atol=1e-4)
+    assert any(loss.path == "/nodes/child/pivot" and loss.outcome is Outcome.BAKED for loss in report)
+
+
+def test_a_mirrored_node_keeps_its_picture(tmp_path: Path) -> None:
+    node = Node("mirror", mesh=0, position=np.array([1.0, 2, 3]), scale=np.array([-1.0, 2, 1]))
+    below = Node("below", parent=0, mesh=0, position=np.array([0.0, 4, 1]), rotation_xyzw=np.array([0.6, 0, 0, 0.8]))
+    scene = Scene(nodes=[node, below], meshes=[mesh()], clips=[Clip(channels=[moving(1)], end=10.0)])
+    document, _ = write(scene)
+    assert all(np.linalg.det(np.array([m.x_axis, m.y_axis, m.z_axis])) > 0 for m in document.find(r.MeshMatrix))
+    found = again(document, tmp_path)
+    frames = [0.0, 5.0, 10.0]
+    for number in (0, 1):
+        ours = keyframer.pose(scene, frames=frames).vertices(number)
+        assert np.allclose(keyframer.pose(found, frames=frames).vertices(number), ours, atol=1e-4)
+
+
+def test_rotation_keys_are_clockwise_increments_about_unit_axes() -> None:
+    values = np.array([[0, 0, 2.0, 0.5], [0, 3.0, 0, -1.0], [0, 0, 0, 1.0]])
+    form = RotationForm.AXIS_ANGLE_RELATIVE
+    track = Track("rotation", np.array([0.0, 5, 9]), values, Interpolation.TCB, form=form)
+    scene = Scene(nodes=[Node("box", NodeKind.DUMMY)], clips=[Clip(channels=[Channel(0, track)], end=9)])
+    document, _ = write(scene)
+    chunk = document.first(r.RotationTrack)
+    assert chunk is not None
+    assert np.allclose(chunk.keys.value, [[0.5, 0, 0, -1], [1.0, 0, 1, 0], [0.0, 0, 0, 1]])
+    assert (chunk.time_min, chunk.time_max) == (0, 0)
+
+
+@pytest.mark.parametrize("count", [70_000, 131_000])
+def test_large_meshes_are_split(count: int, tmp_path: Path) -> None:
+    grid = np.arange(count, dtype=np.float64)
+    points = np.column_stack([grid, np.sin(grid), np.cos(grid)])
+    corners = np.column_stack([np.arange(count - 2), np.arange(1, count - 1), np.arange(2, count)])
+    owners = np.arange(count - 2) % 2
+    big = Mesh("big", points, corners, uv=points[:, :2] % 1, face_materials=owners)
+    scene = Scene(nodes=[Node("big", mesh=0)], meshes=[big], materials=[Material("a"), Material("b")])
+    scene.clips = [Clip(channels=[moving(0)], end=10.0)]
+    document, report = write(scene)
+    arrays = [each.points for each in document.find(r.PointArray)]
+    assert max(map(len, arrays)) <= 65_535
+    assert sum(len(each.faces) for each in document.find(r.FaceArray)) == count - 2
+    assert any("pieces" in loss.detail for loss in report)
+    found = again(document, tmp_path)
+    posed = keyframer.pose(found, frames=[10.0])
+    whole = keyframer.pose(scene, frames=[10.0]).vertices(0)[0]
+    parts = np.concatenate([posed.vertices(number)[0] for number, node in enumerate(found.nodes)])
+    assert np.allclose(parts.min(axis=0), whole.min(axis=0), atol=0.02)
+    assert np.allclose(parts.max(axis=0), whole.max(axis=0), atol=0.02)
+    assert sum(int((each.face_materials == 1).sum()) for each in found.meshes) == owners.sum()
+
+
+def test_texture_seams_double_vertices(tmp_path: Path) -> None:
+    square = Mesh("square", np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]), np.array([[0, 1, 2], [0, 2, 3]]))
+    square.uv = np.array([[0.0, 0], [1, 0], [1, 1], [0, 1], [0.5, 0.5]])
+    square.uv_corners = np.array([[0, 1, 2], [4, 2, 3]])
+    document, report = write(Scene(nodes=[Node("square", mesh=0)], meshes=[square]))
+    found = again(document, tmp_path).meshes[0]
+    assert len(found.positions) == 5
+    assert found.uv is not None
+    assert np.allclose(found.uv[found.corners], square.uv[square.uv_corners])
+    assert np.allclose(found.positions[found.corners], square.positions[square.corners])
+    assert any("doubled" in loss.detail for loss in report)
+
+
+def test_cameras_lights_and_targets(tmp_path: Path) -> None:
+    nodes = [
+        Node("eye", NodeKind.CAMERA, camera=0, target=1, position=np.array([0.0, -9, 3])),
+        Node("eye.target", NodeKind.TARGET, position=np.array([0.0, 0, 1])),
+        Node("bulb", NodeKind.LIGHT, light=0, position=np.array([1.0, 2, 3])),
+        Node("torch", NodeKind.LIGHT, light=1, position=np.array([4.0, 5, 6])),
+    ]
+    scene = Scene(nodes=nodes, cameras=[Camera("eye", 60.0, 10.0)])
+    spot = Light("torch", LightType.SPOT, (0.5, 0.25, 1.0), 2.0, target=(1.0, 1.0, 1.0))
+    spot.hotspot_degrees, spot.falloff_degrees = 20.0, 30.0
+    scene.lights = [Light("bulb"), spot]
+    scene.clips = [Clip(channels=[moving(1)], end=10.0)]
+    document, report = write(scene)
+    found = again(document, tmp_path)
+    posed, ours = keyframer.pose(found, frames=[0.0, 7.0]), keyframer.pose(scene, frames=[0.0, 7.0])
+    numbers = {node.name: number for number, node in enumerate(found.nodes)}
+    for name in ("eye", "bulb", "torch"):
+        mine = next(i for i, node in enumerate(nodes) if node.name == name)
+        assert np.allclose(posed.world[:, numbers[name]], ours.world[:, mine], atol=1e-5), name
+    assert posed.camera_fov_degrees.tolist() == [[60.0], [60.0]]
+    torch = found.lights[found.nodes[numbers["torch"]].light or 0]
+    assert (torch.hotspot_degrees, torch.falloff_degrees, torch.multiplier) == (20.0, 30.0, 2.0)
+    assert "/nodes/torch/target" in [loss.path for loss in report.of(Outcome.BAKED)]
+
+
+def test_a_free_camera_gets_a_target_and_a_roll(tmp_path: Path) -> None:
+    turn = Track(
+        "rotation",
+        np.array([0.0, 20.0]),
+        np.array([[1.0, 0, 0, 1.2], [0, 0, 1, 1.0]]),
+        Interpolation.LINEAR,
+        form=RotationForm.AXIS_ANGLE_RELATIVE,
+    )
+    node = Node("eye", NodeKind.CAMERA, camera=0, position=np.array([3.0, -9, 3]))
+    scene = Scene(nodes=[node], cameras=[Camera("eye")], clips=[Clip(channels=[Channel(0, turn)], end=20.0)])
+    found = again(write(scene)[0], tmp_path)
+    frames = [0.0, 5.0, 20.0]
+    mine, theirs = keyframer.pose(scene, frames=frames).world[:, 0], keyframer.pose(found, frames=frames).world[:, 0]
+    assert np.allclose(mine, theirs, atol=2e-3)
+
+
+def test_hiding_and_showing(tmp_path: Path) -> None:
+    track = Track("visible", np.array([0.0, 5, 6, 9]), np.array([0.0, 1, 1, 0]), Interpolation.STEP)
+    scene = Scene(nodes=[Node("box", mesh=0)], meshes=[mesh()], clips=[Clip(channels=[Channel(0, track)], end=12)])
+    found = again(write(scene)[0], tmp_path)
+    frames = np.arange(12.0)
+    assert (keyframer.pose(found, frames=frames).visible == keyframer.pose(scene, frames=frames).visible).all()
+
+
+def test_morphs(tmp_path: Path) -> None:
+    shapes = [TRIANGLE, TRIANGLE * 2, TRIANGLE + 1]
+    node = Node("box", mesh=0, morph=Morph(["box", "large", "moved"], shapes), position=np.array([1.0, 1, 1]))
+    track = Track("morph", np.array([0.0, 6, 12]), np.eye(3), Interpolation.TCB)
+    scene = Scene(nodes=[node], meshes=[mesh()], clips=[Clip(channels=[Channel(0, track)], end=12.0)])
+    found = again(write(scene)[0], tmp_path)
+    frames = np.arange(0.0, 13.0, 1.5)
+    assert np.allclose(
+        keyframer.pose(found, frames=frames).vertices(0), keyframer.pose(scene, frames=frames).vertices(0), atol=1e-5
+    )
+
+
+def test_rates(tmp_path: Path) -> None:
+    clip = Clip(channels=[moving(0)], end=10.0, rate=24.0)
+    scene = Scene(nodes=[Node("box", NodeKind.DUMMY)], clips=[clip])
+    written = FORMAT.from_scene(scene, {"fps": 24.0})
+    assert written.reading == {"fps": 24.0}
+    chunk = written.document.first(r.PositionTrack)
+    assert chunk is not None
+    assert chunk.keys.time.tolist() == [0, 10]
+    usual = write(scene)[0].first(r.PositionTrack)
+    assert usual is not None
+    assert usual.keys.time.tolist() == [0, 12]  # 10 / 24 seconds are 12.5 frames
+
+
+# --- patching -------------------------------------------------------------------------------------------------------
+
+
+def changed_bytes(before: bytes, after: bytes) -> int:
+    assert len(before) == len(after)
+    return sum(a != b for a, b in zip(before, after, strict=True))
+
+
+def patched(scene: Scene) -> bytes:
+    document, report = write(scene)
+    assert not [loss for loss in report if "anew" in loss.detail], list(report)
+    return keyframer.encode(document)
+
+
+def test_a_changed_key_changes_its_bytes_only(tmp_path: Path) -> None:
+    data = WINDMILL.read_bytes()
+    scene = keyframer.load(WINDMILL)
+    channel = next(each for each in scene.clips[0].channels if each.track.kind == "fov")
+    channel.track.values = channel.track.values + 1.0
+    made = patched(scene)
+    assert 1 <= changed_bytes(data, made) <= 4 * len(channel.track.times)
+    path = tmp_path / "patched.3ds"
+    path.write_bytes(made)
+    found = keyframer.load(path)
+    again_ = next(each for each in found.clips[0].channels if each.track.kind == "fov")
+    assert np.allclose(again_.track.values, channel.track.values)
+
+
+def test_unknown_chunks_and_other_records_survive_an_edit(tmp_path: Path) -> None:
+    document = keyframer.read(WINDMILL)
+    from keyframer.formats.threeds.chunk import RawChunk
+
+    editor = document.first(r.Editor)
+    assert editor is not None
+    editor.children.insert(2, RawChunk(0x7777, b"nobody knows"))
+    path = tmp_path / "strange.3ds"
+    path.write_bytes(keyframer.encode(document))
+    scene = keyframer.load(path)
+    scene.materials[0].diffuse = (0.25, 0.5, 1.0)
+    scene.node("Rotor").hidden = True
+    made = patched(scene)
+    assert b"nobody knows" in made
+    target = tmp_path / "edited.3ds"
+    target.write_bytes(made)
+    found = keyframer.load(target)
+    assert found.materials[0].diffuse == pytest.approx((0.25, 0.5, 1.0), abs=0.01)
+    assert found.node("Rotor").hidden
+    assert found.origin is not None
+    kept = [each for each in found.origin.document.find(RawChunk) if each.chunk_id == 0x7777]
+    assert [each.data for each in kept] == [b"nobody knows"]
+
+
+def edits() -> dict[str, object]:
+    def rename(scene: Scene) -> None:
+        scene.node("Lamp").name = "Torch"
+
+    def parent(scene: Scene) -> None:
+        scene.node("Cock").parent = None
+
+    def vertices(scene: Scene) -> None:
+        target = scene.meshes[0]
+        points = np.array(target.positions)
+        points[0] += (1.0, 0.0, 0.5)
+        target.positions = points
+
+    def material(scene: Scene) -> None:
+        scene.materials[1].name = "new name"
+
+    def light(scene: Scene) -> None:
+        lamp = next(each for each in scene.lights if each.type is LightType.SPOT)
+        lamp.multiplier, lamp.color = 0.5, (0.5, 0.125, 0.0)
+
+    def owners(scene: Scene) -> None:
+        target = scene.meshes[0]
+        target.face_materials = np.zeros(len(target.corners), np.int32)
+
+    def segment(scene: Scene) -> None:
+        scene.clips[0].end = 50.0
+
+    def moved(scene: Scene) -> None:
+        number = [node.name for node in scene.nodes].index("Rotor")
+        track = next(each.track for each in scene.channels_of(number) if each.track.kind == "position")
+        track.values = track.values + np.array([0.0, 1.0, 0.0])
+
+    def removed(scene: Scene) -> None:
+        channels = scene.clips[0].channels
+        channels.remove(next(each for each in channels if each.track.kind == "hotspot"))
+
+    return {
+        made.__name__: made for made in (rename, parent, vertices, material, light, owners, segment, moved, removed)
+    }
+
+
+@pytest.mark.parametrize("name", edits())
+def test_edits_are_patched_and_come_back(name: str, tmp_path: Path) -> None:
+    from keyframer.formats._scenediff import Comparison
+
+    scene = keyframer.load(WINDMILL)
+    edit = edits()[name]
+    edit(scene)  # type: ignore[operator]
+    path = tmp_path / "edited.3ds"
+    path.write_bytes(patched(scene))
+    left = [
+        each
+        for each in Comparison(1e-5).scenes(scene, keyframer.load(path))
+        if each[0] not in ("meshes", "cameras", "lights") or each[2] not in ("name", "axes")
+    ]
+    assert [each for each in left if each[0] != "nodes" or each[2] not in ("position", "name")] == []
+    assert [node.name for node in keyframer.load(path).nodes if node.kind is not NodeKind.TARGET] == [
+        node.name for node in scene.nodes if node.kind is not NodeKind.TARGET
+    ]
+
+
+def test_what_cannot_be_patched_is_written_anew_and_said(tmp_path: Path) -> None:
+    scene = keyframer.load(WINDMILL)
+    scene.nodes.append(Node("new", NodeKind.DUMMY))
+    document, report = write(scene)
+    assert any("written anew" in loss.detail for loss in report)
+    assert "new" in [node.name for node in again(document, tmp_path).nodes]
+
+
+@needs_corpus
+def test_a_nudged_key_is_patched_in_real_files(tmp_path: Path) -> None:
+    files = sorted((CORPUS / "3ds").glob("*.3[dD][sS]"))[::9]
+    patched_files = anew = 0
+    for path in files:
+        try:
+            scene = keyframer.load(path)
+        except keyframer.FormatError:
+            continue
+        tracks = [each for each in (scene.clips[0].channels if scene.clips else []) if each.track.kind == "position"]
+        tracks = [each for each in tracks if len(each.track.times) > 1]
+        if not tracks:
+            continue
+        values = tracks[0].track.values.copy()
+        values[-1] += 0.25
+        tracks[0].track.values = values
+        document, report = write(scene)
+        if any("anew" in loss.detail for loss in report):
+            anew += 1
+            continue
+        patched_files += 1
+        assert len(keyframer.encode(document)) == path.stat().st_size
+    assert patched_files >= 3
+    assert anew <= patched_files
+
+
+def test_a_scene_of_another_space_is_turned_back() -> None:
+    from keyframer.formats._axes import in_space
+    from keyframer.scene import Space
+
+    scene = in_space(keyframer.load(WINDMILL), Space("y"))
+    data = keyframer.encode(write(scene)[0])
+    assert len(data) == WINDMILL.stat().st_size
+
+
+def test_nothing_of_the_input_is_changed() -> None:
+    scene = replace(keyframer.load(WINDMILL), origin=None)
+    before = keyframer.encode(write(scene)[0])
+    assert keyframer.encode(write(scene)[0]) == before
+    assert math.isclose(scene.clips[0].end, 100.0)

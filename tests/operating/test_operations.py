@@ -1,0 +1,198 @@
+"""Operations on scenes: what each does to the motion, and that none changes its input."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer import operating
+from keyframer.curves import Interpolation, RotationForm, Track, Wrap
+from keyframer.formats._scenediff import Comparison
+from keyframer.scene import Channel, Clip, Handedness, Node, NodeKind, Scene
+from tests.formats.made_scenes import spinning
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+
+
+def windmill() -> Scene:
+    return keyframer.load(SAMPLES / "3ds/windmill.3ds")
+
+
+OPERATIONS: dict[str, Callable[[Scene], Scene]] = {
+    "choose": lambda scene: operating.choose_nodes(scene, ["Sail*"]),
+    "cut": lambda scene: operating.cut(scene, 10, 50),
+    "rate": lambda scene: operating.change_rate(scene, 24),
+    "scale": lambda scene: operating.scale(scene, 2.5),
+    "axes": lambda scene: operating.change_axes(scene, up="y", handedness="left"),
+    "reverse": operating.reverse,
+    "merge": lambda scene: operating.merge(scene, windmill()),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_the_input_is_not_changed(name: str) -> None:
+    scene = windmill()
+    scene.origin = None
+    before = copy.deepcopy(scene)
+    made = OPERATIONS[name](scene)
+    assert made is not scene
+    assert Comparison().scenes(before, scene) == []
+
+
+def world(scene: Scene, seconds: np.ndarray[tuple[int], np.dtype[np.float64]]) -> dict[str, np.ndarray]:  # type: ignore[type-arg]
+    posed = keyframer.pose(scene, seconds)
+    return {node.name: posed.world[:, number] for number, node in enumerate(scene.nodes)}
+
+
+SECONDS = np.linspace(0.0, 100 / 30, 41)
+
+
+def test_chosen_nodes_move_as_they_did() -> None:
+    scene = windmill()
+    made = operating.choose_nodes(scene, ["Sail1", "Camera"])
+    assert {node.name for node in made.nodes} == {"Tower", "Rotor", "Sail1", "Camera", "Camera.target"}
+    assert [mesh.name for mesh in made.meshes] == ["Sail1"]
+    ours, theirs = world(scene, SECONDS), world(made, SECONDS)
+    for name, matrices in theirs.items():
+        assert np.allclose(matrices, ours[name]), name
+    assert len(operating.choose_nodes(scene, ["Rotor"]).meshes) == 4
+    assert len(operating.choose_nodes(scene, ["Rotor"], with_children=False).nodes) == 2
+    with pytest.raises(LookupError, match="nobody"):
+        operating.choose_nodes(scene, ["nobody"])
+
+
+def test_a_cut_plays_the_stretch() -> None:
+    scene = windmill()
+    made = operating.cut(scene, 10, 70)
+    assert (made.clips[0].start, made.clips[0].end) == (0.0, 60.0)
+    frames = np.arange(61.0)
+    ours, theirs = keyframer.pose(scene, frames=frames + 10).world, keyframer.pose(made, frames=frames).world
+    assert np.abs(ours - theirs).max() < 0.02  # the mill is 100 units high
+    assert all(
+        (channel.track.times >= 0).all() and (channel.track.times <= 60).all()
+        for channel in made.clips[0].channels
+        if channel.track.kind != "visible"
+    )
+    with pytest.raises(ValueError, match="no stretch"):
+        operating.cut(scene, 5, 5)
+
+
+def test_a_cut_keeps_frames_and_keys_that_lie_inside() -> None:
+    keys = Track("position", np.array([20.0, 30.0]), np.eye(3)[:2], Interpolation.TCB, bias=np.array([0.5, 0.0]))
+    frames = Track.sampled("scale", np.arange(150.0).reshape(50, 3))
+    clip = Clip(channels=[Channel(0, keys), Channel(0, frames)], end=49.0)
+    made = operating.cut(Scene(nodes=[Node("box")], clips=[clip]), 15, 35)
+    first, second = (channel.track for channel in made.clips[0].channels)
+    assert first.times.tolist() == [5.0, 15.0]
+    assert first.bias is keys.bias
+    assert second.times.tolist() == list(range(21))
+    assert np.array_equal(second.values, frames.values[15:36])
+
+
+@pytest.mark.parametrize("rate", [24.0, 60.0, 29.97])
+def test_another_rate_takes_the_same_time(rate: float) -> None:
+    scene = windmill()
+    made = operating.change_rate(scene, rate)
+    assert made.clips[0].frames_per_second == rate
+    ours, theirs = world(scene, SECONDS), world(made, SECONDS)
+    assert max(np.abs(ours[name] - theirs[name]).max() for name in ours) < 1e-6
+
+
+def test_frames_are_taken_anew_at_another_rate() -> None:
+    track = Track.sampled("position", np.arange(93.0).reshape(31, 3))
+    scene = Scene(nodes=[Node("box")], clips=[Clip(channels=[Channel(0, track)], end=30.0)])
+    made = operating.change_rate(scene, 24).clips[0].channels[0].track
+    assert made.times.tolist() == list(range(25))
+    assert np.allclose(made.values[:, 0], np.arange(25) * 3 * 30 / 24)
+
+
+def test_scale_changes_lengths_only() -> None:
+    scene = windmill()
+    made = operating.scale(scene, 0.5)
+    ours, theirs = keyframer.pose(scene, SECONDS), keyframer.pose(made, SECONDS)
+    assert np.allclose(theirs.world[..., :3, 3], ours.world[..., :3, 3] * 0.5)
+    assert np.allclose(theirs.world[..., :3, :3], ours.world[..., :3, :3])
+    assert np.allclose(theirs.vertices(0), ours.vertices(0) * 0.5)
+    assert made.space.metres_per_unit == pytest.approx(2 * (scene.space.metres_per_unit or 0))
+    with pytest.raises(ValueError, match="positive"):
+        operating.scale(scene, 0)
+
+
+def test_axes_turn_the_picture() -> None:
+    scene = windmill()
+    made = operating.change_axes(scene, up="y")
+    assert np.allclose(
+        keyframer.pose(made, SECONDS).vertices(2),
+        keyframer.pose(scene, SECONDS).vertices(2)[..., [0, 2, 1]] * (1, 1, -1),
+    )
+    left = operating.change_axes(scene, handedness=Handedness.LEFT)
+    assert np.allclose(
+        keyframer.pose(left, SECONDS).vertices(2), keyframer.pose(scene, SECONDS).vertices(2) * (1, -1, 1)
+    )
+    # A camera looks at the same thing: its frame stays X right, Y up, -Z forward.
+    number = next(i for i, node in enumerate(scene.nodes) if node.camera is not None)
+    ours, theirs = keyframer.pose(scene, SECONDS).world[:, number], keyframer.pose(made, SECONDS).world[:, number]
+    assert np.allclose(theirs[:, :3, 2], ours[:, [0, 2, 1], 2] * (1, 1, -1))
+
+
+@pytest.mark.parametrize("interpolation", [Interpolation.TCB, Interpolation.LINEAR])
+def test_backwards(interpolation: Interpolation) -> None:
+    rng = np.random.default_rng(7)
+    shapes = {name: rng.uniform(-1, 1, 4) for name in ("tension", "continuity", "bias")}
+    eases = {name: rng.uniform(0, 1, 4) for name in ("ease_to", "ease_from")}
+    times = np.array([0.0, 7, 11, 40])
+    places = Track("position", times, rng.normal(size=(4, 3)), interpolation, **shapes, **eases)
+    turns = Track(
+        "rotation",
+        times,
+        np.column_stack([rng.normal(size=(4, 3)), [0.5, 2.0, -7.0, 3.0]]),
+        interpolation,
+        form=RotationForm.AXIS_ANGLE_RELATIVE,
+        **shapes,
+        **eases,
+    )
+    clip = Clip(channels=[Channel(0, places), Channel(0, turns)], end=40.0)
+    scene = Scene(nodes=[Node("box")], clips=[clip])
+    frames = np.linspace(0, 40, 161)
+    ours = keyframer.pose(scene, frames=40 - frames).world
+    assert np.allclose(keyframer.pose(operating.reverse(scene), frames=frames).world, ours, atol=1e-9)
+    twice = operating.reverse(operating.reverse(scene))
+    assert np.allclose(
+        keyframer.pose(twice, frames=frames).world, keyframer.pose(scene, frames=frames).world, atol=1e-9
+    )
+
+
+def test_backwards_with_rounds_and_hiding() -> None:
+    scene = spinning(2.0, wrap=Wrap.REPEAT)
+    scene.clips[0].end = 100.0
+    visible = Track("visible", np.array([-1.0, 20, 50]), np.array([1.0, 0, 1]), Interpolation.STEP)
+    scene.clips[0].channels.append(Channel(0, visible))
+    made = operating.reverse(scene)
+    frames = np.arange(0.5, 100.0)
+    ours, theirs = keyframer.pose(scene, frames=100 - frames), keyframer.pose(made, frames=frames)
+    assert (ours.visible == theirs.visible).all()
+    whole = np.arange(0.0, 101.0)
+    apart = np.abs(keyframer.pose(scene, frames=100 - whole).world - keyframer.pose(made, frames=whole).world)
+    assert np.sort(apart.max(axis=(1, 2, 3)))[:-2].max() < 1e-3  # where a round begins again, the two sides differ
+
+
+def test_a_clip_moves_another_files_skeleton() -> None:
+    clip = keyframer.load(SAMPLES / "midtown/retail.anim", format="midtown")
+    bones = [Node(node.name.upper(), NodeKind.BONE, node.parent) for node in clip.nodes]
+    model = Scene(nodes=[Node("extra"), *bones])
+    for node in model.nodes[1:]:
+        node.parent = None if node.parent is None else node.parent + 1
+    made = operating.merge(clip, model)
+    assert len(made.clips[0].channels) == len(clip.clips[0].channels)
+    assert made.space == model.space
+    number = next(i for i, node in enumerate(made.nodes) if node.name == "ROOT")
+    ours = keyframer.pose(clip, frames=[0.0, 2.0]).world[:, 0, :3, 3]
+    assert np.allclose(keyframer.pose(made, frames=[0.0, 2.0]).world[:, number, :3, 3], ours[:, [0, 2, 1]] * (1, -1, 1))
+    with pytest.raises(ValueError, match="no node of the clip"):
+        operating.merge(clip, Scene(nodes=[Node("nobody")]))
+    assert operating.merge(clip, Scene(nodes=bones), by="order").clips[0].channels

@@ -1,0 +1,183 @@
+"""3D Studio files as we write them, read by programs that are not ours: lib3ds, assimp, three.js.
+
+All of them see the same vertices, faces and box; lib3ds also evaluates the keyframer, and agrees where it can (see
+`test_lib3ds` for what it does otherwise).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import keyframer
+from keyframer.scene import NodeKind, Scene
+from tests.corpus import CORPUS, needs_corpus
+from tests.oracles.lib3ds import build
+from tests.truth.test_lib3ds import RELATIVE, difference, evaluate, frames_of, kind_in_lib3ds, reasons
+
+ROOT = Path(__file__).parents[1]
+ORACLES = ROOT / "oracles"
+SOURCES = [
+    ROOT / "samples/3ds/windmill.3ds",
+    ROOT / "samples/uto3d/maxscript.u3d",
+    CORPUS / "makbot/mak_running.3DS",
+    CORPUS / "hale3d/bob_lamp_update.anim",
+    CORPUS / "3ds/assimp__assimp__RotatingCube.3DS",
+    CORPUS / "3ds/debian__gl-117-data__gl-14b.3ds",
+    CORPUS / "3ds/blitz-research__blitz3d__warrior.3ds",
+    CORPUS / "3ds/netpipe__IrrlichtDemos__mainrotor.3ds",
+    CORPUS / "3ds/assimp__assimp__CameraRollAnimWithChildObject.3ds",
+]
+Box = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
+Found = dict[str, tuple[int, int, Box]]
+
+pytestmark = needs_corpus
+
+
+def write(source: Path, folder: Path) -> tuple[Path, Scene]:
+    """A file made from nothing but the scene, and the scene that it was made from."""
+    scene = replace(keyframer.load(source, salvage=True), origin=None)
+    path = folder / "written.3ds"
+    keyframer.save(scene, path)
+    return path, scene
+
+
+def ours(scene: Scene) -> tuple[int, int, Box]:
+    """Faces, meshes and the box of all vertices at frame 0, in the axes of 3D Studio."""
+    from keyframer.formats._axes import in_space
+    from keyframer.scene import Space
+
+    placed = in_space(scene, Space("z"))
+    posed = keyframer.pose(placed, frames=[0.0])
+    carriers = [number for number, node in enumerate(placed.nodes) if node.mesh is not None]
+    points = np.concatenate([np.empty((0, 3)), *(posed.vertices(number)[0] for number in carriers)])
+    faces = sum(len(placed.meshes[placed.nodes[number].mesh or 0].corners) for number in carriers)
+    return faces, len(carriers), (points.min(axis=0), points.max(axis=0))
+
+
+def together(found: Found) -> Box:
+    boxes = [box for vertices, _, box in found.values() if vertices]
+    return np.min([low for low, _ in boxes], axis=0), np.max([high for _, high in boxes], axis=0)
+
+
+def same_box(a: Box, b: Box) -> bool:
+    size = float((a[1] - a[0]).max())
+    return bool(np.allclose(a[0], b[0], atol=1e-5 * size) and np.allclose(a[1], b[1], atol=1e-5 * size))
+
+
+def stored(path: Path) -> Found:
+    """What the file says, by our own reader of documents."""
+    from keyframer.formats.threeds import records as r
+
+    found: Found = {}
+    for thing in keyframer.read(path).find(r.NamedObject):
+        points = [each for each in thing.children[-1].children if isinstance(each, r.PointArray)]
+        faces = [each for each in thing.children[-1].children if isinstance(each, r.FaceArray)]
+        if points:
+            table = points[0].points.astype(np.float64).reshape(-1, 3)
+            box = (table.min(axis=0, initial=np.inf), table.max(axis=0, initial=-np.inf))
+            found[thing.name.decode("latin-1")] = (len(table), len(faces[0].faces), box)
+    return found
+
+
+@pytest.fixture(scope="session")
+def meshes_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    program = tmp_path_factory.mktemp("lib3ds") / "meshes"
+    source = ORACLES / "lib3ds/meshes.c"
+    command = ["gcc", "-O2", "-o", str(program), str(source), "-l3ds", "-lm"]
+    if shutil.which("gcc") is None or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("lib3ds 1.3 is not installed (Debian: lib3ds-dev)")
+    return program
+
+
+@pytest.fixture(scope="session")
+def pose_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    try:
+        return build(tmp_path_factory.mktemp("lib3ds"))
+    except RuntimeError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+def test_lib3ds_reads_the_same_meshes(source: Path, meshes_program: Path, tmp_path: Path) -> None:
+    path, scene = write(source, tmp_path)
+    done = subprocess.run([str(meshes_program), str(path)], capture_output=True, text=True, timeout=20, check=True)
+    theirs: Found = {}
+    for line in done.stdout.splitlines():
+        name, vertices, faces, *corners = line.split("\t")
+        values = np.array(corners, float)
+        theirs[name] = (int(vertices), int(faces), (values[:3], values[3:]))
+    mine = stored(path)
+    assert {name: entry[:2] for name, entry in theirs.items()} == {name: entry[:2] for name, entry in mine.items()}
+    faces, _, box = ours(scene)
+    assert sum(entry[1] for entry in theirs.values()) == faces
+    assert same_box(together(theirs), box)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+def test_three_reads_the_same_meshes(source: Path, tmp_path: Path) -> None:
+    if shutil.which("node") is None or not (ORACLES / "node_modules/three").is_dir():
+        pytest.skip("three is not installed (npm ci in tests/oracles)")
+    path, scene = write(source, tmp_path)
+    command = ["node", str(ORACLES / "three/tds.mjs"), str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    theirs = {
+        each["name"]: (each["vertices"], each["faces"], (np.array(each["low"]), np.array(each["high"])))
+        for each in json.loads(done.stdout)
+    }
+    mine = stored(path)
+    assert {name: entry[:2] for name, entry in theirs.items()} == {name: entry[:2] for name, entry in mine.items()}
+    assert same_box(together(theirs), ours(scene)[2])
+
+
+# assimp does not know that children of cameras live in the camera's frame.
+@pytest.mark.parametrize("source", SOURCES[:-1], ids=lambda path: path.name)
+def test_assimp_reads_the_same_meshes(source: Path, tmp_path: Path) -> None:
+    if shutil.which("assimp") is None:
+        pytest.skip("assimp is not installed (Debian: assimp-utils)")
+    path, scene = write(source, tmp_path)
+    out = tmp_path / "out.obj"
+    command = ["assimp", "export", str(path), str(out), "-f", "obj"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout[-300:]
+    text = out.read_text(errors="replace")
+    vertices = np.array([line.split()[1:4] for line in text.splitlines() if line.startswith("v ")], float)
+    faces = len(re.findall(r"^f ", text, re.MULTILINE))
+    wanted, _, box = ours(scene)
+    assert faces == wanted
+    done = subprocess.run(["assimp", "info", "-r", str(path)], capture_output=True, text=True, timeout=60, check=True)
+    assert re.search(rf"Vertices:\s+{3 * wanted}\n", done.stdout)  # it gives every corner a vertex of its own
+    turned = np.column_stack([vertices[:, 0], -vertices[:, 2], vertices[:, 1]])  # assimp turns Y up
+    assert same_box((turned.min(axis=0), turned.max(axis=0)), box)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+def test_lib3ds_poses_the_same(source: Path, pose_program: Path, tmp_path: Path) -> None:
+    path, _ = write(source, tmp_path)
+    written = keyframer.load(path)
+    frames = frames_of(written)
+    theirs = evaluate(pose_program, path, frames)
+    assert theirs is not None, "lib3ds refuses, crashes or hangs"
+    posed = keyframer.pose(written, frames=frames)
+    agreed, excused = 0, 0
+    for number, node in enumerate(written.nodes):
+        if node.file_id is None or node.kind is NodeKind.AMBIENT:
+            continue
+        for index, frame in enumerate(frames):
+            matrix = theirs[frame, kind_in_lib3ds(written, number), node.file_id]
+            if difference(written, number, posed.world[index, number], matrix) <= RELATIVE:
+                agreed += 1
+                continue
+            why = set(reasons(written, number, frame))
+            assert why, f"{node} at {frame}: nothing explains the difference"
+            excused += 1
+    assert agreed > excused / 2

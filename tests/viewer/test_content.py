@@ -1,0 +1,172 @@
+"""What the page is told: JSON without surprises, curves from our sampler, and one page that carries all of it."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.viewer import ViewedFile, packed_page
+from keyframer.viewer.resources import Resources
+from tests.cli.running import Run
+from tests.cli.test_hostile_names import HOSTILE, UNSAFE
+from tests.viewer.hostile import hostile_file
+from tests.viewer.opening import EXAMPLE, SAMPLES, assets, viewed
+
+
+def json_of(file: ViewedFile, path: str) -> dict[str, object]:
+    found = Resources([file]).get(f"/data/0/{path}")
+    assert found is not None
+    parsed: dict[str, object] = json.loads(found[1])
+    return parsed
+
+
+def test_curves_are_those_of_the_sampler() -> None:
+    (file,) = viewed(EXAMPLE)
+    scene = keyframer.load(EXAMPLE)
+    for number, channel in enumerate(scene.clips[0].channels):
+        found = json_of(file, f"track/{number}")
+        curve = found["curve"]
+        assert isinstance(curve, dict)
+        times = np.array(curve["times"])
+        wanted = keyframer.compile_track(channel.track)(times).reshape(len(times), -1)
+        given = np.array(curve["values"]).T
+        assert given == pytest.approx(wanted, rel=1e-5, abs=1e-5)
+        assert set(channel.track.times) <= set(times)
+
+
+def test_keys_hold_what_the_file_says() -> None:
+    (file,) = viewed(EXAMPLE)
+    scene = keyframer.load(EXAMPLE)
+    number = next(i for i, c in enumerate(scene.clips[0].channels) if c.track.kind == "rotation" and c.node == 6)
+    keys = json_of(file, f"track/{number}")["keys"]
+    assert isinstance(keys, dict)
+    track = scene.clips[0].channels[number].track
+    assert track.tension is not None
+    assert track.ease_from is not None
+    assert keys["tension"] == pytest.approx(track.tension, rel=1e-6)
+    assert keys["ease_from"] == pytest.approx(track.ease_from, rel=1e-6)
+
+
+@pytest.mark.parametrize("path", sorted(p for p in SAMPLES.glob("*/*") if p.suffix not in (".py", "")), ids=str)
+def test_every_sample_can_be_described(path: Path) -> None:
+    """JSON refuses NaN, so this also shows that none gets through."""
+    (file,) = viewed(path)
+    resources = Resources([file])
+    for each in resources.paths():
+        found = resources.get(each)
+        if found is not None and found[0] == "application/json":
+            json.loads(found[1], parse_constant=lambda word: pytest.fail(word))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_are_inert_and_short(name: str, tmp_path: Path) -> None:
+    (file,) = viewed(hostile_file(HOSTILE[name], tmp_path))
+    text = file.scene().decode()
+    assert text.isascii()
+    assert len(text) < 60_000
+    for node in json.loads(text)["nodes"]:
+        assert not UNSAFE.search(node["name"])
+
+
+def packed(page: bytes) -> str:
+    match = re.search(rb'<script type="application/octet-stream" id="packed">([A-Za-z0-9+/=]*)</script>', page)
+    assert match is not None
+    return match[1].decode()
+
+
+def test_the_exported_page_carries_everything(tmp_path: Path) -> None:
+    files = viewed(EXAMPLE, SAMPLES / "3ds/cut.3ds")
+    page = packed_page(files, assets(tmp_path))
+    whole = gzip.decompress(base64.b64decode(packed(page)))
+    length = int.from_bytes(whole[:4], "little")
+    index = json.loads(whole[4 : 4 + length])
+    assert ["/data/0/model", len(files[0].model() or b"")] in index
+    assert len(whole) == 4 + length + sum(size for _, size in index)
+    assert not [path for path, _ in index if path == "/data/1/model"]
+    assert packed_page(files, assets(tmp_path)) == page
+
+
+def test_the_exported_page_is_under_hashes(tmp_path: Path) -> None:
+    page = packed_page(viewed(EXAMPLE), assets(tmp_path)).decode()
+    csp = re.search('<meta http-equiv="Content-Security-Policy" content="([^"]*)">', page)
+    assert csp is not None
+    assert "unsafe" not in csp[1]
+    assert "http" not in csp[1]
+    assert "require-trusted-types-for 'script'" in csp[1]
+    parts = re.findall("<(?:script|style)[^>]*>(.*?)</(?:script|style)>", page, re.DOTALL)
+    assert len(parts) == 3
+    for part in parts:
+        digest = base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in csp[1]
+
+
+@pytest.mark.parametrize("name", ["html", "markdown", "bidi"])
+def test_no_name_becomes_markup_in_the_exported_page(name: str, tmp_path: Path) -> None:
+    path = hostile_file(HOSTILE[name], tmp_path)
+    page = packed_page(viewed(path), assets(tmp_path))
+    assert HOSTILE[name] not in page
+    assert page.count(b"<script") == 2
+
+
+def test_the_command_exports(run: Run, tmp_path: Path) -> None:
+    from keyframer.viewer.assets import FOLDER
+
+    out = tmp_path / "page.html"
+    ran = run("view", EXAMPLE, "--export", out)
+    if not (FOLDER / "index.html").is_file():
+        assert ran.code == 2
+        assert "make viewer" in ran.err
+        return
+    assert ran.code == 0
+    assert out.stat().st_size > 100_000
+    assert run("view", EXAMPLE, "--export", out).code == 2  # it exists
+    assert run("view", EXAMPLE, SAMPLES / "3ds/cut.3ds", "--export", out, "-f").code == 3  # one could not be shown
+    assert run("view").code == 2
+    assert run("view", EXAMPLE, "--port", "99999").code == 2
+
+
+def test_textures_are_found_below_named_folders_only(tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    from PIL import Image
+
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "mill.3ds").write_bytes(EXAMPLE.read_bytes())
+    Image.new("RGB", (4, 4), "red").save(tmp_path / "STONE.PNG")
+    (plain,) = viewed(folder / "mill.3ds")
+    assert b"image/png" not in (plain.model() or b"")
+    (given,) = viewed(folder / "mill.3ds", "--texture-path", tmp_path)
+    assert b"image/png" in (given.model() or b"")
+    (none,) = viewed(folder / "mill.3ds", "--texture-path", tmp_path, "--no-textures")
+    assert b"image/png" not in (none.model() or b"")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent as a signal")
+def test_the_command_serves_until_ctrl_c() -> None:
+    from keyframer.viewer.assets import FOLDER
+
+    if not (FOLDER / "index.html").is_file():
+        pytest.skip("the viewer's page is not built (make viewer)")
+    command = [sys.executable, "-m", "keyframer", "view", str(EXAMPLE), "--no-open", "-q"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        match = re.fullmatch(r"(http://127\.0\.0\.1:\d+/)#[0-9a-f]{32}\n", running.stdout.readline())
+        assert match is not None
+        with urllib.request.urlopen(match[1], timeout=20) as answer:
+            assert b"<title>Keyframer</title>" in answer.read()
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=20)
+    assert (running.returncode, out, err) == (0, "", "")

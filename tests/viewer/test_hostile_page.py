@@ -1,0 +1,95 @@
+"""Every hostile name, opened in the browser: no dialog, no error, no request to anybody else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from keyframer.viewer import ViewedFile, Viewer, packed_page
+from tests.cli.test_hostile_names import HOSTILE
+from tests.viewer.browser import Browser, Watched
+from tests.viewer.hostile import hostile_file
+from tests.viewer.opening import viewed
+
+MORE = {
+    "image": b"<img src=x onerror=alert(1)>",
+    "svg": b"<svg/onload=alert(1)>",
+    "attribute": b'" onmouseover="alert(1)" x=\'',
+    "closing": b"</script><script>alert(1)</script>",
+    "comment": b"<!--<script>",
+    "style": b"</style><style>*{background:url(//evil.example/x)}",
+    "template": b"${alert(1)}{{alert(1)}}",
+    "url": b"http://evil.example/x.png",
+    "unc": b"\\\\evil.example\\share\\x.png",
+    "javascript": b"javascript:alert(1)",
+    "prototype": b"__proto__",
+    "constructor": b"constructor",
+}
+
+
+NAMES = {**HOSTILE, **MORE}
+FORBIDDEN = "#app img, #app script, #app iframe, #app svg, #app style, #app a, #app object"
+
+
+def look_at_everything(shown: Watched) -> None:
+    """Show the name in every place that shows names."""
+    shown.page.click("#node-0")
+    shown.page.hover("#node-0")
+    for tab in ("graph", "bytes", "dope", "issues", "details"):
+        shown.page.click(f"#tab-{tab}")
+    for issue in shown.page.locator(".issue").all()[:3]:
+        shown.page.click("#tab-issues")
+        issue.click()
+    shown.page.fill("#search", "a")
+    shown.page.keyboard.press("Escape")
+    shown.page.wait_for_timeout(100)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[ViewedFile]:
+    """One file for each name, in the order of `NAMES`."""
+    folders = [tmp_path_factory.mktemp("hostile") for _ in NAMES]
+    return viewed(*(hostile_file(name, folder) for name, folder in zip(NAMES.values(), folders, strict=True)))
+
+
+def test_hostile_names_do_nothing(browser: Browser, files: list[ViewedFile]) -> None:
+    viewer = Viewer(files)
+    try:
+        with browser.page(viewer.url) as shown:
+            for number, name in enumerate(NAMES):
+                shown.open_file(number)
+                look_at_everything(shown)
+                assert shown.troubles == [], name
+                assert shown.page.locator(FORBIDDEN).count() == 0, name
+            assert all(url.startswith(("blob:", viewer.address)) for url in shown.requests)
+    finally:
+        viewer.close()
+
+
+def test_hostile_names_do_nothing_in_an_exported_page(
+    browser: Browser, files: list[ViewedFile], tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    page.write_bytes(packed_page(files))
+    with browser.page(page.as_uri()) as shown:
+        for number, name in enumerate(NAMES):
+            shown.open_file(number)
+            look_at_everything(shown)
+            assert shown.troubles == [], name
+            assert shown.page.locator(FORBIDDEN).count() == 0, name
+        assert [url for url in shown.requests if not url.startswith(("file:", "blob:"))] == []
+
+
+@pytest.mark.parametrize("name", ["<img src=x onerror=alert(1)>.3ds", "a\u202eb.3ds", "\x1b[31m.3ds"])
+def test_names_of_files_do_nothing(browser: Browser, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(hostile_file(b"Box", tmp_path).read_bytes())
+    viewer = Viewer(viewed(path))
+    try:
+        with browser.page(viewer.url) as shown:
+            look_at_everything(shown)
+            assert shown.troubles == []
+            assert "\u202e" not in shown.page.content()
+    finally:
+        viewer.close()

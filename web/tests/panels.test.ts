@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { hex, parseOffset, secondsText, short, visible } from "../src/format";
+import { recordsAt } from "../src/panels/bytes";
+import { dopeRows } from "../src/panels/dope";
+import { boundsOf } from "../src/panels/graph";
+import { treeRows } from "../src/panels/tree";
+import { asTriangles, edgePairs } from "../src/stage/edges";
+import { keysBetween, keyTime, nearestKey, neighbourTime } from "../src/times";
+import type { NodeInfo, SceneInfo, TrackInfo } from "../src/types";
+
+const node = (name: string, parent: number | null): NodeInfo =>
+  ({ name, kind: "object", parent, gltf: 0, mesh: false, camera: null, light: null, hidden: false, places: [] });
+const track = (owner: number, times: TrackInfo["times"]): TrackInfo =>
+  ({ node: owner, kind: "position", interpolation: "tcb", wrap: "single", times, place: null });
+
+describe("the tree", () => {
+  const nodes = [node("Body", null), node("Arm", 0), node("Hand", 1), node("Leg", 0)];
+  it("has parents before children", () => {
+    expect(treeRows(nodes, "", new Set()).map((row) => [row.node, row.depth])).toEqual([[0, 0], [1, 1], [2, 2], [3, 1]]);
+  });
+  it("closes", () => expect(treeRows(nodes, "", new Set([1])).map((row) => row.node)).toEqual([0, 1, 3]));
+  it("keeps the way to what is searched for", () => {
+    expect(treeRows(nodes, "HAND", new Set([1])).map((row) => row.node)).toEqual([0, 1, 2]);
+  });
+  it("survives circles and depth", () => {
+    expect(treeRows([node("a", 1), node("b", 0)], "", new Set())).toEqual([]);
+    const deep = Array.from({ length: 20_000 }, (_, index) => node("x", index ? index - 1 : null));
+    expect(treeRows(deep, "", new Set()).length).toBe(20_000);
+  });
+});
+
+describe("keys", () => {
+  const plain = track(0, [0, 10, null, 20, 20]);
+  const sampled = track(0, { first: 5, step: 2, count: 100 });
+  it("are found in a range", () => {
+    expect([...keysBetween(plain, 5, 20)]).toEqual([[1, 10], [3, 20], [4, 20]]);
+    expect([...keysBetween(sampled, 6, 10)]).toEqual([[1, 7], [2, 9]]);
+    expect(keyTime(sampled, 10)).toBe(25);
+  });
+  it("are found near a time", () => {
+    expect(nearestKey(plain, 9.5, 1)).toBe(1);
+    expect(nearestKey(plain, 5, 1)).toBeNull();
+  });
+  it("follow each other", () => {
+    expect(neighbourTime([plain, sampled], 0, 1)).toBe(5);
+    expect(neighbourTime([plain], 20, -1)).toBe(10);
+    expect(neighbourTime([plain], 20, 1)).toBeNull();
+  });
+  it("make the rows of the dope sheet", () => {
+    const info = { tracks: [track(1, [0]), track(0, [0, 1]), track(1, [0, 1, 2])] } as unknown as SceneInfo;
+    expect(dopeRows(info)).toEqual([
+      { node: 0, track: null, keys: 2 }, { node: 0, track: 1, keys: 2 },
+      { node: 1, track: null, keys: 4 }, { node: 1, track: 0, keys: 1 }, { node: 1, track: 2, keys: 3 },
+    ]);
+  });
+});
+
+describe("bytes", () => {
+  const table = { starts: [0, 10, 20, 40], ends: [100, 30, 30, 50], parents: [-1, 0, 1, 0], names: [], truncated: false };
+  it("know the records around them", () => {
+    expect(recordsAt(table, 25)).toEqual([0, 1, 2]);
+    expect(recordsAt(table, 35)).toEqual([0]);
+    expect(recordsAt(table, 45)).toEqual([0, 3]);
+    expect(recordsAt(table, 100)).toEqual([]);
+  });
+  it("are found as people write them", () => {
+    expect(["0x1F4", "1f4h", " 500 ", "zz", "-1", ""].map(parseOffset)).toEqual([500, 500, 500, null, null, null]);
+  });
+  it("are shown", () => {
+    expect(hex(10)).toBe("0a");
+    expect([0x41, 0x1b, 0x7f, 0xe9].map(visible).join("")).toBe("A···");
+  });
+});
+
+describe("numbers", () => {
+  it("are short", () => expect([0, 1.23456, 1e9, null, -0.00001].map(short)).toEqual(["0", "1.235", "1.00e+9", "no number", "-1.00e-5"]));
+  it("are times", () => expect([0, 61.5, -1].map(secondsText)).toEqual(["0:00.00", "1:01.50", "-0:01.00"]));
+  it("have bounds with room", () => {
+    expect(boundsOf([[0, 10], [null]])).toEqual({ low: -1.2, high: 11.2 });
+    expect(boundsOf([[5, 5]])).toEqual({ low: 4.5, high: 5.5 });
+    expect(boundsOf([])).toEqual({ low: -1, high: 1 });
+  });
+});
+
+describe("edges", () => {
+  it("are those the file marks", () => {
+    expect(edgePairs([0, 1, 2, 2, 1, 3], [5, 2], 0)).toEqual([0, 1, 2, 0, 1, 3]);
+    expect(edgePairs([0, 1, 2], [0, 3], 1)).toEqual([0, 1, 1, 2]);
+  });
+  it("are all where it marks none", () => expect(edgePairs([0, 1, 2], null, 0)).toEqual([0, 1, 1, 2, 2, 0]));
+  it("become triangles without an area", () => expect([...asTriangles([4, 5])]).toEqual([4, 5, 5]));
+});
