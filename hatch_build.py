@@ -1,7 +1,8 @@
 """Builds the viewer's page into the package, so that a wheel contains it: ``make viewer`` does the same.
 
-A wheel without the page is only built when asked for with KEYFRAMER_NO_VIEWER=1; an editable install never builds anything, because working
-on Python must not need Node. A page that is there already (as in a source archive) is taken as it is.
+A wheel without the page is only built when asked for with KEYFRAMER_NO_VIEWER=1. An editable install never builds
+anything, because working on Python must not need Node. A page that is there already (as in a source archive) is taken
+as it is.
 """
 
 from __future__ import annotations

@@ -10,9 +10,7 @@ import pytest
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 CORPUS = SHARED / "corpus"
 
-needs_corpus = pytest.mark.skipif(
-    not CORPUS.is_dir(), reason="the shared corpus of real files is not on this machine"
-)
+needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="the shared corpus of real files is not on this machine")
 
 
 def threeds_files() -> list[Path]:

@@ -149,6 +149,7 @@ def torture(
     longest: float = 2.0,
     seed: int = 1,
     place: str | None = None,
+    shown: bool = False,
 ) -> tuple[int, list[str]]:
     """So many rounds; how many kills hit, and everything that was wrong."""
     draw = random.Random(seed)
@@ -168,6 +169,8 @@ def torture(
             hits += hit
             wrong += [f"round {number}: {each}" for each in found]
             shutil.rmtree(out)
+            if shown:
+                print(f"round {number + 1} of {rounds}: {hits} kills hit, {len(wrong)} things wrong", flush=True)
     return hits, wrong
 
 
@@ -190,6 +193,7 @@ def main() -> int:
         longest=options.longest,
         seed=options.seed,
         place=options.place,
+        shown=True,
     )
     for each in wrong[:50]:
         print(each)

@@ -34,7 +34,6 @@ from keyframer.formats.threeds.records import (
     InstanceName,
     Keyframer,
     KeyframerHeader,
-    Keys,
     Light,
     LightMultiplier,
     MapName,
@@ -64,9 +63,9 @@ from keyframer.formats.threeds.records import (
     RotationTrack,
     ScaleTrack,
     SmoothGroups,
+    Spotlight,
     SpotNode,
     SpotTargetNode,
-    Spotlight,
     TextureMap1,
     TextureVertices,
     Version,
@@ -126,9 +125,7 @@ def mesh_object(
     corners = np.array([(*face, 7) for face in faces], np.uint16)
     x = [point[0] for point in points]
     z = [point[2] for point in points]
-    uv = np.array(
-        [((p[0] - min(x)) / (max(x) - min(x)), (p[2] - min(z)) / (max(z) - min(z))) for p in points]
-    )
+    uv = np.array([((p[0] - min(x)) / (max(x) - min(x)), (p[2] - min(z)) / (max(z) - min(z))) for p in points])
     return NamedObject(
         name,
         children=[
@@ -189,9 +186,7 @@ def still(position: Vec) -> list[Chunk]:
 
 
 def windmill() -> keyframer.Document:
-    turn = RotationTrack(
-        2, keys=Keys.make([0, 30, 60], [(0, 0, 1, 0), (math.pi, 0, 1, 0), (math.pi, 0, 1, 0)])
-    )
+    turn = RotationTrack(2, keys=Keys.make([0, 30, 60], [(0, 0, 1, 0), (math.pi, 0, 1, 0), (math.pi, 0, 1, 0)]))
     swing = RotationTrack(
         keys=Keys.make(
             [0, 25, 50, 80, 100],
@@ -203,9 +198,7 @@ def windmill() -> keyframer.Document:
         )
     )
     travel = PositionTrack(
-        keys=Keys.make(
-            [0, 40, 100], [(70, -120, 20), (20, -140, 45), (-80, -110, 30)], continuity=[0, 0.25, 0]
-        )
+        keys=Keys.make([0, 40, 100], [(70, -120, 20), (20, -140, 45), (-80, -110, 30)], continuity=[0, 0.25, 0])
     )
     objects = [
         mesh_object(b"Tower", *tower(), b"STONE", TOWER, smooth=1),
@@ -229,16 +222,24 @@ def windmill() -> keyframer.Document:
     ]
     nodes = [
         node(ObjectNode, 0, b"Tower", -1, *still(TOWER)),
-        node(ObjectNode, 1, b"$$$DUMMY", 0, PositionTrack(keys=Keys.make([0], [ROTOR])), turn, still(ROTOR)[2], instance=b"Rotor"),
+        node(
+            ObjectNode, 1, b"$$$DUMMY", 0,
+            PositionTrack(keys=Keys.make([0], [ROTOR])), turn, still(ROTOR)[2],
+            instance=b"Rotor",
+        ),
         *(node(ObjectNode, 2 + i, b"Sail%d" % (i + 1), 1, *still((0, 0, 0))) for i in range(4)),
         node(ObjectNode, 6, b"Cock", 0, PositionTrack(keys=Keys.make([0], [COCK])), swing, still(COCK)[2]),
-        node(CameraNode, 7, b"Camera", -1, travel, FovTrack(keys=Keys.make([0, 100], [[48], [36]])), RollTrack(keys=Keys.make([0], [[0]]))),
+        node(
+            CameraNode, 7, b"Camera", -1,
+            travel, FovTrack(keys=Keys.make([0, 100], [[48], [36]])), RollTrack(keys=Keys.make([0], [[0]])),
+        ),
         node(CameraTargetNode, 8, b"Camera", -1, PositionTrack(keys=Keys.make([0, 100], [(0, 0, 32), (0, 0, 40)]))),
         node(
             SpotNode, 9, b"Lamp", -1,
             PositionTrack(keys=Keys.make([0], [(40, -60, 90)])),
             ColorTrack(keys=Keys.make([0, 50, 100], [(1, 0.95, 0.8), (1, 0.5, 0.2), (1, 0.95, 0.8)])),
-            HotspotTrack(keys=Keys.make([0], [[35]])), FalloffTrack(keys=Keys.make([0, 50], [[60], [80]])), RollTrack(keys=Keys.make([0], [[0]])),
+            HotspotTrack(keys=Keys.make([0], [[35]])), FalloffTrack(keys=Keys.make([0, 50], [[60], [80]])),
+            RollTrack(keys=Keys.make([0], [[0]])),
         ),
         node(SpotTargetNode, 10, b"Lamp", -1, PositionTrack(keys=Keys.make([0], [(0, 0, 30)]))),
         node(

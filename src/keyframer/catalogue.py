@@ -42,15 +42,11 @@ STRUCT_CHUNK_TOO_SMALL = issue_type(
 STRUCT_CHUNK_OVERRUN = issue_type(
     "STRUCT_CHUNK_OVERRUN", _E, "the chunk claims {size} bytes, {left} are left in its parent"
 )
-STRUCT_CHUNK_SLACK = issue_type(
-    "STRUCT_CHUNK_SLACK", _W, "{size} bytes after the known fields, kept as they are"
-)
+STRUCT_CHUNK_SLACK = issue_type("STRUCT_CHUNK_SLACK", _W, "{size} bytes after the known fields, kept as they are")
 STRUCT_CHUNK_MISPLACED = issue_type(
     "STRUCT_CHUNK_MISPLACED", _W, "{name} does not belong in {parent}, kept as raw bytes"
 )
-STRUCT_UNKNOWN_CHUNK = issue_type(
-    "STRUCT_UNKNOWN_CHUNK", _I, "unknown chunk of {size} bytes, kept as raw bytes"
-)
+STRUCT_UNKNOWN_CHUNK = issue_type("STRUCT_UNKNOWN_CHUNK", _I, "unknown chunk of {size} bytes, kept as raw bytes")
 STRUCT_CHUNK_MISSING = issue_type("STRUCT_CHUNK_MISSING", _E, "there is no {name}")
 STRUCT_CHUNK_ORDER = issue_type("STRUCT_CHUNK_ORDER", _E, "{name} stands before {other}, which it depends on")
 STRUCT_DUPLICATE_CHUNK = issue_type("STRUCT_DUPLICATE_CHUNK", _E, "{name} stands twice in {parent}")
@@ -70,9 +66,7 @@ STRUCT_NAME_SUSPECT = issue_type(
     "the sizes do not add up, and this name of {size} bytes is not plain ASCII: its end may be missing",
 )
 STRUCT_SYNTAX = issue_type("STRUCT_SYNTAX", _E, "{wanted} wanted, not {found}")
-STRUCT_LEADING_DATA = issue_type(
-    "STRUCT_LEADING_DATA", _W, "{size} bytes before the first chunk, kept as they are"
-)
+STRUCT_LEADING_DATA = issue_type("STRUCT_LEADING_DATA", _W, "{size} bytes before the first chunk, kept as they are")
 STRUCT_TRAILING_DATA = issue_type("STRUCT_TRAILING_DATA", _W, "{size} bytes after the end, kept as they are")
 STRUCT_NOT_REPRODUCIBLE = issue_type(
     "STRUCT_NOT_REPRODUCIBLE", _W, "numbers that would not be written back bit for bit (signalling NaN)"
@@ -141,9 +135,7 @@ SEM_RPH_WIDTH = issue_type(
 SCENE_DEFAULT_RIG = issue_type(
     "SCENE_DEFAULT_RIG", _I, "the clip has no skeleton: its {bones} bones are shown on a default rig (give a .skel)"
 )
-DATA_SCALE_INVALID = issue_type(
-    "DATA_SCALE_INVALID", _W, "a global scale of {scale}: nothing is scaled by it"
-)
+DATA_SCALE_INVALID = issue_type("DATA_SCALE_INVALID", _W, "a global scale of {scale}: nothing is scaled by it")
 DATA_WEIGHT_SUM = issue_type(
     "DATA_WEIGHT_SUM",
     _W,
@@ -178,11 +170,11 @@ SEC_PATH_TRAVERSAL = issue_type("SEC_PATH_TRAVERSAL", _W, "the file name {name} 
 SEC_PATH_ABSOLUTE = issue_type("SEC_PATH_ABSOLUTE", _W, "the file name {name} begins at the root of a disk")
 SEC_PATH_UNC = issue_type("SEC_PATH_UNC", _W, "the file name {name} leads to another machine")
 SEC_PATH_URL = issue_type("SEC_PATH_URL", _W, "the file name {name} is an address on a network")
-SEC_PATH_RESERVED = issue_type("SEC_PATH_RESERVED", _W, "the file name {name} is a device or a hidden stream on Windows")
-
-LINK_RANGE_OVERLAP = issue_type(
-    "LINK_RANGE_OVERLAP", _W, "{what} {item} shares {kind} {index} with {what} {other}"
+SEC_PATH_RESERVED = issue_type(
+    "SEC_PATH_RESERVED", _W, "the file name {name} is a device or a hidden stream on Windows"
 )
+
+LINK_RANGE_OVERLAP = issue_type("LINK_RANGE_OVERLAP", _W, "{what} {item} shares {kind} {index} with {what} {other}")
 
 DATA_TIME_NEGATIVE = issue_type("DATA_TIME_NEGATIVE", _W, "key {index} at {time}: before the beginning")
 DATA_QUATERNION_LENGTH = issue_type(

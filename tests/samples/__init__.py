@@ -13,9 +13,7 @@ FOLDER = Path(__file__).parent
 
 
 def sample_files(format_name: str) -> list[Path]:
-    return sorted(
-        path for path in (FOLDER / format_name).iterdir() if path.suffix != ".py" and path.is_file()
-    )
+    return sorted(path for path in (FOLDER / format_name).iterdir() if path.suffix != ".py" and path.is_file())
 
 
 def all_samples() -> list[tuple[str, Path]]:

@@ -126,9 +126,14 @@ def _pretty(sample: Sample) -> str:
     columns = ("frame", "node", "x", "y", "z", "qx", "qy", "qz", "qw", "scale", "visible")
     rows: list[Sequence[Cell]] = []
     for frame, _, node, x, y, z, qx, qy, qz, qw, sx, sy, sz, visible in sample.rows():
-        scale = " ".join(f"{part:.4g}" for part in (sx, sy, sz))
-        rows.append([frame, node, *(f"{round(float(number), 4) + 0.0:.4f}" for number in (x, y, z, qx, qy, qz, qw)), scale, visible])
+        place = [_short(number) for number in (x, y, z, qx, qy, qz, qw)]
+        rows.append([frame, node, *place, " ".join(f"{part:.4g}" for part in (sx, sy, sz)), visible])
     return "\n".join(aligned(Table("sample", "sample", columns, rows))) + "\n"
+
+
+def _short(number: float | str) -> str:
+    """Four decimals; a zero has no sign."""
+    return f"{round(float(number), 4) + 0.0:.4f}"
 
 
 def _npz(sample: Sample) -> bytes:

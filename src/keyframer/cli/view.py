@@ -143,14 +143,14 @@ def _serve(opened: list[ViewedFile], options: argparse.Namespace) -> int:
     except OSError as error:
         failure(f"127.0.0.1:{options.port}", error)
         return NOT_ALL_DONE
-    sys.stdout.write(f"{viewer.url}\n")
-    sys.stdout.flush()
-    note(options, "serving to this machine only; Ctrl-C ends it")
-    if not options.no_open:
-        import webbrowser
+    try:  # from the first line on: whoever reads the address may interrupt at once
+        sys.stdout.write(f"{viewer.url}\n")
+        sys.stdout.flush()
+        note(options, "serving to this machine only; Ctrl-C ends it")
+        if not options.no_open:
+            import webbrowser
 
-        webbrowser.open(viewer.url)
-    try:
+            webbrowser.open(viewer.url)
         viewer.wait()
     except KeyboardInterrupt:
         pass

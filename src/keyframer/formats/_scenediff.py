@@ -1,8 +1,9 @@
 """What differs between two scenes, part by part: the paths of fields, as tuples.
 
 ``("nodes", 3, "position")``, ``("materials", 0, "maps", "texture1", "file_name")``, ``("environment", "fog")``. A
-channel is named by what it moves: ``("clips", 0, "channels", 3, "rotation")``. A list that has grown or shrunk is named whole:
-``("nodes",)``. Leftovers of formats and names as stored are not compared: they belong to the file, not to the scene.
+channel is named by what it moves: ``("clips", 0, "channels", 3, "rotation")``. A list that has grown or shrunk is named
+whole: ``("nodes",)``. Leftovers of formats and names as stored are not compared: they belong to the file, not to the
+scene.
 """
 
 from __future__ import annotations

@@ -74,9 +74,7 @@ class Numbers(Kind):
         self.struct_code = code if count is None else f"{count}{code}"
         self.layout = struct.Struct(order + self.struct_code)
         self.minimum = self.layout.size
-        self.dtype = np.dtype(
-            "<" + {"B": "u1", "b": "i1", "H": "u2", "h": "i2", "I": "u4", "i": "i4"}.get(code, code)
-        )
+        self.dtype = np.dtype("<" + {"B": "u1", "b": "i1", "H": "u2", "h": "i2", "I": "u4", "i": "i4"}.get(code, code))
         self.type_name = _CODES[code] if count is None else f"{count} x {_CODES[code]}"
         self.is_float = code in "fd"
 
@@ -317,13 +315,7 @@ class KeyTable(Kind):
         self.layout = layout
         self.prefix = struct.Struct("<I")
         self.minimum = self.prefix.size
-        value = (
-            "text, NUL-ended"
-            if layout.width is None
-            else f"{layout.width} x f32"
-            if layout.width
-            else "no value"
-        )
+        value = "text, NUL-ended" if layout.width is None else f"{layout.width} x f32" if layout.width else "no value"
         self.type_name = f"u32 n, n x (i32 {layout.time_name}, u16 flags, f32 for each flag bit 0-4, {value})"
 
     def default(self) -> Keys:
@@ -374,19 +366,13 @@ def keys_from_json(value: object, layout: KeyLayout) -> Keys:
     texts: list[bytes] = []
     extras: list[list[Any]] = []
     for index, row in enumerate(value):
-        bits = (
-            integer_from_json(row.get("flags"), layout.flags, f"key {index}: flags: ")
-            if layout.has_flags
-            else 0
-        )
+        bits = integer_from_json(row.get("flags"), layout.flags, f"key {index}: flags: ") if layout.has_flags else 0
         wanted = {layout.time_name} | {name for bit, name in enumerate(EXTRAS) if bits >> bit & 1}
         wanted |= {"flags"} if layout.has_flags else set()
         wanted |= {"value"} if layout.width != 0 else set()
         if set(row) != wanted:
             odd = sorted(set(row) ^ wanted)
-            raise ValueError(
-                f"key {index}: {'unknown or unannounced' if odd[0] in row else 'missing'} {odd[0]!r}"
-            )
+            raise ValueError(f"key {index}: {'unknown or unannounced' if odd[0] in row else 'missing'} {odd[0]!r}")
         times.append(row[layout.time_name])
         flags.append(bits)
         extras.append([row.get(name, 0) for name in EXTRAS])

@@ -102,7 +102,10 @@ def test_what_glTF_cannot_say() -> None:
     glass = found.materials[1]
     assert (glass.diffuse, glass.transparency, glass.two_sided) == ((0.5, 0.7, 1.0), 0.4, True)
     assert glass.maps["texture1"].file_name == "PANELS.JPG"
+    assert len(found.materials) == 2  # not the one that faces without any were given
     mesh = found.meshes[0]
+    assert mesh.face_materials is not None
+    assert np.bincount(mesh.face_materials + 1).tolist() == [1, 6, 5]
     assert mesh.smoothing is not None
     assert sorted(mesh.smoothing.tolist()) == sorted(given.meshes[0].smoothing.tolist())  # type: ignore[union-attr]
 

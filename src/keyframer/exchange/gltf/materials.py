@@ -84,7 +84,9 @@ class Materials:
         if self._default is None:
             self._default = len(self._context.asset.materials)
             surface = {"metallicFactor": 0.0, "roughnessFactor": 1.0}
-            self._context.asset.materials.append({"name": "default", "pbrMetallicRoughness": surface})
+            written: Json = {"name": "default", "pbrMetallicRoughness": surface}
+            attach(written, {"helper": "default"})
+            self._context.asset.materials.append(written)
         return self._default
 
     def _without_images(self, number: int) -> int:
@@ -93,6 +95,7 @@ class Materials:
             material = self._context.scene.materials[number]
             written = self._surface(material, {})
             written["name"] = f"{shown_name(material.name)}_unmapped"
+            attach(written, {"helper": "unmapped", "of": number})
             self._context.asset.materials.append(written)
             detail = "meshes without texture coordinates show the material without its images"
             self._context.report.add(

@@ -79,9 +79,10 @@ class Importer:
         root, ours = self.root, self.ours
         cameras, lights = CameraReader(root, self.issues), LightReader(root)
         scene = Scene(space=self.space, issues=self.issues, source_format="gltf")
-        scene.materials = MaterialReader(root).read(ours=ours)
+        surfaces = MaterialReader(root)
+        scene.materials = surfaces.read(ours=ours)
         scene.cameras, scene.lights = cameras.read(ours=ours), lights.read(ours=ours)
-        meshes = MeshReader(root, self.accessors, self.budget, self.issues, len(scene.materials))
+        meshes = MeshReader(root, self.accessors, self.budget, self.issues, surfaces.numbers)
         skins = SkinReader(root, self.accessors, self.hierarchy, self.axes, self.budget)
         nodes = NodeReader(self.hierarchy, self.axes, self.budget, ours=ours)
         nodes.read(scene, _Shapes(meshes, scene, self), skins)

@@ -50,7 +50,9 @@ class _Part:
 
 
 class MeshReader:
-    def __init__(self, root: Item, accessors: Accessors, budget: Budget, issues: IssueLog, materials: int) -> None:
+    def __init__(
+        self, root: Item, accessors: Accessors, budget: Budget, issues: IssueLog, materials: list[int]
+    ) -> None:
         self._accessors = accessors
         self._budget = budget
         self._issues = issues
@@ -92,8 +94,8 @@ class MeshReader:
             part = parts[key]
             triangles = self._triangles(primitive, mode, part.count)
             faces.append(triangles + part.first)
-            material = primitive.index("material", self._materials, "material")
-            owners.append(np.full(len(triangles), -1 if material is None else material))
+            material = primitive.index("material", len(self._materials), "material")
+            owners.append(np.full(len(triangles), -1 if material is None else self._materials[material]))
         if not faces:
             return None
         shape = self._joined(item, list(parts.values()), np.concatenate(faces), np.concatenate(owners), v_up)

@@ -25,12 +25,24 @@ class MaterialReader:
         self._samplers = root.children("samplers")
         self._textures = root.children("textures")
         self._items = root.children("materials")
+        self.numbers: list[int] = []
 
     def read(self, *, ours: bool) -> list[Material]:
-        return [
-            _restored(item, item.kept) if ours and item.kept is not None else self._material(item)
-            for item in self._items
-        ]
+        """The materials; `numbers` then leads from those of the file to them, -1 for the one of faces without any."""
+        made: list[Material] = []
+        self.numbers = [-1] * len(self._items)
+        stands_for: dict[int, int] = {}
+        for number, item in enumerate(self._items):
+            kept = item.kept if ours else None
+            if kept is not None and kept.has("helper"):
+                if kept.choice("helper", ("default", "unmapped")) == "unmapped":
+                    stands_for[number] = kept.needed_index("of", len(self._items), "material")
+                continue
+            self.numbers[number] = len(made)
+            made.append(self._material(item) if kept is None else _restored(item, kept))
+        for number, other in stands_for.items():
+            self.numbers[number] = self.numbers[other]
+        return made
 
     def _material(self, item: Item) -> Material:
         surface = item.child("pbrMetallicRoughness") or Item({}, item.at("pbrMetallicRoughness"))
@@ -96,8 +108,7 @@ def _shininess(roughness: float) -> float:
     return min(math.log2(exponent) / 10.0, 1.0)
 
 
-def _restored(item: Item, kept: Item | None) -> Material:
-    assert kept is not None
+def _restored(item: Item, kept: Item) -> Material:
     material = Material(item.text("name", ""), raw_name=unpacking.raw_name(kept), extras=unpacking.leftovers(kept))
     numbers = (
         "shininess shininess_strength transparency transparency_falloff reflection_blur self_illumination wire_size"
