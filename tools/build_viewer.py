@@ -63,7 +63,13 @@ def install(npm: list[str]) -> None:
     if marker.is_file() and marker.stat().st_mtime >= (WEB / "package-lock.json").stat().st_mtime:
         return
     environment = {**os.environ, "PATH": os.pathsep.join([str(Path(npm[0]).parent), os.environ.get("PATH", "")])}
-    subprocess.run([*npm, "ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=WEB, env=environment, check=True)
+    # Not "npm ci": it refuses a lock file that lacks the binaries of other platforms, which not every registry has.
+    subprocess.run(
+        [*npm, "install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"],
+        cwd=WEB,
+        env=environment,
+        check=True,
+    )
 
 
 def find_npm() -> list[str] | None:

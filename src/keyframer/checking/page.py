@@ -21,9 +21,11 @@ _FAMILIES = {
     "RUN": "A run over many files.",
 }
 
+_PASSES = ", ".join(f"*{name}* ({words})" for name, words in PASSES.items())
+
 _INTRODUCTION = f"""\
 `keyframer check` and `keyframer.check()` report issues with a code, a severity, a byte offset, a path and a message.
-Codes never change; the words may. Issues come from four passes: {", ".join(f"*{name}* ({PASSES[name]})" for name in PASSES)}.
+Codes never change; the words may. Issues come from four passes: {_PASSES}.
 
 * An **error** makes a scene unsafe to build: an index out of range, a circle, a count or a block that does not fit.
   `load`, `convert` and all else that needs a scene refuse the file with this code, offset and path; `salvage=True`
