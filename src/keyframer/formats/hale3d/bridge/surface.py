@@ -24,8 +24,8 @@ from keyframer.text import decode_name
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_NUMBERS = 8
-"""what the skin holds of an influence: vertex, joint, weight, offset, and on the way its place"""
+_NUMBERS = 24
+"""what an influence takes: vertex, joint, weight and offset in the skin, and on the way a matrix for its place"""
 
 
 def bind_matrices(reporter: Reporter, joints: list[ModelJoint]) -> Floats:
