@@ -161,7 +161,11 @@ def test_the_command_serves_until_ctrl_c() -> None:
     if not (FOLDER / "index.html").is_file():
         pytest.skip("the viewer's page is not built (make viewer)")
     command = [sys.executable, "-m", "keyframer", "view", str(EXAMPLE), "--no-open", "-q"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    # a test run in the background inherits an ignored SIGINT: Ctrl-C must reach the command all the same
+    heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed
+    ) as running:
         assert running.stdout is not None
         match = re.fullmatch(r"(http://127\.0\.0\.1:\d+/)#[0-9a-f]{32}\n", running.stdout.readline())
         assert match is not None
