@@ -183,8 +183,9 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
         raise refused("--core-only and --unit are for glTF only")
     else:
         from keyframer.formats import format_by_name
+        from keyframer.formats._option_values import typed
 
-        chosen = scenes.typed(format_by_name(exporter.name).write_option_types(), options.written)
+        chosen = typed(format_by_name(exporter.name).write_option_types(), options.written)
     if target.is_folder:
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     try:

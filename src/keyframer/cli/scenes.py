@@ -10,15 +10,12 @@ if TYPE_CHECKING:
     import argparse
 
     from keyframer.cli.inputs import Input
-    from keyframer.formats import Format
     from keyframer.formats._document import Document
     from keyframer.scene import Scene
 
 READ_FAILURES = reading.READ_FAILURES
 LOAD_FAILURES = (*READ_FAILURES, ValueError)
 """what loading an input may raise; ValueError is an option that its format does not have"""
-
-_WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,48 +55,19 @@ def pairs_of(given: list[str], argument: str) -> dict[str, object]:
     return found
 
 
-def _typed(known: Format, given: dict[str, object]) -> dict[str, object]:
-    """Values of ``--set`` as the format's options want them: numbers and yes or no where they are that."""
-    return typed(known.option_types(), given)
-
-
-def typed(wanted: dict[str, str], given: dict[str, object]) -> dict[str, object]:
-    """Values as their options want them."""
-    return {name: _value(name, value, wanted.get(name, "")) for name, value in given.items()}
-
-
-def _value(name: str, value: object, kind: str) -> object:
-    if not isinstance(value, str):
-        return value
-    if kind == "bool":
-        if value.lower() not in _WORDS:
-            raise ValueError(f"{name} is true or false, not {value!r}")
-        return _WORDS[value.lower()]
-    if kind.startswith("int"):
-        try:
-            return int(value)
-        except ValueError:
-            raise ValueError(f"{name} is a whole number, not {value!r}") from None
-    if kind.startswith("float"):
-        try:
-            return float(value)
-        except ValueError:
-            raise ValueError(f"{name} is a number, not {value!r}") from None
-    return value
-
-
 def load_scene(item: Input, options: argparse.Namespace) -> tuple[Scene, Document | None]:
     """The scene of an input, and the document it was made from, if it is of a format that has documents."""
     from pathlib import Path
 
     from keyframer.formats._loading import scene_of
+    from keyframer.formats._option_values import typed
 
     data = item.read()
     importer = reading.find_importer(data, item, options.from_format)
     if importer is not None:
         return importer.load(data, reading.folder_of(item), options=_numbers(options_of(options))), None
     document, _ = reading.read_document(item, options.from_format, data)
-    chosen = _typed(document.format, options_of(options))
+    chosen = typed(document.format.option_types(), options_of(options))
     if isinstance(item, FileInput):
         chosen = {**document.format.companions(document, Path(item.name), chosen), **chosen}
     return scene_of(document, chosen, salvage=options.salvage), document
@@ -107,4 +75,6 @@ def load_scene(item: Input, options: argparse.Namespace) -> tuple[Scene, Documen
 
 def _numbers(given: dict[str, object]) -> dict[str, object]:
     """Values of ``--set`` for importers, whose options are numbers."""
-    return {name: _value(name, value, "float") for name, value in given.items()}
+    from keyframer.formats._option_values import typed
+
+    return typed(dict.fromkeys(given, "float"), given)

@@ -15,14 +15,13 @@ from keyframer.catalogue import IO_EMPTY, RUN_OUTPUT_REFUSED
 from keyframer.errors import FormatError
 from keyframer.formats import detect, format_by_name
 from keyframer.formats._bridging import neighbours
+from keyframer.formats._option_values import typed
 from keyframer.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from keyframer.formats import Format
     from keyframer.formats._document import Document
     from keyframer.scene import Scene
-
-_WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 class Subject:
@@ -66,7 +65,7 @@ class Subject:
         """The scene; files that were read besides are noted in the result."""
         from keyframer.formats._loading import scene_of
 
-        chosen = typed(self.format, dict(self.options.get("scene", {})))
+        chosen = typed(self.format.option_types(), self.options.get("scene", {}))
         if not self._is_remote:
             beside = self.format.companions(self.document, Path(self.job.source), chosen)
             if beside:
@@ -105,24 +104,3 @@ def note_issues(result: Result, issues: Any) -> None:
     worst = issues.worst()
     result["issues"] = dict(sorted(issues.counts.items()))
     result["worst"] = None if worst is None else worst.label
-
-
-def typed(known: Format, given: dict[str, Any]) -> dict[str, Any]:
-    """Options as the format wants them: numbers, and yes or no, where a command line gave text."""
-    wanted = known.option_types()
-    return {name: _value(name, value, wanted.get(name, "")) for name, value in given.items()}
-
-
-def _value(name: str, value: Any, kind: str) -> Any:
-    if not isinstance(value, str):
-        return value
-    if kind == "bool":
-        if value.lower() not in _WORDS:
-            raise ValueError(f"{name} is true or false, not {value!r}")
-        return _WORDS[value.lower()]
-    if kind.startswith("float"):
-        try:
-            return float(value)
-        except ValueError:
-            raise ValueError(f"{name} is a number, not {value!r}") from None
-    return value
