@@ -35,9 +35,13 @@ lint: $(BIN)/.test  ## style, types and the import contract
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(BIN)/.test  ## all benchmarks (minutes); figures go to benchmarks/RESULTS.md by hand
+$(BIN)/.bench: $(BIN)/.test
+	PYTHON=$(PYTHON) sh tools/make_venv.sh $(VENV) '.[test,bench]'
+	@touch $@
+
+bench: $(BIN)/.bench  ## all benchmarks (minutes); figures go to benchmarks/RESULTS.md by hand
 	sh tools/install_test_tools.sh
-	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file; done
+	@for file in benchmarks/bench_*.py; do name=$$(basename $$file .py); echo "== $$name"; $(BIN)/python -m benchmarks.$$name; done
 
 $(BIN)/.fuzz: $(BIN)/.test
 	PYTHON=$(PYTHON) sh tools/make_venv.sh $(VENV) '.[test,fuzz]'

@@ -4,7 +4,7 @@ What is timed is a path in, a document (assimp: a scene, without post-processing
 release. Peers are optional: impasse (PyPI, the extra `bench`) with Debian's libassimp-dev, and Debian's lib3ds-dev
 with gcc. A peer is timed on the files that it can load, and Keyframer beside it on the same files.
 
-Usage: python benchmarks/bench_3ds_corpus.py [--rounds N]
+Usage: python -m benchmarks.bench_3ds_corpus [--rounds N]
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks._timing import CORPUS_3DS, against_goal, best_of, best_of_each, corpus_files, headline, row
+
 import keyframer
-from _timing import CORPUS_3DS, against_goal, best_of, best_of_each, corpus_files, headline, row
 
 
 def read_all(paths: list[Path]) -> None:

@@ -4,7 +4,7 @@ The file is many meshes of 65,535 vertices (the most that a 16-bit count can say
 the folder for temporary files and removed afterwards; it is read once before anything is timed, so that all runs find
 it in the system's cache.
 
-Usage: python benchmarks/bench_3ds_large.py [--megabytes N]
+Usage: python -m benchmarks.bench_3ds_large [--megabytes N]
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from benchmarks._timing import against_goal, best_of_each, headline, row
 
 import keyframer
-from _timing import against_goal, best_of_each, headline, row
 from keyframer.formats.threeds.document import new_document
 from keyframer.formats.threeds.records import (
     Editor,

@@ -1,6 +1,6 @@
 """Many small files: everything accounted for, memory of the coordinator, a second run, two cores, and a shell loop.
 
-    .venv/bin/python benchmarks/bench_batch.py --files 100000
+    .venv/bin/python -m benchmarks.bench_batch --files 100000
 
 Each part can be run alone (``--part``); ``--place /dev/shm`` takes the disk out of it: every output is synced to the
 disk before it gets its name, and for small files that waiting is most of the work.
@@ -18,13 +18,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks._timing import against_goal, corpus_files
+from tools.batch_torture import LEDGER, START, make_tree
+
 import keyframer
-from _timing import against_goal, corpus_files
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tools"))
-
-from batch_torture import LEDGER, START, make_tree  # noqa: E402
 
 PARTS = ("all", "many", "cores", "assimp")
 

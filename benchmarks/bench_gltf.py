@@ -1,6 +1,6 @@
 """glTF export: against assimp on static files of the corpus, and the memory that a large scene takes.
 
-    python benchmarks/bench_gltf.py
+    python -m benchmarks.bench_gltf
 
 Both sides read a .3ds file and make a binary glTF of it in memory, in this process; assimp does it with no
 post-processing (impasse from PyPI with Debian's libassimp-dev). Time is the processor's, summed over all files, best of
@@ -17,8 +17,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks._timing import against_goal, corpus_files, headline, row
+
 import keyframer
-from _timing import against_goal, corpus_files, headline, row
 from keyframer.exchange.gltf import export
 from keyframer.exchange.gltf.container import glb_parts
 
@@ -155,7 +156,11 @@ def memory() -> None:
         print(f"  of these the export took {growth / 1e6:.0f} MB")
 
 
-if __name__ == "__main__":
+def main() -> None:
     headline("glTF export")
     compare()
     memory()
+
+
+if __name__ == "__main__":
+    main()

@@ -10,8 +10,9 @@ import struct
 import tempfile
 from pathlib import Path
 
+from benchmarks._timing import against_goal, best_of, headline, row
+
 import keyframer
-from _timing import against_goal, best_of, headline, row
 
 JOINTS = 100
 COMPONENTS = 6 * JOINTS

@@ -5,12 +5,9 @@ Goal: under a second of work.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.samples import all_samples
 

@@ -1,6 +1,6 @@
 """Key tables as columns against a plain `struct` loop over the rows, reading and writing, 10,000 keys.
 
-Usage: python benchmarks/bench_keytable.py [--keys N]
+Usage: python -m benchmarks.bench_keytable [--keys N]
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import argparse
 import struct
 
 import numpy as np
+from benchmarks._timing import against_goal, best_of_each, headline, row
 
-from _timing import against_goal, best_of_each, headline, row
 from keyframer.wire.cursor import Cursor
 from keyframer.wire.keytable import EXTRAS, KeyLayout, Keys, read_keys, write_keys
 from keyframer.wire.sink import Sink

@@ -10,9 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from benchmarks._timing import best_of_each, headline, row
 
 import keyframer
-from _timing import best_of_each, headline, row
 from keyframer.posing.vertices import skinned
 from keyframer.scene import Skin
 

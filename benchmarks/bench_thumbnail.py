@@ -1,7 +1,7 @@
 """How long a picture of 256 pixels takes: a made scene of 2,000 triangles, and the real robot of about as many.
 
 Counted is everything after start-up: faces and materials gathered, posed, drawn twice as fine, made smaller, written as
-PNG; for the real file also reading it and its images. Usage: `python benchmarks/bench_thumbnail.py`.
+PNG; for the real file also reading it and its images. Usage: `python -m benchmarks.bench_thumbnail`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from benchmarks._timing import CORPUS_3DS, best_of, headline, row
 
 import keyframer
-from _timing import CORPUS_3DS, best_of, headline, row
 from keyframer.rendering import Settings, Studio, encode_still
 from keyframer.scene import Material, Mesh, Node, Scene
 from keyframer.textures import TextureFinder, TextureSource

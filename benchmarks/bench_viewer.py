@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+from tests.viewer.browser import open_browser, why_no_browser
+from tests.viewer.opening import viewed
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from tests.viewer.browser import open_browser, why_no_browser  # noqa: E402
-from tests.viewer.opening import viewed  # noqa: E402
-
-import keyframer  # noqa: E402
-from keyframer.formats.threeds.chunk import Chunk  # noqa: E402
-from keyframer.formats.threeds.document import new_document  # noqa: E402
-from keyframer.formats.threeds.records import (  # noqa: E402
+import keyframer
+from keyframer.formats.threeds.chunk import Chunk
+from keyframer.formats.threeds.document import new_document
+from keyframer.formats.threeds.records import (
     Editor,
     FaceArray,
     Keyframer,
@@ -33,7 +28,7 @@ from keyframer.formats.threeds.records import (  # noqa: E402
     PositionTrack,
     RotationTrack,
 )
-from keyframer.viewer import Viewer  # noqa: E402
+from keyframer.viewer import Viewer
 
 SIDE = 100
 OBJECTS = 18

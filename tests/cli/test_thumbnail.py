@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import configparser
 import io
-import shlex
 import shutil
 import subprocess
 import sys
@@ -177,22 +175,6 @@ def test_every_sample_gives_a_picture_or_a_reason(run: Run, tmp_path: Path, know
     assert ran.code in (0, 3)
     assert (tmp_path / "a.png").exists() == (ran.code == 0)
     assert ran.code == 0 or " at 0x" in ran.err
-
-
-def test_the_desktop_can_ask_for_thumbnails(run: Run, tmp_path: Path) -> None:
-    entry = configparser.ConfigParser(interpolation=None)
-    entry.optionxform = str  # type: ignore[assignment, method-assign]
-    entry.read(ROOT / "packaging" / "keyframer.thumbnailer")
-    section = entry["Thumbnailer Entry"]
-    assert "image/x-3ds" in section["MimeType"].split(";")
-    out = tmp_path / "made by the desktop"
-    out.write_bytes(b"")  # it makes an empty file first
-    program, *words = shlex.split(section["Exec"])
-    assert (program, section["TryExec"]) == ("keyframer", "keyframer")
-    values = {"%s": "128", "%o": str(out), "%i": str(EXAMPLE)}
-    ran = run(*(values.get(word, word) for word in words))
-    assert (ran.code, ran.out, ran.err) == (0, "", "")
-    assert opened(out).size == (128, 128)
 
 
 @needs_corpus

@@ -127,7 +127,7 @@ def test_every_part_shows_itself_in_one_short_line() -> None:
         assert len(shown) <= 160, shown[:200]
         assert "\n" not in shown
     posed = keyframer.pose(full_scene(), frames=[0])
-    assert repr(posed) == "<Pose of 2 nodes at 1 times>"
+    assert repr(posed) == "<Pose of 2 nodes at 1 time>"
 
 
 def test_nothing_is_needed_for_a_scene() -> None:

@@ -111,7 +111,7 @@ class Format:
         """The options of writing a scene, and the type of each in the words of its declaration."""
         from dataclasses import fields
 
-        return {item.name: str(item.type) for item in fields(self._load("bridge", "WriteOptions"))}
+        return {item.name: str(item.type) for item in fields(self._load("bridge.writing", "WriteOptions"))}
 
     def companions(self, document: Document, path: Path, options: Mapping[str, object]) -> dict[str, object]:
         """Options for the files that belong to one and stand beside it under the same stem; none where the user

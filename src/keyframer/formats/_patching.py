@@ -31,7 +31,7 @@ _FREE_OPTIONS = {"max_error", "companion"}
 
 def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Written:
     """What `Format.from_scene` does."""
-    known = format._load("bridge", "WriteOptions")
+    known = format._load("bridge.writing", "WriteOptions")
     names = [item.name for item in fields(known)]
     unknown = sorted(set(options) - set(names))
     if unknown:
@@ -41,7 +41,7 @@ def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Wri
         found = _patch(format, scene, options)
         if isinstance(found, Written):
             return found
-        written: Written = format._load("bridge", "from_scene")(scene, chosen)
+        written: Written = format._load("bridge.writing", "from_scene")(scene, chosen)
     if found is not None:
         written.report.add(Outcome.BAKED, "/", f"the original could not be patched ({found}): all was written anew")
     return written

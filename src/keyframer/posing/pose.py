@@ -55,7 +55,7 @@ class Pose:
         return posed_vertices(self.scene, node, self.world, self.morph_weights.get(node))
 
     def __repr__(self) -> str:
-        return f"<Pose of {len(self.scene.nodes)} nodes at {len(self.frames)} times>"
+        return f"<Pose of {len(self.scene.nodes)} nodes at {len(self.frames)} {'time' if len(self.frames) == 1 else 'times'}>"
 
 
 def pose(

@@ -3,6 +3,5 @@
 
 from keyframer.formats.hale3d.bridge.options import Options, companions
 from keyframer.formats.hale3d.bridge.scene import to_scene
-from keyframer.formats.hale3d.bridge.writing import WriteOptions, from_scene
 
-__all__ = ["Options", "WriteOptions", "companions", "from_scene", "to_scene"]
+__all__ = ["Options", "companions", "to_scene"]

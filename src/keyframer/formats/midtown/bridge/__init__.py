@@ -2,6 +2,5 @@
 
 from keyframer.formats.midtown.bridge.options import Options, companions
 from keyframer.formats.midtown.bridge.scene import to_scene
-from keyframer.formats.midtown.bridge.writing import WriteOptions, from_scene
 
-__all__ = ["Options", "WriteOptions", "companions", "from_scene", "to_scene"]
+__all__ = ["Options", "companions", "to_scene"]

@@ -2,6 +2,5 @@
 
 from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.bridge.scene import to_scene
-from keyframer.formats.nodeanim.bridge.writing import WriteOptions, from_scene
 
-__all__ = ["Options", "WriteOptions", "from_scene", "to_scene"]
+__all__ = ["Options", "to_scene"]

@@ -3,6 +3,5 @@ the modules that write have the same names with ``write_``."""
 
 from keyframer.formats.uto3d.bridge.options import Options
 from keyframer.formats.uto3d.bridge.scene import to_scene
-from keyframer.formats.uto3d.bridge.writing import WriteOptions, from_scene
 
-__all__ = ["Options", "WriteOptions", "from_scene", "to_scene"]
+__all__ = ["Options", "to_scene"]
