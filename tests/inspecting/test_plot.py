@@ -63,6 +63,11 @@ def test_ease_and_wrap_are_shown() -> None:
     loop = panel_of(tcb(Wrap.REPEAT), "t", "", "", (0.0, 50.0))
     assert loop.seams == [20.0, 40.0]
     assert "repeat" in loop.title
+    assert [key.value for key in loop.keys if key.curve == 1] == [
+        0.0,
+        1.0,
+        2.0,
+    ]  # their own, also at the seam
     assert panel_of(tcb(Wrap.LOOP), "t", "", "", None).span == (0.0, 25.0)
     key = next(key for key in eased.keys if key.time == 0)
     assert key.words == "key 0 at 0: 0, ease from 0.5"

@@ -221,7 +221,11 @@ def _add_keys(panel: Panel, track: Track, times: Floats, values: Floats) -> None
     width = min(values.shape[1], MOST_COMPONENTS)
     for at in visible:
         time = float(keys[at])
-        here = values[min(int(np.searchsorted(times, time)), len(times) - 1)]
+        if track.is_rotation:
+            seam = track.wrap is not Wrap.SINGLE and 0 < at == len(keys) - 1  # there the next round has begun
+            here = values[min(int(np.searchsorted(times, time)), len(times) - 1) - int(seam)]
+        else:
+            here = np.asarray(track.values, np.float64)[order[at]].reshape(-1)
         handles: list[tuple[float, Floats] | None] = []
         for length in (keys[at] - keys[at - 1] if at else 0.0, keys[at + 1] - keys[at] if at + 1 < len(keys) else 0.0):
             if length <= 0 or track.interpolation not in _SHAPED:
