@@ -8,8 +8,8 @@ import pytest
 
 from keyframer.viewer import Viewer
 from tests.cli.running import Run
-from tests.viewer.browser import Browser, open_browser, why_no_browser
-from tests.viewer.opening import EXAMPLE, SAMPLES, assets, viewed
+from tests.viewer.browser import Browser, Watched, open_browser, why_no_browser
+from tests.viewer.opening import EXAMPLE, FILES, SAMPLES, assets, viewed
 
 
 @pytest.fixture(scope="session")
@@ -27,6 +27,23 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         pytest.skip(reason)
     with open_browser() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def running(browser: Browser) -> Iterator[Viewer]:
+    """The built page with all of `FILES`."""
+    running = Viewer(viewed(*FILES))
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def shown(browser: Browser, running: Viewer) -> Iterator[Watched]:
+    """That page, open; it must log nothing and ask nobody else."""
+    with browser.page(running.url) as watched:
+        yield watched
+        assert watched.troubles == []
+        assert all(url.startswith(("blob:", running.address)) for url in watched.requests)
 
 
 @pytest.fixture

@@ -11,6 +11,17 @@ from keyframer.viewer.assets import FOLDER, Assets
 
 EXAMPLE = Path(__file__).parents[2] / "examples/windmill.3ds"
 SAMPLES = Path(__file__).parents[1] / "samples"
+FILES = (
+    EXAMPLE,
+    SAMPLES / "3ds/tracks.3ds",
+    SAMPLES / "hale3d/wave-nul-ended.anim",
+    SAMPLES / "midtown/retail.anim",
+    SAMPLES / "uto3d/maxscript.u3d",
+    SAMPLES / "nodeanim/default_mixed.nanim",
+    SAMPLES / "3ds/cut.3ds",
+)
+"""one of each format, and one that cannot play"""
+CUT = len(FILES) - 1
 
 
 def viewed(*arguments: object) -> list[ViewedFile]:
@@ -19,7 +30,7 @@ def viewed(*arguments: object) -> list[ViewedFile]:
     view.add_arguments(parser)
     options = parser.parse_args([str(argument) for argument in arguments])
     options.parser, options.quiet, options.verbose = parser, True, False
-    return [view._viewed(item, options) for item in inputs.inputs_of(options)]
+    return [view._viewed(item, options) for item in inputs.inputs_of(options, inputs.LOADABLE)]
 
 
 def assets(folder: Path) -> Assets:

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -174,3 +175,45 @@ def test_the_command_serves_until_ctrl_c() -> None:
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=20)
     assert (running.returncode, out, err) == (0, "", "")
+
+
+def test_images_are_drawn_anew(tmp_path: Path) -> None:
+    """No byte of an image file reaches the page, whatever hides in it; maps become what the exporter makes of them."""
+    from PIL import Image
+
+    from tests.samples.make_3ds import chunk, f32, strz, triangle, u16
+
+    Image.new("RGB", (8, 8), (200, 30, 30)).save(tmp_path / "skin.jpg", comment=b"hidden words")
+    Image.new("L", (8, 8), 128).save(tmp_path / "holes.png")
+    maps = [
+        chunk(identity, chunk(0xA300, strz(name))) for identity, name in ((0xA200, "skin.jpg"), (0xA210, "holes.png"))
+    ]
+    uv = chunk(0x4140, u16(3), f32(0, 0, 1, 0, 0, 1))
+    path = tmp_path / "mapped.3ds"
+    path.write_bytes(
+        chunk(
+            0x4D4D,
+            chunk(0x3D3D, chunk(0xAFFF, chunk(0xA000, strz("red")), *maps), chunk(0x4000, strz("Tri"), triangle(uv))),
+        )
+    )
+    (file,) = viewed(path)
+    model = file.model()
+    assert model is not None
+    assert b"hidden words" not in model
+    assert b"\xff\xd8\xff" not in model
+    length = int.from_bytes(model[12:16], "little")
+    images = json.loads(model[20 : 20 + length])["images"]
+    assert [image["mimeType"] for image in images] == ["image/png"]
+    with Image.open(BytesIO(model[model.index(b"\x89PNG") :])) as drawn:
+        assert drawn.mode == "RGBA"
+        red, green, blue, alpha = drawn.getpixel((4, 4))  # type: ignore[misc]
+    assert (abs(red - 200) < 8, abs(green - 30) < 8, abs(blue - 30) < 8) == (True, True, True)
+    assert 0 < alpha < 255
+
+    keyframer.save(keyframer.load(path), tmp_path / "mapped.glb")  # and so are those that a glTF file holds itself
+    (inside,) = viewed(tmp_path / "mapped.glb")
+    again = inside.model()
+    assert again is not None
+    assert again.count(b"\x89PNG") == 1
+    with Image.open(BytesIO(again[again.index(b"\x89PNG") :])) as drawn:
+        assert drawn.getpixel((4, 4)) == (red, green, blue, alpha)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+import keyframer
 from keyframer.viewer import ViewedFile, Viewer, packed_page
 from tests.cli.test_hostile_names import HOSTILE
 from tests.viewer.browser import Browser, Watched
@@ -79,6 +81,49 @@ def test_hostile_names_do_nothing_in_an_exported_page(
             assert shown.troubles == [], name
             assert shown.page.locator(FORBIDDEN).count() == 0, name
         assert [url for url in shown.requests if not url.startswith(("file:", "blob:"))] == []
+
+
+def other_formats(folder: Path) -> list[Path]:
+    """All names in one file of each format that stores names of nodes, glTF too."""
+    from keyframer.formats.hale3d import document as hale3d
+    from keyframer.formats.hale3d.records import Joint
+    from keyframer.formats.nodeanim import document as nodeanim
+    from keyframer.formats.nodeanim.records import Node, NodeKeys
+    from keyframer.formats.uto3d import document as uto3d
+    from keyframer.formats.uto3d.records import Bone
+
+    names = [name.replace(b"\0", b"") for name in NAMES.values()]
+    keys = NodeKeys.make([0, 1], [[0, 0, 0], [1, 2, 3]])
+    made = {
+        "names.nanim": nodeanim.new_document(
+            *(Node(name, translation_keys=keys) for name in names), name=names[0], author=MORE["image"]
+        ),
+        "names.anim": hale3d.new_animation([Joint(parent=-1, flags=1, name=name) for name in names], [[0.0], [1.0]]),
+        "names.u3d": uto3d.new_document(*(Bone(name=name, id=number + 1) for number, name in enumerate(names))),
+    }
+    for name, document in made.items():
+        (folder / name).write_bytes(keyframer.encode(document))
+    keyframer.save(keyframer.load(folder / "names.u3d"), folder / "names.glb")
+    return [folder / name for name in (*made, "names.glb")]
+
+
+def test_hostile_names_of_other_formats_do_nothing(browser: Browser, tmp_path: Path) -> None:
+    unsure, *others = other_formats(tmp_path)
+    opened = [*viewed(unsure, "--from", "nodeanim"), *viewed(*others)]  # such names do not look like that format
+    assert [len(json.loads(file.scene())["nodes"]) for file in opened] == [len(NAMES)] * 4
+    viewer = Viewer(opened)
+    try:
+        with browser.page(viewer.url) as shown:
+            for number in range(len(opened)):
+                shown.open_file(number)
+                for node in range(0, len(NAMES), 4):
+                    shown.page.click(f"#node-{node}")
+                look_at_everything(shown)
+                assert shown.troubles == []
+                assert shown.page.locator(FORBIDDEN).count() == 0
+            assert all(url.startswith(("blob:", viewer.address)) for url in shown.requests)
+    finally:
+        viewer.close()
 
 
 @pytest.mark.parametrize("name", ["<img src=x onerror=alert(1)>.3ds", "a\u202eb.3ds", "\x1b[31m.3ds"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,37 +10,11 @@ import pytest
 import keyframer
 from keyframer.exchange.gltf.axes import Axes
 from keyframer.exchange.gltf.exporting import export
-from keyframer.formats.threeds.records import HideTrack, Keys
+from keyframer.formats.threeds.records import Keys, RollTrack
 from keyframer.viewer import Viewer, packed_page
 from tests.viewer.browser import Browser, Watched
 from tests.viewer.hostile import hostile_file
-from tests.viewer.opening import EXAMPLE, SAMPLES, viewed
-
-FILES = (
-    EXAMPLE,
-    SAMPLES / "3ds/tracks.3ds",
-    SAMPLES / "hale3d/wave-nul-ended.anim",
-    SAMPLES / "midtown/retail.anim",
-    SAMPLES / "uto3d/maxscript.u3d",
-    SAMPLES / "nodeanim/default_mixed.nanim",
-    SAMPLES / "3ds/cut.3ds",
-)
-CUT = len(FILES) - 1
-
-
-@pytest.fixture(scope="module")
-def running(browser: Browser) -> Iterator[Viewer]:
-    viewer = Viewer(viewed(*FILES))
-    yield viewer
-    viewer.close()
-
-
-@pytest.fixture
-def shown(browser: Browser, running: Viewer) -> Iterator[Watched]:
-    with browser.page(running.url) as watched:
-        yield watched
-        assert watched.troubles == []
-        assert all(url.startswith(("blob:", running.address)) for url in watched.requests)
+from tests.viewer.opening import CUT, EXAMPLE, FILES, SAMPLES, viewed
 
 
 def test_the_token_leaves_the_address(shown: Watched, running: Viewer) -> None:
@@ -162,86 +135,24 @@ def test_issues_lead_to_bytes_and_nodes(shown: Watched) -> None:
     assert "SCENE_DEFAULT_RIG" in shown.page.inner_text("#issues")
 
 
-def test_cameras_and_lights_of_the_file(shown: Watched) -> None:
-    scene = keyframer.load(EXAMPLE)
-    assert shown.page.locator("#camera option").all_inner_texts() == ["Orbit", "Camera"]
-    assert shown.page.locator("#lights option").all_inner_texts()[2:] == ["Only Lamp", "Only Sun"]
-    shown.page.select_option("#camera", "0")
-    shown.page.select_option("#lights", "file")
-    fovs, colors, cones = [], [], []
-    for frame in (0, 40, 100):
-        shown.seek(frame)
-        fovs.append(shown.page.evaluate("() => keyframerViewer.stage.model.cameras[0].fov"))
-        lamp = "keyframerViewer.stage.model.lights[0].light"
-        colors.append(shown.page.evaluate(f"() => {lamp}.color.toArray()"))
-        cones.append(shown.page.evaluate(f"() => {lamp}.angle * 180 / Math.PI"))
-    pose = keyframer.pose(scene, frames=[0, 40, 100])
-    lamp_number = next(node.light for node in scene.nodes if node.name == "Lamp")
-    assert lamp_number is not None
-    across = np.radians(pose.camera_fov_degrees[:, 0] / 2)
-    ratio = np.tan(np.radians(np.array(fovs) / 2)) / np.tan(across)
-    assert ratio == pytest.approx(ratio[0], rel=1e-3)  # vertical and horizontal keep their ratio
-    assert len({round(fov, 3) for fov in fovs}) > 1
-    assert cones == pytest.approx((pose.light_falloff_degrees[:, lamp_number] / 2).tolist(), abs=0.02)
-    assert np.ptp(np.array(colors), axis=0).max() > 0.05
-
-
-def test_visibility_is_played(browser: Browser, tmp_path: Path) -> None:
-    """Hide keys toggle at frames 3 and 7."""
-    path = hostile_file(b"Box", tmp_path, HideTrack(keys=Keys.make([3, 7])))
-    scene = keyframer.load(path)
-    number = next(c.node for c in scene.clips[0].channels if c.track.kind == "visible")
+def test_an_issue_leads_to_its_node(browser: Browser, tmp_path: Path) -> None:
+    """The keys of the only node are out of order."""
+    path = hostile_file(b"Box", tmp_path, RollTrack(keys=Keys.make([9, 3], [[1.0], [2.0]])))
     viewer = Viewer(viewed(path))
     try:
         with browser.page(viewer.url) as shown:
-            timing = shown.state("info.timing")
-            for frame in np.arange(timing["first"], timing["last"] + 1):
-                shown.seek(float(frame))
-                found = shown.page.evaluate(
-                    """number => {
-                        const { model } = keyframerViewer.stage;
-                        const head = model.nodes[keyframerViewer.store.state.info.nodes[number].gltf];
-                        const heads = new Set(keyframerViewer.store.state.info.nodes.map(n => model.nodes[n.gltf]));
-                        const own = model.meshes.filter(mesh => {
-                            for (let at = mesh; at; at = at.parent) {
-                                if (at === head) return true;
-                                if (heads.has(at)) return false;
-                            }
-                            return false;
-                        });
-                        return own.map(mesh => {
-                            for (let at = mesh; at; at = at.parent) if (!at.visible) return false;
-                            return true;
-                        });
-                    }""",
-                    number,
-                )
-                assert found == [not 3 <= frame < 7]
-                assert found == [bool(keyframer.pose(scene, frames=[frame]).visible[0, number])]
+            shown.page.click("#tab-issues")
+            listed = shown.state("info.issues")
+            number = next(i for i, each in enumerate(listed) if each["code"] == "DATA_KEYS_NOT_INCREASING")
+            assert shown.state("node") is None
+            shown.page.locator(".issue").nth(number).click()
+            assert shown.state("node") == 0
+            assert shown.state("span")[0] == listed[number]["offset"]
+            data = path.read_bytes()
+            assert data[listed[number]["offset"] :][:2] == b"\x24\xb0"  # the roll track
             assert shown.troubles == []
     finally:
         viewer.close()
-
-
-def test_wires_edges_and_bones(shown: Watched) -> None:
-    for name in ("wire", "edges", "bones", "grid"):
-        shown.page.click(f"#{name}")
-    shown.page.wait_for_timeout(300)
-    drawn = "keyframerViewer.stage.model.meshes.every(mesh => mesh.children.some(each => each.userData.overlay))"
-    assert shown.page.evaluate(f"() => {drawn}")
-    shown.open_file(3)  # nothing but bones: they are drawn unasked
-    assert shown.page.get_attribute("#bones", "aria-pressed") == "true"
-
-
-def test_the_picture_shows_something_in_light_and_dark(browser: Browser, running: Viewer) -> None:
-    pictures = []
-    for dark in (False, True):
-        with browser.page(running.url, dark=dark) as shown:
-            shown.page.wait_for_timeout(300)
-            pictures.append(shown.page.locator("#stage").screenshot())
-            assert shown.troubles == []
-    assert len(pictures[0]) > 5_000
-    assert pictures[0] != pictures[1]
 
 
 def test_the_page_fits_1280_by_720(shown: Watched) -> None:
@@ -280,3 +191,20 @@ def test_the_exported_page_works_offline(browser: Browser, tmp_path: Path) -> No
         shown.open_file(1)
         assert shown.troubles == []
         assert [url for url in shown.requests if not url.startswith(("file:", "blob:"))] == []
+
+
+def test_what_no_reader_claims_is_still_shown(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_bytes(b"no animation at all")
+    (tmp_path / "broken.glb").write_bytes(b"glTF\x02\0\0\0")
+    viewer = Viewer(viewed(tmp_path / "notes.txt", tmp_path / "broken.glb", tmp_path / "missing.3ds"))
+    try:
+        with browser.page(viewer.url) as shown:
+            for number, code in enumerate(("IO_UNRECOGNISED", "STRUCT_", "IO_READ_FAILED")):
+                shown.open_file(number)
+                assert code in shown.page.inner_text("#issues")
+                shown.page.click("#tab-bytes")
+                if number < 2:
+                    shown.page.wait_for_selector("#dump .bytes")
+            assert shown.troubles == []
+    finally:
+        viewer.close()

@@ -1,94 +1,206 @@
-"""Where nodes, tracks and keys lie in the file: against the bytes themselves."""
+"""Where nodes, tracks and keys lie in the file: every place that the page is told, against the bytes themselves."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+import json
+import shutil
+import struct
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
 
 import keyframer
-from keyframer.viewer.extents import Extents
-from keyframer.viewer.places import Places
+from keyframer.viewer import ViewedFile
+from keyframer.viewer.extents import MOST_LISTED, Extents
 from tests.corpus import needs_corpus, threeds_files
-from tests.viewer.opening import EXAMPLE, SAMPLES
+from tests.viewer.bytewise import reader_for
+from tests.viewer.opening import EXAMPLE, SAMPLES, viewed
+
+FILES = [EXAMPLE, *sorted(path for path in SAMPLES.glob("*/*") if path.suffix not in (".py", ""))]
 
 
-def places_of(path: Path) -> tuple[keyframer.Scene, Places, bytes]:
-    document, scene = keyframer.read(path), keyframer.load(path, salvage=True)
-    data = path.read_bytes()
-    return scene, Places(document, data, scene), data
+class Opened:
+    """A file as the page sees it, and as the library does."""
+
+    def __init__(self, path: Path, *arguments: object) -> None:
+        (self.file,) = viewed(path, "--salvage", *arguments)
+        self.data = path.read_bytes()
+        found = self.file.material.scene
+        assert found is not None
+        self.scene = found
+        self.info: dict[str, Any] = json.loads(self.file.scene())
+        self.channels = self.scene.clips[0].channels if self.scene.clips else []
+
+    def keys(self, track: int) -> list[tuple[int, int] | None]:
+        found = self.file.track(track)
+        assert found is not None
+        return each(json.loads(found)["places"])
 
 
-def test_records_tile_the_file() -> None:
-    """Chunks say their own length: what is worked out from where they begin must be that."""
-    document, data = keyframer.read(EXAMPLE), EXAMPLE.read_bytes()
-    extents = Extents(document, len(data))
-    assert len(extents.records) == 183
+def each(places: Any) -> list[tuple[int, int] | None]:
+    if isinstance(places, dict):
+        begins = [places["start"] + key * places["step"] for key in range(places["count"])]
+        return [(begin, begin + places["size"]) for begin in begins]
+    return [None if span is None else (span[0], span[1]) for span in places]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_all_that_the_page_is_told_is_there(path: Path) -> None:
+    """Every node, track and key of every sample has its place, and its own numbers stand there."""
+    opened = Opened(path)
+    reader = reader_for(opened.scene, path.name)
+    for node, info in zip(opened.scene.nodes, opened.info["nodes"], strict=True):
+        for place in info["places"]:
+            reader.node(opened.data, tuple(place["span"]), node)
+        assert bool(info["places"]) != bool(info["nowhere"])
+        assert bool(info["places"]) == (opened.scene.source_format != "midtown")
+    for number, channel in enumerate(opened.channels):
+        place = opened.info["tracks"][number]["place"]
+        first = (place["start"], place["start"] + place["size"]) if isinstance(place, dict) else tuple(place)
+        if isinstance(place, dict):
+            assert place["count"] == len(channel.track.times)
+        reader.track(opened.data, first, channel)
+        keys = opened.keys(number)
+        assert len(keys) == len(channel.track.times)
+        for key, span in enumerate(keys):
+            if span is None:  # the state before the first toggle
+                assert (channel.track.kind, key) == ("visible", 0)
+            else:
+                reader.key(opened.data, span, channel, key)
+        known = [span for span in keys if span is not None]
+        assert len(set(known)) == len(known)
+
+
+def test_the_samples_have_keys_of_all_kinds() -> None:
+    """The test above is as good as what the samples hold."""
+    kinds: set[tuple[str, str]] = set()
+    for path in FILES:
+        scene = keyframer.load(path, salvage=True)
+        kinds |= {(str(scene.source_format), c.track.kind) for clip in scene.clips for c in clip.channels}
+    assert {kind for name, kind in kinds if name == "3ds"} == {
+        "position", "rotation", "scale", "fov", "roll", "color", "hotspot", "falloff", "visible",
+    }  # fmt: skip
+    assert {name for name, kind in kinds if kind == "rotation"} == {"3ds", "uto3d", "nodeanim", "hale3d", "midtown"}
+
+
+def test_morph_keys_lie_where_their_names_are(tmp_path: Path) -> None:
+    from tests.samples.make_3ds import chunk, key, strz, track, triangle, u16, u32
+
+    names = ["Tri", "Other", "Tri"]
+    keys = [key(frame, flags, strz(name)) for frame, flags, name in zip((0, 5, 9), (0, 3, 0), names, strict=True)]
+    objects = [chunk(0x4000, strz(name), triangle()) for name in ("Tri", "Other")]
+    node = chunk(
+        0xB002, chunk(0xB030, u16(0)), chunk(0xB010, strz("Tri"), u16(0x4000, 0, 0xFFFF)), track(0xB026, *keys)
+    )
+    path = tmp_path / "morph.3ds"
+    path.write_bytes(
+        chunk(0x4D4D, chunk(0x3D3D, *objects), chunk(0xB000, chunk(0xB00A, u16(5), strz(""), u32(30)), node))
+    )
+    opened = Opened(path)
+    (number,) = (i for i, c in enumerate(opened.channels) if c.track.kind == "morph")
+    found = opened.keys(number)
+    assert [opened.data[span[0] : span[1]] for span in found if span] == keys
+    reader_for(opened.scene, path.name).track(
+        opened.data, tuple(opened.info["tracks"][number]["place"]), opened.channels[number]
+    )
+
+
+def test_a_row_of_a_raw_channel_is_where_its_numbers_are() -> None:
+    opened = Opened(SAMPLES / "midtown/document-channels.anim")
+    raw = opened.scene.clips[0].raw_channels
+    assert len(raw) == 2
+    for number, channel in enumerate(raw, len(opened.channels)):
+        assert opened.info["tracks"][number]["node"] is None
+        spans = opened.keys(number)
+        assert len(spans) == len(channel.values)
+        for span, row in zip(spans, channel.values, strict=True):
+            assert span is not None
+            width = (span[1] - span[0]) // 4
+            assert list(struct.unpack_from(f"<{width}f", opened.data, span[0])) == row.tolist()
+
+
+def test_what_lies_in_a_companion_has_no_place_here(tmp_path: Path) -> None:
+    """The joints are in the animation, the meshes in the model beside it."""
+    shutil.copy(SAMPLES / "hale3d/arm-nul-ended.mdl", tmp_path / "arm.mdl")
+    shutil.copy(SAMPLES / "hale3d/wave-nul-ended.anim", tmp_path / "arm.anim")
+    opened = Opened(tmp_path / "arm.anim")
+    joints, meshes = opened.info["nodes"][:3], opened.info["nodes"][3:]
+    assert meshes
+    assert all(node["places"] and not node["nowhere"] for node in joints)
+    assert all(not node["places"] and "companion" in node["nowhere"] for node in meshes)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_records_lie_inside_each_other(path: Path) -> None:
+    (file,) = viewed(path, "--salvage")
+    table = json.loads(file.records())
+    size = path.stat().st_size
+    assert table["total"] == len(table["starts"]) == len(table["ends"]) == len(table["names"])
+    for start, end, parent in zip(table["starts"], table["ends"], table["parents"], strict=True):
+        low, high = (0, size) if parent < 0 else (table["starts"][parent], table["ends"][parent])
+        assert low <= start <= end <= high
+
+
+@pytest.mark.parametrize("name", ["3ds/windmill.3ds", "3ds/tracks.3ds", "3ds/project.prj", "3ds/bare_editor.3ds"])
+def test_chunks_are_as_long_as_they_say(name: str) -> None:
+    data = (SAMPLES / name).read_bytes()
+    extents = Extents(keyframer.read(SAMPLES / name), len(data))
     for start, end in zip(extents.starts, extents.ends, strict=True):
         assert int.from_bytes(data[start + 2 : start + 6], "little") == end - start
 
 
-def test_nodes_of_the_example_lie_in_their_chunks() -> None:
-    scene, places, data = places_of(EXAMPLE)
-    for number, node in enumerate(scene.nodes):
-        start, end = places.node_spans(number)[0]
-        assert data[start : start + 2] in (b"\x02\xb0", b"\x03\xb0", b"\x04\xb0", b"\x05\xb0", b"\x06\xb0", b"\x07\xb0")
-        assert node.raw_name is not None
-        assert node.raw_name + b"\0" in data[start:end]
-        assert places.node_at(start) == number
-    start, end = places.node_spans(0)[1]  # and the mesh of the editor
-    assert data[start : start + 2] == b"\x00\x40"
+def test_a_byte_belongs_to_a_node() -> None:
+    opened = Opened(EXAMPLE)
+    places = opened.file.places
+    assert places is not None
+    for number, info in enumerate(opened.info["nodes"]):
+        start, end = info["places"][0]["span"]
+        assert places.node_at(start) == places.node_at(end - 1) == number
+    assert places.node_at(0) is None
 
 
-def test_keys_of_the_example_begin_with_their_frames() -> None:
-    scene, places, data = places_of(EXAMPLE)
-    for number, channel in enumerate(scene.clips[0].channels):
-        spans = places.key_spans(number, len(channel.track.times))
-        assert spans is not None
-        for (start, end), frame in zip(spans, channel.track.times, strict=True):
-            assert int.from_bytes(data[start : start + 4], "little", signed=True) == frame
-            flags = int.from_bytes(data[start + 4 : start + 6], "little")
-            assert (end - start - 6) // 4 == bin(flags).count("1") + channel.track.values.reshape(
-                len(channel.track.values), -1
-            ).shape[1]
+def test_more_records_than_a_page_holds_are_counted(tmp_path: Path) -> None:
+    """Places do not depend on what is listed: the only node comes behind all that is."""
+    from tests.samples.make_3ds import chunk, key, strz, track, u16, u32
 
-
-@pytest.mark.parametrize(
-    "name",
-    ["uto3d/maxscript.u3d", "uto3d/flexporter.u3d", "nodeanim/default_mixed.nanim", "nodeanim/big_id_only_u16.nanim"],
-)
-def test_tracks_of_other_formats_have_places(name: str) -> None:
-    scene, places, data = places_of(SAMPLES / name)
-    assert all(places.node_spans(number) for number in range(len(scene.nodes)))
-    for number, channel in enumerate(scene.clips[0].channels):
-        spans = places.key_spans(number, len(channel.track.times))
-        assert spans is not None
-        assert all(left[1] == right[0] for left, right in pairwise(spans))
-        assert 0 <= spans[0][0] < spans[-1][1] <= len(data)
-
-
-def test_frames_of_samples_hold_the_numbers() -> None:
-    scene, places, data = places_of(SAMPLES / "midtown/retail.anim")
-    track = scene.clips[0].channels[0].track
-    spans = places.key_spans(0, len(track.times))
-    assert spans is not None
-    for (start, _), row in zip(spans, track.values, strict=True):
-        assert np.frombuffer(data, "<f4", 2, start).tolist() == row[:2].tolist()
+    node = chunk(0xB002, chunk(0xB010, strz("Last"), u16(0x4000, 0, 0xFFFF)), track(0xB020, key(3, 0, bytes(12))))
+    many = b"\x81\xa0\x06\x00\x00\x00" * (MOST_LISTED + 10)
+    path = tmp_path / "many.3ds"
+    path.write_bytes(
+        chunk(0x4D4D, chunk(0x3D3D, chunk(0xAFFF, many)), chunk(0xB000, chunk(0xB00A, u16(5), strz(""), u32(9)), node))
+    )
+    opened = Opened(path)
+    table = json.loads(opened.file.records())
+    assert len(table["starts"]) == len(table["names"]) == MOST_LISTED
+    assert table["total"] == MOST_LISTED + 10 + 8
+    start, end = opened.info["nodes"][0]["places"][0]["span"]
+    assert opened.data[start:end] == node
 
 
 @needs_corpus
 @pytest.mark.parametrize("path", threeds_files()[::40], ids=lambda path: path.name)
-def test_real_files_have_places_for_all_tracks(path: Path) -> None:
+def test_keys_of_real_files_are_where_they_are_said_to_be(path: Path) -> None:
     try:
-        scene, places, data = places_of(path)
+        keyframer.load(path, salvage=True)
     except keyframer.FormatError:
         return
-    channels = scene.clips[0].channels if scene.clips else []
-    for number, channel in enumerate(channels):
-        spans = places.key_spans(number, len(channel.track.times))
-        assert spans is not None
-        if path.suffix.lower() == ".3ds" and channel.track.kind != "visible":
-            found = [int.from_bytes(data[start : start + 4], "little", signed=True) for start, _ in spans]
-            assert found == channel.track.times.tolist()
+    opened = Opened(path)
+    reader = reader_for(opened.scene, path.name)
+    for number, channel in enumerate(opened.channels):
+        keys = list(enumerate(opened.keys(number)))
+        for key, span in [*keys[:: 1 + len(keys) // 20], keys[-1]]:
+            if span is not None:
+                reader.key(opened.data, span, channel, key)
+
+
+def test_files_without_a_document_say_so(tmp_path: Path) -> None:
+    path = tmp_path / "windmill.glb"
+    keyframer.save(keyframer.load(EXAMPLE), path)
+    file: ViewedFile
+    (file,) = viewed(path)
+    info = json.loads(file.scene())
+    assert len(info["nodes"]) >= 12
+    assert all(not node["places"] and "read into a scene at once" in node["nowhere"] for node in info["nodes"])
+    assert all(track["place"] is None and track["nowhere"] for track in info["tracks"])
+    assert json.loads(file.records())["total"] == 0

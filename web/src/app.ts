@@ -24,10 +24,14 @@ export interface App { store: Store; stage: Stage | null; open: (file: number) =
 export async function start(place: HTMLElement, data: Data): Promise<App> {
   const { files, block } = await data.files();
   const store = new Store(initialState);
-  const canvas = el("canvas", { class: "stage", tabindex: 0, "aria-label": "3D view: drag to turn, wheel to come closer", id: "stage" });
+  const canvas = el("canvas", { class: "stage", tabindex: 0, "aria-label": "3D view: drag or Shift and arrows turn, wheel or plus and minus come closer", id: "stage" });
   const message = el("p", { class: "message", role: "status", id: "message" });
   const stage = makeStage(canvas, message);
-  const open = (file: number): Promise<void> => openFile(store, data, stage, file, message, bar.refresh);
+  let opening = Promise.resolve();
+  const open = (file: number): Promise<void> => { // one after the other, whichever is read faster
+    opening = opening.then(() => openFile(store, data, stage, file, message, bar.refresh));
+    return opening;
+  };
   const bar = toolbar(store, stage, files, (file) => void open(file));
   const dope = dopeSheet(store);
   const graph = graphPanel(store, data);
@@ -100,7 +104,7 @@ async function openFile(
     const timing = info.timing;
     const frame = timing?.start ?? 0;
     store.set({
-      file, info, node: null, track: null, key: null, span: null, frame,
+      file, info, node: null, track: null, key: null, span: null, nowhere: "", frame,
       window: fitted(timing?.first ?? 0, Math.max(timing?.last ?? 0, (timing?.first ?? 0) + 1)),
     });
     refresh();

@@ -16,7 +16,7 @@ export const offsetText = (value: number): string => `0x${hex(value, 4)}`;
 export const visible = (byte: number): string => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : "·");
 
 export function bytesText(size: number): string {
-  if (size < 1024) return `${size} bytes`;
+  if (size < 1024) return `${size} ${size === 1 ? "byte" : "bytes"}`;
   return size < 1 << 20 ? `${(size / 1024).toFixed(1)} KiB` : `${(size / (1 << 20)).toFixed(1)} MiB`;
 }
 

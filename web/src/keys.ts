@@ -13,6 +13,7 @@ export function listenToKeys(store: Store): void {
     Home: () => stepFrame(store, -1e12),
     End: () => stepFrame(store, 1e12),
     l: press("loop"), w: press("wire"), e: press("edges"), b: press("bones"), g: press("grid"), a: press("all"),
+    f: press("turn-to"),
     "1": press("tab-dope"), "2": press("tab-graph"), "3": press("tab-bytes"),
     "/": () => document.getElementById("search")?.focus(),
   };

@@ -1,4 +1,5 @@
 // Selecting a node, a track, a key or an issue: what else follows from it.
+import { placeOfKey } from "./place";
 import type { Data } from "./source";
 import type { Store } from "./store";
 import type { IssueInfo } from "./types";
@@ -7,15 +8,21 @@ import { keyCount, keyTime } from "./times";
 export function selectNode(store: Store, node: number | null): void {
   const info = store.state.info;
   if (!info) return;
-  const tracks = info.tracks.map((track, index) => ({ track, index })).filter(({ track }) => track.node === node);
+  const chosen = node === null ? undefined : info.nodes[node];
+  const tracks = info.tracks.map((track, index) => ({ track, index })).filter(({ track }) => chosen && track.node === node);
   const moving = tracks.find(({ track }) => keyCount(track) > 1) ?? tracks[0];
-  const span = node === null ? null : (info.nodes[node]?.places[0] ?? moving?.track.place ?? null);
-  store.set({ node, track: moving?.index ?? null, key: null, span });
+  const own = chosen?.places[0]?.span ?? null;
+  const instead = !own && moving?.track.place ? ` This is its ${moving.track.kind} track.` : "";
+  store.set({
+    node, track: moving?.index ?? null, key: null, span: own ?? moving?.track.place ?? null,
+    nowhere: chosen && !own ? chosen.nowhere + instead : "",
+  });
 }
 
 export function selectTrack(store: Store, track: number | null): void {
   const found = track === null ? undefined : store.state.info?.tracks[track];
-  store.set({ node: found?.node ?? store.state.node, track, key: null, span: found?.place ?? null });
+  const node = found ? found.node : store.state.node;
+  store.set({ node, track, key: null, span: found?.place ?? null, nowhere: found?.nowhere ?? "" });
 }
 
 /** A key; the clock goes there if asked to. */
@@ -24,20 +31,21 @@ export function selectKey(store: Store, track: number, key: number, seek: boolea
   if (!found) return;
   const time = keyTime(found, key);
   const frame = seek && time !== null ? { frame: time, playing: false } : {};
-  store.set({ node: found.node, track, key, span: found.place, ...frame });
+  store.set({ node: found.node, track, key, span: found.place, nowhere: found.nowhere, ...frame });
 }
 
 /** Mark the bytes of the selected key, once it is known where they are. */
 export async function markKey(store: Store, data: Data): Promise<void> {
   const { file, track, key } = store.state;
   if (track === null || key === null) return;
-  const found = await data.track(file, track).catch(() => null);
+  const places = (await data.track(file, track).catch(() => null))?.places;
   const now = store.state;
-  const span = found?.places?.[key];
-  if (span && now.file === file && now.track === track && now.key === key) store.set({ span });
+  if (!places || now.file !== file || now.track !== track || now.key !== key) return;
+  const span = placeOfKey(places, key);
+  store.set(span ? { span, nowhere: "" } : { nowhere: "The file does not hold this key: it is how things are before the first. This is its track." });
 }
 
 export function selectIssue(store: Store, issue: IssueInfo): void {
   if (issue.node !== null) selectNode(store, issue.node);
-  store.set({ span: [issue.offset, issue.offset + 1], lower: "bytes" });
+  store.set({ span: [issue.offset, issue.offset + 1], nowhere: "", lower: "bytes" });
 }

@@ -1,7 +1,8 @@
 // What the page shows at the moment, and who wants to know when it changes.
 import type { Clock } from "./playback";
+import type { Place } from "./place";
 import type { Window } from "./scale";
-import type { SceneInfo, Span } from "./types";
+import type { SceneInfo } from "./types";
 
 export interface State extends Clock {
   file: number;
@@ -10,7 +11,9 @@ export interface State extends Clock {
   track: number | null;
   key: number | null;
   /** bytes that are marked */
-  span: Span | null;
+  span: Place | null;
+  /** why nothing is marked, or not just what is selected */
+  nowhere: string;
   window: Window;
   lower: "dope" | "graph" | "bytes";
 }
@@ -41,6 +44,6 @@ export class Store {
 }
 
 export const initialState: State = {
-  file: 0, info: null, node: null, track: null, key: null, span: null,
+  file: 0, info: null, node: null, track: null, key: null, span: null, nowhere: "",
   frame: 0, playing: false, loop: true, speed: 1, window: { from: 0, to: 100 }, lower: "dope",
 };

@@ -1,6 +1,6 @@
 // What the server says about a file, as src/keyframer/viewer/describing.py and curves.py write it.
 
-export type Span = [start: number, end: number];
+import type { Pieces, Place, Span } from "./place";
 
 export interface FileEntry { id: number; name: string }
 export interface FileList { block: number; files: FileEntry[] }
@@ -14,18 +14,22 @@ export interface NodeInfo {
   camera: number | null;
   light: number | null;
   hidden: boolean;
-  places: Span[];
+  places: { span: Span; what: string }[];
+  /** why there is no place */
+  nowhere: string;
 }
 
 export interface SampledTimes { first: number; step: number; count: number }
 
 export interface TrackInfo {
-  node: number;
+  /** null: numbers of which nobody knows what they move */
+  node: number | null;
   kind: string;
   interpolation: string;
   wrap: string;
   times: (number | null)[] | SampledTimes;
-  place: Span | null;
+  place: Place | null;
+  nowhere: string;
 }
 
 export interface Timing {
@@ -62,7 +66,6 @@ export interface SceneInfo {
   timing: Timing | null;
   model: boolean;
   has_mesh: boolean;
-  raw_channels?: { name: string; frames: number; width: number }[];
   counts?: { vertices: number; faces: number; materials: number };
   space?: string;
 }
@@ -72,6 +75,8 @@ export type Column = (number | null)[];
 export interface TrackData {
   components: string[];
   unit: string;
+  /** what is not drawn */
+  note?: string;
   form: string;
   keys: {
     times: Column;
@@ -85,7 +90,8 @@ export interface TrackData {
     flags?: number[];
   };
   curve: { times: Column; values: Column[] };
-  places: Span[] | null;
+  /** one for each key */
+  places: (Span | null)[] | Pieces | null;
 }
 
 export interface RecordTable {
@@ -93,5 +99,6 @@ export interface RecordTable {
   ends: number[];
   parents: number[];
   names: string[];
-  truncated: boolean;
+  /** how many there are; only the first are listed */
+  total: number;
 }

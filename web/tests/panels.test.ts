@@ -3,15 +3,17 @@ import { hex, parseOffset, secondsText, short, visible } from "../src/format";
 import { recordsAt } from "../src/panels/bytes";
 import { dopeRows } from "../src/panels/dope";
 import { boundsOf } from "../src/panels/graph";
+import { fileLabels } from "../src/panels/toolbar";
 import { treeRows } from "../src/panels/tree";
+import { contains, placeOfKey, placeText, type Place } from "../src/place";
 import { asTriangles, edgePairs } from "../src/stage/edges";
 import { keysBetween, keyTime, nearestKey, neighbourTime } from "../src/times";
 import type { NodeInfo, SceneInfo, TrackInfo } from "../src/types";
 
 const node = (name: string, parent: number | null): NodeInfo =>
-  ({ name, kind: "object", parent, gltf: 0, mesh: false, camera: null, light: null, hidden: false, places: [] });
-const track = (owner: number, times: TrackInfo["times"]): TrackInfo =>
-  ({ node: owner, kind: "position", interpolation: "tcb", wrap: "single", times, place: null });
+  ({ name, kind: "object", parent, gltf: 0, mesh: false, camera: null, light: null, hidden: false, places: [], nowhere: "" });
+const track = (owner: number | null, times: TrackInfo["times"]): TrackInfo =>
+  ({ node: owner, kind: "position", interpolation: "tcb", wrap: "single", times, place: null, nowhere: "" });
 
 describe("the tree", () => {
   const nodes = [node("Body", null), node("Arm", 0), node("Hand", 1), node("Leg", 0)];
@@ -55,8 +57,33 @@ describe("keys", () => {
   });
 });
 
+describe("channels of no node", () => {
+  it("come last on the dope sheet", () => {
+    const info = { tracks: [track(3, [0]), track(null, { first: 0, step: 1, count: 9 }), track(1, [0])] } as unknown as SceneInfo;
+    expect(dopeRows(info).slice(-2)).toEqual([{ node: null, track: null, keys: 9 }, { node: null, track: 1, keys: 9 }]);
+  });
+});
+
+describe("places", () => {
+  const pieces = { start: 100, size: 12, step: 40, count: 3 };
+  it("hold their bytes and no others", () => {
+    const inside = (place: Place): number[] => Array.from({ length: 250 }, (_, at) => at).filter((at) => contains(place, at));
+    const run = (from: number): number[] => Array.from({ length: 12 }, (_, at) => from + at);
+    expect(inside(pieces)).toEqual([...run(100), ...run(140), ...run(180)]);
+    expect(inside([7, 9])).toEqual([7, 8]);
+  });
+  it("are those of each key", () => {
+    expect([-1, 0, 2, 3].map((key) => placeOfKey(pieces, key))).toEqual([null, [100, 112], [180, 192], null]);
+    expect([0, 1, 2].map((key) => placeOfKey([null, [4, 8]], key))).toEqual([null, [4, 8], null]);
+  });
+  it("are told in words", () => {
+    expect(placeText(pieces)).toBe("12 bytes at 0x0064 and every 40 bytes on, 3 times");
+    expect(placeText([16, 32])).toBe("0x0010 – 0x0020, 16 bytes");
+  });
+});
+
 describe("bytes", () => {
-  const table = { starts: [0, 10, 20, 40], ends: [100, 30, 30, 50], parents: [-1, 0, 1, 0], names: [], truncated: false };
+  const table = { starts: [0, 10, 20, 40], ends: [100, 30, 30, 50], parents: [-1, 0, 1, 0], names: [], total: 4 };
   it("know the records around them", () => {
     expect(recordsAt(table, 25)).toEqual([0, 1, 2]);
     expect(recordsAt(table, 35)).toEqual([0]);
@@ -69,6 +96,13 @@ describe("bytes", () => {
   it("are shown", () => {
     expect(hex(10)).toBe("0a");
     expect([0x41, 0x1b, 0x7f, 0xe9].map(visible).join("")).toBe("A···");
+  });
+});
+
+describe("files", () => {
+  it("of the same name show their folders", () => {
+    const files = [{ id: 0, name: "a/x.3ds" }, { id: 1, name: "b/x.3ds" }, { id: 2, name: "b/y.3ds" }];
+    expect(fileLabels(files).map(({ label }) => label)).toEqual(["a/x.3ds", "b/x.3ds", "y.3ds"]);
   });
 });
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 from keyframer.cli import inputs, reading, scenes, texturing
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
@@ -59,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         Assets()
     except PageMissing as missing:
         options.parser.error(str(missing))
-    opened = [_viewed(item, options) for item in inputs.inputs_of(options)]
+    opened = [_viewed(item, options) for item in inputs.inputs_of(options, inputs.LOADABLE)]
     return _export(opened, options) if options.export is not None else _serve(opened, options)
 
 
@@ -97,12 +98,15 @@ def _material(item: Input, data: bytes, options: argparse.Namespace) -> Material
 
     known = _ReadFile(item, data) if isinstance(item, FileInput) else _ReadInput(item, data)
     made = Material(data, textures=texturing.source_for(item, options))
+    made.importer = reading.find_importer(data, item, options.from_format)
     try:
-        made.document, _ = reading.read_document(known, options.from_format)
         made.scene, made.document = scenes.load_scene(known, options)
     except scenes.LOAD_FAILURES as error:
         made.failure = as_format_error(error)
         failure(item.name, error)
+        if made.importer is None:
+            with suppress(*scenes.READ_FAILURES):
+                made.document, _ = reading.read_document(known, options.from_format, data)
     return made
 
 

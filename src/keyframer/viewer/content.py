@@ -10,16 +10,19 @@ from functools import cached_property
 
 from keyframer.checking import Report, check_document, unreadable
 from keyframer.errors import FormatError
+from keyframer.exchange import Importer
 from keyframer.exchange.gltf.container import glb_parts
 from keyframer.exchange.gltf.exporting import export
 from keyframer.exchange.gltf.options import GltfOptions
 from keyframer.exchange.gltf.span import clip_span
 from keyframer.formats._document import Document
-from keyframer.scene import Scene
+from keyframer.scene import RawChannel, Scene
 from keyframer.textures import TextureSource
-from keyframer.viewer.curves import track_curve
+from keyframer.viewer.curves import raw_curve, track_curve
 from keyframer.viewer.describing import describe
+from keyframer.viewer.extents import NO_RECORDS
 from keyframer.viewer.images import images_from
+from keyframer.viewer.keyrows import Strided
 from keyframer.viewer.places import Places
 from keyframer.viewer.plain import shown, to_json
 
@@ -37,6 +40,8 @@ class Material:
     failure: FormatError | None = None
     """why there is no document, or no scene"""
     textures: TextureSource | None = None
+    importer: Importer | None = None
+    """who makes a scene of the bytes at once, where there are no documents"""
 
 
 class ViewedFile:
@@ -59,10 +64,13 @@ class ViewedFile:
     @cached_property
     def report(self) -> Report:
         material = self.material
-        if material.document is None:
-            assert material.failure is not None
-            return unreadable(material.failure)
-        return check_document(material.document, len(material.data))
+        importer = material.importer
+        if material.document is not None:
+            return check_document(material.document, len(material.data))
+        if material.scene is not None:
+            return Report(material.scene.issues, importer, len(material.data))
+        assert material.failure is not None
+        return unreadable(material.failure, None if importer is None else importer.name, len(material.data))
 
     def scene(self) -> bytes:
         """Tree, tracks, times, issues."""
@@ -93,24 +101,34 @@ class ViewedFile:
 
     @property
     def track_count(self) -> int:
+        """Tracks of nodes, then channels that nobody knows the meaning of."""
         scene = self.material.scene
-        return len(scene.clips[0].channels) if scene is not None and scene.clips else 0
+        if scene is None or not scene.clips:
+            return 0
+        return len(scene.clips[0].channels) + len(scene.clips[0].raw_channels)
 
     def track(self, number: int) -> bytes | None:
         """Keys, curve and bytes of one track."""
         with self._lock:
-            scene, places = self.material.scene, self.places
-            if scene is None or places is None or not 0 <= number < self.track_count:
+            scene = self.material.scene
+            if scene is None or not 0 <= number < self.track_count:
                 return None
             clip = scene.clips[0]
-            track, span = clip.channels[number].track, clip_span(clip, None)
-            found = track_curve(track, span.begin, span.end, clip.units_per_frame or 1.0)
-            return to_json({**found, "places": places.key_spans(number, len(track.times))})
+            if number >= len(clip.channels):
+                return self._raw_track(clip.raw_channels[number - len(clip.channels)])
+            channel, span = clip.channels[number], clip_span(clip, None)
+            found = track_curve(channel.track, span.begin, span.end, clip.units_per_frame or 1.0)
+            rows = None if self.places is None else self.places.key_places(channel)
+            return to_json({**found, "places": rows.each() if isinstance(rows, Strided) else rows})
 
-    def records(self) -> bytes | None:
-        """Which bytes belong to which record."""
+    def _raw_track(self, channel: RawChannel) -> bytes:
+        rows = None if self.places is None else self.places.raw_places(channel)
+        return to_json({**raw_curve(channel), "places": None if rows is None else rows.each()})
+
+    def records(self) -> bytes:
+        """Which bytes belong to which record; none where there is no document."""
         with self._lock:
-            return None if self.places is None else to_json(self.places.extents.table())
+            return to_json(NO_RECORDS if self.places is None else self.places.extents.table())
 
     @property
     def block_count(self) -> int:

@@ -8,12 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, Track, compile_track
+from keyframer.scene import RawChannel
 from keyframer.viewer.plain import columns, numbers
 
 Floats = npt.NDArray[np.float64]
 
 MOST_SAMPLES = 2_000
 PER_SEGMENT = 24
+MOST_LINES = 24
+"""columns of a raw channel that are drawn"""
 _SHAPES = ("tension", "continuity", "bias", "ease_to", "ease_from")
 
 _COMPONENTS = {
@@ -56,6 +59,22 @@ def track_curve(track: Track, begin: float, end: float, unit: float) -> dict[str
         "form": track.form.value,
         "keys": {**keys, "shown": columns(at_keys)},
         "curve": {"times": numbers(times / unit), "values": columns(sampled)},
+    }
+
+
+def raw_curve(channel: RawChannel) -> dict[str, object]:
+    """Rows of numbers without a meaning: the first columns as lines from frame to frame."""
+    rows = (
+        channel.values.reshape(len(channel.values), -1) if channel.values.size else np.empty((len(channel.values), 0))
+    )
+    times, lines = numbers(np.arange(len(rows))), columns(rows[:, :MOST_LINES])
+    return {
+        "components": [str(index) for index in range(len(lines))],
+        "unit": "",
+        "note": f"{rows.shape[1]} columns" + (f", {MOST_LINES} drawn" if len(lines) < rows.shape[1] else ""),
+        "form": "none",
+        "keys": {"times": times, "values": lines, "shown": lines},
+        "curve": {"times": times, "values": lines},
     }
 
 

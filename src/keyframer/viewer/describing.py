@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from keyframer.curves import Interpolation, Track
 from keyframer.errors import FormatError
 from keyframer.exchange.gltf.axes import Axes
 from keyframer.exchange.gltf.span import clip_span
-from keyframer.scene import Channel, Clip, Scene
-from keyframer.viewer.places import Places
+from keyframer.scene import Channel, Clip, Node, RawChannel, Scene
+from keyframer.viewer.keyrows import Strided
+from keyframer.viewer.places import NO_DOCUMENT, Places
 from keyframer.viewer.plain import number, numbers, shown
 
 if TYPE_CHECKING:
@@ -27,13 +29,13 @@ Json = dict[str, Any]
 
 def describe(name: str, material: Material, report: Report, places: Places | None) -> Json:
     """All that the page needs before anything is selected."""
-    document, scene = material.document, material.scene
+    scene = material.scene
     found: Json = {
         "schema": SCHEMA,
         "schema_version": SCHEMA_VERSION,
         "name": name,
         "size": len(material.data),
-        "format": None if document is None else document.format.title,
+        "format": None if report.format is None else report.format.title,
         "verdict": report.verdict,
         "failure": None if material.failure is None else _failure(material.failure),
         "issues": [{**issue_record(issue), "node": _node_at(places, issue.offset)} for issue in report.issues],
@@ -44,17 +46,16 @@ def describe(name: str, material: Material, report: Report, places: Places | Non
         "model": scene is not None,
         "has_mesh": scene is not None and any(node.mesh is not None for node in scene.nodes),
     }
-    if scene is None or places is None:
+    if scene is None:
         return found
     clip = scene.clips[0] if scene.clips else None
     found["nodes"] = _nodes(scene, places)
     if clip is not None:
         unit = clip.units_per_frame or 1.0
         found["timing"] = _timing(clip)
-        found["tracks"] = [_track(channel, places.track_span(i), unit) for i, channel in enumerate(clip.channels)]
-        found["raw_channels"] = [
-            {"name": shown(each.name), "frames": len(each.values), "width": int(np.prod(each.values.shape[1:]))}
-            for each in clip.raw_channels
+        found["tracks"] = [
+            *(_track(channel, places, unit) for channel in clip.channels),
+            *(_raw_track(channel, places) for channel in clip.raw_channels),
         ]
     found["counts"] = {
         "vertices": sum(len(mesh.positions) for mesh in scene.meshes),
@@ -78,7 +79,7 @@ def _node_at(places: Places | None, offset: int) -> int | None:
     return None if places is None else places.node_at(offset)
 
 
-def _nodes(scene: Scene, places: Places) -> list[Json]:
+def _nodes(scene: Scene, places: Places | None) -> list[Json]:
     first = int(Axes(scene.space).needs_root or bool(scene.skins))
     return [
         {
@@ -90,10 +91,19 @@ def _nodes(scene: Scene, places: Places) -> list[Json]:
             "camera": node.camera,
             "light": node.light,
             "hidden": node.hidden,
-            "places": places.node_spans(index),
+            **_node_places(node, places),
         }
         for index, node in enumerate(scene.nodes)
     ]
+
+
+def _node_places(node: Node, places: Places | None) -> Json:
+    found = [] if places is None else [{"span": span, "what": what} for span, what in places.node_places(node)]
+    return {"places": found, "nowhere": "" if found else _why_nowhere(node.extras, places)}
+
+
+def _why_nowhere(extras: Mapping[str, object], places: Places | None) -> str:
+    return NO_DOCUMENT if places is None else places.why_nowhere(extras)
 
 
 def _parent(scene: Scene, index: int) -> int | None:
@@ -122,15 +132,31 @@ def _inside(value: float, low: float, high: float) -> float:
     return min(max(value, low), high) if np.isfinite(value) else low
 
 
-def _track(channel: Channel, span: tuple[int, int] | None, unit: float) -> Json:
+def _track(channel: Channel, places: Places | None, unit: float) -> Json:
     track = channel.track
+    place = None if places is None else places.track_place(channel)
     return {
         "node": channel.node,
         "kind": track.kind,
         "interpolation": track.interpolation.value,
         "wrap": track.wrap.value,
         "times": _times(track, unit),
-        "place": span,
+        "place": place.to_json() if isinstance(place, Strided) else place,
+        "nowhere": "" if place is not None else _why_nowhere(track.extras, places),
+    }
+
+
+def _raw_track(channel: RawChannel, places: Places | None) -> Json:
+    """Numbers of which nobody knows what they move: a row for each frame, of no node."""
+    place = None if places is None else places.raw_places(channel)
+    return {
+        "node": None,
+        "kind": shown(channel.name),
+        "interpolation": "raw",
+        "wrap": "single",
+        "times": {"first": 0, "step": 1, "count": len(channel.values)},
+        "place": None if place is None else place.to_json(),
+        "nowhere": "" if place is not None else _why_nowhere(channel.extras, places),
     }
 
 

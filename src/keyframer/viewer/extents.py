@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
+from collections.abc import Iterator
 
 from keyframer.formats._document import Document
 from keyframer.wire.record import Record
 
-MOST_RECORDS = 200_000
-"""more are not listed: nobody looks at them one by one, and a page has to hold them"""
+MOST_LISTED = 200_000
+"""records that the page is told about: it says how many there are where there are more"""
+
+NO_RECORDS: dict[str, object] = {"starts": [], "ends": [], "parents": [], "names": [], "total": 0}
+
+Span = tuple[int, int]
+"""first byte and end"""
 
 
 class Extents:
@@ -16,86 +23,79 @@ class Extents:
 
     def __init__(self, document: Document, size: int) -> None:
         self.records: list[Record] = []
-        self.starts: list[int] = []
-        self.ends: list[int] = []
-        self.parents: list[int] = []
-        self.paths: list[str] = []
-        self.truncated = False
-        self._number: dict[int, int] = {}
-        depths: list[int] = []
-        open_records: list[int] = []
-        for place, record in document.walk():
-            if record.offset is None:
-                continue
-            if len(self.records) >= MOST_RECORDS:
-                self.truncated = True
-                break
-            depth = str(place).count("/")
-            while open_records and depths[open_records[-1]] >= depth:
-                open_records.pop()
-            number = len(self.records)
-            self._number[id(record)] = number
-            self.records.append(record)
-            self.starts.append(record.offset)
-            self.parents.append(open_records[-1] if open_records else -1)
-            self.paths.append(str(place))
-            depths.append(depth)
-            open_records.append(number)
+        self.starts = array("q")
+        self.ends = array("q")
+        self.parents = array("q")
+        self._names: list[str] = []
+        self._collect(document)
         self._close(size - len(document.trailing))
+
+    def _collect(self, document: Document) -> None:
+        stack: list[tuple[Iterator[Record], int, dict[str, int]]] = [(iter(document.records), -1, {})]
+        while stack:
+            records, parent, counts = stack[-1]
+            record = next(records, None)
+            if record is None:
+                stack.pop()
+                continue
+            number = parent
+            name = _name(record, counts) if len(self._names) < MOST_LISTED else None
+            if record.offset is not None:
+                number = len(self.records)
+                self.records.append(record)
+                self.starts.append(record.offset)
+                self.parents.append(parent)
+                if name is not None:
+                    self._names.append(name)
+            if record.children:
+                stack.append((iter(record.children), number, {}))
 
     def _close(self, end: int) -> None:
         """A record ends where the next one beside it begins; the last one before the bytes nobody claimed."""
-        self.ends = [0] * len(self.records)
+        self.ends = array("q", bytes(8 * len(self.records)))
         following: dict[int, int] = {}
-        last_of: dict[int, int] = {}
+        """where the record after the one that is looked at begins, by the record that both are in"""
+        for number in range(len(self.records) - 1, -1, -1):
+            parent = self.parents[number]
+            self.ends[number] = following.get(parent, -1)
+            following[parent] = self.starts[number]
         for number, parent in enumerate(self.parents):
-            before = last_of.get(parent)
-            if before is not None:
-                following[before] = self.starts[number]
-            last_of[parent] = number
-        for number, (record, parent) in enumerate(zip(self.records, self.parents, strict=True)):
-            if number in following:
-                limit = following[number]
-            elif parent >= 0:
-                limit = self.ends[parent] - len(self.records[parent].tail)
-            else:
-                limit = end
-            self.ends[number] = max(limit, record.offset or 0)
+            if self.ends[number] < 0:
+                self.ends[number] = end if parent < 0 else self.ends[parent] - len(self.records[parent].tail)
+            self.ends[number] = max(self.ends[number], self.starts[number])
 
-    def number(self, record: Record) -> int | None:
-        """The number of a record; None if it is not listed."""
-        return self._number.get(id(record))
-
-    def span(self, record: Record) -> tuple[int, int] | None:
+    def span(self, number: int) -> Span:
         """First byte and end of a record."""
-        number = self.number(record)
-        return None if number is None else (self.starts[number], self.ends[number])
+        return self.starts[number], self.ends[number]
 
-    def parent(self, record: Record) -> Record | None:
-        number = self.number(record)
-        if number is None or self.parents[number] < 0:
-            return None
-        return self.records[self.parents[number]]
+    def beginning_at(self, offset: int) -> int | None:
+        """The record that begins there; of several the innermost, because outer ones are only frames."""
+        number = bisect_right(self.starts, offset) - 1
+        return number if number >= 0 and self.starts[number] == offset else None
 
-    def at(self, offset: int) -> list[int]:
+    def at(self, offset: int) -> Iterator[int]:
         """The records that a byte lies in, innermost first."""
         number = bisect_right(self.starts, offset) - 1
-        found: list[int] = []
         while number >= 0:
             if self.starts[number] <= offset < self.ends[number]:
-                found.append(number)
+                yield number
             number = self.parents[number]
-        return found
 
     def table(self) -> dict[str, object]:
         """Columns for the page: where, inside which, and what it is called."""
         return {
-            "starts": self.starts,
-            "ends": self.ends,
-            "parents": self.parents,
-            "names": [f"{path.rpartition('/')[2]} {type(record).__name__}" for path, record in self._named()],
-            "truncated": self.truncated,
+            "starts": self.starts[:MOST_LISTED].tolist(),
+            "ends": self.ends[:MOST_LISTED].tolist(),
+            "parents": self.parents[:MOST_LISTED].tolist(),
+            "names": self._names,
+            "total": len(self.records),
         }
 
-    def _named(self) -> list[tuple[str, Record]]:
-        return list(zip(self.paths, self.records, strict=True))
+
+def _name(record: Record, counts: dict[str, int]) -> str:
+    """The last part of its path and its type; ``counts`` is how many of each name were beside it."""
+    segment = record.segment
+    index = counts.get(segment, 0)
+    counts[segment] = index + 1
+    shown = f"{segment}[{index}]" if index or record.numbered else segment
+    return f"{shown} {type(record).__name__}"

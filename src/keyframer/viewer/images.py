@@ -1,22 +1,37 @@
-"""Images for the page's model: found below the folders the user named, and drawn anew as PNG by us."""
+"""Images for the page's model: those that our exporter makes, drawn anew as PNG by us."""
 
 from __future__ import annotations
 
-from keyframer.exchange.gltf.images import Image, ImageSource
+from dataclasses import replace
+
+from keyframer.exchange.gltf.images import Image, ImageSource, Missing
+from keyframer.exchange.gltf.pictures import Pictures
 from keyframer.scene import Material, TextureMap
-from keyframer.textures import TextureSource
+from keyframer.textures import ImageRefused, TextureSource
+from keyframer.textures.images import decode_texture
 from keyframer.viewer.plain import shown
 
 
 def images_from(source: TextureSource) -> ImageSource:
     """What the exporter asks for images. No byte of an image file reaches the page: only pixels, encoded again."""
+    pictures = Pictures(source)
+    drawn: dict[int, Image | Missing] = {}
+    """by what the exporter's source made, which it keeps"""
 
-    def image(material: Material, slot: str, map: TextureMap) -> Image | None:
-        if slot != "base_color":
-            return None
-        texture = source.open(map.file_name).texture
-        if texture is None:
-            return None
-        return Image(shown(texture.name), texture.png(), "image/png", "blend" if texture.has_alpha else "opaque")
+    def image(material: Material, slot: str, map: TextureMap) -> Image | Missing | None:
+        made = pictures(material, slot, map)
+        if not isinstance(made, Image):
+            return made
+        if id(made) not in drawn:
+            drawn[id(made)] = _drawn_anew(made)
+        return drawn[id(made)]
 
     return image
+
+
+def _drawn_anew(made: Image) -> Image | Missing:
+    try:
+        data = decode_texture(made.data, made.name).png()
+    except ImageRefused as refused:
+        return Missing(str(refused))
+    return replace(made, name=shown(made.name), data=data, mime_type="image/png")

@@ -1,9 +1,10 @@
 // The byte view: the file as it is, with what is selected marked, and the records that each byte lies in.
 import { el, replace } from "../dom";
 import { bytesText, hex, offsetText, parseOffset, visible } from "../format";
+import { contains, firstByte, placeText, type Place, type Span } from "../place";
 import type { Data } from "../source";
 import type { Store } from "../store";
-import type { RecordTable, Span } from "../types";
+import type { RecordTable } from "../types";
 
 const WIDTH = 16;
 const LINE = 16;
@@ -43,7 +44,7 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
 
   const draw = async (): Promise<void> => {
     const turn = ++drawn;
-    const { info, file, span } = store.state;
+    const { info, file, span, nowhere } = store.state;
     if (!info || !dump.clientHeight) return;
     const begin = top * WIDTH;
     const end = Math.min(begin + lines() * WIDTH, info.size);
@@ -52,7 +53,7 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
     const rows: HTMLElement[] = [];
     for (let at = begin; at < end; at += WIDTH) rows.push(row(bytes, begin, at, Math.min(at + WIDTH, end), span));
     replace(dump, ...rows);
-    where.textContent = span ? `${offsetText(span[0])} – ${offsetText(span[1])}, ${bytesText(span[1] - span[0])}` : bytesText(info.size);
+    where.textContent = [nowhere, span ? placeText(span) : nowhere ? "" : bytesText(info.size)].filter(Boolean).join(" ");
   };
   const read = async (file: number, begin: number, end: number): Promise<Uint8Array> => {
     const made = new Uint8Array(end - begin);
@@ -63,13 +64,13 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
     }
     return made;
   };
-  const row = (bytes: Uint8Array, begin: number, from: number, to: number, span: Span | null): HTMLElement => {
+  const row = (bytes: Uint8Array, begin: number, from: number, to: number, span: Place | null): HTMLElement => {
     const codes = el("span", { class: "codes" });
     const texts = el("span", { class: "texts" });
     for (let at = from; at < to;) {
-      const inside = span !== null && at >= span[0] && at < span[1];
+      const inside = span !== null && contains(span, at);
       let next = at + 1;
-      while (next < to && (span !== null && next >= span[0] && next < span[1]) === inside) next++;
+      while (next < to && (span !== null && contains(span, next)) === inside) next++;
       const part = [...bytes.subarray(at - begin, next - begin)];
       const marked = inside ? "marked" : "";
       codes.append(el("span", { class: marked }, part.map((byte) => `${hex(byte)} `).join("")));
@@ -86,17 +87,20 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
     const records = table ? recordsAt(table, offset) : [];
     const inner = records.at(-1);
     const span: Span = inner === undefined || !table ? [offset, offset + 1] : [table.starts[inner] ?? 0, table.ends[inner] ?? 0];
-    store.set({ span });
+    store.set({ span, nowhere: "" });
     showChain(offset);
   };
   const showChain = (offset: number): void => {
     if (!table) return replace(chain);
     const known = table;
     const found = recordsAt(known, offset);
-    replace(chain, el("div", { class: "quiet" }, `Records at ${offsetText(offset)}`), ...found.map((record, depth) => {
+    const cut = known.total > known.starts.length
+      ? el("p", { class: "notice", id: "cut" }, `Only the first ${known.starts.length.toLocaleString("en")} of ${known.total.toLocaleString("en")} records are listed here.`)
+      : null;
+    replace(chain, cut, el("div", { class: "quiet" }, `Records at ${offsetText(offset)}`), ...found.map((record, depth) => {
       const span: Span = [known.starts[record] ?? 0, known.ends[record] ?? 0];
       const made = el(
-        "button", { type: "button", class: "link", onclick: () => store.set({ span }) },
+        "button", { type: "button", class: "link", onclick: () => store.set({ span, nowhere: "" }) },
         el("span", {}, known.names[record] ?? ""),
         el("span", { class: "quiet" }, ` ${offsetText(span[0])}, ${bytesText(span[1] - span[0])}`),
       );
@@ -124,9 +128,9 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
   const follow = (): void => {
     const { span } = store.state;
     if (span) {
-      const first = Math.floor(span[0] / WIDTH);
+      const first = Math.floor(firstByte(span) / WIDTH);
       if (first < top || first >= top + lines() - 1) top = Math.min(Math.max(first - 2, 0), lastTop());
-      showChain(span[0]);
+      showChain(firstByte(span));
     }
     void draw();
   };
@@ -142,7 +146,7 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
     }
     follow();
   });
-  store.on(["span", "lower"], () => requestAnimationFrame(follow));
+  store.on(["span", "nowhere", "lower"], () => requestAnimationFrame(follow));
   new ResizeObserver(() => void draw()).observe(dump);
   const head = el("div", { class: "head" }, go, where);
   return { element: el("div", { class: "hexes" }, el("div", { class: "hexdump" }, head, dump), chain), draw: () => follow() };

@@ -4,9 +4,15 @@ import { baseName, bytesText, offsetText } from "../format";
 import { selectTrack } from "../selecting";
 import type { Store } from "../store";
 import { keyCount } from "../times";
+import type { TrackInfo } from "../types";
 
 export function detailsPanel(store: Store): HTMLElement {
   const panel = el("div", { class: "details", id: "details", "aria-live": "polite" });
+  const trackButton = (each: TrackInfo, index: number, chosen: number | null): HTMLElement => el(
+    "button",
+    { type: "button", class: "link", "aria-pressed": String(index === chosen), onclick: () => selectTrack(store, index) },
+    `${each.kind}: ${keyCount(each)} ${each.interpolation} ${keyCount(each) === 1 ? "key" : "keys"}${each.wrap === "single" ? "" : `, ${each.wrap}`}`,
+  );
   const draw = (): void => {
     const { info, node, track } = store.state;
     if (!info) return;
@@ -15,17 +21,19 @@ export function detailsPanel(store: Store): HTMLElement {
     const chosen = node === null ? undefined : info.nodes[node];
     if (!chosen || node === null) {
       const keys = info.tracks.reduce((sum, each) => sum + keyCount(each), 0);
-      const raw = info.raw_channels?.length ? pair("raw channels", String(info.raw_channels.length)) : null;
+      const raw = info.tracks.map((each, index) => ({ each, index })).filter(({ each }) => each.node === null);
       return replace(
         panel, el("h2", { title: info.name }, baseName(info.name)),
         el(
           "dl", {},
           pair("format", info.format ?? "not recognised"), pair("size", bytesText(info.size)),
-          pair("nodes", String(info.nodes.length)), pair("tracks", `${info.tracks.length} with ${keys} keys`), raw,
+          pair("nodes", String(info.nodes.length)), pair("tracks", `${info.tracks.length} with ${keys} keys`),
           info.counts ? pair("surface", `${info.counts.vertices} vertices, ${info.counts.faces} faces`) : null,
           info.counts ? pair("materials", String(info.counts.materials)) : null,
           info.space ? pair("space", info.space) : null,
         ),
+        raw.length ? el("h3", {}, "Unknown channels") : null,
+        ...raw.map(({ each, index }) => trackButton(each, index, track)),
         el("p", { class: "quiet" }, "Select a node in the tree, in the picture or on the dope sheet."),
       );
     }
@@ -39,17 +47,13 @@ export function detailsPanel(store: Store): HTMLElement {
         chosen.hidden ? pair("hidden", "yes, unless a key shows it") : null,
       ),
       el("h3", {}, "Tracks"),
-      ...info.tracks.map((each, index) => each.node !== node ? null : el(
-        "button",
-        { type: "button", class: "link", "aria-pressed": String(index === track), onclick: () => selectTrack(store, index) },
-        `${each.kind}: ${keyCount(each)} ${each.interpolation} ${keyCount(each) === 1 ? "key" : "keys"}${each.wrap === "single" ? "" : `, ${each.wrap}`}`,
-      )),
+      ...info.tracks.map((each, index) => each.node !== node ? null : trackButton(each, index, track)),
       el("h3", {}, "In the file"),
-      ...chosen.places.map((place) => el(
-        "button", { type: "button", class: "link place", onclick: () => store.set({ span: place, lower: "bytes" }) },
-        `${offsetText(place[0])}, ${bytesText(place[1] - place[0])}`,
+      ...chosen.places.map(({ span, what }) => el(
+        "button", { type: "button", class: "link place", onclick: () => store.set({ span, nowhere: "", lower: "bytes" }) },
+        `${offsetText(span[0])}, ${bytesText(span[1] - span[0])}, ${what}`,
       )),
-      chosen.places.length ? null : el("p", { class: "quiet" }, "No record of its own."),
+      chosen.nowhere ? el("p", { class: "quiet" }, chosen.nowhere) : null,
     );
   };
   store.on(["info", "node", "track"], draw);

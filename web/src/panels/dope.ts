@@ -10,18 +10,18 @@ import { drawPlayhead, drawRuler, listenToTime, RULER } from "./ruler";
 const ROW = 17;
 const LABELS = 210;
 
-export interface DopeRow { node: number; track: number | null; keys: number }
+export interface DopeRow { node: number | null; track: number | null; keys: number }
 
-/** A row for each node that has tracks, and below it one for each of its tracks. */
+/** A row for each node that has tracks, and below it one for each of its tracks; at the end what is of no node. */
 export function dopeRows(info: SceneInfo): DopeRow[] {
-  const tracks = new Map<number, number[]>();
+  const tracks = new Map<number | null, number[]>();
   info.tracks.forEach((track, index) => {
     const list = tracks.get(track.node) ?? [];
     list.push(index);
     tracks.set(track.node, list);
   });
   const rows: DopeRow[] = [];
-  for (const node of [...tracks.keys()].sort((a, b) => a - b)) {
+  for (const node of [...tracks.keys()].sort((a, b) => (a ?? Infinity) - (b ?? Infinity))) {
     const own = tracks.get(node) ?? [];
     const counts = own.map((track) => keyCount(info.tracks[track] as SceneInfo["tracks"][number]));
     rows.push({ node, track: null, keys: counts.reduce((sum, count) => sum + count, 0) });
@@ -75,14 +75,14 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
   const drawRow = (brush: Brush, info: SceneInfo, row: DopeRow, y: number, here: Scale): void => {
     const { context, width, color } = brush;
     const { state } = store;
-    const selected = row.track === null ? row.node === state.node : row.track === state.track;
+    const selected = row.track === null ? row.node !== null && row.node === state.node : row.track === state.track;
     if (selected) {
       context.fillStyle = color("chosen");
       context.fillRect(0, y, width, ROW);
     }
     context.fillStyle = color(row.track === null ? "text" : "quiet");
     const track = row.track === null ? null : info.tracks[row.track];
-    const label = track ? track.kind : (info.nodes[row.node]?.name ?? "");
+    const label = track ? track.kind : row.node === null ? "Unknown channels" : (info.nodes[row.node]?.name ?? "");
     const indent = track ? 22 : 8;
     context.fillText(fitText(context, label, LABELS - indent - 46), indent, y + ROW / 2 + 1);
     context.textAlign = "right";
@@ -97,13 +97,13 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
     context.rect(LABELS, y, width - LABELS, ROW);
     context.clip();
     for (const [number, each] of shown) {
-      context.fillStyle = color(track ? `kind-${each.kind}` : "quiet");
+      context.fillStyle = color(track && each.node !== null ? `kind-${each.kind}` : "quiet");
       let lastX = -9;
       for (const [key, time] of keysBetween(each, from - 10 * here.perPixel, to + 10 * here.perPixel)) {
         const x = here.x(time);
-        if (x - lastX < 0.7) continue;
-        lastX = x;
         const chosen = number === state.track && key === state.key && track !== null;
+        if (Math.abs(x - lastX) < 0.7 && !chosen) continue; // nobody could tell the two apart
+        lastX = x;
         diamond(context, x, y + ROW / 2, track ? (chosen ? 6 : 4.2) : 2.4);
         if (chosen) {
           context.strokeStyle = color("playhead");

@@ -11,6 +11,7 @@ import { line, Picture, type Brush } from "./canvas";
 import { drawPlayhead, drawRuler, listenToTime, RULER } from "./ruler";
 
 const AXIS = 56;
+const SHAPES = ["tension", "continuity", "bias", "ease_to", "ease_from"] as const;
 
 export interface Bounds { low: number; high: number }
 
@@ -103,9 +104,11 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
   const details = (): void => {
     if (!loaded) return replace(table);
     const { keys } = loaded;
+    const { info, track } = store.state;
     const key = Math.min(store.state.key ?? 0, keys.times.length - 1);
     const cell = (name: string, value: string): HTMLElement =>
       el("div", { class: "pair" }, el("dt", {}, name), el("dd", {}, value));
+    const shaped = info?.tracks[track ?? -1]?.interpolation === "tcb" || SHAPES.some((name) => keys[name]);
     const shape = (column: Column | undefined): string => short(column?.[key] ?? 0);
     replace(
       table,
@@ -114,8 +117,7 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
         cell("key", keys.times.length ? `${key + 1} of ${keys.times.length}` : "none"),
         cell("frame", short(keys.times[key])),
         cell(loaded.form === "none" ? "value" : loaded.form.replaceAll("_", " "), keys.values.map((c) => short(c[key])).join("  ")),
-        cell("tension", shape(keys.tension)), cell("continuity", shape(keys.continuity)), cell("bias", shape(keys.bias)),
-        cell("ease to", shape(keys.ease_to)), cell("ease from", shape(keys.ease_from)),
+        ...(shaped ? SHAPES.map((name) => cell(name.replace("_", " "), shape(keys[name]))) : []),
         keys.flags ? cell("flags", `0x${(keys.flags[key] ?? 0).toString(16)}`) : null,
       ),
     );
@@ -141,7 +143,7 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
         loaded = answer;
       }
     }
-    replace(legend, ...(loaded?.components ?? []).flatMap((name, part) => [
+    replace(legend, loaded?.note ? el("span", { class: "quiet" }, loaded.note) : null, ...(loaded?.components ?? []).flatMap((name, part) => [
       el("span", { class: `part part-${part % 4}` }, `${name}${loaded?.unit ? ` (${loaded.unit})` : ""}`),
     ]));
     details();

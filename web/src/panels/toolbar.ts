@@ -1,5 +1,5 @@
 // The upper bar: which file, through which camera, in which light, drawn how.
-import { el, fillSelect, setPressed, toggle } from "../dom";
+import { el, fillSelect, setPressed, toggle, type Choice } from "../dom";
 import { baseName } from "../format";
 import type { Object3D } from "three";
 import type { Stage } from "../stage/stage";
@@ -8,9 +8,16 @@ import type { FileEntry } from "../types";
 
 export interface Toolbar { element: HTMLElement; refresh: () => void; theme: HTMLButtonElement }
 
+/** The last part of each path; the whole path where two files share that. */
+export function fileLabels(files: FileEntry[]): Choice[] {
+  const counts = new Map<string, number>();
+  for (const { name } of files) counts.set(baseName(name), (counts.get(baseName(name)) ?? 0) + 1);
+  return files.map(({ id, name }) => ({ value: String(id), label: counts.get(baseName(name)) === 1 ? baseName(name) : name }));
+}
+
 export function toolbar(store: Store, stage: Stage | null, files: FileEntry[], open: (file: number) => void): Toolbar {
   const file = el("select", { "aria-label": "File", id: "file", class: "file" });
-  fillSelect(file, files.map(({ id, name }) => ({ value: String(id), label: baseName(name) })), "0");
+  fillSelect(file, fileLabels(files), "0");
   file.addEventListener("change", () => open(Number(file.value)));
   const camera = el("select", { "aria-label": "Camera", id: "camera" });
   camera.addEventListener("change", () => stage?.lookThrough(camera.value === "orbit" ? null : Number(camera.value)));
@@ -25,7 +32,10 @@ export function toolbar(store: Store, stage: Stage | null, files: FileEntry[], o
   bones.id = "bones";
   grid.id = "grid";
   const frame = el("button", { type: "button", title: "Show everything (A)", onclick: () => stage?.frameAll(), id: "all" }, "Fit");
-  const theme = el("button", { type: "button", title: "Light or dark", id: "theme" }, "◐");
+  const selected = el(
+    "button", { type: "button", title: "Turn to what is selected (F)", onclick: () => stage?.frameSelected(), id: "turn-to" }, "Turn to",
+  );
+  const theme = el("button", { type: "button", title: "Light or dark", "aria-label": "Light or dark", id: "theme" }, "◐");
   const refresh = (): void => {
     const model = stage?.model;
     const names = new Map(store.state.info?.nodes.map((node) => [node.gltf, node.name]));
@@ -50,7 +60,7 @@ export function toolbar(store: Store, stage: Stage | null, files: FileEntry[], o
       "header", { class: "toolbar" },
       el("strong", { class: "brand" }, "Keyframer"), file,
       el("span", { class: "gap" }),
-      el("label", {}, "View ", camera), el("label", {}, "Light ", lights), wire, edges, bones, grid, frame, theme,
+      el("label", {}, "View ", camera), el("label", {}, "Light ", lights), wire, edges, bones, grid, frame, selected, theme,
     ),
     refresh, theme,
   };

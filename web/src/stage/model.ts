@@ -21,7 +21,8 @@ export class Model {
   private readonly duration: number;
   private readonly pointers: Pointer[] = [];
   private readonly camerasByNumber = new Map<number, PerspectiveCamera[]>();
-  private edgeMeshes: Mesh[] | null = null;
+  private edgeMeshes: Promise<Mesh[]> | null = null;
+  private edgesWanted = false;
   private readonly materials = new Set<Material>();
 
   private constructor(private readonly gltf: GLTF, private readonly json: GltfJson) {
@@ -147,9 +148,10 @@ export class Model {
 
   /** Lines over the faces; made when first wanted. */
   async setEdges(on: boolean, color: Color): Promise<void> {
-    if (on && !this.edgeMeshes) this.edgeMeshes = await this.makeEdges();
-    for (const mesh of this.edgeMeshes ?? []) {
-      mesh.visible = on;
+    this.edgesWanted = on;
+    if (on) this.edgeMeshes ??= this.makeEdges();
+    for (const mesh of await this.edgeMeshes ?? []) {
+      mesh.visible = this.edgesWanted;
       (mesh.material as MeshBasicMaterial).color.copy(color);
     }
   }
@@ -190,7 +192,8 @@ export class Model {
 
   dispose(): void {
     this.mixer.stopAllAction();
-    for (const mesh of [...this.meshes, ...(this.edgeMeshes ?? [])]) mesh.geometry.dispose();
+    for (const mesh of this.meshes) mesh.geometry.dispose();
+    void this.edgeMeshes?.then((made) => made.forEach((mesh) => mesh.geometry.dispose()));
     for (const material of this.materials) material.dispose();
     this.root.removeFromParent();
   }

@@ -1,13 +1,15 @@
 // The 3D view: orbit or a camera of the file, the model, sticks, edges, and what is selected.
 import {
-  AxesHelper, Box3, Box3Helper, Color, GridHelper, NeutralToneMapping, PerspectiveCamera, Raycaster, Scene, Sphere, Vector2, Vector3,
-  WebGLRenderer, type Object3D,
+  AxesHelper, Box3, Box3Helper, Color, GridHelper, NeutralToneMapping, PerspectiveCamera, Raycaster, Scene, Sphere, Spherical, Vector2,
+  Vector3, WebGLRenderer, type Object3D,
 } from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import type { SceneInfo } from "../types";
 import { Lighting } from "./lighting";
 import { Model } from "./model";
 import { Skeleton } from "./skeleton";
+
+const STEP = Math.PI / 24;
 
 export interface Colors { background: string; grid: string; line: string; accent: string; bone: string }
 
@@ -37,7 +39,7 @@ export class Stage {
     this.renderer.toneMapping = NeutralToneMapping;
     this.controls = new OrbitControls(this.eye, canvas);
     this.controls.addEventListener("change", () => this.draw());
-    this.controls.listenToKeyEvents(canvas);
+    canvas.addEventListener("keydown", (event) => this.steer(event));
     this.lighting.addTo(this.scene);
     this.axes.visible = this.box.visible = false;
     this.axes.renderOrder = 2;
@@ -117,6 +119,23 @@ export class Stage {
     this.controls.target.copy(this.axes.position);
     this.controls.update();
     this.draw();
+  }
+
+  /** Shift and an arrow turns, + and - come closer and go away: what the mouse does, by keys. */
+  private steer(event: KeyboardEvent): void {
+    const turn = event.shiftKey ? { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key] : undefined;
+    const zoom = { "+": 0.87, "=": 0.87, "-": 1.15 }[event.key];
+    if (this.looking || (!turn && !zoom)) return;
+    const { target } = this.controls;
+    const place = new Spherical().setFromVector3(this.eye.position.clone().sub(target));
+    place.theta += (turn?.[0] ?? 0) * STEP;
+    place.phi += (turn?.[1] ?? 0) * STEP;
+    place.radius *= zoom ?? 1;
+    this.eye.position.copy(target).add(new Vector3().setFromSpherical(place.makeSafe()));
+    this.controls.update();
+    this.draw();
+    event.preventDefault();
+    event.stopPropagation();
   }
 
   seek(seconds: number): void {

@@ -1,0 +1,274 @@
+"""Slow and obvious readings of the bytes that the byte view claims, one for each format, from its document alone.
+
+Nothing of the project's readers is used: each function unpacks what stands at a place and compares it with the scene.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+import keyframer
+from keyframer.scene import Channel, Node
+
+Span = tuple[int, int]
+
+
+def floats(data: bytes, at: int, count: int, order: str = "<") -> list[float]:
+    return list(struct.unpack_from(f"{order}{count}f", data, at))
+
+
+def same(found: list[float], wanted: Any) -> None:
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(np.array(found), np.asarray(wanted, np.float64).reshape(-1), rtol=1e-6, atol=1e-6)
+
+
+class ThreeDs:
+    """u16 id, u32 length; keys are i32 frame, u16 flags, a float for each of the bits 0 to 4, the value."""
+
+    TRACKS: ClassVar = {
+        "position": 0xB020, "rotation": 0xB021, "scale": 0xB022, "fov": 0xB023, "roll": 0xB024, "color": 0xB025,
+        "morph": 0xB026, "hotspot": 0xB027, "falloff": 0xB028, "visible": 0xB029,
+    }  # fmt: skip
+
+    def __init__(self, name: str) -> None:
+        pass
+
+    def node(self, data: bytes, span: Span, node: Node) -> None:
+        identity, length = struct.unpack_from("<HI", data, span[0])
+        assert identity in (*range(0xB001, 0xB008), 0x4000)
+        assert length == span[1] - span[0]
+        assert node.raw_name is not None
+        if identity == 0x4000:
+            assert data[span[0] + 6 :].startswith(node.raw_name + b"\0")
+        elif node.raw_name:
+            at = data.index(b"\x10\xb0", span[0], span[1])
+            assert data[at + 6 :].startswith(node.raw_name + b"\0")
+
+    def track(self, data: bytes, span: Span, channel: Channel) -> None:
+        identity, length = struct.unpack_from("<HI", data, span[0])
+        assert identity == self.TRACKS[channel.track.kind]
+        assert length == span[1] - span[0]
+        count = struct.unpack_from("<I", data, span[0] + 16)[0]
+        assert count == len(channel.track.times) - (channel.track.kind == "visible")
+
+    def key(self, data: bytes, span: Span, channel: Channel, key: int) -> None:
+        track = channel.track
+        frame, flags = struct.unpack_from("<iH", data, span[0])
+        assert frame == track.times[key]
+        at = span[0] + 6
+        for bit, name in enumerate(("tension", "continuity", "bias", "ease_to", "ease_from")):
+            if flags >> bit & 1:
+                column = getattr(track, name)
+                if column is not None:
+                    same(floats(data, at, 1), column[key])
+                at += 4
+        if track.kind == "visible":
+            assert at == span[1]
+        elif track.kind == "morph":
+            assert data.index(b"\0", at) + 1 == span[1]
+        elif track.kind == "rotation":
+            angle, *axis = floats(data, at, 4)
+            same([*axis, -angle], track.values[key])
+            assert at + 16 == span[1]
+        else:
+            width = np.size(track.values[key])
+            same(floats(data, at, width), track.values[key])
+            assert at + 4 * width == span[1]
+
+
+class Uto3d:
+    """Names first; a controller is u8 type, i32 id, i32 owner, i32 count, u8 scheme; keys begin with i32 ticks."""
+
+    TYPES: ClassVar = {
+        "position": (0, 3),
+        "rotation": (1, 4),
+        "scale": (2, 7),
+        "scale_axes": (2, 7),
+        "fov": (3, 1),
+        "roll": (4, 1),
+    }
+
+    def __init__(self, name: str) -> None:
+        pass
+
+    def node(self, data: bytes, span: Span, node: Node) -> None:
+        assert node.raw_name is not None
+        assert data[span[0] :].startswith(node.raw_name + b"\0")
+        assert node.file_id == struct.unpack_from("<i", data, span[0] + len(node.raw_name) + 1)[0]
+
+    def track(self, data: bytes, span: Span, channel: Channel) -> None:
+        kind, _, _, count, scheme = struct.unpack_from("<BiiiB", data, span[0])
+        assert kind == self.TYPES[channel.track.kind][0]
+        assert count == len(channel.track.times)
+        assert (scheme == 1) == (channel.track.interpolation.value == "tcb")
+
+    def key(self, data: bytes, span: Span, channel: Channel, key: int) -> None:
+        track = channel.track
+        assert struct.unpack_from("<i", data, span[0])[0] == track.times[key]
+        width = self.TYPES[track.kind][1]
+        value = floats(data, span[0] + 4, width)
+        if track.kind == "scale":
+            value = value[:3]
+        elif track.kind == "scale_axes":
+            value = value[3:]
+        elif track.kind == "roll" or (track.kind == "fov" and track.interpolation.value == "linear"):
+            value = [math.degrees(value[0])]
+        same(value, track.values[key])
+        end = span[0] + 4 + 4 * width
+        if track.interpolation.value == "tcb":
+            flags = data[end]
+            end += 1
+            for bit, name in enumerate(("tension", "continuity", "bias", "ease_to", "ease_from")):
+                if flags >> bit & 1:
+                    assert floats(data, end, 1) == [getattr(track, name)[key]]
+                    end += 4
+        assert end == span[1]
+
+
+class NodeAnimation:
+    """A node begins with its name; keys are i32 flags, f32 time, five floats where it is TCB, the value, the rest."""
+
+    def __init__(self, name: str) -> None:
+        self.order = ">" if name.startswith(("big", "all_options")) else "<"
+        self.by_key = "tcb_by_key" in name or name.startswith("all_options")
+        self.axis = "scale_axis" in name or name.startswith("all_options")
+        self.tangents = "bezier_tangents" in name or name.startswith("all_options")
+
+    def node(self, data: bytes, span: Span, node: Node) -> None:
+        assert node.raw_name is not None
+        assert node.raw_name in data[span[0] : span[0] + 4 + len(node.raw_name)]
+
+    def track(self, data: bytes, span: Span, channel: Channel) -> None:
+        self.key(data, (span[0], span[0]), channel, 0)
+
+    def key(self, data: bytes, span: Span, channel: Channel, key: int) -> None:
+        track, at = channel.track, span[0]
+        flags, time = struct.unpack_from(f"{self.order}if", data, at)
+        assert time == np.float32(track.times[key])
+        at += 8
+        if flags & 1 if self.by_key else track.interpolation.value == "tcb" or self._scale_of_tcb(channel):
+            if track.kind != "scale_axes":
+                assert floats(data, at, 1, self.order) == [track.tension[key]]
+                assert floats(data, at + 16, 1, self.order) == [track.ease_from[key]]
+            at += 20
+        width = 4 if track.kind == "rotation" else 3
+        value = floats(data, at, width, self.order)
+        at += 4 * width
+        if self.axis and track.kind.startswith("scale"):
+            axes = floats(data, at, 4, self.order)
+            at += 16
+            value = axes if track.kind == "scale_axes" else value
+        if track.kind == "rotation":
+            angle, *axis = value
+            value = [*axis, angle]
+        same(value, track.values[key])
+        if self.tangents and track.interpolation.value == "bezier" and track.kind != "rotation":
+            at += 24
+        if span[1] > span[0] and not (self.tangents and track.kind == "scale_axes"):
+            assert at == span[1]
+
+    def _scale_of_tcb(self, channel: Channel) -> bool:
+        return channel.track.kind == "scale_axes" and self.tcb_nodes[channel.node]
+
+    tcb_nodes: dict[int, bool]
+
+    def prepare(self, channels: list[Channel]) -> None:
+        """The axes of a scale are a track of their own that says nothing of its node's interpolation."""
+        self.tcb_nodes = {
+            c.node: c.track.interpolation.value == "tcb" for c in channels if c.track.kind != "scale_axes"
+        }
+
+
+class Hale3d:
+    """A joint: i32 parent, u32 flags, u32 start, its name, seven floats. A frame: six floats of box, the components."""
+
+    def __init__(self, name: str) -> None:
+        self.is_model = name.endswith(".mdl")
+        self.text = 4 if "length" in name else 0
+
+    def node(self, data: bytes, span: Span, node: Node) -> None:
+        if node.mesh is not None:
+            assert data[span[0] + 12 + self.text :].startswith(b"materials")
+            return
+        assert struct.unpack_from("<i", data, span[0])[0] == (-1 if node.parent is None else node.parent)
+        assert node.raw_name is not None
+        name_at = span[0] + self.text + (28 if self.is_model else 12)
+        assert data[name_at:].startswith(node.raw_name)
+
+    def track(self, data: bytes, span: Span, channel: Channel) -> None:
+        self.key(data, span, channel, 0)
+
+    def key(self, data: bytes, span: Span, channel: Channel, key: int) -> None:
+        noted = channel.track.extras["hale3d"]
+        assert isinstance(noted, dict)
+        _, flags, start = struct.unpack_from("<iII", data, noted["offset"])
+        frames, _, _, components = struct.unpack_from("<IIII", data, 8)
+        shift = 0 if channel.track.kind == "position" else 3
+        bits = [bit for bit in range(3) if flags >> (shift + bit) & 1]
+        stored = np.array(channel.track.values[key][:3])
+        stored[bits] = floats(data, span[0], len(bits))
+        if shift and (stored**2).sum() > 1:  # no real w: made one by dividing
+            stored /= math.sqrt((stored**2).sum())
+        same(stored[bits].tolist(), channel.track.values[key][bits])
+        assert span[1] - span[0] == 4 * len(bits)
+        before = [bit for bit in range(shift) if flags >> bit & 1]
+        row = span[0] - 4 * (6 + start + len(before))  # the box of this frame
+        assert (len(data) - row) // (24 + 4 * components) == frames - key
+
+
+class Midtown:
+    """Frames of the root's place and three angles a bone. The old layout counts bones, the others floats."""
+
+    def __init__(self, name: str) -> None:
+        self.old = name.startswith("old")
+
+    def node(self, data: bytes, span: Span, node: Node) -> None:
+        raise AssertionError("bones are not in the file")
+
+    def track(self, data: bytes, span: Span, channel: Channel) -> None:
+        self.key(data, span, channel, 0)
+
+    def key(self, data: bytes, span: Span, channel: Channel, key: int) -> None:
+        width = 3 * (struct.unpack_from("<I", data, 4)[0] + 1) if self.old else struct.unpack_from("<I", data, 8)[0]
+        column = 0 if channel.track.kind == "position" else 3 + 3 * channel.node
+        begin = (13 if self.old else 17) + 4 * (key * width + column)
+        assert span == (begin, begin + 12)
+        numbers = floats(data, span[0], 3)
+        if channel.track.kind == "position":
+            same(numbers[:2], channel.track.values[key][:2])
+            return
+        turned = np.eye(3)
+        for axis in (0, 2, 1):  # about X, then Z, then Y
+            turned = turn_about(axis, numbers[axis]) @ turned
+        x, y, z, w = channel.track.values[key]
+        matrix = np.array([
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ])  # fmt: skip
+        np.testing.assert_allclose(turned, matrix, atol=1e-5)
+
+
+def turn_about(axis: int, angle: float) -> Any:
+    made = np.eye(3)
+    first, second = (axis + 1) % 3, (axis + 2) % 3
+    made[first, first] = made[second, second] = math.cos(angle)
+    made[first, second], made[second, first] = -math.sin(angle), math.sin(angle)
+    return made
+
+
+READERS: dict[str, Callable[[str], Any]] = {
+    "3ds": ThreeDs, "uto3d": Uto3d, "nodeanim": NodeAnimation, "hale3d": Hale3d, "midtown": Midtown,
+}  # fmt: skip
+
+
+def reader_for(scene: keyframer.Scene, name: str) -> Any:
+    made = READERS[str(scene.source_format)](name)
+    if isinstance(made, NodeAnimation) and scene.clips:
+        made.prepare(scene.clips[0].channels)
+    return made

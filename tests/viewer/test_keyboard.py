@@ -1,0 +1,147 @@
+"""The page without a mouse: everything can be reached, the focus can be seen, and keys do what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from keyframer.viewer import Viewer
+from tests.viewer.browser import Browser, Watched
+from tests.viewer.opening import EXAMPLE, SAMPLES, viewed
+
+CONTROLS = {
+    "file", "camera", "lights", "wire", "edges", "bones", "grid", "all", "turn-to", "theme", "search", "tree", "stage",
+    "tab-details", "play", "loop", "speed", "frame", "scrub", "tab-dope", "dope",
+}  # fmt: skip
+IN_TABS = {"graph": {"track", "graph"}, "bytes": {"goto", "dump"}, "dope": {"dope"}}
+
+
+@pytest.fixture(scope="module")
+def running(browser: Browser) -> Iterator[Viewer]:
+    viewer = Viewer(viewed(EXAMPLE, SAMPLES / "3ds/cut.3ds"))
+    yield viewer
+    viewer.close()
+
+
+@pytest.fixture(params=[False, True], ids=["light", "dark"])
+def shown(browser: Browser, running: Viewer, request: pytest.FixtureRequest) -> Iterator[Watched]:
+    with browser.page(running.url, dark=request.param) as watched:
+        yield watched
+        assert watched.troubles == []
+
+
+def tabbed(shown: Watched) -> dict[str, float]:
+    """What Tab reaches, and how wide the ring around each is."""
+    found: dict[str, float] = {}
+    shown.page.evaluate("() => document.activeElement.blur()")
+    for _ in range(60):
+        shown.page.keyboard.press("Tab")
+        name, ring = shown.page.evaluate(
+            """() => {
+                const style = getComputedStyle(document.activeElement);
+                const seen = style.outlineStyle !== "none" && style.outlineColor !== "rgba(0, 0, 0, 0)";
+                return [document.activeElement.id, seen ? parseFloat(style.outlineWidth) : 0];
+            }"""
+        )
+        if name in found and len(found) > 3:
+            break
+        if name:
+            found[name] = ring
+    return found
+
+
+def test_tab_reaches_everything_and_shows_it(shown: Watched) -> None:
+    found = tabbed(shown)
+    assert found.keys() >= CONTROLS
+    assert [name for name, ring in found.items() if ring < 1] == []
+
+
+def test_tabs_and_their_panels_are_reached(shown: Watched) -> None:
+    shown.page.click("#node-1")
+    for tab, wanted in IN_TABS.items():
+        shown.page.focus("[role=tablist][aria-label=Timeline] [aria-selected=true]")
+        while shown.state("lower") != tab:
+            shown.page.keyboard.press("ArrowRight")
+        shown.page.keyboard.press("Tab")
+        reached = set()
+        for _ in range(4):
+            reached.add(shown.page.evaluate("() => document.activeElement.id"))
+            shown.page.keyboard.press("Tab")
+        assert reached >= wanted
+
+
+def test_keys_play_and_step(shown: Watched) -> None:
+    page = shown.page
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert shown.state("frame") == 2
+    page.keyboard.press("ArrowLeft")
+    assert shown.state("frame") == 1
+    page.keyboard.press("End")
+    assert shown.state("frame") == 100
+    page.keyboard.press("Home")
+    assert shown.state("frame") == 0
+    page.keyboard.press("Space")
+    assert shown.state("playing") is True
+    page.keyboard.press("Space")
+    assert shown.state("playing") is False
+    page.focus("#play")
+    page.keyboard.press("Space")  # the button and the key are not both pressed
+    assert shown.state("playing") is True
+    page.keyboard.press("Space")
+    for key, name in (("l", "loop"), ("w", "wire"), ("e", "edges"), ("b", "bones"), ("g", "grid")):
+        before = page.get_attribute(f"#{name}", "aria-pressed")
+        page.keyboard.press(key)
+        assert page.get_attribute(f"#{name}", "aria-pressed") != before
+    for key, tab in (("2", "graph"), ("3", "bytes"), ("1", "dope")):
+        page.keyboard.press(key)
+        assert shown.state("lower") == tab
+
+
+def test_keys_turn_the_picture_and_come_closer(shown: Watched) -> None:
+    eye = "() => keyframerViewer.stage.eye.position.toArray()"
+    target = "() => keyframerViewer.stage.controls.target.toArray()"
+    page = shown.page
+    page.focus("#stage")
+    places = [page.evaluate(eye)]
+    for key in ("Shift+ArrowRight", "Shift+ArrowUp", "+"):
+        page.keyboard.press(key)
+        places.append(page.evaluate(eye))
+    assert len({tuple(place) for place in places}) == 4
+    center = page.evaluate(target)
+    far = [sum((a - b) ** 2 for a, b in zip(place, center, strict=True)) ** 0.5 for place in places]
+    assert far[0] == pytest.approx(far[1], rel=1e-6)
+    assert far[1] == pytest.approx(far[2], rel=1e-6)
+    assert far[3] < far[2]
+    assert shown.state("frame") == 0  # turning does not move time
+    page.keyboard.press("a")
+    assert page.evaluate(eye) == pytest.approx(places[0])
+    page.click("#node-2")
+    page.focus("#stage")
+    page.keyboard.press("f")
+    where = page.evaluate(
+        "() => keyframerViewer.stage.model.worldPosition(keyframerViewer.store.state.info.nodes[2].gltf).toArray()"
+    )
+    assert page.evaluate(target) == pytest.approx(where, abs=1e-4)
+
+
+def test_the_tree_and_issues_work_by_keys(shown: Watched) -> None:
+    page = shown.page
+    page.focus("#tree")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert shown.state("node") == 1
+    before = page.locator("#tree .row").count()
+    page.keyboard.press("ArrowLeft")  # closes it
+    assert page.locator("#tree .row").count() < before
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#tree .row").count() == before
+    page.focus("#file")
+    page.keyboard.press("ArrowDown")
+    page.wait_for_selector("html[data-file='1']")
+    page.focus("#tab-issues")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert shown.state("lower") == "bytes"
+    page.wait_for_selector("#dump .marked")

@@ -1,0 +1,120 @@
+"""The page at 1280 x 720, in light and dark: nothing overlaps, nothing sticks out, and text can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import pytest
+
+from keyframer.viewer import Viewer
+from tests.samples.make_3ds import chunk, f32, strz, triangle
+from tests.viewer.browser import Browser, Watched
+from tests.viewer.opening import EXAMPLE, SAMPLES, viewed
+
+LONG = "W" * 60
+
+CONTRASTS = """() => {
+    const parse = text => (text.match(/[\\d.]+/g) ?? []).map(Number);
+    const light = color => color.slice(0, 3).map(part => part / 255)
+        .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, part, at) => sum + part * [0.2126, 0.7152, 0.0722][at], 0);
+    const behind = element => {
+        for (let at = element; at; at = at.parentElement) {
+            const color = parse(getComputedStyle(at).backgroundColor);
+            if (color.length === 3 || color[3] > 0.99) return color;
+        }
+        return [255, 255, 255];
+    };
+    const found = [];
+    for (const element of document.querySelectorAll("#app *")) {
+        const own = [...element.childNodes].some(each => each.nodeType === 3 && each.textContent.trim());
+        if (!own || !element.checkVisibility() || element.closest("option, [aria-hidden=true], :disabled")) continue;
+        const [one, two] = [light(parse(getComputedStyle(element).color)), light(behind(element))];
+        const ratio = (Math.max(one, two) + 0.05) / (Math.min(one, two) + 0.05);
+        found.push([ratio, `${element.tagName}.${element.className} ${element.textContent.slice(0, 30)}`]);
+    }
+    return found;
+}"""
+
+BOXES = """() => [...document.querySelectorAll(
+    "header button, header select, header label, header strong, .transport button, .transport select, "
+    + ".transport input, .transport output, .tabs button, #search, #stage, .right, .head > *, .keys, .chain, "
+    + "#dump, #tree"
+)].filter(each => each.checkVisibility()).map(each => {
+    const { left, top, right, bottom } = each.getBoundingClientRect();
+    return [each.id || each.className || each.textContent, left, top, right, bottom, each.outerHTML.slice(0, 60)];
+})"""
+
+
+@pytest.fixture(scope="module")
+def running(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    path = tmp_path_factory.mktemp("long") / f"{LONG}.3ds"
+    objects = [
+        chunk(0x4000, strz(f"{LONG}{number}"), chunk(0x4700, f32(0, -9, number, 0, 0, 0, 0, 50))) for number in (1, 2)
+    ]
+    lamp = chunk(0x4000, strz(f"{LONG}3"), chunk(0x4600, f32(1, 2, 3)))
+    path.write_bytes(chunk(0x4D4D, chunk(0x3D3D, *objects, lamp, chunk(0x4000, strz(LONG), triangle()))))
+    viewer = Viewer(viewed(EXAMPLE, path, SAMPLES / "3ds/cut.3ds", SAMPLES / "midtown/retail.anim"))
+    yield viewer
+    viewer.close()
+
+
+@pytest.fixture(params=[False, True], ids=["light", "dark"])
+def shown(browser: Browser, running: Viewer, request: pytest.FixtureRequest) -> Iterator[Watched]:
+    with browser.page(running.url, dark=request.param) as watched:
+        yield watched
+        assert watched.troubles == []
+
+
+def look_around(shown: Watched) -> Iterator[str]:
+    """Every file with every panel."""
+    for number in range(4):
+        shown.open_file(number)
+        if shown.page.locator("#node-0").count():
+            shown.page.click("#node-0")
+        for tab in ("issues", "details", "graph", "bytes", "dope"):
+            shown.page.click(f"#tab-{tab}")
+            shown.page.wait_for_timeout(60)
+            yield f"file {number}, {tab}"
+
+
+def test_every_view_can_be_read_and_nothing_overlaps(shown: Watched) -> None:
+    """Contrast of at least 4.5 (WCAG AA), also where a row is chosen; all that can be used is beside the rest."""
+    size = "() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
+    for where in look_around(shown):
+        weak = [what for ratio, what in shown.page.evaluate(CONTRASTS) if ratio < 4.5]
+        assert weak == [], where
+        assert shown.page.evaluate(size) == [1280, 720], where
+        boxes = shown.page.evaluate(BOXES)
+        assert len(boxes) > 20
+        for name, left, top, right, bottom, _ in boxes:
+            sticks_out = left < -0.5 or top < -0.5 or right > 1280.5 or bottom > 720.5
+            assert not sticks_out, f"{name}: {where}"
+        for one, two in combinations(boxes, 2):
+            if within(one, two) or within(two, one):
+                continue
+            across = min(one[3], two[3]) - max(one[1], two[1])
+            down = min(one[4], two[4]) - max(one[2], two[2])
+            assert across <= 0.5 or down <= 0.5, f"{one[5]} and {two[5]}: {where}"
+
+
+def within(outer: list[float], inner: list[float]) -> bool:
+    return (
+        outer[1] <= inner[1] + 0.5
+        and outer[2] <= inner[2] + 0.5
+        and outer[3] >= inner[3] - 0.5
+        and (outer[4] >= inner[4] - 0.5)
+    )
+
+
+def test_the_theme_can_be_changed(shown: Watched) -> None:
+    color = "() => getComputedStyle(document.body).backgroundColor"
+    before = shown.page.evaluate(color)
+    shown.page.click("#theme")
+    after = shown.page.evaluate(color)
+    assert before != after
+    weak = [what for ratio, what in shown.page.evaluate(CONTRASTS) if ratio < 4.5]
+    assert weak == []
+    shown.page.click("#theme")
+    assert shown.page.evaluate(color) == before

@@ -1,0 +1,117 @@
+"""The page in packages: a wheel holds it and the licences of what is in it, and a machine without Node can build it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from keyframer.viewer.assets import Assets
+
+ROOT = Path(__file__).parents[2]
+STATIC = "keyframer/viewer/static"
+
+needs_hatchling = pytest.mark.skipif(
+    subprocess.run([sys.executable, "-c", "import hatchling"], capture_output=True, check=False).returncode != 0,
+    reason="hatchling is not installed",
+)
+
+
+def is_fresh() -> bool:
+    """Whether building a package takes the page as it is: a new one would be built under the feet of other tests."""
+    spec = importlib.util.spec_from_file_location("build_viewer", ROOT / "tools/build_viewer.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return bool(module.is_fresh())
+
+
+needs_page = pytest.mark.skipif(not is_fresh(), reason="the viewer's page is not built, or is older than its sources")
+
+
+def build(target: str, out: Path, **environment: str) -> Path:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(out)]
+    ran = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=600
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    (made,) = out.iterdir()
+    return made
+
+
+@needs_hatchling
+@needs_page
+def test_a_wheel_holds_the_page_and_its_licences(tmp_path: Path) -> None:
+    with zipfile.ZipFile(build("wheel", tmp_path / "out")) as wheel:
+        names = [name for name in wheel.namelist() if name.startswith(STATIC)]
+        wheel.extractall(tmp_path / "whole")
+    assert f"{STATIC}/THIRD-PARTY-LICENCES.txt" in names
+    assert not [name for name in names if "node_modules" in name]
+    inside = Assets(tmp_path / "whole" / STATIC)  # all that serving asks for is there, and is what was built
+    assert inside.only(".js") == Assets().only(".js")
+    assert inside.only(".css") == Assets().only(".css")
+    text = (tmp_path / "whole" / STATIC / "THIRD-PARTY-LICENCES.txt").read_text(encoding="utf-8")
+    assert "Permission is hereby granted" in text
+
+
+@needs_hatchling
+def test_a_wheel_without_the_page_only_when_asked_for(tmp_path: Path) -> None:
+    with zipfile.ZipFile(build("wheel", tmp_path, KEYFRAMER_NO_VIEWER="1")) as wheel:
+        assert not [name for name in wheel.namelist() if name.startswith(STATIC)]
+
+
+@needs_hatchling
+@needs_page
+def test_a_source_archive_holds_what_builds_the_page(tmp_path: Path) -> None:
+    with tarfile.open(build("sdist", tmp_path)) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {
+        "web/package.json",
+        "web/package-lock.json",
+        "web/src/main.ts",
+        "tools/build_viewer.py",
+        "hatch_build.py",
+    } <= names
+    assert not [name for name in names if "node_modules" in name]
+
+
+def test_the_bundle_is_not_committed() -> None:
+    if not (ROOT / ".git").exists() or shutil.which("git") is None:
+        pytest.skip("not a checkout")
+    listed = subprocess.run(
+        ["git", "ls-files", "src/keyframer/viewer/static", "web/node_modules"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert listed.stdout == ""
+
+
+@pytest.mark.skipif(not os.environ.get("KEYFRAMER_SLOW"), reason="downloads Node: only with KEYFRAMER_SLOW=1")
+def test_the_page_is_built_without_a_node_of_the_machine(tmp_path: Path) -> None:
+    """With nothing on the path but a shell: Node comes from PyPI."""
+    for name in ("web", "tools"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("node_modules"))
+    (tmp_path / "src/keyframer/viewer").mkdir(parents=True)
+    (tmp_path / "bin").mkdir()
+    for name in ("sh", "env"):
+        (tmp_path / "bin" / name).symlink_to(str(shutil.which(name)))
+    ran = subprocess.run(
+        [sys.executable, "tools/build_viewer.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": str(tmp_path / "bin")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=900,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert (tmp_path / "build/node").is_dir()
+    assert Assets(tmp_path / "src" / STATIC).only(".js")
+    assert (tmp_path / "src" / STATIC / "THIRD-PARTY-LICENCES.txt").is_file()

@@ -1,0 +1,235 @@
+"""The byte view and the dope sheet in a browser: what is marked is what lies there, and every key has its mark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.exchange.gltf.axes import Axes
+from keyframer.viewer import Viewer
+from keyframer.viewer.extents import MOST_LISTED
+from tests.viewer.browser import Browser, Watched
+from tests.viewer.opening import EXAMPLE, SAMPLES, viewed
+
+FILES = (
+    EXAMPLE,
+    SAMPLES / "3ds/tracks.3ds",
+    SAMPLES / "uto3d/maxscript.u3d",
+    SAMPLES / "nodeanim/tcb_by_key.nanim",
+    SAMPLES / "hale3d/wave-nul-ended.anim",
+    SAMPLES / "midtown/document-channels.anim",
+    SAMPLES / "midtown/retail.anim",
+)
+NAMES = [path.name for path in FILES]
+
+
+@pytest.fixture(scope="module")
+def running(browser: Browser) -> Iterator[Viewer]:
+    viewer = Viewer(viewed(*FILES))
+    yield viewer
+    viewer.close()
+
+
+@pytest.fixture
+def shown(browser: Browser, running: Viewer) -> Iterator[Watched]:
+    with browser.page(running.url) as watched:
+        yield watched
+        assert watched.troubles == []
+
+
+def inside(place: Any, offset: int) -> bool:
+    """Whether a place holds a byte, said anew."""
+    if isinstance(place, dict):
+        pieces = [place["start"] + number * place["step"] for number in range(place["count"])]
+        return any(start <= offset < start + place["size"] for start in pieces)
+    return bool(place[0] <= offset < place[1])
+
+
+def check_marks(shown: Watched, data: bytes) -> None:
+    """Every byte that is shown is the file's, and marked if and only if it belongs to what is selected."""
+    shown.page.wait_for_selector("#dump .marked")
+    shown.page.wait_for_timeout(150)
+    place = shown.state("span")
+    rows = shown.page.evaluate(
+        """() => [...document.querySelectorAll("#dump .bytes")].map(row => [
+            row.querySelector(".offset").textContent,
+            [...row.querySelector(".codes").children].map(each => [each.textContent, each.className === "marked"]),
+        ])"""
+    )
+    marked = 0
+    for offset, parts in rows:
+        at = int(offset, 16)
+        for text, is_marked in parts:
+            for byte in bytes.fromhex(text):
+                assert byte == data[at]
+                assert inside(place, at) == is_marked, f"{at:#x}"
+                marked += is_marked
+                at += 1
+    assert marked
+
+
+@pytest.mark.parametrize("number", range(len(FILES)), ids=NAMES)
+def test_nodes_tracks_and_keys_are_marked(shown: Watched, number: int) -> None:
+    data = FILES[number].read_bytes()
+    shown.open_file(number)
+    shown.page.click("#tab-bytes")
+    shown.page.click("#node-0")
+    check_marks(shown, data)
+    info = shown.state("info")
+    assert (info["nodes"][0]["nowhere"] in shown.page.inner_text("#where")) or info["nodes"][0]["places"]
+    for each in info["tracks"]:
+        if each["node"] == 0:
+            shown.page.locator("#details h3:has-text('Tracks') ~ button.link").first.click()
+            shown.page.click("#tab-dope")
+            shown.page.focus("#dope")
+            shown.page.keyboard.press("ArrowRight")
+            shown.page.keyboard.press("ArrowRight")
+            shown.page.click("#tab-bytes")
+            check_marks(shown, data)
+            break
+
+
+def test_a_key_that_the_file_does_not_hold_says_so(shown: Watched) -> None:
+    """A hide track toggles: what is so before its first key is ours."""
+    shown.open_file(1)
+    track = next(i for i, each in enumerate(shown.state("info.tracks")) if each["kind"] == "visible")
+    shown.page.focus("#dope")
+    for _ in range(track + 1):
+        shown.page.keyboard.press("ArrowDown")
+    assert shown.state("track") == track
+    shown.page.keyboard.press("ArrowRight")
+    shown.page.click("#tab-bytes")
+    shown.page.wait_for_function(
+        "() => document.getElementById('where').textContent.includes('does not hold this key')"
+    )
+    shown.page.click("#tab-dope")
+    shown.page.focus("#dope")
+    shown.page.keyboard.press("ArrowRight")
+    shown.page.click("#tab-bytes")
+    check_marks(shown, FILES[1].read_bytes())
+    assert "does not hold" not in shown.page.inner_text("#where")
+
+
+@pytest.mark.parametrize("number", range(len(FILES)), ids=NAMES)
+def test_every_key_of_every_track_is_on_the_dope_sheet(shown: Watched, number: int) -> None:
+    """Also keys out of order and channels of no node: a mark stands in the middle of where each key has to be."""
+    shown.open_file(number)
+    shown.page.set_viewport_size({"width": 1280, "height": 2600})
+    found = shown.page.evaluate(
+        """async () => {
+            const { store } = keyframerViewer;
+            const list = times => Array.isArray(times) ? times
+                : Array.from({ length: times.count }, (_, key) => times.first + key * times.step);
+            const all = store.state.info.tracks.flatMap(each => list(each.times)).filter(time => time !== null);
+            store.set({ window: { from: Math.min(...all) - 1, to: Math.max(...all) + 1 } });
+            for (let turn = 0; turn < 5; turn++) await new Promise(requestAnimationFrame);
+            const { state } = keyframerViewer.store;
+            const canvas = document.getElementById("dope");
+            const drawn = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+            const rows = [];
+            const owners = [...new Set(state.info.tracks.map(each => each.node))]
+                .sort((a, b) => (a ?? Infinity) - (b ?? Infinity));
+            for (const owner of owners) {
+                rows.push(null);
+                state.info.tracks.forEach((each, track) => { if (each.node === owner) rows.push(track); });
+            }
+            const missing = [];
+            let seen = 0;
+            rows.forEach((track, index) => {
+                if (track === null) return;
+                list(state.info.tracks[track].times).forEach((time, key) => {
+                    const { from, to } = state.window;
+                    const x = 210 + (time - from) / (to - from) * (canvas.clientWidth - 10 - 210);
+                    const y = 20 + index * 17 + 8.5;
+                    if (y > canvas.clientHeight) throw new Error("the window is too low");
+                    seen++;
+                    const pixel = Math.floor(y) * canvas.width + Math.floor(x);
+                    if (drawn.data[4 * pixel + 3] < 200) missing.push([track, key]);
+                });
+            });
+            return [seen, missing];
+        }"""
+    )
+    keys = sum(len(each.times) for each in tracks_of(FILES[number]))
+    assert found[1] == []
+    assert found[0] == keys
+
+
+def tracks_of(path: Path) -> list[Any]:
+    class Rows:
+        def __init__(self, values: Any) -> None:
+            self.times = values
+
+    clip = keyframer.load(path).clips[0]
+    return [*(channel.track for channel in clip.channels), *(Rows(raw.values) for raw in clip.raw_channels)]
+
+
+def test_channels_of_no_node_can_be_looked_at(shown: Watched) -> None:
+    shown.open_file(5)
+    buttons = shown.page.locator("#details button.link")
+    assert buttons.all_inner_texts() == ["channel 1: 3 raw keys", "channel 2: 3 raw keys"]
+    buttons.nth(1).click()
+    shown.page.click("#tab-graph")
+    shown.page.wait_for_selector("#key-details dd")
+    shown.page.focus("#graph")
+    shown.page.keyboard.press("ArrowRight")
+    raw = keyframer.load(FILES[5]).clips[0].raw_channels[1]
+    text = re.split(r"\s+", shown.page.inner_text("#key-details").split("value")[1].strip())
+    assert [float(each) for each in text] == pytest.approx(raw.values[0].tolist(), abs=1e-3)
+    shown.page.click("#tab-bytes")
+    check_marks(shown, FILES[5].read_bytes())
+
+
+def test_a_list_of_records_that_is_cut_says_so(browser: Browser, tmp_path: Path) -> None:
+    from tests.samples.make_3ds import chunk, f32, strz
+
+    many = b"\x81\xa0\x06\x00\x00\x00" * MOST_LISTED
+    path = tmp_path / "many.3ds"
+    path.write_bytes(chunk(0x4D4D, chunk(0x3D3D, chunk(0xAFFF, many), chunk(0x0100, f32(1)), chunk(0xA000, strz("x")))))
+    viewer = Viewer(viewed(path))
+    try:
+        with browser.page(viewer.url) as shown:
+            shown.page.click("#tab-bytes")
+            shown.page.fill("#goto", "0x20")
+            shown.page.press("#goto", "Enter")
+            shown.page.wait_for_selector("#cut", timeout=60_000)
+            assert shown.page.inner_text("#cut") == "Only the first 200,000 of 200,005 records are listed here."
+            assert shown.troubles == []
+    finally:
+        viewer.close()
+
+
+def test_gltf_plays_too(browser: Browser, tmp_path: Path) -> None:
+    """Through our reader and our exporter: what the page gets is not the file."""
+    path = tmp_path / "windmill.glb"
+    keyframer.save(keyframer.load(EXAMPLE), path)
+    scene = keyframer.load(path)
+    (file,) = viewed(path)
+    assert file.model() != path.read_bytes()
+    viewer = Viewer([file])
+    axes = Axes(scene.space)
+    try:
+        with browser.page(viewer.url) as shown:
+            timing = shown.state("info.timing")
+            for frame in np.linspace(timing["first"], timing["last"], 5):
+                shown.seek(float(frame))
+                pose = keyframer.pose(scene, frames=[frame])
+                wanted = (axes.root_matrix() @ axes.matrices(pose.world[0]))[:, :3, 3]
+                found = np.array(shown.places())
+                assert np.abs(found - wanted).max() <= 1e-3 * np.abs(wanted).max()
+            shown.page.click("#node-1")
+            shown.page.click("#tab-graph")
+            shown.page.wait_for_selector("#key-details dd")
+            shown.page.click("#tab-bytes")
+            shown.page.wait_for_function("() => document.getElementById('where').textContent.includes('scene at once')")
+            shown.page.wait_for_selector("#dump .bytes")
+            assert "glTF" in shown.page.inner_text("#dump")
+            assert shown.troubles == []
+    finally:
+        viewer.close()

@@ -1,0 +1,164 @@
+"""The picture: cameras, lights, visibility, wires, sticks, in light and dark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.exchange.gltf.axes import Axes
+from keyframer.formats.threeds.records import HideTrack, Keys
+from keyframer.viewer import Viewer
+from tests.viewer.browser import Browser, Watched
+from tests.viewer.hostile import hostile_file
+from tests.viewer.opening import EXAMPLE, FILES, viewed
+
+
+def test_cameras_and_lights_of_the_file(shown: Watched) -> None:
+    scene = keyframer.load(EXAMPLE)
+    assert shown.page.locator("#camera option").all_inner_texts() == ["Orbit", "Camera"]
+    assert shown.page.locator("#lights option").all_inner_texts()[2:] == ["Only Lamp", "Only Sun"]
+    shown.page.select_option("#camera", "0")
+    shown.page.select_option("#lights", "file")
+    fovs, colors, cones, inner = [], [], [], []
+    for frame in (0, 40, 100):
+        shown.seek(frame)
+        fovs.append(shown.page.evaluate("() => keyframerViewer.stage.model.cameras[0].fov"))
+        lamp = "keyframerViewer.stage.model.lights[0].light"
+        colors.append(shown.page.evaluate(f"() => {lamp}.color.toArray()"))
+        cones.append(shown.page.evaluate(f"() => {lamp}.angle * 180 / Math.PI"))
+        inner.append(shown.page.evaluate(f"() => (1 - {lamp}.penumbra) * {lamp}.angle * 180 / Math.PI"))
+    pose = keyframer.pose(scene, frames=[0, 40, 100])
+    lamp_number = next(node.light for node in scene.nodes if node.name == "Lamp")
+    assert lamp_number is not None
+    across = np.radians(pose.camera_fov_degrees[:, 0] / 2)
+    ratio = np.tan(np.radians(np.array(fovs) / 2)) / np.tan(across)
+    assert ratio == pytest.approx(ratio[0], rel=1e-3)  # vertical and horizontal keep their ratio
+    assert len({round(fov, 3) for fov in fovs}) > 1
+    assert cones == pytest.approx((pose.light_falloff_degrees[:, lamp_number] / 2).tolist(), abs=0.02)
+    assert inner == pytest.approx((pose.light_hotspot_degrees[:, lamp_number] / 2).tolist(), abs=0.02)
+    stored = pose.light_colors[:, lamp_number]
+    linear = np.where(stored <= 0.04045, stored / 12.92, ((stored + 0.055) / 1.055) ** 2.4)  # as sRGB defines it
+    assert np.array(colors) == pytest.approx(linear, abs=2e-3)
+    assert np.ptp(np.array(colors), axis=0).max() > 0.05
+
+
+def test_lights_can_be_chosen(shown: Watched) -> None:
+    burning = "() => keyframerViewer.stage.model.lights.map(({ light }) => light.visible)"
+    for choice, wanted in (
+        ("studio", [False, False]),
+        ("file", [True, True]),
+        ("0", [True, False]),
+        ("1", [False, True]),
+    ):
+        shown.page.select_option("#lights", choice)
+        assert shown.page.evaluate(burning) == wanted
+
+
+def test_visibility_is_played(browser: Browser, tmp_path: Path) -> None:
+    """Hide keys toggle at frames 3 and 7."""
+    path = hostile_file(b"Box", tmp_path, HideTrack(keys=Keys.make([3, 7])))
+    scene = keyframer.load(path)
+    number = next(c.node for c in scene.clips[0].channels if c.track.kind == "visible")
+    viewer = Viewer(viewed(path))
+    try:
+        with browser.page(viewer.url) as shown:
+            timing = shown.state("info.timing")
+            for frame in np.arange(timing["first"], timing["last"] + 1):
+                shown.seek(float(frame))
+                found = shown.page.evaluate(
+                    """number => {
+                        const { model } = keyframerViewer.stage;
+                        const head = model.nodes[keyframerViewer.store.state.info.nodes[number].gltf];
+                        const heads = new Set(keyframerViewer.store.state.info.nodes.map(n => model.nodes[n.gltf]));
+                        const own = model.meshes.filter(mesh => {
+                            for (let at = mesh; at; at = at.parent) {
+                                if (at === head) return true;
+                                if (heads.has(at)) return false;
+                            }
+                            return false;
+                        });
+                        return own.map(mesh => {
+                            for (let at = mesh; at; at = at.parent) if (!at.visible) return false;
+                            return true;
+                        });
+                    }""",
+                    number,
+                )
+                assert found == [not 3 <= frame < 7]
+                assert found == [bool(keyframer.pose(scene, frames=[frame]).visible[0, number])]
+            assert shown.troubles == []
+    finally:
+        viewer.close()
+
+
+def test_wires_edges_and_bones(shown: Watched) -> None:
+    for name in ("wire", "edges", "bones", "grid"):
+        shown.page.click(f"#{name}")
+    shown.page.wait_for_timeout(300)
+    drawn = "keyframerViewer.stage.model.meshes.every(mesh => mesh.children.some(each => each.userData.overlay))"
+    assert shown.page.evaluate(f"() => {drawn}")
+    shown.open_file(3)  # nothing but bones: they are drawn unasked
+    assert shown.page.get_attribute("#bones", "aria-pressed") == "true"
+
+
+def test_wires_stay_on_in_the_next_file(shown: Watched) -> None:
+    wired = "() => keyframerViewer.stage.model.meshes.flatMap(mesh => mesh.material).map(each => each.wireframe)"
+    assert not any(shown.page.evaluate(wired))
+    shown.page.click("#wire")
+    assert all(shown.page.evaluate(wired))
+    shown.open_file(4)
+    assert shown.page.evaluate(wired)
+    assert all(shown.page.evaluate(wired))
+    shown.page.click("#wire")
+    assert not any(shown.page.evaluate(wired))
+
+
+def test_sticks_join_every_bone_to_its_parent(shown: Watched) -> None:
+    """A figure without a mesh: as many lines as bones with a parent, each from the one to the other."""
+    shown.open_file(3)
+    scene = keyframer.load(FILES[3])
+    shown.seek(2)
+    drawn = shown.page.evaluate(
+        """() => {
+            const { group } = keyframerViewer.stage.skeleton;
+            const lines = group.children.find(each => each.isLineSegments).geometry;
+            return [group.visible, [...lines.getAttribute("position").array], lines.drawRange.count];
+        }"""
+    )
+    assert drawn[0] is True
+    places = np.array(shown.places())
+    ends = np.array(drawn[1]).reshape(-1, 2, 3)
+    wanted = {(index, node.parent) for index, node in enumerate(scene.nodes) if node.parent is not None}
+    found = set()
+    for pair in ends[: len(wanted)]:
+        found.add(tuple(int(np.linalg.norm(places - end, axis=1).argmin()) for end in pair))
+        assert max(np.linalg.norm(places - end, axis=1).min() for end in pair) < 1e-4
+    assert {tuple(sorted(pair)) for pair in found} == {tuple(sorted(pair)) for pair in wanted}
+
+
+def test_a_camera_of_the_file_is_looked_through(shown: Watched) -> None:
+    scene = keyframer.load(EXAMPLE)
+    axes = Axes(scene.space)
+    shown.page.select_option("#camera", "0")
+    shown.seek(40)
+    eye = shown.page.evaluate("() => keyframerViewer.stage.looking.matrixWorld.elements.slice(12, 15)")
+    number = next(i for i, node in enumerate(scene.nodes) if node.camera == 0)
+    pose = keyframer.pose(scene, frames=[40])
+    wanted = (axes.root_matrix() @ axes.matrices(pose.world[0]))[number, :3, 3]
+    assert eye == pytest.approx(wanted.tolist(), abs=0.02)
+    shown.page.select_option("#camera", "orbit")
+    assert shown.page.evaluate("() => keyframerViewer.stage.looking") is None
+
+
+def test_the_picture_shows_something_in_light_and_dark(browser: Browser, running: Viewer) -> None:
+    pictures = []
+    for dark in (False, True):
+        with browser.page(running.url, dark=dark) as shown:
+            shown.page.wait_for_timeout(300)
+            pictures.append(shown.page.locator("#stage").screenshot())
+            assert shown.troubles == []
+    assert len(pictures[0]) > 5_000
+    assert pictures[0] != pictures[1]
