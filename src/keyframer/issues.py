@@ -120,6 +120,16 @@ class IssueLog:
             self.counts[kind.code] += 1
             self.tallies[kind.code, seen] += 1
 
+    def count_more(self, kind: IssueType, count: int, severity: Severity | None = None) -> None:
+        """Count further issues of a kind of which one was added before, without listing them."""
+        self.counts[kind.code] += count
+        self.tallies[kind.code, kind.severity if severity is None else severity] += count
+
+    @property
+    def most_listed(self) -> int:
+        """So many of one code are listed at most; one is always looked at."""
+        return max(self._per_code, 1)
+
     def _wants(self, kind: IssueType, severity: Severity) -> bool:
         """Whether this issue is more than a number: there is room for it, or none so bad was seen before."""
         if self._has_room(kind.code) or self._worst is None or severity > self._worst:
@@ -190,6 +200,14 @@ class IssueLog:
     def first_unsafe(self) -> Issue | None:
         """The first issue that makes a scene unsafe, whether or not there was room to list it."""
         return self._first_unsafe
+
+    def unsafe_counts(self) -> dict[str, int]:
+        """How many there are of each code that makes a scene unsafe: what salvage left out."""
+        counts: dict[str, int] = {}
+        for (code, severity), count in self.tallies.items():
+            if _is_unsafe(code, severity):
+                counts[code] = counts.get(code, 0) + count
+        return counts
 
     def __iter__(self) -> Iterator[Issue]:
         return iter(self._kept)

@@ -66,6 +66,9 @@ def test_folders_get_the_ending_of_the_format(run: Run, tmp_path: Path) -> None:
         (["x.3ds", "--dialect", "A"], "of no use for 3ds"),
         (["x.nanim", "--dialect", "odd"], "is not a dialect"),
         (["x.3ds", "--cut", "10"], "--cut wants two frames"),
+        (["x.3ds", "--cut", "40:10"], "the earlier first"),
+        (["x.3ds", "--scale", "0"], "'0' is not a positive number"),
+        (["x.3ds", "--rate", "-1"], "'-1' is not a positive number"),
         (["x.3ds", "--write", "fps"], "--write wants NAME=VALUE"),
     ],
 )
@@ -75,7 +78,7 @@ def test_wrong_usage(run: Run, arguments: list[str], words: str, tmp_path: Path)
     assert words in ran.err
 
 
-@pytest.mark.parametrize("words", [["--node", "nobody"], ["--write", "colour=red"], ["--core-only"], ["--scale", "-1"]])
+@pytest.mark.parametrize("words", [["--node", "nobody"], ["--write", "colour=red"], ["--core-only"]])
 def test_what_cannot_be_done_costs_one_record(run: Run, words: list[str], tmp_path: Path) -> None:
     ran = run("convert", EXAMPLE, tmp_path / "x.3ds", *words)
     assert ran.code == 3, ran.err

@@ -13,19 +13,21 @@ from tests.cli.running import Run, check_schema
 def test_every_format_is_listed_in_every_style(run: Run) -> None:
     report = run("formats", "--format", "json").json()
     check_schema("formats", report)
-    assert [row["id"] for row in report["formats"]] == [known.name for known in FORMATS]
+    assert [row["id"] for row in report["formats"]] == [*(known.name for known in FORMATS), "gltf"]
     lines = run("formats", "--format", "jsonl").out.splitlines()
     for line in lines:
         check_schema("formats", json.loads(line))
     rows = list(csv.DictReader(io.StringIO(run("formats", "--format", "csv").out)))
-    assert len(lines) == len(rows) == len(FORMATS)
+    assert len(lines) == len(rows) == len(FORMATS) + 1
     for style in ("pretty", "md"):
         out = run("formats", "--format", style).out
         assert all(known.name in out for known in FORMATS)
 
 
 def test_abilities_follow_from_the_modules(run: Run) -> None:
-    for row, known in zip(run("formats", "--format", "json").json()["formats"], FORMATS, strict=True):
+    *listed, last = run("formats", "--format", "json").json()["formats"]
+    assert (last["id"], last["can"], last["extensions"]) == ("gltf", ["scene", "save"], [".glb", ".gltf"])
+    for row, known in zip(listed, FORMATS, strict=True):
         assert {"read", "write", "text"} <= set(row["can"])
         assert ("scene" in row["can"]) == known.has("bridge")
         assert ("info" in row["can"]) == known.has("summary")

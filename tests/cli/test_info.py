@@ -14,7 +14,7 @@ from tests.corpus import CORPUS, needs_corpus
 from tests.samples import all_samples
 
 TABLES = ["overview", "objects", "materials", "maps", "nodes", "tracks", "records"]
-TABLES += ["scene", "tree", "curves", "meshes", "surfaces", "images", "cameras", "lights"]  # what it means
+TABLES += ["scene", "tree", "curves", "meshes", "surfaces", "images", "textures", "cameras", "lights"]  # what it means
 
 
 def test_the_tables_of_a_scene(run: Run) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -282,3 +283,39 @@ def test_inks_of_print_become_png(tmp_path: Path) -> None:
     picture().convert("CMYK").save(tmp_path / "a.jpg")
     gltf, _, _ = saved(square(texture1=TextureMap("a.jpg")), tmp_path)
     assert gltf.json["images"][0]["mimeType"] == "image/png"
+
+
+def test_large_images_are_computed_with_in_little_memory(tmp_path: Path) -> None:
+    """A few kilobytes of PNG hold 16 million pixels: as they are they pass, merged and made anew they are smaller."""
+    Image.new("L", (4096, 4096), 128).save(tmp_path / "big.png")
+    Image.new("RGB", (8, 8), (9, 9, 9)).save(tmp_path / "small.png")
+    gltf, report, _ = saved(square(texture1=TextureMap("big.png")), tmp_path)
+    assert image_bytes(gltf) == (tmp_path / "big.png").read_bytes()
+    assert said(report, "/maps/texture1")[0] is Outcome.EXACT
+    for maps in (
+        {"bump": "big.png"},
+        {"texture1": "big.png", "opacity": "small.png"},
+        {"self_illumination": "big.png"},
+    ):
+        tracemalloc.start()
+        gltf, report, _ = saved(square(**{slot: TextureMap(name) for slot, name in maps.items()}), tmp_path)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 600 << 20
+        assert Image.open(io.BytesIO(image_bytes(gltf))).size == (2048, 2048)
+        outcome, detail = said(report, f"/maps/{next(iter(maps))}")
+        assert "4096 x 4096 pixels made 2048 x 2048" in detail
+        assert outcome is not Outcome.EXACT
+
+
+def test_every_map_is_told_of(tmp_path: Path) -> None:
+    """Also those that glTF has no place for, and an opacity map that is not there beside a base colour that is."""
+    picture().save(tmp_path / "wall.png")
+    slots = ("texture1", "opacity", "texture2", "specular", "shininess", "reflection", "texture1_mask")
+    maps = {slot: TextureMap("wall.png" if slot != "opacity" else "holes.png") for slot in slots}
+    _, report, _ = saved(square(**maps), tmp_path)
+    told = {loss.path.rpartition("/")[2]: (loss.outcome, loss.detail) for loss in report if "/maps/" in loss.path}
+    assert told["texture1"][0] is Outcome.EXACT
+    assert told["opacity"] == (Outcome.EXTRAS, "holes.png: not found; the name is kept")
+    for slot in slots[2:]:
+        assert told[slot] == (Outcome.EXTRAS, "'wall.png': not embedded, glTF has no such map; the name is kept")

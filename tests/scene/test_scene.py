@@ -16,6 +16,7 @@ from keyframer.scene import (
     Camera,
     Channel,
     Clip,
+    EmbeddedImage,
     Environment,
     Fog,
     Gradient,
@@ -66,7 +67,15 @@ def full_scene() -> Scene:
     return Scene(
         nodes=[Node("a", mesh=0, skin=0, morph=Morph(["m"], [points])), Node("b", NodeKind.BONE, parent=0)],
         meshes=[mesh],
-        materials=[Material("red", maps={"texture1": TextureMap("A.PNG", tints={"first": (1, 0, 0)})})],
+        materials=[
+            Material(
+                "red",
+                maps={
+                    "texture1": TextureMap("A.PNG", tints={"first": (1, 0, 0)}),
+                    "bump": TextureMap("B.PNG", embedded=EmbeddedImage("B.PNG", b"\x89PNG", "image/png", "normal")),
+                },
+            )
+        ],
         cameras=[Camera("c", target=(0, 0, 0), ranges=(1, 2), clip=(3, 4))],
         lights=[Light("l", LightType.SPOT, excludes=["x"] * 9)],
         skins=[Skin("s", [1], np.eye(4)[None], everyone, np.zeros(MANY, int), np.ones(MANY), rigid=True)],

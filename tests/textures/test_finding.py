@@ -114,9 +114,9 @@ def test_every_map_of_a_scene(tmp_path: Path) -> None:
     first = Material("a", maps={"texture1": TextureMap("WOOD.TGA"), "bump": TextureMap("")})
     scene = Scene(materials=[first, Material("b", maps={"opacity": TextureMap("holes.gif")})])
     uses = scene_textures(scene, TextureFinder([put(tmp_path, "wood.tga")]))
-    assert [(use.material, use.slot, use.match.how) for use in uses] == [
-        (0, "texture1", "case"),
-        (1, "opacity", "missing"),
+    assert [(use.name, use.users, use.match and use.match.how) for use in uses] == [
+        ("WOOD.TGA", ["material a: texture1"], "case"),
+        ("holes.gif", ["material b: opacity"], "missing"),
     ]
 
 

@@ -51,9 +51,9 @@ def check(
 
 
 def check_imported(importer: Importer, data: bytes, folder: Path | None, limits: Limits = DEFAULT_LIMITS) -> Report:
-    """What is wrong with a file that becomes a scene at once: the first error, or all that is odd."""
+    """What is wrong with a file that becomes a scene at once: each part that cannot be read, and all that is odd."""
     try:
-        scene = importer.load(data, folder, limits)
+        scene = importer.load(data, folder, limits, salvage=True)
     except FormatError as error:
         return unreadable(error, importer.name, len(data))
     return Report(scene.issues.selected(lambda code: True, in_order), importer, len(data))

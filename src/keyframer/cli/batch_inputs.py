@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+from itertools import chain
 
+from keyframer.cli.batch_options import wanted_endings
 from keyframer.cli.inputs import MEMBER, STDIN, BadInput, FileInput, Input, MemberInput, inputs_of
 from keyframer.cli.messages import as_format_error
 from keyframer.errors import FormatError
-from keyframer.formats import FORMATS
 
 TYPE_CHECKING = False  # the arguments are shown without loading what finding files needs
 if TYPE_CHECKING:
@@ -52,6 +53,10 @@ def find_files(options: argparse.Namespace) -> Iterator[Found]:
     if STDIN in options.files:
         options.parser.error("stdin is no file that could be done again: give it a name")
     for item, relative in _placed(options):
+        if isinstance(item, _Walked):
+            if _chosen(relative, options):
+                yield Found(item.name, relative, stores.stamp_of(item.status))
+            continue
         if _is_url(item.name):
             yield from (found for found in _from_store(item.name, options) if _chosen(found.relative, options))
         elif isinstance(item, BadInput):
@@ -95,7 +100,9 @@ def _placed(options: argparse.Namespace) -> Iterator[tuple[Input, str]]:
     members: dict[str, int] = {}
     for folder, items in _groups(options):
         for item in items:
-            if isinstance(item, MemberInput):
+            if isinstance(item, _Walked):
+                yield item, item.relative
+            elif isinstance(item, MemberInput):
                 item.occurrence = members.get(item.name, 0)
                 members[item.name] = item.occurrence + 1
                 archive = item.name.partition(MEMBER)[0]
@@ -120,19 +127,72 @@ def _placed(options: argparse.Namespace) -> Iterator[tuple[Input, str]]:
 def _groups(options: argparse.Namespace) -> Iterator[tuple[str | None, Iterator[Input]]]:
     """The inputs, argument by argument; with the folder that their places are relative to, if it is known."""
 
+    endings = wanted_endings(options)
+
     def expanded(names: list[str], listed: str | None = None) -> Iterator[Input]:
         return inputs_of(
-            argparse.Namespace(files=names, recursive=True, all_files=options.all_files, files_from=listed)
+            argparse.Namespace(files=names, recursive=True, all_files=options.all_files, files_from=listed), endings
         )
 
     for name in options.files:
+        if not _is_url(name) and "\0" not in name and os.path.isdir(name):
+            found = _walked(os.path.abspath(name), () if options.all_files else endings)
+            first = next(found, None)
+            # an empty folder is the business of who says so to the other commands
+            yield name, expanded([name]) if first is None else chain([first], found)
+            continue
         if not _is_url(name) and any(mark in name for mark in _GLOB) and not os.path.lexists(name):
             fixed = name[: min(name.index(mark) for mark in _GLOB if mark in name)]
             yield os.path.dirname(fixed) or ".", expanded([name])
         else:
-            yield name if os.path.isdir(name) else None, expanded([name])
+            yield None, expanded([name])
     if options.files_from is not None:
         yield None, expanded([], options.files_from)
+
+
+class _Walked(Input):
+    """A file of a folder; what the walk saw of it is enough to tell whether it changed."""
+
+    def __init__(self, path: str, relative: str, status: os.stat_result | None) -> None:
+        self.name = path
+        self.relative = relative
+        self.status = status
+
+
+def _walked(folder: str, endings: tuple[str, ...]) -> Iterator[_Walked]:
+    """The files of a folder and of the folders inside it, in the order of names; links to folders are not followed.
+
+    One listing of each folder and one look at each file: 100,000 of them must be quick to walk over.
+    """
+    waiting = [("", folder)]
+    while waiting:
+        relative, place = waiting.pop()
+        folders = []
+        try:
+            with os.scandir(place) as entries:
+                sorted_entries = sorted(entries, key=_name_of)
+        except OSError:
+            continue
+        for entry in sorted_entries:
+            name = entry.name
+            try:
+                is_folder = entry.is_dir()
+            except OSError:
+                is_folder = False
+            if is_folder:
+                if not entry.is_symlink():
+                    folders.append((f"{relative}{name}/", entry.path))
+            elif not endings or name.lower().endswith(endings):
+                try:
+                    status = entry.stat()
+                except OSError:
+                    status = None
+                yield _Walked(entry.path, relative + name, status)
+        waiting.extend(reversed(folders))
+
+
+def _name_of(entry: os.DirEntry[str]) -> str:
+    return entry.name
 
 
 def _slashed(relative: str) -> str:
@@ -144,7 +204,7 @@ def _from_store(url: str, options: argparse.Namespace) -> Iterator[Found]:
     from keyframer.batch import Found, stores
     from keyframer.batch.naming import safe_relative
 
-    wanted = tuple(extension for known in FORMATS for extension in known.extensions)
+    wanted = wanted_endings(options)
     found = False
     try:
         for name, below, stamp in stores.list_urls(url):

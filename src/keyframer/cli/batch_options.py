@@ -1,11 +1,11 @@
-"""The options of each operation of ``keyframer batch``, as plain data for jobs."""
+"""The options of each operation of ``keyframer batch``, as plain data for jobs: those of the command for one file."""
 
 from __future__ import annotations
 
 import argparse
 import os
 
-from keyframer.cli import output, reading, scenes
+from keyframer.cli import inputs, operations, output, reading, scenes, texturing, thumbnail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,18 +21,27 @@ def add_arguments(parser: argparse.ArgumentParser, operation: str) -> None:
         reading.add_arguments(parser)
     adders = {"convert": _convert, "check": _check, "info": _info, "thumbnail": _thumbnail}
     if operation in adders:
-        adders[operation](parser.add_argument_group(operation))
+        adders[operation](parser)
 
 
-def _convert(group: Any) -> None:
-    group.add_argument("--to", metavar="ID", help="what to write (default: gltf)")
-    group.add_argument("--dialect", metavar="NAME", help="of glTF: binary (.glb, default) or text (.gltf and .bin)")
+def _convert(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("convert")
+    group.add_argument("--to", metavar="ID", help="what to write, as for keyframer convert (default: gltf)")
+    group.add_argument(
+        "--dialect", metavar="NAME", help="of glTF: binary (.glb, default) or text (.gltf and .bin); others have theirs"
+    )
+    group.add_argument(
+        "--write", action="append", default=[], metavar="NAME=VALUE", help="an option of the format that is written"
+    )
     group.add_argument("--max-error", type=positive, metavar="X", help="how far fitted motion may be off")
     group.add_argument("--core-only", action="store_true", help="use no glTF extensions")
     group.add_argument("--unit", type=_unit, metavar="LENGTH", help="how long a unit is, as for keyframer convert")
+    operations.add_arguments(parser)
+    texturing.add_arguments(parser)
 
 
-def _check(group: Any) -> None:
+def _check(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("check")
     group.add_argument(
         "--fail-on",
         choices=("error", "warning", "info"),
@@ -43,16 +52,17 @@ def _check(group: Any) -> None:
     group.add_argument("--only", action="append", default=[], metavar="CODE", help="just this (may be repeated)")
 
 
-def _info(group: Any) -> None:
+def _info(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("info")
     group.add_argument("--table", action="append", metavar="NAME", help="just this table (may be repeated)")
-    output.add_encoding(group)
+    output.add_encoding(parser)
+    texturing.add_arguments(parser)
 
 
-def _thumbnail(group: Any) -> None:
-    group.add_argument("--size", default="256", metavar="N|WxH", help="pixels, 256 or 320x200 (default: 256)")
-    group.add_argument("--frame", type=float, metavar="N", help="the frame to show")
-    group.add_argument("--texture-path", action="append", default=[], metavar="DIR", help="a folder with images")
-    group.add_argument("--no-textures", action="store_true", help="open no image at all")
+def _thumbnail(parser: argparse.ArgumentParser) -> None:
+    thumbnail.add_choices(parser)
+    texturing.add_arguments(parser)
+    parser.add_argument("--to", choices=thumbnail.KINDS, help="the kind of picture (default: png)")
 
 
 def positive(text: str) -> float:
@@ -69,39 +79,62 @@ def _unit(text: str) -> str | float:
     return text if text in _LENGTHS else positive(text)
 
 
+def wanted_endings(options: argparse.Namespace) -> tuple[str, ...]:
+    """What is taken from folders, archives and stores: as the command for one file does it."""
+    if options.operation == "convert" and options.to in (None, "gltf"):
+        return tuple(ending for ending in inputs.LOADABLE if ending not in (".glb", ".gltf"))
+    return inputs.LOADABLE
+
+
 def options_of(options: argparse.Namespace) -> dict[str, Any]:
     """Plain values, and only those that were given: they are hashed, and travel to workers. ValueError if wrong."""
-    found: dict[str, Any] = {}
     given = vars(options)
+    found = {name: given.get(name) for name in ("dialect", "max_error", "core_only", "unit", "ignore", "only")}
+    found |= {name: given.get(name) for name in ("table", "encoding", "fail_on", "no_textures", "texture_recursive")}
+    found["from"] = given.get("from_format")
+    found["texture_path"] = [os.path.abspath(folder) for folder in given.get("texture_path") or ()]
     if options.operation in ("convert", "thumbnail"):
         found["scene"] = _scene(options)
         found["salvage"] = options.salvage
-    for name in ("to", "dialect", "max_error", "core_only", "unit", "ignore", "only", "table", "encoding", "frame"):
-        found[name] = given.get(name)
-    found["from"] = given.get("from_format")
-    found["fail_on"] = given.get("fail_on")
+    if options.operation == "convert":
+        found |= {"to": options.to, "fps": options.fps, "steps": _steps(options)}
+        found["write"] = scenes.pairs_of(options.write, "--write")
     if options.operation == "thumbnail":
-        found["size"] = _size(options.size)
-        found["texture_path"] = [os.path.abspath(folder) for folder in options.texture_path]
-        found["no_textures"] = options.no_textures
-    if options.operation == "convert" and options.fps is not None:
-        found["fps"] = options.fps
+        found |= _picture(options)
     return {name: value for name, value in found.items() if value not in (None, False, [], {})}
 
 
 def _scene(options: argparse.Namespace) -> dict[str, Any]:
     """Options of the format's bridge; for convert the exporter applies ``--fps``."""
     found = dict(scenes.options_of(options))
-    if options.operation == "convert":
-        found.pop("fps", None)
+    if options.operation == "convert" and options.fps is not None:
+        del found["fps"]
     for name in ("model", "skeleton"):
         if isinstance(found.get(name), str):
             found[name] = os.path.abspath(str(found[name]))
     return found
 
 
-def _size(text: str) -> list[int]:
-    parts = text.lower().split("x")
-    if len(parts) not in (1, 2) or not all(part.isascii() and part.isdigit() and int(part[:9]) > 0 for part in parts):
-        raise ValueError(f"--size wants a number such as 256, or two such as 320x200, not {text!r}")
-    return [int(parts[0][:9]), int(parts[-1][:9])]
+def _steps(options: argparse.Namespace) -> dict[str, Any]:
+    found = operations.wanted_of(options)
+    found.pop("max_error", None)
+    if "merge" in found:
+        found["merge"] = os.path.abspath(str(found["merge"]))
+    return found
+
+
+def _picture(options: argparse.Namespace) -> dict[str, Any]:
+    """What `Settings` and `Showing` have to say beyond what they say anyway."""
+    from dataclasses import fields
+
+    order = thumbnail.Order(argparse.Namespace(**{**vars(options), "output": None}))
+    found: dict[str, Any] = {}
+    for name, part in (("settings", order.settings), ("showing", order.showing)):
+        values = {field.name: getattr(part, field.name) for field in fields(part)}
+        usual = {field.name: field.default for field in fields(part)}
+        found[name] = {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in values.items()
+            if value != usual[key]
+        }
+    return found

@@ -8,7 +8,8 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import Executor
+from contextlib import contextmanager
 from typing import Any
 
 from keyframer.batch import stores
@@ -55,7 +56,7 @@ def _run(options: argparse.Namespace) -> int:
     except ValueError as error:
         options.parser.error(str(error))
     ledger_path = options.ledger or _ledger_path(out, options)
-    with Ledger(ledger_path, out) as ledger, _stopping(options) as stopping:
+    with Ledger(ledger_path, out) as ledger, _stopping(options) as stopping, _executor(options) as executor:
         campaign = Campaign(options.operation, chosen, out, ledger, retry=options.retry_failed, verify=options.verify)
         campaign.plan(batch_inputs.find_files(options))
         for renamed in campaign.summary.renamed[:_MOST_LINES]:
@@ -65,7 +66,7 @@ def _run(options: argparse.Namespace) -> int:
         _sweep(campaign, options)
         progress = Progress(options, campaign.summary.total)
         try:
-            _work(campaign, options, progress, stopping)
+            _work(campaign, executor, options, progress, stopping)
         finally:
             progress.clear()
             _sweep(campaign, options)
@@ -109,38 +110,51 @@ def _stopping(options: argparse.Namespace) -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _work(campaign: Campaign, options: argparse.Namespace, progress: Progress, stopping: threading.Event) -> None:
-    memory = options.memory_limit << 20
+@contextmanager
+def _executor(options: argparse.Namespace) -> Iterator[Executor]:
+    """That of the cluster, or our own, whose processes load what they need while files are still looked for."""
+    if options.cluster:
+        with connect(options.cluster, ca=options.tls_ca, certificate=options.tls_cert, key=options.tls_key) as executor:
+            yield executor
+        return
+    modules = OPERATIONS[options.operation].loads
+    local = LocalExecutor(
+        options.jobs or available_cores(),
+        seconds=options.time_limit,
+        memory=options.memory_limit << 20,
+        modules=modules,
+    )
+    with local:
+        local.start()
+        yield local
+
+
+def _work(
+    campaign: Campaign, executor: Executor, options: argparse.Namespace, progress: Progress, stopping: threading.Event
+) -> None:
     summary = campaign.summary
 
     def show() -> None:
         progress.show(summary.finished, summary.worked, summary.counts[FAILED])
 
     arguments: dict[str, Any] = {"stop": stopping.is_set, "skipped": show}
+    if options.cluster:
+        arguments["task"] = isolated_task(options.time_limit, options.memory_limit << 20)
+        workers = getattr(executor, "workers", 1)
+        arguments["files_per_task"] = max(1, min(FILES_PER_TASK, summary.total // (2 * workers) or 1))
     shown = 0
-    with ExitStack() as stack:
-        if options.cluster:
-            executor: Any = stack.enter_context(
-                connect(options.cluster, ca=options.tls_ca, certificate=options.tls_cert, key=options.tls_key)
-            )
-            arguments["task"] = isolated_task(options.time_limit, memory)
-            total = max(campaign.summary.total, 1)
-            arguments["files_per_task"] = max(1, min(FILES_PER_TASK, total // (2 * executor.workers) or 1))
-        else:
-            executor = LocalExecutor(options.jobs or available_cores(), seconds=options.time_limit, memory=memory)
-            stack.callback(executor.shutdown)
-        try:
-            for result in campaign.carry_out(executor, **arguments):
-                show()
-                if result["status"] == FAILED:
-                    shown += 1
-                    if shown <= _MOST_LINES:
-                        progress.clear()
-                        _show_failure(result)
-        except KeyboardInterrupt:
-            stopping.set()
-            if isinstance(executor, LocalExecutor):
-                executor.kill()
+    try:
+        for result in campaign.carry_out(executor, **arguments):
+            show()
+            if result["status"] == FAILED:
+                shown += 1
+                if shown <= _MOST_LINES:
+                    progress.clear()
+                    _show_failure(result)
+    except KeyboardInterrupt:
+        stopping.set()
+        if isinstance(executor, LocalExecutor):
+            executor.kill()
 
 
 def _show_failure(result: dict[str, Any]) -> None:
@@ -156,8 +170,8 @@ def _summed_up(campaign: Campaign, options: argparse.Namespace, progress: Progre
     summary = campaign.summary
     seconds = progress.seconds
     failed, findings = summary.counts[FAILED], summary.counts[FINDINGS]
-    parts = [f"{summary.total:,} files: {summary.finished - failed:,} done"]
-    parts += [f"{findings:,} of them with findings"] if options.operation == "check" else []
+    parts = [f"{summary.total:,} {'file' if summary.total == 1 else 'files'}: {summary.finished - failed:,} done"]
+    parts += [f"{findings:,} of them with findings"] if findings or options.operation == "check" else []
     parts += [f"{failed:,} failed", f"{summary.skipped:,} of these already by an earlier run"]
     if stopped:
         parts.append(f"{summary.total - summary.finished:,} not begun")

@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     records = output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
     code = FINE
     checked = failed = 0
-    for item in inputs.inputs_of(options):
+    for item in inputs.inputs_of(options, inputs.LOADABLE):
         report = _check(item, options.from_format).restricted(options.only, options.ignore)
         checked += 1
         if _fails(report, options.fail_on):

@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--report", metavar="FILE", help="write what was lost, file by file, as JSON")
     output.add_argument(
         "--max-error",
-        type=_positive,
+        type=operations.positive,
         metavar="X",
         help="how far motion may be off where it must be fitted, as a share of the scene's size (default 1e-4; turns "
         "may then be 0.01 degree off, and more or less with it)",
@@ -85,20 +85,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     texturing.add_arguments(parser)
 
 
-def _positive(text: str) -> float:
-    from argparse import ArgumentTypeError
-
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise ArgumentTypeError(f"{text!r} is not a positive number")
-    return value
-
-
 def _unit(text: str) -> str | float:
-    return text if text in ("mm", "cm", "m", "km", "inch", "foot", "file") else _positive(text)
+    return text if text in ("mm", "cm", "m", "km", "inch", "foot", "file") else operations.positive(text)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -126,7 +114,7 @@ def run(options: argparse.Namespace) -> int:
     records: list[dict[str, object]] = []
     code = FINE
     progress = Progress(options)
-    for item in inputs.inputs_of(options):
+    for item in inputs.inputs_of(options, _wanted(exporter)):
         progress.show(item.name)
         try:
             path, report = _convert(item, options, target)
@@ -158,6 +146,11 @@ def _extension(dialect: str | None, exporter: Exporter) -> str:
     if exporter.name == "gltf" and dialect is not None:
         return exporter.extensions[exporter.dialects.index(dialect)]
     return exporter.extensions[0]
+
+
+def _wanted(exporter: Exporter) -> tuple[str, ...]:
+    """What is taken from folders: glTF files too, unless they are what is made (they may stand beside their inputs)."""
+    return tuple(each for each in inputs.LOADABLE if exporter.name != "gltf" or each not in exporter.extensions)
 
 
 def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple[str, LossReport]:

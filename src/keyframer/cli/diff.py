@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from keyframer.cli.inputs import Input
-    from keyframer.formats._document import Document
     from keyframer.formats._summary import Cell
-    from keyframer.inspecting.comparison import Comparison
+    from keyframer.inspecting.comparison import Comparison, Side
     from keyframer.scene import Scene
 
 ABOUT = """What differs between two files, of the same format or of different ones.
 
-Structure: records added, removed, changed and moved, with their paths; files of different formats are compared by what
-they mean (nodes, meshes, materials, tracks). Motion: the largest and the mean difference of each node over time. The
+Structure: records added, removed, changed and moved, with their paths; of two glTF files the values of their JSON and
+the bytes of their buffer views; files of different formats are compared by what they mean (nodes, meshes, materials,
+tracks). Motion: the largest and the mean difference of each node over time. The
 exit code is 0 if nothing differs and 1 if something does."""
 
 EXAMPLES = (
@@ -89,10 +89,10 @@ def run(options: argparse.Namespace) -> int:
         records.json({**names, "error": error_record(errors[0])})
         records.close()
         return NOT_ALL_DONE
-    documents = tuple(found[0] for found in read if not isinstance(found, Exception))
-    made, undone = _scenes(items, documents, options)
+    sides = [found for found in read if not isinstance(found, Exception)]
+    made, undone = _scenes(items, sides, options)
     comparison = compare(
-        (documents[0], documents[1]),
+        (sides[0], sides[1]),
         made,
         structure=options.what != "motion",
         tolerance=options.tolerance,
@@ -105,22 +105,32 @@ def run(options: argparse.Namespace) -> int:
         code = NOT_ALL_DONE
     if options.plot is not None and not _plot(items, comparison, options):
         code = NOT_ALL_DONE
+    options.salvaged = False  # 1 means that the files differ, and nothing else
     return code
 
 
-def _read(item: Input, options: argparse.Namespace) -> tuple[Document, int] | Exception:
+def _read(item: Input, options: argparse.Namespace) -> Side | Exception:
+    from keyframer.inspecting.comparison import ImportedFile
+
     try:
-        return reading.read_document(item, options.from_format)
+        data = item.read()
+        importer = reading.find_importer(data, item, options.from_format)
+        if importer is not None:
+            importer.load(data, reading.folder_of(item), salvage=True)  # what cannot be read fails here
+            return ImportedFile(importer.name, data)
+        return reading.read_document(item, options.from_format, data)[0]
     except reading.READ_FAILURES as error:
         failure(item.name, error)
         return error
 
 
 def _scenes(
-    items: list[Input], documents: tuple[Document, ...], options: argparse.Namespace
+    items: list[Input], sides: list[Side], options: argparse.Namespace
 ) -> tuple[tuple[Scene, Scene] | None, bool]:
     """Both scenes, or None; and whether they were wanted and could not be made."""
-    if options.what == "structure" and documents[0].format is documents[1].format:
+    from keyframer.inspecting.comparison import format_name
+
+    if options.what == "structure" and format_name(sides[0]) == format_name(sides[1]):
         return None, False
     made: list[Scene] = []
     for item in items:
@@ -159,7 +169,7 @@ def _pretty(items: list[Input], comparison: Comparison) -> list[str]:
     structure, motion = comparison.structure, comparison.motion
     if structure is not None:
         counts = ", ".join(f"{structure.counts[kind]} {kind}" for kind in ("added", "removed", "changed", "moved"))
-        what = "records" if comparison.level == "records" else "parts of the scene"
+        what = {"records": "records", "values": "values of the JSON", "scene": "parts of the scene"}[comparison.level]
         lines += ["", f"structure ({what}): {counts if structure.total else 'the same'}"]
         rows: list[Sequence[Cell]] = [row[1:7] for row in comparison.rows() if row[0] == "structure"]
         if rows:

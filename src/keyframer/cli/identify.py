@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("nothing to identify: give a FILE, or - for stdin")
     records = output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
     code = FINE
-    for item in inputs.inputs_of(options):
+    for item in inputs.inputs_of(options, inputs.LOADABLE):
         try:
             head, size = item.head()
             identity = identify(head, size, item.name, item.read)

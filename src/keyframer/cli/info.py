@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from keyframer.cli import inputs, output, reading
+from keyframer.cli import inputs, output, reading, texturing
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import detail, error_record, failure, one_line, shown_name
 from keyframer.text import safe_text
@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 ABOUT = """What a file says, as tables: overview, objects, materials and maps, nodes and tracks with their keys,
 how many records of each kind there are, what is unknown or kept as raw bytes, and what is odd about it.
 Then what it means: clip and axes, the node tree, curves, meshes, surfaces, cameras, lights, skins, raw channels.
+Images are looked for beside the file and in the folders of --texture-path, nowhere else; the table of textures says for
+each name what was found, by which guess, what is inside the file, and what was refused, is missing or no image.
 
 Offsets are shown in hex. CSV has one row for each cell: file, table, row, column, value."""
 
 EXAMPLES = (
     "keyframer info scene.3ds",
     "keyframer info --table nodes --table tracks scene.3ds",
+    "keyframer info --table textures --texture-path maps --texture-recursive scene.3ds",
     "keyframer info --format json scene.3ds | jq '.files[0].tables.objects'",
 )
 
@@ -44,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="pretty output too has the tables that say in the file's words what others mean",
     )
+    texturing.add_arguments(parser)
     output.add_encoding(parser)
     output.add_arguments(parser)
 
@@ -61,20 +65,21 @@ def run(options: argparse.Namespace) -> int:
     records = output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS, options.encoding)
     code = FINE
     first = True
-    for item in inputs.inputs_of(options):
+    for item in inputs.inputs_of(options, inputs.LOADABLE):
         try:
             data = item.read()
             size = len(data)
             importer = reading.find_importer(data, item, options.from_format)
             if importer is not None:
-                scene = importer.load(data, reading.folder_of(item))
+                scene = importer.load(data, reading.folder_of(item), salvage=True)
                 format, found = importer.name, scene.issues.total
-                tables = imported_tables(scene, importer, size)
+                tables = imported_tables(scene, importer, size, texturing.finder_for(item, options))
             else:
                 document, _ = reading.read_document(item, options.from_format, data)
                 format, found = document.format.name, document.issues.total
                 beside = Path(item.name) if isinstance(item, inputs.FileInput) else None
-                tables = [*report(document, size), *document_scene_tables(document, beside, options.encoding)]
+                looked = texturing.finder_for(item, options)
+                tables = [*report(document, size), *document_scene_tables(document, beside, options.encoding, looked)]
         except reading.READ_FAILURES as error:
             code = NOT_ALL_DONE
             failure(item.name, error)

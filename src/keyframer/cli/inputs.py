@@ -9,6 +9,7 @@ import os
 import sys
 
 from keyframer.errors import FormatError
+from keyframer.exchange import IMPORTERS
 from keyframer.formats import FORMATS
 from keyframer.formats._format import HEAD_SIZE
 
@@ -22,6 +23,11 @@ STDIN = "-"
 MEMBER = "!/"
 """between the name of an archive and that of its member"""
 _ZIP = b"PK\x03\x04"
+
+DECODABLE = tuple(extension for known in FORMATS for extension in known.extensions)
+"""extensions of what documents are made of"""
+LOADABLE = DECODABLE + tuple(extension for known in IMPORTERS for extension in known.extensions)
+"""extensions of what scenes are made of"""
 
 
 class Input:
@@ -141,9 +147,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def inputs_of(options: argparse.Namespace, extensions: tuple[str, ...] | None = None) -> Iterator[Input]:
     """All inputs in the order given; folders and archives in the order of names.
 
-    In folders and archives only files with one of ``extensions`` are taken (those of the formats if None).
+    In folders and archives only files with one of ``extensions`` are taken (`DECODABLE` if None).
     """
-    wanted = extensions or tuple(extension for known in FORMATS for extension in known.extensions)
+    wanted = extensions or DECODABLE
     chosen = () if options.all_files else wanted
     for name in options.files:
         yield from _expanded(name, options.recursive, chosen)

@@ -30,7 +30,8 @@ def detail(options: argparse.Namespace, text: str) -> None:
 
 
 def one_line(error: Exception) -> str:
-    text = str(as_format_error(error))
+    located = isinstance(error, (FormatError, OSError, MemoryError))  # else nothing is wrong with the file as such
+    text = "; ".join([str(as_format_error(error)) if located else str(error), *getattr(error, "__notes__", ())])
     return text if len(text) <= 1_000 else f"{text[:999]}…"
 
 
@@ -39,7 +40,8 @@ def as_format_error(error: Exception) -> FormatError:
     if isinstance(error, FormatError):
         return error
     reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
-    return FormatError("IO_READ_FAILED", 0, "/", reason or type(error).__name__)
+    code = "RUN_REFUSED" if isinstance(error, (ValueError, LookupError)) else "IO_READ_FAILED"
+    return FormatError(code, 0, "/", reason or type(error).__name__)
 
 
 def error_record(error: Exception) -> dict[str, object]:

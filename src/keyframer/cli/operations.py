@@ -8,14 +8,7 @@ if TYPE_CHECKING:
 
     from keyframer.scene import Scene
 
-AXES = {
-    "y-up": ("y", "right"),
-    "z-up": ("z", "right"),
-    "x-up": ("x", "right"),
-    "y-up-left": ("y", "left"),
-    "z-up-left": ("z", "left"),
-    "x-up-left": ("x", "left"),
-}
+AXES = ("x-up", "x-up-left", "y-up", "y-up-left", "z-up", "z-up-left")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,10 +24,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--cut", metavar="A:B", help="frames A to B, which become 0 to B - A")
     group.add_argument("--reverse", action="store_true", help="play it backwards")
     group.add_argument(
-        "--rate", type=float, metavar="N", help="count N frames a second; the motion takes the same time"
+        "--rate", type=positive, metavar="N", help="count N frames a second; the motion takes the same time"
     )
-    group.add_argument("--scale", type=float, metavar="X", help="all lengths times X")
-    group.add_argument("--axes", choices=sorted(AXES), help="another way up, right-handed unless it says left")
+    group.add_argument("--scale", type=positive, metavar="X", help="all lengths times X")
+    group.add_argument("--axes", choices=AXES, help="another way up, right-handed unless it says left")
+
+
+def positive(text: str) -> float:
+    """A positive number of the command line."""
+    from argparse import ArgumentTypeError
+
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise ArgumentTypeError(f"{text!r} is not a positive number")
+    return value
 
 
 def cut_of(options: argparse.Namespace) -> tuple[float, float] | None:
@@ -43,42 +49,22 @@ def cut_of(options: argparse.Namespace) -> tuple[float, float] | None:
         return None
     first, mark, last = options.cut.partition(":")
     try:
-        if not mark:
+        if not mark or not float(first) < float(last):
             raise ValueError
         return float(first), float(last)
     except ValueError:
-        raise ValueError(f"--cut wants two frames, A:B, not {options.cut!r}") from None
+        raise ValueError(f"--cut wants two frames, A:B, the earlier first, not {options.cut!r}") from None
+
+
+def wanted_of(options: argparse.Namespace) -> dict[str, object]:
+    """What was asked for, as `keyframer.operating.steps.take_steps` has it; ValueError where it makes no sense."""
+    names = ("merge", "node", "reverse", "rate", "scale", "axes", "max_error")
+    found = {name: getattr(options, name) for name in names} | {"cut": cut_of(options)}
+    return {name: value for name, value in found.items() if value is not None and value is not False and value != []}
 
 
 def apply(scene: Scene, options: argparse.Namespace, fps: float | None) -> Scene:
     """The scene after everything that was asked for. ``fps`` is how many of its own frames make a second."""
-    from dataclasses import replace
+    from keyframer.operating.steps import take_steps
 
-    import keyframer.operating as operating
-
-    if fps is not None and scene.clips:
-        clip = scene.clips[0]
-        scene = replace(scene, clips=[replace(clip, rate=fps * (clip.units_per_frame or 1.0)), *scene.clips[1:]])
-    allowed = {} if options.max_error is None else {"max_error": options.max_error}
-    if options.merge is not None:
-        from keyframer.exchange.loading import load
-
-        scene = operating.merge(scene, load(options.merge))
-    if options.node:
-        try:
-            scene = operating.choose_nodes(scene, options.node)
-        except LookupError as error:
-            raise ValueError(str(error.args[0])) from None
-    stretch = cut_of(options)
-    if stretch is not None:
-        scene = operating.cut(scene, *stretch, **allowed)
-    if options.reverse:
-        scene = operating.reverse(scene, **allowed)
-    if options.rate is not None:
-        scene = operating.change_rate(scene, options.rate)
-    if options.scale is not None:
-        scene = operating.scale(scene, options.scale)
-    if options.axes is not None:
-        up, handedness = AXES[options.axes]
-        scene = operating.change_axes(scene, up=up, handedness=handedness)
-    return scene
+    return take_steps(scene, wanted_of(options), fps)

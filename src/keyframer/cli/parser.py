@@ -7,6 +7,7 @@ import os
 import sys
 
 from keyframer._version import __version__
+from keyframer.cli.exits import FINDINGS, FINE
 from keyframer.text import safe_text
 
 TYPE_CHECKING = False
@@ -65,7 +66,8 @@ def run(given: Sequence[str]) -> int:
             parser = _filled(Parser(prog=f"keyframer {given[0]}", **_texts(module)), module)
             options = parser.parse_args(given[1:])
             options.parser = parser
-            return int(module.run(options))
+            code = int(module.run(options))
+            return FINDINGS if code == FINE and getattr(options, "salvaged", False) else code
         parser = build_parser()
         if given:
             parser.parse_args(given)

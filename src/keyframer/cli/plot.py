@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error(str(error))
     target = targets.Targets(options, many, lambda name: f"{name}.{kind}")
     code = FINE
-    for number, item in enumerate(inputs.inputs_of(options)):
+    for number, item in enumerate(inputs.inputs_of(options, inputs.LOADABLE)):
         try:
             path = target.path_for(item)
             if number and path is None and not options.terminal:

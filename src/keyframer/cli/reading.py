@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keyframer.errors import FormatError
-from keyframer.exchange import importer_for
+from keyframer.exchange import IMPORTERS, importer_for
 from keyframer.formats import FORMATS, detect, format_by_name
 
 TYPE_CHECKING = False  # what reading needs is imported when something is read: ``--help`` needs none of it
@@ -20,23 +20,26 @@ READ_FAILURES = (FormatError, OSError)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    ids = [*(known.name for known in FORMATS), *(known.name for known in IMPORTERS)]
     parser.add_argument(
         "--from",
         dest="from_format",
         metavar="ID",
-        choices=[known.name for known in FORMATS],
-        help=f"the format, where the content does not decide: {', '.join(known.name for known in FORMATS)}",
+        choices=ids,
+        help=f"the format, where the content does not decide: {', '.join(ids)}",
     )
 
 
 def read_document(item: Input, from_format: str | None, data: bytes | None = None) -> tuple[Document, int]:
     """The document of an input, and its size in bytes; ``data`` is what was read of it already."""
-    from keyframer.catalogue import IO_EMPTY
+    from keyframer.catalogue import IO_EMPTY, IO_UNRECOGNISED
     from keyframer.limits import DEFAULT_LIMITS
 
     data = item.read() if data is None else data
     if not data:
         raise IO_EMPTY.failure(0, "/")
+    if any(from_format == known.name for known in IMPORTERS):
+        raise IO_UNRECOGNISED.failure(0, "/", reason=f"{from_format} has no document: it can be loaded, but not kept")
     if from_format is not None:
         return format_by_name(from_format).decode(data, DEFAULT_LIMITS), len(data)
     found = detect(data, name=item.name)
@@ -47,9 +50,9 @@ def read_document(item: Input, from_format: str | None, data: bytes | None = Non
 
 def find_importer(data: bytes, item: Input, from_format: str | None) -> Importer | None:
     """Who makes a scene of bytes that no document can be made of; None where that is nobody, or not needed."""
-    if from_format is not None or detect(data, name=item.name).format is not None:
+    if from_format is None and detect(data, name=item.name).format is not None:
         return None
-    return importer_for(data, item.name)
+    return importer_for(data, item.name, from_format)
 
 
 def folder_of(item: Input) -> Path | None:

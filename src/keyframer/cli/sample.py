@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from keyframer.cli import inputs, scenes
-from keyframer.cli.exits import FINDINGS, FINE, NOT_ALL_DONE
+from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import failure, note
 from keyframer.errors import FormatError
 
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from keyframer.inspecting.samples import Sample, parse_frames
 
-    items = list(inputs.inputs_of(options))
+    items = list(inputs.inputs_of(options, inputs.LOADABLE))
     if len(items) != 1:
         options.parser.error("one FILE is sampled at a time" if items else "nothing to sample: give a FILE")
     if options.format == "npz" and not options.output:
@@ -79,8 +79,9 @@ def run(options: argparse.Namespace) -> int:
     except ValueError as error:  # an option that the format does not have, or more than can be done
         options.parser.error(str(error))
     for issue in scene.issues:
-        note(options, f"{item.name}: {issue}")
-    return FINDINGS if scene.issues.first_unsafe() is not None else FINE  # with --salvage something was left out
+        if not issue.unsafe:
+            note(options, f"{item.name}: {issue}")
+    return FINE
 
 
 def _write(sample: Sample, options: argparse.Namespace) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from keyframer.cli import reading
+from keyframer.cli import reading, salvaging
 from keyframer.cli.inputs import FileInput
+from keyframer.errors import FormatError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from keyframer.cli.inputs import Input
     from keyframer.formats._document import Document
@@ -21,6 +23,7 @@ LOAD_FAILURES = (*READ_FAILURES, ValueError)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     reading.add_arguments(parser)
     scenes = parser.add_argument_group("meaning")
+    parser.set_defaults(salvaged=False)
     scenes.add_argument("--salvage", action="store_true", help="leave out what is unsafe instead of refusing the file")
     scenes.add_argument("--model", metavar="FILE", help="the Hale3D model that an animation moves")
     scenes.add_argument("--skeleton", metavar="FILE", help="the .skel of a Midtown Madness 2 clip")
@@ -57,20 +60,32 @@ def pairs_of(given: list[str], argument: str) -> dict[str, object]:
 
 def load_scene(item: Input, options: argparse.Namespace) -> tuple[Scene, Document | None]:
     """The scene of an input, and the document it was made from, if it is of a format that has documents."""
+    from functools import partial
     from pathlib import Path
 
     from keyframer.formats._loading import scene_of
     from keyframer.formats._option_values import typed
 
     data = item.read()
+    document: Document | None = None
+    make: Callable[..., Scene]
     importer = reading.find_importer(data, item, options.from_format)
     if importer is not None:
-        return importer.load(data, reading.folder_of(item), options=_numbers(options_of(options))), None
-    document, _ = reading.read_document(item, options.from_format, data)
-    chosen = typed(document.format.option_types(), options_of(options))
-    if isinstance(item, FileInput):
-        chosen = {**document.format.companions(document, Path(item.name), chosen), **chosen}
-    return scene_of(document, chosen, salvage=options.salvage), document
+        make = partial(importer.load, data, reading.folder_of(item), options=_numbers(options_of(options)))
+    else:
+        document, _ = reading.read_document(item, options.from_format, data)
+        chosen = typed(document.format.option_types(), options_of(options))
+        if isinstance(item, FileInput):
+            chosen = {**document.format.companions(document, Path(item.name), chosen), **chosen}
+        make = partial(scene_of, document, chosen)
+    try:
+        scene = make(salvage=options.salvage)
+    except FormatError as error:
+        if not options.salvage:
+            salvaging.add_hint(error, partial(make, salvage=True))
+        raise
+    salvaging.tell(item, scene, options)
+    return scene, document
 
 
 def _numbers(given: dict[str, object]) -> dict[str, object]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import argparse
 
     from keyframer.cli.inputs import Input
-    from keyframer.textures import TextureSource
+    from keyframer.textures import TextureFinder, TextureSource
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,16 +26,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     textures.add_argument("--no-textures", action="store_true", help="open no image at all")
 
 
-def source_for(item: Input, options: argparse.Namespace) -> TextureSource | None:
+def finder_for(item: Input, options: argparse.Namespace) -> TextureFinder | None:
     """Looks beside the file, then in the folders given; None with ``--no-textures``."""
     import os
 
-    from keyframer.textures import TextureFinder, TextureSource
+    from keyframer.textures import TextureFinder
 
     if options.no_textures:
         return None
     own = [os.path.dirname(item.name) or "."] if isinstance(item, FileInput) else []
-    return TextureSource(TextureFinder([*own, *options.texture_path], recursive=options.texture_recursive))
+    return TextureFinder([*own, *options.texture_path], recursive=options.texture_recursive)
+
+
+def source_for(item: Input, options: argparse.Namespace) -> TextureSource | None:
+    """Opens what is found there; None with ``--no-textures``."""
+    from keyframer.textures import TextureSource
+
+    finder = finder_for(item, options)
+    return None if finder is None else TextureSource(finder)
 
 
 def report(item: Input, source: TextureSource | None, options: argparse.Namespace) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
 
     from keyframer.cli.inputs import Input
-    from keyframer.rendering import Settings, Studio
+    from keyframer.rendering import Settings
 
 ABOUT = """A picture of a frame (PNG), a contact sheet, or the playback as GIF, APNG or WebP, without a GPU.
 
@@ -30,12 +30,19 @@ EXAMPLES = (
 )
 
 KINDS = ("png", "gif", "apng", "webp")
-_PICTURES_A_SECOND, _MOST_PICTURES = 15, 90
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     scenes.add_arguments(parser)
+    add_choices(parser)
+    texturing.add_arguments(parser)
+    targets.add_arguments(parser, required=False)
+    parser.add_argument("--to", choices=KINDS, help="the kind of picture, where the name of OUT does not say")
+
+
+def add_choices(parser: argparse.ArgumentParser) -> None:
+    """What of a scene is shown, and how; the same for one file and for many."""
     what = parser.add_argument_group("what to show")
     what.add_argument("--size", default="256", metavar="N|WxH", help="pixels, 256 or 320x200 (default: 256)")
     moment = what.add_mutually_exclusive_group()
@@ -64,9 +71,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--background", default="neutral", metavar="COLOUR", help="#rrggbb, file, none, or neutral (default)"
     )
-    texturing.add_arguments(parser)
-    targets.add_arguments(parser, required=False)
-    parser.add_argument("--to", choices=KINDS, help="the kind of picture, where the name of OUT does not say")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -84,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error(str(error))
     target = targets.Targets(options, many, lambda name: f"{name}.{order.kind}")
     code = FINE
-    for number, item in enumerate(inputs.inputs_of(options)):
+    for number, item in enumerate(inputs.inputs_of(options, inputs.LOADABLE)):
         try:
             if number and target.out is None:
                 raise targets.refused("only one picture fits stdout (-o gives each its own file)")
@@ -108,22 +112,26 @@ class Order:
 
     def __init__(self, options: argparse.Namespace) -> None:
         from keyframer.inspecting.samples import parse_frames
+        from keyframer.rendering.showing import Showing
 
         self.options = options
         extension = os.path.splitext(options.output or "")[1] or (options.output or "")
         self.kind: str = options.to or (extension[1:].lower() if extension[1:].lower() in KINDS else "png")
-        self.sheet = _pair(options.sheet, "--sheet") if options.sheet else None
-        if self.sheet is not None and self.sheet[0] * self.sheet[1] > 1_000:
+        sheet = _pair(options.sheet, "--sheet") if options.sheet else None
+        if sheet is not None and sheet[0] * sheet[1] > 1_000:
             raise ValueError("--sheet: at most 1000 pictures fit a sheet")
-        if self.sheet is not None and self.kind != "png":
+        if sheet is not None and self.kind != "png":
             raise ValueError("a contact sheet is a PNG")
         if options.pictures is not None and not 1 <= options.pictures <= 1_000:
             raise ValueError("--pictures: 1 to 1000")
-        self.frames = parse_frames(options.frames) if options.frames else None
-        if self.frames is not None and len(self.frames) > 1_000:
-            raise ValueError(f"--frames: {len(self.frames)} pictures, at most 1000")
-        if self.frames is not None and self.kind == "png" and self.sheet is None:
-            self.sheet = (min(len(self.frames), 4), -(-len(self.frames) // min(len(self.frames), 4)))
+        frames = parse_frames(options.frames) if options.frames else None
+        if frames is not None and len(frames) > 1_000:
+            raise ValueError(f"--frames: {len(frames)} pictures, at most 1000")
+        if frames is not None and self.kind == "png" and sheet is None:
+            sheet = (min(len(frames), 4), -(-len(frames) // min(len(frames), 4)))
+        if options.frame is not None:
+            frames = [options.frame]
+        self.showing = Showing(self.kind, sheet, None if frames is None else tuple(frames), options.pictures)
         self.settings: Settings = _settings(options)
 
     def carry_out(self, item: Input) -> bytes:
@@ -134,32 +142,10 @@ class Order:
         source = texturing.source_for(item, self.options)
         studio = Studio(scene, self.settings, textures=source)
         texturing.report(item, source, self.options)
-        studio.frames = frames = self._frames(studio)
-        data = self._data(studio, frames)
+        data = self.showing.data(studio)
         if not studio.complete:
             note(self.options, f"{item.name}: not every face is drawn: there are too many, one behind the other")
         return data
-
-    def _data(self, studio: Studio, frames: list[float]) -> bytes:
-        from keyframer.rendering import encode_film, encode_still
-
-        if self.sheet is not None:
-            return encode_still(studio.sheet(frames, self.sheet[0]))
-        if self.kind == "png":
-            return encode_still(studio.picture(frames[0]))
-        return encode_film(list(studio.pictures(frames)), studio.seconds, self.kind)
-
-    def _frames(self, studio: Studio) -> list[float]:
-        if self.frames is not None:
-            return self.frames
-        if self.options.frame is not None:
-            return [self.options.frame]
-        if self.sheet is not None:
-            return studio.spread(self.sheet[0] * self.sheet[1], with_last=True)
-        if self.kind == "png":
-            return [studio.default_frame]
-        usual = min(max(round(studio.seconds * _PICTURES_A_SECOND), 2), _MOST_PICTURES)
-        return studio.spread(self.options.pictures or usual, with_last=False)
 
 
 def _settings(options: argparse.Namespace) -> Settings:

@@ -113,6 +113,8 @@ def gather(tracks: Sequence[Track], width: int) -> KeyColumns:
             given = getattr(track, name)
             if given is not None and track.interpolation in users:
                 full[begin:end] = given
+        if not full.any():  # written out, and nothing in it: nearly as common
+            return full[pick]
         return np.clip(np.nan_to_num(full[pick], nan=0.0, posinf=high, neginf=low), low, high)
 
     tcb = (Interpolation.TCB,)

@@ -71,10 +71,10 @@ def fit_cubic(
         values = function(breaks)
         return Fit(Hermite(breaks, values, np.zeros_like(values), np.zeros_like(values)), 0.0)
     done: list[_Intervals] = []
-    open_ = _first_intervals(function, breaks, jumps)
+    open_, wanted = _first_intervals(function, breaks, jumps)
     error, kept = 0.0, 0
     for halving in range(HALVINGS + 1):
-        difference = _difference(function, open_, distance)
+        difference = distance(open_.at(_PROBES), wanted).max(axis=1)
         wrong = difference > tolerance
         wrong &= open_.end - open_.begin > 2 * shortest
         if halving == HALVINGS or kept + len(open_.begin) + np.count_nonzero(wrong) > most_keys:
@@ -84,7 +84,7 @@ def fit_cubic(
         error = max(error, float(difference[~wrong].max(initial=0.0)))
         if not wrong.any():
             break
-        open_ = _halved(function, open_.select(wrong))
+        open_, wanted = _halved(function, open_.select(wrong))
     keys = _keys(done)
     if jumps[0]:
         keys = _with_still_key(keys, function(breaks[:1] - _BEFORE * (breaks[1] - breaks[0])), 0)
@@ -126,40 +126,45 @@ class _Intervals:
         )
 
 
-def _first_intervals(function: Function, breaks: Floats, jumps: Flags) -> _Intervals:
+def _first_intervals(function: Function, breaks: Floats, jumps: Flags) -> tuple[_Intervals, Floats]:
+    """One interval from break to break, and the function at the probes of each."""
     begin, end = breaks[:-1], breaks[1:]
     span = end - begin
     step = _STEP * span
     stop = np.where(jumps[1:], end - _BEFORE * span, end)
-    times = np.concatenate([begin, begin + step, begin + 2 * step, stop, stop - step, stop - 2 * step])
-    values = function(times).reshape(6, len(begin), -1)
+    ends = [begin, begin + step, begin + 2 * step, stop, stop - step, stop - 2 * step]
+    values, wanted = _values(function, ends, begin, end)
     step = step[:, None]
     leaving = (4 * values[1] - 3 * values[0] - values[2]) / (2 * step)
     arriving = (3 * values[3] - 4 * values[4] + values[5]) / (2 * step)
-    return _Intervals(begin, end, values[0], values[3], leaving, arriving)
+    return _Intervals(begin, end, values[0], values[3], leaving, arriving), wanted
 
 
-def _difference(function: Function, intervals: _Intervals, distance: Distance) -> Floats:
-    """(n,) the largest error of each interval."""
-    span = intervals.end - intervals.begin
-    times = intervals.begin[:, None] + span[:, None] * _PROBES
-    wanted = function(times.reshape(-1)).reshape(*times.shape, -1)
-    return np.asarray(distance(intervals.at(_PROBES), wanted).max(axis=1))
-
-
-def _halved(function: Function, intervals: _Intervals) -> _Intervals:
+def _halved(function: Function, intervals: _Intervals) -> tuple[_Intervals, Floats]:
+    """Two intervals for each, and the function at their probes."""
     middle = 0.5 * (intervals.begin + intervals.end)
     step = _STEP * (intervals.end - intervals.begin)
-    values = function(np.concatenate([middle, middle - step, middle + step])).reshape(3, len(middle), -1)
+    begin, end = np.concatenate([intervals.begin, middle]), np.concatenate([middle, intervals.end])
+    values, wanted = _values(function, [middle, middle - step, middle + step], begin, end)
     slope = (values[2] - values[1]) / (2 * step)[:, None]
-    return _Intervals(
-        np.concatenate([intervals.begin, middle]),
-        np.concatenate([middle, intervals.end]),
+    halves = _Intervals(
+        begin,
+        end,
         np.concatenate([intervals.first, values[0]]),
         np.concatenate([values[0], intervals.last]),
         np.concatenate([intervals.leaving, slope]),
         np.concatenate([slope, intervals.arriving]),
     )
+    return halves, wanted
+
+
+def _values(function: Function, ends: list[Floats], begin: Floats, end: Floats) -> tuple[Floats, Floats]:
+    """The function at some times of each interval and at the probes of those it becomes, in one call: a call costs
+    more than the points of a short track."""
+    probes = begin[:, None] + (end - begin)[:, None] * _PROBES
+    values = function(np.concatenate([*ends, probes.reshape(-1)]))
+    at_ends = len(ends) * len(ends[0])
+    return values[:at_ends].reshape(len(ends), len(ends[0]), -1), values[at_ends:].reshape(*probes.shape, -1)
 
 
 def _keys(parts: list[_Intervals]) -> Hermite:

@@ -21,6 +21,8 @@ FULL_TURN = 2 * np.pi * (1 - 1e-6)
 
 def usable_keys(track: Track) -> Track:
     """The track without keys that are no numbers, in order of time; the same track where nothing is wrong with it."""
+    if not len(track.times):
+        return track
     numbers = track.values.reshape(len(track.times), -1)
     good = np.isfinite(track.times) & np.isfinite(numbers).all(axis=1)
     order = np.flatnonzero(good)

@@ -1,8 +1,9 @@
-"""From one value a frame to few keys: those that a curve needs to stay within a tolerance at every frame.
+"""From one value a frame to few keys: those that a curve needs to stay within a tolerance, at frames and between them.
 
 Keys are put where the curve through the keys so far is farthest off, one in every stretch between two keys that needs
-it, until no frame is off by more than the tolerance. That is tried with smooth keys and with straight ones; the fewer
-keys win, straight ones where both need as many.
+it, until nothing is off by more than the tolerance. That is tried with smooth keys and with straight ones; the fewer
+keys win, straight ones where both need as many. Where what stands between two neighbouring frames is known, it counts,
+too: a smooth curve that bulges there gets a straight piece (continuity -1 at both keys), if that is nearer.
 
 Smooth keys have the slope of the parabola through each key and its neighbours. Plain TCB keys have that only where they
 stand evenly: else their slope is that of the chord, and many more are needed. With r the ratio of the spans behind and
@@ -11,22 +12,25 @@ before a key, tension 1 - (r + 1/r)/2 and bias (r - 1/r)/(r + 1/r) give the para
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .curve import compile_track
-from .fit import Distance
+from .fit import Distance, Function
 from .track import Floats, Interpolation, RotationForm, Track
 
 Indices = NDArray[np.intp]
+Flags = NDArray[np.bool_]
 
 _STRIDES = (16, 8, 6, 4, 3, 2)
 """frames between the keys that smooth curves begin with: keys that stand evenly do with fewer"""
 _WIDEST = 2 + 3**0.5
 _WIDEST_INVERSE = 2 - 3**0.5
 """the ratio at which the tension is -1"""
+PROBES = np.array((0.21, 0.5, 0.79))
+"""where a cubic is farthest from the straight line between two frames: in the middle, or where an S has its bellies"""
 
 
 def fewest_keys(
@@ -37,61 +41,128 @@ def fewest_keys(
     tolerance: float,
     distance: Distance,
     widest: float = np.inf,
+    between: Function | None = None,
 ) -> tuple[Track, float]:
     """A track through some of the frames, and how far it is off at the others.
 
     ``times`` (n,) rise; ``values`` (n,) or (n, k); rotations are absolute quaternions. From one key to the next the way
-    is not longer than ``widest``, frames permitting.
+    is not longer than ``widest``, frames permitting. ``between`` is what is meant at any time; without it nothing is
+    measured between frames.
     """
     frames = values.reshape(len(times), -1)
     if len(times) < 2 or float(distance(frames, frames[:1]).max()) <= tolerance:
         error = float(distance(frames, frames[:1]).max(initial=0.0))
-        return Track(kind, times[:1], values[:1], Interpolation.LINEAR, form=form), error
+        still = Track(kind, times[:1], values[:1], Interpolation.LINEAR, form=form)
+        if between is None or len(times) < 2:
+            return still, error
+        wanted = between(subframes(times, PROBES))
+        error = max(error, float(distance(wanted.reshape(len(wanted), -1), frames[:1]).max()))
+        if error <= tolerance:
+            return still, error
     way = np.concatenate([[0.0], np.cumsum(distance(frames[1:], frames[:-1]))])
     legs = np.floor(way / widest) if np.isfinite(widest) else np.zeros(len(way))
     first = np.unique(np.concatenate([[0], np.flatnonzero(np.diff(legs)), [len(times) - 1]]))
-    straight = _insert(kind, times, values, form, Interpolation.LINEAR, tolerance, distance, first)
-    best = straight
+    task = _Task(kind, times, values, form, tolerance, distance, between)
+    best = task.insert(Interpolation.LINEAR, first)
     for stride in (len(times), *_STRIDES):
         some = np.union1d(first, np.arange(0, len(times), stride))
-        if len(some) < len(best[0].times):
-            smooth = _insert(kind, times, values, form, Interpolation.TCB, tolerance, distance, some)
-            if len(smooth[0].times) < len(best[0].times):
+        if len(some) < len(best[0].times) or best[1] > tolerance:
+            smooth = task.insert(Interpolation.TCB, some)
+            good = (smooth[1] <= tolerance, best[1] <= tolerance)
+            if good[0] > good[1] or (good[0] == good[1] and len(smooth[0].times) < len(best[0].times)):
                 best = smooth
     return best
 
 
-def _insert(
-    kind: str,
-    times: Floats,
-    values: Floats,
-    form: RotationForm,
-    interpolation: Interpolation,
-    tolerance: float,
-    distance: Distance,
-    chosen: Indices,
-) -> tuple[Track, float]:
-    wanted = values.reshape(len(times), -1)
-    while True:
-        shape: dict[str, Any] = _parabolic(times[chosen]) if interpolation is Interpolation.TCB else {}
-        track = Track(kind, times[chosen], values[chosen], interpolation, form=form, **shape)
-        found = compile_track(track)(times).reshape(len(times), -1)
-        error = distance(found, wanted)
-        error[chosen] = 0.0
-        starts = chosen[:-1]
-        worst = np.maximum.reduceat(error[:-1], starts)
-        bad = worst > tolerance
-        if not bad.any():
-            return track, float(error.max())
-        added = [
-            begin + int(np.argmax(error[begin:end]))
-            for begin, end, wrong in zip(starts.tolist(), chosen[1:].tolist(), bad.tolist(), strict=True)
-            if wrong
-        ]
-        chosen = np.unique(np.concatenate([chosen, np.array(added, np.intp)]))
+def subframes(times: Floats, probes: Floats) -> Floats:
+    """Times between neighbours, (n - 1) * len(probes) of them, in rising order."""
+    return np.asarray((times[:-1, None] + np.diff(times)[:, None] * probes).reshape(-1))
 
 
-def _parabolic(times: Floats) -> dict[str, Any]:
+@dataclass(eq=False)
+class _Task:
+    """What is to be met, and how near."""
+
+    kind: str
+    times: Floats
+    values: Floats
+    form: RotationForm
+    tolerance: float
+    distance: Distance
+    between: Function | None
+
+    def __post_init__(self) -> None:
+        """All times that count: a row from each frame to the next, its frame first; and what is meant there."""
+        checks, wanted = self.times[:-1, None], self.values.reshape(len(self.times), -1)[:-1, None]
+        if self.between is not None:
+            inner = subframes(self.times, PROBES)
+            meant = self.between(inner).reshape(len(self.times) - 1, len(PROBES), -1)
+            checks = np.concatenate([checks, inner.reshape(-1, len(PROBES))], axis=1)
+            wanted = np.concatenate([wanted, meant], axis=1)
+        self.checks, self.wanted = checks, wanted
+
+    def insert(self, interpolation: Interpolation, chosen: Indices) -> tuple[Track, float]:
+        """Keys at the chosen frames and as many more as it takes; how far the track is off in the end."""
+        corners = np.zeros(len(self.times), bool)
+        settled = np.zeros(len(self.times) - 1, bool)
+        """intervals between two frames that are both keys, and no better for anything that could be done"""
+        while True:
+            track = self._track(interpolation, chosen, corners)
+            error = self._errors(track, chosen)
+            worst_of_interval = error.max(axis=1)
+            starts, ends = chosen[:-1], chosen[1:]
+            wrong = np.where(settled, 0.0, worst_of_interval) > self.tolerance
+            bad = np.logical_or.reduceat(wrong, starts)
+            if not bad.any():
+                return track, float(error.max())
+            narrow = bad & (ends - starts == 1)
+            added = [self._worst_frame(error, begin, end) for begin, end in self._pairs(starts, ends, bad & ~narrow)]
+            chosen = np.unique(np.concatenate([chosen, np.array(added, np.intp)]))
+            self._straighten(interpolation, starts[narrow], worst_of_interval, corners, settled)
+
+    @staticmethod
+    def _pairs(starts: Indices, ends: Indices, which: Flags) -> list[tuple[int, int]]:
+        return list(zip(starts[which].tolist(), ends[which].tolist(), strict=True))
+
+    def _errors(self, track: Track, chosen: Indices) -> Floats:
+        found = compile_track(track)(self.checks.reshape(-1)).reshape(self.wanted.shape)
+        error = np.asarray(self.distance(found, self.wanted), np.float64)
+        error[chosen[:-1], 0] = 0.0
+        return error
+
+    @staticmethod
+    def _worst_frame(error: Floats, begin: int, end: int) -> int:
+        """The frame between two keys that the next key is put on: where, or beside where, the error is largest."""
+        at = begin + int(np.argmax(error[begin:end].max(axis=1)))
+        before, behind = max(at, begin + 1), min(at + 1, end - 1)
+        return before if error[before, 0] >= error[behind, 0] else behind
+
+    def _straighten(
+        self, interpolation: Interpolation, starts: Indices, worst: Floats, corners: Flags, settled: Flags
+    ) -> None:
+        """Straight pieces for intervals that no key can come between, where that is nearer than the curve."""
+        settled[starts] = True
+        if not len(starts) or interpolation is not Interpolation.TCB or self.between is None:
+            return
+        whole = Track(self.kind, self.times, self.values, Interpolation.LINEAR, form=self.form)
+        inner = self.checks[starts].reshape(-1)
+        found = compile_track(whole)(inner).reshape(len(starts), self.checks.shape[1], -1)
+        nearer = starts[self.distance(found, self.wanted[starts]).max(axis=1) < worst[starts]]
+        corners[nearer] = corners[nearer + 1] = True
+
+    def _track(self, interpolation: Interpolation, chosen: Indices, corners: Flags) -> Track:
+        track = Track(self.kind, self.times[chosen], self.values[chosen], interpolation, form=self.form)
+        if interpolation is Interpolation.TCB:
+            shape = _parabolic(self.times[chosen])
+            sharp = corners[chosen]
+            for name, column in shape.items():
+                setattr(track, name, np.where(sharp, 0.0, column))
+            if sharp.any():
+                track.continuity = np.where(sharp, -1.0, 0.0)
+        return track
+
+
+def _parabolic(times: Floats) -> dict[str, Floats]:
     """Tension and bias of keys at these times; none where they stand evenly."""
     spans = np.diff(times)
     if len(spans) < 2 or np.ptp(spans) == 0:

@@ -6,11 +6,14 @@ is written in the package's docstring.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from .lean import LATER, Lean
 
 Floats = NDArray[np.float64]
 
@@ -44,8 +47,8 @@ class RotationForm(Enum):
     QUATERNION_ABSOLUTE = "quaternion_absolute"  # x, y, z, w
 
 
-@dataclass(eq=False)
-class Track:
+@dataclass(eq=False, slots=True)
+class Track(Lean):
     """The keys of one property of one object."""
 
     kind: str  # what is animated: "position", "rotation", "scale", "fov", ...
@@ -62,9 +65,10 @@ class Track:
     flags: NDArray[np.int64] | None = None  # (n,) as stored in the file, if it stores any
     tangents_in: Floats | None = None  # shape of values, per unit of time, CUBIC only
     tangents_out: Floats | None = None
-    extras: dict[str, object] = field(default_factory=dict)  # leftovers of the format
+    extras: dict[str, Any] = LATER  # leftovers of the format
 
     def __post_init__(self) -> None:
+        Lean.__post_init__(self)
         self.times = np.asarray(self.times, dtype=np.float64)
         self.values = np.asarray(self.values, dtype=np.float64)
         if self.times.ndim != 1:

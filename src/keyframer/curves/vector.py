@@ -64,12 +64,14 @@ def still_tracks(columns: KeyColumns) -> Flags:
     return np.asarray(np.bincount(columns.track[moving], minlength=len(columns.counts)) == 0)
 
 
-def hermite_keys(track: Track) -> Hermite | None:
-    """The track as a cubic Hermite spline, or None if none is exact (steps, ease, rotations)."""
+def hermite_keys(track: Track, columns: KeyColumns | None = None) -> Hermite | None:
+    """The track as a cubic Hermite spline, or None if none is exact (steps, ease, rotations). ``columns`` are those of
+    the track, where they are at hand."""
     if track.is_rotation or track.interpolation is Interpolation.STEP:
         return None
     width = track.values.shape[1] if track.values.ndim == 2 else 1
-    columns = gather([track], width)
+    if columns is None:
+        columns = gather([track], width)
     if columns.ease_to.any() or columns.ease_from.any():
         return None
     segments = find_segments(columns)

@@ -75,8 +75,8 @@ EXPORTERS: tuple[Exporter, ...] = (
 
 
 class Importer:
-    """A format that scenes are read from. ``module`` has ``load(data, folder, limits, options)``; ``folder`` is where
-    files that belong to it may stand, None where there is no such place."""
+    """A format that scenes are read from. ``module`` has ``load(data, folder, limits, options, salvage=…)``;
+    ``folder`` is where files that belong to it may stand, None where there is no such place."""
 
     __slots__ = ("extensions", "module", "name", "title")
 
@@ -101,12 +101,15 @@ class Importer:
         folder: Path | None = None,
         limits: Limits | None = None,
         options: dict[str, object] | None = None,
+        *,
+        salvage: bool = False,
     ) -> Scene:
         from importlib import import_module
 
         from keyframer.limits import DEFAULT_LIMITS
 
-        scene: Scene = import_module(self.module).load(data, folder, limits or DEFAULT_LIMITS, options or {})
+        read = import_module(self.module).load
+        scene: Scene = read(data, folder, limits or DEFAULT_LIMITS, options or {}, salvage=salvage)
         return scene
 
     def __repr__(self) -> str:
@@ -162,7 +165,12 @@ def save(
 
     if max_error is not None:
         options["max_error"] = max_error
-    return exporter_for(path, format).save(scene, Path(path), dialect=dialect, overwrite=overwrite, options=options)
+    report = exporter_for(path, format).save(scene, Path(path), dialect=dialect, overwrite=overwrite, options=options)
+    if scene.issues.first_unsafe() is not None:
+        from keyframer.exchange.salvaging import tell_salvaged
+
+        tell_salvaged(scene, report)
+    return report
 
 
 __all__ = ["EXPORTERS", "IMPORTERS", "Exporter", "Importer", "NativeExporter", "exporter_for", "importer_for", "save"]

@@ -27,7 +27,7 @@ def load(
 
     Strict by default: the first error in structure, links or counts raises `FormatError` with code, offset and path.
     With ``salvage`` unsafe parts are left out instead and ``scene.issues`` lists them; what is merely odd is listed
-    there in any case. A glTF file, which has no document to save parts of, is read strictly or not at all.
+    there in any case.
     """
     limits = limits or DEFAULT_LIMITS
     path = Path(source) if isinstance(source, (str, os.PathLike)) else None
@@ -39,7 +39,7 @@ def load(
     if format is not None or detection.format is None:
         importer = importer_for(data, name, format)
         if importer is not None:
-            return importer.load(data, None if path is None else path.parent, limits, options)
+            return importer.load(data, None if path is None else path.parent, limits, options, salvage=salvage)
     known = format_by_name(format) if format is not None else detection.format
     if known is None:
         raise IO_UNRECOGNISED.failure(0, "/", reason=detection.reason)

@@ -1,7 +1,8 @@
-"""What can be done with each format, found out from its modules."""
+"""What can be done with each format, found out from its modules; and with those that scenes are exchanged in."""
 
 from __future__ import annotations
 
+from keyframer.exchange import EXPORTERS, IMPORTERS, NativeExporter
 from keyframer.formats import FORMATS, Format
 from keyframer.formats._summary import Table
 
@@ -17,11 +18,15 @@ def abilities(known: Format) -> list[str]:
 
 
 def formats_table() -> Table:
-    """One row for each format."""
+    """One row for each format; those without documents last."""
     table = Table("formats", "Formats", ("id", "title", "extensions", "can", "records", "pronom"))
     for known in FORMATS:
         records = len(known.record_types())
         table.add(
             known.name, known.title, " ".join(known.extensions), " ".join(abilities(known)), records, known.pronom
         )
+    written = {each.name for each in EXPORTERS if not isinstance(each, NativeExporter)}
+    for each in IMPORTERS:
+        can = ["scene", "save"] if each.name in written else ["scene"]
+        table.add(each.name, each.title, " ".join(each.extensions), " ".join(can), 0, None)
     return table

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from keyframer.formats._document import Document
 from keyframer.formats._summary import Cell
+from keyframer.inspecting.gltf_diff import diff_gltf
 from keyframer.inspecting.motion_diff import SCALES, MotionDiff, NodeMotion, diff_motion
 from keyframer.inspecting.record_diff import Changes, diff_documents
 from keyframer.inspecting.scene_diff import diff_scenes
@@ -32,7 +33,8 @@ class Comparison:
 
     formats: tuple[str, str]
     level: str = "records"
-    """what ``structure`` is about: ``records`` of one format, or parts of the ``scene`` where formats differ"""
+    """what ``structure`` is about: ``records`` of one format, ``values`` of the JSON of two glTF files, or parts of the
+    ``scene`` where formats differ"""
     structure: Changes | None = None
     motion: MotionDiff | None = None
     tolerance: float = 0.0
@@ -120,20 +122,40 @@ class Comparison:
                 yield ["motion", "different", node.name, "visible", None, None, float(node.visible), None]
 
 
+@dataclass(frozen=True, slots=True)
+class ImportedFile:
+    """A file that became a scene at once."""
+
+    format: str
+    data: bytes
+
+
+Side = Document | ImportedFile
+
+
+def format_name(side: Side) -> str:
+    return side.format if isinstance(side, ImportedFile) else side.format.name
+
+
 def compare(
-    documents: tuple[Document, Document],
+    sides: tuple[Side, Side],
     scenes: tuple[Scene, Scene] | None,
     *,
     structure: bool = True,
     tolerance: float | None = None,
     degrees: float | None = None,
 ) -> Comparison:
-    """Documents of one format are compared record by record, others by their scenes; scenes by their motion, too."""
-    a, b = documents
-    found = Comparison((a.format.name, b.format.name), degrees=_DEGREES if degrees is None else degrees)
-    if a.format is not b.format:
+    """Documents of one format are compared record by record, glTF files value by value, others by their scenes; scenes
+    by their motion, too."""
+    a, b = sides
+    found = Comparison((format_name(a), format_name(b)), degrees=_DEGREES if degrees is None else degrees)
+    if isinstance(a, ImportedFile) and isinstance(b, ImportedFile):
+        found.level = "values"
+    elif found.formats[0] != found.formats[1]:
         found.level = "scene"
-    if structure and found.level == "records":
+    if structure and isinstance(a, ImportedFile) and isinstance(b, ImportedFile):
+        found.structure = diff_gltf(a.data, b.data)
+    elif structure and found.level == "records" and isinstance(a, Document) and isinstance(b, Document):
         found.structure = diff_documents(a, b)
     elif structure and scenes is not None:
         found.structure = diff_scenes(*scenes)

@@ -12,13 +12,21 @@ from keyframer.exchange import Importer
 from keyframer.formats._document import Document
 from keyframer.formats._loading import scene_of
 from keyframer.formats._summary import Cell, Table
+from keyframer.inspecting.texture_table import texture_table
 from keyframer.scene import Scene
+from keyframer.textures import TextureFinder
 
 
-def document_scene_tables(document: Document, path: Path | None = None, encoding: str | None = None) -> list[Table]:
+def document_scene_tables(
+    document: Document,
+    path: Path | None = None,
+    encoding: str | None = None,
+    finder: TextureFinder | None = None,
+) -> list[Table]:
     """What a document means, as far as it can be made out: the tables of its scene, and what was odd on that way.
 
-    With ``path`` the companion beside the file counts, as in `load`; ``encoding`` is the code page of names.
+    With ``path`` the companion beside the file counts, as in `load`; ``encoding`` is the code page of names;
+    ``finder`` looks for the images it names.
     """
     options = document.format.companions(document, path, {}) if path is not None else {}
     if encoding is not None and "encoding" in document.format.option_types():
@@ -29,10 +37,10 @@ def document_scene_tables(document: Document, path: Path | None = None, encoding
     for issue in scene.issues:
         if (issue.code, issue.path) not in told:
             odd.add(issue.severity.label, issue.code, issue.offset, issue.path, issue.message)
-    return [*scene_tables(scene), *([odd] if odd.rows else [])]
+    return [*scene_tables(scene, finder), *([odd] if odd.rows else [])]
 
 
-def imported_tables(scene: Scene, importer: Importer, size: int) -> list[Table]:
+def imported_tables(scene: Scene, importer: Importer, size: int, finder: TextureFinder | None = None) -> list[Table]:
     """What a file holds that became a scene at once."""
     overview = Table("overview", "Overview", ("what", "value"))
     overview.add("format", f"{importer.title} ({importer.name})")
@@ -44,11 +52,11 @@ def imported_tables(scene: Scene, importer: Importer, size: int) -> list[Table]:
     odd = Table("issues", "Issues", ("severity", "code", "offset", "path", "message"))
     for issue in scene.issues:
         odd.add(issue.severity.label, issue.code, issue.offset, issue.path, issue.message)
-    return [overview, *scene_tables(scene), *([odd] if odd.rows else [])]
+    return [overview, *scene_tables(scene, finder), *([odd] if odd.rows else [])]
 
 
-def scene_tables(scene: Scene) -> list[Table]:
-    """The tables that have rows."""
+def scene_tables(scene: Scene, finder: TextureFinder | None = None) -> list[Table]:
+    """The tables that have rows; ``finder`` looks for images, without it they are only named."""
     tables = [
         _meaning(scene),
         _nodes(scene),
@@ -56,6 +64,7 @@ def scene_tables(scene: Scene) -> list[Table]:
         _meshes(scene),
         _materials(scene),
         _maps(scene),
+        texture_table(scene, finder),
         _cameras(scene),
         _lights(scene),
         _skins(scene),

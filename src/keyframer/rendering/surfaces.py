@@ -56,7 +56,7 @@ class Surfaces:
         """``lift_black``: surfaces of no colour at all become dark grey, so that their shape is seen."""
         materials = [*scene.materials, Material(""), Material("", diffuse=STICK)]
         self._v_up = scene.space.v_up
-        self._pyramids: dict[str, Pyramid | None] = {}
+        self._pyramids: dict[tuple[str, int | None], Pyramid | None] = {}
         self._source = source
         self.diffuse = np.array([_color(material.diffuse, PLAIN) for material in materials], np.float32)
         specular = np.array([_color(material.specular, (0.0, 0.0, 0.0)) for material in materials], np.float32)
@@ -117,18 +117,19 @@ class Surfaces:
         return color, alpha, glow
 
     def _layer(self, texture: TextureMap | None) -> Layer | None:
-        pyramid = None if texture is None or not texture.file_name else self._pyramid(texture.file_name)
+        pyramid = None if texture is None or not texture.file_name else self._pyramid(texture)
         if texture is None or pyramid is None:
             return None
         amount = _fraction(texture.amount, 1.0)
         once = texture.decal and not texture.mirror
         return Layer(pyramid, _matrix(texture, self._v_up), amount, once, texture.mirror, texture.negative)
 
-    def _pyramid(self, name: str) -> Pyramid | None:
+    def _pyramid(self, texture: TextureMap) -> Pyramid | None:
         if self._source is None:
             return None
+        name = (texture.file_name, None if texture.embedded is None else id(texture.embedded.data))
         if name not in self._pyramids:
-            opened = self._source.open(name)
+            opened = self._source.open_map(texture)
             self._pyramids[name] = None if opened.texture is None else Pyramid(opened.texture.image)
         return self._pyramids[name]
 

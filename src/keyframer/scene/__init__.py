@@ -13,7 +13,7 @@ from keyframer.scene.camera import Camera
 from keyframer.scene.clip import Channel, Clip, RawChannel
 from keyframer.scene.environment import Environment, Fog, Gradient, LayeredFog
 from keyframer.scene.light import Light, LightType
-from keyframer.scene.material import Material, TextureMap
+from keyframer.scene.material import EmbeddedImage, Material, TextureMap
 from keyframer.scene.mesh import Mesh
 from keyframer.scene.node import Morph, Node, NodeKind
 from keyframer.scene.origin import Origin
@@ -25,6 +25,7 @@ __all__ = [
     "Camera",
     "Channel",
     "Clip",
+    "EmbeddedImage",
     "Environment",
     "Fog",
     "Gradient",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from keyframer.curves.lean import LATER, Lean
 from keyframer.scene._arrays import Extras
 
 
-@dataclass(eq=False)
-class Camera:
+@dataclass(eq=False, slots=True)
+class Camera(Lean):
     """A camera looks along -Z of its frame (X right, Y up), or at its node's target."""
 
     name: str
@@ -22,7 +23,7 @@ class Camera:
     clip: tuple[float, float] | None = None
     """near and far clip planes, where the file means that"""
     shows_cone: bool = False
-    extras: Extras = field(default_factory=dict)
+    extras: Extras = LATER
     raw_name: bytes | None = None
 
     def __repr__(self) -> str:

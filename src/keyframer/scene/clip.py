@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from keyframer.curves.lean import LATER, Lean
 from keyframer.curves.track import Track
 from keyframer.scene._arrays import Extras, Floats
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Channel:
     """A track and the node it moves; ``track.kind`` says what it moves.
 
@@ -23,14 +24,14 @@ class Channel:
         return f"<Channel {self.track.kind} of node {self.node}: {len(self.track.times)} keys>"
 
 
-@dataclass(eq=False)
-class RawChannel:
+@dataclass(eq=False, slots=True)
+class RawChannel(Lean):
     """Numbers per frame whose meaning nobody knows: kept, shown and plotted, never posed."""
 
     name: str
     values: Floats
     """(frames, width)"""
-    extras: Extras = field(default_factory=dict)
+    extras: Extras = LATER
 
     def __repr__(self) -> str:
         return f"<RawChannel {self.name!r}: {'x'.join(map(str, self.values.shape))} numbers>"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
+from typing import ClassVar
 
+from keyframer.curves.lean import LATER, Lean, Makers
 from keyframer.scene._arrays import Extras
 
 
@@ -15,8 +17,8 @@ class LightType(Enum):
     AMBIENT = "ambient"
 
 
-@dataclass(eq=False)
-class Light:
+@dataclass(eq=False, slots=True)
+class Light(Lean):
     """A light; spot and directional ones shine along -Z of their frame, or at their node's target."""
 
     name: str
@@ -42,10 +44,12 @@ class Light:
     casts_shadows: bool = False
     projector: str | None = None
     """name of the image it projects"""
-    excludes: list[str] = field(default_factory=list)
+    excludes: list[str] = LATER
     """names of objects it does not reach"""
-    extras: Extras = field(default_factory=dict)
+    extras: Extras = LATER
     raw_name: bytes | None = None
+
+    _makers: ClassVar[Makers] = {"excludes": list, "extras": dict}
 
     def __repr__(self) -> str:
         return f"<Light {self.name!r} ({self.type.value})>"

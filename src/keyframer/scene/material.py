@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
+from keyframer.curves.lean import LATER, Lean, Makers
 from keyframer.scene._arrays import Extras
 
 Rgb = tuple[float, float, float]
 
 
-@dataclass(eq=False)
-class TextureMap:
+@dataclass(frozen=True, slots=True, eq=False)
+class EmbeddedImage:
+    """An image that stands inside the file itself, as its bytes."""
+
+    name: str
+    """what the file calls it; no path"""
+    data: bytes = field(repr=False)
+    mime_type: str
+    """``image/png``, ``image/jpeg``, or what the file claims"""
+    role: str = "color"
+    """what its pixels are: ``color``, ``alpha`` (white, with the opacity in its alpha), ``normal`` (a normal map is no
+    height map), ``emission``, ``metallic_roughness``, ``occlusion``"""
+    makes_holes: bool = True
+    """whether its alpha counts"""
+
+
+@dataclass(eq=False, slots=True)
+class TextureMap(Lean):
     """An image in one slot of a material, and how it is laid on."""
 
     file_name: str
@@ -30,16 +48,20 @@ class TextureMap:
     alpha_source: bool = False
     """take the alpha channel of the image"""
     ignore_alpha: bool = False
-    tints: dict[str, Rgb] = field(default_factory=dict)
+    tints: dict[str, Rgb] = LATER
     """colours that replace channels: ``first``, ``second``, ``red``, ``green``, ``blue``"""
-    extras: Extras = field(default_factory=dict)
+    extras: Extras = LATER
+    embedded: EmbeddedImage | None = field(default=None, metadata={"apart": True})
+    """the image, where the file itself holds it; it comes before any file of that name"""
+
+    _makers: ClassVar[Makers] = {"tints": dict, "extras": dict}
 
     def __repr__(self) -> str:
         return f"<TextureMap {self.file_name!r}>"
 
 
-@dataclass(eq=False)
-class Material:
+@dataclass(eq=False, slots=True)
+class Material(Lean):
     """How a surface looks, in the terms of the old programs. Fractions are 0 to 1, None means not stated."""
 
     name: str
@@ -64,11 +86,13 @@ class Material:
     supersample: bool = False
     shading: str | None = None
     """``wire``, ``flat``, ``gouraud``, ``phong`` or ``metal``"""
-    maps: dict[str, TextureMap] = field(default_factory=dict)
+    maps: dict[str, TextureMap] = LATER
     """by slot: ``texture1``, ``texture2``, ``opacity``, ``bump``, ``specular``, ``shininess``, ``self_illumination``,
     ``reflection``, and the same with ``_mask``"""
-    extras: Extras = field(default_factory=dict)
+    extras: Extras = LATER
     raw_name: bytes | None = None
+
+    _makers: ClassVar[Makers] = {"maps": dict, "extras": dict}
 
     def __repr__(self) -> str:
         return f"<Material {self.name!r}{', maps: ' + ', '.join(self.maps) if self.maps else ''}>"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from keyframer.curves.lean import LATER, Lean
 from keyframer.scene._arrays import Extras, Floats, Ints
 
 
-@dataclass(eq=False)
-class Mesh:
+@dataclass(eq=False, slots=True)
+class Mesh(Lean):
     """Triangles. Arrays are parallel: V vertices, F faces, U texture vertices, C colours."""
 
     name: str
@@ -38,7 +39,7 @@ class Mesh:
     receives_shadows: bool = True
     dynamic: bool = False
     """the file says that the program will change the mesh"""
-    extras: Extras = field(default_factory=dict)
+    extras: Extras = LATER
     raw_name: bytes | None = None
     """the name as it stands in the file"""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
+from typing import ClassVar
 
 import numpy as np
 
+from keyframer.curves.lean import LATER, Lean, Makers
 from keyframer.scene._arrays import Extras, Floats
 
 
@@ -35,7 +37,7 @@ class Morph:
 
 
 @dataclass(eq=False, slots=True)
-class Node:
+class Node(Lean):
     """A place in the tree. What is not animated is at rest: ``T(position) . R . S`` under the parent."""
 
     name: str
@@ -43,12 +45,12 @@ class Node:
     kind: NodeKind = NodeKind.OBJECT
     parent: int | None = None
     """number into the scene's nodes"""
-    position: Floats = field(default_factory=lambda: np.zeros(3))
-    rotation_xyzw: Floats = field(default_factory=lambda: np.array([0.0, 0.0, 0.0, 1.0]))
-    scale: Floats = field(default_factory=lambda: np.ones(3))
+    position: Floats = LATER
+    rotation_xyzw: Floats = LATER
+    scale: Floats = LATER
     scale_axes_xyzw: Floats | None = None
     """orientation Q of the scale axes: the scale is ``Q . diag(scale) . Q^-1``"""
-    pivot: Floats = field(default_factory=lambda: np.zeros(3))
+    pivot: Floats = LATER
     """taken off the node's own geometry; children do not see it"""
     mesh: int | None = None
     camera: int | None = None
@@ -64,7 +66,15 @@ class Node:
     """the number the file knows it by"""
     raw_name: bytes | None = None
     """the name as it stands in the file"""
-    extras: Extras = field(default_factory=dict)
+    extras: Extras = LATER
+
+    _makers: ClassVar[Makers] = {
+        "position": lambda: np.zeros(3),
+        "rotation_xyzw": lambda: np.array([0.0, 0.0, 0.0, 1.0]),
+        "scale": lambda: np.ones(3),
+        "pivot": lambda: np.zeros(3),
+        "extras": dict,
+    }
 
     def __repr__(self) -> str:
         return f"<Node {self.name!r} ({self.kind.value})>"

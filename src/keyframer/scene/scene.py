@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from keyframer.issues import IssueLog
 from keyframer.scene._arrays import Extras
@@ -42,6 +43,8 @@ class Scene:
     extras: Extras = field(default_factory=dict)
     issues: IssueLog = field(default_factory=IssueLog)
     """what was odd on the way from the file to the scene"""
+    folder: Path | None = None
+    """where files lie that belong to it, for scenes of files that have no document"""
     origin: Origin | None = None
     """the document that the scene was made from: saved in the same format, it is patched instead of written anew"""
 

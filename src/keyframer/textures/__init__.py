@@ -12,10 +12,11 @@ from keyframer.textures.finding import TextureFinder, TextureMatch
 from keyframer.textures.images import DEFAULT_IMAGE_LIMITS, ImageLimits, Texture, open_texture
 from keyframer.textures.opening import Opened, TextureSource
 from keyframer.textures.refused import ImageRefused
-from keyframer.textures.uses import TextureUse, scene_textures
+from keyframer.textures.uses import STATUSES, TextureUse, scene_textures
 
 __all__ = [
     "DEFAULT_IMAGE_LIMITS",
+    "STATUSES",
     "ImageLimits",
     "ImageRefused",
     "Opened",

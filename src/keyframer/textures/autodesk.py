@@ -42,15 +42,20 @@ def ifl_names(data: bytes, most: int = 10_000) -> list[str]:
     return names
 
 
+def cel_size(head: bytes, size: int, most_pixels: int) -> tuple[int, int]:
+    """Width and height; ``size`` is that of the whole file."""
+    width, height = _CEL.unpack_from(head)[1:3]
+    if width * height > most_pixels:
+        raise ImageRefused(f"{width} x {height} pixels, the limit is {most_pixels} in all")
+    if not width * height or size < _HEADER + _PALETTE + width * height:
+        raise ImageRefused("an Autodesk Animator CEL that ends too early")
+    return width, height
+
+
 def read_cel(data: bytes, most_pixels: int) -> tuple[tuple[int, int], bytes]:
     """Width and height, and the pixels as RGB; palette entries run from 0 to 63, as those of VGA did."""
-    _, width, height, _, _, _, _, _ = _CEL.unpack_from(data)
-    count = width * height
-    if count > most_pixels:
-        raise ImageRefused(f"{width} x {height} pixels, the limit is {most_pixels} in all")
-    if not count or len(data) < _HEADER + _PALETTE + count:
-        raise ImageRefused("an Autodesk Animator CEL that ends too early")
+    width, height = cel_size(data, len(data), most_pixels)
     levels = np.frombuffer(data, np.uint8, _PALETTE, _HEADER).astype(np.uint16).reshape(256, 3)
     palette = np.minimum(levels * 255 // 63, 255).astype(np.uint8)
-    indices = np.frombuffer(data, np.uint8, count, _HEADER + _PALETTE)
+    indices = np.frombuffer(data, np.uint8, width * height, _HEADER + _PALETTE)
     return (width, height), palette[indices].tobytes()

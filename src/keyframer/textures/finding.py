@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ HOW = {
     "case": "in another case",
     "extension": "with another extension",
     "prefix": "by its first eight characters",
+    "embedded": "inside the file",
     "missing": "not found",
     "refused": "refused",
 }
@@ -151,7 +153,7 @@ class TextureFinder:
 
     def _list(self, folder: Path) -> _Listing:
         if folder not in self._listings:
-            self._listings[folder] = _Listing(folder)
+            self._listings[folder] = _listing_of(folder)
         return self._listings[folder]
 
 
@@ -204,6 +206,29 @@ class _Listing:
         else:
             return None
         return (_ranked(fits, extension), "prefix") if fits else None
+
+
+_KEPT: dict[Path, tuple[int, _Listing]] = {}
+"""listings by folder, with its time: thousands of files of one folder look for their images in it, one by one"""
+_MOST_KEPT = 16
+_YOUNG = 2_000_000_000
+"""nanoseconds: a folder that changed so recently may change again without a new time"""
+
+
+def _listing_of(folder: Path) -> _Listing:
+    try:
+        changed = os.stat(folder).st_mtime_ns
+    except OSError:
+        return _Listing(folder)
+    kept = _KEPT.get(folder)
+    if kept is not None and kept[0] == changed:
+        return kept[1]
+    listing = _Listing(folder)
+    if changed < time.time_ns() - _YOUNG:
+        if len(_KEPT) >= _MOST_KEPT:
+            _KEPT.clear()
+        _KEPT[folder] = (changed, listing)
+    return listing
 
 
 def _ranked(names: Sequence[str], extension: str) -> list[str]:

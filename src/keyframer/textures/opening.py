@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from keyframer.scene import TextureMap
 from keyframer.text import safe_text
 from keyframer.textures.autodesk import ifl_names
 from keyframer.textures.finding import TextureFinder, TextureMatch
-from keyframer.textures.images import DEFAULT_IMAGE_LIMITS, ImageLimits, Texture, open_texture
+from keyframer.textures.images import DEFAULT_IMAGE_LIMITS, ImageLimits, Texture, decode_texture, open_texture
 from keyframer.textures.refused import ImageRefused
 
 _LIST_SIZE = 1 << 20
@@ -34,11 +35,20 @@ class TextureSource:
     def __init__(self, finder: TextureFinder, limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> None:
         self.finder = finder
         self.limits = limits
-        self._opened: dict[str, Opened] = {}
+        self._opened: dict[str | tuple[str, int], Opened] = {}
 
     @property
     def opened(self) -> list[Opened]:
         return list(self._opened.values())
+
+    def open_map(self, map: TextureMap) -> Opened:
+        """The image of a map: the one that the file itself holds, else the one of its name."""
+        if map.embedded is None:
+            return self.open(map.file_name)
+        key = (map.file_name, id(map.embedded.data))
+        if key not in self._opened:
+            self._opened[key] = self._inside(map)
+        return self._opened[key]
 
     def open(self, name: str) -> Opened:
         """Never raises: a missing, refused or unreadable image is part of the answer."""
@@ -54,6 +64,16 @@ class TextureSource:
             if os.path.splitext(match.path)[1].casefold() == ".ifl":
                 return self._first_of_list(match)
             return Opened(match, open_texture(match.path, self.limits))
+        except ImageRefused as refused:
+            return Opened(match, None, refused.reason)
+
+    def _inside(self, map: TextureMap) -> Opened:
+        assert map.embedded is not None
+        match = TextureMatch(map.file_name, None, "embedded")
+        try:
+            if len(map.embedded.data) > self.limits.file_size:
+                raise ImageRefused(f"{len(map.embedded.data)} bytes, the limit is {self.limits.file_size}")
+            return Opened(match, decode_texture(map.embedded.data, map.embedded.name, self.limits))
         except ImageRefused as refused:
             return Opened(match, None, refused.reason)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import keyframer
-from tests.cli.running import Run
+from tests.cli.running import EXAMPLE, Run, check_schema
 from tests.exchange.reading.making import glb, triangle
 from tests.exchange.scenes import SCENES
 from tests.exchange.truth import glb_of
@@ -43,9 +43,18 @@ def test_info(run: Run, moving: Path, broken: Path) -> None:
     assert [row["node"] for row in found["tables"]["tree"]] == ["base", "arm", "hand"]
     assert "tcb" in json.dumps(found["tables"]["curves"])
     assert run("info", moving).code == 0
-    ran = run("info", broken)
+    ran = run("info", "--format", "json", broken)
+    assert ran.code == 0
+    issue = ran.json()["files"][0]["tables"]["issues"][0]
+    assert (issue["code"], issue["path"]) == ("STRUCT_COUNT_EXCEEDS_DATA", "/accessors[0]/count")
+    assert broken.read_bytes()[issue["offset"] :].startswith(b"99")
+    ran = run("sample", broken, "--frames", "0")
     assert ran.code == 3
-    assert "STRUCT_COUNT_EXCEEDS_DATA at 0x0 in /accessors[0]/count" in ran.err
+    line = f"STRUCT_COUNT_EXCEEDS_DATA at {issue['offset']:#x} in /accessors[0]/count: 99 entries"
+    assert line in ran.err
+    assert len(ran.err.splitlines()) == 1
+    ran = run("sample", "--salvage", broken, "--frames", "0")
+    assert ran.code == 1
 
 
 def test_sample(run: Run, moving: Path) -> None:
@@ -60,11 +69,12 @@ def test_check(run: Run, moving: Path, broken: Path) -> None:
     assert ran.code == 1
     good, bad = json.loads(ran.out)["files"]
     assert (good["verdict"], good["format"]) == ("clean", "gltf")
-    assert (bad["verdict"], bad["format"]) == ("not readable", "gltf")
+    assert (bad["verdict"], bad["format"]) == ("readable with problems", "gltf")
     assert bad["issues"][0]["path"] == "/accessors[0]/count"
     assert keyframer.check(moving).verdict == "clean"
-    assert keyframer.check(broken).verdict == "not readable"
-    assert keyframer.check(broken.read_bytes(), format="gltf").verdict == "not readable"
+    assert keyframer.check(broken).verdict == "readable with problems"
+    assert keyframer.check(broken.read_bytes(), format="gltf").verdict == "readable with problems"
+    assert keyframer.check(broken.read_bytes()[:50]).verdict == "not readable"
 
 
 def test_identify(run: Run, moving: Path, tmp_path: Path) -> None:
@@ -86,3 +96,98 @@ def test_convert_there_and_back(run: Run, moving: Path, tmp_path: Path) -> None:
     assert run("convert", moving, tmp_path / "again.glb").code == 0
     again = keyframer.load(tmp_path / "again.glb")
     assert len(again.clips[0].channels) == 5
+
+
+def test_diff_of_two_glTF_files(run: Run, moving: Path, tmp_path: Path) -> None:
+    ran = run("diff", moving, moving, "--format", "json")
+    assert ran.code == 0
+    check_schema("diff", ran.json())
+    root, binary = triangle()
+    (tmp_path / "a.glb").write_bytes(glb(root, binary))
+    root["nodes"][0] |= {"translation": [3, 0, 4], "name": "other"}
+    root["extras"] = {"note": 1}
+    (tmp_path / "b.glb").write_bytes(glb(root, binary[:4] + b"\0\0\x80\x3f" + binary[8:]))
+    ran = run("diff", tmp_path / "a.glb", tmp_path / "b.glb", "--format", "json")
+    assert ran.code == 1
+    check_schema("diff", ran.json())
+    found = ran.json()["comparisons"][0]
+    assert (found["formats"], found["structure"]["level"]) == (["gltf", "gltf"], "values")
+    changes = [(each["kind"], each["path_a"], each["path_b"]) for each in found["structure"]["changes"]]
+    assert changes == [
+        ("changed", "/nodes[0]/name", "/nodes[0]/name"),
+        ("added", None, "/nodes[0]/translation"),
+        ("added", None, "/extras"),
+        ("changed", "/bufferViews[0]", "/bufferViews[0]"),
+    ]
+    assert found["structure"]["changes"][3]["fields"][0]["entries"] == 2
+    assert "values of the JSON" in run("diff", tmp_path / "a.glb", tmp_path / "b.glb").out
+    root["extras"] = {"note": 10**400, "flag": True, "numbers": [10**400, 1]}
+    (tmp_path / "c.glb").write_bytes(glb(root, binary))
+    for style in ("json", "csv", "pretty"):
+        assert run("diff", tmp_path / "b.glb", tmp_path / "c.glb", "--format", style).code == 1
+
+
+def test_diff_of_a_file_and_its_glTF_twin(run: Run, tmp_path: Path) -> None:
+    assert run("convert", "-q", EXAMPLE, tmp_path / "w.glb").code == 0
+    ran = run("diff", EXAMPLE, tmp_path / "w.glb", "--format", "json")
+    assert ran.code == 0
+    found = ran.json()["comparisons"][0]
+    assert (found["formats"], found["structure"]["level"], found["same"]) == (["3ds", "gltf"], "scene", True)
+    assert found["motion"]["times"] > 50
+
+
+def test_plot_and_thumbnail(run: Run, moving: Path, tmp_path: Path) -> None:
+    assert run("plot", moving, "-o", tmp_path / "curves.svg").code == 0
+    assert b"<svg" in (tmp_path / "curves.svg").read_bytes()
+    assert run("thumbnail", moving, "-o", tmp_path / "a.png").code == 0
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_format_by_its_name(run: Run, moving: Path, tmp_path: Path) -> None:
+    nameless = tmp_path / "nameless.dat"
+    nameless.write_bytes(b'{"\\u0061sset": {"version": "2.0"}, "nodes": [{"name": "a"}]}')
+    assert run("info", nameless).code == 3
+    assert run("info", "--from", "gltf", nameless).code == 0
+    assert run("check", "--from", "gltf", nameless).code == 0
+    assert run("sample", "--from", "gltf", nameless, "--frames", "0").code == 0
+    assert run("convert", "--from", "gltf", nameless, tmp_path / "out.glb").code == 0
+    ran = run("dump", "--from", "gltf", moving)
+    assert ran.code == 3
+    assert "gltf has no document" in ran.err
+    ran = run("info", "--from", "3ds", moving)
+    assert ran.code == 3
+
+
+def test_folders(run: Run, moving: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.glb").write_bytes(moving.read_bytes())
+    (folder / "b.3ds").write_bytes(EXAMPLE.read_bytes())
+    assert len(run("identify", "-r", folder).out.splitlines()) == 2
+    assert len(run("check", "-r", "--format", "json", folder).json()["files"]) == 2
+    assert len(run("info", "-r", "--format", "json", folder).json()["files"]) == 2
+    assert run("convert", "-r", folder, tmp_path / "old", "--to", "3ds").code == 0
+    assert sorted(path.name for path in (tmp_path / "old").iterdir()) == ["a.3ds", "b.3ds"]
+    for _ in range(2):  # what stands beside its input is no input
+        assert run("convert", "-r", "-f", folder, ".glb").code == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["a.glb", "b.3ds", "b.glb"]
+    assert (folder / "a.glb").read_bytes() == moving.read_bytes()
+    assert run("dump", "-r", folder, "-o", tmp_path / "texts").code == 0
+
+
+def test_errors_are_one_line_with_code_offset_and_path(run: Run, tmp_path: Path) -> None:
+    root, binary = triangle()
+    root["nodes"][0]["children"] = [7]
+    (tmp_path / "x.glb").write_bytes(glb(root, binary))
+    for words in (
+        ["sample", "--frames", "0"],
+        ["plot", "-o", "p.svg"],
+        ["thumbnail", "-o", "t.png"],
+        ["convert", "-o", "c.glb"],
+    ):
+        *command, last = words
+        ran = run(*command, tmp_path / last if "." in last else last, tmp_path / "x.glb")
+        assert ran.code == 3
+        assert "LINK_INDEX_OUT_OF_RANGE at 0x" in ran.err.splitlines()[0]
+        assert " in /nodes[0]/children[0]: " in ran.err.splitlines()[0]
+        assert len(ran.err.splitlines()) == 1

@@ -48,7 +48,7 @@ def export(scene: Scene, options: GltfOptions | None = None) -> tuple[Asset, Los
     samples = rig.sample([begin])
     world, states = rig.world(samples, 1)[0], rig.states
     materials = Materials(context)
-    tree = Tree(context, rig, looks, begin)
+    tree = Tree(context, rig, looks, begin, world)
     write_cameras(context, states.fov.at(samples, 1)[0, :, 0])
     places = {node.light: world[i, :3, 3] for i, node in enumerate(scene.nodes) if node.light is not None}
     lights = Lights(context, places, centre)
@@ -102,7 +102,10 @@ def _about(context: Context, clips: list[Json]) -> None:
     source = {**plain(dict(context.options.source))}
     if scene.source_format:
         source.setdefault("format", scene.source_format)
-    attach(asset.about, {"version": __version__, "source": source, "options": context.options.stated()})
+    about = {"version": __version__, "source": source, "options": context.options.stated()}
+    if scene.issues.first_unsafe() is not None:
+        about["salvaged"] = scene.issues.unsafe_counts()
+    attach(asset.about, about)
     content: Json = {"space": plain(scene.space), **stated(scene, "title", "author")}
     environment = stated(
         scene.environment,

@@ -25,8 +25,9 @@ def mesh_boxes(scene: Scene) -> list[Box]:
         if not len(points):
             boxes.append((np.zeros(3), np.zeros(3)))
             continue
-        low = np.array([points[:, axis].min() for axis in range(3)], np.float64)
-        high = np.array([points[:, axis].max() for axis in range(3)], np.float64)
+        with np.errstate(invalid="ignore"):  # of signalling NaNs, which a file may hold
+            low = np.array([points[:, axis].min() for axis in range(3)], np.float64)
+            high = np.array([points[:, axis].max() for axis in range(3)], np.float64)
         if not (np.isfinite(low).all() and np.isfinite(high).all()):
             clean = points[np.isfinite(points).all(axis=1)]
             low = clean.min(axis=0, initial=0.0).astype(np.float64)

@@ -65,7 +65,8 @@ def _plain_other(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return plain(list(value))
     if is_dataclass(value):
-        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
+        parts = (item.name for item in fields(value) if not item.metadata.get("apart"))
+        return {name: plain(getattr(value, name)) for name in parts}
     return str(value)
 
 
@@ -107,6 +108,12 @@ def raw_name(raw: bytes | None, shown: str) -> Json:
 def shown_name(name: str) -> str:
     """A name fit for the name of anything: nothing in it steers a terminal or hides."""
     return safe_text(name)
+
+
+def said_in_gltf(extras: Json) -> Json:
+    """What a glTF file said in its own terms of a part that was read from it."""
+    found = extras.get("gltf")
+    return found if type(found) is dict else {}
 
 
 def attach(target: Json, content: Json) -> None:

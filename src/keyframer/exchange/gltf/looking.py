@@ -96,17 +96,7 @@ class Gaze:
     def frames(self, times: Floats) -> Floats:
         """(T, 4, 4) below the parent; the linear part is a rotation."""
         world = self._rig.world(self._rig.sample(times), len(times))
-        own = world[:, self._place]
-        if self._parent is None:
-            return own
-        above = world[:, self._parent]
-        with np.errstate(all="ignore"):
-            size = np.sqrt(np.sum(above[:, :3, 0] ** 2, axis=1))[:, None, None]
-            turn = np.swapaxes(above[:, :3, :3] / np.where(size > 0, size, 1.0), -1, -2)
-            out = own.copy()
-            out[:, :3, :3] = turn @ own[:, :3, :3]
-            out[:, :3, 3] = (affine.inverse(above) @ own[:, :, 3:])[:, :3, 0]
-        return out
+        return frames_below(world[:, self._place], None if self._parent is None else world[:, self._parent])
 
     def positions(self, times: Floats) -> Floats:
         return self.frames(times)[:, :3, 3]
@@ -126,6 +116,19 @@ class Gaze:
         known, turns = self._reference
         near = turns[np.clip(np.searchsorted(known, times, side="right") - 1, 0, len(known) - 1)]
         return np.where(np.sum(found * near, axis=1, keepdims=True) < 0, -found, found)
+
+
+def frames_below(own: Floats, above: Floats | None) -> Floats:
+    """World frames (T, 4, 4) in the space of a parent; the linear part stays a rotation."""
+    if above is None:
+        return own
+    with np.errstate(all="ignore"):
+        size = np.sqrt(np.sum(above[:, :3, 0] ** 2, axis=1))[:, None, None]
+        turn = np.swapaxes(above[:, :3, :3] / np.where(size > 0, size, 1.0), -1, -2)
+        out = own.copy()
+        out[:, :3, :3] = turn @ own[:, :3, :3]
+        out[:, :3, 3] = (affine.inverse(above) @ own[:, :, 3:])[:, :3, 0]
+    return out
 
 
 def _part(scene: Scene, order: Order, clip: Clip, involved: tuple[int, ...]) -> Scene:

@@ -8,8 +8,8 @@ import numpy as np
 
 from keyframer.exchange.gltf.asset import Json
 from keyframer.exchange.gltf.context import Context
-from keyframer.exchange.gltf.extras import attach, plain, raw_name, shown_name, stated
-from keyframer.exchange.gltf.images import Image, Missing
+from keyframer.exchange.gltf.extras import attach, plain, raw_name, said_in_gltf, shown_name, stated
+from keyframer.exchange.gltf.images import SLOTS, Image, Missing
 from keyframer.exchange.gltf.numbers import fraction, linear_color
 from keyframer.exchange.gltf.textures import Textures, transform
 from keyframer.exchange.report import Outcome
@@ -48,9 +48,6 @@ _UNSAID = (
     "ambient",
 )
 """what glTF has no word for, and the picture may miss"""
-
-SLOTS = {"base_color": "texture1", "alpha": "opacity", "normal": "bump", "emissive": "self_illumination"}
-"""glTF's slots and the maps they are made of; ``alpha`` only where no image is the base colour"""
 
 
 class Materials:
@@ -119,6 +116,8 @@ class Materials:
     def _material(self, material: Material, images: dict[str, Image]) -> Json:
         written = self._surface(material, images)
         attach(written, self._extras(material))
+        if "alpha" in images and "texture1" in material.maps:
+            attach(written, {"base_color_of": "opacity"})  # the image of texture1 is not there
         self._report(material, images)
         return written
 
@@ -135,7 +134,8 @@ class Materials:
         if "base_color" in images:
             texture = material.maps["texture1"]
             surface["baseColorTexture"] = self._textures.write(images["base_color"], texture)
-            factor = color + (1.0 - color) * fraction(texture.amount, 1.0)  # a full map replaces the colour
+            if "gltf" not in texture.extras:  # there the colour tints the image; of old a full map replaced the colour
+                factor = color + (1.0 - color) * fraction(texture.amount, 1.0)
         elif "alpha" in images:
             surface["baseColorTexture"] = self._textures.write(images["alpha"], material.maps["opacity"])
         if (factor < 1.0).any() or alpha < 1.0:
@@ -143,6 +143,15 @@ class Materials:
         self._alpha(written, alpha, images)
         if "normal" in images:
             written["normalTexture"] = self._textures.write(images["normal"], material.maps["bump"])
+            if "gltf" in material.maps["bump"].extras:  # in a map that was made of heights the amount is in the pixels
+                _state(written["normalTexture"], "scale", material.maps["bump"].amount)
+        if "metallic_roughness" in images:
+            texture = material.maps["metallic_roughness"]
+            surface["metallicRoughnessTexture"] = self._textures.write(images["metallic_roughness"], texture)
+        if "occlusion" in images:
+            texture = material.maps["occlusion"]
+            written["occlusionTexture"] = self._textures.write(images["occlusion"], texture)
+            _state(written["occlusionTexture"], "strength", fraction(texture.amount, 1.0))
         glow = fraction(material.self_illumination)
         if "emissive" in images:
             written["emissiveTexture"] = self._textures.write(images["emissive"], material.maps["self_illumination"])
@@ -153,7 +162,20 @@ class Materials:
             written["emissiveFactor"] = np.round(factor * glow, 6).tolist()
         if material.two_sided:
             written["doubleSided"] = True
+        self._as_it_was(material, written, surface)
         return written
+
+    def _as_it_was(self, material: Material, written: Json, surface: Json) -> None:
+        """What a glTF file said of a surface, which the old terms only come near to."""
+        stated = said_in_gltf(material.extras)
+        for name, factor in (("metallic", "metallicFactor"), ("roughness", "roughnessFactor")):
+            if type(stated.get(name)) is float:
+                surface[factor] = round(fraction(stated[name]), 6)
+        glow = stated.get("emissive")
+        if isinstance(glow, list) and len(glow) == 3 and all(type(each) is float for each in glow):
+            written.pop("emissiveFactor", None)
+            if any(glow):
+                written["emissiveFactor"] = [round(fraction(each), 6) for each in glow]
 
     def _alpha(self, written: Json, alpha: float, images: dict[str, Image]) -> None:
         image = images.get("base_color", images.get("alpha"))
@@ -189,9 +211,11 @@ class Materials:
             if slot in notes:
                 outcome, detail = notes[slot]
                 report.add(outcome, f"{path}/maps/{slot}", detail, extras=where)
-                self._report_laying(f"{path}/maps/{slot}", texture)
+                if outcome is not Outcome.EXTRAS:
+                    self._report_laying(f"{path}/maps/{slot}", texture)
             else:
-                why = missing.get(slot, f"{texture.file_name!r}: not embedded")
+                reason = "not embedded" if slot in SLOTS.values() else "not embedded, glTF has no such map"
+                why = missing.get(slot, f"{texture.file_name!r}: {reason}")
                 report.add(Outcome.EXTRAS, f"{path}/maps/{slot}", f"{why}; the name is kept", extras=where)
 
     def _report_laying(self, path: str, texture: TextureMap) -> None:
@@ -205,6 +229,12 @@ class Materials:
         if not self._context.extensions and transform(texture, self._context.scene.space.v_up):
             detail = "core glTF cannot move, tile or turn images"
             report.add(Outcome.EXTRAS, f"{path}/transform", detail, extras=texture.extras)
+
+
+def _state(reference: Json, name: str, amount: float) -> None:
+    """How much a texture counts, where that is not fully."""
+    if math.isfinite(amount) and amount != 1.0:
+        reference[name] = float(amount)
 
 
 def _roughness(material: Material) -> float:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.curves import Interpolation, RotationForm, Track, compile_track
+from keyframer.curves import Curve, Interpolation, RotationForm, Track, compile_track
 from keyframer.curves.columns import KeyColumns, gather
 from keyframer.curves.fit import fit_cubic, largest_difference, turn_degrees
 from keyframer.curves.turns import absolute_rotations
+from keyframer.curves.vector import hermite_keys
 from keyframer.exchange.gltf.keys import CUBIC, LINEAR, STEP, Keys, Sampler, in_seconds, sample
 from keyframer.exchange.report import Outcome
 from keyframer.maths import quat
@@ -121,10 +122,13 @@ def function_motion(
 
 
 def _function(track: Track) -> Function:
-    curve = compile_track(track)
+    """The track's values; it is compiled when somebody asks, because exact keys need none of it."""
+    compiled: list[Curve] = []
 
     def values(times: Floats) -> Floats:
-        found = curve(times)
+        if not compiled:
+            compiled.append(compile_track(track))
+        found = compiled[0](times)
         return found[:, None] if found.ndim == 1 else found
 
     return values
@@ -143,7 +147,7 @@ def _keys(track: Track, columns: KeyColumns, truth: Function, tolerance: float, 
     if turning and track.interpolation in _STRAIGHT and not eased:
         return _straight_turns(columns, track.form), Outcome.EXACT
     if not turning:
-        exact = compile_track(track).hermite()
+        exact = hermite_keys(track, columns)
         if exact is not None:
             keys = Keys.cubic(exact)
             return (replace(keys, mode=LINEAR) if track.interpolation in _STRAIGHT else keys), Outcome.EXACT

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from keyframer.exchange.gltf.asset import Json
 from keyframer.exchange.gltf.context import Context
 from keyframer.exchange.gltf.extras import attach, plain, raw_name, stated
-from keyframer.exchange.gltf.looking import Gaze, Look
+from keyframer.exchange.gltf.looking import Look, frames_below
 from keyframer.exchange.gltf.numbers import listed
 from keyframer.maths import quat
 from keyframer.posing import Rig
@@ -47,14 +47,15 @@ class Placed:
 class Tree:
     """Builds the nodes at the beginning of the first clip."""
 
-    def __init__(self, context: Context, rig: Rig, looks: dict[int, Look], begin: float) -> None:
+    def __init__(self, context: Context, rig: Rig, looks: dict[int, Look], begin: float, world: Floats) -> None:
+        """``world``: (nodes, 4, 4) at the time ``begin``."""
         self._context = context
         self._rig = rig
         self._looks = looks
         self.root: int | None = None
         self.placed: list[Placed] = []
         self._base = _Base(context, rig, begin)
-        self._begin = begin
+        self._world = world
         if context.axes.needs_root or context.scene.skins:
             self.root = context.asset.add_node(self._root())
         self._place_all()
@@ -115,11 +116,11 @@ class Tree:
 
     def _fill_looking(self, number: int, head: Json) -> None:
         look = self._looks[number]
-        gaze = Gaze(self._context.scene, self._rig.order, self._rig.clip, look)
-        times = np.array([self._begin])
+        parent = -1 if look.detached else int(self._rig.order.parents[number])
+        frames = frames_below(self._world[None, number], None if parent < 0 else self._world[None, parent])
         axes = self._context.axes
-        _put(head, "translation", axes.vectors(gaze.positions(times)[0]), (0.0, 0.0, 0.0))
-        _put(head, "rotation", axes.turns(gaze.turns(times)[0]), _NO_TURN)
+        _put(head, "translation", axes.vectors(frames[0, :3, 3]), (0.0, 0.0, 0.0))
+        _put(head, "rotation", axes.turns(quat.from_matrix3(frames[:, :3, :3])[0]), _NO_TURN)
         if abs(look.scale - 1.0) > 1e-9:
             _put(head, "scale", np.full(3, look.scale), (1.0, 1.0, 1.0))
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import math
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.exchange.gltf.images import Image, Missing
+from keyframer.exchange.gltf.extras import said_in_gltf
+from keyframer.exchange.gltf.images import FROM_GLTF_ONLY, SLOTS, Image, Missing, role_of
 from keyframer.exchange.gltf.png import bare_png
 from keyframer.exchange.gltf.relief import normal_map
 from keyframer.exchange.report import Outcome
@@ -23,6 +25,9 @@ _NEARLY = 8
 """levels of alpha that pass for none or full"""
 _CLEAR_CUT = 0.98
 """the share of pixels that are none or full where an image is a stencil, not a veil: edges are blurred a little"""
+_MOST_COMPUTED = 2048 * 2048
+"""pixels of an image that is merged or made anew: what passes as it is may be larger, but computing takes a hundred
+bytes a pixel, and a few kilobytes of PNG can hold 67 million"""
 
 
 class Pictures:
@@ -40,12 +45,17 @@ class Pictures:
         return self._made[key]
 
     def _make(self, material: Material, slot: str, map: TextureMap) -> Image | Missing:
-        opened = self._source.open(map.file_name)
+        opened = self._source.open_map(map)
         texture = opened.texture
         if texture is None:
             return Missing(_said(opened))
+        if _ROLES[slot] == role_of(map):
+            return _finished(material, map, slot, opened, texture)
+        if slot in FROM_GLTF_ONLY:
+            return Missing(f"{_said(opened)}; of no use as {slot}")
         if slot == "base_color":
             return self._base(material, map, opened, texture)
+        texture, opened = _workable(texture, opened)
         if slot == "alpha":
             return self._stencil(map, opened, texture)
         if slot == "normal":
@@ -57,11 +67,15 @@ class Pictures:
 
     def _base(self, material: Material, map: TextureMap, opened: Opened, texture: Texture) -> Image:
         notes = {"texture1": _note(opened, "")}
-        covering = self._covering(material, map, notes, texture)
         holes = texture.has_alpha and not map.ignore_alpha and (map.alpha_source or not map.decal)
         shows_color = texture.has_alpha and not map.ignore_alpha and not holes
+        small = texture
+        if map.negative or shows_color or "opacity" in material.maps:
+            small, opened = _workable(texture, opened)
+        covering = self._covering(material, map, notes, small)
         if covering is None and not map.negative and not shows_color:
-            return _as_it_is(texture, notes, _alpha_kind(texture.pixels()[..., 3]) if holes else "opaque")
+            return _as_it_is(texture, notes, _alpha_kind(_alpha_of(texture)) if holes else "opaque")
+        texture, notes["texture1"] = small, _note(opened, "")
         pixels = texture.pixels().copy()
         if map.negative:
             pixels[..., :3] = 255 - pixels[..., :3]
@@ -86,8 +100,9 @@ class Pictures:
         map = material.maps.get("opacity")
         if map is None or not map.file_name:
             return None
-        opened = self._source.open(map.file_name)
+        opened = self._source.open_map(map)
         if opened.texture is None:
+            notes["opacity"] = (Outcome.EXTRAS, f"{_said(opened)}; the name is kept")
             return None
         how = "merged into the alpha of the base colour"
         alike = _laid(map) == _laid(under)
@@ -106,7 +121,7 @@ class Pictures:
         glow = _levels(texture, map)[..., None] * (min(max(map.amount, 0.0), 1.0) if math.isfinite(map.amount) else 1.0)
         how = "as emission"
         base = material.maps.get("texture1")
-        under = self._source.open(base.file_name).texture if base is not None and base.file_name else None
+        under = self._source.open_map(base).texture if base is not None and base.file_name else None
         color: Floats = np.full((1, 1, 3), 255.0)
         if under is not None:
             color = np.asarray(under.image.convert("RGB").resize(texture.image.size), np.float64)
@@ -119,9 +134,32 @@ _SEEN = ("texture1", "opacity")
 """maps that are merged with others"""
 
 
+_ROLES = {
+    "base_color": "color",
+    "alpha": "alpha",
+    "normal": "normal",
+    "emissive": "emission",
+    **{name: name for name in FROM_GLTF_ONLY},
+}
+"""what the pixels of an image are that needs nothing done to it"""
+
+
+def _finished(material: Material, map: TextureMap, slot: str, opened: Opened, texture: Texture) -> Image:
+    """An image that was made for glTF already: its pixels are what they should be."""
+    notes = {SLOTS[slot]: _note(opened, "")}
+    makes_holes = map.embedded.makes_holes if map.embedded is not None else not map.ignore_alpha
+    alpha = "opaque"
+    if texture.has_alpha and makes_holes and slot in ("base_color", "alpha"):
+        alpha = _alpha_kind(_alpha_of(texture))
+        stated = said_in_gltf(material.extras).get("alpha_mode")
+        alpha = stated.lower() if stated in ("MASK", "BLEND") else alpha
+    return _as_it_is(texture, notes, alpha, SLOTS[slot])
+
+
 def _key(map: TextureMap) -> tuple[object, ...]:
+    inside = None if map.embedded is None else (id(map.embedded.data), map.embedded.role)
     how = (map.negative, map.alpha_source, map.ignore_alpha, map.decal, map.tiled)
-    return map.file_name, repr(map.amount), *how, repr(_laid(map))
+    return map.file_name, inside, role_of(map), repr(map.amount), *how, repr(_laid(map))
 
 
 def _laid(map: TextureMap) -> tuple[object, ...]:
@@ -151,6 +189,22 @@ def _alpha_kind(alpha: Bytes) -> str:
     return "mask" if sure.mean() >= _CLEAR_CUT else "blend"
 
 
+def _alpha_of(texture: Texture) -> Bytes:
+    return np.asarray(texture.image.getchannel("A"), np.uint8)
+
+
+def _workable(texture: Texture, opened: Opened) -> tuple[Texture, Opened]:
+    """An image to compute with: one that is too large for that is made smaller, which is then said."""
+    width, height = texture.image.size
+    if width * height <= _MOST_COMPUTED:
+        return texture, opened
+    share = math.sqrt(_MOST_COMPUTED / (width * height))
+    size = max(int(width * share), 1), max(int(height * share), 1)
+    reason = f"{width} x {height} pixels made {size[0]} x {size[1]}"
+    small = replace(texture, image=texture.image.resize(size))
+    return small, replace(opened, reason=f"{opened.reason}; {reason}" if opened.reason else reason)
+
+
 def _said(opened: Opened) -> str:
     return str(opened)
 
@@ -162,14 +216,14 @@ def _note(opened: Opened, how: str, outcome: Outcome = Outcome.EXACT) -> tuple[O
     return outcome, f"{how}; {_said(opened)}" if how else _said(opened)
 
 
-def _as_it_is(texture: Texture, notes: dict[str, tuple[Outcome, str]], alpha: str) -> Image:
+def _as_it_is(texture: Texture, notes: dict[str, tuple[Outcome, str]], alpha: str, map_name: str = "texture1") -> Image:
     name = safe_text(texture.name)
     if texture.format == "PNG":
         return Image(name, bare_png(texture.data), "image/png", alpha, notes)
     if texture.format == "JPEG" and _is_plain_jpeg(texture.data):
         return Image(name, texture.data, "image/jpeg", alpha, notes)
-    outcome, said = notes["texture1"]
-    notes["texture1"] = outcome, f"{said}; {texture.format} as PNG"
+    outcome, said = notes[map_name]
+    notes[map_name] = outcome, f"{said}; {texture.format} as PNG"
     return Image(name, texture.png(), "image/png", alpha, notes)
 
 

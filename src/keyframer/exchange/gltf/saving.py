@@ -29,9 +29,10 @@ def _images(
     if not textures:
         return no_images
     given = [texture_path] if isinstance(texture_path, (str, os.PathLike)) else list(texture_path)
-    own = scene.origin.folder if scene.origin is not None else None
+    own = scene.origin.folder if scene.origin is not None else scene.folder
     folders = given if own is None else [own, *given]
-    if not folders or not any(material.maps for material in scene.materials):
+    maps = [map for material in scene.materials for map in material.maps.values()]
+    if not maps or not (folders or any(map.embedded is not None for map in maps)):
         return no_images
     from keyframer.exchange.gltf.pictures import Pictures
     from keyframer.textures import TextureFinder, TextureSource

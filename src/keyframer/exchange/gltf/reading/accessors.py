@@ -15,8 +15,8 @@ from keyframer.catalogue import (
     STRUCT_SYNTAX,
 )
 from keyframer.exchange.gltf.reading.buffers import Budget, Buffers
+from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.values import Item
-from keyframer.issues import IssueLog
 
 Array = npt.NDArray[Any]
 
@@ -27,7 +27,7 @@ _KINDS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126:
 
 
 class Accessors:
-    def __init__(self, root: Item, buffers: Buffers, budget: Budget, issues: IssueLog) -> None:
+    def __init__(self, root: Item, buffers: Buffers, budget: Budget, issues: Findings) -> None:
         self._items = root.children("accessors")
         self._buffers = buffers
         self._budget = budget
@@ -60,6 +60,10 @@ class Accessors:
                 SEM_UNKNOWN_ENUM, "componentType", value=item.value["componentType"], known="5121 5123 5125"
             )
         return stored.astype(np.int64)
+
+    def has_bytes(self, number: int) -> bool:
+        """Whether something stands in the file for it: without a view it is all zeros."""
+        return self._items[number].has("bufferView") or self._items[number].has("sparse")
 
     def count(self, number: int) -> int:
         return self._items[number].integer("count", least=1)

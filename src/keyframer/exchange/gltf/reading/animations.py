@@ -13,11 +13,12 @@ from keyframer.catalogue import SEM_UNKNOWN_ENUM
 from keyframer.exchange.gltf.reading.accessors import Accessors
 from keyframer.exchange.gltf.reading.buffers import Budget
 from keyframer.exchange.gltf.reading.colors import shown_color
+from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.fixtures import horizontal_fov
 from keyframer.exchange.gltf.reading.hierarchy import Hierarchy
 from keyframer.exchange.gltf.reading.samplers import Keys, SamplerReader
 from keyframer.exchange.gltf.reading.values import Item
-from keyframer.issues import IssueLog, Severity
+from keyframer.issues import Severity
 from keyframer.scene import Channel, Clip, Scene
 
 DEFAULT_FPS = 30.0
@@ -46,7 +47,7 @@ class AnimationReader:
         hierarchy: Hierarchy,
         accessors: Accessors,
         budget: Budget,
-        issues: IssueLog,
+        issues: Findings,
         aspects: list[float],
     ) -> None:
         self._scene = scene
@@ -59,17 +60,21 @@ class AnimationReader:
 
     def read(self, item: Item, fps: float) -> Clip:
         samplers = SamplerReader(item, self._accessors, self._budget, self._issues)
-        clip = Clip(item.text("name", ""), rate=1.0, unit="second", units_per_frame=1.0 / fps)
+        name = self._issues.attempt(item.text, "name", "") or ""
+        clip = Clip(name, rate=1.0, unit="second", units_per_frame=1.0 / fps)
         for channel in item.children("channels"):
-            number = channel.needed_index("sampler", len(samplers.items), "sampler")
-            target = channel.child("target")
-            if target is None:
-                raise channel.missing("target")
-            for node, kind, keys in self._moved(samplers, number, target):
-                clip.channels.append(Channel(node, keys.track(kind)))
-                times = keys.times[np.isfinite(keys.times)]
-                clip.end = max(clip.end, float(times.max(initial=0.0)))
+            self._issues.attempt(self._channel, clip, samplers, channel)
         return clip
+
+    def _channel(self, clip: Clip, samplers: SamplerReader, channel: Item) -> None:
+        number = channel.needed_index("sampler", len(samplers.items), "sampler")
+        target = channel.child("target")
+        if target is None:
+            raise channel.missing("target")
+        for node, kind, keys in self._moved(samplers, number, target):
+            clip.channels.append(Channel(node, keys.track(kind)))
+            times = keys.times[np.isfinite(keys.times)]
+            clip.end = max(clip.end, float(times.max(initial=0.0)))
 
     def _moved(self, samplers: SamplerReader, number: int, target: Item) -> Iterator[tuple[int, str, Keys]]:
         path = target.text("path")

@@ -9,9 +9,9 @@ from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.exchange.gltf.reading import unpacking
 from keyframer.exchange.gltf.reading.accessors import Accessors
 from keyframer.exchange.gltf.reading.buffers import Budget
+from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.samplers import SamplerReader
 from keyframer.exchange.gltf.reading.values import Item
-from keyframer.issues import IssueLog
 from keyframer.scene import Clip, Environment, Fog, Gradient, Handedness, LayeredFog, RawChannel, Space
 
 _WIDTHS = {
@@ -37,7 +37,8 @@ def stated_space(root: Item) -> tuple[Space, Item] | None:
     if kept is None or not kept.has("space"):
         return None
     content = kept.child("space")
-    assert content is not None
+    if content is None:
+        return None
     unit = content.number("metres_per_unit") if content.value.get("metres_per_unit") is not None else None
     up = content.choice("up", ("x", "y", "z"))
     handedness = Handedness(content.choice("handedness", ("right", "left")))
@@ -47,14 +48,19 @@ def stated_space(root: Item) -> tuple[Space, Item] | None:
 class ClipReader:
     """The clips of one file; ``animations`` are those that are clips of ours."""
 
-    def __init__(self, root: Item, kept: Item, accessors: Accessors, budget: Budget, issues: IssueLog) -> None:
+    def __init__(self, root: Item, kept: Item, accessors: Accessors, budget: Budget, issues: Findings) -> None:
         self._animations = root.children("animations")
         self._items = kept.children("clips")
         self._accessors = accessors
         self._budget = budget
         self._issues = issues
-        self.clips = [self._clip(item) for item in self._items]
-        self.animations = [item.index("animation", len(self._animations), "animation") for item in self._items]
+        found = [issues.attempt(self._clip, item) for item in self._items]
+        self.lost = {number for number, clip in enumerate(found) if clip is None}
+        """clips that could not be read, when saving the rest: empty ones keep their places"""
+        self.clips = [Clip() if clip is None else clip for clip in found]
+        self.animations = [
+            issues.attempt(item.index, "animation", len(self._animations), "animation") for item in self._items
+        ]
         self._samplers: dict[int, dict[tuple[int, str], int]] = {}
 
     def _clip(self, item: Item) -> Clip:
@@ -75,11 +81,15 @@ class ClipReader:
         """The keys of one node, with the clips they belong to; ``nodes`` of the file by what they hold."""
         found = []
         for item in kept.children("tracks"):
-            clip = item.needed_index("clip", len(self.clips), "clip")
-            track = self._track(item, clip, nodes)
-            if track is not None:
-                found.append((clip, track))
+            one = self._issues.attempt(self._one, item, nodes)
+            if one is not None:
+                found.append(one)
         return found
+
+    def _one(self, item: Item, nodes: dict[str, int]) -> tuple[int, Track] | None:
+        clip = item.needed_index("clip", len(self.clips), "clip")
+        track = None if clip in self.lost else self._track(item, clip, nodes)
+        return None if track is None else (clip, track)
 
     def _track(self, item: Item, clip: int, nodes: dict[str, int]) -> Track | None:
         kind = item.choice("kind", tuple(_WIDTHS))

@@ -12,8 +12,9 @@ from keyframer.catalogue import SEM_UNKNOWN_ENUM
 from keyframer.exchange.gltf.cameras import ASPECT_RATIO
 from keyframer.exchange.gltf.reading import unpacking
 from keyframer.exchange.gltf.reading.colors import shown_rgb
+from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.values import Item
-from keyframer.issues import IssueLog, Severity
+from keyframer.issues import Severity
 from keyframer.scene import Camera, Light, LightType
 
 _TYPES = {"point": LightType.OMNI, "spot": LightType.SPOT, "directional": LightType.DIRECTIONAL}
@@ -28,13 +29,17 @@ def horizontal_fov(vertical_radians: npt.ArrayLike, aspect: float = ASPECT_RATIO
 
 
 class CameraReader:
-    def __init__(self, root: Item, issues: IssueLog) -> None:
+    def __init__(self, root: Item, issues: Findings) -> None:
         self.items = root.children("cameras")
         self._issues = issues
+        self.lost: set[int] = set()
+        """those that could not be read, when saving the rest: empty ones keep their places"""
         self.aspects = [ASPECT_RATIO] * len(self.items)
 
     def read(self, *, ours: bool) -> list[Camera]:
-        return [self._camera(number, item, ours) for number, item in enumerate(self.items)]
+        found = [self._issues.attempt(self._camera, number, item, ours) for number, item in enumerate(self.items)]
+        self.lost = {number for number, camera in enumerate(found) if camera is None}
+        return [Camera("") if camera is None else camera for camera in found]
 
     def _camera(self, number: int, item: Item, ours: bool) -> Camera:
         camera = Camera(item.text("name", ""))
@@ -68,12 +73,16 @@ class CameraReader:
 
 
 class LightReader:
-    def __init__(self, root: Item) -> None:
+    def __init__(self, root: Item, issues: Findings) -> None:
         extension = root.extension("KHR_lights_punctual")
         self.items = [] if extension is None else extension.children("lights")
+        self._issues = issues
+        self.lost: set[int] = set()
 
     def read(self, *, ours: bool) -> list[Light]:
-        return [self._light(item, ours) for item in self.items]
+        found = [self._issues.attempt(self._light, item, ours) for item in self.items]
+        self.lost = {number for number, light in enumerate(found) if light is None}
+        return [Light("", LightType.OMNI) if light is None else light for light in found]
 
     def _light(self, item: Item, ours: bool) -> Light:
         if ours and item.kept is not None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from keyframer.catalogue import SEM_UNKNOWN_ENUM, STRUCT_SYNTAX
+from keyframer.catalogue import IO_EMPTY, SEM_UNKNOWN_ENUM, STRUCT_SYNTAX
 from keyframer.curves import Track
+from keyframer.errors import FormatError
 from keyframer.exchange.gltf.axes import Axes
 from keyframer.exchange.gltf.reading import authored
 from keyframer.exchange.gltf.reading.accessors import Accessors
 from keyframer.exchange.gltf.reading.animations import DEFAULT_FPS, AnimationReader
 from keyframer.exchange.gltf.reading.buffers import Budget, Buffers
+from keyframer.exchange.gltf.reading.embedded import ImageReader
+from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.fixtures import CameraReader, LightReader, restored_light
 from keyframer.exchange.gltf.reading.hierarchy import Hierarchy
 from keyframer.exchange.gltf.reading.meshes import MeshReader, Shape
@@ -23,9 +27,9 @@ from keyframer.exchange.gltf.reading.opening import open_container
 from keyframer.exchange.gltf.reading.skins import SkinReader
 from keyframer.exchange.gltf.reading.surfaces import MaterialReader
 from keyframer.exchange.gltf.reading.values import Item
-from keyframer.issues import IssueLog, Severity
+from keyframer.issues import Severity
 from keyframer.limits import Limits
-from keyframer.scene import Channel, Morph, Scene, Space
+from keyframer.scene import Channel, Clip, Morph, Scene, Space
 
 UNDERSTOOD = (
     "KHR_animation_pointer",
@@ -36,10 +40,13 @@ UNDERSTOOD = (
 )
 
 
-def load(data: bytes, folder: Path | None, limits: Limits, options: Mapping[str, Any]) -> Scene:
+def load(
+    data: bytes, folder: Path | None, limits: Limits, options: Mapping[str, Any], *, salvage: bool = False
+) -> Scene:
     """The scene in a ``.glb`` or ``.gltf``. Buffers in files of their own are read from ``folder`` only.
 
-    ``fps`` is the one option: the frames a second that seconds are counted in, where the file is not one of ours.
+    ``fps`` is the one option: the frames a second that seconds are counted in, where the file is not one of ours. With
+    ``salvage`` primitives, channels, links, images and so on that cannot be read are left out and listed as issues.
     """
     unknown = sorted(set(options) - {"fps"})
     if unknown:
@@ -47,19 +54,28 @@ def load(data: bytes, folder: Path | None, limits: Limits, options: Mapping[str,
     fps = float(options.get("fps") or DEFAULT_FPS)
     if not (np.isfinite(fps) and fps > 0):
         raise ValueError(f"fps must be positive, not {fps:g}")
-    with np.errstate(all="ignore"):  # odd numbers are kept and reported, not warned about
-        return Importer(data, folder, limits).scene_at(fps)
+    if not data:
+        raise IO_EMPTY.failure(0, "/")
+    issues = Findings(limits, salvage=salvage)
+    try:
+        with np.errstate(all="ignore"):  # odd numbers are kept and reported, not warned about
+            scene = Importer(data, folder, limits, issues).scene_at(fps)
+    except FormatError as error:
+        raise issues.placed(error) from None
+    scene.issues = issues.copy()  # without the text that placed them
+    scene.folder = folder
+    return scene
 
 
 class Importer:
     """One file at work: lists first, then the nodes that hold them, then what moves."""
 
-    def __init__(self, data: bytes, folder: Path | None, limits: Limits) -> None:
-        self.issues = IssueLog(limits.issues_per_code, limits.issues)
+    def __init__(self, data: bytes, folder: Path | None, limits: Limits, issues: Findings) -> None:
+        self.issues = issues
         opened = open_container(data, limits, self.issues)
         self.root = opened.root
         self._check_asset()
-        found = authored.stated_space(self.root)
+        found = self.issues.attempt(authored.stated_space, self.root)
         self.hierarchy = Hierarchy(self.root, self.issues, ours=found is not None)
         if found is not None and found[0].up != "y" and not self.hierarchy.roots:
             found = None  # another program took the root away: then it is Y up as all others
@@ -68,8 +84,9 @@ class Importer:
         self.space = Space("y", metres_per_unit=1.0, v_up=False) if found is None else found[0]
         self.axes = Axes(self.space)
         self.budget = Budget(limits, len(data))
-        buffers = Buffers(self.root, opened.binary, folder, limits, self.budget)
+        buffers = Buffers(self.root, opened.binary, folder, limits, self.budget, self.issues)
         self.accessors = Accessors(self.root, buffers, self.budget, self.issues)
+        self.images = ImageReader(self.root, buffers, self.budget)
 
     @property
     def ours(self) -> bool:
@@ -77,18 +94,20 @@ class Importer:
 
     def scene_at(self, fps: float) -> Scene:
         root, ours = self.root, self.ours
-        cameras, lights = CameraReader(root, self.issues), LightReader(root)
+        cameras, lights = CameraReader(root, self.issues), LightReader(root, self.issues)
         scene = Scene(space=self.space, issues=self.issues, source_format="gltf")
-        surfaces = MaterialReader(root)
+        surfaces = MaterialReader(root, self.images, self.issues)
         scene.materials = surfaces.read(ours=ours)
         scene.cameras, scene.lights = cameras.read(ours=ours), lights.read(ours=ours)
         meshes = MeshReader(root, self.accessors, self.budget, self.issues, surfaces.numbers)
         skins = SkinReader(root, self.accessors, self.hierarchy, self.axes, self.budget)
-        nodes = NodeReader(self.hierarchy, self.axes, self.budget, ours=ours)
+        nodes = NodeReader(self.hierarchy, self.axes, self.budget, self.issues, ours=ours)
         nodes.read(scene, _Shapes(meshes, scene, self), skins)
         scene.skins = skins.skins
+        _let_go(scene, cameras.lost, lights.lost)
         self._animate(scene, nodes, cameras.aspects, fps)
-        self._about(scene)
+        self.issues.attempt(self._about, scene)
+        _close_gaps(scene, cameras.lost, lights.lost)
         return scene
 
     def _check_asset(self) -> None:
@@ -101,7 +120,7 @@ class Importer:
         for place, name in enumerate(self.root.entries("extensionsRequired")):
             if name not in UNDERSTOOD:
                 where, known = f"/extensionsRequired[{place}]", ", ".join(UNDERSTOOD)
-                raise SEM_UNKNOWN_ENUM.failure(0, where, value=str(name)[:80], known=known)
+                self.issues.left_out(SEM_UNKNOWN_ENUM.failure(0, where, value=str(name)[:80], known=known))
         for place, name in enumerate(self.root.entries("extensionsUsed")):
             if name not in UNDERSTOOD:
                 args = {"value": str(name)[:80], "known": ", ".join(UNDERSTOOD)}
@@ -117,12 +136,13 @@ class Importer:
                 if kept is None:
                     continue
                 for clip, track in clips.tracks(kept, nodes.movers(number)):
-                    _check_morph(scene, place, track, kept)
-                    scene.clips[clip].channels.append(Channel(place, track))
+                    self.issues.attempt(_add_track, scene, scene.clips[clip], place, track, kept)
+            scene.clips = [clip for place, clip in enumerate(clips.clips) if place not in clips.lost]
         reader = AnimationReader(scene, self.hierarchy, self.accessors, self.budget, self.issues, aspects)
         for number, item in enumerate(self.root.children("animations")):
             if number not in ours:
-                scene.clips.append(reader.read(item, fps))
+                made = self.issues.attempt(reader.read, item, fps)
+                scene.clips += [] if made is None else [made]
         nodes.add_rest_weights(scene, fps)
 
     def _about(self, scene: Scene) -> None:
@@ -140,17 +160,37 @@ class Importer:
         scene.extras = dict(extras) if type(extras) is dict else {}
         held = sum(light.type.value == "ambient" for light in scene.lights)
         for item in self.kept.children("ambient_lights")[held:]:
-            scene.lights.append(restored_light(item, "ambient"))
+            light = self.issues.attempt(restored_light, item, "ambient")
+            scene.lights += [] if light is None else [light]
 
 
-def _check_morph(scene: Scene, place: int, track: Track, kept: Item) -> None:
-    if track.kind != "morph":
-        return
-    morph = scene.nodes[place].morph
-    width = 1 if track.values.ndim == 1 else track.values.shape[1]
-    if morph is None or width != len(morph.positions):
-        shapes = 0 if morph is None else len(morph.positions)
-        raise kept.fail(STRUCT_SYNTAX, "tracks", wanted=f"weights of {shapes} shapes", found=f"{width}")
+def _add_track(scene: Scene, clip: Clip, place: int, track: Track, kept: Item) -> None:
+    if track.kind == "morph":
+        morph = scene.nodes[place].morph
+        width = 1 if track.values.ndim == 1 else track.values.shape[1]
+        if morph is None or width != len(morph.positions):
+            shapes = 0 if morph is None else len(morph.positions)
+            raise kept.fail(STRUCT_SYNTAX, "tracks", wanted=f"weights of {shapes} shapes", found=f"{width}")
+    clip.channels.append(Channel(place, track))
+
+
+def _let_go(scene: Scene, cameras: set[int], lights: set[int]) -> None:
+    """Nodes do not hold what could not be read."""
+    for node in scene.nodes if cameras or lights else ():
+        node.camera = None if node.camera in cameras else node.camera
+        node.light = None if node.light in lights else node.light
+
+
+def _close_gaps(scene: Scene, cameras: set[int], lights: set[int]) -> None:
+    """Take away the empty cameras and lights that stood for those."""
+    scene.cameras = [camera for number, camera in enumerate(scene.cameras) if number not in cameras]
+    scene.lights = [light for number, light in enumerate(scene.lights) if number not in lights]
+    gone = sorted(cameras), sorted(lights)
+    for node in scene.nodes if cameras or lights else ():
+        if node.camera is not None:
+            node.camera -= bisect(gone[0], node.camera)
+        if node.light is not None:
+            node.light -= bisect(gone[1], node.light)
 
 
 class _Shapes:
@@ -169,7 +209,8 @@ class _Shapes:
         """The number of a mesh in the scene, its shape and its morph; None where there is nothing to draw."""
         if number not in self._made:
             importer = self._importer
-            shape = self._reader.read(number, v_up=importer.space.v_up, ours=importer.ours)
+            v_up, ours = importer.space.v_up, importer.ours
+            shape = importer.issues.attempt(self._reader.read, number, v_up=v_up, ours=ours)
             self._made[number] = None if shape is None else self._finished(shape)
         return self._made[number]
 

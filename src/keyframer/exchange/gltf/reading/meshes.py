@@ -13,14 +13,17 @@ from keyframer.exchange.gltf.reading import unpacking
 from keyframer.exchange.gltf.reading.accessors import Accessors
 from keyframer.exchange.gltf.reading.buffers import Budget
 from keyframer.exchange.gltf.reading.colors import shown_color
+from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.values import Item
-from keyframer.issues import IssueLog, Severity
+from keyframer.issues import Severity
 from keyframer.scene import Mesh
 
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
 
 _MODES = ("points", "lines", "line loop", "line strip", "triangles", "triangle strip", "triangle fan")
+_PACKED = ("KHR_draco_mesh_compression",)
+"""extensions that keep the vertices elsewhere: what is read instead would be zeros"""
 MOST_SETS = 4
 """sets of joints and weights that are read"""
 
@@ -49,9 +52,25 @@ class _Part:
     targets: list[Array | None]
 
 
+@dataclass(eq=False)
+class _Pieces:
+    """What the primitives of a mesh give: parts by their content, and the faces of each primitive."""
+
+    parts: dict[str, _Part] = field(default_factory=dict)
+    faces: list[Indices] = field(default_factory=list)
+    owners: list[Indices] = field(default_factory=list)
+    """of each face, the number of its material"""
+
+    @property
+    def count(self) -> int:
+        """Vertices so far."""
+        last = next(reversed(self.parts.values()), None)
+        return 0 if last is None else last.first + last.count
+
+
 class MeshReader:
     def __init__(
-        self, root: Item, accessors: Accessors, budget: Budget, issues: IssueLog, materials: list[int]
+        self, root: Item, accessors: Accessors, budget: Budget, issues: Findings, materials: list[int]
     ) -> None:
         self._accessors = accessors
         self._budget = budget
@@ -63,48 +82,39 @@ class MeshReader:
         """None where there is nothing but points and lines. Vertices of a file of ours, which were split where corners
         differ, become one again where they are at one place."""
         item = self.items[number]
-        parts: dict[str, _Part] = {}
-        faces: list[Indices] = []
-        owners: list[Indices] = []
+        pieces = _Pieces()
         primitives = item.children("primitives")
         if not primitives:
             raise item.missing("primitives")
-        total = 0
         for primitive in primitives:
-            mode = primitive.integer("mode", 4, most=6)
-            if mode < 4:
-                known = ", ".join(_MODES[4:])
-                self._issues.add(
-                    SEM_UNKNOWN_ENUM,
-                    primitive.at("mode"),
-                    0,
-                    severity=Severity.WARNING,
-                    value=_MODES[mode],
-                    known=known,
-                )
-                continue
-            attributes = primitive.child("attributes")
-            if attributes is None or not attributes.has("POSITION"):
-                self._issues.add(LINK_COUNT_MISMATCH, primitive.path, 0, claimed=1, what="POSITION", found=0)
-                continue
-            key = repr((sorted(attributes.value.items(), key=str), primitive.value.get("targets")))
-            if key not in parts:
-                parts[key] = self._part(primitive, attributes, total)
-                total += parts[key].count
-            part = parts[key]
-            triangles = self._triangles(primitive, mode, part.count)
-            faces.append(triangles + part.first)
-            material = primitive.index("material", len(self._materials), "material")
-            owners.append(np.full(len(triangles), -1 if material is None else self._materials[material]))
-        if not faces:
+            self._issues.attempt(self._primitive, primitive, pieces)
+        if not pieces.faces:
             return None
-        shape = self._joined(item, list(parts.values()), np.concatenate(faces), np.concatenate(owners), v_up)
+        shape = self._joined(item, pieces, v_up)
         kept = item.kept
         if ours and kept is not None:
-            self._restore(shape.mesh, kept)
+            self._issues.attempt(self._restore, shape.mesh, kept)
         if ours:
             _weld(shape)
         return shape
+
+    def _primitive(self, primitive: Item, pieces: _Pieces) -> None:
+        mode = primitive.integer("mode", 4, most=6)
+        if mode < 4:
+            args = {"value": _MODES[mode], "known": ", ".join(_MODES[4:])}
+            self._issues.add(SEM_UNKNOWN_ENUM, primitive.at("mode"), 0, severity=Severity.WARNING, **args)
+            return
+        attributes = primitive.child("attributes")
+        if attributes is None or not attributes.has("POSITION"):
+            self._issues.add(LINK_COUNT_MISMATCH, primitive.path, 0, claimed=1, what="POSITION", found=0)
+            return
+        key = repr((sorted(attributes.value.items(), key=str), primitive.value.get("targets")))
+        part = pieces.parts.get(key) or self._part(primitive, attributes, pieces.count)
+        triangles = self._triangles(primitive, mode, part.count)
+        material = primitive.index("material", len(self._materials), "material")
+        pieces.parts[key] = part
+        pieces.faces.append(triangles + part.first)
+        pieces.owners.append(np.full(len(triangles), -1 if material is None else self._materials[material]))
 
     def _part(self, primitive: Item, attributes: Item, first: int) -> _Part:
         accessors = self._accessors
@@ -121,6 +131,11 @@ class MeshReader:
             self._budget.charge(arrays[name].size, attributes.at(name))
 
         numbers("POSITION", "VEC3")
+        packed = next((name for name in _PACKED if primitive.extension(name) is not None), None)
+        if packed is not None and not accessors.has_bytes(
+            attributes.needed_index("POSITION", len(accessors), "accessor")
+        ):
+            raise primitive.fail(SEM_UNKNOWN_ENUM, "extensions", value=packed, known="meshes that are not compressed")
         numbers("TEXCOORD_0", "VEC2")
         numbers("COLOR_0", "VEC3", "VEC4")
         for part in range(MOST_SETS):
@@ -155,7 +170,9 @@ class MeshReader:
             return np.column_stack([numbers[first], numbers[first + 1 + odd], numbers[first + 2 - odd]])
         return np.column_stack([numbers[first + 1], numbers[first + 2], numbers[np.zeros_like(first)]])
 
-    def _joined(self, item: Item, parts: list[_Part], faces: Indices, owners: Indices, v_up: bool) -> Shape:
+    def _joined(self, item: Item, pieces: _Pieces, v_up: bool) -> Shape:
+        parts, faces, owners = list(pieces.parts.values()), np.concatenate(pieces.faces), np.concatenate(pieces.owners)
+
         def column(name: str, width: int, filling: float = 0.0) -> Array | None:
             if not any(name in part.arrays for part in parts):
                 return None
@@ -164,7 +181,7 @@ class MeshReader:
 
         positions = column("POSITION", 3)
         assert positions is not None
-        mesh = Mesh(item.text("name", ""), positions, faces)
+        mesh = Mesh(self._issues.attempt(item.text, "name", "") or "", positions, faces)
         if (owners >= 0).any():
             mesh.face_materials = owners
         uv = column("TEXCOORD_0", 2)
@@ -173,7 +190,7 @@ class MeshReader:
         colors = column("COLOR_0", 3, 1.0)
         if colors is not None:
             mesh.colors = shown_color(colors)
-        shape = Shape(mesh, weights=item.numbers("weights", None, ()))
+        shape = Shape(mesh, weights=self._issues.attempt(item.numbers, "weights", None, ()) or ())
         for number in range(max(len(part.targets) for part in parts)):
             moved = [part.targets[number] if number < len(part.targets) else None for part in parts]
             rows = [np.zeros((part.count, 3)) if m is None else m for m, part in zip(moved, parts, strict=True)]

@@ -12,8 +12,9 @@ from keyframer.exchange.gltf.axes import Axes
 from keyframer.exchange.gltf.names import Names
 from keyframer.exchange.gltf.reading import unpacking
 from keyframer.exchange.gltf.reading.buffers import Budget
+from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.fixtures import restored_light
-from keyframer.exchange.gltf.reading.hierarchy import Hierarchy
+from keyframer.exchange.gltf.reading.hierarchy import Hierarchy, circles
 from keyframer.exchange.gltf.reading.meshes import Shape
 from keyframer.exchange.gltf.reading.skins import SkinReader
 from keyframer.exchange.gltf.reading.values import Item
@@ -30,7 +31,8 @@ class Shapes(Protocol):
 
 
 class NodeReader:
-    def __init__(self, hierarchy: Hierarchy, axes: Axes, budget: Budget, *, ours: bool) -> None:
+    def __init__(self, hierarchy: Hierarchy, axes: Axes, budget: Budget, issues: Findings, *, ours: bool) -> None:
+        self._issues = issues
         self._hierarchy = hierarchy
         self._axes = axes
         self._budget = budget
@@ -39,17 +41,18 @@ class NodeReader:
         """of morph targets at rest, by node"""
 
     def read(self, scene: Scene, shapes: Shapes, skins: SkinReader) -> None:
-        names = Names()
-        joints = {joint for item in skins.items for joint in item.indices("joints", len(self._hierarchy.items), "node")}
+        names, attempt = Names(), self._issues.attempt
+        joints = {joint for each in self._hierarchy.joints for joint in each}
         for number in self._hierarchy.order:
             parts = self._hierarchy.parts(number)
             node = Node("", parent=self._hierarchy.parent_place(number))
-            self._put(node, parts)
-            self._hold(scene, node, parts, shapes, skins)
+            attempt(self._put, node, parts)
+            attempt(self._hold_fixtures, scene, node, parts.get("shape", parts["head"]))
+            attempt(self._hold_mesh, scene, node, parts, shapes, skins)
             node.kind = _kind(node, number in joints)
             if self._ours:
-                self._restore(scene, node, parts["head"])
-            node.name = names.claim(parts["head"].text("name", ""), node.kind.value)
+                attempt(self._restore, scene, node, parts["head"])
+            node.name = names.claim(attempt(parts["head"].text, "name", "") or "", node.kind.value)
             scene.nodes.append(node)
         if self._ours:
             self._restore_links(scene)
@@ -74,13 +77,14 @@ class NodeReader:
         if "scale" in parts:
             node.scale_axes_xyzw = self._axes.turns(scaled.numbers("rotation", 4, (0.0, 0.0, 0.0, 1.0)))
 
-    def _hold(self, scene: Scene, node: Node, parts: dict[str, Item], shapes: Shapes, skins: SkinReader) -> None:
-        tail = parts.get("shape", parts["head"])
+    def _hold_fixtures(self, scene: Scene, node: Node, tail: Item) -> None:
         node.camera = tail.index("camera", len(scene.cameras), "camera")
         light = tail.extension("KHR_lights_punctual")
         if light is not None:
             node.light = light.needed_index("light", len(scene.lights), "light")
-        geometry = parts.get("geo", tail)
+
+    def _hold_mesh(self, scene: Scene, node: Node, parts: dict[str, Item], shapes: Shapes, skins: SkinReader) -> None:
+        geometry = parts.get("geo", parts.get("shape", parts["head"]))
         number = geometry.index("mesh", len(shapes), "mesh")
         taken = None if number is None else shapes.take(number)
         if number is None or taken is None:
@@ -88,7 +92,7 @@ class NodeReader:
         node.mesh, shape, node.morph = taken
         skin = geometry.index("skin", len(skins.items), "skin")
         if skin is not None:
-            node.skin = skins.read(skin, number, shape)
+            node.skin = self._issues.attempt(skins.read, skin, number, shape)
         weights = geometry.numbers("weights", None, shape.weights)
         if shape.targets and any(weights) and not self._ours:
             if len(weights) != len(shape.targets):
@@ -119,15 +123,18 @@ class NodeReader:
     def _restore_links(self, scene: Scene) -> None:
         """Targets, and the parents of what had to leave them; what looks needs no turn of its own."""
         named = {node.name: place for place, node in enumerate(scene.nodes)}
+        moved: set[int] = set()
         for place, number in enumerate(self._hierarchy.order):
             node, kept = scene.nodes[place], self._hierarchy.items[number].kept
             if kept is None:
                 continue
-            target = kept.index("target", len(self._hierarchy.items), "node")
+            target = self._issues.attempt(kept.index, "target", len(self._hierarchy.items), "node")
             node.target = None if target is None else self._hierarchy.place(target)
             if kept.has("parent"):
-                parent = named.get(kept.text("parent"))
-                node.parent = parent if parent is not None and not _is_below(scene, parent, place) else None
+                node.parent = named.get(self._issues.attempt(kept.text, "parent") or "")
+                moved.add(place)
+        for circle in circles([node.parent for node in scene.nodes]):  # a name may stand for a node below
+            scene.nodes[next(place for place in circle if place in moved)].parent = None
         for node in scene.nodes:
             stored = node.camera is not None and scene.cameras[node.camera].target is not None
             stored |= node.light is not None and scene.lights[node.light].target is not None
@@ -140,10 +147,9 @@ class NodeReader:
             place = self._hierarchy.place(number)
             if place is None:
                 continue
-            stated = self._hierarchy.items[number].extension("KHR_node_visibility")
             parent = scene.nodes[place].parent
             above = parent is not None and scene.nodes[parent].hidden
-            scene.nodes[place].hidden = above or (stated is not None and not stated.flag("visible", True))
+            scene.nodes[place].hidden = above or self._issues.attempt(_is_hidden, self._hierarchy.items[number]) is True
 
     def add_rest_weights(self, scene: Scene, fps: float) -> None:
         """Weights that no clip moves are a key of their own: a scene has no other place for them."""
@@ -157,6 +163,11 @@ class NodeReader:
                     clip.channels.append(Channel(place, Track("morph", np.zeros(1), values, Interpolation.LINEAR)))
 
 
+def _is_hidden(item: Item) -> bool:
+    stated = item.extension("KHR_node_visibility")
+    return stated is not None and not stated.flag("visible", True)
+
+
 def _kind(node: Node, is_joint: bool) -> NodeKind:
     if node.mesh is not None:
         return NodeKind.OBJECT
@@ -165,15 +176,3 @@ def _kind(node: Node, is_joint: bool) -> NodeKind:
     if node.light is not None:
         return NodeKind.LIGHT
     return NodeKind.BONE if is_joint else NodeKind.DUMMY
-
-
-def _is_below(scene: Scene, place: int, other: int) -> bool:
-    """Whether a node is another one or hangs on it."""
-    above: int | None = place
-    seen: set[int] = set()
-    while above is not None and above not in seen:
-        if above == other:
-            return True
-        seen.add(above)
-        above = scene.nodes[above].parent
-    return False

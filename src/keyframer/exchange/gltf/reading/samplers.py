@@ -12,8 +12,8 @@ from keyframer.catalogue import DATA_KEYS_NOT_INCREASING, STRUCT_SYNTAX
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.exchange.gltf.reading.accessors import Accessors
 from keyframer.exchange.gltf.reading.buffers import Budget
+from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.values import Item
-from keyframer.issues import IssueLog
 
 Floats = npt.NDArray[np.float64]
 
@@ -64,7 +64,7 @@ class Keys:
 
 
 class SamplerReader:
-    def __init__(self, animation: Item, accessors: Accessors, budget: Budget, issues: IssueLog) -> None:
+    def __init__(self, animation: Item, accessors: Accessors, budget: Budget, issues: Findings) -> None:
         self.items = animation.children("samplers")
         self._accessors = accessors
         self._budget = budget

@@ -31,11 +31,12 @@ class SkinReader:
         """The number of the skin in the scene; None where the mesh has no influences."""
         key = (number, mesh)
         if key not in self._made:
-            self._made[key] = self._skin(self.items[number], mesh, shape)
+            self._made[key] = self._skin(number, mesh, shape)
         return self._made[key]
 
-    def _skin(self, item: Item, mesh: int, shape: Shape) -> int | None:
-        joints = item.indices("joints", len(self._hierarchy.items), "node")
+    def _skin(self, number: int, mesh: int, shape: Shape) -> int | None:
+        item = self.items[number]
+        joints = self._hierarchy.joints[number]
         if not joints:
             raise item.missing("joints")
         if shape.joints is None or shape.shares is None:

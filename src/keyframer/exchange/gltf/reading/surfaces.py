@@ -6,22 +6,31 @@ import math
 from typing import Any
 from urllib.parse import unquote
 
+from keyframer.catalogue import SEM_UNKNOWN_ENUM
 from keyframer.exchange.gltf.reading import unpacking
 from keyframer.exchange.gltf.reading.colors import shown_rgb
+from keyframer.exchange.gltf.reading.embedded import ImageReader
+from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.values import Item
+from keyframer.issues import Severity
 from keyframer.scene import Material, TextureMap
 
 _SLOTS = (
-    ("texture1", "baseColorTexture"),
-    ("bump", "normalTexture"),
-    ("self_illumination", "emissiveTexture"),
+    ("texture1", "baseColorTexture", "color"),
+    ("bump", "normalTexture", "normal"),
+    ("self_illumination", "emissiveTexture", "emission"),
+    ("metallic_roughness", "metallicRoughnessTexture", "metallic_roughness"),
+    ("occlusion", "occlusionTexture", "occlusion"),
 )
+"""maps, glTF's words for them, and what their pixels are; the old programs know the first three"""
+_OF_SURFACES = ("texture1", "metallic_roughness")
 _MIRRORED, _CLAMP = 33648, 33071
 
 
 class MaterialReader:
-    def __init__(self, root: Item) -> None:
-        self._images = root.children("images")
+    def __init__(self, root: Item, images: ImageReader, issues: Findings) -> None:
+        self._images = images
+        self._issues = issues
         self._samplers = root.children("samplers")
         self._textures = root.children("textures")
         self._items = root.children("materials")
@@ -35,14 +44,22 @@ class MaterialReader:
         for number, item in enumerate(self._items):
             kept = item.kept if ours else None
             if kept is not None and kept.has("helper"):
-                if kept.choice("helper", ("default", "unmapped")) == "unmapped":
-                    stands_for[number] = kept.needed_index("of", len(self._items), "material")
+                other = self._issues.attempt(self._stands_for, kept)
+                if other is not None:
+                    stands_for[number] = other
                 continue
-            self.numbers[number] = len(made)
-            made.append(self._material(item) if kept is None else _restored(item, kept))
+            material = self._issues.attempt(*((self._material, item) if kept is None else (self._restored, item, kept)))
+            if material is not None:
+                self.numbers[number] = len(made)
+                made.append(material)
         for number, other in stands_for.items():
             self.numbers[number] = self.numbers[other]
         return made
+
+    def _stands_for(self, kept: Item) -> int | None:
+        if kept.choice("helper", ("default", "unmapped")) == "default":
+            return None
+        return kept.needed_index("of", len(self._items), "material")
 
     def _material(self, item: Item) -> Material:
         surface = item.child("pbrMetallicRoughness") or Item({}, item.at("pbrMetallicRoughness"))
@@ -61,24 +78,26 @@ class MaterialReader:
         material.extras = {
             "gltf": {"metallic": metallic, "roughness": roughness, "alpha_mode": mode, "emissive": list(glow)}
         }
-        for slot, name in _SLOTS:
-            reference = (surface if slot == "texture1" else item).child(name)
+        for slot, name, role in _SLOTS:
+            reference = (surface if slot in _OF_SURFACES else item).child(name)
             if reference is not None:
-                texture = self._texture(reference)
+                texture = self._issues.attempt(self._texture, reference, role, mode != "OPAQUE")
                 if texture is not None:
                     material.maps[slot] = texture
+        if "texture1" in material.maps:
+            material.maps["texture1"].ignore_alpha = mode == "OPAQUE"
         return material
 
-    def _texture(self, reference: Item) -> TextureMap | None:
+    def _texture(self, reference: Item, role: str, makes_holes: bool) -> TextureMap | None:
         texture = self._textures[reference.needed_index("index", len(self._textures), "texture")]
-        source = texture.index("source", len(self._images), "image")
+        source = self._source(reference)
         if source is None:
             return None
-        image = self._images[source]
-        uri = image.text("uri", "")
-        embedded = not uri or uri[:5].lower() == "data:"
-        name = image.text("name", "") or f"image {source}" if embedded else unquote(uri)
-        made = TextureMap(name, extras={"gltf": {"image": source, "embedded": embedded}})
+        inside = self._images.is_inside(source)
+        name = self._images.name(source) if inside else unquote(self._images.items[source].text("uri"))
+        made = TextureMap(name, extras={"gltf": {"image": source, "embedded": inside, "role": role}})
+        made.embedded = self._issues.attempt(self._images.take, source, role, makes_holes)
+        self._check_coordinates(reference)
         sampler = texture.index("sampler", len(self._samplers), "sampler")
         wrap = 10497 if sampler is None else self._samplers[sampler].integer("wrapS", 10497)
         made.mirror, made.tiled = wrap == _MIRRORED, wrap != _CLAMP
@@ -86,6 +105,42 @@ class MaterialReader:
         if reference.has("scale") or reference.has("strength"):
             made.amount = reference.number("scale", reference.number("strength", 1.0))
         return made
+
+    def _check_coordinates(self, reference: Item) -> None:
+        """Meshes of a scene have one set of texture coordinates."""
+        moved = reference.extension("KHR_texture_transform")
+        chosen = reference.integer("texCoord", 0)
+        chosen = chosen if moved is None else moved.integer("texCoord", chosen)
+        if chosen:
+            self._issues.add(
+                SEM_UNKNOWN_ENUM,
+                reference.at("texCoord"),
+                0,
+                severity=Severity.WARNING,
+                value=f"TEXCOORD_{chosen}",
+                known="TEXCOORD_0",
+            )
+
+    def _source(self, reference: Item) -> int | None:
+        """The number of the image that a material refers to."""
+        texture = self._textures[reference.needed_index("index", len(self._textures), "texture")]
+        return texture.index("source", len(self._images.items), "image")
+
+    def _restored(self, item: Item, kept: Item) -> Material:
+        """An old material, with the images that were made for glTF of its maps."""
+        material = _restored(item, kept)
+        surface = item.child("pbrMetallicRoughness")
+        makes_holes = item.value.get("alphaMode", "OPAQUE") != "OPAQUE"
+        for slot, name, role in _SLOTS:
+            home = surface if slot in _OF_SURFACES else item
+            reference = None if home is None else home.child(name)
+            if slot == "texture1" and (slot not in material.maps or kept.value.get("base_color_of") == "opacity"):
+                slot, role = "opacity", "alpha"  # white, with the opacity in its alpha
+            if reference is not None and slot in material.maps:
+                source = self._issues.attempt(self._source, reference)
+                if source is not None:
+                    material.maps[slot].embedded = self._issues.attempt(self._images.take, source, role, makes_holes)
+        return material
 
 
 def _lay(texture: TextureMap, moved: Item | None) -> None:

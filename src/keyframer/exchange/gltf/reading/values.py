@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from keyframer.catalogue import LINK_INDEX_OUT_OF_RANGE, SEM_UNKNOWN_ENUM, STRUCT_CHUNK_MISSING, STRUCT_SYNTAX
 from keyframer.errors import FormatError
 from keyframer.issues import IssueType
+
+if TYPE_CHECKING:
+    from keyframer.exchange.gltf.reading.findings import Findings
 
 LARGEST_INTEGER = 2**53
 _LARGEST = 1.7e308
 
 
 class Item:
-    """An object of the JSON text and its path, such as ``/accessors[3]``."""
+    """An object of the JSON text and its path, such as ``/accessors[3]``. With ``findings`` that save what they can,
+    something that should be a list or an object and is neither is reported and left out."""
 
-    __slots__ = ("path", "value")
+    __slots__ = ("findings", "path", "value")
 
-    def __init__(self, value: dict[str, Any], path: str) -> None:
+    def __init__(self, value: dict[str, Any], path: str, findings: Findings | None = None) -> None:
         self.value = value
         self.path = path
+        self.findings = findings
 
     def at(self, name: str) -> str:
         return f"{self.path}/{name}" if self.path != "/" else f"/{name}"
@@ -41,15 +46,17 @@ class Item:
         if found is None and name not in self.value:
             return None
         if type(found) is not dict:
-            raise self.wrong(name, "an object", found)
-        return Item(found, self.at(name))
+            self._left_out(self.wrong(name, "an object", found))
+            return None
+        return Item(found, self.at(name), self.findings)
 
     def entries(self, name: str) -> list[Any]:
         found = self.value.get(name)
         if found is None and name not in self.value:
             return []
         if type(found) is not list:
-            raise self.wrong(name, "a list", found)
+            self._left_out(self.wrong(name, "a list", found))
+            return []
         return found
 
     def children(self, name: str) -> list[Item]:
@@ -57,9 +64,15 @@ class Item:
         for number, found in enumerate(self.entries(name)):
             place = f"{self.at(name)}[{number}]"
             if type(found) is not dict:
-                raise STRUCT_SYNTAX.failure(0, place, wanted="an object", found=described(found))
-            items.append(Item(found, place))
+                self._left_out(STRUCT_SYNTAX.failure(0, place, wanted="an object", found=described(found)))
+                found = {}
+            items.append(Item(found, place, self.findings))
         return items
+
+    def _left_out(self, error: FormatError) -> None:
+        if self.findings is None:
+            raise error
+        self.findings.left_out(error)
 
     def integer(self, name: str, default: int | None = None, *, least: int = 0, most: int = LARGEST_INTEGER) -> int:
         """A whole number; required where there is no default."""
@@ -130,8 +143,10 @@ class Item:
             raise self.missing(name)
         return self._index(name, self.value[name], count, kind)
 
-    def indices(self, name: str, count: int, kind: str) -> list[int]:
-        return [self._index(f"{name}[{place}]", each, count, kind) for place, each in enumerate(self.entries(name))]
+    def indices(self, name: str, count: int, kind: str, only: int | None = None) -> list[int]:
+        """The numbers in a list, or just the one at a place of it."""
+        found = enumerate(self.entries(name)) if only is None else ((only, self.entries(name)[only]),)
+        return [self._index(f"{name}[{place}]", each, count, kind) for place, each in found]
 
     def _index(self, name: str, found: object, count: int, kind: str) -> int:
         if type(found) is not int or found < 0:
@@ -152,7 +167,7 @@ class Item:
         """What we wrote under ``extras.keyframer``; extras of others may be anything."""
         extras = self.value.get("extras")
         found = extras.get("keyframer") if type(extras) is dict else None
-        return Item(found, self.at("extras/keyframer")) if type(found) is dict else None
+        return Item(found, self.at("extras/keyframer"), self.findings) if type(found) is dict else None
 
 
 def described(value: object) -> str:

@@ -1,0 +1,102 @@
+"""Images inside a scene as files beside the output, for formats that know images by their names only."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from dataclasses import replace
+
+from keyframer.scene import Material, Scene, TextureMap
+from keyframer.scene.report import LossReport, Outcome
+from keyframer.textures import ImageRefused
+from keyframer.textures.images import decode_texture
+from keyframer.textures.naming import take_apart
+
+_ENDINGS = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"RIFF": "webp"}
+_STEMS = {"3ds": 8, "hale3d": 60}
+"""formats that name images, and how long a name may be without its extension"""
+_SLOTS = {"hale3d": ("texture1",)}
+"""where not every map is named"""
+
+
+class Unpacked:
+    """The scene with names of files instead of the images inside it, and these files."""
+
+    def __init__(self, format: str, scene: Scene) -> None:
+        self.files: dict[str, bytes] = {}
+        """the name beside the output, and the content"""
+        self._notes: list[tuple[Outcome, str, str]] = []
+        self._format = format
+        self._names: dict[tuple[int, str], str] = {}
+        self.scene = scene
+        if any(map.embedded is not None for material in scene.materials for map in material.maps.values()):
+            self.scene = replace(scene, materials=[self._material(material) for material in scene.materials])
+
+    def report(self, report: LossReport) -> None:
+        for outcome, path, detail in self._notes:
+            report.add(outcome, path, detail)
+
+    def _material(self, material: Material) -> Material:
+        maps = {slot: self._map(material, slot, found) for slot, found in material.maps.items()}
+        return replace(material, maps=maps)
+
+    def _map(self, material: Material, slot: str, map: TextureMap) -> TextureMap:
+        if map.embedded is None:
+            return map
+        path = f"/materials/{material.name}/maps/{slot}"
+        if self._format not in _STEMS or slot not in _SLOTS.get(self._format, (slot,)):
+            self._notes.append((Outcome.DROPPED, path, "the image inside the file: the format names no such image"))
+            return map
+        try:
+            data, ending, how = _content(map)
+        except ImageRefused as refused:
+            self._notes.append((Outcome.DROPPED, path, f"the image inside the file: {refused.reason}"))
+            return replace(map, embedded=None)
+        name = self._name(map, data, ending)
+        self.files[name] = data
+        self._notes.append((Outcome.APPROXIMATED if how else Outcome.EXACT, path, f"written beside it as {name}{how}"))
+        negative = map.negative and "gltf" in map.extras  # in a file of ours the pixels are turned round already
+        return replace(map, file_name=name, raw_file_name=b"", embedded=None, negative=negative)
+
+    def _name(self, map: TextureMap, data: bytes, ending: str) -> str:
+        """Within the limits of the format, safe on every system, and no two images of one name."""
+        assert map.embedded is not None
+        key = (id(map.embedded.data), map.embedded.role)
+        if key not in self._names:
+            known = map.file_name or map.embedded.name
+            stem, extension = os.path.splitext(re.split(r"[\\/]", known)[-1])
+            if extension.lower() in (".jpg", ".jpeg") and ending == "jpg":
+                ending = extension[1:4]
+            stem = re.sub(r"[^A-Za-z0-9_-]+", "_", stem).strip("_") or "image"
+            longest = _STEMS[self._format]
+            name, number = _joined(self._format, stem[:longest], ending), 2
+            while self.files.get(name, data) != data or not take_apart(name).parts:
+                mark = str(number)
+                name, number = _joined(self._format, stem[: longest - len(mark)] + mark, ending), number + 1
+            self._names[key] = name
+        return self._names[key]
+
+
+def _joined(format: str, stem: str, ending: str) -> str:
+    name = f"{stem}.{ending}"
+    return name.upper() if format == "3ds" else name
+
+
+def _content(map: TextureMap) -> tuple[bytes, str, str]:
+    """The bytes of the file, its extension, and what is not the same any more."""
+    image = map.embedded
+    assert image is not None
+    if image.role == "normal":
+        raise ImageRefused("a normal map, which is no height map")
+    if image.role not in ("color", "alpha", "emission"):
+        raise ImageRefused(f"{image.role.replace('_', ' ')}, which the old formats have no map for")
+    if image.role == "alpha":
+        stream = io.BytesIO()
+        picture = decode_texture(image.data, image.name).image
+        picture.convert("RGBA").getchannel("A").save(stream, "PNG")
+        return stream.getvalue(), "png", ", its alpha as grey"
+    ending = next((ending for head, ending in _ENDINGS.items() if image.data.startswith(head)), None)
+    if ending is None:
+        raise ImageRefused("no image of a kind that is known by its first bytes")
+    return image.data, ending, ", as self-illumination" if image.role == "emission" else ""

@@ -1,0 +1,113 @@
+"""What differs between two glTF files, as their JSON says it: values by their paths, and the bytes of buffer views."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from keyframer.exchange.gltf.reading.findings import Findings
+from keyframer.exchange.gltf.reading.opening import Opened, open_container
+from keyframer.inspecting.record_diff import Change, Changes, FieldChange
+from keyframer.limits import DEFAULT_LIMITS
+
+_LONGEST = 16
+"""numbers of a list that is shown as one value: a matrix"""
+_LARGEST_INTEGER = 2**63
+_TIMES = 16
+"""how often the bytes of a file are compared at most: views may lie over each other"""
+
+
+def diff_gltf(a: bytes, b: bytes) -> Changes:
+    """All differences. Lists are compared place by place, as parts of glTF refer to each other by number."""
+    changes = Changes()
+    one, other = (open_container(data, DEFAULT_LIMITS, Findings(DEFAULT_LIMITS, salvage=True)) for data in (a, b))
+    todo: list[tuple[str, Any, Any]] = [("", one.root.value, other.root.value)]
+    while todo:
+        path, before, after = todo.pop()
+        if type(before) is dict and type(after) is dict:
+            keys = dict.fromkeys([*before, *after])
+            pairs = [(f"{path}/{key}", before.get(key, _NONE), after.get(key, _NONE)) for key in keys]
+        elif type(before) is list and type(after) is list and not (_is_short(before) and _is_short(after)):
+            most = max(len(before), len(after))
+            pairs = [(f"{path}[{at}]", _entry(before, at), _entry(after, at)) for at in range(most)]
+        else:
+            _compare(changes, path or "/", before, after)
+            continue
+        todo += reversed([pair for pair in pairs if pair[1] is not pair[2]])
+    _compare_views(changes, one, other)
+    return changes
+
+
+_NONE = object()
+
+
+def _entry(values: list[Any], at: int) -> Any:
+    return values[at] if at < len(values) else _NONE
+
+
+def _is_short(values: list[Any]) -> bool:
+    return len(values) <= _LONGEST and all(type(value) in (int, float) for value in values)
+
+
+def _compare(changes: Changes, path: str, before: Any, after: Any) -> None:
+    if before is _NONE or after is _NONE:
+        added = before is _NONE
+        kind, there = ("added", after) if added else ("removed", before)
+        changes.add(Change(kind, _kind(there), None if added else path, path if added else None))
+    elif before != after or (type(before) is not type(after) and bool in (type(before), type(after))):
+        field = FieldChange("value", _shown(before), _shown(after), largest=_largest(before, after))
+        changes.add(Change("changed", _kind(before), path, path, (field,)))
+
+
+def _kind(value: Any) -> str:
+    return {dict: "object", list: "list", str: "text", bool: "flag", type(None): "null"}.get(type(value), "number")
+
+
+def _shown(value: Any) -> object:
+    if type(value) is list and _is_short(value):
+        return tuple(map(_float, value))
+    if type(value) is int and abs(value) > _LARGEST_INTEGER:
+        return _float(value)
+    return f"({_kind(value)})" if type(value) in (list, dict) else value
+
+
+def _float(number: float) -> float:
+    """Also of whole numbers that no float is near to."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def _largest(before: Any, after: Any) -> float | None:
+    pairs = zip(before, after, strict=False) if type(before) is type(after) is list else ((before, after),)
+    apart = [abs(_float(a) - _float(b)) for a, b in pairs if {type(a), type(b)} <= {int, float}]
+    return max(filter(math.isfinite, apart), default=None)
+
+
+def _compare_views(changes: Changes, one: Opened, other: Opened) -> None:
+    """Bytes in the files themselves; views that differ in the JSON are told of already."""
+    before, after = one.root.value.get("bufferViews"), other.root.value.get("bufferViews")
+    if one.binary is None or other.binary is None or type(before) is not list or type(after) is not list:
+        return
+    left = _TIMES * len(one.binary)
+    for number, (a, b) in enumerate(zip(before, after, strict=False)):
+        span = _span(a)
+        if a != b or span is None or left < 0:
+            continue
+        left -= span.stop - span.start
+        x, y = (np.frombuffer(binary, np.uint8)[span] for binary in (one.binary, other.binary))
+        common = min(len(x), len(y))
+        differ = int(np.count_nonzero(x[:common] != y[:common])) + max(len(x), len(y)) - common
+        if differ:
+            path = f"/bufferViews[{number}]"
+            changes.add(Change("changed", "bytes", path, path, (FieldChange("bytes", None, None, entries=differ),)))
+
+
+def _span(view: Any) -> slice | None:
+    if type(view) is not dict or view.get("buffer") != 0:
+        return None
+    begin, size = view.get("byteOffset", 0), view.get("byteLength")
+    return slice(begin, begin + size) if type(begin) is int and type(size) is int and begin >= 0 and size > 0 else None

@@ -1,0 +1,35 @@
+"""The images that a scene names, as a table: which were found, guessed, inside the file, refused or missing."""
+
+from __future__ import annotations
+
+from keyframer.formats._summary import Table
+from keyframer.scene import Scene
+from keyframer.textures import TextureFinder, TextureUse, scene_textures
+
+COLUMNS = ("name", "status", "found", "rule", "image", "used by", "note")
+_SHOWN = 4
+"""users of one image that are named"""
+
+
+def texture_table(scene: Scene, finder: TextureFinder | None) -> Table:
+    """One row for each name; ``status`` is one of `keyframer.textures.uses.STATUSES`."""
+    table = Table("textures", "Textures", COLUMNS)
+    for use in scene_textures(scene, finder):
+        table.add(use.name, use.status, _where(use, finder), use.rule, use.image, _users(use), use.note)
+    return table
+
+
+def _where(use: TextureUse, finder: TextureFinder | None) -> str | None:
+    """The file below the folder it was found in; with the folder where several were searched."""
+    if use.embedded is not None:
+        return use.embedded.name
+    if use.match is None or use.match.path is None or finder is None:
+        return None
+    if len(finder.folders) > 1:
+        return str(use.match.path)
+    return str(use.match.path.relative_to(finder.folders[0]))
+
+
+def _users(use: TextureUse) -> str:
+    more = len(use.users) - _SHOWN
+    return ", ".join(use.users[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,41 @@
+"""What is shown of a scene: one frame, a contact sheet or a playback; which frames that takes, and its bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from keyframer.rendering.encoding import encode_film, encode_still
+from keyframer.rendering.studio import Studio
+
+_PICTURES_A_SECOND, _MOST_PICTURES = 15, 90
+
+
+@dataclass(frozen=True)
+class Showing:
+    kind: str = "png"
+    """``png``, or one of `ANIMATED` for a playback"""
+    sheet: tuple[int, int] | None = None
+    """columns and rows of a contact sheet"""
+    frames: tuple[float, ...] | None = None
+    """None: those that suit"""
+    pictures: int | None = None
+    """of a playback; None: 15 a second, at most 90"""
+
+    def data(self, studio: Studio) -> bytes:
+        """The bytes of the picture; the studio is set to its frames."""
+        studio.frames = frames = self._frames(studio)
+        if self.sheet is not None:
+            return encode_still(studio.sheet(frames, self.sheet[0]))
+        if self.kind == "png":
+            return encode_still(studio.picture(frames[0]))
+        return encode_film(list(studio.pictures(frames)), studio.seconds, self.kind)
+
+    def _frames(self, studio: Studio) -> list[float]:
+        if self.frames is not None:
+            return list(self.frames)
+        if self.sheet is not None:
+            return studio.spread(self.sheet[0] * self.sheet[1], with_last=True)
+        if self.kind == "png":
+            return [studio.default_frame]
+        usual = min(max(round(studio.seconds * _PICTURES_A_SECOND), 2), _MOST_PICTURES)
+        return studio.spread(self.pictures or usual, with_last=False)

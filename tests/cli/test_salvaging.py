@@ -1,0 +1,78 @@
+"""Damage on the command line: a refusal says what could be saved, ``--salvage`` what was left out, with exit code 1."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import EXAMPLE, Run
+
+
+@pytest.fixture
+def cut(tmp_path: Path) -> Path:
+    """The head of the example: five objects, the last of them without its vertices, and no keyframer."""
+    path = tmp_path / "cut.3ds"
+    path.write_bytes(EXAMPLE.read_bytes()[:2000])
+    return path
+
+
+def commands(cut: Path) -> list[list[object]]:
+    return [
+        ["convert", cut, cut.with_suffix(".glb")],
+        ["convert", cut, cut.with_name("anew.3ds")],
+        ["thumbnail", cut, "-o", cut.with_suffix(".png")],
+        ["sample", cut],
+        ["plot", cut, "--motion", "--node", "Tower", "-o", cut.with_suffix(".svg")],
+    ]
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_a_refusal_is_one_line_that_says_what_could_be_saved(run: Run, cut: Path, number: int) -> None:
+    ran = run(*commands(cut)[number])
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.splitlines() == [
+        f"keyframer: {cut}: STRUCT_TRUNCATED at 0x2 in /4d4d: 4604 bytes wanted, 2000 left; "
+        "--salvage saves 5 nodes, 5 meshes, 3 materials"
+    ]
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_salvage_says_what_it_left_out(run: Run, cut: Path, number: int) -> None:
+    before = cut.read_bytes()
+    ran = run(*commands(cut)[number], "--salvage")
+    assert ran.code == 1
+    told = [line for line in ran.err.splitlines() if ": left out: " in line]
+    assert [line.split(": left out: ")[1].split(" at ")[0] for line in told] == [
+        "STRUCT_TRUNCATED",
+        "STRUCT_COUNT_EXCEEDS_DATA",
+    ]
+    assert cut.read_bytes() == before
+
+
+def test_nothing_is_said_of_sound_files(run: Run, tmp_path: Path) -> None:
+    ran = run("convert", EXAMPLE, tmp_path / "a.glb", "--salvage")
+    assert ran.code == 0
+    assert "left out" not in ran.err
+
+
+def test_what_was_saved_is_clean(run: Run, cut: Path) -> None:
+    anew = cut.with_name("anew.3ds")
+    assert run("convert", cut, anew, "--salvage").code == 1
+    assert run("check", anew).code == 0
+
+
+def test_many_pieces_are_counted(run: Run, tmp_path: Path) -> None:
+    """Every face of a mesh names a vertex that is not there."""
+    source = bytearray(EXAMPLE.read_bytes())
+    at = source.index(b"\x20\x41") + 6  # 4120: faces of Tower
+    count = int.from_bytes(source[at : at + 2], "little")
+    for face in range(count):
+        source[at + 2 + 8 * face : at + 4 + 8 * face] = b"\xff\xff"
+    bad = tmp_path / "bad.3ds"
+    bad.write_bytes(source)
+    ran = run("convert", bad, tmp_path / "a.glb", "--salvage")
+    assert ran.code == 1
+    told = [line for line in ran.err.splitlines() if ": left out: " in line]
+    assert len(told) == 6
+    assert told[-1].endswith(f"left out: {count - 5} more (keyframer check lists them)")

@@ -1,0 +1,267 @@
+"""Images inside glTF files: kept as bytes, carried to the next glTF file, written beside files of the old formats."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import keyframer
+from keyframer.errors import FormatError
+from keyframer.exchange.report import Outcome
+from keyframer.scene import TextureMap
+from tests.cli.running import Run
+from tests.corpus import CORPUS, needs_corpus
+from tests.exchange.reading.making import data_uri, glb, loaded
+from tests.exchange.test_gltf_textures import image_bytes, judge, picture, said, square, stencil
+from tests.exchange.truth import needs_node_tools
+from tests.oracles.gltf.sampler import Gltf
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    return Run(capsys)
+
+
+def encoded(image: Image.Image, kind: str = "PNG") -> bytes:
+    stream = io.BytesIO()
+    image.save(stream, kind)
+    return stream.getvalue()
+
+
+BASE, BUMPS = encoded(picture((16, 8)), "JPEG"), encoded(Image.new("RGB", (4, 4), (128, 128, 255)))
+SHADE = encoded(Image.new("RGB", (2, 2), (200, 90, 180)))
+GLOW = encoded(Image.new("RGB", (2, 2), (10, 250, 20)))
+
+
+def foreign(name: str = "Bricks of the old wall.png", **material: Any) -> bytes:
+    """A square with a base colour in a view, a normal map in a view, emission in a data URI."""
+    points = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], "<f4")
+    parts = [points.tobytes(), points[:, :2].astype("<f4").tobytes(), np.array([0, 1, 2, 0, 2, 3], "<u2").tobytes()]
+    parts += [BASE + bytes(-len(BASE) % 4), BUMPS]
+    views, at = [], 0
+    for part in parts:
+        views.append({"buffer": 0, "byteOffset": at, "byteLength": len(part)})
+        at += len(part)
+    views[3]["byteLength"] = len(BASE)
+    surface = {"baseColorTexture": {"index": 0}, "baseColorFactor": [0.5, 1, 1, 1], "metallicFactor": 0.75}
+    surface["metallicRoughnessTexture"] = {"index": 3}
+    root = {
+        "asset": {"version": "2.0"},
+        "scene": 0,
+        "scenes": [{"nodes": [0]}],
+        "nodes": [{"mesh": 0, "name": "square"}],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0, "TEXCOORD_0": 1}, "indices": 2, "material": 0}]}],
+        "materials": [
+            {
+                "name": "wall",
+                "pbrMetallicRoughness": surface,
+                "normalTexture": {"index": 1, "scale": 0.5},
+                "occlusionTexture": {"index": 3, "strength": 0.25},
+                "emissiveTexture": {"index": 2},
+                "emissiveFactor": [1.0, 0.5, 0.25],
+                **material,
+            }
+        ],
+        "textures": [{"source": number} for number in range(4)],
+        "images": [
+            {"bufferView": 3, "mimeType": "image/jpeg", "name": name},
+            {"bufferView": 4, "mimeType": "image/png", "name": name},
+            {"uri": data_uri(GLOW).replace("application/octet-stream", "image/png")},
+            {"uri": data_uri(SHADE).replace("application/octet-stream", "image/png"), "name": "shade"},
+        ],
+        "accessors": [
+            {"bufferView": 0, "componentType": 5126, "count": 4, "type": "VEC3", "min": [0, 0, 0], "max": [1, 1, 0]},
+            {"bufferView": 1, "componentType": 5126, "count": 4, "type": "VEC2"},
+            {"bufferView": 2, "componentType": 5123, "count": 6, "type": "SCALAR"},
+        ],
+        "bufferViews": views,
+        "buffers": [{"byteLength": at}],
+    }
+    return glb(root, b"".join(parts))
+
+
+def test_the_bytes_are_in_the_scene() -> None:
+    maps = loaded(foreign()).materials[0].maps
+    found = {slot: map.embedded for slot, map in maps.items() if map.embedded is not None}
+    assert {slot: (each.data, each.mime_type, each.role) for slot, each in found.items()} == {
+        "texture1": (BASE, "image/jpeg", "color"),
+        "bump": (BUMPS, "image/png", "normal"),
+        "self_illumination": (GLOW, "image/png", "emission"),
+        "metallic_roughness": (SHADE, "image/png", "metallic_roughness"),
+        "occlusion": (SHADE, "image/png", "occlusion"),
+    }
+    assert maps["self_illumination"].file_name == "image 2"
+
+
+@needs_node_tools
+def test_from_glb_to_glb(tmp_path: Path) -> None:
+    report = keyframer.save(loaded(foreign()), tmp_path / "a.glb")
+    keyframer.save(keyframer.load(tmp_path / "a.glb"), tmp_path / "b.glb")
+    for name in ("a.glb", "b.glb"):
+        gltf = Gltf((tmp_path / name).read_bytes())
+        assert [image_bytes(gltf, number) for number in range(4)] == [BASE, BUMPS, SHADE, GLOW]
+        material = gltf.json["materials"][0]
+        kept = material["pbrMetallicRoughness"]
+        assert kept["metallicFactor"] == 0.75
+        assert np.allclose(kept["baseColorFactor"], [0.5, 1, 1, 1], atol=1e-6)
+        assert material["emissiveFactor"] == [1.0, 0.5, 0.25]
+        order = [kept["baseColorTexture"], material["normalTexture"], material["emissiveTexture"]]
+        order += [kept["metallicRoughnessTexture"], material["occlusionTexture"]]
+        sources = [gltf.json["textures"][each["index"]]["source"] for each in order]
+        assert [image_bytes(gltf, source) for source in sources] == [BASE, BUMPS, GLOW, SHADE, SHADE]
+        assert (material["normalTexture"]["scale"], material["occlusionTexture"]["strength"]) == (0.5, 0.25)
+        assert "alphaMode" not in material
+    assert said(report, "maps/texture1")[0] is Outcome.EXACT
+    judge([tmp_path / "a.glb", tmp_path / "b.glb"])
+
+
+@needs_node_tools
+def test_images_that_were_made_of_maps_stay_as_they_were_made(tmp_path: Path) -> None:
+    picture().save(tmp_path / "wood.tga")
+    stencil().save(tmp_path / "holes.png")
+    names = {"texture1": "WOOD.TGA", "opacity": "HOLES.PNG", "bump": "HOLES.PNG", "self_illumination": "WOOD.TGA"}
+    scene = square(**{slot: TextureMap(name) for slot, name in names.items()})
+    keyframer.save(scene, tmp_path / "a.glb", texture_path=tmp_path)
+    keyframer.save(square(opacity=TextureMap("HOLES.PNG")), tmp_path / "c.glb", texture_path=tmp_path)
+    half = square(texture1=TextureMap("GONE.PNG"), opacity=TextureMap("HOLES.PNG"))
+    keyframer.save(half, tmp_path / "e.glb", texture_path=tmp_path)
+    maps = keyframer.load(tmp_path / "e.glb").materials[0].maps
+    assert (maps["texture1"].embedded is None, maps["opacity"].embedded is None) == (True, False)
+    for first, second in (("a", "b"), ("c", "d"), ("e", "f")):
+        again = keyframer.load(tmp_path / f"{first}.glb")
+        keyframer.save(again, tmp_path / f"{second}.glb")
+        one, other = (Gltf((tmp_path / f"{name}.glb").read_bytes()) for name in (first, second))
+        assert one.json["materials"][0] == other.json["materials"][0]
+        count = len(one.json["images"])
+        assert [image_bytes(one, at) for at in range(count)] == [image_bytes(other, at) for at in range(count)]
+    assert {slot: map.file_name for slot, map in keyframer.load(tmp_path / "b.glb").materials[0].maps.items()} == names
+    judge([tmp_path / f"{name}.glb" for name in "bdf"])
+    keyframer.save(keyframer.load(tmp_path / "f.glb"), tmp_path / "f.3ds")
+    grey = np.asarray(Image.open(tmp_path / "HOLES.PNG"))
+    assert np.array_equal(grey, np.asarray(stencil()))
+
+
+def test_other_texture_coordinates_are_told_of() -> None:
+    scene = loaded(foreign(normalTexture={"index": 1, "texCoord": 1}))
+    (issue,) = list(scene.issues)
+    assert (issue.code, issue.path, issue.severity.label) == (
+        "SEM_UNKNOWN_ENUM", "/materials[0]/normalTexture/texCoord", "warning",
+    )  # fmt: skip
+    assert "TEXCOORD_1" in issue.message
+
+
+def test_alpha_modes(tmp_path: Path) -> None:
+    """Soft edges of a mask stay a mask, and alpha that does not count still does not."""
+    soft = picture((8, 4)).convert("RGBA")
+    soft.putalpha(100)
+    for mode in ("OPAQUE", "MASK", "BLEND"):
+        data = foreign(alphaMode=mode).replace(b'"mimeType": "image/jpeg"', b'"mimeType": "image/png" ')
+        scene = loaded(data)
+        embedded = scene.materials[0].maps["texture1"].embedded
+        assert embedded is not None
+        scene.materials[0].maps["texture1"].embedded = type(embedded)(
+            "soft.png", encoded(soft), "image/png", "color", embedded.makes_holes
+        )
+        keyframer.save(scene, tmp_path / f"{mode}.glb")
+        written = Gltf((tmp_path / f"{mode}.glb").read_bytes()).json["materials"][0]
+        assert written.get("alphaMode", "OPAQUE") == mode
+
+
+def test_files_beside_3ds(tmp_path: Path) -> None:
+    report = keyframer.save(loaded(foreign()), tmp_path / "wall.3ds")
+    assert [Path(name).name for name in report.written] == ["wall.3ds", "BRICKS_O.JPG", "IMAGE_2.PNG"]
+    assert (tmp_path / "BRICKS_O.JPG").read_bytes() == BASE
+    assert (tmp_path / "IMAGE_2.PNG").read_bytes() == GLOW
+    maps = keyframer.load(tmp_path / "wall.3ds").materials[0].maps
+    assert (maps["texture1"].file_name, maps["self_illumination"].file_name) == ("BRICKS_O.JPG", "IMAGE_2.PNG")
+    details = {loss.path: (loss.outcome, loss.detail) for loss in report}
+    assert details["/materials/wall/maps/texture1"] == (Outcome.EXACT, "written beside it as BRICKS_O.JPG")
+    assert details["/materials/wall/maps/bump"][0] is Outcome.DROPPED
+    assert "a normal map, which is no height map" in details["/materials/wall/maps/bump"][1]
+
+
+def test_two_images_of_one_name(tmp_path: Path) -> None:
+    scene = loaded(foreign("../../CON"))
+    bump = scene.materials[0].maps["bump"]
+    assert bump.embedded is not None
+    bump.embedded = type(bump.embedded)(bump.embedded.name, encoded(picture(), "JPEG"), "image/jpeg", "color")
+    report = keyframer.save(scene, tmp_path / "x.3ds")
+    assert sorted(Path(name).name for name in report.written) == ["CON2.JPG", "CON3.JPG", "IMAGE_2.PNG", "x.3ds"]
+    assert {path.name for path in tmp_path.iterdir()} == {"CON2.JPG", "CON3.JPG", "IMAGE_2.PNG", "x.3ds"}
+
+
+def test_nothing_is_overwritten_unasked(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "wall.glb").write_bytes(foreign())
+    (tmp_path / "BRICKS_O.JPG").write_bytes(b"mine")
+    ran = run("convert", tmp_path / "wall.glb", tmp_path / "wall.3ds")
+    assert ran.code == 3
+    assert "BRICKS_O.JPG exists (-f overwrites it)" in ran.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["BRICKS_O.JPG", "wall.glb"]
+    assert run("convert", "-f", tmp_path / "wall.glb", tmp_path / "wall.3ds").code == 0
+    assert (tmp_path / "BRICKS_O.JPG").read_bytes() == BASE
+    assert run("convert", tmp_path / "wall.glb", tmp_path / "second.3ds").code == 0  # the image is there already
+
+
+def test_formats_that_name_fewer_images(tmp_path: Path) -> None:
+    report = keyframer.save(loaded(foreign()), tmp_path / "wall.mdl", format="hale3d")
+    assert "Bricks_of_the_old_wall.jpg" in {Path(name).name for name in report.written}
+    assert keyframer.load(tmp_path / "wall.mdl").materials[0].maps["texture1"].file_name == "Bricks_of_the_old_wall.jpg"
+    report = keyframer.save(loaded(foreign()), tmp_path / "wall.u3d")
+    assert said(report, "maps/texture1")[0] is Outcome.DROPPED
+    assert [Path(name).suffix for name in report.written] == [".u3d"]
+
+
+def test_what_is_no_image_is_not_written(tmp_path: Path) -> None:
+    data = foreign().replace(BASE, b"#!/bin/sh\n" + bytes(len(BASE) - 10))
+    report = keyframer.save(loaded(data), tmp_path / "x.3ds")
+    assert said(report, "maps/texture1")[0] is Outcome.DROPPED
+    assert {path.name for path in tmp_path.iterdir()} == {"x.3ds", "IMAGE_2.PNG"}
+
+
+def test_images_in_files_of_the_folder(tmp_path: Path) -> None:
+    """A ``.gltf`` with images beside it: `save` knows the folder that the scene was loaded from."""
+    size = int.from_bytes(foreign()[12:16], "little")
+    root = json.loads(foreign()[20 : 20 + size])
+    root["buffers"][0]["uri"] = data_uri(foreign()[28 + size :])
+    root["images"][0] = {"uri": "skin%20of%20wall.jpg"}
+    root["images"][1] = {"uri": "bumps.png"}
+    (tmp_path / "a.gltf").write_text(json.dumps(root))
+    (tmp_path / "skin of wall.jpg").write_bytes(BASE)
+    (tmp_path / "bumps.png").write_bytes(BUMPS)
+    keyframer.save(keyframer.load(tmp_path / "a.gltf"), tmp_path / "a.glb")
+    gltf = Gltf((tmp_path / "a.glb").read_bytes())
+    assert {image_bytes(gltf, number) for number in range(4)} == {BASE, BUMPS, GLOW, SHADE}
+
+
+def test_an_image_that_is_not_there() -> None:
+    data = foreign().replace(b'"bufferView": 3, "mimeType"', b'"bufferView": 9, "mimeType"')
+    with pytest.raises(FormatError, match=r"LINK_INDEX_OUT_OF_RANGE .* in /images\[0\]/bufferView"):
+        loaded(data)
+    material = loaded(data, salvage=True).materials[0]
+    assert material.maps["texture1"].embedded is None
+    assert material.maps["texture1"].file_name == "Bricks of the old wall.png"
+    assert material.maps["bump"].embedded is not None
+
+
+def test_thumbnails_show_them(tmp_path: Path, run: Run) -> None:
+    red = encoded(Image.new("RGB", (16, 8), (255, 0, 0)), "JPEG")
+    data = foreign(emissiveFactor=[0, 0, 0]).replace(BASE, red + bytes(len(BASE) - len(red)))
+    (tmp_path / "a.glb").write_bytes(data)
+    assert run("thumbnail", tmp_path / "a.glb", "-o", tmp_path / "a.png").code == 0
+    pixels = np.asarray(Image.open(tmp_path / "a.png").convert("RGB"), int)
+    assert (pixels[..., 0] - pixels[..., 1:].max(axis=2)).max() > 100
+
+
+@needs_corpus
+def test_makbot_comes_back_with_its_panels(tmp_path: Path) -> None:
+    folder = CORPUS / "makbot"
+    keyframer.save(keyframer.load(folder / "mak_running.3DS"), tmp_path / "a.glb")
+    keyframer.save(keyframer.load(tmp_path / "a.glb"), tmp_path / "b.glb")
+    keyframer.save(keyframer.load(tmp_path / "b.glb"), tmp_path / "c.3ds")
+    assert (tmp_path / "PANELS.JPG").read_bytes() == (folder / "Panels.jpg").read_bytes()

@@ -1,0 +1,128 @@
+"""glTF of three.js' exporter and of glTF-Transform into each of the five formats, judged by the independent player.
+
+What is compared is the place of every node under its parent, at 41 times from the first second to the last, between
+frames and keys as well: the file's bytes played by `tests.oracles.gltf.sampler`, against what the written file says.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.formats._axes import in_space
+from keyframer.formats._writing import Written
+from keyframer.scene import Scene, Space
+from keyframer.scene.report import Outcome
+from tests.exchange.truth import ORACLES, needs_node_tools
+from tests.formats.made_scenes import SUFFIXES
+from tests.oracles.gltf.sampler import Gltf
+
+pytestmark = needs_node_tools
+
+SOURCES = ("three.glb", "three.gltf", "transform.glb", "transform.gltf")
+MOVING = {"three": {"box", "ball", "blob", "hip", "knee"}, "transform": {"sheet"}}
+"""nodes that every format can hold; cameras and lights have no place in three of them"""
+
+PLACE = {"3ds": 0.004, "uto3d": 0.0006, "hale3d": 0.06, "midtown": 0.06, "nodeanim": 0.0006}
+"""scene units, in scenes of 5: what keys cannot follow (cubic keys on whole frames in 3ds), or frames of a thirtieth of
+a second between which formats draw straight lines"""
+TURN = {"3ds": 0.002, "uto3d": 0.0005, "hale3d": 0.02, "midtown": 0.02, "nodeanim": 0.0005}
+"""of 1, in the axes of nodes"""
+
+LOST = {
+    "3ds": {"three": {"/nodes/blob/morph"}, "transform": {"/nodes/sheet/morph", "/vertex_colours"}},
+    "uto3d": {"three": {"/morphs", "/materials"}, "transform": {"/morphs", "/materials"}},
+    "hale3d": {"three": {"/cameras", "/lights", "/morphs", "/nodes/ball/scale"}, "transform": {"/cameras", "/lights"}},
+    "midtown": {"three": {"/meshes", "/materials", "/cameras", "/lights"}, "transform": {"/meshes", "/materials"}},
+    "nodeanim": {"three": {"/tree", "/meshes", "/materials"}, "transform": {"/meshes", "/materials"}},
+}
+"""what must be said to be left out"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not (ORACLES / "node_modules" / "@gltf-transform" / "core").is_dir():
+        pytest.skip("glTF-Transform is not installed (tools/install_node_tools.sh)")
+    folder = tmp_path_factory.mktemp("foreign")
+    for script in ("export_three.mjs", "export_transform.mjs"):
+        command = ["node", str(ORACLES / "gltf" / script), str(folder)]
+        ran = subprocess.run(command, capture_output=True, text=True, cwd=ORACLES, check=False)
+        assert ran.returncode == 0, ran.stderr
+    return folder
+
+
+def write(scene: Scene, format: str, path: Path) -> Written:
+    known = next(each for each in keyframer.supported_formats() if each.name == format)
+    written = known.from_scene(scene)
+    path.write_bytes(keyframer.encode(written.document))
+    for suffix, content in written.companions:
+        path.with_suffix(suffix).write_bytes(content)
+    return written
+
+
+def rigid(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Places (T, 3) and axes (T, 3, 3) of unit length: formats without scale have nothing else."""
+    axes = matrices[:, :3, :3]
+    return matrices[:, :3, 3], axes / np.linalg.norm(axes, axis=1, keepdims=True)
+
+
+def under_parents(worlds: np.ndarray, parents: list[int]) -> np.ndarray:
+    """(T, N, 4, 4), each node's frame as its parent sees it, without the parent's own scale of axes."""
+    local = worlds.copy()
+    for number, parent in enumerate(parents):
+        if parent >= 0:
+            local[:, number] = np.linalg.inv(worlds[:, parent]) @ worlds[:, number]
+    return local
+
+
+@pytest.mark.parametrize("format", SUFFIXES)
+@pytest.mark.parametrize("source", SOURCES)
+def test_foreign_gltf_as_any_format(source: str, format: str, made: Path, tmp_path: Path) -> None:
+    stem = source.split(".")[0]
+    path = tmp_path / f"out{SUFFIXES[format]}"
+    written = write(keyframer.load(made / source), format, path)
+    found_issues = keyframer.check(path, format=format).issues
+    assert not [issue for issue in found_issues if issue.severity is keyframer.Severity.ERROR], list(found_issues)
+
+    gltf = Gltf((made / f"{stem}.glb").read_bytes())
+    seconds = np.linspace(0.0, 2.5 if stem == "three" else 3.0, 41)
+    truth = under_parents(gltf.worlds(seconds), gltf.parents)
+    numbers = {node.get("name"): number for number, node in enumerate(gltf.nodes)}
+    found = in_space(keyframer.load(path, format=format, **written.reading), Space("y"))
+    pose = keyframer.pose(found, times=seconds)
+    places = {node.name: number for number, node in enumerate(found.nodes)}
+    assert MOVING[stem] <= set(places)
+    first = next(iter(found.nodes)).name
+    for name in MOVING[stem]:
+        meant, meant_axes = rigid(truth[:, numbers[name]])
+        place, axes = rigid(np.asarray(pose.local[:, places[name]]))
+        assert np.abs(axes - meant_axes).max() <= TURN[format], name
+        if format != "midtown" or name == first:  # only the first bone moves there
+            assert np.abs(place - meant).max() <= PLACE[format], name
+    lost = {loss.path for loss in written.report.of(Outcome.DROPPED)}
+    assert LOST[format][stem] <= lost
+
+
+@pytest.mark.parametrize("format", SUFFIXES)
+def test_the_error_that_is_reported_is_the_error_there_is(format: str, made: Path, tmp_path: Path) -> None:
+    """Cubic keys become others: the independent player finds no more than the report admits."""
+    path = tmp_path / f"out{SUFFIXES[format]}"
+    written = write(keyframer.load(made / "transform.glb"), format, path)
+    said = [loss for loss in written.report if loss.path == "/nodes/sheet/position" and loss.unit == "scene unit"]
+    if format in ("hale3d", "midtown"):
+        assert said == []  # every frame is written as it is
+        return
+    (loss,) = said
+    gltf = Gltf((made / "transform.glb").read_bytes())
+    seconds = np.linspace(0.0, 3.0, 721)
+    truth = gltf.worlds(seconds)[:, gltf.named("sheet"), :3, 3]
+    found = in_space(keyframer.load(path, format=format, **written.reading), Space("y"))
+    number = [node.name for node in found.nodes].index("sheet")
+    reached = np.linalg.norm(keyframer.pose(found, times=seconds).world[:, number, :3, 3] - truth, axis=1).max()
+    assert loss.error is not None
+    assert reached <= loss.error * 1.1 + 1e-5
+    assert ("asked for was" in loss.detail) == (format == "3ds")

@@ -1,0 +1,72 @@
+"""What is saved of damaged files: written anew it is sound, says what is missing, and needs no second salvage."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+
+import pytest
+
+import keyframer
+from keyframer.scene.report import NothingToWrite
+from tests.samples import all_samples
+
+SMALL = list(all_samples())
+
+
+def damaged(data: bytes, name: str) -> list[bytes]:
+    """The file cut at eight places, those that can be read but not loaded."""
+    found = []
+    for part in range(1, 9):
+        cut = data[: len(data) * part // 9]
+        try:
+            document = keyframer.decode(cut, format=name)
+        except keyframer.FormatError:
+            continue
+        if document.issues.first_unsafe() is not None:
+            found.append(cut)
+    return found
+
+
+@pytest.mark.parametrize(("name", "path"), SMALL, ids=lambda value: getattr(value, "name", value))
+def test_what_was_saved_is_sound_in_its_own_format(tmp_path: Path, name: str, path: Path) -> None:
+    for number, cut in enumerate(damaged(path.read_bytes(), name)):
+        source = tmp_path / f"{number}{path.suffix}"
+        source.write_bytes(cut)
+        scene = keyframer.load(source, format=name, salvage=True)
+        out = tmp_path / f"saved{number}{path.suffix}"
+        try:
+            report = keyframer.save(scene, out, format=name)
+        except NothingToWrite:
+            continue
+        unsafe = scene.issues.unsafe_counts()
+        told = [loss for loss in report if "left out by salvage" in loss.detail]
+        assert unsafe
+        assert all(any(f": {code}" in loss.detail for loss in told) for code in unsafe)
+        assert [issue for issue in keyframer.check(out, format=name).issues if issue.unsafe] == []
+        again = keyframer.load(out, format=name)
+        assert again.issues.first_unsafe() is None
+        assert source.read_bytes() == cut
+
+
+@pytest.mark.parametrize("name", ["3ds", "uto3d", "hale3d", "midtown", "nodeanim"])
+def test_there_is_something_to_save_in_every_format(name: str) -> None:
+    assert sum(len(damaged(path.read_bytes(), known)) for known, path in SMALL if known == name) >= 2
+
+
+def test_a_glb_says_that_it_was_salvaged(tmp_path: Path) -> None:
+    whole = next(path for name, path in SMALL if path.name == "windmill.3ds")
+    cut = tmp_path / "cut.3ds"
+    cut.write_bytes(whole.read_bytes()[:2000])
+    scene = keyframer.load(cut, salvage=True)
+    for source, expected in (
+        (scene, {"STRUCT_TRUNCATED": 1, "STRUCT_COUNT_EXCEEDS_DATA": 1}),
+        (keyframer.load(whole), None),
+    ):
+        report = keyframer.save(source, tmp_path / "a.glb", overwrite=True)
+        data = (tmp_path / "a.glb").read_bytes()
+        about = json.loads(data[20 : 20 + struct.unpack_from("<I", data, 12)[0]])["asset"]["extras"]["keyframer"]
+        assert about.get("salvaged") == expected
+        dropped = [(loss.source_path, loss.source_offset) for loss in report if "salvage" in loss.detail]
+        assert dropped == ([] if expected is None else [("/4d4d", 2), ("/4d4d/3d3d/4000[4]/4100/4110/points", 1973)])

@@ -1,0 +1,99 @@
+"""Pictures of .glb files by three.js in Debian's Chromium: no server, every request is answered from files here."""
+
+from __future__ import annotations
+
+import base64
+import io
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PIL import Image
+
+from tests.viewer.browser import ARGUMENTS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, Route
+
+HERE = Path(__file__).resolve().parent
+THREE = HERE.parent / "node_modules" / "three"
+_ORIGIN = "http://pictures.invalid"
+_TYPES = {".js": "text/javascript", ".html": "text/html", ".glb": "model/gltf-binary"}
+
+
+def why_no_pictures() -> str | None:
+    """Why there can be no pictures here; None if there can."""
+    if shutil.which("chromium") is None:
+        return "no Chromium here (Debian's package chromium)"
+    if not THREE.is_dir():
+        return "three.js is missing (tools/install_node_tools.sh installs it where it may)"
+    try:
+        import playwright.sync_api  # noqa: F401
+    except ImportError:
+        return "playwright is not installed"
+    return None
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What three.js showed of a file."""
+
+    pictures: list[Image.Image]
+    seconds: float
+    """how long its animation is"""
+    image_widths: list[int]
+    """of the base colour images of its meshes"""
+
+
+class Painter:
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._files: dict[str, Path] = {}
+        self.troubles: list[str] = []
+        page.on("console", self._said)
+        page.on("pageerror", lambda error: self.troubles.append(f"error: {error}"))
+        page.route("**/*", self._answer)
+        page.goto(f"{_ORIGIN}/render.html")
+        page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
+
+    def show(self, path: Path, shares: Sequence[float], size: tuple[int, int]) -> Shown:
+        """Pictures at some shares of the animation's length."""
+        address = f"/files/{len(self._files)}.glb"
+        self._files[address] = path
+        found: dict[str, Any] = self._page.evaluate("all => render(...all)", [address, list(shares), *size])
+        pictures = [
+            Image.open(io.BytesIO(base64.b64decode(each.partition(",")[2]))).convert("RGB")
+            for each in found["pictures"]
+        ]
+        return Shown(pictures, found["seconds"], found["images"])
+
+    def _said(self, message: Any) -> None:
+        if message.type in ("error", "warning") and "GPU stall" not in message.text:
+            self.troubles.append(f"{message.type}: {message.text}")
+
+    def _answer(self, route: Route) -> None:
+        address = route.request.url.partition("?")[0].removeprefix(_ORIGIN)
+        path = self._files.get(address)
+        if address.startswith("/three/"):
+            path = THREE / address.removeprefix("/three/")
+        elif address == "/render.html":
+            path = HERE / "render.html"
+        if path is None or not path.is_file():
+            route.fulfill(status=204 if address == "/favicon.ico" else 404)
+        else:
+            route.fulfill(body=path.read_bytes(), content_type=_TYPES.get(path.suffix, "application/octet-stream"))
+
+
+@contextmanager
+def open_painter() -> Iterator[Painter]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=shutil.which("chromium"), args=list(ARGUMENTS))
+        try:
+            yield Painter(chromium.new_page())
+        finally:
+            chromium.close()

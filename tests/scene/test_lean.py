@@ -1,0 +1,112 @@
+"""Fields that are made when somebody asks for them: nobody can tell, but for the memory."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+import sys
+
+import numpy as np
+import pytest
+
+from keyframer.curves import Track
+from keyframer.curves.lean import LATER
+from keyframer.scene import Camera, Light, Material, Mesh, Node, RawChannel, TextureMap
+
+PARTS = [
+    Node("a"),
+    Camera("a"),
+    Light("a"),
+    Material("a"),
+    TextureMap("a"),
+    Mesh("a", np.zeros((1, 3)), np.zeros((0, 3), int)),
+    RawChannel("a", np.zeros((1, 1))),
+    Track("position", np.zeros(1), np.zeros((1, 3))),
+]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: type(part).__name__)
+def test_no_field_is_ever_seen_as_later(part: object) -> None:
+    for item in dataclasses.fields(part):  # type: ignore[arg-type]
+        assert getattr(part, item.name) is not LATER
+
+
+def test_defaults_belong_to_the_part() -> None:
+    one, other = Node("a"), Node("b")
+    one.position[0] = 5
+    one.scale *= 2
+    one.extras["x"] = {"y": 1}
+    assert one.position.tolist() == [5, 0, 0]
+    assert one.scale.tolist() == [2, 2, 2]
+    assert other.position.tolist() == [0, 0, 0]
+    assert other.rotation_xyzw.tolist() == [0, 0, 0, 1]
+    assert other.extras == {}
+    assert one.extras == {"x": {"y": 1}}
+
+
+def test_what_is_given_is_kept() -> None:
+    place, extras = np.array([1.0, 2.0, 3.0]), {"x": {}}
+    node = Node("a", position=place, extras=extras)
+    assert node.position is place
+    assert node.extras is extras
+
+
+def test_asking_whether_it_is_known_makes_nothing() -> None:
+    node = Node("a")
+    assert node.known("position") is None
+    assert node.known("position") is None
+    made = node.position
+    assert node.known("position") is made
+
+
+def test_notes_become_extras() -> None:
+    node = Node("a")
+    node.note("3ds", {"flags": 1, "offset": 6})
+    node.note("3ds", {"offset": 7, "geometry": "raw"})
+    assert node.known("extras") is None
+    assert node.extras == {"3ds": {"flags": 1, "offset": 7, "geometry": "raw"}}
+    assert list(node.extras["3ds"]) == ["flags", "offset", "geometry"]
+    node.note("3ds", {"flags": 2})
+    node.note("uto3d", {"id": 3})
+    assert node.extras == {"3ds": {"flags": 2, "offset": 7, "geometry": "raw"}, "uto3d": {"id": 3}}
+
+
+def test_notes_of_two_formats() -> None:
+    node = Node("a")
+    node.note("3ds", {"flags": 1})
+    node.note("uto3d", {"id": 3})
+    assert node.extras == {"3ds": {"flags": 1}, "uto3d": {"id": 3}}
+
+
+def test_extras_that_are_set_replace_notes() -> None:
+    node = Node("a")
+    node.note("3ds", {"flags": 1})
+    node.extras = {}
+    assert node.extras == {}
+
+
+@pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, lambda part: pickle.loads(pickle.dumps(part))])
+def test_copies(twin: object) -> None:
+    node = Node("a", parent=3)
+    node.note("3ds", {"flags": 1})
+    again = twin(node)  # type: ignore[operator]
+    assert again.extras == {"3ds": {"flags": 1}}
+    assert again.parent == 3
+    assert again.pivot.tolist() == [0, 0, 0]
+    changed = dataclasses.replace(node, name="b")
+    assert changed.extras == {"3ds": {"flags": 1}}
+
+
+def test_what_is_not_declared_does_not_exist() -> None:
+    node = Node("a")
+    with pytest.raises(AttributeError, match="'Node' object has no attribute 'colour'"):
+        node.colour  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError):
+        node.colour = 1  # type: ignore[attr-defined]
+
+
+def test_a_node_that_states_nothing_is_small() -> None:
+    """An empty node of a hostile file takes 30 bytes there."""
+    assert sys.getsizeof(Node("a")) < 220
+    assert all(Node("a").known(name) is None for name in ("position", "rotation_xyzw", "scale", "pivot", "extras"))
