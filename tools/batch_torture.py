@@ -4,12 +4,16 @@ Each round makes a fresh tree of small files (2 % damaged), starts ``keyframer b
 random moment (and in every other round its workers at the same moment), starts it again until it ends by itself, and
 then looks: every file has one row, every output is whole and the same as an undisturbed run gives, no temporary file is
 left, and what was recorded when the kill came was not done again.
+
+Ctrl-C ends it after the last whole round. With ``--tally FILE`` each round is a line there, and the summary is over all
+lines: 100 rounds may be done in several sittings, each with a ``--seed`` of its own.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import random
 import shutil
@@ -19,7 +23,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 START = "import sys; from keyframer.cli import main; sys.exit(main())"
@@ -81,13 +87,14 @@ def rows(out: Path) -> dict[str, tuple[str, float]]:
 
 
 def descendants(parent: int) -> list[int]:
-    """Processes started by this one, on Linux."""
+    """Processes started by this one, and by those, on Linux."""
     found = []
     for task in Path(f"/proc/{parent}/task").glob("*/children"):
         try:
-            found += [int(word) for word in task.read_text().split()]
+            children = [int(word) for word in task.read_text().split()]
         except OSError:
             continue
+        found += [process for child in children for process in (child, *descendants(child))]
     return found
 
 
@@ -116,7 +123,7 @@ def torture_round(
             if code not in (0, 1, 3):
                 wrong.append(f"the last run ended with {code}")
         else:
-            time.sleep(draw.uniform(0.2, longest))
+            time.sleep(draw.uniform(0.05, 1.0) * longest)
             workers = descendants(process.pid) if attempt % 2 else []
             if process.poll() is None:
                 hits += 1
@@ -149,16 +156,18 @@ def torture(
     longest: float = 2.0,
     seed: int = 1,
     place: str | None = None,
-    shown: bool = False,
+    each: Callable[[int, int, list[str]], None] = lambda number, hits, wrong: None,
 ) -> tuple[int, list[str]]:
-    """So many rounds; how many kills hit, and everything that was wrong."""
+    """So many rounds; how many kills hit, and everything that was wrong. ``each`` is told about every round."""
     draw = random.Random(seed)
     wrong: list[str] = []
     hits = 0
     with tempfile.TemporaryDirectory(prefix="keyframer-torture-", dir=place) as folder:
         source, calm = Path(folder) / "in", Path(folder) / "calm"
         make_tree(source, count)
+        start = time.monotonic()
         subprocess.run(command(source, calm, operation, jobs), check=False, capture_output=True)
+        longest = min(longest, time.monotonic() - start)  # a kill should hit a running batch
         expected = outputs(calm)
         assert expected, "the undisturbed run wrote nothing"
         for number in range(rounds):
@@ -167,10 +176,9 @@ def torture(
                 source, out, expected, count, draw, operation=operation, jobs=jobs, kills=kills, longest=longest
             )
             hits += hit
-            wrong += [f"round {number}: {each}" for each in found]
+            wrong += [f"round {number}: {what}" for what in found]
             shutil.rmtree(out)
-            if shown:
-                print(f"round {number + 1} of {rounds}: {hits} kills hit, {len(wrong)} things wrong", flush=True)
+            each(number, hit, found)
     return hits, wrong
 
 
@@ -182,24 +190,41 @@ def main() -> int:
     parser.add_argument("--longest", type=float, default=5.0, help="seconds before a kill, at most")
     parser.add_argument("--operation", default="check")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tally", metavar="FILE", help="add each round to this file, and sum up all of it")
     parser.add_argument("--place", help="folder to work in (default: the system's)")
     options = parser.parse_args()
     start = time.monotonic()
-    hits, wrong = torture(
-        options.rounds,
-        options.files,
-        operation=options.operation,
-        kills=options.kills,
-        longest=options.longest,
-        seed=options.seed,
-        place=options.place,
-        shown=True,
-    )
-    for each in wrong[:50]:
-        print(each)
+    tally: list[dict[str, Any]] = []
+    if options.tally and Path(options.tally).exists():
+        tally = [json.loads(line) for line in Path(options.tally).read_text().splitlines()]
+
+    def note(number: int, hits: int, wrong: list[str]) -> None:
+        tally.append({"seed": options.seed, "kills": options.kills, "hits": hits, "wrong": wrong})
+        if options.tally:
+            with open(options.tally, "a") as stream:
+                stream.write(json.dumps(tally[-1]) + "\n")
+        print(f"round {number + 1} of {options.rounds}: {hits} kills hit, {len(wrong)} things wrong", flush=True)
+
+    try:
+        torture(
+            options.rounds,
+            options.files,
+            operation=options.operation,
+            kills=options.kills,
+            longest=options.longest,
+            seed=options.seed,
+            place=options.place,
+            each=note,
+        )
+    except KeyboardInterrupt:
+        print("stopped; the round at hand does not count")
+    wrong = [what for line in tally for what in line["wrong"]]
+    for what in wrong[:50]:
+        print(what)
     print(
-        f"{options.rounds} rounds over {options.files} files, {hits} of {options.rounds * options.kills} kills hit a "
-        f"running batch, {len(wrong)} things wrong, {time.monotonic() - start:.0f} s"
+        f"{len(tally)} rounds over {options.files} files, {sum(line['hits'] for line in tally)} of "
+        f"{sum(line['kills'] for line in tally)} kills hit a running batch, {len(wrong)} things wrong, "
+        f"{time.monotonic() - start:.0f} s"
     )
     return 1 if wrong else 0
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from collections.abc import Iterable
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import IO
 
 from keyframer.catalogue import IO_CHANGED_DURING_READ, LIMIT_FILE_SIZE
@@ -58,28 +58,78 @@ def write_bytes(path: PathLike, parts: bytes | Iterable[bytes | memoryview], *, 
     The temporary name is short and random, so that it fits beside names of any legal length. Without ``overwrite``
     an existing file is left alone and FileExistsError is raised.
     """
-    target = Path(path)
+    target = os.fspath(path)
     if not overwrite and os.path.lexists(target):
         raise FileExistsError(f"{target} exists (pass overwrite=True to replace it)")
-    temporary = target.parent / f".kf-{secrets.token_hex(6)}"
+    draft = Draft(target, (parts,) if isinstance(parts, bytes) else parts, overwrite)
+    waiting = _WAITING.get()
+    if waiting is None:
+        draft.finish()
+    else:
+        waiting.append(draft)
+
+
+class Draft:
+    """A file that is written and has no name yet. `finish` or `discard` it."""
+
+    def __init__(self, target: str, parts: Iterable[bytes | memoryview], overwrite: bool) -> None:
+        self.target = target
+        self.temporary = os.path.join(os.path.dirname(target), f".kf-{secrets.token_hex(6)}")
+        self.overwrite = overwrite
+        self._stream = open(self.temporary, "xb")  # noqa: SIM115  # open until it is synced
+        try:
+            for part in parts:
+                self._stream.write(part)
+            self._stream.flush()
+        except BaseException:
+            self.discard()
+            raise
+
+    def finish(self, *, sync_folder: bool = True) -> None:
+        """Wait until the content is on the disk, give it its name, and make the name durable, too."""
+        try:
+            os.fsync(self._stream.fileno())
+            self._stream.close()
+            if self.overwrite:
+                with suppress(OSError):  # a new file has no permissions to keep
+                    os.chmod(self.temporary, stat.S_IMODE(os.stat(self.target).st_mode))
+                os.replace(self.temporary, self.target)
+            else:
+                _rename_new(self.temporary, self.target)
+        except BaseException:
+            self.discard()
+            raise
+        if sync_folder:
+            _sync_folder(os.path.dirname(self.target) or ".")
+
+    def discard(self) -> None:
+        """Remove it."""
+        with suppress(OSError):  # what could not be written cannot be flushed, either
+            self._stream.close()
+        with suppress(FileNotFoundError):
+            os.unlink(self.temporary)
+
+
+_WAITING: ContextVar[list[Draft] | None] = ContextVar("_WAITING", default=None)
+
+
+@contextmanager
+def named_later() -> Iterator[list[Draft]]:
+    """Files that are written inside get no names: their drafts are collected, so that whoever has more to do can do it
+    while the disk is at work. After a failure they are gone."""
+    drafts: list[Draft] = []
+    token = _WAITING.set(drafts)
     try:
-        with open(temporary, "xb") as stream:
-            for part in (parts,) if isinstance(parts, bytes) else parts:
-                stream.write(part)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if overwrite:
-            with suppress(OSError):  # a new file has no permissions to keep
-                os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
-            os.replace(temporary, target)
-        else:
-            _rename_new(temporary, target)
-        _sync_folder(target.parent)
+        yield drafts
+    except BaseException:
+        for draft in drafts:
+            draft.discard()
+        raise
     finally:
-        temporary.unlink(missing_ok=True)
+        _WAITING.reset(token)
 
 
-def _rename_new(temporary: Path, target: Path) -> None:
+def _rename_new(temporary: str, target: str) -> None:
     """Give the file its name unless somebody else took it meanwhile."""
     try:
         os.link(temporary, target)
@@ -89,9 +139,11 @@ def _rename_new(temporary: Path, target: Path) -> None:
         if os.path.lexists(target):
             raise FileExistsError(f"{target} exists (pass overwrite=True to replace it)") from None
         os.replace(temporary, target)
+    else:
+        os.unlink(temporary)
 
 
-def _sync_folder(folder: Path) -> None:
+def _sync_folder(folder: str) -> None:
     """Make the new name durable; only POSIX systems can open a folder."""
     if os.name != "posix":
         return

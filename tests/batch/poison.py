@@ -10,15 +10,16 @@ from typing import Any
 
 from keyframer.batch import Job, performing
 from keyframer.batch.job import Result
+from keyframer.batch.worker import Later
 
 
 def poisoned(jobs: Sequence[Job]) -> list[Result]:
     """The usual task, but names do what they say."""
     usual = performing._perform
 
-    def perform(job: Job, result: Result) -> None:
+    def perform(job: Job, result: Result, outputs: Any) -> None:
         act(job.source)
-        usual(job, result)
+        usual(job, result, outputs)
 
     performing._perform = perform
     try:
@@ -54,3 +55,38 @@ def act_and_return(name: str) -> str:
 
 def unsendable() -> Any:
     return lambda: None
+
+
+def wait_later(path: str) -> Later:
+    """An answer that comes when somebody has made a file; at once if the process is not the first to try."""
+    mark = f"{path}.tried"
+    if os.path.exists(mark):
+        return Later(lambda: "again")
+    with open(mark, "w"):
+        pass
+
+    def finish() -> str:
+        while not os.path.exists(path):
+            time.sleep(0.01)
+        return "waited"
+
+    return Later(finish)
+
+
+def make_file(path: str) -> str:
+    with open(path, "w"):
+        return "made"
+
+
+def fail_later() -> Later:
+    return Later(lambda: act("raise"))
+
+
+def is_loaded(module: str) -> bool:
+    import sys
+
+    return module in sys.modules
+
+
+def parent() -> int:
+    return os.getppid()

@@ -147,9 +147,79 @@ def test_companions_count(tmp_path: Path) -> None:
     put(place.source / "a.anim", samples["wave-length.anim"])
     put(place.source / "a.mdl", samples["arm-length.mdl"])
     place.run()
-    assert [Path(also[0]).name for also in place.rows()["a.anim"]["also"]] == ["a.mdl"]
+    read = [also for also in place.rows()["a.anim"]["also"] if isinstance(also[1], int)]
+    assert [Path(also[0]).name for also in read] == ["a.mdl"]
+    assert place.run()[0] == []
     age(place.source / "a.mdl", 50)
     assert "a.anim" in place.run()[0]
+
+
+def test_a_companion_that_comes_later_or_goes_counts(tmp_path: Path) -> None:
+    from tests.samples import sample_files
+
+    samples = {path.name: path.read_bytes() for path in (*sample_files("hale3d"), *sample_files("midtown"))}
+    place = Place(tmp_path)
+    put(place.source / "a.anim", samples["wave-length.anim"])
+    put(place.source / "b.anim", samples["wave-length.anim"])
+    put(place.source / "c.anim", samples["retail.anim"])
+    alone = place.run()[0]
+    assert place.run()[0] == []
+    put(place.source / "A.MDL", samples["arm-length.mdl"])
+    assert place.run()[0] == ["A.MDL", "a.anim"]
+    assert place.run()[0] == []
+    put(place.source / "c.skel", b"a skeleton that cannot be read")
+    put(place.source / "unrelated.txt", b"beside them")
+    assert place.run()[0] == ["c.anim", "c.skel", "unrelated.txt"]
+    (place.source / "A.MDL").unlink()
+    assert place.run()[0] == ["a.anim"]
+    assert alone == ["a.anim", "b.anim", "c.anim"]
+
+
+@pytest.mark.parametrize("operation", ["convert", "info", "thumbnail"])
+@pytest.mark.parametrize("name", ["Sleeve.png", "materials/sleeve.tga", "sleeve.JPG"])
+def test_an_image_that_comes_later_or_goes_counts(tmp_path: Path, operation: str, name: str) -> None:
+    """The model names ``materials/sleeve.mat``: any image of that name will do."""
+    import io
+
+    from PIL import Image
+
+    from tests.samples import sample_files
+
+    model = next(path for path in sample_files("hale3d") if path.name == "arm-length.mdl").read_bytes()
+    place = Place(tmp_path)
+    put(place.source / "a.mdl", model)
+    put(place.source / "b.nanim")
+    place.run(operation)
+    without = (place.out / place.rows()["a.mdl"]["output"]).read_bytes()
+    put(place.source / "other.png", b"an image of another name")
+    assert place.run(operation)[0] == ["other.png"]
+    content = io.BytesIO()
+    kind = {"png": "PNG", "tga": "TGA", "jpg": "JPEG"}[name[-3:].lower()]
+    Image.new("RGB", (4, 4), (255, 0, 0)).save(content, kind)
+    put(place.source / name, content.getvalue())
+    assert "a.mdl" in place.run(operation)[0]
+    assert (place.out / place.rows()["a.mdl"]["output"]).read_bytes() != without
+    assert place.run(operation)[0] == []
+    (place.source / name).unlink()
+    assert place.run(operation)[0] == ["a.mdl"]
+    assert (place.out / place.rows()["a.mdl"]["output"]).read_bytes() == without
+
+
+def test_buffers_of_a_gltf_count(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    from keyframer.batch import Job, perform
+
+    made = perform(Job("convert", str(put(tmp_path / "b.3ds", OTHER)), str(place.source / "a.gltf")))
+    assert [Path(each["path"]).name for each in made["outputs"]] == ["a.gltf", "a.bin"]
+    age(place.source / "a.gltf")
+    age(place.source / "a.bin")
+    assert "a.gltf" in place.run("info")[0]
+    assert place.run("info")[0] == []
+    age(place.source / "a.bin", 50)
+    assert "a.gltf" in place.run("info")[0]
+    (place.source / "a.bin").unlink()
+    assert "a.gltf" in place.run("info")[0]
+    assert place.run("info")[0] == []
 
 
 def test_failures_of_the_file_stay_others_are_tried_again(place: Place) -> None:
@@ -266,3 +336,18 @@ def test_poison_that_was_found_once_is_not_tried_again(place: Place) -> None:
         assert len(list(made.carry_out(Killed(), files_per_task=1))) == 3
     assert place.run("identify")[0] == []
     assert place.run("identify", retry=True)[0] == ALL
+
+
+def test_a_second_run_asks_the_ledger_for_many_rows_at_once(place: Place) -> None:
+    """A question for each of 100,000 files took most of a second run."""
+    for number in range(60):
+        put(place.source / f"{number}.nanim")
+    assert len(place.run("identify")[0]) == 63
+    asked: list[str] = []
+    with Ledger(str(place.out / NAME), str(place.out)) as ledger:
+        ledger._base.set_trace_callback(asked.append)
+        made = Campaign("identify", {}, str(place.out), ledger)
+        made.plan(found_in(place.source))
+        assert list(made.carry_out(Here())) == []
+    assert made.summary.skipped == 63
+    assert len(asked) < 20

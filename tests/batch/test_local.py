@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from keyframer.batch import Job, LocalExecutor, run
+from keyframer.batch import Job, LocalExecutor, local, run
 from keyframer.batch.local import Stopped
 from keyframer.errors import FormatError
 from tests.batch.places import put
-from tests.batch.poison import act_and_return, double, poisoned, unsendable
+from tests.batch.poison import (
+    act_and_return,
+    double,
+    fail_later,
+    is_loaded,
+    make_file,
+    parent,
+    poisoned,
+    unsendable,
+    wait_later,
+)
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc and prctl")
 
@@ -40,7 +52,7 @@ def test_poison_costs_only_itself(tmp_path: Path) -> None:
     for at, kind in ((0, "kill"), (1, "kill"), (17, "hang"), (30, "eat"), (31, "exit"), (59, "kill")):
         names[at] += kind
     jobs = [Job("identify", str(put(tmp_path / f"{name}.nanim")), str(tmp_path / f"{name}.json")) for name in names]
-    with LocalExecutor(2, seconds=2, memory=1 << 30) as executor:
+    with LocalExecutor(2, seconds=4, memory=1 << 30) as executor:
         results = list(run(jobs, executor, task=poisoned))
     assert len(results) == len({result["source"] for result in results}) == 60
     wanted = {"kill": "RUN_WORKER_KILLED", "exit": "RUN_WORKER_KILLED", "hang": "LIMIT_TIME", "eat": "LIMIT_MEMORY"}
@@ -64,6 +76,65 @@ def test_a_time_limit_is_for_one_call_not_for_all() -> None:
         late = executor.submit(time.sleep, 60).exception()
     assert isinstance(late, FormatError)
     assert late.code == "LIMIT_TIME"
+
+
+def in_one_handful(executor: LocalExecutor, calls: list[tuple[Any, ...]]) -> list[Future[Any]]:
+    """Let the one worker take these calls at once: calls seem short, many wait, and it is busy meanwhile."""
+    list(executor.map(double, range(200)))
+    executor.submit(time.sleep, 0.3)
+    return [executor.submit(*call) for call in (*calls, *[(double, number) for number in range(100)])]
+
+
+def test_the_next_call_begins_while_an_answer_waits_for_the_disk(tmp_path: Path) -> None:
+    path = str(tmp_path / "made")
+    with LocalExecutor(1, seconds=30) as executor:
+        calls = [(wait_later, path), (make_file, path), (double, 4), (act_and_return, "raise"), (double, 5)]
+        answers = [future.exception() or future.result() for future in in_one_handful(executor, calls)[:5]]
+        failed = executor.submit(fail_later).exception()
+    assert [answers[0], answers[1], answers[2], answers[4]] == ["waited", "made", 8, 10]
+    assert isinstance(answers[3], AssertionError)
+    assert isinstance(failed, AssertionError)
+
+
+def test_who_waits_for_the_disk_is_not_blamed_for_the_next_one(tmp_path: Path) -> None:
+    with LocalExecutor(1, seconds=30) as executor:
+        calls = [*((wait_later, str(tmp_path / name)) for name in "abc"), (act_and_return, "kill"), (double, 1)]
+        *waiting, bad, good = in_one_handful(executor, calls)[:5]
+        assert [future.result() for future in waiting] == ["again"] * 3
+        assert good.result() == 2
+        culprit = bad.exception()
+    assert isinstance(culprit, FormatError)
+    assert culprit.code == "RUN_WORKER_KILLED"
+
+
+@linux
+def test_what_is_loaded_once_is_there_in_every_worker() -> None:
+    with LocalExecutor(2, modules=["wave", "no.such.module"]) as executor:
+        executor.start()
+        assert executor.submit(is_loaded, "wave").result()
+        assert not executor.submit(is_loaded, "aifc").result()
+        assert len({executor.submit(parent).result() for _ in range(20)}) == 1
+
+
+@linux
+def test_without_the_nursery_it_goes_on() -> None:
+    """Somebody, or the system for want of memory, kills the process that forks workers: they die with it."""
+    with LocalExecutor(2) as executor:
+        nursery = executor.submit(parent).result()
+        os.kill(nursery, signal.SIGKILL)
+        assert list(executor.map(double, range(50))) == [2 * number for number in range(50)]
+
+
+def test_where_there_is_no_fork_processes_are_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "CAN_FORK", False)
+    with LocalExecutor(1, seconds=30) as executor:
+        calls = [(wait_later, str(tmp_path / "a")), (act_and_return, "kill"), (double, 1)]
+        waiting, bad, good = in_one_handful(executor, calls)[:3]
+        assert (waiting.result(), good.result()) == ("again", 2)
+        culprit = bad.exception()
+        assert executor.submit(parent).result() == os.getpid()
+    assert isinstance(culprit, FormatError)
+    assert culprit.code == "RUN_WORKER_KILLED"
 
 
 def test_kill_leaves_nothing_behind() -> None:

@@ -159,3 +159,25 @@ def test_outputs_are_idempotent(tmp_path: Path) -> None:
         job = Job(operation, str(put(tmp_path / "a.3ds", OTHER)), str(tmp_path / f"a{known.suffix({})}"))
         first, second = perform(job), perform(job)
         assert [output["sha256"] for output in first["outputs"]] == [output["sha256"] for output in second["outputs"]]
+
+
+def test_an_image_of_one_file_does_not_replace_that_of_another(tmp_path: Path) -> None:
+    """Images that stood inside a glTF file stand beside a 3DS file, under names that they bring along."""
+    from PIL import Image
+
+    from tests.cli.running import EXAMPLE
+
+    for name, colour in (("a", (255, 0, 0)), ("b", (0, 0, 255)), ("c", (255, 0, 0))):
+        source = put(tmp_path / name / "w.3ds", EXAMPLE.read_bytes())
+        Image.new("RGB", (4, 4), colour).save(source.parent / "STONE.PNG")
+        assert perform(Job("convert", str(source), str(tmp_path / f"{name}.glb")))["status"] == "done"
+    out = tmp_path / "out"
+    jobs = [Job("convert", str(tmp_path / f"{name}.glb"), str(out / f"{name}.3ds"), {"to": "3ds"}) for name in "abc"]
+    results = [perform(job) for job in jobs]
+    assert [result["status"] for result in results] == ["done", "failed", "done"]
+    assert results[1]["error"]["code"] == "RUN_OUTPUT_REFUSED"
+    assert "another image of this name" in results[1]["error"]["message"]
+    assert sorted(path.name.lower() for path in out.iterdir()) == ["a.3ds", "c.3ds", "stone.png"]
+    (image,) = (path for path in out.iterdir() if path.suffix.lower() == ".png")
+    with Image.open(image) as opened:
+        assert opened.convert("RGB").getpixel((0, 0)) == (255, 0, 0)

@@ -8,24 +8,25 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from keyframer._version import __version__
 from keyframer.batch import naming, stores, sweeping
-from keyframer.batch.defaults import FAILED, LEDGER, STATUSES
+from keyframer.batch.beside import Surroundings
+from keyframer.batch.defaults import FAILED, LEDGER
 from keyframer.batch.job import Job, Result, fail_with, new_result, options_hash
-from keyframer.batch.ledger import Ledger
+from keyframer.batch.ledger import Ledger, Row
 from keyframer.batch.operations import OPERATIONS
-from keyframer.batch.performing import perform_all
 from keyframer.batch.running import run
 from keyframer.errors import FormatError
 
 _PASSING = ("IO_READ_FAILED", "IO_CHANGED_DURING_READ", "RUN_OUTPUT_REFUSED", "RUN_INTERNAL_ERROR")
 """failures that are not the file's: the next run tries again"""
+_ROWS = 500
+"""rows that are asked for at once"""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """An input: its name, its place below the output folder, and what tells whether it changed."""
 
     source: str
@@ -51,10 +52,7 @@ class Summary:
     """by status, those skipped included"""
     codes: Counter[str] = field(default_factory=Counter)
     renamed: list[naming.Renamed] = field(default_factory=list)
-
-    @property
-    def finished(self) -> int:
-        return sum(self.counts[status] for status in STATUSES)
+    finished: int = 0
 
     @property
     def worked(self) -> int:
@@ -85,6 +83,8 @@ class Campaign:
         self._files: list[Found] = []
         self._outputs: list[str] = []
         self._there: dict[str, int | None] = {}
+        self._is_url = stores.is_url(self.out)
+        self._surroundings = Surroundings()
 
     def plan(self, found: Iterable[Found]) -> None:
         """Take in all files and settle the names of their outputs; a file that is named twice is taken once."""
@@ -99,17 +99,17 @@ class Campaign:
             self.operation.suffix(self.options),
             replace=self.operation.replaces_extension,
             reserved=(LEDGER, *(f"{LEDGER}{part}" for part in ("-wal", "-shm", ".lock"))),
-            kept=lambda source: self.ledger.output_of(name, source),
+            kept=self.ledger.outputs_of(name).get,
             owner=lambda key: self.ledger.owner_of(name, key),
         )
         self.ledger.note_renamed(name, self.summary.renamed)
         self.summary.total = len(self._files)
-        if stores.is_url(self.out):
+        if self._is_url:
             self._there = stores.list_sizes(self.out)
 
     def sweep(self, *, older_than: float = 0.0) -> int:
         """Remove what killed writers left behind in the folders of the outputs."""
-        if stores.is_url(self.out):
+        if self._is_url:
             return 0
         folders = {output.rpartition("/")[0] for output in self._outputs}
         return sweeping.sweep(map(self._path, folders), older_than=older_than)
@@ -120,7 +120,7 @@ class Campaign:
         *,
         stop: Callable[[], bool] = lambda: False,
         skipped: Callable[[], None] = lambda: None,
-        task: Callable[..., list[Result]] = perform_all,
+        task: Callable[..., list[Result]] | None = None,
         files_per_task: int | None = None,
     ) -> Iterator[Result]:
         """Do what is not done; results as they finish, each already in the ledger. Skipped files have none, but
@@ -141,50 +141,58 @@ class Campaign:
         return result
 
     def _count(self, status: str, code: str | None) -> None:
+        self.summary.finished += 1
         self.summary.counts[status] += 1
         if code is not None:
             self.summary.codes[code] += 1
 
     def _jobs(self, failed: list[Result], stop: Callable[[], bool], skipped: Callable[[], None]) -> Iterator[Job]:
         """What is to be done; inputs that lead nowhere fail at once."""
-        for file, output in zip(self._files, self._outputs, strict=True):
-            if stop():
-                return
-            job = Job(self.operation.name, file.source, self._path(output), self.options, file.occurrence, file.stamp)
-            if file.error is not None:
-                failed.append(fail_with(new_result(job), file.error))
-                continue
-            row = self.ledger.find(self.operation.name, file.key)
-            if row is not None and self._is_done(row, job):
-                self.summary.skipped += 1
-                self._count(row["status"], row["code"])
-                skipped()
-                continue
-            yield job
+        name = self.operation.name
+        for begin in range(0, len(self._files), _ROWS):
+            part = self._files[begin : begin + _ROWS]
+            rows = self.ledger.find(name, [file.key for file in part])
+            for file, output in zip(part, self._outputs[begin : begin + _ROWS], strict=True):
+                if stop():
+                    return
+                job = Job(name, file.source, self._path(output), self.options, file.occurrence, file.stamp)
+                if file.error is not None:
+                    failed.append(fail_with(new_result(job), file.error))
+                    continue
+                row = rows.get(file.key)
+                if row is not None and self._is_done(row, job, output):
+                    self.summary.skipped += 1
+                    self._count(row.status, row.code)
+                    skipped()
+                    continue
+                yield job
 
     def _path(self, output: str) -> str:
-        if stores.is_url(self.out):
-            return f"{self.out}/{output}"
+        if self._is_url or os.sep == "/":
+            return f"{self.out}/{output}" if self.out != "/" else f"/{output}"
         return os.path.join(self.out, *output.split("/"))
 
-    def _is_done(self, row: dict[str, Any], job: Job) -> bool:
+    def _is_done(self, row: Row, job: Job, output: str) -> bool:
         """Whether an earlier run did this very job and everything is still as it was."""
-        if row["options"] != self._hash or row["version"] != __version__:
+        if row.options != self._hash or row.version != __version__:
             return False
-        if row["status"] == FAILED and (self._retry or row["code"] in _PASSING):
+        if row.status == FAILED and (self._retry or row.code in _PASSING):
             return False
-        if job.output != self._path(row["output"]):
-            return False
-        return self._outputs_stand(row) and self._others_stand(row) and self._source_stands(row, job)
+        return output == row.output and (
+            self._outputs_stand(row, job.output)
+            and self._surroundings.stand(row.also)
+            and self._source_stands(row, job)
+        )
 
-    def _outputs_stand(self, row: dict[str, Any]) -> bool:
-        for output in row["outputs"]:
-            if stores.is_url(self.out):
+    def _outputs_stand(self, row: Row, path: str) -> bool:
+        for output in row.outputs:
+            if self._is_url:
                 below = output["path"].removeprefix(self.out).lstrip("/")
                 if self._there.get(below, -1) != output["size"]:
                     return False
                 continue
-            path = os.path.join(os.path.dirname(self._path(row["output"])), os.path.basename(output["path"]))
+            if output["path"] != path:  # the folder was moved, or this belongs beside the output
+                path = os.path.join(os.path.dirname(path), os.path.basename(output["path"]))
             try:
                 status = os.stat(path)
             except OSError:
@@ -196,28 +204,16 @@ class Campaign:
                 return False
         return True
 
-    @staticmethod
-    def _others_stand(row: dict[str, Any]) -> bool:
-        """Companions and images: size and time are all that is compared."""
-        for path, size, time in row["also"]:
-            try:
-                status = os.stat(path)
-            except OSError:
-                return False
-            if (status.st_size, status.st_mtime_ns) != (size, time):
-                return False
-        return True
-
-    def _source_stands(self, row: dict[str, Any], job: Job) -> bool:
-        if job.stamp and job.stamp == row["stamp"] and not self._verify:
+    def _source_stands(self, row: Row, job: Job) -> bool:
+        if job.stamp and job.stamp == row.stamp and not self._verify:
             return True
-        if row["sha256"] is None:  # it killed its reader: nobody knows its hash, so only its time can speak for it
-            return bool(job.stamp) and job.stamp == row["stamp"]
+        if row.sha256 is None:  # it killed its reader: nobody knows its hash, so only its time can speak for it
+            return bool(job.stamp) and job.stamp == row.stamp
         try:
             data = stores.read(job.source, job.occurrence)
         except (OSError, FormatError):
             return False
-        if hashlib.sha256(data).hexdigest() != row["sha256"]:
+        if hashlib.sha256(data).hexdigest() != row.sha256:
             return False
         if job.stamp:
             self.ledger.touch(self.operation.name, job.key, job.stamp)

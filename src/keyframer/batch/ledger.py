@@ -10,8 +10,8 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from keyframer.batch.job import Result
 from keyframer.batch.naming import Renamed, key_of
@@ -22,7 +22,6 @@ COLUMNS = (
     "operation", "source", "output", "status", "code", "message", "offset", "path", "sha256", "size", "stamp",
     "options", "version", "format", "worst", "issues", "outputs", "also", "details", "seconds", "finished",
 )  # fmt: skip
-_STANDING = "status, code, options, version, output, outputs, also, sha256, stamp"
 _JSON = ("issues", "outputs", "also", "details")
 _NAMES = ("source", "output", "output_key", "wanted", "given")
 
@@ -42,6 +41,21 @@ CREATE TABLE IF NOT EXISTS renamed (
     PRIMARY KEY (operation, source)
 );
 """
+
+
+class Row(NamedTuple):
+    """What a row says about whether its source is still done."""
+
+    source: str
+    status: str
+    code: str | None
+    options: str
+    version: str
+    output: str
+    outputs: list[dict[str, Any]]
+    also: list[list[Any]]
+    sha256: str | None
+    stamp: str
 
 
 class LedgerError(Exception):
@@ -115,18 +129,28 @@ class Ledger:
             [_raw(value) if name in _NAMES else value for name, value in values.items()],
         )
 
-    def find(self, operation: str, source: str) -> dict[str, Any] | None:
-        """What the row of a source says about whether it is still done."""
-        row = self._base.execute(
-            f"SELECT {_STANDING} FROM files WHERE operation = ? AND source = CAST(? AS TEXT)", (operation, _raw(source))
-        ).fetchone()
-        return None if row is None else _plain(row)
+    def find(self, operation: str, sources: Sequence[str]) -> dict[str, Row]:
+        """The rows of some sources, a few hundred at most."""
+        marks = ", ".join(["CAST(? AS TEXT)"] * len(sources))
+        cursor = self._base.cursor()
+        cursor.row_factory = None
+        found: dict[str, Row] = {}
+        for values in cursor.execute(
+            f"SELECT {', '.join(Row._fields)} FROM files WHERE operation = ? AND source IN ({marks})",
+            (operation, *map(_raw, sources)),
+        ):
+            source, status, code, options, version, output, outputs, also, sha256, stamp = values
+            others = json.loads(also) if also != "[]" else []
+            found[source] = Row(
+                source, status, code, options, version, output, json.loads(outputs), others, sha256, stamp
+            )
+        return found
 
-    def output_of(self, operation: str, source: str) -> str | None:
-        row = self._base.execute(
-            "SELECT output FROM files WHERE operation = ? AND source = CAST(? AS TEXT)", (operation, _raw(source))
-        ).fetchone()
-        return None if row is None else row["output"]
+    def outputs_of(self, operation: str) -> dict[str, str]:
+        """Source -> output, of all rows of an operation."""
+        cursor = self._base.cursor()
+        cursor.row_factory = None
+        return dict(cursor.execute("SELECT source, output FROM files WHERE operation = ?", (operation,)))
 
     def owner_of(self, operation: str, key: str) -> str | None:
         """The source whose output has this key."""

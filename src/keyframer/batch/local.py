@@ -9,19 +9,17 @@ a call that kills its process twice is the culprit.
 from __future__ import annotations
 
 import os
-import pickle
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from typing import Any
 
 from keyframer.batch.defaults import MEMORY, SECONDS
+from keyframer.batch.feeding import Worker
+from keyframer.batch.nursery import CAN_FORK, Nursery, Process, Spawned
 from keyframer.catalogue import LIMIT_TIME, RUN_WORKER_KILLED
 from keyframer.errors import FormatError
 
@@ -47,85 +45,6 @@ class _Call:
         """whether it is under suspicion: it gets a fresh process to itself"""
 
 
-class _Worker:
-    """A process, its pipes, and the moment when its present call has taken too long."""
-
-    def __init__(self, memory: int | None) -> None:
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-c", "from keyframer.batch.worker import main; main()"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=None if os.environ.get("KEYFRAMER_DEBUG") else subprocess.DEVNULL,
-            env={**environment, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-            start_new_session=os.name == "posix",  # Ctrl-C is for the coordinator
-        )
-        self.lock = threading.Lock()
-        self.fresh = True
-        self._serial = 0
-        self._deadline: float | None = None
-        self._expired = 0
-        self.send({"path": sys.path, "memory": memory})
-
-    def send(self, value: object) -> None:
-        assert self.process.stdin is not None
-        with suppress(OSError):  # it is dead: reading its answer will tell
-            self.process.stdin.write(pickle.dumps(value))
-            self.process.stdin.flush()
-
-    def answer(self, seconds: float | None) -> tuple[bool, Any, bool] | None:
-        """The next answer; None if the process has died."""
-        assert self.process.stdout is not None
-        with self.lock:
-            self._serial += 1
-            self._deadline = None if seconds is None else time.monotonic() + seconds
-        try:
-            answer: tuple[bool, Any, bool] = pickle.load(self.process.stdout)  # noqa: S301  # our own child
-        except Exception:  # half an answer can raise anything
-            return None
-        finally:
-            with self.lock:
-                self._deadline = None
-        self.fresh = False
-        return answer
-
-    def kill_if_late(self) -> None:
-        with self.lock:
-            if self._deadline is not None and time.monotonic() > self._deadline:
-                self._expired = self._serial
-                self.process.kill()
-
-    @property
-    def was_late(self) -> bool:
-        return self._expired == self._serial
-
-    def end(self) -> str:
-        """Wait for the end of a dead process; how it ended, in words."""
-        self.process.kill()
-        code = self.process.wait()
-        self._close()
-        if code >= 0:
-            return f"ended with exit code {code}"
-        with suppress(ValueError):
-            return f"was killed by {signal.Signals(-code).name}"
-        return f"was killed by signal {-code}"
-
-    def close(self) -> None:
-        """Let it end: no more calls will come."""
-        self._close()
-        try:
-            self.process.wait(5)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-    def _close(self) -> None:
-        for stream in (self.process.stdin, self.process.stdout):
-            with suppress(OSError):
-                if stream is not None:
-                    stream.close()
-
-
 class LocalExecutor(Executor):
     """A ``concurrent.futures`` executor with a time limit for each call and a memory limit for each process.
 
@@ -135,24 +54,45 @@ class LocalExecutor(Executor):
 
     files_per_task = 1
     """tells `run` to submit file by file: this executor makes the handfuls itself"""
+    finishes_later = True
+    """tells `run` that a call may return a `Later`: the next file is worked on while outputs go to the disk"""
 
     def __init__(
-        self, workers: int | None = None, *, seconds: float | None = SECONDS, memory: int | None = MEMORY
+        self,
+        workers: int | None = None,
+        *,
+        seconds: float | None = SECONDS,
+        memory: int | None = MEMORY,
+        modules: Sequence[str] = (),
     ) -> None:
+        """``modules`` are loaded before the first call comes (`start` begins with it at once)."""
         self.workers = workers or available_cores()
+        self._modules = modules
+        self._nursery: Nursery | None = None
+        self._ready = threading.Event()
+        self._ended = threading.Event()
+        self._watcher: threading.Thread | None = None
         self.seconds = seconds
         self.memory = memory
         self._calls: deque[_Call] = deque()
         self._changed = threading.Condition()
-        self._alive: set[_Worker] = set()
+        self._alive: set[Worker] = set()
         self._at_work = 0
         self._closing = False
         self._killed = False
         self._pace = 0.05
         self._threads: list[threading.Thread] = []
 
+    def start(self) -> None:
+        """Let processes load what they need while the caller still prepares calls."""
+        with self._changed:
+            if self._watcher is None and not self._closing:
+                self._watcher = threading.Thread(target=self._watch, name="keyframer-watch", daemon=True)
+                self._watcher.start()
+
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
         call = _Call((function, arguments, options))
+        self.start()
         with self._changed:
             if self._closing:
                 raise RuntimeError("the executor has been shut down")
@@ -163,17 +103,25 @@ class LocalExecutor(Executor):
         return call.future
 
     def _start_thread(self) -> None:
-        if not self._threads:
-            threading.Thread(target=self._watch, name="keyframer-watch", daemon=True).start()
         thread = threading.Thread(target=self._serve, name=f"keyframer-{len(self._threads)}", daemon=True)
         self._threads.append(thread)
         thread.start()
 
     def _watch(self) -> None:
-        while not (self._closing and not any(thread.is_alive() for thread in self._threads)):
-            for worker in tuple(self._alive):
-                worker.kill_if_late()
-            time.sleep(_TICK)
+        """Looks after time limits. The nursery is this thread's, because it ends with the thread that started it."""
+        try:
+            if CAN_FORK:
+                with suppress(OSError):  # each worker will say it again
+                    self._nursery = Nursery(self.memory, self._modules)
+            self._ready.set()
+            while not (self._closing and not any(thread.is_alive() for thread in self._threads)):
+                for worker in tuple(self._alive):
+                    worker.kill_if_late()
+                self._ended.wait(_TICK)
+        finally:
+            self._ready.set()
+            if self._nursery is not None:
+                self._nursery.close()
 
     def _take(self) -> list[_Call]:
         """The next calls for one worker; none when all is done."""
@@ -209,24 +157,32 @@ class LocalExecutor(Executor):
             self._changed.notify_all()
 
     def _serve(self) -> None:
-        worker: _Worker | None = None
+        worker: Worker | None = None
         try:
             while calls := self._take():
                 worker = self._feed(worker, calls)
         finally:
             if worker is not None:
                 self._alive.discard(worker)
-                worker.close()
+                worker.end()
 
-    def _feed(self, worker: _Worker | None, calls: list[_Call]) -> _Worker | None:
+    def _process(self) -> Process:
+        """A new worker process; without a nursery, or with a dead one, it loads what it needs itself."""
+        self._ready.wait()
+        if self._nursery is not None:
+            with suppress(OSError):
+                return self._nursery.fork()
+        return Spawned(self.memory)
+
+    def _feed(self, worker: Worker | None, calls: list[_Call]) -> Worker | None:
         left = deque(calls)
         try:
             if worker is not None and calls[0].alone and not worker.fresh:
                 self._alive.discard(worker)
-                worker.close()
+                worker.end()
                 worker = None
             if worker is None:
-                worker = _Worker(self.memory)
+                worker = Worker(self._process())
                 self._alive.add(worker)
                 if self._killed:
                     worker.process.kill()
@@ -242,26 +198,15 @@ class LocalExecutor(Executor):
         self._done(left)
         return worker
 
-    def _one(self, worker: _Worker, left: deque[_Call]) -> _Worker | None:
+    def _one(self, worker: Worker, left: deque[_Call]) -> Worker | None:
         """Wait for the answer to the first of these calls; None if the process is gone."""
         start = time.monotonic()
         answer = worker.answer(self.seconds)
-        call = left.popleft()
         if answer is None:
             self._alive.discard(worker)
-            how = worker.end()
-            if self._killed:
-                for each in (call, *left):
-                    each.future.set_exception(Stopped())
-                left.clear()
-            elif worker.was_late:
-                call.future.set_exception(LIMIT_TIME.failure(0, "/", seconds=self.seconds))
-            elif call.alone:
-                call.future.set_exception(_killed(how))
-            else:
-                call.alone = True
-                left.appendleft(call)
+            self._blame(worker, left)
             return None
+        call = left.popleft()
         self._pace = 0.9 * self._pace + 0.1 * (time.monotonic() - start)
         good, value, retire = answer
         if good:
@@ -270,9 +215,27 @@ class LocalExecutor(Executor):
             call.future.set_exception(value)
         if retire:
             self._alive.discard(worker)
-            worker.close()
+            worker.end()
             return None
         return worker
+
+    def _blame(self, worker: Worker, left: deque[_Call]) -> None:
+        """The process is dead: what it began last is to blame. What it began before only waited for the disk."""
+        how = worker.end()
+        if self._killed:
+            while left:
+                left.popleft().future.set_exception(Stopped())
+            return
+        at = max(worker.begun - 1, 0)
+        call = left[at]
+        del left[at]
+        if worker.was_late:
+            call.future.set_exception(LIMIT_TIME.failure(0, "/", seconds=self.seconds))
+        elif call.alone:
+            call.future.set_exception(_killed(how))
+        else:
+            call.alone = True
+            left.appendleft(call)
 
     def kill(self) -> None:
         """End all processes at once; what is not answered ends with `Stopped`."""
@@ -296,6 +259,9 @@ class LocalExecutor(Executor):
         if wait:
             for thread in self._threads:
                 thread.join()
+            self._ended.set()
+            if self._watcher is not None:
+                self._watcher.join()
 
 
 def _killed(how: str) -> FormatError:

@@ -25,10 +25,12 @@ _HEAD = """<!doctype html>
 <style>
 body { font: 14px/1.4 system-ui, sans-serif; margin: 2em; color: #222 }
 table { border-collapse: collapse; margin: 1em 0 }
-th, td { border: 1px solid #ddd; padding: .2em .6em; text-align: left; vertical-align: top; overflow-wrap: anywhere }
+th, td { border: 1px solid #ddd; padding: .2em .6em; text-align: left; vertical-align: top; white-space: nowrap }
 th { background: #f3f3f3; position: sticky; top: 0 }
 .failed td { background: #fdecea } .findings td { background: #fff6e0 }
 td.n { text-align: right; font-variant-numeric: tabular-nums }
+td.long { white-space: normal; overflow-wrap: anywhere; min-width: 12em }
+td.hash { font-family: monospace; max-width: 9em; overflow: hidden; text-overflow: ellipsis }
 @media (prefers-color-scheme: dark) {
   body { background: #1b1b1d; color: #ddd } th { background: #2a2a2d } th, td { border-color: #444 }
   .failed td { background: #43211e } .findings td { background: #40351a }
@@ -84,13 +86,21 @@ def html_page(ledger: Ledger, rows: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 
 def _table(columns: Iterable[str], rows: Iterable[list[Any]], status: int | None = None) -> Iterator[str]:
-    yield "<table><tr>" + "".join(f"<th>{html.escape(name)}</th>" for name in columns) + "</tr>\n"
+    names = list(columns)
+    yield "<table><tr>" + "".join(f"<th>{html.escape(name)}</th>" for name in names) + "</tr>\n"
     for row in rows:
         mark = f' class="{html.escape(str(row[status]))}"' if status is not None else ""
-        yield f"<tr{mark}>" + "".join(map(_cell, row)) + "</tr>\n"
+        yield f"<tr{mark}>" + "".join(map(_cell, names, row)) + "</tr>\n"
     yield "</table>\n"
 
 
-def _cell(value: Any) -> str:
-    kind = ' class="n"' if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
-    return f"<td{kind}>{html.escape(shown(value, most=500))}</td>"
+_KINDS = {
+    "sha256": "hash",
+    **dict.fromkeys(("source", "output", "message", "issues", "wanted", "given", "reason"), "long"),
+}
+
+
+def _cell(column: str, value: Any) -> str:
+    kind = "n" if isinstance(value, (int, float)) and not isinstance(value, bool) else _KINDS.get(column)
+    mark = f' class="{kind}"' if kind else ""
+    return f"<td{mark}>{html.escape(shown(value, most=500))}</td>"

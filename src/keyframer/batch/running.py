@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Executor, Future
 from itertools import islice
 from queue import Empty, SimpleQueue
+from typing import Any
 
 from keyframer.batch.defaults import FILES_PER_TASK
 from keyframer.batch.job import Job, Result, fail, fail_with, new_result
 from keyframer.batch.local import Stopped
-from keyframer.batch.performing import perform_all
+from keyframer.batch.performing import begin_all, perform_all
 from keyframer.errors import FormatError
 
 _TASKS_AHEAD = 4
@@ -26,7 +27,7 @@ def run(
     *,
     files_per_task: int | None = None,
     stop: Callable[[], bool] = lambda: False,
-    task: Callable[[Sequence[Job]], list[Result]] = perform_all,
+    task: Callable[[Sequence[Job]], Any] | None = None,
 ) -> Iterator[Result]:
     """Results in the order in which they finish: one for each job, whatever happens to it.
 
@@ -35,6 +36,7 @@ def run(
     halves until the file to blame is alone; it fails with RUN_WORKER_KILLED, as does all the rest where the executor
     itself is broken. Once ``stop()`` is true nothing more is begun, and jobs that were not begun have no result.
     """
+    usual: Callable[[Sequence[Job]], Any] = begin_all if getattr(executor, "finishes_later", False) else perform_all
     workers = _workers_of(executor)
     size = files_per_task or getattr(executor, "files_per_task", None) or _size_for(jobs, workers)
     ahead = workers * _TASKS_AHEAD * (100 if size == 1 else 1)
@@ -54,7 +56,7 @@ def run(
                 if not chunk:
                     break
                 try:
-                    future = executor.submit(task, chunk)
+                    future = executor.submit(task or usual, chunk)
                 except Exception as error:
                     yield from (_lost(job, error) for job in chunk)
                     continue

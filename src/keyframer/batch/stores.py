@@ -14,7 +14,7 @@ from zipfile import BadZipFile, ZipFile
 
 from keyframer.catalogue import IO_READ_FAILED
 from keyframer.errors import FormatError
-from keyframer.files import check_size, read_bytes, write_bytes
+from keyframer.files import check_size, read_bytes
 from keyframer.limits import DEFAULT_LIMITS
 
 MEMBER = "!/"
@@ -111,20 +111,16 @@ def _read_member(archive: str, member: str, occurrence: int) -> bytes:
         raise IO_READ_FAILED.failure(0, "/", reason=f"cannot be read from the archive: {error}") from None
 
 
-def write(path: str, data: bytes) -> dict[str, Any]:
-    """Write a file, whole or not at all, over what was there; what the ledger keeps of it."""
-    if is_url(path):
-        system, inside = file_system(path)
-        try:
-            system.pipe_file(inside, data)
-        except OSError:
-            raise
-        except Exception as error:
-            raise OSError(f"{type(error).__name__}: {error}") from None
-        return {"path": path, "size": len(data), "mtime_ns": None}
-    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-    write_bytes(path, data, overwrite=True)
-    return {"path": path, "size": len(data), "mtime_ns": os.stat(path).st_mtime_ns}
+def write(url: str, data: bytes) -> dict[str, Any]:
+    """Put an object in its place, over what was there; what the ledger keeps of it."""
+    system, inside = file_system(url)
+    try:
+        system.pipe_file(inside, data)
+    except OSError:
+        raise
+    except Exception as error:
+        raise OSError(f"{type(error).__name__}: {error}") from None
+    return {"path": url, "size": len(data), "mtime_ns": None}
 
 
 def local_stamp(path: str) -> str:
@@ -134,7 +130,12 @@ def local_stamp(path: str) -> str:
         status = os.stat(path if member is None else member[0])
     except OSError:
         return ""
-    if status.st_mtime_ns > time.time_ns() - _YOUNG:
+    return stamp_of(status)
+
+
+def stamp_of(status: os.stat_result | None) -> str:
+    """Size and time; empty where these prove nothing."""
+    if status is None or status.st_mtime_ns > time.time_ns() - _YOUNG:
         return ""
     return f"{status.st_size}:{status.st_mtime_ns}"
 

@@ -1,65 +1,142 @@
-"""The worker process of `LocalExecutor`: reads calls from stdin, answers on what was its stdout.
+"""The worker process of `LocalExecutor`: reads calls from one pipe, answers on another.
 
 Its peer is the process that started it, through pipes nobody else can open; that is why unpickling is no danger here.
+Before each call it says that it begins, so that its peer knows which call killed it.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
 import sys
+import threading
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from queue import SimpleQueue
+from typing import IO, Any
 
+BEGUN = None
+"""the message before each call; an answer is (good, value or exception, whether this was the last one)"""
+_AHEAD = 8
+"""answers that may wait for the disk while the next calls are at work"""
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
+class Later:
+    """An answer that still waits for something that needs no processor: ``finish()`` gives it.
+
+    A call that returns one lets the worker begin the next call meanwhile.
+    """
+
+    __slots__ = ("finish",)
+
+    def __init__(self, finish: Callable[[], Any]) -> None:
+        self.finish = finish
+
+
 def main() -> None:
+    """A worker that was started as a program: calls come from stdin, answers go to what was its stdout."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # a stray print must not look like an answer
-    calls = sys.stdin.buffer
-    with suppress(ValueError, OSError):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the coordinator decides when to stop
+    ignore_interrupts()
     try:
-        setup = pickle.load(calls)  # noqa: S301
-        _die_with_parent()
+        setup = pickle.load(sys.stdin.buffer)  # noqa: S301
+        die_with_parent()
         sys.path[:] = setup["path"]
-        _limit_memory(setup["memory"])
-        _serve(calls, answers, setup["memory"])
-    except (EOFError, BrokenPipeError):
+        serve(sys.stdin.buffer, answers, setup["memory"])
+    except EOFError:
         pass  # the coordinator has gone
     with suppress(OSError):
         answers.close()
 
 
-def _serve(calls: Any, answers: Any, memory: int | None) -> None:
+def serve(calls: IO[bytes], answers: IO[bytes], memory: int | None) -> None:
+    """Carry out calls until no more come."""
+    limit_memory(memory)
+    gc.set_threshold(100_000, 50, 100)  # scenes are freed by counting; looking for circles took a tenth of the time
+    with suppress(EOFError, BrokenPipeError):  # the coordinator has gone
+        _serve(calls, _Answers(answers), memory)
+
+
+def _serve(calls: IO[bytes], answers: _Answers, memory: int | None) -> None:
     base = 0
     while True:
         for function, arguments, options in pickle.load(calls):  # noqa: S301
+            answers.send(BEGUN)
+            good = True
             try:
-                answer: tuple[bool, Any] = (True, function(*arguments, **options))
+                value = function(*arguments, **options)
             except Exception as error:
-                answer = (False, error)
+                good, value = False, error
             size = _address_space()
             base = base or size
             retire = memory is not None and size - base > (memory - base) / 4
-            answers.write(_pickled(answer, retire))
-            answers.flush()
+            answers.give(good, value, retire)
             if retire:  # what a file left behind must not be taken from the next one's share
+                answers.wait()
                 return
 
 
-def _pickled(answer: tuple[bool, Any], retire: bool) -> bytes:
-    try:
-        return pickle.dumps((*answer, retire))
-    except Exception as error:
-        return pickle.dumps(
-            (False, RuntimeError(f"the answer cannot be sent: {type(error).__name__}: {error}"), retire)
-        )
+class _Answers:
+    """Answers on their way out, in the order of the calls."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._sending = threading.Lock()
+        self._waiting: SimpleQueue[tuple[bool, Any, bool]] = SimpleQueue()
+        self._room = threading.Semaphore(_AHEAD)
+        self._thread: threading.Thread | None = None
+
+    def give(self, good: bool, value: Any, retire: bool) -> None:
+        if self._thread is None:
+            if not isinstance(value, Later):
+                self._answer(good, value, retire)
+                return
+            self._thread = threading.Thread(target=self._finish, daemon=True)
+            self._thread.start()
+        self._room.acquire()
+        self._waiting.put((good, value, retire))
+
+    def wait(self) -> None:
+        """Until everything is out."""
+        if self._thread is not None:
+            for _ in range(_AHEAD):
+                self._room.acquire()
+
+    def _finish(self) -> None:
+        with suppress(OSError):  # nobody listens any more
+            while True:
+                good, value, retire = self._waiting.get()
+                if isinstance(value, Later):
+                    try:
+                        value = value.finish()
+                    except Exception as error:
+                        good, value = False, error
+                self._answer(good, value, retire)
+                self._room.release()
+
+    def _answer(self, good: bool, value: Any, retire: bool) -> None:
+        self.send((good, value, retire))
+
+    def send(self, message: Any) -> None:
+        try:
+            data = pickle.dumps(message)
+        except Exception as error:
+            reason = f"the answer cannot be sent: {type(error).__name__}: {error}"
+            data = pickle.dumps((False, RuntimeError(reason), message[2]))
+        with self._sending:
+            self._stream.write(data)
+            self._stream.flush()
 
 
-def _limit_memory(memory: int | None) -> None:
+def ignore_interrupts() -> None:
+    with suppress(ValueError, OSError):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the coordinator decides when to stop
+
+
+def limit_memory(memory: int | None) -> None:
     if memory is None:
         return
     with suppress(ImportError, ValueError, OSError):  # not POSIX, or a lower limit stands already
@@ -71,16 +148,17 @@ def _limit_memory(memory: int | None) -> None:
 def _address_space() -> int:
     """Bytes of address space in use; 0 where the system does not say."""
     try:
-        with open("/proc/self/statm", "rb") as stream:
+        with open("/proc/self/statm", "rb", buffering=0) as stream:
             return int(stream.read().split()[0]) * _PAGE
     except (OSError, ValueError, IndexError):
         return 0
 
 
-def _die_with_parent() -> None:
+def die_with_parent(parent: int | None = None) -> None:
     """Linux only: be killed when the thread that started us ends, so that ``kill -9`` of it leaves nobody at work.
 
-    Elsewhere a worker ends after the file at hand, when its pipe is closed.
+    Elsewhere a worker ends after the file at hand, when its pipe is closed. ``parent`` is the process that started us,
+    where that is known: it may have gone already.
     """
     if not sys.platform.startswith("linux"):
         return
@@ -88,7 +166,7 @@ def _die_with_parent() -> None:
         import ctypes
 
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-        if os.getppid() == 1:  # it had gone already
+        if os.getppid() == 1 or (parent is not None and os.getppid() != parent):
             os._exit(0)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.curves import Interpolation, RotationForm, Track, compile_track
+from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
 from keyframer.curves.reduce import fewest_keys
 from keyframer.formats._writing import Tolerance
 from keyframer.scene import Channel, Clip, Scene
@@ -28,12 +28,16 @@ def with_tracks(scene: Scene, change: Callable[[Track], Track | None], **clip: o
 
 
 def sampled(track: Track, times: Floats, tolerance: Tolerance) -> Track:
-    """Few keys through the track's values at these times."""
-    values = compile_track(track)(times)
+    """Few keys through the track's values at these times, and between them where all of the track's own are among
+    them: keys that stand elsewhere cannot follow its corners."""
+    curve = compile_track(track)
+    values = curve(times)
     if track.interpolation is Interpolation.STEP and not track.is_rotation:
         kept = np.concatenate([[True], np.any(np.diff(values.reshape(len(times), -1), axis=0) != 0, axis=1)])
         return Track(track.kind, times[kept], values[kept], Interpolation.STEP)
     form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
     allowed, distance, _ = tolerance.for_track(track)
     widest = 90.0 if track.is_rotation else np.inf
-    return fewest_keys(track.kind, times, values, form, allowed, distance, widest)[0]
+    own = track.times[(track.times >= times[0]) & (track.times <= times[-1])]
+    known = track.wrap is Wrap.SINGLE and bool(np.isin(own, times).all())
+    return fewest_keys(track.kind, times, values, form, allowed, distance, widest, curve if known else None)[0]

@@ -17,16 +17,25 @@ if TYPE_CHECKING:
 class Operation:
     """``module`` has ``suffix(options)`` and ``carry_out(subject, result)``, which fills the result and may raise."""
 
-    __slots__ = ("module", "name", "needs", "replaces_extension", "words")
+    __slots__ = ("loads", "module", "name", "needs", "replaces_extension", "words")
 
     def __init__(
-        self, name: str, words: str, module: str, needs: tuple[str, ...] = (), *, replaces_extension: bool = False
+        self,
+        name: str,
+        words: str,
+        module: str,
+        needs: tuple[str, ...] = (),
+        *,
+        loads: tuple[str, ...] = (),
+        replaces_extension: bool = False,
     ) -> None:
         self.name = name
         self.words = words
         self.module = module
         self.needs = needs
         """modules without which it cannot work"""
+        self.loads = ("keyframer.batch.operations._subject", module, *loads)
+        """modules that most files will need: workers load them while files are still looked for"""
         self.replaces_extension = replaces_extension
         """``a.3ds`` becomes ``a.glb``; else the suffix is added: ``a.3ds.check.json``"""
 
@@ -51,12 +60,16 @@ def _there(module: str) -> bool:
         return False
 
 
+_READING = ("keyframer.formats._loading", "keyframer.formats.threeds.bridge.scene")
+"""3DS is what most archives are of"""
+
 _ALL = (
     Operation(
         "convert",
         "every file as glTF 2.0",
         "keyframer.batch.operations.convert",
         ("keyframer.exchange",),
+        loads=(*_READING, "keyframer.exchange.gltf.saving"),
         replaces_extension=True,
     ),
     Operation(
@@ -64,14 +77,21 @@ _ALL = (
         "what is wrong with every file, one JSON report each",
         "keyframer.batch.operations.check",
         ("keyframer.checking",),
+        loads=(*_READING, "keyframer.formats.threeds.rules"),
     ),
-    Operation("info", "the tables of every file, as JSON", "keyframer.batch.operations.info"),
+    Operation(
+        "info",
+        "the tables of every file, as JSON",
+        "keyframer.batch.operations.info",
+        loads=(*_READING, "keyframer.formats.threeds.summary"),
+    ),
     Operation("identify", "what every file is, as JSON", "keyframer.batch.operations.identify"),
     Operation(
         "thumbnail",
         "a picture of every file",
         "keyframer.batch.operations.thumbnail",
         ("keyframer.rendering", "PIL"),
+        loads=_READING,
     ),
 )
 

@@ -1,34 +1,41 @@
-"""The file that an operation works on: its bytes, its document, its scene, and where its output goes."""
+"""The file that an operation works on: its bytes, its document, its scene, its images, and where its output goes."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from keyframer.batch import stores
+from keyframer.batch import beside, stores
+from keyframer.batch.defaults import FINDINGS
 from keyframer.batch.job import Job, Result
-from keyframer.catalogue import IO_EMPTY, RUN_OUTPUT_REFUSED
+from keyframer.batch.operations._outputs import Output, write
+from keyframer.catalogue import IO_EMPTY
 from keyframer.errors import FormatError
+from keyframer.exchange import importer_for
 from keyframer.formats import detect, format_by_name
-from keyframer.formats._bridging import neighbours
 from keyframer.formats._option_values import typed
 from keyframer.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from keyframer.formats import Format
+    from keyframer.exchange import Importer
+    from keyframer.formats import Detection, Format
     from keyframer.formats._document import Document
     from keyframer.scene import Scene
+    from keyframer.textures import TextureFinder
+
+
+_COMPANIONED = ("hale3d", "midtown")
+"""formats whose files come in pairs"""
 
 
 class Subject:
     """One job at work."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, outputs: list[Output]) -> None:
         self.job = job
+        self.outputs = outputs
         self.options = job.options
         self.data = stores.read(job.source, job.occurrence)
 
@@ -46,57 +53,98 @@ class Subject:
         return stores.is_url(self.job.source) or stores.split_member(self.job.source) is not None
 
     @cached_property
+    def detection(self) -> Detection:
+        return detect(self.data, name=self.job.source)
+
+    @cached_property
+    def importer(self) -> Importer | None:
+        """Who makes a scene of bytes that no document can be made of."""
+        chosen = self.options.get("from")
+        if chosen is None and self.detection.format is not None:
+            return None
+        return importer_for(self.data, self.job.source, None if chosen is None else str(chosen))
+
+    @cached_property
     def format(self) -> Format:
+        """The format of the document."""
         if not self.data:
             raise IO_EMPTY.failure(0, "/")
         chosen = self.options.get("from")
         if chosen is not None:
             return format_by_name(str(chosen))
-        found = detect(self.data, name=self.job.source)
-        if found.format is None:
-            raise FormatError("IO_UNRECOGNISED", 0, "/", found.reason)
-        return found.format
+        if self.detection.format is None:
+            raise FormatError("IO_UNRECOGNISED", 0, "/", self.detection.reason)
+        return self.detection.format
+
+    @property
+    def format_name(self) -> str | None:
+        """As far as it is known by now."""
+        known = vars(self).get("importer") or vars(self).get("format")
+        return None if known is None else str(known.name)
 
     @cached_property
     def document(self) -> Document:
         return self.format.decode(self.data, DEFAULT_LIMITS)
 
     def scene(self, result: Result) -> Scene:
-        """The scene; files that were read besides are noted in the result."""
+        """The scene; what was read or looked for besides is noted in the result."""
+        given, salvage = self.options.get("scene", {}), bool(self.options.get("salvage"))
+        scene = self._imported(result, given, salvage) if self.importer else self._of_document(result, given, salvage)
+        if salvage and scene.issues.unsafe_counts():
+            result["status"] = FINDINGS
+        return scene
+
+    def _imported(self, result: Result, given: dict[str, Any], salvage: bool) -> Scene:
+        assert self.importer is not None
+        self.note_parts(result)
+        chosen = typed(dict.fromkeys(given, "float"), given)
+        return self.importer.load(self.data, self.folder, options=chosen, salvage=salvage)
+
+    def _of_document(self, result: Result, given: dict[str, Any], salvage: bool) -> Scene:
         from keyframer.formats._loading import scene_of
 
-        chosen = typed(self.format.option_types(), self.options.get("scene", {}))
+        chosen = typed(self.format.option_types(), given)
+        result["also"] += [beside.file_of(value) for value in chosen.values() if isinstance(value, (str, Path))]
         if not self._is_remote:
-            beside = self.format.companions(self.document, Path(self.job.source), chosen)
-            if beside:
-                note_also(result, self._companions())
-            chosen = {**beside, **chosen}
-        note_also(result, (value for value in chosen.values() if isinstance(value, (str, Path))))
-        return scene_of(self.document, chosen, salvage=bool(self.options.get("salvage")))
+            self.note_companions(result)
+            chosen = {**self.format.companions(self.document, Path(self.job.source), chosen), **chosen}
+        return scene_of(self.document, chosen, salvage=salvage)
 
-    def _companions(self) -> list[Path]:
-        """What the format may have read besides; it says what was in it, not where it was."""
-        path = Path(self.job.source)
-        return [each for suffix in (*self.format.extensions, ".skel") for each in neighbours(path, suffix)]
+    def note_companions(self, result: Result) -> None:
+        """Remember what stands beside the file, if its format has companions."""
+        if not self._is_remote and self.format.name in _COMPANIONED:
+            result["also"] += beside.companions_of(self.job.source)
 
-    def write(self, result: Result, path: str, data: bytes) -> None:
-        """Write an output and note it; `FormatError` where that is refused."""
-        try:
-            written = stores.write(path, data)
-        except OSError as error:
-            reason = f"{path} cannot be written: {error.strerror or error}"
-            raise RUN_OUTPUT_REFUSED.failure(0, "/", reason=reason) from None
-        result["outputs"].append({**written, "sha256": hashlib.sha256(data).hexdigest()})
+    def note_parts(self, result: Result) -> None:
+        """Remember the files that a glTF file names: its buffers and images."""
+        if self.folder is not None:
+            from keyframer.batch.operations._parts import named_files
 
+            result["also"] += [beside.file_of(self.folder / name) for name in named_files(self.data)]
 
-def note_also(result: Result, paths: Iterable[str | Path]) -> None:
-    """Files besides the source that the output depends on, with size and time."""
-    for path in paths:
-        try:
-            status = os.stat(path)
-        except (OSError, ValueError):
-            continue  # an option that is no file
-        result["also"].append([os.path.abspath(path), status.st_size, status.st_mtime_ns])
+    def finder(self) -> TextureFinder | None:
+        """Looks beside the file, then in the folders given; None if no image is wanted."""
+        if self.options.get("no_textures"):
+            return None
+        from keyframer.textures import TextureFinder
+
+        folders = [*([self.folder] if self.folder is not None else []), *(self.options.get("texture_path") or ())]
+        return TextureFinder(folders, recursive=bool(self.options.get("texture_recursive")))
+
+    def note_images(self, result: Result, finder: TextureFinder | None) -> None:
+        """Remember which images were looked for, and which were found."""
+        if finder is None:
+            return
+        from keyframer.textures.naming import take_apart
+
+        matches = finder.matches
+        names = [parts for match in matches if (parts := take_apart(match.name).parts)]
+        result["also"] += beside.images_of(finder.folders, names)
+        result["also"] += [beside.file_of(match.path) for match in matches if match.path is not None]
+
+    def write(self, path: str, data: bytes) -> None:
+        """Write an output; `FormatError` where that is refused."""
+        self.outputs.append(write(path, data))
 
 
 def note_issues(result: Result, issues: Any) -> None:

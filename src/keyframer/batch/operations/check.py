@@ -9,8 +9,9 @@ from keyframer.batch.defaults import FINDINGS
 from keyframer.batch.job import Result
 from keyframer.batch.operations._json import json_file
 from keyframer.batch.operations._subject import Subject, note_issues
-from keyframer.checking import check
+from keyframer.checking import Report, check_document, check_imported, unreadable
 from keyframer.checking.records import SCHEMA, SCHEMA_VERSION, report_record
+from keyframer.errors import FormatError
 from keyframer.issues import Severity
 
 
@@ -20,11 +21,9 @@ def suffix(options: Mapping[str, Any]) -> str:
 
 def carry_out(subject: Subject, result: Result) -> None:
     options = subject.options
-    report = check(subject.data, format=options.get("from"))
+    report = _report(subject, result)
     report = report.restricted(options.get("only") or (), options.get("ignore") or ())
-    subject.write(
-        result, subject.job.output, json_file(SCHEMA, SCHEMA_VERSION, report_record(report, subject.job.source))
-    )
+    subject.write(subject.job.output, json_file(SCHEMA, SCHEMA_VERSION, report_record(report, subject.job.source)))
     note_issues(result, report.issues)
     result["format"] = None if report.format is None else report.format.name
     result["details"] = {"verdict": report.verdict}
@@ -32,3 +31,14 @@ def carry_out(subject: Subject, result: Result) -> None:
     least = Severity[str(options.get("fail_on") or "error").upper()]
     if not report.readable or (worst is not None and worst >= least):
         result["status"] = FINDINGS
+
+
+def _report(subject: Subject, result: Result) -> Report:
+    if subject.importer is not None:
+        subject.note_parts(result)
+        return check_imported(subject.importer, subject.data, subject.folder)
+    try:
+        document = subject.document
+    except FormatError as error:
+        return unreadable(error, subject.options.get("from"))
+    return check_document(document, len(subject.data))

@@ -1,80 +1,126 @@
-"""A file as glTF, and what was lost."""
+"""A file in another format, and what was lost."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from keyframer.batch import stores
+from keyframer.batch import beside, stores
 from keyframer.batch.job import Result
+from keyframer.batch.operations._outputs import Output, drafted, noted, refusing
 from keyframer.batch.operations._subject import Subject, note_issues
-from keyframer.catalogue import RUN_OUTPUT_REFUSED
-from keyframer.exchange import EXPORTERS, save
-from keyframer.exchange.report import LossReport
-from keyframer.formats import detect
+from keyframer.exchange import EXPORTERS, Exporter, save
+from keyframer.exchange.report import LossReport, Outcome
+from keyframer.formats import format_by_name
+from keyframer.formats._option_values import typed
 from keyframer.scene import Scene
 from keyframer.text import safe_text
 
-_EXPORT = ("core_only", "unit", "fps", "max_error")
+if TYPE_CHECKING:
+    from keyframer.exchange.gltf.images import ImageSource
+    from keyframer.textures import TextureFinder
+
+_MOVES = (".gltf",)
+"""outputs whose writer moves what it replaces out of the way itself; all others get their names when they are on the
+disk, while the next file is worked on"""
+_EXPORT = ("core_only", "unit", "fps")
 
 
 def suffix(options: Mapping[str, Any]) -> str:
-    wanted, dialect = options.get("to"), options.get("dialect")
+    exporter, dialect = exporter_of(options), options.get("dialect")
+    if exporter.name == "nodeanim" and dialect is not None:
+        from keyframer.formats.nodeanim.dialect import Dialect
+
+        Dialect.parse(str(dialect))
+    elif dialect is not None and dialect not in exporter.dialects:
+        known = f"it has: {', '.join(exporter.dialects)}" if exporter.dialects else "it has none"
+        raise ValueError(f"{exporter.name} has no dialect {dialect!r} ({known})")
+    if exporter.name == "gltf":
+        if options.get("write"):
+            raise ValueError("--write is for the formats that can be read; glTF has options of its own")
+        return exporter.extensions[exporter.dialects.index(str(dialect)) if dialect is not None else 0]
+    if options.get("core_only") or options.get("unit") is not None:
+        raise ValueError("--core-only and --unit are for glTF only")
+    return exporter.extensions[0]
+
+
+def exporter_of(options: Mapping[str, Any]) -> Exporter:
+    wanted = options.get("to", "gltf")
     for known in EXPORTERS:
-        if wanted in (None, known.name):
-            if dialect is None:
-                return known.extensions[0]
-            if dialect in known.dialects:
-                return known.extensions[known.dialects.index(dialect)]
-            raise ValueError(f"{known.name} has no dialect {dialect!r} (it has: {', '.join(known.dialects)})")
+        if known.name == wanted:
+            return known
     raise ValueError(f"cannot write {wanted!r} (known: {', '.join(known.name for known in EXPORTERS)})")
 
 
 def carry_out(subject: Subject, result: Result) -> None:
     options = subject.options
+    exporter = exporter_of(options)
     scene = subject.scene(result)
     note_issues(result, scene.issues)
-    chosen: dict[str, Any] = {name: options[name] for name in _EXPORT if options.get(name) is not None}
-    chosen |= {"format": options.get("to"), "dialect": options.get("dialect"), "source": _source(subject, result)}
-    if stores.is_url(subject.job.output):
-        report = _upload(scene, subject, result, chosen)
+    scene = _changed(scene, options, exporter, result)
+    chosen = {"format": exporter.name, "dialect": options.get("dialect"), "max_error": options.get("max_error")}
+    finder = None
+    if exporter.name != "gltf":
+        chosen |= typed(format_by_name(exporter.name).write_option_types(), options.get("write", {}))
     else:
-        report = _save(scene, subject.job.output, chosen)
-        for path in report.written:
-            result["outputs"].append(_noted(path))
-    plain = report.as_dict()
-    result["details"] = {"losses": plain["summary"], "measured": plain["measured"]}
+        finder = subject.finder() if any(material.maps for material in scene.materials) else None
+        chosen |= {name: options[name] for name in _EXPORT if options.get(name) is not None}
+        chosen |= {"source": _source(subject, result), "images": _images(finder)}
+    report = _upload(scene, subject, chosen) if stores.is_url(subject.job.output) else _write(scene, subject, chosen)
+    subject.note_images(result, finder)
+    losses = {outcome.value: report.count(outcome) for outcome in Outcome}
+    result["details"] = {"losses": losses, "measured": dict(report.measured)}
 
 
-def _save(scene: Scene, path: str, chosen: dict[str, Any]) -> LossReport:
-    try:
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        return save(scene, path, overwrite=True, **chosen)
-    except OSError as error:
-        raise RUN_OUTPUT_REFUSED.failure(
-            0, "/", reason=f"{path} cannot be written: {error.strerror or error}"
-        ) from None
+def _changed(scene: Scene, options: Mapping[str, Any], exporter: Exporter, result: Result) -> Scene:
+    """The scene after what is to be done on the way."""
+    steps, fps = options.get("steps", {}), None if exporter.name == "gltf" else options.get("fps")
+    if not steps and fps is None:
+        return scene
+    from keyframer.operating.steps import take_steps
+
+    if "merge" in steps:
+        result["also"].append(beside.file_of(steps["merge"]))
+    return take_steps(scene, {**steps, "max_error": options.get("max_error")}, fps)
 
 
-def _noted(path: str) -> dict[str, Any]:
-    with open(path, "rb") as stream:
-        status = os.fstat(stream.fileno())
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return {"path": path, "size": status.st_size, "mtime_ns": status.st_mtime_ns, "sha256": digest}
+def _images(finder: TextureFinder | None) -> ImageSource:
+    if finder is None:
+        from keyframer.exchange.gltf.images import no_images
+
+        return no_images
+    from keyframer.exchange.gltf.pictures import Pictures
+    from keyframer.textures import TextureSource
+
+    return Pictures(TextureSource(finder))
 
 
-def _upload(scene: Scene, subject: Subject, result: Result, chosen: dict[str, Any]) -> LossReport:
+def _write(scene: Scene, subject: Subject, chosen: dict[str, Any]) -> LossReport:
+    path = subject.job.output
+    with refusing(path):
+        if path.endswith(_MOVES):
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            report = save(scene, path, overwrite=True, **chosen)
+            subject.outputs += [Output(each, partial(noted, each)) for each in report.written]
+            return report
+        with drafted(path) as outputs:
+            report = save(scene, path, overwrite=True, **chosen)
+        subject.outputs += outputs
+    return report
+
+
+def _upload(scene: Scene, subject: Subject, chosen: dict[str, Any]) -> LossReport:
     """Files for a store are made in a folder of this job alone; the main one goes last: where it is, all is."""
     place, _, name = subject.job.output.rpartition("/")
     with tempfile.TemporaryDirectory(prefix="keyframer-") as folder:
-        report = _save(scene, os.path.join(folder, name), chosen)
+        report = save(scene, os.path.join(folder, name), **chosen)
         for path in reversed(report.written):
             with open(path, "rb") as stream:
-                subject.write(result, f"{place}/{os.path.basename(path)}", stream.read())
-    result["outputs"].reverse()
+                subject.write(f"{place}/{os.path.basename(path)}", stream.read())
+    subject.outputs.reverse()
     return report
 
 
@@ -83,11 +129,11 @@ def _source(subject: Subject, result: Result) -> dict[str, object]:
     found: dict[str, object] = {
         "name": safe_text(subject.name.rpartition(stores.MEMBER)[2]),
         "sha256": result["sha256"],
-        "format": subject.format.name,
+        "format": subject.format_name,
     }
-    version = detect(subject.data, name=subject.job.source).version
+    version = subject.detection.version
     if version is not None:
         found["version"] = version
-    if subject.document.dialect is not None:
+    if subject.importer is None and subject.document.dialect is not None:
         found["dialect"] = str(subject.document.dialect)
     return found

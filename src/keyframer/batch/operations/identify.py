@@ -22,7 +22,7 @@ def carry_out(subject: Subject, result: Result) -> None:
     data = subject.data
     identity = identify(data[:HEAD_SIZE], len(data), subject.job.source, lambda: data)
     record = {key: safe_text(value) if isinstance(value, str) else value for key, value in identity.as_dict().items()}
-    subject.write(result, subject.job.output, json_file(SCHEMA, SCHEMA_VERSION, record))
+    subject.write(subject.job.output, json_file(SCHEMA, SCHEMA_VERSION, record))
     result["format"] = identity.format
     result["details"] = {"certainty": identity.certainty, "pronom": identity.pronom, "version": identity.version}
     if identity.format is None:  # its record is written all the same, as `keyframer identify` prints one

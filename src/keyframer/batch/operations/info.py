@@ -10,7 +10,7 @@ from keyframer.batch.job import Result
 from keyframer.batch.operations._json import json_file
 from keyframer.batch.operations._subject import Subject, note_issues
 from keyframer.inspecting.report import SCHEMA, SCHEMA_VERSION, report
-from keyframer.inspecting.scene_tables import document_scene_tables
+from keyframer.inspecting.scene_tables import document_scene_tables, imported_tables
 from keyframer.inspecting.tables import json_rows
 from keyframer.text import safe_text
 
@@ -20,11 +20,20 @@ def suffix(options: Mapping[str, Any]) -> str:
 
 
 def carry_out(subject: Subject, result: Result) -> None:
-    encoding, wanted = subject.options.get("encoding"), subject.options.get("table")
-    document, size = subject.document, len(subject.data)
-    beside = None if subject.folder is None else Path(subject.job.source)
-    tables = [*report(document, size), *document_scene_tables(document, beside, encoding)]
+    encoding, wanted, size = subject.options.get("encoding"), subject.options.get("table"), len(subject.data)
+    finder = subject.finder()
+    if subject.importer is not None:
+        subject.note_parts(result)
+        scene = subject.importer.load(subject.data, subject.folder, salvage=True)
+        issues, tables = scene.issues, imported_tables(scene, subject.importer, size, finder)
+    else:
+        document = subject.document
+        subject.note_companions(result)
+        path = None if subject.folder is None else Path(subject.job.source)
+        issues = document.issues
+        tables = [*report(document, size), *document_scene_tables(document, path, encoding, finder)]
+    subject.note_images(result, finder)
     shown = {table.name: json_rows(table, encoding) for table in tables if not wanted or table.name in wanted}
-    record = {"file": safe_text(subject.job.source), "format": document.format.name, "size": size, "tables": shown}
-    subject.write(result, subject.job.output, json_file(SCHEMA, SCHEMA_VERSION, record))
-    note_issues(result, document.issues)
+    record = {"file": safe_text(subject.job.source), "format": subject.format_name, "size": size, "tables": shown}
+    subject.write(subject.job.output, json_file(SCHEMA, SCHEMA_VERSION, record))
+    note_issues(result, issues)

@@ -1,0 +1,206 @@
+"""Worker processes: forked from one that has loaded everything, or started one by one where there is no fork.
+
+Loading takes half a second of a core. The nursery does it once, while the coordinator still looks for files, and forks
+a worker in milliseconds whenever one is wanted: also for each file that killed its own.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import pickle
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import IO, Any, Protocol
+
+from keyframer.batch import worker
+
+CAN_FORK = sys.platform.startswith("linux")
+"""elsewhere processes are started: macOS has fork, but its own libraries do not survive it"""
+_NUMBER = struct.Struct("<q")
+
+
+class Process(Protocol):
+    """A worker process and its pipes."""
+
+    pid: int
+    calls: IO[bytes]
+    answers: IO[bytes]
+
+    def kill(self) -> None: ...
+
+    def wait(self) -> int:
+        """Wait for the end of a process that was killed or is about to end; its exit code, -N for signal N."""
+
+
+class Spawned:
+    """A process started as a program."""
+
+    def __init__(self, memory: int | None) -> None:
+        self._process = _start("from keyframer.batch.worker import main; main()")
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self.calls, self.answers = self._process.stdin, self._process.stdout
+        self.pid = self._process.pid
+        with suppress(OSError):  # it is dead: reading its answer will tell
+            self.calls.write(pickle.dumps({"path": sys.path, "memory": memory}))
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def wait(self) -> int:
+        return self._process.wait()
+
+
+class Forked:
+    """A process forked by the nursery, which also knows how it ended: until it is asked, the number stays taken."""
+
+    def __init__(self, nursery: Nursery, pid: int, calls: IO[bytes], answers: IO[bytes]) -> None:
+        self._nursery = nursery
+        self._code: int | None = None
+        self.pid = pid
+        self.calls = calls
+        self.answers = answers
+
+    def kill(self) -> None:
+        if self._code is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self) -> int:
+        if self._code is None:
+            self._code = self._nursery.end_of(self.pid)
+        return self._code
+
+
+class Nursery:
+    """The process that forks. Everything is asked over a socket that only the two of us have: the number of a process
+    asks how it ended, 0 with the ends of two pipes for a new one."""
+
+    def __init__(self, memory: int | None, modules: Sequence[str] = ()) -> None:
+        self._lock = threading.Lock()
+        self._socket, theirs = socket.socketpair()
+        with theirs:
+            self._process = _start(
+                f"from keyframer.batch.nursery import main; main({theirs.fileno()})", theirs.fileno()
+            )
+        setup = pickle.dumps({"path": sys.path, "memory": memory, "modules": [*modules], "parent": os.getpid()})
+        self._socket.sendall(_NUMBER.pack(len(setup)) + setup)
+
+    def fork(self) -> Forked:
+        """A new worker; OSError where there can be none."""
+        call_end, calls = os.pipe()
+        answers, answer_end = os.pipe()
+        try:
+            with self._lock:
+                socket.send_fds(self._socket, [_NUMBER.pack(0)], [call_end, answer_end])
+                pid = self._number()
+            if pid < 0:
+                raise OSError(-pid, os.strerror(-pid))
+        except BaseException:
+            os.close(calls)
+            os.close(answers)
+            raise
+        finally:
+            os.close(call_end)
+            os.close(answer_end)
+        return Forked(self, pid, os.fdopen(calls, "wb"), os.fdopen(answers, "rb"))
+
+    def end_of(self, pid: int) -> int:
+        try:
+            with self._lock:
+                self._socket.sendall(_NUMBER.pack(pid))
+                return self._number()
+        except OSError:  # the nursery is dead, and its workers with it
+            return -signal.SIGKILL
+
+    def _number(self) -> int:
+        data = self._socket.recv(_NUMBER.size, socket.MSG_WAITALL)
+        if len(data) < _NUMBER.size:
+            raise OSError("the process that forks workers has died")
+        return int(_NUMBER.unpack(data)[0])
+
+    def close(self) -> None:
+        """End it. Its workers end with it."""
+        self._socket.close()
+        self._process.kill()
+        self._process.wait()
+
+
+def _start(code: str, *descriptors: int) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", code],
+        stdin=subprocess.DEVNULL if descriptors else subprocess.PIPE,
+        stdout=subprocess.DEVNULL if descriptors else subprocess.PIPE,
+        stderr=None if os.environ.get("KEYFRAMER_DEBUG") else subprocess.DEVNULL,
+        env={**environment, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        start_new_session=os.name == "posix",  # Ctrl-C is for the coordinator
+        pass_fds=descriptors,
+    )
+
+
+def main(descriptor: int) -> None:
+    """The nursery itself."""
+    worker.ignore_interrupts()
+    requests = socket.socket(fileno=descriptor)
+    setup = _setup(requests)
+    if setup is None:
+        return
+    worker.die_with_parent(setup["parent"])
+    sys.path[:] = setup["path"]
+    for module in setup["modules"]:
+        with suppress(Exception):  # whoever needs it will say what is wrong with it
+            importlib.import_module(module)
+    gc.collect()
+    gc.freeze()  # what is shared stays shared
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(requests, _NUMBER.size, 2, socket.MSG_CMSG_CLOEXEC)
+        if len(data) < _NUMBER.size:
+            return
+        (pid,) = _NUMBER.unpack(data)
+        requests.sendall(_NUMBER.pack(_end_of(pid) if pid else _fork(descriptors, requests, setup["memory"])))
+
+
+def _setup(requests: socket.socket) -> dict[str, Any] | None:
+    head = requests.recv(_NUMBER.size, socket.MSG_WAITALL)
+    if len(head) < _NUMBER.size:
+        return None
+    (size,) = _NUMBER.unpack(head)
+    data = requests.recv(size, socket.MSG_WAITALL)
+    setup: dict[str, Any] | None = pickle.loads(data) if len(data) == size else None  # noqa: S301
+    return setup
+
+
+def _end_of(pid: int) -> int:
+    try:
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    except ChildProcessError:
+        return 0
+
+
+def _fork(descriptors: list[int], requests: socket.socket, memory: int | None) -> int:
+    parent = os.getpid()
+    try:
+        pid = os.fork()
+    except OSError as error:
+        pid = -(error.errno or 1)
+    if pid == 0:
+        try:
+            worker.die_with_parent(parent)
+            os.setsid()  # Linux shares a busy processor among sessions, not among processes
+            requests.close()
+            calls, answers = descriptors
+            worker.serve(os.fdopen(calls, "rb"), os.fdopen(answers, "wb"), memory)
+        finally:
+            os._exit(0)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    return pid

@@ -1,0 +1,107 @@
+"""The outputs of a job: written at once, named when they are on the disk, and what the ledger keeps of them."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from keyframer.batch import stores
+from keyframer.catalogue import RUN_OUTPUT_REFUSED
+from keyframer.files import Draft, named_later, write_bytes
+
+
+class Output:
+    """One that waits for `finish`, which tells what the ledger keeps of it."""
+
+    __slots__ = ("_finish", "_path", "discard")
+
+    def __init__(
+        self, path: str, finish: Callable[[], dict[str, Any]], discard: Callable[[], None] = lambda: None
+    ) -> None:
+        self._path = path
+        self._finish = finish
+        self.discard = discard
+
+    def finish(self) -> dict[str, Any]:
+        with refusing(self._path):
+            return self._finish()
+
+
+def finish_all(outputs: list[Output]) -> list[dict[str, Any]]:
+    """Name them one after the other; where one is refused, those behind it are gone."""
+    written = []
+    try:
+        for output in outputs:
+            written.append(output.finish())
+    except BaseException:
+        for output in outputs[len(written) + 1 :]:
+            output.discard()
+        raise
+    return written
+
+
+@contextmanager
+def refusing(path: str) -> Iterator[None]:
+    """What the system says against an output is a `FormatError`: the source is not to blame."""
+    try:
+        yield
+    except OSError as error:
+        reason = f"{path} cannot be written: {error.strerror or error}"
+        raise RUN_OUTPUT_REFUSED.failure(0, "/", reason=reason) from None
+
+
+def write(path: str, data: bytes) -> Output:
+    """A file or an object of a store; `FormatError` where that is refused."""
+    with refusing(path):
+        if stores.is_url(path):
+            written = {**stores.write(path, data), "sha256": hashlib.sha256(data).hexdigest()}
+            return Output(path, lambda: written)
+        with drafted(path) as outputs:
+            write_bytes(path, data, overwrite=True)
+        return outputs[0]
+
+
+@contextmanager
+def drafted(path: str) -> Iterator[list[Output]]:
+    """Files written inside, in the folder of ``path``, which is made, become outputs; that of ``path`` itself is named
+    last. What is called otherwise than ``path`` but for the ending, such as an image, replaces nothing: it may belong
+    to the output of another file."""
+    outputs: list[Output] = []
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    own = os.path.splitext(os.path.basename(path))[0]
+    with named_later() as drafts:
+        yield outputs
+        for draft in reversed(drafts):
+            draft.overwrite = os.path.splitext(os.path.basename(draft.target))[0] == own
+            outputs.append(Output(draft.target, _finisher(draft), draft.discard))
+
+
+def _finisher(draft: Draft) -> Callable[[], dict[str, Any]]:
+    written = {**noted(draft.temporary), "path": draft.target}
+
+    def finish() -> dict[str, Any]:
+        try:
+            draft.finish(sync_folder=False)  # a name that is lost in a power cut is missed by the next run
+        except FileExistsError:
+            there = noted(draft.target)
+            if there["sha256"] != written["sha256"]:
+                reason = "another image of this name is there, perhaps that of another file"
+                raise OSError(errno.EEXIST, reason) from None
+            return there
+        return written
+
+    return finish
+
+
+def noted(path: str) -> dict[str, Any]:
+    """Size, time and hash of a file that is there."""
+    with open(path, "rb") as stream:
+        status = os.fstat(stream.fileno())
+        digest = hashlib.sha256()
+        while part := stream.read(1 << 20):
+            digest.update(part)
+    return {"path": path, "size": status.st_size, "mtime_ns": status.st_mtime_ns, "sha256": digest.hexdigest()}
