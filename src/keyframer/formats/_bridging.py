@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from keyframer.catalogue import (
     LINK_PARENT_CYCLE,
     LINK_PARENT_MISSING,
 )
+from keyframer.curves.lean import Lean
 from keyframer.errors import FormatError
 from keyframer.files import PathLike, read_bytes
 from keyframer.formats._document import Document
@@ -46,6 +47,11 @@ class Reporter:
             return {"path": self.path(record), "offset": record.offset}
         return {"offset": record.offset}
 
+    def mark(self, part: Lean, format: str, record: Record, said: Mapping[str, object] | None = None) -> None:
+        """Add what the format says about a part, and where, to its extras."""
+        where = self.where(record)
+        part.note(format, where if said is None else {**said, **where})
+
     def report(
         self, kind: IssueType, record: Record, field: str = "", /, severity: Severity | None = None, **args: object
     ) -> None:
@@ -55,6 +61,22 @@ class Reporter:
             return f"{self.path(record)}/{field}" if field else self.path(record)
 
         self.issues.add(kind, path, record.offset or 0, severity=severity, **args)
+
+    def report_each(
+        self,
+        kind: IssueType,
+        record: Record,
+        field: str,
+        entries: npt.NDArray[np.intp],
+        args_of: Callable[[int], dict[str, object]],
+        severity: Severity | None = None,
+    ) -> None:
+        """Note something about every one of these entries of a field; those that nobody will see are only counted."""
+        seen = entries[: self.issues.most_listed]
+        for entry in seen.tolist():
+            self.report(kind, record, f"{field}[{entry}]", severity=severity, **args_of(entry))
+        if len(entries) > len(seen):
+            self.issues.count_more(kind, len(entries) - len(seen), severity)
 
 
 class Budget:

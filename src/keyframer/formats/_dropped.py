@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from keyframer.scene import Clip, Node, NodeKind, Scene
+from keyframer.scene import Clip, Environment, Node, NodeKind, Scene
 from keyframer.scene.report import LossReport, Outcome
 
 MOTION = ("position", "rotation", "scale")
@@ -58,13 +58,21 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
         ("raw channels", len(clip.raw_channels), "raw channels"),
     )
     found = [(what, f"{count} {words}") for what, count, words in kinds if count]
-    if environment.uses or environment.fog or environment.gradient or environment.background_color:
-        found.append(("environment", "background and fog"))
+    around = [words for words, there in _surroundings(environment) if there]
+    if around:
+        found.append(("environment", ", ".join(around)))
     if clip.bounds is not None:
         found.append(("bounds", "the boxes of the frames"))
     if scene.author or scene.copyright:
         found.append(("authors", "the author"))
     return found
+
+
+def _surroundings(given: Environment) -> tuple[tuple[str, bool], ...]:
+    background = (given.background_color, given.background_image, given.gradient)
+    fog = (given.fog, given.distance_cue, given.layered_fog)
+    stated = any(part is not None for part in (*background, *fog))
+    return ("background and fog", bool(given.uses) or stated), ("ambient light", any(given.ambient or ()))
 
 
 def moving_kinds(node: Node) -> bool:

@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
+from keyframer.curves.curve import Curve
+from keyframer.curves.fit import Function
 from keyframer.curves.forms import absolute, has_full_turns, increments, usable_keys
-from keyframer.curves.reduce import fewest_keys
+from keyframer.curves.reduce import fewest_keys, subframes
 from keyframer.formats._writing import Tolerance, clip_span, units_per_second
 from keyframer.scene import Clip
 from keyframer.scene.report import LossReport, Outcome
@@ -28,6 +30,10 @@ _SNAP = 1e-6
 """of a grid step, or of a large time: closer is the grid's own time, rounded on the way"""
 _EXTRA_BITS = (1 << len(EXTRAS)) - 1
 MOST_SAMPLES = 1_000_000
+_FINER = (2, 4, 8)
+"""parts of a frame that keys may stand at, where frames are too far apart"""
+_CHECKED = np.linspace(0, 1, 9)[1:-1]
+"""between frames: where the error that is reported is measured"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,28 +120,56 @@ class KeyFitter:
         begin, end = float(track.times[0]), float(track.times[-1])
         if track.wrap is not Wrap.SINGLE and not self.rules.wraps:
             begin, end = min(begin, self.span[0]), max(end, self.span[1])
-        grid = self._grid(track, begin, end)
-        moments = grid / self.factor
-        tolerance, distance, unit = self.tolerance.for_track(track)
-        form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
-        widest = self.rules.widest_degrees if track.is_rotation else math.inf
-        made, _ = fewest_keys(track.kind, grid, curve(moments), form, 0.9 * tolerance, distance, widest)
-        checks = np.unique(np.concatenate([track.times, moments]))
-        wanted = curve(checks).reshape(len(checks), -1)
-        found = compile_track(made)(checks * self.factor).reshape(len(checks), -1)
-        error = float(distance(found, wanted).max())
+        tolerance, _, unit = self.tolerance.for_track(track)
+        made, error = self._fewest(track, curve, self._grid(track, begin, end))
+        for parts in _FINER:  # keys may stand between frames where the format's times are finer
+            finer = self._grid(track, begin, end, parts)
+            if error <= tolerance or track.interpolation is Interpolation.SAMPLED or not len(finer):
+                break
+            made, error = min((made, error), self._fewest(track, curve, finer), key=lambda each: each[1])
         words = f"{len(track.times)} frames became {_count(made)}" if not why else f"{why}: now {_count(made)}"
+        if error > tolerance:
+            words += f"; asked for was {tolerance:.2g}, and the times that the format has do not allow it"
         outcome = Outcome.EXACT if error == 0 and not why else Outcome.APPROXIMATED
         self.report.add(outcome, path, words, error=error, unit=unit)
         return made
 
-    def _grid(self, track: Track, begin: float, end: float) -> Floats:
-        """Where the track is sampled: at its own frames if they are on the grid, else at the format's."""
+    def _fewest(self, track: Track, curve: Curve, grid: Floats) -> tuple[Track, float]:
+        """Keys at some times of a grid, and how far they are off: at the grid and the track's own times, and between
+        them where that is known."""
+        moments = grid / self.factor
+        tolerance, distance, _ = self.tolerance.for_track(track)
+        form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
+        widest = self.rules.widest_degrees if track.is_rotation else math.inf
+        between = self._between(track, curve, grid)
+        made, _ = fewest_keys(track.kind, grid, curve(moments), form, 0.9 * tolerance, distance, widest, between)
+        checks = np.unique(np.concatenate([track.times, moments]))
+        if between is not None:
+            checks = np.unique(np.concatenate([checks, subframes(checks, _CHECKED)]))
+        wanted = curve(checks).reshape(len(checks), -1)
+        found = compile_track(made)(checks * self.factor).reshape(len(checks), -1)
+        return made, float(distance(found, wanted).max())
+
+    def _between(self, track: Track, curve: Curve, grid: Floats) -> Function | None:
+        """The track at any time of the format, where its own playback says what stands between two frames; None where
+        frames are all there is (Midtown's game shows whole ones), and where they are not on the grid: keys that stand
+        beside them cannot follow their corners."""
+        if track.interpolation is Interpolation.SAMPLED:
+            own = np.unique(self.times(track.times))
+            if "midtown" in self.clip.extras or not np.array_equal(own, grid):
+                return None
+        return lambda times: curve(times / self.factor)
+
+    def _grid(self, track: Track, begin: float, end: float, parts: int = 1) -> Floats:
+        """Where the track is sampled: at its own frames if they are on the grid, else at the format's, or at so many
+        parts of them; empty where its times do not go so fine."""
         own = np.unique(self.times(track.times))
         if track.interpolation is Interpolation.SAMPLED and (not self.rules.whole or not np.mod(own, 1).any()):
             return own
         first, last = (float(value) for value in self.times([begin, end]))
-        step = self.rules.step
+        step = self.rules.step / parts
+        if self.rules.whole and step < 1:
+            return np.empty(0)
         count = math.ceil((last - first) / step) + 1
         if count > MOST_SAMPLES:
             raise ValueError(f"sampling from {begin:g} to {end:g} takes {count} frames, {MOST_SAMPLES} are allowed")

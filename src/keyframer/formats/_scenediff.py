@@ -44,7 +44,7 @@ class Comparison:
             one, other = getattr(a, name), getattr(b, name)
             if name == "environment":
                 found += [(name, *rest) for rest in self._fields(one, other)]
-            elif one != other:
+            elif not self.same(one, other):
                 found.append((name,))
         if len(a.clips) != len(b.clips):
             return [*found, ("clips",)]
@@ -110,6 +110,10 @@ def by_kind(clip: Clip) -> dict[tuple[int, str], Track] | None:
     """Tracks by node and kind; None where a node has two of a kind, which no path can tell apart."""
     found = {(each.node, each.track.kind): each.track for each in clip.channels}
     return found if len(found) == len(clip.channels) else None
+
+
+def shown(path: Path) -> str:
+    return "/" + "/".join(map(str, path))
 
 
 def _or_zeros(track: Track, name: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +30,25 @@ class Movers:
         return samples[self.family][:, self.slots]
 
 
+class _StillValues(Mapping[int, Floats]):
+    """Node to the value (k,) of a channel that never changes; an array is made for those that are asked for."""
+
+    def __init__(self, bank: CurveBank, places: dict[int, Place]) -> None:
+        self._bank = bank
+        self._places = places
+
+    def __getitem__(self, node: int) -> Floats:
+        value = self._bank.still_value(self._places[node])
+        assert value is not None
+        return value
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
 class Channels:
     """All channels of a clip, compiled. Of two of a kind on one node the later counts; a channel without usable keys
     leaves the node at rest; a channel of a node that does not exist is left out."""
@@ -42,7 +61,7 @@ class Channels:
         for number, channel in enumerate(channels):
             if number not in empty:
                 chosen.setdefault(channel.track.kind, {})[channel.node] = self.bank.places[number]
-        self.still: dict[str, dict[int, Floats]] = {}
+        self.still: dict[str, Mapping[int, Floats]] = {}
         """kind to node to the value (k,) that never changes"""
         self.movers: dict[str, list[Movers]] = {}
         """kind to what does change"""
@@ -51,13 +70,13 @@ class Channels:
 
     def _sort(self, kind: str, places: dict[int, Place]) -> None:
         moving: dict[str, list[tuple[int, int]]] = {}
-        still = self.still.setdefault(kind, {})
+        still: dict[int, Place] = {}
+        self.still[kind] = _StillValues(self.bank, still)
         for node, place in places.items():
-            value = self.bank.still_value(place)
-            if value is None:
+            if self.bank.still_value(place) is None:
                 moving.setdefault(place.family, []).append((node, place.slot))
             else:
-                still[node] = value
+                still[node] = place
         for family, pairs in moving.items():
             pairs.sort()
             nodes, slots = np.array(pairs, np.int64).T

@@ -13,7 +13,9 @@ from keyframer.scene import Node
 
 Floats = npt.NDArray[np.float64]
 
+_ORIGIN = (0.0, 0.0, 0.0)
 _IDENTITY_TURN = (0.0, 0.0, 0.0, 1.0)
+_FULL_SIZE = (1.0, 1.0, 1.0)
 _WILD = 1e150
 """numbers beyond this count as unusable, as in curves: their products must stay finite"""
 
@@ -22,9 +24,9 @@ class Locals:
     """The local matrices of nodes: ``rest`` of all, with channels that never change, and of those that move."""
 
     def __init__(self, nodes: Sequence[Node], channels: Channels) -> None:
-        position = usable_rows([node.position for node in nodes], (0.0, 0.0, 0.0))
-        rotation = usable_rows([node.rotation_xyzw for node in nodes], _IDENTITY_TURN)
-        scale = usable_rows([node.scale for node in nodes], (1.0, 1.0, 1.0))
+        position = usable_rows([_stated(node, "position", _ORIGIN) for node in nodes], _ORIGIN)
+        rotation = usable_rows([_stated(node, "rotation_xyzw", _IDENTITY_TURN) for node in nodes], _IDENTITY_TURN)
+        scale = usable_rows([_stated(node, "scale", _FULL_SIZE) for node in nodes], _FULL_SIZE)
         axes = None
         if (
             "scale_axes" in channels.still
@@ -123,6 +125,12 @@ def usable_rows(rows: Sequence[npt.ArrayLike], default: Sequence[float]) -> Floa
     if not good.all():
         out[~good] = default
     return out
+
+
+def _stated(node: Node, name: str, default: Sequence[float]) -> npt.ArrayLike:
+    """What a node states about its rest, without making an array for one that states nothing."""
+    found: npt.ArrayLike | None = node.known(name)
+    return default if found is None else found
 
 
 def _turn_or_none(rotation_xyzw: npt.ArrayLike | None) -> npt.ArrayLike:

@@ -6,6 +6,7 @@ made by hand may contain, is cut instead of followed.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -42,18 +43,18 @@ def placing_order(nodes: Sequence[Node]) -> Order:
     cut = _cut_circles(parents)
     # A node needs the place of its target only, not the way the target looks: that is, the target's parent.
     looks = [parents[target] if target >= 0 else -1 for target in targets]
-    levels = _levels(parents, looks)
+    placed, sizes = _levels(parents, looks)
     blind: list[int] = []
-    if sum(map(len, levels)) < count:
+    if len(placed) < count:
         circle_of = _circles(parents, looks)
         for node in range(count):
             if looks[node] >= 0 and circle_of[node] == circle_of[looks[node]]:
                 targets[node] = looks[node] = -1
                 blind.append(node)
-        levels = _levels(parents, looks)
-    flat = np.fromiter((node for level in levels for node in level), np.int64, count)
+        placed, sizes = _levels(parents, looks)
+    flat = np.array(placed, np.int64).reshape(count)
     level_of = np.empty(count, np.int64)
-    level_of[flat] = np.repeat(np.arange(len(levels)), [len(level) for level in levels])
+    level_of[flat] = np.repeat(np.arange(len(sizes)), np.array(sizes, np.int64))
     return Order(
         flat,
         level_of,
@@ -89,29 +90,36 @@ def _cut_circles(parents: list[int]) -> list[int]:
     return cut
 
 
-def _levels(parents: list[int], looks: list[int]) -> list[list[int]]:
-    """Nodes by the longest way from a root over both kinds of edge; nodes in or behind a circle are left out."""
-    waiting_for = [(parent >= 0) + (look >= 0) for parent, look in zip(parents, looks, strict=True)]
-    level = [node for node, count in enumerate(waiting_for) if count == 0]
-    if len(level) == len(parents):
-        return [level] if level else []
-    followers: list[list[int]] = [[] for _ in parents]
-    for node, (parent, look) in enumerate(zip(parents, looks, strict=True)):
-        if parent >= 0:
-            followers[parent].append(node)
-        if look >= 0:
-            followers[look].append(node)
-    levels: list[list[int]] = []
-    while level:
-        levels.append(level)
-        following: list[int] = []
-        for node in level:
-            for follower in followers[node]:
+def _levels(parents: list[int], looks: list[int]) -> tuple[list[int], list[int]]:
+    """Nodes by the longest way from a root over both kinds of edge, and how many each level has; nodes in or behind a
+    circle are left out. A list for each node or level would take more than a small file's nodes themselves."""
+    count = len(parents)
+    waiting_for = bytearray((parent >= 0) + (look >= 0) for parent, look in zip(parents, looks, strict=True))
+    placed = [node for node, needed in enumerate(waiting_for) if needed == 0]
+    if len(placed) == count:
+        return placed, [count] if count else []
+    # Who waits for a node: a chain of edges, of which edge 2 n + 1 is from node n to what it looks at.
+    first, following = array("i", [-1]) * count, array("i", [-1]) * (2 * count)
+    for node in range(count - 1, -1, -1):
+        for edge, goal in ((2 * node + 1, looks[node]), (2 * node, parents[node])):
+            if goal >= 0:
+                following[edge] = first[goal]
+                first[goal] = edge
+    sizes: list[int] = []
+    begin = 0
+    while begin < len(placed):
+        end = len(placed)
+        sizes.append(end - begin)
+        for at in range(begin, end):
+            edge = first[placed[at]]
+            while edge >= 0:
+                follower = edge >> 1
                 waiting_for[follower] -= 1
                 if waiting_for[follower] == 0:
-                    following.append(follower)
-        level = following
-    return levels
+                    placed.append(follower)
+                edge = following[edge]
+        begin = end
+    return placed, sizes
 
 
 def _circles(parents: list[int], looks: list[int]) -> list[int]:

@@ -55,7 +55,8 @@ class Pose:
         return posed_vertices(self.scene, node, self.world, self.morph_weights.get(node))
 
     def __repr__(self) -> str:
-        return f"<Pose of {len(self.scene.nodes)} nodes at {len(self.frames)} {'time' if len(self.frames) == 1 else 'times'}>"
+        times = "1 time" if len(self.frames) == 1 else f"{len(self.frames)} times"
+        return f"<Pose of {len(self.scene.nodes)} nodes at {times}>"
 
 
 def pose(

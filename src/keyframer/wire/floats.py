@@ -87,7 +87,9 @@ class FloatRows(Kind):
         if rows == 0 or columns == 0:
             return frozen(np.empty((rows, columns), _FLOAT))
         cursor.need_entries(rows, 4 * columns, name)
-        return cursor.array(_FLOAT, rows * columns, name).reshape(rows, columns)
+        view = np.ndarray((rows, columns), _FLOAT, cursor.data, cursor.pos)
+        cursor.pos += view.nbytes
+        return view
 
     def write(self, sink: Sink, value: Any, record: Any) -> None:
         sink.write_array(as_rows(value))

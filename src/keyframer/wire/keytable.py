@@ -185,23 +185,33 @@ def _read_equal_rows(cursor: Cursor, layout: KeyLayout, count: int) -> Keys | No
     dtype = layout.row_dtypes[bits]
     if count * dtype.itemsize > cursor.left:
         return None
-    rows = np.frombuffer(cursor.data, dtype, count, cursor.pos)
     if layout.has_flags:
-        flags = rows["flags"]
+        flags = _view_column(cursor, dtype, "flags", count)
         if count > 1 and not ((flags & _ALL_BITS) == bits).all():
             return None
     else:
         flags = frozen(np.zeros(count, layout.flags))
-    cursor.pos += count * dtype.itemsize
     extras = None
     if bits:
         extras = np.zeros((count, 5), _FLOAT)
         for bit, name in enumerate(EXTRAS):
             if bits >> bit & 1:
-                extras[:, bit] = rows[name]
+                extras[:, bit] = _view_column(cursor, dtype, name, count)
         frozen(extras)
-    value = rows["value"] if layout.width else frozen(np.empty((count, 0), _FLOAT))
-    return Keys(rows["time"], flags, value, extras)
+    value = _view_column(cursor, dtype, "value", count) if layout.width else frozen(np.empty((count, 0), _FLOAT))
+    time = _view_column(cursor, dtype, "time", count)
+    cursor.pos += count * dtype.itemsize
+    return Keys(time, flags, value, extras)
+
+
+def _view_column(cursor: Cursor, row: np.dtype[Any], name: str, count: int) -> Array:
+    """A column of rows at the cursor: a view of the file itself, not of an array of rows that would stay with it."""
+    assert row.fields is not None
+    dtype, at = row.fields[name][:2]
+    if dtype.shape:
+        strides = (row.itemsize, dtype.base.itemsize)
+        return np.ndarray((count, *dtype.shape), dtype.base, cursor.data, cursor.pos + at, strides)
+    return np.ndarray(count, dtype, cursor.data, cursor.pos + at, row.itemsize)
 
 
 def _read_mixed_rows(cursor: Cursor, layout: KeyLayout, count: int, field_name: str) -> Keys:

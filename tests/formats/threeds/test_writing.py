@@ -378,14 +378,6 @@ def test_edits_are_patched_and_come_back(name: str, tmp_path: Path) -> None:
     ]
 
 
-def test_what_cannot_be_patched_is_written_anew_and_said(tmp_path: Path) -> None:
-    scene = keyframer.load(WINDMILL)
-    scene.nodes.append(Node("new", NodeKind.DUMMY))
-    document, report = write(scene)
-    assert any("written anew" in loss.detail for loss in report)
-    assert "new" in [node.name for node in again(document, tmp_path).nodes]
-
-
 @needs_corpus
 def test_a_nudged_key_is_patched_in_real_files(tmp_path: Path) -> None:
     files = sorted((CORPUS / "3ds").glob("*.3[dD][sS]"))[::9]

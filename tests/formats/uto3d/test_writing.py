@@ -167,3 +167,21 @@ def test_a_changed_track_is_patched(tmp_path: Path) -> None:
     data = (SAMPLES / "maxscript.u3d").read_bytes()
     assert len(made) == len(data)
     assert sum(a != b for a, b in zip(made, data, strict=True)) <= 12 * len(channel.track.times)
+
+
+@pytest.mark.parametrize("dialect", ["A", "B", "literal"])
+def test_targets_of_lights_are_no_wrong_count(dialect: str, tmp_path: Path) -> None:
+    """Targets have no number of their own in MAIN: that of the cameras says nothing about those of lights."""
+    nodes = [
+        Node("lamp", NodeKind.LIGHT, light=0, target=1, position=np.array([1.0, 2, 3])),
+        Node("lamp.target", NodeKind.TARGET),
+    ]
+    scene = Scene(nodes=nodes, lights=[Light("lamp", LightType.SPOT)])
+    keyframer.save(scene, tmp_path / "lamp.u3d", dialect=dialect)
+    assert list(keyframer.check(tmp_path / "lamp.u3d").issues) == []
+    lost = keyframer.read(tmp_path / "lamp.u3d")
+    lost.first(r.AnyLight).name = b"other"  # type: ignore[union-attr]
+    if dialect != "A":
+        lost.first(r.Light).target_id = -1  # type: ignore[union-attr]
+    again = keyframer.decode(keyframer.encode(lost), format="uto3d")
+    assert [issue.code for issue in again.issues] == ["LINK_COUNT_MISMATCH"]

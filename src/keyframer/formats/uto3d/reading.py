@@ -20,11 +20,20 @@ from keyframer.errors import FormatError
 from keyframer.formats._document import Document
 from keyframer.formats.uto3d.attempts import Attempt, SectionReader, new_record, smallest
 from keyframer.formats.uto3d.dialect import dialect_of
-from keyframer.formats.uto3d.records import BEZIER, Controller, FlexporterLight, Light, NoController
+from keyframer.formats.uto3d.records import (
+    BEZIER,
+    Camera,
+    CameraTarget,
+    Controller,
+    FlexporterLight,
+    Light,
+    NoController,
+)
 from keyframer.formats.uto3d.sections import (
     SECTIONS,
     SIGNATURE,
     TAG_SIZE,
+    CameraTargetSection,
     ControllerSection,
     FileHeader,
     Main,
@@ -51,6 +60,8 @@ class Reader:
         self.place = Place("uto3d", Place())
         self.cursor = Cursor(data, len(SIGNATURE), place=self.place, limits=limits)
         self.sections = SectionReader(self.cursor, self.main, self.place)
+        self.mismatches: list[tuple[type[Section], int, int]] = []
+        """sections that do not have as many records as announced, how many they have, and where"""
 
     def read(self) -> None:
         """Everything into the document."""
@@ -64,6 +75,7 @@ class Reader:
         if self._read_main():
             self._check_counts()
             self._read_sections()
+            self._report_mismatches()
             self.document.dialect = dialect_of(child for part in self.header.children for child in part.children)
 
     # MAIN
@@ -200,8 +212,25 @@ class Reader:
             self._fail(section, attempt.end, attempt.failure)
             return False
         if (kind.fewer or kind.more) and count != len(section.children):
-            self._report_mismatch(kind, len(section.children), start)
+            self.mismatches.append((kind, len(section.children), start))
         return True
+
+    def _report_mismatches(self) -> None:
+        """Sections whose number is not the announced one, unless it is known why: targets have no number of their own,
+        and those of lights stand with those of cameras, of which some need none."""
+        for kind, found, start in self.mismatches:
+            if not (issubclass(kind, CameraTargetSection) and self._all_looked_at()):
+                self._report_mismatch(kind, found, start)
+
+    def _all_looked_at(self) -> bool:
+        """Whether every target belongs to a camera or light, and every camera has the target that it names."""
+        records = [each for part in self.header.children for each in part.children]
+        targets = [each for each in records if isinstance(each, CameraTarget)]
+        cameras = {each.target_id for each in records if isinstance(each, Camera)} - {0, -1}
+        lights = {each.target_id for each in records if isinstance(each, Light)}
+        names = {each.name + b".Target" for each in records if isinstance(each, FlexporterLight)}
+        known = all(each.id in cameras | lights or each.name in names for each in targets)
+        return known and cameras <= {each.id for each in targets}
 
     def _settle(self, section: Section, attempt: Attempt, count: int) -> None:
         """Take an attempt as what the section holds, and say what is odd about it."""

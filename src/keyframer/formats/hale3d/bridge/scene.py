@@ -142,10 +142,12 @@ def _add_model(scene: Scene, reporter: Reporter, model: Document, with_joints: b
     if with_joints:
         parents = safe_parents(reporter, joints, [joint.parent for joint in joints])
         positions, turns = bind_locals(bind, parents)
+        if model.first(Mesh) is None:
+            bind = bind[:0].copy()  # nobody will ask for the matrices: half a dozen times what a joint has in the file
         for joint, parent, position, turn in zip(joints, parents, positions, turns, strict=True):
             node = Node(taken.claim(_shown(joint.name)), NodeKind.BONE, parent, raw_name=joint.name)
             node.position, node.rotation_xyzw = position, turn
-            node.extras["hale3d"] = reporter.where(joint)
+            reporter.mark(node, "hale3d", joint)
             scene.nodes.append(node)
     for number, record in enumerate(model.find(Mesh)):
         mesh, skin, material = read_surface(reporter, record, bind, number, model.limits)

@@ -38,7 +38,7 @@ def joint_nodes(reporter: Reporter, joints: list[Joint], parents: list[int | Non
         else:
             odd = next(at for at, number in enumerate(base) if not math.isfinite(number))
             reporter.report(DATA_NON_FINITE, joint, count=sum(not math.isfinite(n) for n in base), index=odd)
-        node.extras["hale3d"] = {"flags": joint.flags, "start_index": joint.start_index, **reporter.where(joint)}
+        reporter.mark(node, "hale3d", joint, {"flags": joint.flags, "start_index": joint.start_index})
         nodes.append(node)
     return nodes
 
@@ -80,14 +80,14 @@ def animate(reporter: Reporter, joints: list[Joint], frames: Frames, clip: Clip,
             if len(lost):
                 reporter.report(DATA_NON_FINITE, joint, f"frames[{lost[0]}]", count=len(lost), index=int(lost[0]))
             track = Track.sampled("position", rows[:, :3])
-            track.extras["hale3d"] = reporter.where(joint)
+            reporter.mark(track, "hale3d", joint)
             clip.channels.append(Channel(index, track))
         if any(bit >= 3 for bit in bits):
             turns, odd = with_w(rows[:, 3:])
             if odd is not None:
                 reporter.report(DATA_QUATERNION_INVALID, joint, f"frames[{odd}]", frame=odd)
             track = Track.sampled("rotation", turns, form=RotationForm.QUATERNION_ABSOLUTE)
-            track.extras["hale3d"] = reporter.where(joint)
+            reporter.mark(track, "hale3d", joint)
             clip.channels.append(Channel(index, track))
 
 

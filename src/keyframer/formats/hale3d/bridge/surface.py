@@ -24,6 +24,8 @@ from keyframer.text import decode_name
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+_JOINTS_AT_ONCE = 8_192
+"""a megabyte of matrices, of which a handful is needed on the way"""
 _NUMBERS = 24
 """what an influence takes: vertex, joint, weight and offset in the skin, and on the way a matrix for its place"""
 
@@ -32,7 +34,8 @@ def bind_matrices(reporter: Reporter, joints: list[ModelJoint]) -> Floats:
     """(J, 4, 4) of each joint in model space. A joint whose numbers are none stands at the origin."""
     if not joints:
         return np.empty((0, 4, 4))
-    places = np.array([[float(n) for n in (*joint.position, *joint.orientation)] for joint in joints])
+    numbers = (number for joint in joints for number in (*joint.position, *joint.orientation))
+    places = np.fromiter(numbers, np.float64, 6 * len(joints)).reshape(-1, 6)
     lost = ~np.isfinite(places).all(axis=1)
     for index in np.flatnonzero(lost).tolist():
         odd = ~np.isfinite(places[index])
@@ -46,12 +49,15 @@ def bind_matrices(reporter: Reporter, joints: list[ModelJoint]) -> Floats:
 
 def bind_locals(world: Floats, parents: list[int | None]) -> tuple[Floats, Floats]:
     """Positions and rotations of joints under their parents."""
-    local = world.copy()
-    hanging = np.array([index for index, parent in enumerate(parents) if parent is not None], np.int64)
-    if len(hanging):
-        above = np.array([parent for parent in parents if parent is not None], np.int64)
-        local[hanging] = affine.inverse(world[above]) @ world[hanging]
-    return local[:, :3, 3], quat.from_matrix3(local[:, :3, :3])
+    above = np.array([-1 if parent is None else parent for parent in parents], np.int64).reshape(-1)
+    positions, turns = np.empty((len(world), 3)), np.empty((len(world), 4))
+    for begin in range(0, len(world), _JOINTS_AT_ONCE):
+        block = slice(begin, begin + _JOINTS_AT_ONCE)
+        local = world[block].copy()
+        hanging = np.flatnonzero(above[block] >= 0)
+        local[hanging] = affine.inverse(world[above[block][hanging]]) @ local[hanging]
+        positions[block], turns[block] = local[:, :3, 3], quat.from_matrix3(local[:, :3, :3])
+    return positions, turns
 
 
 def read_surface(
@@ -119,16 +125,10 @@ def _corners(reporter: Reporter, record: MeshRecord) -> npt.NDArray[np.int32]:
 def _complain(
     reporter: Reporter, record: MeshRecord, field: str, kind: str, bad: npt.NDArray[np.bool_], found: Ints, count: int
 ) -> None:
-    at = np.flatnonzero(bad)
-    if len(at):
-        item = int(at[0])
-        reporter.report(
-            LINK_INDEX_OUT_OF_RANGE,
-            record,
-            f"{field}[{item}]",
-            what="entry",
-            item=item,
-            kind=kind,
-            index=int(found[item]),
-            count=count,
-        )
+    reporter.report_each(
+        LINK_INDEX_OUT_OF_RANGE,
+        record,
+        field,
+        np.flatnonzero(bad),
+        lambda at: {"what": "entry", "item": at, "kind": kind, "index": int(found[at]), "count": count},
+    )

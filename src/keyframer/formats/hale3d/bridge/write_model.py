@@ -138,5 +138,7 @@ def _material(scene: Scene, number: int, node: Node, report: LossReport) -> byte
     texture = material.maps.get("texture1")
     if texture is not None and texture.file_name:
         return encode_name(texture.file_name)
-    report.add(Outcome.DROPPED, plain_path("materials", material.name), "a material is the path of its texture")
+    path = plain_path("materials", material.name)
+    if not any(loss.path == path for loss in report):
+        report.add(Outcome.DROPPED, path, "a material is the path of its texture")
     return encode_name(material.name)

@@ -55,11 +55,7 @@ def to_scene(document: Document, options: Options | None = None) -> Scene:
         if not channel.bones:
             reporter.report(SEM_RPH_WIDTH, channel, floats=channel.rows.shape[1], type=channel.type)
         raw = RawChannel(f"channel {number}", np.asarray(channel.rows, np.float64))
-        raw.extras["midtown"] = {
-            "type": channel.type,
-            "distance": float(channel.distance),
-            **reporter.where(channel),
-        }
+        reporter.mark(raw, "midtown", channel, {"type": channel.type, "distance": float(channel.distance)})
         clip.raw_channels.append(raw)
     return scene
 
@@ -89,7 +85,7 @@ def _add_figure(scene: Scene, reporter: Reporter, channel: r.Channel | r.OldChan
         track = Track.sampled("rotation", turns[:, bone_number], form=RotationForm.QUATERNION_ABSOLUTE)
         clip.channels.append(Channel(bone_number, track))
     for moved in clip.channels:
-        moved.track.extras["midtown"] = reporter.where(channel)
+        reporter.mark(moved.track, "midtown", channel)
 
 
 def root_path(stored: Floats, distance: float, in_place: bool) -> Floats:
@@ -107,12 +103,16 @@ def turn(rph: Floats, order: str) -> Floats:
         return euler.to_quaternion(rph[:, ["XYZ".index(axis) for axis in order]], order)
 
 
+def skeleton_of(options: Options) -> Skeleton | None:
+    """The skeleton that the options give, if they give one."""
+    given = options.skeleton
+    return _read(given) if isinstance(given, (str, os.PathLike)) else given
+
+
 def _skeleton(
     scene: Scene, reporter: Reporter, channel: r.Channel | r.OldChannel, bones: int, options: Options
 ) -> Skeleton:
-    given = options.skeleton
-    if isinstance(given, (str, os.PathLike)):
-        given = _read(given)
+    given = skeleton_of(options)
     if given is not None:
         if given.announced is not None and given.announced != len(given.bones):
             path, found = f"{COMPANION}/numbones", len(given.bones)

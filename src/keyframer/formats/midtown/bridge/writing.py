@@ -12,7 +12,15 @@ import numpy.typing as npt
 from keyframer.formats._axes import in_space
 from keyframer.formats._dropped import tell_dropped
 from keyframer.formats._joints import Joints, sample_joints
-from keyframer.formats._writing import NamesThatFit, Tolerance, Written, check_max_error, first_clip, plain_path
+from keyframer.formats._writing import (
+    NamesThatFit,
+    Tolerance,
+    Written,
+    check_max_error,
+    encode_name,
+    first_clip,
+    plain_path,
+)
 from keyframer.formats.midtown.bridge.options import Options
 from keyframer.formats.midtown.dialect import Layout
 from keyframer.formats.midtown.document import new_document
@@ -71,6 +79,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     if layout is Layout.DOCUMENT:
         channels += _raw_channels(clip, len(rows), report)
     report.measured["frames"] = float(len(rows))
+    report.add(Outcome.EXACT, "/clips/frames", f"{len(rows)} frames of {len(joints.nodes)} bones")
     beside = ((".skel", write_skeleton(_skeleton(placed, joints, report))),) if options.skeleton else ()
     if not options.skeleton:
         report.add(Outcome.DROPPED, "/tree", "names, offsets and parents of the bones are in no file")
@@ -132,5 +141,7 @@ def _skeleton(scene: Scene, joints: Joints, report: LossReport) -> Skeleton:
         if names.shown(name) != scene.nodes[number].name:
             path = plain_path("nodes", scene.nodes[number].name)
             report.add(Outcome.BAKED, path, f"is called {names.shown(name)!r} in the skeleton")
-        bones.append(Bone(name, joints.parents[joint], (x, y, z)))
+        said: Any = scene.nodes[number].extras.get("midtown", {})
+        words = tuple(encode_name(word) for word in said.get("words", ()))
+        bones.append(Bone(name, joints.parents[joint], (x, y, z), words))
     return Skeleton(tuple(bones), len(bones))

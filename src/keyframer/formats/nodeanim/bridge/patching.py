@@ -10,18 +10,28 @@ import numpy as np
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.forms import with_form
 from keyframer.formats._document import Document
+from keyframer.formats._dropped import tell_dropped
 from keyframer.formats._keys import KeyFitter, KeyRules, is_eased
+from keyframer.formats._matching import Matching, new_parts
 from keyframer.formats._scenediff import Path, by_kind
-from keyframer.formats._writing import Tolerance, Unpatchable, encode_name, frames_per_second, units_per_second
+from keyframer.formats._writing import (
+    NamesThatFit,
+    Tolerance,
+    Unpatchable,
+    encode_name,
+    frames_per_second,
+    plain_path,
+    units_per_second,
+)
 from keyframer.formats.nodeanim.bridge import guess
 from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.bridge.scene import to_scene
-from keyframer.formats.nodeanim.bridge.writing import FIELDS, SHAPES
-from keyframer.formats.nodeanim.dialect import BEZIER, LINEAR, TCB
+from keyframer.formats.nodeanim.bridge.writing import FIELDS, SHAPES, NodeWriter, WriteOptions
+from keyframer.formats.nodeanim.dialect import BEZIER, LINEAR, TCB, Dialect
 from keyframer.formats.nodeanim.keys import NodeKeys
-from keyframer.formats.nodeanim.records import Header, Node
+from keyframer.formats.nodeanim.records import Animations, Header, Node
 from keyframer.scene import Scene
-from keyframer.scene.report import LossReport
+from keyframer.scene.report import LossReport, Outcome
 
 _FLAGS = {Interpolation.TCB: TCB, Interpolation.BEZIER: BEZIER, Interpolation.LINEAR: LINEAR}
 
@@ -31,19 +41,46 @@ def agrees(original: Document, asked: Mapping[str, Any]) -> bool:
     return set(asked) <= {"dialect"} and str(asked.get("dialect", original.dialect)) == str(original.dialect)
 
 
-def apply(
-    document: Document, options: Mapping[str, Any], after: Scene, changed: list[Path], report: LossReport
-) -> str | None:
-    """Change the document so that it means ``after``; says what has no place in it, if something has none."""
-    try:
-        _Patch(document, Options(**options), after).apply(changed)
-    except Unpatchable as why:
-        return str(why)
-    return None
+def anchors(document: Document, options: Options) -> tuple[list[Node], list[Node]]:
+    """The records of nodes; there are no materials."""
+    return list(document.find(Node)), []
 
 
-class _Patch:
-    def __init__(self, document: Document, options: Options, after: Scene) -> None:
+def restructure(
+    document: Document, options: Options, before: Scene, after: Scene, matching: Matching, report: LossReport
+) -> tuple[dict[int, Node], dict[int, Node]]:
+    """Take out the nodes that are gone; put new ones behind the others, in the units that the file has."""
+    records, home = list(document.find(Node)), document.first(Animations)
+    if home is None or not after.clips or not isinstance(document.dialect, Dialect):
+        raise Unpatchable("there is no chunk of nodes")
+    gone = {id(records[old]) for old in matching.gone_nodes(before)}
+    home.children = [each for each in home.children if id(each) not in gone]
+    new = matching.new_nodes(after)
+    choice = WriteOptions(rotation_keys=options.rotation_keys, encoding=options.encoding)
+    writer = NodeWriter(after, after.clips[0], choice, document.dialect, report)
+    writer.fitter = fitter_of(after, report)
+    names = NamesThatFit(encoding=options.encoding, reserved=[each.name for each in document.find(Node)])
+    degrees = guess.radians_per_unit(records, options) != 1.0
+    made: dict[int, Node] = {}
+    for number in new:
+        node = after.nodes[number]
+        made[number] = writer.record(node, writer.tracks(number, node), names.claim(node.name, node.raw_name), degrees)
+    if writer.reading:
+        raise Unpatchable("readers would have to be told how to read the new keys")
+    home.children += made.values()
+    tell_dropped(*new_parts(after, new), report, {"authors", "scale_axes"})
+    return made, {}
+
+
+def fitter_of(after: Scene, report: LossReport) -> KeyFitter:
+    clip = after.clips[0]
+    per_second = units_per_second(clip)
+    rules = KeyRules(per_second, per_second / frames_per_second(clip), whole=False)
+    return KeyFitter(clip, rules, Tolerance.of(after, 1e-4), report)
+
+
+class Patch:
+    def __init__(self, document: Document, options: Options, after: Scene, report: LossReport) -> None:
         self.document = document
         self.options = options
         self.after = after
@@ -52,9 +89,10 @@ class _Patch:
         self.before = by_kind(to_scene(document, options).clips[0]) or {}
         self.tracks = by_kind(clip) or {}
         self.radians = guess.radians_per_unit(self.records, options)
-        per_second = units_per_second(clip)
-        rules = KeyRules(per_second, per_second / frames_per_second(clip), whole=False)
-        self.fitter = KeyFitter(clip, rules, Tolerance.of(after, 1e-4), LossReport("nodeanim"))
+        self.report = report
+        self.fitted = LossReport("nodeanim")
+        """what became of changed tracks"""
+        self.fitter = fitter_of(after, self.fitted)
 
     def apply(self, changed: list[Path]) -> None:
         for path in changed:
@@ -66,9 +104,10 @@ class _Patch:
                 case ("title",) | ("clips", 0, "name") | ("author",) | ("copyright",):
                     self._header()
                 case ("clips", 0, "end"):
-                    pass  # the last key; a clip that ends elsewhere does not come out, and is written anew
+                    pass  # that is where the last key stands, and nowhere said
                 case _:
                     raise Unpatchable("/".join(map(str, path)))
+        self.report.losses += [loss for loss in self.fitted if loss.outcome is not Outcome.EXACT]
 
     def _header(self) -> None:
         header = self.document.first(Header)
@@ -81,7 +120,8 @@ class _Patch:
         record = self.records[number]
         old: NodeKeys = getattr(record, FIELDS[kind])
         given = self.tracks.get((number, kind))
-        fitted = None if given is None else self.fitter.fit(given, kind)
+        path = f"{plain_path('nodes', self.after.nodes[number].name)}/{kind}"
+        fitted = None if given is None else self.fitter.fit(given, path)
         if fitted is None:
             self._put(record, kind, NodeKeys.make(np.empty(0), np.empty((0, old.value.shape[1]))))
             return

@@ -53,7 +53,7 @@ def to_scene(document: Document, options: Options | None = None) -> Scene:
     radians = guess.radians_per_unit(nodes, options)
     for index, record in enumerate(nodes):
         node = SceneNode(names.claim(decode_name(record.name, options.encoding)), NodeKind.BONE, raw_name=record.name)
-        node.extras["nodeanim"] = {"flags": record.flags, **reporter.where(record)}
+        reporter.mark(node, "nodeanim", record, {"flags": record.flags})
         scene.nodes.append(node)
         clip.channels += [Channel(index, track) for track in _tracks(reporter, record, options, radians)]
     ends = [channel.track.times[np.isfinite(channel.track.times)] for channel in clip.channels]
@@ -85,10 +85,8 @@ def _tracks(reporter: Reporter, record: Node, options: Options, radians: float) 
             tracks.append(Track("scale_axes", tracks[-1].times, axes, Interpolation.LINEAR, form=form))
         if interpolation is Interpolation.BEZIER and len(keys) > 1:
             reporter.report(SCENE_BEZIER_SMOOTH, record, field)
-    place = reporter.where(record)
     for track in tracks:
-        tangents = track.extras.get("nodeanim")
-        track.extras["nodeanim"] = {**tangents, **place} if isinstance(tangents, dict) else place
+        reporter.mark(track, "nodeanim", record)
     return tracks
 
 
@@ -121,7 +119,7 @@ def _track(
         if keys.has(stored):
             setattr(track, name, np.asarray(keys.column(stored), np.float64))
     if keys.has("tangents"):
-        track.extras["nodeanim"] = {"tangents": np.asarray(keys.column("tangents"), np.float64)}
+        track.note("nodeanim", {"tangents": np.asarray(keys.column("tangents"), np.float64)})
     return track
 
 

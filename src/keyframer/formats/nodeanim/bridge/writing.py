@@ -83,11 +83,13 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     dialect = Dialect.parse(options.dialect) if isinstance(options.dialect, str) else options.dialect
     holds = {"authors", "scale_axes"} if dialect.scale_axis else {"authors"}
     tell_dropped(placed, clip, report, holds)
-    writer = _Writer(placed, clip, options, dialect, report)
+    writer = NodeWriter(placed, clip, options, dialect, report)
     return Written(writer.document(), report, reading=writer.reading)
 
 
-class _Writer:
+class NodeWriter:
+    """Makes records for the nodes of a scene."""
+
     def __init__(self, scene: Scene, clip: Clip, options: WriteOptions, dialect: Dialect, report: LossReport) -> None:
         self.scene = scene
         self.clip = clip
@@ -105,7 +107,7 @@ class _Writer:
     def document(self) -> Document:
         names = NamesThatFit(encoding=self.options.encoding)
         tracks = [
-            (node, self._tracks(number, node))
+            (node, self.tracks(number, node))
             for number, node in enumerate(self.scene.nodes)
             if node.kind is not NodeKind.AMBIENT
         ]
@@ -114,11 +116,11 @@ class _Writer:
         ]
         degrees = max(widest, default=0.0) > 8 * math.pi  # what readers take for degrees must be degrees
         claimed = [names.claim(node.name, node.raw_name) for node, _ in tracks]
-        records = [self._node(node, each, name, degrees) for (node, each), name in zip(tracks, claimed, strict=True)]
+        records = [self.record(node, each, name, degrees) for (node, each), name in zip(tracks, claimed, strict=True)]
         if "rotation_keys" in self.reading and self.options.rotation_keys == "auto":
             self.form = "relative"  # one word must do for the whole file
             records = [
-                self._node(node, each, name, degrees) for (node, each), name in zip(tracks, claimed, strict=True)
+                self.record(node, each, name, degrees) for (node, each), name in zip(tracks, claimed, strict=True)
             ]
         self._tell_readers(records)
         title = self.scene.title or self.clip.name
@@ -154,7 +156,7 @@ class _Writer:
         base = guess.time_base([Node(translation_keys=keys)], Options())
         return _UNITS[base.unit] == unit and math.isclose(base.rate, rate)
 
-    def _tracks(self, number: int, node: SceneNode) -> dict[str, Track]:
+    def tracks(self, number: int, node: SceneNode) -> dict[str, Track]:
         """What places the node, by kind, in the format's time unit; a rest place without keys becomes one key."""
         found: dict[str, Track] = {}
         for channel in self.scene.channels_of(number):
@@ -171,7 +173,8 @@ class _Writer:
             found["scale"] = still_key("scale", node.scale)
         return found
 
-    def _node(self, node: SceneNode, tracks: dict[str, Track], name: bytes, degrees: bool) -> Node:
+    def record(self, node: SceneNode, tracks: dict[str, Track], name: bytes, degrees: bool) -> Node:
+        """The record of one node with these tracks; ``degrees`` is the unit of angles in the whole file."""
         placing = {kind: track for kind, track in tracks.items() if kind in MOTION}
         kinds = {
             Interpolation.TCB if is_eased(track) else track.interpolation

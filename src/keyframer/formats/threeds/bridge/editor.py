@@ -39,9 +39,9 @@ from keyframer.formats.threeds.records import (
 from keyframer.formats.threeds.records import Fog as FogChunk
 from keyframer.scene import Environment, Fog, Gradient, LayeredFog, Scene, Space
 
-_METRES_PER_INCH = 0.0254
+METRES_PER_INCH = 0.0254
 
-_USES: dict[type[Chunk], str] = {
+USES: dict[type[Chunk], str] = {
     UseBackgroundBitmap: "background_image",
     UseBackgroundColor: "background_color",
     UseBackgroundGradient: "gradient",
@@ -51,7 +51,7 @@ _USES: dict[type[Chunk], str] = {
 }
 
 _KNOWN: tuple[type[Chunk], ...] = (
-    *_USES,
+    *USES,
     BackgroundBitmap,
     BackgroundGradient,
     DistanceCue,
@@ -71,7 +71,7 @@ def read_editor(context: Context, editor: Editor, scene: Scene) -> None:
     scale = child(editor, MasterScale)
     metres = None
     if scale is not None:
-        metres = (scale.scale or 1.0) * _METRES_PER_INCH  # 0 occurs and means 1
+        metres = (scale.scale or 1.0) * METRES_PER_INCH  # 0 occurs and means 1
     scene.space = Space("z", metres_per_unit=metres)
     scene.environment = _environment(context, editor)
     for namespace, found in leftovers(editor, _KNOWN, _COLORS).items():
@@ -82,7 +82,7 @@ def _environment(context: Context, editor: Editor) -> Environment:
     environment = Environment(
         ambient=color(child(editor, AmbientColor)),
         background_color=color(child(editor, BackgroundColor)),
-        uses={name for kind, name in _USES.items() if has(editor, kind)},
+        uses={name for kind, name in USES.items() if has(editor, kind)},
     )
     kept = []
     bitmap = child(editor, BackgroundBitmap)

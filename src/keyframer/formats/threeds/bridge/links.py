@@ -25,5 +25,7 @@ class Links:
     cameras: list[r.NamedObject | None] = field(default_factory=list)
     lights: list[r.NamedObject | None] = field(default_factory=list)
     """None for the ambient light"""
+    surfaces: dict[bytes, tuple[r.NamedObject, Floats | None]] = field(default_factory=dict)
+    """objects with a mesh by their name, the first of each, and (4, 4) from their stored vertices to their own axes"""
     rest_frame: float = 0.0
     """where stored vertices and keyframer agree"""

@@ -113,12 +113,10 @@ def read_material(context: Context, chunk: r.Material) -> Material:
         if 0 <= shading.shading < len(SHADINGS):
             material.shading = SHADINGS[shading.shading]
         else:
-            material.extras["3ds"] = {"shading": shading.shading}
+            material.note("3ds", {"shading": shading.shading})
     for each in children(chunk, r.Map):
         material.maps.setdefault(SLOTS[type(each)], _read_map(context, each))
-    for namespace, rest in leftovers(chunk, _KNOWN, _VALUES).items():
-        material.extras.setdefault(namespace, {}).update(rest)
-    material.extras.setdefault("3ds", {}).update(context.where(chunk))
+    context.mark(material, "3ds", chunk, leftovers(chunk, _KNOWN, _VALUES).get("3ds"))
     return material
 
 
@@ -132,9 +130,11 @@ def _read_map(context: Context, chunk: r.Map) -> TextureMap:
         for attribute, bit in MAP_FLAGS.items():
             setattr(found, attribute, bool(parameters.flags & bit))
         found.tiled = not parameters.flags & 0x10
-        found.extras["3ds"] = {"flags": parameters.flags}
-    found.scale = (_number(chunk, r.MapUScale, 1.0), _number(chunk, r.MapVScale, 1.0))
-    found.offset = (_number(chunk, r.MapUOffset, 0.0), _number(chunk, r.MapVOffset, 0.0))
+        found.note("3ds", {"flags": parameters.flags})
+    if has(chunk, r.MapUScale) or has(chunk, r.MapVScale):
+        found.scale = (_number(chunk, r.MapUScale, 1.0), _number(chunk, r.MapVScale, 1.0))
+    if has(chunk, r.MapUOffset) or has(chunk, r.MapVOffset):
+        found.offset = (_number(chunk, r.MapUOffset, 0.0), _number(chunk, r.MapVOffset, 0.0))
     found.rotation_degrees = _number(chunk, r.MapRotation, 0.0)
     found.blur = _number(chunk, r.MapBlur, 0.0)
     for kind, tint in TINTS.items():
@@ -142,9 +142,7 @@ def _read_map(context: Context, chunk: r.Map) -> TextureMap:
         if stored is not None:
             rgb = stored.rgb  # type: ignore[attr-defined]  # all tints have the same field
             found.tints[tint] = (rgb[0] / 255, rgb[1] / 255, rgb[2] / 255)
-    for namespace, rest in leftovers(chunk, (*_MAP_KNOWN, *own_value(chunk))).items():
-        found.extras.setdefault(namespace, {}).update(rest)
-    found.extras.setdefault("3ds", {}).update(context.where(chunk))
+    context.mark(found, "3ds", chunk, leftovers(chunk, (*_MAP_KNOWN, *own_value(chunk))).get("3ds"))
     return found
 
 

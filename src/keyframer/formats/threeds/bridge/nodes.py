@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +54,7 @@ _KNOWN: tuple[type[Chunk], ...] = (
 )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class KeyframerNode:
     """A node on its way: what the scene shows, and what the file said."""
 
@@ -62,7 +62,7 @@ class KeyframerNode:
     node: Node
     header: r.NodeHeader | None
     object_name: bytes
-    tracks: list[r.Track] = field(default_factory=list)
+    tracks: tuple[r.Track, ...]
 
 
 @dataclass(frozen=True)
@@ -129,8 +129,8 @@ def _read_node(context: Context, chunk: r.Node, writer: Writer, names: UniqueNam
     named = child(chunk, r.ParentName)
     if named is not None:
         extras["parent_name"] = context.text(named.name)
-    node.extras["3ds"] = extras | context.where(chunk)
-    tracks = [each for each in chunk.children if isinstance(each, r.Track)]
+    context.mark(node, "3ds", chunk, extras)
+    tracks = tuple([each for each in chunk.children if isinstance(each, r.Track)])
     return KeyframerNode(chunk, node, header, name, tracks)
 
 

@@ -23,6 +23,10 @@ from keyframer.scene import Camera, Light, LightType, Mesh
 Floats = npt.NDArray[np.float64]
 
 _ORIGIN = (0.0, 0.0, 0.0)
+_IDENTITY = np.eye(4)
+_IDENTITY.flags.writeable = False
+_NO_POINTS = np.empty((0, 3), np.float32)
+_NO_CORNERS = np.empty((0, 3), np.int32)
 
 _FLAG_KEYS: dict[type[Chunk], str] = {
     r.ObjectHidden: "hidden",
@@ -34,7 +38,7 @@ _FLAG_KEYS: dict[type[Chunk], str] = {
 }
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class MeshObject:
     """A mesh with its stored vertices and the matrix that leads to its own axes."""
 
@@ -49,7 +53,7 @@ class MeshObject:
     hidden: bool = False
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class PlacedCamera:
     name: bytes
     camera: Camera
@@ -58,7 +62,7 @@ class PlacedCamera:
     chunk: r.NamedObject
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class PlacedLight:
     name: bytes
     light: Light
@@ -73,8 +77,8 @@ def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int
     if body is None:
         return None
     points_chunk = child(body, r.PointArray)
-    points = np.empty((0, 3), np.float32) if points_chunk is None else points_chunk.points
-    mesh = Mesh(context.text(chunk.name), points, np.empty((0, 3), np.int32), raw_name=chunk.name)
+    points = _NO_POINTS if points_chunk is None else points_chunk.points
+    mesh = Mesh(context.text(chunk.name), points, _NO_CORNERS, raw_name=chunk.name)
     if points_chunk is not None and not np.isfinite(points).all():
         odd = np.flatnonzero(~np.isfinite(points).all(axis=1))
         context.report(DATA_NON_FINITE, points_chunk, "points", count=len(odd), index=int(odd[0]))
@@ -88,7 +92,7 @@ def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int
     matrix, to_local = _read_matrix(context, body)
     mesh.axes = matrix if has(body, r.MeshMatrix) else None
     _keep_the_rest(chunk, body, mesh)
-    mesh.extras.setdefault("3ds", {}).update(context.where(chunk))
+    context.mark(mesh, "3ds", chunk)
     return MeshObject(chunk.name, chunk, mesh, to_local, matrix, has(chunk, r.ObjectHidden))
 
 
@@ -96,18 +100,19 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
     faces = chunk.faces
     corners = faces[:, :3].astype(np.int32)
     good = (corners < len(mesh.positions)).all(axis=1)
-    bad = np.flatnonzero(~good)
-    if len(bad):
-        context.report(
-            LINK_INDEX_OUT_OF_RANGE,
-            chunk,
-            f"faces[{bad[0]}]",
-            what="face",
-            item=int(bad[0]),
-            kind="vertex",
-            index=int(corners[bad[0]].max()),
-            count=len(mesh.positions),
-        )
+    context.report_each(
+        LINK_INDEX_OUT_OF_RANGE,
+        chunk,
+        "faces",
+        np.flatnonzero(~good),
+        lambda at: {
+            "what": "face",
+            "item": at,
+            "kind": "vertex",
+            "index": int(corners[at].max()),
+            "count": len(mesh.positions),
+        },
+    )
     flags = faces[:, 3]
     edges = (flags >> 2 & 1) | (flags >> 1 & 1) << 1 | (flags & 1) << 2  # stored: CA, BC, AB
     owners = np.full(len(faces), -1, np.int32)
@@ -117,7 +122,7 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
         if not _assign(context, group, owners, materials):
             lost[context.text(group.material)] = group.faces
     if lost:
-        mesh.extras.setdefault("3ds", {})["faces_of_missing_materials"] = lost
+        mesh.note("3ds", {"faces_of_missing_materials": lost})
     smooth = child(chunk, r.SmoothGroups) or child(body, r.SmoothGroups)
     mesh.corners = corners[good]
     mesh.edges = edges[good].astype(np.uint8)
@@ -132,7 +137,7 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
                 LINK_COUNT_MISMATCH, smooth, claimed=len(faces), what="smoothing masks", found=len(smooth.groups)
             )
     if (flags >> 3).any():  # wrap and selection bits: rubbish in many files, kept as they are
-        mesh.extras.setdefault("3ds", {})["face_flags"] = flags[good]
+        mesh.note("3ds", {"face_flags": flags[good]})
 
 
 def _assign(
@@ -143,18 +148,19 @@ def _assign(
     if number is None:
         context.report(LINK_UNRESOLVED_NAME, group, "material", kind="material", name=context.shown(group.material))
         return False
-    outside = np.flatnonzero(group.faces >= len(owners))
-    if len(outside):
-        context.report(
-            LINK_INDEX_OUT_OF_RANGE,
-            group,
-            f"faces[{outside[0]}]",
-            what="entry",
-            item=int(outside[0]),
-            kind="face",
-            index=int(group.faces[outside[0]]),
-            count=len(owners),
-        )
+    context.report_each(
+        LINK_INDEX_OUT_OF_RANGE,
+        group,
+        "faces",
+        np.flatnonzero(group.faces >= len(owners)),
+        lambda at: {
+            "what": "entry",
+            "item": at,
+            "kind": "face",
+            "index": int(group.faces[at]),
+            "count": len(owners),
+        },
+    )
     owners[group.faces[group.faces < len(owners)]] = number
     return True
 
@@ -178,10 +184,10 @@ def _read_uv(context: Context, body: r.Mesh, mesh: Mesh) -> None:
 
 def _read_matrix(context: Context, body: r.Mesh) -> tuple[Floats, Floats | None]:
     """M, and F . M^-1 with F the mirror of X where M is mirrored."""
-    matrix = np.eye(4)
     chunk = child(body, r.MeshMatrix)
     if chunk is None:
-        return matrix, np.eye(4)
+        return _IDENTITY, _IDENTITY
+    matrix = np.eye(4)
     matrix[:3] = np.array([chunk.x_axis, chunk.y_axis, chunk.z_axis, chunk.origin]).T
     with np.errstate(all="ignore"):
         determinant = np.linalg.det(matrix[:3, :3])
@@ -203,16 +209,15 @@ _BESIDE_KNOWN: tuple[type[Chunk], ...] = (r.Mesh, r.Light, r.Camera, r.ObjectHid
 
 
 def _keep_the_rest(chunk: r.NamedObject, body: r.Mesh, mesh: Mesh) -> None:
-    extras: dict[str, Any] = mesh.extras.setdefault("3ds", {})
     flags = [name for kind, name in _FLAG_KEYS.items() if has(chunk, kind)]
     if flags:
-        extras["flags"] = flags
+        mesh.note("3ds", {"flags": flags})
     faces = child(body, r.FaceArray)
     kept = unread(body, _MESH_KNOWN) + unread(chunk, (*_OBJECT_KNOWN, *_FLAG_KEYS))
     if faces is not None:
         kept += unread(faces, (r.MaterialGroup, r.SmoothGroups))
     if kept:
-        extras["chunks"] = kept
+        mesh.note("3ds", {"chunks": kept})
 
 
 def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:

@@ -1,4 +1,4 @@
-"""Meshes changed in place: vertices, texture vertices and what belongs to faces."""
+"""Meshes changed in place: vertices, texture vertices, faces, and where the whole stands at rest."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ from keyframer.formats._writing import Unpatchable
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child
 from keyframer.formats.threeds.bridge.links import Links
+from keyframer.formats.threeds.bridge.patch_faces import patch_faces
+from keyframer.formats.threeds.bridge.patch_values import set_field
 from keyframer.formats.threeds.chunk import Chunk
-from keyframer.scene import Scene
+from keyframer.scene import Mesh, Scene
 
 Floats = npt.NDArray[np.float64]
 
+_FIELDS = {"positions", "corners", "uv", "face_materials", "smoothing", "edges", "casts_shadows", "receives_shadows"}
+_FIELDS |= {"name", "axes"}  # the name is that of the node, the axes follow the node
+_MOST = 65_535
 _AGREE = 0.01
 """of the mesh's size: the rule by which readers decide whether vertices and keyframer agree"""
 
@@ -33,87 +38,60 @@ class MeshPatcher:
         assert body is not None
         return body
 
-    def patch_field(self, number: int, name: str) -> None:
+    def patch_fields(self, number: int, names: set[str]) -> None:
+        """What changed of one mesh: only the chunks that say it."""
         body, mesh = self._body(number), self.after.meshes[number]
-        if name == "positions":
+        unknown = names - _FIELDS
+        if unknown:
+            raise Unpatchable(f"{min(unknown)} of meshes")
+        if max(len(mesh.positions), len(mesh.corners)) > _MOST:
+            raise Unpatchable("more vertices or faces than one mesh can have")
+        if "positions" in names:
             self._positions(number, body)
-        elif name == "uv" and mesh.uv is not None and len(mesh.uv) == len(mesh.positions):
-            uv = np.asarray(mesh.uv).astype("<f4")
-            found = child(body, r.TextureVertices)
-            if found is None:
-                body.children.append(r.TextureVertices(uv))
-            else:
-                found.uv = uv
-        elif name == "face_materials":
-            self._materials(number, body)
-        elif name in ("smoothing", "edges"):
-            self._faces(number, body, name)
-        elif name in ("casts_shadows", "receives_shadows"):
+        if "uv" in names:
+            self._uv(mesh, body)
+        if names & {"corners", "edges", "smoothing", "face_materials"}:
+            patch_faces(body, mesh, names, [self._material_name(place) for place in range(len(self.links.materials))])
+        for name in names & {"casts_shadows", "receives_shadows"}:
             kind = r.ObjectDoesNotCast if name == "casts_shadows" else r.ObjectReceivesNoShadow
             self._flag(self.links.meshes[number], kind, there=not getattr(mesh, name))
-        elif name not in ("name", "axes"):  # the name is that of the node, the axes follow the node
-            raise Unpatchable(f"{name} of meshes")
 
     def _positions(self, number: int, body: r.Mesh) -> None:
+        """Vertices; those that stay where they were keep their stored numbers."""
         points = child(body, r.PointArray)
-        wanted = np.asarray(self.after.meshes[number].positions, np.float64)
+        wanted = np.asarray(self.after.meshes[number].positions, np.float64).reshape(-1, 3)
         change = self.links.to_mesh[number]
-        if points is None or len(points.points) != len(wanted):
-            raise Unpatchable("another number of vertices")
+        if points is None:
+            points = r.PointArray(np.empty((0, 3), "<f4"))
+            body.children.insert(0, points)
         stored = np.asarray(points.points, np.float64)
-        was = stored @ change[:3, :3].T + change[:3, 3]
-        moved = (was != wanted).any(axis=1)
-        back = np.linalg.inv(change)
-        made = np.array(points.points)
-        made[moved] = wanted[moved] @ back[:3, :3].T + back[:3, 3]
+        common = min(len(stored), len(wanted))
+        moved = np.ones(len(wanted), bool)
+        moved[:common] = (_apply(change, stored[:common]) != wanted[:common]).any(axis=1)
+        made = np.empty((len(wanted), 3), "<f4")
+        made[:common] = points.points[:common]
+        made[moved] = _apply(np.asarray(np.linalg.inv(change), np.float64), wanted[moved])
         points.points = made
+        flags = child(body, r.PointFlags)
+        if flags is not None and len(flags.flags) == len(stored) != len(wanted):
+            table = np.zeros(len(wanted), "<u2")
+            table[:common] = flags.flags[:common]
+            flags.flags = table
 
-    def _face_chunk(self, number: int, body: r.Mesh) -> r.FaceArray:
-        faces = child(body, r.FaceArray)
-        if faces is None or len(faces.faces) != len(self.after.meshes[number].corners):
-            raise Unpatchable("another number of faces")
-        return faces
-
-    def _materials(self, number: int, body: r.Mesh) -> None:
-        """Groups made anew; those of materials that do not exist stay."""
-        faces = self._face_chunk(number, body)
-        owners = np.asarray(self.after.meshes[number].face_materials, np.int64)
-        names = [self._material_name(place) for place in range(len(self.links.materials))]
-        known = {name.lower() for name in names}
-        for home in (body, faces):
-            home.children = [
-                each
-                for each in home.children
-                if not (isinstance(each, r.MaterialGroup) and each.material.lower() in known)
-            ]
-        groups: list[Chunk] = [
-            r.MaterialGroup(names[place], np.flatnonzero(owners == place).astype(np.uint16))
-            for place in np.unique(owners[owners >= 0]).tolist()
-        ]
-        faces.children[0:0] = groups
+    @staticmethod
+    def _uv(mesh: Mesh, body: r.Mesh) -> None:
+        if mesh.uv is not None and len(mesh.uv) != len(mesh.positions):
+            raise Unpatchable("another number of texture vertices than of vertices")
+        wanted = None if mesh.uv is None else np.asarray(mesh.uv).astype("<f4")
+        found = child(body, r.TextureVertices)
+        if wanted is not None and found is not None:
+            same = found.uv[: len(wanted)]
+            wanted[: len(same)] = np.where(wanted[: len(same)] == same, same, wanted[: len(same)])
+        set_field(body, r.TextureVertices, "uv", wanted)
 
     def _material_name(self, number: int) -> bytes:
         name = child(self.links.materials[number], r.MaterialName)
         return b"" if name is None else name.name
-
-    def _faces(self, number: int, body: r.Mesh, name: str) -> None:
-        faces, mesh = self._face_chunk(number, body), self.after.meshes[number]
-        if name == "edges" and mesh.edges is not None:
-            edges = np.asarray(mesh.edges, np.uint16)
-            table = np.array(faces.faces)
-            table[:, 3] = table[:, 3] & ~np.uint16(7) | (edges >> 2 & 1) | (edges >> 1 & 1) << 1 | (edges & 1) << 2
-            faces.faces = table
-            return
-        found = child(faces, r.SmoothGroups) or child(body, r.SmoothGroups)
-        if mesh.smoothing is None:
-            for home in (body, faces):
-                home.children = [each for each in home.children if each is not found]
-            return
-        masks = np.asarray(mesh.smoothing).astype("<u4")
-        if found is None:
-            faces.children.append(r.SmoothGroups(masks))
-        else:
-            found.groups = masks
 
     @staticmethod
     def _flag(chunk: r.NamedObject, kind: type[Chunk], *, there: bool) -> None:

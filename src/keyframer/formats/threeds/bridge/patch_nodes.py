@@ -9,7 +9,7 @@ import numpy as np
 from keyframer.curves import RotationForm, Track
 from keyframer.curves.forms import with_form
 from keyframer.formats._keys import KeyFitter, as_tcb, still_key, tcb_keys
-from keyframer.formats._writing import Unpatchable, encode_name
+from keyframer.formats._writing import Unpatchable, encode_name, plain_path
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child
 from keyframer.formats.threeds.bridge.links import Links
@@ -50,7 +50,8 @@ class NodePatcher:
         if kind not in _CHUNKS or self.fitter is None:
             raise Unpatchable(f"{kind} tracks")
         old = child(chunk, _CHUNKS[kind])
-        fitted = None if after is None else self.fitter.fit(after, kind)
+        path = f"{plain_path('nodes', self.after.nodes[number].name)}/{kind}"
+        fitted = None if after is None else self.fitter.fit(after, path)
         if fitted is None:
             chunk.children = [each for each in chunk.children if each is not old]
             return
@@ -67,7 +68,7 @@ class NodePatcher:
         old = child(chunk, r.HideTrack)
         hidden, new = self.after.nodes[number].hidden, None
         if after is not None and self.fitter is not None:
-            hidden, new = write_hide_track(after, np.rint(self.fitter.times(after.times)))
+            hidden, new = write_hide_track(after, np.rint(self.fitter.times(after.times)), hidden)
         if old is not None and new is not None:
             old.flags = old.flags & ~3 | new.flags
             old.keys = new.keys
@@ -87,6 +88,8 @@ class NodePatcher:
             self._parent(number, node.parent)
         elif name == "pivot":
             self._set(number, r.Pivot, r.Pivot(tuple(float(value) for value in node.pivot)))
+        elif name == "bounding_box":
+            self._box(number)
         elif name == "name":
             self._rename(number, node.name)
         else:
@@ -164,6 +167,14 @@ class NodePatcher:
                 return
         header = self._header(number)
         chunk.children.insert(next(i for i, each in enumerate(chunk.children) if each is header) + 1, made)
+
+    def _box(self, number: int) -> None:
+        box, chunk = self.after.nodes[number].bounding_box, self._chunk(number)
+        if box is None:
+            chunk.children = [each for each in chunk.children if not isinstance(each, r.BoundBox)]
+            return
+        low, high = (tuple(float(value) for value in corner) for corner in box)
+        self._set(number, r.BoundBox, r.BoundBox(low, high))
 
     def _rename(self, number: int, name: str) -> None:
         """Nodes and objects find each other by name: all that carry the old one get the new."""

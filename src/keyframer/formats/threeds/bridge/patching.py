@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,44 +13,52 @@ from keyframer.formats._writing import Tolerance, Unpatchable, units_per_second
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child
 from keyframer.formats.threeds.bridge.options import Options
+from keyframer.formats.threeds.bridge.patch_environment import editor_of, patch_environment, patch_unit
+from keyframer.formats.threeds.bridge.patch_materials import patch_material
 from keyframer.formats.threeds.bridge.patch_meshes import MeshPatcher
+from keyframer.formats.threeds.bridge.patch_morphs import MorphPatcher
 from keyframer.formats.threeds.bridge.patch_nodes import NodePatcher
-from keyframer.formats.threeds.bridge.patch_parts import patch_camera, patch_light, patch_material, set_color
+from keyframer.formats.threeds.bridge.patch_parts import patch_camera, patch_light
+from keyframer.formats.threeds.bridge.patch_structure import anchors, restructure
+from keyframer.formats.threeds.bridge.patch_values import set_color
 from keyframer.formats.threeds.bridge.scene import to_linked_scene
 from keyframer.posing import Rig
-from keyframer.scene import Scene
-from keyframer.scene.report import LossReport
+from keyframer.scene import LightType, Scene
+from keyframer.scene.report import LossReport, Outcome
+
+__all__ = ["HOLDS_UNIT", "SAID_OTHERWISE", "Patch", "anchors", "restructure"]
+
+SAID_OTHERWISE = (r.ColorByte, r.ColorByteGamma, r.ColorFloatGamma, r.PercentInt, r.PercentFloat)
+"""colours and percentages, which a new file has as floats or whole numbers"""
+
+HOLDS_UNIT = True
+"""0100 is the unit of length"""
 
 
-def apply(
-    document: Document, options: Mapping[str, Any], after: Scene, changed: list[Path], report: LossReport
-) -> str | None:
-    """Change the document so that it means ``after``; says what has no place in it, if something has none."""
-    try:
-        _Patch(document, Options(**options), after, report).apply(changed)
-    except Unpatchable as why:
-        return str(why)
-    return None
-
-
-class _Patch:
+class Patch:
     def __init__(self, document: Document, options: Options, after: Scene, report: LossReport) -> None:
         self.document = document
         self.after = after
+        self.report = report
+        self.fitted = LossReport("3ds")
+        """what became of changed tracks"""
         self.before, self.links = to_linked_scene(document, options)
-        self.tracks = (
-            ({}, {}) if not after.clips else (by_kind(self.before.clips[0]) or {}, by_kind(after.clips[0]) or {})
-        )
+        self.tracks = tuple(by_kind(scene.clips[0]) or {} if scene.clips else {} for scene in (self.before, after))
         fitter = None
         if after.clips:
             rules = KeyRules(units_per_second(after.clips[0]), 1.0, wraps=True)
-            fitter = KeyFitter(after.clips[0], rules, Tolerance.of(after, 1e-4), LossReport("3ds"))
+            fitter = KeyFitter(after.clips[0], rules, Tolerance.of(after, 1e-4), self.fitted)
         self.nodes = NodePatcher(self.before, after, self.links, fitter)
         self.meshes = MeshPatcher(after, self.links)
+        self.morphs = MorphPatcher(self.before, after, self.links, fitter)
 
     def apply(self, changed: list[Path]) -> None:
+        """Change the document where these fields of the scene changed."""
+        surfaces: dict[int, set[str]] = {}
         for path in changed:
             match path:
+                case ("clips", 0, "channels", int(node), "morph") | ("nodes", int(node), "morph"):
+                    self.morphs.patch(node)
                 case ("clips", 0, "channels", int(node), str(kind)):
                     before, after = (tracks.get((node, kind)) for tracks in self.tracks)
                     self.nodes.patch_track(node, kind, before, after)
@@ -60,23 +67,32 @@ class _Patch:
                 case ("nodes", int(number), str(name)):
                     self.nodes.patch_field(number, name)
                 case ("meshes", int(number), str(name)):
-                    self.meshes.patch_field(number, name)
+                    surfaces.setdefault(number, set()).add(name)
                 case ("materials", int(number), *rest):
-                    material = self.after.materials[number]
-                    patch_material(self.document, self.links.materials[number], material, tuple(map(str, rest)))
+                    material, chunk = self.after.materials[number], self.links.materials[number]
+                    patch_material(self.document, chunk, material, tuple(map(str, rest)), self.report)
                 case ("cameras", int(number), str(name)):
                     patch_camera(self.links.cameras[number], self.after.cameras[number], name)
                 case ("lights", int(number), str(name)):
-                    patch_light(self.links.lights[number], self.after.lights[number], name)
-                case ("environment", "ambient"):
-                    editor = self.document.first(r.Editor)
-                    if editor is None:
-                        raise Unpatchable("there is no editor section")
-                    set_color(editor, r.AmbientColor, self.after.environment.ambient)
+                    self._light(number, name)
+                case ("environment", str(name)):
+                    patch_environment(self.document, self.after.environment, name)
+                case ("space",):
+                    patch_unit(self.document, self.after.space.metres_per_unit)
                 case _:
                     raise Unpatchable("/".join(map(str, path)))
+        for number, names in surfaces.items():
+            self.meshes.patch_fields(number, names)
         if self.after.clips:
             self._settle()
+        self.report.losses += [loss for loss in self.fitted if loss.outcome is not Outcome.EXACT]
+
+    def _light(self, number: int, name: str) -> None:
+        light = self.after.lights[number]
+        if light.type is LightType.AMBIENT and name == "color":
+            set_color(editor_of(self.document), r.AmbientColor, light.color)
+        else:
+            patch_light(self.links.lights[number], light, name)
 
     def _segment(self) -> None:
         keyframer = self.document.first(r.Keyframer)

@@ -33,6 +33,9 @@ Item = objects.MeshObject | objects.PlacedCamera | objects.PlacedLight
 
 _FULL_LOOKS = 8
 """so many nodes may compare all vertices of a mesh with its stored picture; others that share it, a sample of them"""
+_AS_STORED = np.eye(4)
+_AS_STORED.flags.writeable = False
+"""the way of vertices that stay where the file has them: one for all"""
 _TICKS_PER_FRAME = 160
 """3ds Max counts 4800 ticks a second, 30 frames a second"""
 
@@ -49,6 +52,13 @@ def to_linked_scene(document: Document, options: Options | None = None) -> tuple
     builder = _Builder(context, scene)
     builder.build()
     return scene, builder.links
+
+
+def _world_at(scene: Scene, moment: float) -> Floats:
+    """(nodes, 4, 4) in scene space; what is compiled for it is gone before meshes are copied."""
+    rig = Rig(scene)
+    world: Floats = rig.world(rig.sample([moment]), 1)[0]
+    return world
 
 
 class _Builder:
@@ -99,10 +109,12 @@ class _Builder:
         return numbers
 
     def _objects(self, editor: r.Editor, materials: dict[bytes, int]) -> None:
+        empty = 0
         for chunk in children(editor, r.NamedObject):
             mesh = objects.read_mesh(self.context, chunk, materials)
             if mesh is not None:
                 self.mesh_by_name.setdefault(mesh.name, len(self.meshes))
+                self.links.surfaces.setdefault(mesh.name, (chunk, mesh.to_local))
                 self.meshes.append(mesh)
                 self.found.append(mesh)
             camera = objects.read_camera(self.context, chunk)
@@ -114,7 +126,11 @@ class _Builder:
                 self.lights.setdefault(light.name, light)
                 self.found.append(light)
             if mesh is None and camera is None and light is None:
-                self.scene.extras.setdefault("3ds", {}).setdefault("objects", []).append(leftover(chunk))
+                empty += 1
+                if empty <= MOST_LEFTOVERS:
+                    self.scene.extras.setdefault("3ds", {}).setdefault("objects", []).append(leftover(chunk))
+        if empty > MOST_LEFTOVERS:  # the document has them all
+            self.scene.extras["3ds"]["objects"].append({"chunk": "more", "count": empty - MOST_LEFTOVERS})
 
     def _keyframer(self, keyframer: r.Keyframer) -> None:
         header = child(keyframer, r.KeyframerHeader)
@@ -189,8 +205,9 @@ class _Builder:
         elif isinstance(each.chunk, r.AmbientNode):
             node.light = len(self.scene.lights)
             ambient = self.scene.environment.ambient or (0.0, 0.0, 0.0)
-            extras = {"3ds": self.context.where(each.chunk)}
-            self.scene.lights.append(Light(node.name, LightType.AMBIENT, ambient, extras=extras))
+            light = Light(node.name, LightType.AMBIENT, ambient)
+            self.context.mark(light, "3ds", each.chunk)
+            self.scene.lights.append(light)
             self.links.lights.append(None)
 
     def _rest_target(self, each: KeyframerNode, found: list[KeyframerNode]) -> None:
@@ -220,8 +237,7 @@ class _Builder:
             return
         moment = clip.current if writer.is_max and clip.current is not None else 0.0
         self.links.rest_frame = moment
-        rig = Rig(self.scene)
-        world = rig.world(rig.sample([moment]), 1)[0]
+        world = _world_at(self.scene, moment)
         animated = any(len(track.keys) > 1 for each in found for track in each.tracks)  # type: ignore[attr-defined]
         shared: dict[int, int] = {}
         looks: Counter[int] = Counter()
@@ -239,7 +255,7 @@ class _Builder:
             self._report(each, choice)
             self.placed.add(id(item))
             each.node.hidden = each.node.hidden or item.hidden
-            each.node.extras["3ds"]["geometry"] = "keyframer" if choice.formula else "raw"
+            each.node.note("3ds", {"geometry": "keyframer" if choice.formula else "raw"})
             if positions is None:
                 each.node.mesh = shared[id(item)]
                 continue
@@ -247,7 +263,7 @@ class _Builder:
             self.scene.meshes.append(replace(item.mesh, positions=positions))
             self.links.meshes.append(item.chunk)
             change = rest.to_node(item, each.node, world[index], choice)
-            self.links.to_mesh.append(np.eye(4) if change is None else change)
+            self.links.to_mesh.append(_AS_STORED if change is None else change)
             if choice.formula:
                 shared[id(item)] = each.node.mesh
             elif each.node.morph is not None:
@@ -279,12 +295,12 @@ class _Builder:
     def _place_without_node(self, item: Item) -> None:
         """An object that the keyframer does not know stands where the editor has it."""
         node = Node(self.names.claim(self.context.text(item.name)), raw_name=item.name, hidden=item.hidden)
-        node.extras["3ds"] = self.context.where(item.chunk)
+        self.context.mark(node, "3ds", item.chunk)
         if isinstance(item, objects.MeshObject):
             node.mesh = len(self.scene.meshes)
             self.scene.meshes.append(item.mesh)
             self.links.meshes.append(item.chunk)
-            self.links.to_mesh.append(np.eye(4))
+            self.links.to_mesh.append(_AS_STORED)
         elif isinstance(item, objects.PlacedCamera):
             node.kind, node.camera = NodeKind.CAMERA, len(self.scene.cameras)
             node.position = np.array(item.position)

@@ -73,12 +73,12 @@ def _track(
     if keys.extras is not None:
         for name in EXTRAS:
             setattr(track, name, np.asarray(keys.column(name), np.float64))
-    track.extras["3ds"] = _head(context, chunk)
+    context.mark(track, "3ds", chunk, _head(chunk))
     return track
 
 
-def _head(context: Context, chunk: r.Track) -> dict[str, object]:
-    return {"flags": chunk.flags, "time_min": chunk.time_min, "time_max": chunk.time_max, **context.where(chunk)}
+def _head(chunk: r.Track) -> dict[str, object]:
+    return {"flags": chunk.flags, "time_min": chunk.time_min, "time_max": chunk.time_max}
 
 
 def _rotations(context: Context, chunk: r.Track, keys: Keys, values: Floats, max_scene: bool) -> Floats:
@@ -155,9 +155,10 @@ def read_hide_track(context: Context, chunk: r.HideTrack, hidden: bool) -> Track
         Interpolation.STEP,
         _WRAPS.get(chunk.flags & 3, Wrap.SINGLE),
     )
-    track.extras["3ds"] = {"toggles": True, **_head(context, chunk), "key_flags": keys.flags.tolist()}
+    context.mark(track, "3ds", chunk, {"toggles": True, **_head(chunk)})
+    track.note("3ds", {"key_flags": keys.flags.tolist()})
     if keys.extras is not None:
-        track.extras["3ds"]["key_extras"] = keys.extras.tolist()  # type: ignore[index]
+        track.note("3ds", {"key_extras": keys.extras.tolist()})
     return track
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,12 +36,15 @@ class Aim:
     """what a free camera's own turn becomes, in frames"""
 
 
-def find_aims(scene: Scene, world: Floats, fitter: KeyFitter) -> dict[int, Aim]:
-    """For every camera and light that looks somewhere: at what. ``world`` (nodes, 4, 4) is frame 0."""
+def find_aims(scene: Scene, world: Floats, fitter: KeyFitter, known: Collection[int] = frozenset()) -> dict[int, Aim]:
+    """For every camera and light that looks somewhere: at what. ``world`` (nodes, 4, 4) is frame 0.
+
+    Those that are ``known`` have their targets already, and known targets have what looks at them.
+    """
     found: dict[int, Aim] = {}
-    taken: set[int] = set()
+    taken = set(known)
     for number, node in enumerate(scene.nodes):
-        if not _needs_aim(scene, node):
+        if not _needs_aim(scene, node) or (number in known and (node.target is None or node.target in known)):
             continue
         path = f"{plain_path('nodes', node.name)}/target"
         if node.target is not None:

@@ -82,11 +82,12 @@ def write_material(material: Material, name: bytes, maps: MapNames) -> r.Materia
         parts.append(r.MaterialShading(reading.SHADINGS.index(material.shading)))
     for kind, slot in reading.SLOTS.items():
         if slot in material.maps:
-            parts.append(_map(kind, material.maps[slot], maps))
+            parts.append(write_map(kind, material.maps[slot], maps))
     return r.Material(children=list(parts))
 
 
-def _map(kind: type[Chunk], found: TextureMap, names: MapNames) -> Chunk:
+def write_map(kind: type[Chunk], found: TextureMap, names: MapNames) -> Chunk:
+    """One map of a material, as a chunk of its slot."""
     flags = sum(bit for attribute, bit in reading.MAP_FLAGS.items() if getattr(found, attribute))
     flags |= 0 if found.tiled else 0x10
     parts: list[Chunk] = [share(found.amount), r.MapName(names.claim(found.file_name)), r.MapParameters(flags)]
@@ -112,7 +113,8 @@ def material_names(materials: Sequence[Material], report: LossReport) -> list[by
     for material, name in zip(materials, made, strict=True):
         if names.shown(name) != material.name:
             path = plain_path("materials", material.name)
-            report.add(Outcome.BAKED, path, f"is called {names.shown(name)!r}: names have 16 letters")
+            words = f"is called {names.shown(name)!r}: names have 1 to 16 letters, and there is one of each"
+            report.add(Outcome.BAKED, path, words)
     return made
 
 

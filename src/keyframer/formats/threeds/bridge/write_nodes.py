@@ -59,21 +59,42 @@ class Placed:
         return self.kind(children=[*parts, *self.tracks])
 
 
-class NodeWriter:
-    """Places the nodes of a stage one by one."""
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What a document has already, where nodes are added to it."""
 
-    def __init__(self, stage: Stage, materials: list[bytes], maps: MapNames, report: LossReport) -> None:
+    nodes: dict[int, tuple[bytes, int]]
+    """nodes of the scene that it has: their name and number there"""
+    names: frozenset[bytes]
+    first: int
+    """the number of the first new node"""
+
+
+_NOTHING = Known({}, frozenset(), 0)
+
+
+class NodeWriter:
+    """Places the nodes of a stage one by one, those that are not ``known``."""
+
+    def __init__(
+        self, stage: Stage, materials: list[bytes], maps: MapNames, report: LossReport, known: Known = _NOTHING
+    ) -> None:
         self.stage = stage
+        self.known = known
         self.scene = stage.scene
         self.materials = materials
         self.maps = maps
         self.report = report
-        self.names = NamesThatFit(10, reserved=_RESERVED)
+        self.names = NamesThatFit(10, reserved=(*_RESERVED, *known.names))
         self.objects: list[Chunk] = []
         self.placed: list[Placed] = []
-        self.numbers: dict[int, int] = {}
+        self.numbers = {number: there for number, (_, there) in known.nodes.items()}
         """node of the scene to node of the keyframer"""
-        self.aims = find_aims(self.scene, stage.world, stage.fitter)
+        self.first: dict[int, int] = {}
+        """node of the scene to the first of ``placed`` that it became: a mesh may become several"""
+        self.shown: dict[int, list[Chunk]] = {}
+        """the objects of each node of the scene"""
+        self.aims = find_aims(self.scene, stage.world, stage.fitter, set(known.nodes))
         self.lookers = {aim.node: number for number, aim in self.aims.items() if aim.node is not None}
         self.claimed = {number: self._claim(number, node) for number, node in enumerate(self.scene.nodes)}
 
@@ -81,23 +102,33 @@ class NodeWriter:
         """Parents before children, and depth first: assimp finds parents in no other order."""
         above = placing_order(self.scene.nodes).parents.tolist()
         for number in nodes_depth_first(above, set(range(len(above)))):
-            self._place(number, self.scene.nodes[number])
+            if number not in self.known.nodes:
+                self.first[number], begin = len(self.placed), len(self.objects)
+                self._place(number, self.scene.nodes[number])
+                self.shown[number] = self.objects[begin:]
         for number, aim in self.aims.items():
             if aim.node is None:
                 self._place_new_target(number, aim)
 
     def chunks(self) -> list[Chunk]:
-        return [each.chunk(number) for number, each in enumerate(self.placed)]
+        return [each.chunk(number) for number, each in enumerate(self.placed, self.known.first)]
+
+    def _next(self) -> int:
+        return self.known.first + len(self.placed)
 
     def _claim(self, number: int, node: Node) -> bytes:
         """The name in the file. Targets are called as what looks at them."""
+        if number in self.known.nodes:
+            return self.known.nodes[number][0]
         if number in self.lookers or node.kind is NodeKind.AMBIENT:
             return b""
         made = self.names.claim(node.name, node.raw_name)
         if self.names.shown(made) != node.name:
             shown = self.names.shown(made)
             self.report.add(
-                Outcome.BAKED, plain_path("nodes", node.name), f"is called {shown!r}: names have 10 letters"
+                Outcome.BAKED,
+                plain_path("nodes", node.name),
+                f"is called {shown!r}: names have at most 10 letters, and there is one of each",
             )
         return made
 
@@ -122,7 +153,7 @@ class NodeWriter:
         else:
             made = self._dummy(number, node, name, parent)
         self._hide(made, number, node)
-        self.numbers[number] = len(self.placed)
+        self.numbers[number] = self._next()
         self.placed.append(made)
 
     def _dummy(self, number: int, node: Node, name: bytes, parent: int | None) -> Placed:
@@ -186,7 +217,7 @@ class NodeWriter:
                 still = node.skin is not None  # bones move it, and there are none here
                 tracks = self.stage.tracks(-1, Node(""), PLACING) if still else self.stage.tracks(number, node, PLACING)
                 made = Placed(r.ObjectNode, own, parent, tracks)
-                first = len(self.placed)
+                first = self._next()
                 self.numbers.setdefault(number, first)
                 if node.morph is not None:
                     made.tracks += self._morph(number, node, own, matrix, parts)
@@ -200,7 +231,7 @@ class NodeWriter:
         """A skinned mesh does not follow its own node: what hangs on that gets a dummy. The name of the mesh."""
         if not any(each.parent == number for each in self.scene.nodes):
             return name
-        self.numbers[number] = len(self.placed)
+        self.numbers[number] = self._next()
         self.placed.append(self._dummy(number, node, self.names.claim(self.names.shown(name)), parent))
         return name
 
@@ -221,6 +252,7 @@ class NodeWriter:
         names = [name] * len(node.morph.names)
         made = None if len(parts) > 1 else write_morph_track(track, names, self.stage.announced)
         if made is None:
+            self.report.losses = [loss for loss in self.report if loss.path != path]  # what was said of its keys
             self.report.add(Outcome.DROPPED, path, "keys name one shape each, in a mesh of one piece")
             return []
         flip = (-1.0, 1.0, 1.0) if self.stage.flipped[number] else (1.0, 1.0, 1.0)
@@ -241,7 +273,7 @@ class NodeWriter:
         for channel in self.scene.channels_of(number):
             if channel.track.kind == "visible":
                 frames = np.rint(self.stage.fitter.times(channel.track.times))
-                hidden, track = write_hide_track(channel.track, frames)
+                hidden, track = write_hide_track(channel.track, frames, node.hidden)
                 made.hidden = hidden
                 if track is not None:
                     made.tracks.append(track)

@@ -44,11 +44,11 @@ def _rotations(track: Track) -> Floats:
     return np.column_stack([np.abs(clockwise), unit * sign[:, None]])
 
 
-def write_hide_track(track: Track, frames: Floats) -> tuple[bool, r.HideTrack | None]:
-    """Whether the node is hidden before the first key, and the frames at which that changes."""
+def write_hide_track(track: Track, frames: Floats, hidden: bool) -> tuple[bool, r.HideTrack | None]:
+    """Whether the node is hidden before the first key (``hidden`` if there is none), and when that changes."""
     steps = usable_keys(replace(track, times=frames))
     if not len(steps.times):
-        return False, None
+        return hidden, None
     shown = steps.values.reshape(len(steps.times), -1)[:, 0] > 0.5
     last = np.append(steps.times[1:] != steps.times[:-1], True)  # of keys at one frame the last holds
     times, shown = steps.times[last], shown[last]

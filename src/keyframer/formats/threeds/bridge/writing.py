@@ -15,6 +15,7 @@ from keyframer.formats._dropped import tell_dropped
 from keyframer.formats._keys import KeyFitter
 from keyframer.formats._writing import DEFAULT_MAX_ERROR, Written, check_max_error, first_clip
 from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.bridge.editor import METRES_PER_INCH
 from keyframer.formats.threeds.bridge.write_materials import (
     MapNames,
     material_names,
@@ -28,12 +29,11 @@ from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Clip, Scene, Space
 from keyframer.scene.report import LossReport, NothingToWrite, Outcome
 
-_HOLDS = (
+HOLDS = (
     *("tree", "meshes", "materials", "textures", "cameras", "lights", "smoothing", "hidden", "environment", "pivots"),
     *("segment", "morphs", "skins", "fov", "roll", "color", "hotspot", "falloff", "visible"),
 )
 _WRITER = b"KEYFRAMER"
-_METRES_PER_INCH = 0.0254
 _MOST_NODES = 32_000
 
 
@@ -62,7 +62,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
         raise NothingToWrite(f"a 3D Studio file numbers its nodes in 16 bits; {len(scene.nodes)} are too many")
     placed = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit))
     clip = first_clip(placed, report)
-    tell_dropped(placed, clip, report, _HOLDS)
+    tell_dropped(placed, clip, report, HOLDS)
     reading: dict[str, object] = {} if options.fps == 30.0 else {"fps": options.fps}
     if reading:
         report.add(Outcome.EXACT, "/reading", f"readers must be told fps={options.fps:g}: the file does not say so")
@@ -78,15 +78,16 @@ def _document(scene: Scene, clip: Clip, options: WriteOptions, report: LossRepor
     editor: list[Chunk] = [r.MeshVersion(3)]
     editor += [write_material(each, name, maps) for each, name in zip(scene.materials, materials, strict=True)]
     metres = scene.space.metres_per_unit
-    editor.append(r.MasterScale(1.0 if metres is None else metres / _METRES_PER_INCH))
+    editor.append(r.MasterScale(1.0 if metres is None else metres / METRES_PER_INCH))
     editor += write_environment(scene.environment, maps)
     parts: list[Chunk] = [r.Version(3), r.Editor(children=[*editor, *nodes.objects])]
     if scene.nodes:
-        parts.append(r.Keyframer(children=[*_head(stage.fitter, clip, report), *nodes.chunks()]))
+        parts.append(r.Keyframer(children=[*keyframer_head(stage.fitter, clip, report), *nodes.chunks()]))
     return new_document(*parts)
 
 
-def _head(fitter: KeyFitter, clip: Clip, report: LossReport) -> list[Chunk]:
+def keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport) -> list[Chunk]:
+    """What stands before the nodes: the writer, the active segment, the time shown."""
     begin, end = (float(value) for value in fitter.times([clip.start, clip.end]))
     first, last = (round(value) if math.isfinite(value) else 0 for value in (begin, end))
     if (first, last) != (begin, end):

@@ -30,7 +30,7 @@ def read_controller(
         return []
     tracks = _tracks(reporter, record, options, position_scale)
     for track in tracks:
-        track.extras["uto3d"] = {"controller_id": record.id, **reporter.where(record)}
+        reporter.mark(track, "uto3d", record, {"controller_id": record.id})
     return tracks
 
 

@@ -10,17 +10,21 @@ import numpy as np
 from keyframer.formats._document import Document
 from keyframer.formats._keys import KeyFitter, KeyRules
 from keyframer.formats._scenediff import Path, by_kind
-from keyframer.formats._writing import Tolerance, Unpatchable, encode_name, units_per_second
+from keyframer.formats._writing import Tolerance, Unpatchable, encode_name, plain_path, units_per_second
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.options import Options
-from keyframer.formats.uto3d.bridge.scene import is_flexporter, node_records, to_scene
+from keyframer.formats.uto3d.bridge.patch_structure import anchors, restructure
+from keyframer.formats.uto3d.bridge.patch_surfaces import patch_skin, patch_surface
+from keyframer.formats.uto3d.bridge.scene import node_records, position_scale, segment_step, to_scene
 from keyframer.formats.uto3d.bridge.write_controllers import write_controllers
 from keyframer.formats.uto3d.bridge.write_things import Sort
 from keyframer.formats.uto3d.bridge.writing import DIALECTS
 from keyframer.formats.uto3d.dialect import Dialect, LightLayout
-from keyframer.formats.uto3d.sections import ControllerSection, FileHeader
+from keyframer.formats.uto3d.sections import ControllerSection, FileHeader, Main
 from keyframer.scene import LightType, Scene
-from keyframer.scene.report import LossReport
+from keyframer.scene.report import LossReport, Outcome
+
+__all__ = ["Patch", "agrees", "anchors", "restructure"]
 
 _TYPES = {
     "position": r.POSITION,
@@ -46,18 +50,7 @@ def agrees(original: Document, asked: Mapping[str, Any]) -> bool:
     return "dialect" not in asked or (lights is not None and _SORTS[lights] is DIALECTS[asked["dialect"]])
 
 
-def apply(
-    document: Document, options: Mapping[str, Any], after: Scene, changed: list[Path], report: LossReport
-) -> str | None:
-    """Change the document so that it means ``after``; says what has no place in it, if something has none."""
-    try:
-        _Patch(document, Options(**options), after, report).apply(changed)
-    except Unpatchable as why:
-        return str(why)
-    return None
-
-
-class _Patch:
+class Patch:
     def __init__(self, document: Document, options: Options, after: Scene, report: LossReport) -> None:
         self.document = document
         self.options = options
@@ -69,15 +62,23 @@ class _Patch:
         self.tracks = by_kind(after.clips[0]) or {} if after.clips else {}
 
     def apply(self, changed: list[Path]) -> None:
+        """Change the document where these fields of the scene changed."""
         tracks: dict[tuple[int, int], None] = {}
+        surfaces: dict[int, set[str]] = {}
+        skins: set[int] = set()
+        main: set[str] = set()
         for path in changed:
             match path:
                 case ("clips", 0, "channels", int(node), str(kind)) if kind in _TYPES:
                     tracks[node, _TYPES[kind]] = None
+                case ("clips", 0, "start" | "end" | "rate" | "units_per_frame" as name):
+                    main.add(name)
                 case ("nodes", int(number), str(name)):
                     self._node(number, name)
                 case ("meshes", int(number), str(name)):
-                    self._mesh(number, name)
+                    surfaces.setdefault(number, set()).add(name)
+                case ("skins", int(number), str()):
+                    skins.add(number)
                 case ("cameras", int(number), str(name)):
                     self._camera(number, name)
                 case ("lights", int(number), str(name)):
@@ -86,11 +87,29 @@ class _Patch:
                     self.materials[number].name = self._raw(self.after.materials[number].name)
                 case _:
                     raise Unpatchable("/".join(map(str, path)))
+        for number, names in surfaces.items():
+            self._surface(number, names)
+        for number in skins:
+            self._skin(self._number_of("skin", number))
         for node, kind_number in tracks:
             self._track(node, kind_number)
+        if main:
+            self._main()
 
     def _raw(self, name: str) -> bytes:
         return encode_name(name, self.options.encoding)
+
+    def _main(self) -> None:
+        """The active segment and the rate, in the unit that readers will take them for."""
+        found, clip = self.document.first(Main), self.after.clips[0]
+        if found is None:
+            raise Unpatchable("there is no MAIN")
+        found.delta_time = round(clip.units_per_frame)
+        found.frame_rate = round(clip.rate / clip.units_per_frame)
+        for step in (segment_step(self.document, found.last_frame, max(found.delta_time, 1)), found.delta_time, 1):
+            found.first_frame, found.last_frame = round(clip.start / step), round(clip.end / step)
+            if segment_step(self.document, found.last_frame, max(found.delta_time, 1)) == step:
+                return
 
     def _node(self, number: int, name: str) -> None:
         node, record = self.after.nodes[number], self.records[number]
@@ -102,43 +121,31 @@ class _Patch:
             record.name = self._raw(node.name)
         elif name == "parent":
             record.parent_id = -1 if node.parent is None else self.records[node.parent].id
+        elif name == "target" and isinstance(record, (r.Camera, r.Light)):
+            record.target_id = -1 if node.target is None else self.records[node.target].id
         else:
             raise Unpatchable(f"{name} of nodes")
 
-    def _record_of(self, attribute: str, number: int) -> Any:
-        for node, record in zip(self.before.nodes, self.records, strict=True):
+    def _number_of(self, attribute: str, number: int) -> int:
+        for place, node in enumerate(self.before.nodes):
             if getattr(node, attribute) == number:
-                return record
+                return place
         raise Unpatchable(f"a {attribute} that no node carries")
 
-    def _mesh(self, number: int, name: str) -> None:
-        record, mesh = self._record_of("mesh", number), self.after.meshes[number]
-        counts = (len(mesh.positions), len(mesh.corners)) == (len(record.vertices), len(record.faces))
-        if name == "name":
-            return
-        if not counts:
-            raise Unpatchable("another number of vertices or faces")
-        if name == "positions":
-            if record.flags & r.SKINNED and record.skin_type == r.SIMPLE_SKIN:
-                raise Unpatchable("vertices that a rigid skin places")
-            record.vertices = np.asarray(mesh.positions).astype("<f4")
-        elif name == "corners":
-            record.faces = np.asarray(mesh.corners).astype("<i4")
-        elif name == "uv" and mesh.uv is not None and len(mesh.uv) == len(record.uvs):
-            record.uvs = np.asarray(mesh.uv).astype("<f4")
-        elif name == "uv_corners" and mesh.uv_corners is not None:
-            record.uv_faces = np.asarray(mesh.uv_corners).astype("<i4")
-        elif name == "colors" and mesh.colors is not None and len(mesh.colors) == len(record.colours):
-            record.colours = np.asarray(mesh.colors).astype("<f4")
-        elif name == "face_materials":
-            ids = np.array([*(each.id for each in self.materials), -1], np.int64)
-            owners = np.asarray(mesh.face_materials, np.int64)
-            stored = np.asarray(self.before.meshes[number].face_materials)
-            record.face_materials = np.where(owners == stored, record.face_materials, ids[owners]).astype("<i4")
-        elif name == "edges":
-            record.edges = (np.asarray(record.edges) & 0xF8 | np.asarray(mesh.edges) & 7).astype(np.uint8)
-        else:
-            raise Unpatchable(f"{name} of meshes")
+    def _record_of(self, attribute: str, number: int) -> Any:
+        return self.records[self._number_of(attribute, number)]
+
+    def _surface(self, number: int, names: set[str]) -> None:
+        place = self._number_of("mesh", number)
+        record, mesh = self.records[place], self.after.meshes[number]
+        ids = [each.id for each in self.materials]
+        patch_surface(record, self.before.meshes[number], mesh, names, ids)
+        if record.flags & r.SKINNED and "positions" in names:
+            self._skin(place)
+
+    def _skin(self, place: int) -> None:
+        ids = {number: record.id for number, record in enumerate(self.records)}
+        patch_skin(self.records[place], self.after, self.after.nodes[place], ids, Tolerance.of(self.after, 1e-4))
 
     def _camera(self, number: int, name: str) -> None:
         record, camera = self._record_of("camera", number), self.after.cameras[number]
@@ -171,15 +178,16 @@ class _Patch:
         """The controller of a kind, made anew with its old ids and in its old place."""
         clip = self.after.clips[0]
         rules = KeyRules(units_per_second(clip), clip.units_per_frame, full_turns=False)
-        fitter = KeyFitter(clip, rules, Tolerance.of(self.after, 1e-4), LossReport("uto3d"))
+        told = LossReport("uto3d")
+        fitter = KeyFitter(clip, rules, Tolerance.of(self.after, 1e-4), told)
         wanted = {}
         for name in (name for name, place in _TYPES.items() if place == kind):
             given = self.tracks.get((number, name))
-            fitted = None if given is None else fitter.fit(given, name)
+            path = f"{plain_path('nodes', self.after.nodes[number].name)}/{name}"
+            fitted = None if given is None else fitter.fit(given, path)
             if fitted is not None:
                 wanted[name] = fitted
-        if "position" in wanted and is_flexporter(self.document):
-            raise Unpatchable("position keys that the global scale applies to")
+        self.report.losses += [loss for loss in told if loss.outcome is not Outcome.EXACT]
         owner = self.records[number].id
         section = self._section()
         place = next(
@@ -196,6 +204,8 @@ class _Patch:
             return
         (made,) = write_controllers(self.after, self.after.nodes[number], wanted, False, True, self.report)
         made.owner_id = owner
+        if kind == r.POSITION:
+            self._scale_back(made, place)
         if place is None:
             ids = [each.id for each in section.children if isinstance(each, r.Controller)]
             made.id = max([*ids, *(record.id for record in self.records)], default=0) + 1
@@ -203,6 +213,18 @@ class _Patch:
         else:
             made.id = section.children[place].id  # type: ignore[attr-defined]
             section.children[place] = made
+
+    def _scale_back(self, made: r.Controller, place: int | None) -> None:
+        """Keys without the global scale that readers apply; keys whose value did not change keep their stored one."""
+        factor = position_scale(self.document, self.options)
+        old = None if place is None else self._section().children[place]
+        stored = old.keys.value if isinstance(old, r.Controller) else np.empty((0, 3))
+        wanted = np.asarray(made.keys.value, np.float64)
+        value = (wanted / factor).astype("<f4")
+        if stored.shape == value.shape:
+            same = (np.asarray(stored, np.float64) * factor).astype("<f4") == made.keys.value
+            value = np.where(same, stored, value)
+        made.keys.value = value
 
     def _section(self) -> ControllerSection:
         found = self.document.first(ControllerSection)

@@ -57,6 +57,24 @@ def is_flexporter(document: Document) -> bool:
     return layout.lights is LightLayout.FLEXPORTER or (layout.lights is None and layout.uv_faces is True)
 
 
+def position_scale(document: Document, options: Options) -> float:
+    """What position keys are multiplied by; 1 where the global scale is none."""
+    main = document.first(Main)
+    scale = 1.0 if main is None else float(main.global_scale)
+    applied = options.scale_position_keys
+    wanted = applied == "yes" or (applied == "auto" and is_flexporter(document))
+    return scale if wanted and math.isfinite(scale) and scale != 0 else 1.0
+
+
+def segment_step(document: Document, last_frame: int, delta: int) -> int:
+    """How many ticks the numbers of MAIN's first and last frame count: the Flexporter writes frames; the other exporter
+    may mean ticks, which then still cover all keys."""
+    keys = (each.keys.time for each in document.find(r.Controller) if each.scheme != r.BEZIER)
+    last_key = max((int(times.max()) for times in keys if len(times)), default=0)
+    in_ticks = not is_flexporter(document) and last_frame % delta == 0 and last_frame >= last_key
+    return 1 if in_ticks else delta
+
+
 def node_records(document: Document) -> list[Record]:
     """The records that become nodes, in the order of the scene's."""
     return [record for record in document.find(Record) if isinstance(record, tuple(_KINDS))]
@@ -95,7 +113,7 @@ class _Builder:
         for record in self.document.find(r.Material):
             numbers.setdefault(record.id, len(self.scene.materials))
             material = Material(self._text(record.name), raw_name=record.name)
-            material.extras["uto3d"] = {"id": record.id, **self.reporter.where(record)}
+            self.reporter.mark(material, "uto3d", record, {"id": record.id})
             self.scene.materials.append(material)
         return numbers
 
@@ -206,25 +224,18 @@ class _Builder:
             "global_scale": float(main.global_scale),
         }
         self._channels(clip, main)
-        keys = (each.keys.time for each in self.document.find(r.Controller) if each.scheme != r.BEZIER)
-        last_key = max((int(times.max()) for times in keys if len(times)), default=0)
-        # The Flexporter writes frames; the other exporter may mean ticks, which then still cover all keys.
-        in_ticks = not self.flexporter and main.last_frame % delta == 0 and main.last_frame >= last_key
-        step = 1 if in_ticks else delta
+        step = segment_step(self.document, main.last_frame, delta)
         clip.start, clip.end = float(main.first_frame * step), float(main.last_frame * step)
         self.scene.clips.append(clip)
 
     def _channels(self, clip: Clip, main: Main) -> None:
-        applied = self.options.scale_position_keys
         scale = float(main.global_scale)
-        wanted = applied == "yes" or (applied == "auto" and self.flexporter)
-        sound = math.isfinite(scale) and scale != 0
-        if not sound:
+        if not math.isfinite(scale) or scale == 0:
             self.reporter.report(DATA_SCALE_INVALID, main, "global_scale", scale=scale)
-        position_scale = scale if wanted and sound else 1.0
+        factor = position_scale(self.document, self.options)
         orphans: list[dict[str, object]] = []
         for record in self.document.find(r.AnyController):
-            tracks = read_controller(self.reporter, record, self.options, position_scale)
+            tracks = read_controller(self.reporter, record, self.options, factor)
             if isinstance(record, r.NoController):
                 continue
             assert isinstance(record, (r.Controller, r.SampledController))

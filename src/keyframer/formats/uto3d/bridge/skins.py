@@ -45,9 +45,14 @@ def read_skin(reporter: Reporter, record: r.Mesh, mesh: Mesh, by_id: dict[int, i
     known = np.array([number in by_id for number in stored.tolist()], bool)
     if not known.all():
         field = "vertex_bones" if simple else "bone_ids"
-        at = int(np.flatnonzero(~known[places])[0])
-        args = {"kind": "bone", "id": int(ids[at])}
-        reporter.report(LINK_UNRESOLVED_ID, record, f"{field}[{at}]", severity=Severity.ERROR, **args)
+        reporter.report_each(
+            LINK_UNRESOLVED_ID,
+            record,
+            field,
+            np.flatnonzero(~known[places]),
+            lambda at: {"kind": "bone", "id": int(ids[at])},
+            Severity.ERROR,
+        )
     if not known.any():
         return None
     joints = [by_id[number] for number in stored[known].tolist()]

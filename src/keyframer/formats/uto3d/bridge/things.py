@@ -41,7 +41,7 @@ def place(reporter: Reporter, record: Record, thing: Placed, node: Node) -> None
             setattr(node, attribute, np.array(values))
     # In 3ds Max the pivot is where the node itself is, so it moves nothing; kept as stored.
     pivot = tuple(float(number) for number in thing.pivot)
-    node.extras["uto3d"] = {"pivot": pivot, "parent_id": thing.parent_id, **reporter.where(record)}
+    reporter.mark(node, "uto3d", record, {"pivot": pivot, "parent_id": thing.parent_id})
 
 
 def _finite(reporter: Reporter, record: Record, field: str, stored: Sequence[float]) -> list[float] | None:
@@ -84,7 +84,7 @@ def read_mesh(reporter: Reporter, record: r.Mesh, name: str, materials: dict[int
         if centre is not None and radius is not None:
             mesh.bounding_sphere = (np.array(centre), radius)
     edges = np.asarray(record.edges)[good]
-    mesh.extras["uto3d"] = {"flags": record.flags, "edges": edges, **reporter.where(record)}
+    reporter.mark(mesh, "uto3d", record, {"flags": record.flags, "edges": edges})
     return mesh
 
 
@@ -92,20 +92,13 @@ def _good(
     reporter: Reporter, record: Record, field: str, corners: Ints, count: int, kind: str
 ) -> npt.NDArray[np.bool_]:
     good = np.asarray(((corners >= 0) & (corners < count)).all(axis=1))
-    bad = np.flatnonzero(~good)
-    if len(bad):
-        first = corners[bad[0]]
-        wrong = int(first[(first < 0) | (first >= count)][0])
-        reporter.report(
-            LINK_INDEX_OUT_OF_RANGE,
-            record,
-            f"{field}[{bad[0]}]",
-            what="face",
-            item=int(bad[0]),
-            kind=kind,
-            index=wrong,
-            count=count,
-        )
+
+    def args_of(face: int) -> dict[str, object]:
+        named = corners[face]
+        wrong = int(named[(named < 0) | (named >= count)][0])
+        return {"what": "face", "item": face, "kind": kind, "index": wrong, "count": count}
+
+    reporter.report_each(LINK_INDEX_OUT_OF_RANGE, record, field, np.flatnonzero(~good), args_of)
     return good
 
 
@@ -131,7 +124,7 @@ def read_camera(reporter: Reporter, record: r.Camera, name: str, flexporter: boo
             camera.ranges = (near, far)  # the ranges of its fog
         else:
             camera.clip = (near, far)
-    camera.extras["uto3d"] = {"fov": float(record.fov), **reporter.where(record)}
+    reporter.mark(camera, "uto3d", record, {"fov": float(record.fov)})
     return camera
 
 
@@ -151,7 +144,7 @@ def read_light(reporter: Reporter, record: r.AnyLight, name: str) -> Light:
     light.attenuated = bool(record.use_attenuation)
     light.inner_range = _number(reporter, record, "attenuation_start")
     light.outer_range = _number(reporter, record, "attenuation_end")
-    light.extras["uto3d"] = {"type": record.type, **reporter.where(record)}
+    reporter.mark(light, "uto3d", record, {"type": record.type})
     if isinstance(record, r.Light) and light.type is not LightType.OMNI:
         goal = _finite(reporter, record, "target_position", record.target_position)
         if goal is not None:

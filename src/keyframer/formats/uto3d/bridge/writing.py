@@ -36,7 +36,7 @@ from keyframer.wire.record import Record
 
 Floats = npt.NDArray[np.float64]
 
-_HOLDS = (
+HOLDS = (
     *("tree", "meshes", "materials", "cameras", "lights", "skins", "vertex colours", "hidden", "segment", "pivots"),
     *("fov", "roll", "scale_axes"),
 )
@@ -68,11 +68,13 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
         raise NothingToWrite("a Fantasy 2 scene holds objects and materials, and this scene has none")
     placed = in_space(scene, Space("y", Handedness.LEFT, scene.space.metres_per_unit))
     clip = first_clip(placed, report)
-    tell_dropped(placed, clip, report, _HOLDS)
-    return Written(_Writer(placed, clip, options, report).document(), report)
+    tell_dropped(placed, clip, report, HOLDS)
+    return Written(RecordWriter(placed, clip, options, report).document(), report)
 
 
-class _Writer:
+class RecordWriter:
+    """Makes records for the nodes of a scene: for all of them, or for some that a document is to gain."""
+
     def __init__(self, scene: Scene, clip: Clip, options: WriteOptions, report: LossReport) -> None:
         self.scene = scene
         self.clip = clip
@@ -88,6 +90,9 @@ class _Writer:
         self.records: list[Record] = []
         self.ids: dict[int, int] = {}
         """node number to object id"""
+        self.next_id = 1
+        self.known: dict[int, Record] = {}
+        """records that a document has already, by node number"""
 
     def document(self) -> Document:
         nodes = [(i, node) for i, node in enumerate(self.scene.nodes) if node.kind is not NodeKind.AMBIENT]
@@ -95,12 +100,8 @@ class _Writer:
             self.report.add(Outcome.DROPPED, "/lights/ambient", "the format has no ambient light")
         self.ids = {number: place for place, (number, _) in enumerate(nodes, 1)}
         self.next_id = len(nodes) + 1
-        bound = bind_pose(self.scene, self.rest)
         materials = self._materials()
-        made = {number: self._node(number, node, bound.get(number), materials) for number, node in nodes}
-        self.records += made.values()
-        self._aim(made)
-        controllers = self._controllers(nodes, set(bound))
+        controllers = self.add(nodes, materials)[1]
         first, last = self._segment(controllers)
         document = new_document(
             *self.records,
@@ -113,6 +114,14 @@ class _Writer:
         if self.sort is Sort.FLEXPORTER:
             _leave_out_empty(document)
         return document
+
+    def add(self, nodes: list[tuple[int, Node]], materials: list[int]) -> tuple[dict[int, Record], list[r.Controller]]:
+        """Records and controllers of some nodes; targets that had to be made are in ``records`` with them."""
+        bound = bind_pose(self.scene, self.rest)
+        made = {number: self._node(number, node, bound.get(number), materials) for number, node in nodes}
+        self.records += made.values()
+        self._aim(made)
+        return made, self._controllers(nodes, set(bound))
 
     def _materials(self) -> list[int]:
         """Materials by name; the id of each number."""
@@ -147,7 +156,7 @@ class _Writer:
         """Targets of cameras and lights: by id, by name in the Flexporter's files, as a point where that is stored."""
         for number, record in made.items():
             node = self.scene.nodes[number]
-            goal = None if node.target is None else made.get(node.target)
+            goal = None if node.target is None else {**self.known, **made}.get(node.target)
             place = self._target_place(number, node)
             thing: Any = record
             if isinstance(record, r.Light):

@@ -1,0 +1,199 @@
+"""Which parts of two scenes are the same thing, and a scene in the order of another: for patching documents that gained
+or lost nodes.
+
+A part is the same where it says that it came from the same place of the file; where it says nothing of the kind, its
+name decides, and its number where names changed. A node that became another kind of thing is a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from keyframer.formats._writing import Unpatchable
+from keyframer.scene import Channel, Clip, Material, Mesh, Node, Scene
+
+CARRIED = ("mesh", "camera", "light", "skin")
+"""what a node shows, by its number in the scene's lists"""
+_LISTS = {"mesh": "meshes", "camera": "cameras", "light": "lights", "skin": "skins"}
+
+
+@dataclass(eq=False)
+class Matching:
+    """Numbers in a scene after, to numbers in the scene before."""
+
+    nodes: dict[int, int] = field(default_factory=dict)
+    materials: dict[int, int] = field(default_factory=dict)
+    instead: dict[int, int] = field(default_factory=dict)
+    """new nodes that take the place of one that was something else"""
+    new_clip: bool = False
+    """there was no clip before"""
+    plain: bool = False
+    """nothing came, went or changed its number"""
+
+    def new_nodes(self, after: Scene) -> list[int]:
+        return [number for number in range(len(after.nodes)) if number not in self.nodes]
+
+    def gone_nodes(self, before: Scene) -> list[int]:
+        kept = set(self.nodes.values())
+        return [number for number in range(len(before.nodes)) if number not in kept]
+
+
+def match(before: Scene, after: Scene) -> Matching:
+    """What of ``after`` was there before."""
+    found = Matching(_pairs(before.nodes, after.nodes), _pairs(before.materials, after.materials))
+    links: dict[str, tuple[dict[int, int], dict[int, int]]] = {name: ({}, {}) for name in CARRIED}
+    for new, old in list(found.nodes.items()):
+        if not _goes_on(after.nodes[new], before.nodes[old], links):
+            found.instead[new] = found.nodes.pop(new)
+    lists = [("nodes", found.nodes), ("materials", found.materials)]
+    lists += [(_LISTS[name], forth) for name, (forth, _) in links.items()]
+    found.plain = all(
+        len(getattr(before, name)) == len(getattr(after, name)) and all(new == old for new, old in forth.items())
+        for name, forth in lists
+    )
+    found.plain = found.plain and len(found.nodes) == len(after.nodes) and len(found.materials) == len(after.materials)
+    found.new_clip = bool(after.clips and not before.clips)
+    found.plain = found.plain and not found.new_clip
+    shapes = {mesh.name for mesh in before.meshes}
+    shapes |= {name for node in before.nodes if node.morph is not None for name in node.morph.names}
+    found.plain = found.plain and all(set(node.morph.names) <= shapes for node in after.nodes if node.morph is not None)
+    return found
+
+
+def _goes_on(new: Node, old: Node, links: dict[str, tuple[dict[int, int], dict[int, int]]]) -> bool:
+    """Whether a node is of the same kind as before, and shows what it showed."""
+    pairs = {name: (getattr(new, name), getattr(old, name)) for name in CARRIED}
+    if new.kind is not old.kind or any((a is None) != (b is None) for a, b in pairs.values()):
+        return False
+    for name, (a, b) in pairs.items():
+        forth, back = links[name]
+        if a is not None and (forth.get(a, b) != b or back.get(b, a) != a):
+            return False
+    for name, (a, b) in pairs.items():
+        if a is not None:
+            forth, back = links[name]
+            forth[a], back[b] = b, a
+    return True
+
+
+def _pairs(before: Sequence[Node | Material], after: Sequence[Node | Material]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    left = dict.fromkeys(range(len(before)))
+    for key_of in (_place_and_name, _place, _name_of_new):
+        known: dict[object, list[int]] = {}
+        for old in left:
+            key: object = before[old].name if key_of is _name_of_new else key_of(before[old])
+            if key is not None:
+                known.setdefault(key, []).append(old)
+        for new, part in enumerate(after):
+            key = None if new in found else key_of(part)
+            if key is not None and known.get(key):
+                found[new] = known[key].pop(0)
+                del left[found[new]]
+    if len(before) == len(after):
+        for new, part in enumerate(after):
+            if new not in found and new in left and _place(part) == _place(before[new]):
+                found[new] = new
+                del left[new]
+    return found
+
+
+def _place(part: Node | Material) -> tuple[object, object] | None:
+    """Where the file had it, as bridges note it in extras."""
+    for said in part.extras.values():
+        if isinstance(said, dict) and said.get("offset") is not None:
+            return (said.get("path"), said["offset"])
+    return None
+
+
+def _place_and_name(part: Node | Material) -> object:
+    place = _place(part)
+    return None if place is None else (place, part.name)
+
+
+def _name_of_new(part: Node | Material) -> object:
+    return part.name if _place(part) is None else None
+
+
+def in_order_of(
+    middle: Scene, after: Scene, matching: Matching, nodes: dict[int, int], materials: dict[int, int]
+) -> Scene:
+    """The scene ``after`` with its parts where a document that was changed for it has them (``middle``).
+
+    ``nodes`` and ``materials``: numbers in ``after`` to numbers in ``middle``. New parts are taken from ``middle``:
+    what the format makes of them is said elsewhere.
+    """
+    home = {nodes[number]: number for number in matching.nodes if number in nodes}
+    parts: dict[str, list[Any]] = {name: list(getattr(middle, name)) for name in _LISTS.values()}
+    paint = np.array([*(materials.get(number, -1) for number in range(len(after.materials))), -1], np.int64)
+    made = []
+    for place, node in enumerate(middle.nodes):
+        number = home.get(place)
+        if number is None:
+            made.append(node)
+            continue
+        mine = after.nodes[number]
+        for name, kind in _LISTS.items():
+            index = getattr(node, name)
+            if index is not None and getattr(mine, name) is not None:
+                parts[kind][index] = _moved(getattr(after, kind)[getattr(mine, name)], nodes, paint)
+        links = {name: getattr(node, name) for name in CARRIED}
+        made.append(replace(mine, parent=_to(mine.parent, nodes), target=_to(mine.target, nodes), **links))
+    new = {place: number for number, place in materials.items() if number in matching.materials}
+    paints = [after.materials[new[place]] if place in new else each for place, each in enumerate(middle.materials)]
+    return replace(
+        after,
+        nodes=made,
+        materials=paints,
+        clips=_clips(middle, after, home, nodes, matching.new_clip),
+        meshes=parts["meshes"],
+        cameras=parts["cameras"],
+        lights=parts["lights"],
+        skins=parts["skins"],
+    )
+
+
+def _to(number: int | None, nodes: dict[int, int]) -> int | None:
+    if number is None:
+        return None
+    if number not in nodes:
+        raise Unpatchable("something refers to a node that the format has no place for")
+    return nodes[number]
+
+
+def _moved(part: Any, nodes: dict[int, int], paint: Any) -> Any:
+    """A mesh or skin with the numbers of materials and joints that count now."""
+    if isinstance(part, Mesh) and part.face_materials is not None:
+        owners = np.asarray(part.face_materials, np.int64)
+        return replace(part, face_materials=paint[np.where((owners < 0) | (owners >= len(paint) - 1), -1, owners)])
+    joints = getattr(part, "joints", None)
+    return part if joints is None else replace(part, joints=[_to(joint, nodes) for joint in joints])
+
+
+def _clips(middle: Scene, after: Scene, home: dict[int, int], nodes: dict[int, int], new: bool) -> list[Clip]:
+    """The clip as it is meant, with the channels that new nodes got."""
+    added = [each for each in (middle.clips[0].channels if middle.clips else []) if each.node not in home]
+    if not after.clips:
+        return [replace(clip, channels=added) for clip in middle.clips]
+    mine = set(home.values())
+    kept = [Channel(nodes[each.node], each.track) for each in after.clips[0].channels if each.node in mine]
+    clip = replace(after.clips[0], channels=[*kept, *added])
+    if new and middle.clips:  # what it is called and shows is up to the format
+        clip = replace(clip, name=middle.clips[0].name, current=middle.clips[0].current)
+    return [clip, *after.clips[1:]]
+
+
+def new_parts(after: Scene, numbers: Collection[int]) -> tuple[Scene, Clip]:
+    """Some nodes with what they show and their channels, for reports: the numbers in them are those of ``after``."""
+    nodes = [node for number, node in enumerate(after.nodes) if number in numbers]
+    made = Scene(nodes=nodes)
+    for name, kind in _LISTS.items():
+        used = sorted({getattr(node, name) for node in nodes} - {None})
+        setattr(made, kind, [getattr(after, kind)[number] for number in used])
+    clip = after.clips[0] if after.clips else Clip()
+    chosen = [each for each in clip.channels if each.node in numbers]
+    return made, replace(clip, channels=chosen, raw_channels=[], bounds=None)

@@ -1,0 +1,143 @@
+"""Whether a patched document means the scene that was given: what counts as the same, and what has no say."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Interpolation, compile_track
+from keyframer.curves.reduce import subframes
+from keyframer.formats._scenediff import Comparison, Path, by_kind
+from keyframer.formats._writing import DEFAULT_MAX_ERROR, Tolerance, clip_span, scene_size
+from keyframer.posing import Rig
+from keyframer.scene import NodeKind, Scene
+
+Floats = npt.NDArray[np.float64]
+
+_NEAR = Comparison(1e-5)
+"""float32 numbers, once through a matrix and back"""
+_PLAYED = 97
+"""times at which tracks are compared besides those about their keys"""
+_PLACED = 1e-3
+"""of the scene's size, and of 1 in the axes of a node: what new nodes may be off"""
+
+
+def differences(goal: Scene, again: Scene) -> tuple[list[Path], set[Path]]:
+    """What does not come out as it is meant; and what does not because something else has the say."""
+    apart = _NEAR.scenes(goal, again)
+    wrong = [
+        path
+        for path in apart
+        if not is_overruled(goal, path)
+        and not _says_the_rest(goal, again, path)
+        and not _is_usual(goal, again, path)
+        and not _same_shapes(goal, again, path)
+        and not _same_motion(goal, again, path)
+    ]
+    return wrong, {path for path in apart if is_overruled(goal, path)}
+
+
+def _is_usual(goal: Scene, again: Scene, path: Path) -> bool:
+    """Whether a mesh that says nothing of its edges or materials came out with what that means: all edges, none."""
+    if len(path) != 3 or path[0] != "meshes" or path[2] not in ("edges", "face_materials"):
+        return False
+    stored = getattr(again.meshes[int(path[1])], str(path[2]))
+    usual = 7 if path[2] == "edges" else -1
+    return getattr(goal.meshes[int(path[1])], str(path[2])) is None and bool((np.asarray(stored) == usual).all())
+
+
+def _same_motion(goal: Scene, again: Scene, path: Path) -> bool:
+    """Whether a track moves its node alike, whatever its keys are: formats have their own forms of rotations, and
+    straight lines that are curves. What the keys could not hold is in the report."""
+    if len(path) != 5 or path[:3] != ("clips", 0, "channels") or path[4] == "morph":
+        return False
+    key = (int(path[3]), str(path[4]))
+    one, other = ((by_kind(scene.clips[0]) or {}).get(key) for scene in (goal, again))
+    if one is None or other is None or one.kind != other.kind or not len(one.times):
+        return False
+    own = np.unique(np.concatenate([one.times, other.times]))
+    own = own[np.isfinite(own)]
+    played = np.linspace(*clip_span(goal.clips[0]), _PLAYED)
+    times = np.unique(np.concatenate([own, subframes(own, np.linspace(0, 1, 6)[1:-1]), played]))
+    if one.interpolation is Interpolation.STEP:
+        times = np.setdiff1d(times, own)  # at a jump either side will do
+    allowed, distance, _ = Tolerance.of(goal, DEFAULT_MAX_ERROR).for_track(one)
+    mine, theirs = (compile_track(track)(times).reshape(len(times), -1) for track in (one, other))
+    return mine.shape == theirs.shape and bool((distance(mine, theirs) <= allowed).all())
+
+
+def _same_shapes(goal: Scene, again: Scene, path: Path) -> bool:
+    """Whether keys take the same shapes, in whatever order these are listed; those that no key takes do not count."""
+    if path[:1] == ("nodes",) and path[2:] == ("morph",):
+        number = int(path[1])
+    elif len(path) == 5 and path[:3] == ("clips", 0, "channels") and path[4] == "morph":
+        number = int(path[3])
+    else:
+        return False
+    one, other = (_taken_shapes(scene, number) for scene in (goal, again))
+    return one is not None and other is not None and _NEAR.same(one, other)
+
+
+def _taken_shapes(scene: Scene, number: int) -> list[object] | None:
+    """For each key of a node's morph track: its time, its name of the shape and the vertices; None where shapes mix."""
+    morph = scene.nodes[number].morph
+    track = (by_kind(scene.clips[0]) or {}).get((number, "morph")) if scene.clips else None
+    if morph is None or track is None:
+        return None
+    weights = track.values.reshape(len(track.times), -1)
+    chosen = weights.argmax(axis=1)
+    if weights.shape[1] != len(morph.names) or not np.array_equal(weights, np.eye(weights.shape[1])[chosen]):
+        return None
+    shapes = [[morph.names[place], np.asarray(morph.positions[place])] for place in chosen.tolist()]
+    columns = [getattr(track, name) for name in ("tension", "continuity", "bias", "ease_to", "ease_from")]
+    zeros = np.zeros(len(track.times))
+    return [track.times, track.wrap, shapes, *(zeros if column is None else column for column in columns)]
+
+
+def is_overruled(scene: Scene, path: Path) -> bool:
+    """Whether a value has no say: at rest where there are keys, the name of what is called as its node."""
+    if len(path) == 3 and path[0] in ("meshes", "cameras", "lights", "skins") and path[2] in ("name", "axes"):
+        return True
+    if len(path) == 3 and path[0] == "nodes" and path[2] == "name":
+        return scene.source_format == "3ds" and scene.nodes[int(path[1])].kind is NodeKind.TARGET
+    if len(path) == 3 and path[0] == "materials" and path[2] == "name":
+        return scene.source_format == "hale3d"  # a material is the path of its texture
+    if path == ("clips", 0, "end"):
+        return scene.source_format == "nodeanim"  # it ends with the last key, and says so nowhere else
+    if len(path) != 3 or path[0] != "nodes" or not scene.clips:
+        return False
+    kind = {"position": "position", "rotation_xyzw": "rotation", "scale": "scale", "hidden": "visible"}.get(
+        str(path[2])
+    )
+    tracks = by_kind(scene.clips[0]) or {}
+    return kind is not None and (int(path[1]), kind) in tracks
+
+
+def _says_the_rest(after: Scene, again: Scene, path: Path) -> bool:
+    """Whether a track that is new says no more than the node's rest place: some formats know no other way."""
+    if len(path) != 5 or path[:3] != ("clips", 0, "channels"):
+        return False
+    node, kind = int(path[3]), str(path[4])
+    tracks, mine = by_kind(again.clips[0]) or {}, by_kind(after.clips[0]) or {}
+    name = {"position": "position", "rotation": "rotation_xyzw", "scale": "scale"}.get(kind)
+    if name is None or (node, kind) in mine or len(tracks[node, kind].times) != 1:
+        return False
+    return _NEAR.same(np.asarray(getattr(after.nodes[node], name)), np.asarray(getattr(again.nodes[node], name)))
+
+
+def displaced(wanted: Scene, found: Scene, places: dict[int, int]) -> str | None:
+    """The name of a node that stands elsewhere at some time than it should; ``places`` are numbers in both scenes."""
+    clip = wanted.clips[0] if wanted.clips else None
+    times = np.linspace(*clip_span(clip), 5) if clip is not None else np.zeros(1)
+    numbers = sorted(places)
+    mine = _world(wanted, times)[:, numbers]
+    others = _world(found, times)[:, [places[number] for number in numbers]]
+    allowed = np.full((4, 4), _PLACED) * max(1.0, float(np.abs(mine[..., :3, :3]).max(initial=0.0)))
+    allowed[:3, 3] = _PLACED * max(scene_size(wanted), float(np.abs(mine[..., :3, 3]).max(initial=0.0)))
+    off = ~(np.abs(mine - others) <= allowed).all(axis=(0, 2, 3)) & np.isfinite(mine).all(axis=(0, 2, 3))
+    return wanted.nodes[numbers[int(off.argmax())]].name if off.any() else None
+
+
+def _world(scene: Scene, times: Floats) -> Floats:
+    rig = Rig(scene)
+    return rig.world(rig.sample(times), len(times))

@@ -1,0 +1,296 @@
+"""Scenes as Hale3D pairs: skins, anchors, other rates; what has no place is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.curves import Interpolation, RotationForm, Track
+from keyframer.formats._loading import scene_of
+from keyframer.formats._writing import Written
+from keyframer.formats.hale3d import FORMAT
+from keyframer.formats.hale3d.document import decode
+from keyframer.formats.hale3d.model import Mesh as MeshRecord
+from keyframer.formats.hale3d.model import ModelJoint
+from keyframer.formats.hale3d.records import Animation, Joint
+from keyframer.scene import (
+    Camera,
+    Channel,
+    Clip,
+    Environment,
+    Fog,
+    Gradient,
+    LayeredFog,
+    Light,
+    LightType,
+    Material,
+    Mesh,
+    Morph,
+    Node,
+    NodeKind,
+    RawChannel,
+    Scene,
+    Skin,
+)
+from keyframer.scene.report import LossReport, NothingToWrite, Outcome
+
+POINTS = np.array([[0.0, 0, 1], [2, 0, 1], [0, 3, 2], [5, 5, 5]])
+
+
+def write(scene: Scene, **options: object) -> Written:
+    return FORMAT.from_scene(scene, options)
+
+
+def said(report: LossReport, outcome: Outcome) -> dict[str, str]:
+    return {loss.path: loss.detail for loss in report.of(outcome)}
+
+
+def again(written: Written) -> Scene:
+    """The pair, read together."""
+    ((_, content),) = written.companions
+    document = keyframer.decode(keyframer.encode(written.document), format="hale3d")
+    return scene_of(document, {"model": decode(content)})
+
+
+def bend(node: int) -> Channel:
+    turns = np.array([[0.0, 0, 0, 1], [0, 0.6, 0, 0.8], [0, 0.8, 0, 0.6]])
+    return Channel(node, Track.sampled("rotation", turns, form=RotationForm.QUATERNION_ABSOLUTE))
+
+
+def figure(offsets: bool = False, bound: int = 4) -> Scene:
+    """A mesh of four vertices on two bones, one of them scaled; only ``bound`` vertices hang on a bone."""
+    nodes = [
+        Node("hip", NodeKind.BONE, position=np.array([0.0, 0, 1])),
+        Node("knee", NodeKind.BONE, 0, position=np.array([1.0, 0, 0]), scale=np.array([1.0, 2.0, 1.0])),
+        Node("cloth", mesh=0, skin=0),
+    ]
+    inverse = np.stack([np.eye(4), np.eye(4)])
+    inverse[0, :3, 3], inverse[1, :3, 3] = (0.0, 0.0, -1.0), (-1.0, 0.0, -1.0)
+    vertices, joints = np.array([0, 1, 1, 2, 3]), np.array([0, 0, 1, 1, 1])
+    weights = np.array([1.0, 0.25, 0.75, 1.0, 1.0])
+    kept = vertices < bound
+    skin = Skin("cloth", [0, 1], inverse, vertices[kept], joints[kept], weights[kept])
+    if offsets:
+        placed = np.column_stack([POINTS[skin.vertices], np.ones(len(skin.vertices))])
+        skin.positions = np.einsum("nij,nj->ni", inverse[skin.influences], placed)[:, :3]
+    mesh = Mesh("cloth", POINTS.copy(), np.array([[0, 1, 2], [0, 2, 3]]))
+    return Scene(nodes, [mesh], skins=[skin], clips=[Clip(channels=[bend(1)], end=2.0)])
+
+
+@pytest.mark.parametrize("offsets", [False, True])
+@pytest.mark.parametrize("bound", [4, 3], ids=["all bound", "one vertex hangs on nothing"])
+def test_a_skin_moves_the_same(offsets: bool, bound: int) -> None:
+    scene = figure(offsets, bound)
+    written = write(scene)
+    found = again(written)
+    frames = [0.0, 1.0, 2.0]
+    ours = keyframer.pose(scene, frames=frames).vertices(2)
+    number = next(i for i, node in enumerate(found.nodes) if node.mesh is not None)
+    assert np.allclose(keyframer.pose(found, frames=frames).vertices(number), ours, atol=1e-4)
+    names = [each.name for each in written.document.find(Joint)]
+    assert names == ([b"hip", b"knee"] if bound == 4 else [b"hip", b"knee", b"anchor"])
+    if bound == 3:
+        assert np.allclose(ours[:, 3], POINTS[3]), "it stands still"
+
+
+def test_a_skinned_mesh_is_no_joint_of_its_own() -> None:
+    scene = figure()
+    assert [each.name for each in write(scene).document.find(Joint)] == [b"hip", b"knee"]
+    scene.nodes.append(Node("pin", NodeKind.DUMMY, 2))  # but what hangs on its node needs one
+    assert [each.name for each in write(scene).document.find(Joint)] == [b"hip", b"knee", b"cloth", b"pin"]
+
+
+def test_parents_that_come_later_come_first_in_the_file() -> None:
+    scene = Scene([Node("tip", NodeKind.BONE, 1, position=np.array([1.0, 0, 0])), Node("base", NodeKind.BONE)])
+    scene.clips = [Clip(channels=[bend(1)], end=2.0)]
+    joints = list(write(scene).document.find(Joint))
+    assert [(each.name, each.parent) for each in joints] == [(b"base", -1), (b"tip", 0)]
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"file": "both"}, "file is animation or model, not 'both'"),
+        ({"fps": 0}, "fps must be a positive whole number, not 0"),
+        ({"fps": 1 << 32}, "fps must be a positive whole number"),
+        ({"dialect": "morse"}, "morse"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: dict[str, object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        write(figure(), **options)
+
+
+def test_the_rate_is_whole() -> None:
+    scene = figure()
+    scene.clips[0].rate = 23.976
+    written = write(scene)
+    top = written.document.first(Animation)
+    assert top is not None
+    assert top.frame_rate == 24
+    words = "sampled at 24 frames a second; the clip has 23.976"
+    assert said(written.report, Outcome.APPROXIMATED)["/clips/rate"] == words
+    faster = write(scene, fps=48).document.first(Animation)
+    assert faster is not None
+    assert (faster.frame_rate, faster.frame_count) == (
+        48,
+        6,
+    )  # 2 / 23.976 seconds are 4.004 frames: the fifth covers them
+
+
+def test_the_model_can_be_left_out() -> None:
+    written = write(figure(), companion=False)
+    assert written.companions == ()
+    assert said(written.report, Outcome.DROPPED)["/meshes"] == "the model was not asked for"
+    model = write(figure(), file="model", companion=False)
+    assert model.companions == ()
+    assert model.document.first(MeshRecord) is not None
+
+
+def test_a_model_of_a_still_scene_needs_no_animation() -> None:
+    scene = replace(figure(), clips=[])
+    written = write(scene, file="model")
+    assert written.companions == ()
+    assert [each.name for each in written.document.find(ModelJoint)] == [b"hip", b"knee"]
+
+
+def test_nothing_but_lights_is_refused() -> None:
+    scene = Scene([Node("lamp", NodeKind.LIGHT, light=0)], lights=[Light("lamp")])
+    with pytest.raises(NothingToWrite, match="holds joints and meshes on them"):
+        write(scene)
+
+
+# --- losses ----------------------------------------------------------------------------------------------------------
+
+
+def test_materials_are_paths_of_textures() -> None:
+    scene = figure()
+    scene.materials = [Material("paint")]
+    scene.meshes[0].face_materials = np.array([0, -1])
+    written = write(scene)
+    assert said(written.report, Outcome.DROPPED)["/materials/paint"] == "a material is the path of its texture"
+    assert said(written.report, Outcome.BAKED)["/nodes/cloth/mesh"] == "2 meshes: one for each material"
+    ((_, content),) = written.companions
+    assert sorted(each.material for each in decode(content).find(MeshRecord)) == [b"", b"paint"]
+
+
+def test_boxes_are_computed_anew() -> None:
+    scene = figure()
+    scene.clips[0].bounds = np.zeros((3, 2, 3))
+    assert said(write(scene).report, Outcome.BAKED)["/clips/bounds"] == "boxes were computed anew"
+
+
+def test_a_mesh_without_faces_is_a_piece() -> None:
+    scene = figure()
+    scene.meshes[0].corners = np.empty((0, 3), np.int64)
+    ((_, content),) = write(scene).companions
+    (record,) = decode(content).find(MeshRecord)
+    assert (record.vertex_count, record.triangle_count) == (4, 0)
+
+
+def test_frames_begin_at_zero() -> None:
+    """Keys before time 0 shift everything: the first frame of the file is the first key."""
+    scene = figure()
+    values = np.array([[1.0, 0, 0], [2, 0, 0]])
+    scene.clips = [Clip(channels=[Channel(0, Track("position", np.array([-10.0, 5.0]), values))], end=5.0)]
+    written = write(scene)
+    words = "frames begin at 0: 0.333333 seconds were added to all times"
+    assert said(written.report, Outcome.APPROXIMATED)["/clips/start"] == words
+    top = written.document.first(Animation)
+    assert top is not None
+    assert top.frame_count == 16
+
+
+def test_scale_that_changes_is_lost_and_said() -> None:
+    scene = figure()
+    track = Track("scale", np.array([0.0, 2.0]), np.array([[1.0, 1, 1], [3, 1, 1]]), Interpolation.LINEAR)
+    scene.clips[0].channels.append(Channel(0, track))
+    (loss,) = [each for each in write(scene).report.of(Outcome.DROPPED) if each.path == "/nodes/hip/scale"]
+    assert loss.detail == "joints keep their size"
+    assert loss.error == pytest.approx(2.0)
+
+
+def test_clips_that_never_end_are_refused() -> None:
+    scene = figure()
+    scene.nodes.append(Node("tip", NodeKind.BONE, 1))
+    scene.clips[0].end = 9.9e6
+    with pytest.raises(ValueError, match="9900001 frames of 3 joints are more than 20000000 matrices"):
+        write(scene)
+
+
+def test_more_frames_than_any_clip_may_have_are_refused() -> None:
+    scene = figure()
+    scene.clips[0].end = 9.9e6
+    with pytest.raises(ValueError, match="the clip takes 99000001 frames"):
+        write(scene, fps=300)
+
+
+def everything() -> Scene:
+    """A scene that has one of everything which a Hale3D pair cannot hold."""
+    scene = figure()
+    scene.nodes += [
+        Node("eye", NodeKind.CAMERA, camera=0, target=5),
+        Node("lamp", NodeKind.LIGHT, light=0),
+        Node("goal", NodeKind.TARGET),
+    ]
+    scene.cameras, scene.lights = [Camera("eye")], [Light("lamp", LightType.OMNI)]
+    scene.nodes[2].hidden = True
+    scene.nodes[2].morph = Morph(["large"], [POINTS * 2])
+    mesh = scene.meshes[0]
+    mesh.smoothing, mesh.colors = np.array([1, 1]), np.zeros((4, 3))
+    scene.environment = Environment(background_color=(1.0, 0.0, 0.0), uses={"background_color"})
+    scene.author = "somebody"
+    clip = scene.clips[0]
+    clip.raw_channels = [RawChannel("channel 1", np.zeros((3, 2)))]
+    clip.channels.append(Channel(3, Track("fov", np.zeros(1), np.array([50.0]))))
+    scene.clips.append(Clip("second"))
+    return scene
+
+
+DROPPED = {
+    "/cameras": "the format has no place for 1 cameras",
+    "/lights": "the format has no place for 1 lights",
+    "/morphs": "the format has no place for 1 meshes that change their shape",
+    "/hidden": "the format has no place for 1 hidden nodes",
+    "/smoothing": "the format has no place for 1 meshes with smoothing groups",
+    "/vertex_colours": "the format has no place for 1 meshes with vertex colours",
+    "/environment": "the format has no place for background and fog",
+    "/authors": "the format has no place for the author",
+    "/raw_channels": "the format has no place for 1 raw channels",
+    "/channels/fov": "the format has no place for 1 fov tracks",
+    "/clips/second": "the format holds one clip",
+    "/nodes/eye": "the format has joints, and no camera",
+    "/nodes/lamp": "the format has joints, and no light",
+    "/nodes/goal": "the format has joints, and no target",
+}
+
+
+@pytest.mark.parametrize(
+    ("around", "words"),
+    [
+        (Environment(background_image="SKY.TGA"), "background and fog"),
+        (Environment(distance_cue=Fog(1.0, 0.0, 2.0, 1.0)), "background and fog"),
+        (Environment(layered_fog=LayeredFog(0.0, 1.0, 0.5)), "background and fog"),
+        (Environment(gradient=Gradient(0.5, [(1.0, 0, 0)] * 3)), "background and fog"),
+        (Environment(ambient=(0.25, 0.0, 0.0)), "ambient light"),
+        (Environment(ambient=(0.25, 0.0, 0.0), fog=Fog(1.0, 0.0, 2.0, 1.0)), "background and fog, ambient light"),
+        (Environment(ambient=(0.0, 0.0, 0.0)), None),
+        (Environment(), None),
+    ],
+)
+def test_surroundings_are_lost_even_if_they_are_not_in_use(around: Environment, words: str | None) -> None:
+    lost = said(write(replace(figure(), environment=around)).report, Outcome.DROPPED)
+    assert lost.get("/environment") == (words and f"the format has no place for {words}")
+
+
+def test_every_kind_of_thing_without_a_place_is_said_once() -> None:
+    losses: list[Any] = write(everything()).report.of(Outcome.DROPPED)
+    assert {loss.path: loss.detail for loss in losses} == DROPPED
+    assert len(losses) == len(DROPPED)

@@ -1,0 +1,128 @@
+"""Models beside animations, and models alone, changed in place: bytes as a writer of our own makes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.scene import Scene
+from tests.formats.hale3d import writer as w
+
+SLEEVE = {
+    "vertices": [(0, 0, 0, 1), (1, 0, 1, 1), (1, 1, 2, 2), (0, 1, 4, 1)],
+    "weights": [(1, 0, 0, 0, 0), (1, 1, 1, 0, 0), (0.5, 1, 1, 1, 0), (0.5, 2, 0, 1, 0), (1, 0, 0, 1, 0)],
+    "triangles": [(0, 1, 2), (0, 2, 3)],
+}
+BEHIND = b"what nobody knows"
+
+
+def arm(material: bytes = b"materials/sleeve.mat", hand: bytes = b'"hand"', **changes: object) -> bytes:
+    """The model of the samples with one thing changed; the second mesh is always the same."""
+    shape = {**SLEEVE, **changes}
+    first = w.mesh(material, shape["vertices"], shape["weights"], shape["triangles"])  # type: ignore[arg-type]
+    glove = w.mesh(
+        b"materials/glove.mat",
+        [(0, 0, 0, 1), (0.5, 0, 1, 1), (0, 0.5, 2, 1)],
+        [(1, 2, 0, 0, 0), (1, 2, 1, 0, 0), (1, 2, 0, 1, 0)],
+        [(0, 1, 2)],
+    )
+    joints = [
+        w.model_joint(b'"root"', -1, (0, 1, 2)),
+        w.model_joint(b'"arm"', 0, (0.5, 1, 2), (0, 0, 0.5)),
+        w.model_joint(hand, 1, (2, 1, 2), (0.25, 0, 0)),
+    ]
+    return w.model([first, glove], joints)
+
+
+def test_the_test_s_own_model_is_the_samples() -> None:
+    assert arm() == w.arm()
+
+
+def test_an_animation_takes_its_changed_model_along(edit_and_save: object) -> None:
+    data, model = edit_and_save(lambda scene: None, "anim")  # type: ignore[operator]
+    assert (data, model) == (w.wave(), arm() + BEHIND)
+
+
+@pytest.fixture(params=["anim", "mdl"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def edit_and_save(tmp_path: Path) -> object:
+    """Both files, read by way of one of them, edited, saved under another name, and saved again as they are."""
+
+    def act(edit: object, kind: str) -> tuple[bytes, bytes]:
+        (tmp_path / "arm.anim").write_bytes(w.wave())
+        (tmp_path / "arm.mdl").write_bytes(w.arm() + BEHIND)
+        scene = keyframer.load(tmp_path / f"arm.{kind}", format="hale3d")
+        edit(scene)  # type: ignore[operator]
+        folder = tmp_path / "out"
+        folder.mkdir()
+        for _ in range(2):
+            report = keyframer.save(scene, folder / f"new.{kind}", format="hale3d", overwrite=True)
+            assert not [loss for loss in report if "anew" in loss.detail], [str(loss) for loss in report]
+            scene = keyframer.load(folder / f"new.{kind}", format="hale3d")
+            made = (folder / "new.anim").read_bytes(), (folder / "new.mdl").read_bytes()
+        return made
+
+    return act
+
+
+def texture(scene: Scene) -> None:
+    scene.materials[0].maps["texture1"].file_name = "other/cloth.tga"
+
+
+def name(scene: Scene) -> None:
+    scene.node("hand").name = "fist"
+
+
+def uv(scene: Scene) -> None:
+    coordinates = np.array(scene.meshes[0].uv)
+    coordinates[3] = (0.25, 0.5)
+    scene.meshes[0].uv = coordinates
+
+
+def faces(scene: Scene) -> None:
+    mesh = scene.meshes[0]
+    mesh.corners = np.concatenate([mesh.corners, [[0, 1, 3]]])
+    mesh.face_materials = np.zeros(3, np.int32)
+    mesh.smoothing = np.ones(3, np.uint32)
+
+
+def weights(scene: Scene) -> None:
+    skin = scene.skins[0]
+    shares = np.array(skin.weights)
+    shares[2:4] = (0.25, 0.75)
+    skin.weights = shares
+    mesh = scene.meshes[0]
+    bind = np.linalg.inv(skin.inverse_bind)
+    pairs = zip(skin.influences, np.asarray(skin.positions), strict=True)
+    placed = [bind[joint] @ np.array([*place, 1.0]) for joint, place in pairs]
+    points = np.zeros((4, 3))
+    for vertex, place, share in zip(skin.vertices, placed, shares, strict=True):
+        points[vertex] += share * place[:3]
+    mesh.positions = points
+
+
+EDITS = {
+    "texture": (texture, {"material": b"other/cloth.tga"}),
+    "name": (name, {"hand": b'"fist"'}),
+    "uv": (uv, {"vertices": [*SLEEVE["vertices"][:3], (0.25, 0.5, 4, 1)]}),
+    "faces": (faces, {"triangles": [*SLEEVE["triangles"], (0, 3, 1)]}),
+    "weights": (
+        weights,
+        {"weights": [*SLEEVE["weights"][:2], (0.25, 1, 1, 1, 0), (0.75, 2, 0, 1, 0), SLEEVE["weights"][4]]},
+    ),
+}
+
+
+@pytest.mark.parametrize("what", EDITS)
+def test_only_what_changed_is_rewritten(what: str, kind: str, edit_and_save: object) -> None:
+    edit, changes = EDITS[what]
+    data, model = edit_and_save(edit, kind)  # type: ignore[operator]
+    assert data == w.wave()
+    assert model == arm(**changes) + BEHIND  # type: ignore[arg-type]

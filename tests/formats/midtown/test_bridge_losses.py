@@ -1,0 +1,157 @@
+"""Scenes as Midtown clips: distance, raw channels, skeletons; what has no place is said."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.formats._loading import scene_of
+from keyframer.formats._writing import Written
+from keyframer.formats.midtown import FORMAT
+from keyframer.formats.midtown.records import Channel as Record
+from keyframer.formats.midtown.records import OldChannel
+from keyframer.formats.midtown.skeleton import read_skeleton
+from keyframer.scene import Light, Node, NodeKind, RawChannel, Scene, Space
+from keyframer.scene.report import LossReport, NothingToWrite, Outcome
+from tests.formats.hale3d.test_writing import arm
+from tests.formats.made_scenes import apart
+
+
+def write(scene: Scene, **options: object) -> Written:
+    return FORMAT.from_scene(scene, {"fps": 24.0, **options})
+
+
+def said(report: LossReport, outcome: Outcome) -> dict[str, str]:
+    return {loss.path: loss.detail for loss in report.of(outcome)}
+
+
+def record(written: Written) -> Record | OldChannel:
+    document = keyframer.decode(keyframer.encode(written.document), format="midtown")
+    found: Any = next(each for each in document.records[0].children or document.records if hasattr(each, "rows"))
+    return found  # type: ignore[no-any-return]
+
+
+def with_extras(**said: object) -> Scene:
+    scene = arm()
+    scene.clips[0].extras["midtown"] = said
+    return scene
+
+
+# --- options --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"dialect": "arcade"}, "dialect is one of retail, document, old, not 'arcade'"),
+        ({"euler_order": "XX"}, "euler_order"),
+        ({"fps": 0.0}, "fps"),
+        ({"max_error": -1.0}, "max_error must be positive"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: dict[str, object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        write(arm(), **options)
+
+
+@pytest.mark.parametrize(
+    ("scene", "distance", "stored"),
+    [
+        (arm(), None, 0.0),
+        (arm(), 1.5, 1.5),
+        (with_extras(distance=2.5), None, 2.5),
+        (with_extras(distance=2.5), 1.5, 1.5),
+        (with_extras(distance=2.5, in_place=True), None, 0.0),  # it is in the path of the root already
+        (with_extras(distance=math.nan), None, 0.0),
+    ],
+)
+def test_the_distance(scene: Scene, distance: float | None, stored: float) -> None:
+    assert record(write(scene, distance=distance)).distance == stored
+
+
+def test_without_a_skeleton_the_tree_is_lost() -> None:
+    written = write(arm(), skeleton=False)
+    assert written.companions == ()
+    words = "names, offsets and parents of the bones are in no file"
+    assert said(written.report, Outcome.DROPPED) == {"/tree": words}
+
+
+def test_angles_in_another_order() -> None:
+    scene = arm()
+    written = write(scene, euler_order="XYZ")
+    assert written.reading == {"euler_order": "XYZ", "fps": 24.0}
+    ((_, skeleton),) = written.companions
+    document = keyframer.decode(keyframer.encode(written.document), format="midtown")
+    found = scene_of(document, {**written.reading, "skeleton": read_skeleton(skeleton)})
+    length, degrees = apart(scene, found, np.array([0.0, 1.25, 2.5]))
+    assert length < 1e-5
+    assert degrees < 1e-3
+
+
+# --- losses -------------------------------------------------------------------------------------------------------
+
+
+def test_metres_are_not_asked_for_but_said() -> None:
+    scene = replace(arm(), space=Space("z", metres_per_unit=0.5))
+    words = "the format counts metres: the numbers were kept as they are"
+    assert said(write(scene).report, Outcome.BAKED) == {"/space": words}
+    known = replace(arm(), space=Space("z", metres_per_unit=1.0))
+    assert said(write(known).report, Outcome.BAKED) == {}
+
+
+def test_names_lose_blanks_and_braces() -> None:
+    scene = arm()
+    scene.nodes[0].name, scene.nodes[1].name = "upper arm {left}", "upper\tarm__left_"
+    written = write(scene)
+    ((suffix, content),) = written.companions
+    assert suffix == ".skel"
+    assert [bone.name for bone in read_skeleton(content).bones] == [b"upper_arm__left_", b"upper_arm__left_.2"]
+    renamed = {path: words for path, words in said(written.report, Outcome.BAKED).items() if path != "/space"}
+    assert renamed == {
+        "/nodes/upper arm {left}": "is called 'upper_arm__left_' in the skeleton",
+        "/nodes/upper\tarm__left_": "is called 'upper_arm__left_.2' in the skeleton",
+    }
+
+
+def test_bones_without_a_name_get_one() -> None:
+    scene = arm()
+    scene.nodes[1].name = ""
+    ((_, content),) = write(scene).companions
+    assert [bone.name for bone in read_skeleton(content).bones] == [b"upper", b"bone"]
+
+
+def raw(rows: int, **said: object) -> RawChannel:
+    made = RawChannel("channel 1", np.arange(2.0 * rows).reshape(rows, 2))
+    made.extras["midtown"] = said
+    return made
+
+
+def test_raw_channels_go_with_the_layout_that_has_room() -> None:
+    scene = arm()
+    scene.clips[0].raw_channels = [raw(3, distance=0.5, type=7), raw(2)]
+    written = write(scene, dialect="document")
+    assert said(written.report, Outcome.DROPPED) == {"/raw_channels/channel 1": "2 frames where the clip has 3"}
+    document = keyframer.decode(keyframer.encode(written.document), format="midtown")
+    _, kept = document.find(Record)
+    assert (kept.type, kept.distance, kept.rows.tolist()) == (7, 0.5, [[0, 1], [2, 3], [4, 5]])
+    retail = write(scene).report
+    assert said(retail, Outcome.DROPPED) == {"/raw_channels": "the format has no place for 2 raw channels"}
+
+
+def test_nothing_but_lights_is_refused() -> None:
+    scene = Scene([Node("lamp", NodeKind.LIGHT, light=0)], lights=[Light("lamp")])
+    with pytest.raises(NothingToWrite, match="holds the motion of bones"):
+        write(scene)
+
+
+def test_a_clip_that_stood_still_may_stand_still_again() -> None:
+    scene = replace(arm(), clips=[])
+    with pytest.raises(NothingToWrite, match="nothing in this scene moves"):
+        write(scene)
+    scene.source_format = "midtown"
+    assert len(record(write(scene)).rows) == 1

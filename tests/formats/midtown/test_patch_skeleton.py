@@ -1,0 +1,106 @@
+"""Patched Midtown clips: frames that come and go, and the skeleton beside the clip with its own words and blanks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.curves import RotationForm, Track
+from keyframer.scene import Channel, Scene
+from tests.formats.midtown import writer as w
+
+SKELETON = b"""NumBones 3
+bone hips {
+    offset   0.0 1.10 0
+    mass 12  // a word that nobody knows
+    BONE  back { Offset 0 .25 0.5
+        bone head{ offset 0 0.125 0 }}
+}
+"""
+
+
+@pytest.fixture
+def clip(tmp_path: Path) -> Path:
+    path = tmp_path / "walk.anim"
+    path.write_bytes(w.retail(rows()))
+    path.with_suffix(".skel").write_bytes(SKELETON)
+    return path
+
+
+def rows() -> list[list[float]]:
+    return w.walk(frames=6, bones=3)
+
+
+def save(scene: Scene, folder: Path) -> tuple[bytes, bytes]:
+    """Clip and skeleton, which the same scene gives again when it is read and saved."""
+    path = folder / "out.anim"
+    report = keyframer.save(scene, path, format="midtown", overwrite=True)
+    assert not [loss for loss in report if "anew" in loss.detail], [str(loss) for loss in report]
+    assert sorted(Path(name).name for name in report.written) == ["out.anim", "out.skel"]
+    made = path.read_bytes(), path.with_suffix(".skel").read_bytes()
+    keyframer.save(keyframer.load(path, format="midtown"), path, format="midtown", overwrite=True)
+    assert (path.read_bytes(), path.with_suffix(".skel").read_bytes()) == made
+    return made
+
+
+def test_unchanged_both_files_are_as_they_were(clip: Path, tmp_path: Path) -> None:
+    assert save(keyframer.load(clip, format="midtown"), tmp_path) == (clip.read_bytes(), SKELETON)
+
+
+def test_names_and_offsets_change_their_own_words(clip: Path, tmp_path: Path) -> None:
+    scene = keyframer.load(clip, format="midtown")
+    scene.node("head").name = "skull"
+    scene.node("back").position = np.array([0.0, 0.375, 0.5])
+    data, text = save(scene, tmp_path)
+    assert data == clip.read_bytes()
+    assert text == SKELETON.replace(b"bone head", b"bone skull").replace(b"0 .25 0.5", b"0 0.375 0.5")
+    found = keyframer.load(tmp_path / "out.anim", format="midtown")
+    assert [node.name for node in found.nodes] == ["hips", "back", "skull"]
+
+
+def test_another_parent_keeps_the_words_of_the_bones(clip: Path, tmp_path: Path) -> None:
+    scene = keyframer.load(clip, format="midtown")
+    scene.node("head").parent = 0
+    _, text = save(scene, tmp_path)
+    found = keyframer.load(tmp_path / "out.anim", format="midtown")
+    assert [node.parent for node in found.nodes] == [None, 0, 0]
+    assert b"mass 12 // a word that nobody knows" in text
+
+
+def test_a_clip_without_a_skeleton_gets_one_where_bones_are_renamed(tmp_path: Path) -> None:
+    (tmp_path / "bare.anim").write_bytes(w.retail(rows()))
+    scene = keyframer.load(tmp_path / "bare.anim", format="midtown")
+    old = [node.name for node in scene.nodes]
+    scene.nodes[1].name = "other"
+    data, _ = save(scene, tmp_path)
+    assert data == w.retail(rows())
+    found = keyframer.load(tmp_path / "out.anim", format="midtown")
+    assert [node.name for node in found.nodes] == [old[0], "other", old[2]]
+
+
+@pytest.mark.parametrize("count", [4, 9])
+def test_frames_that_go_and_come(count: int, clip: Path, tmp_path: Path) -> None:
+    """Frames that stay keep their bytes; new ones stand behind them."""
+    scene = keyframer.load(clip, format="midtown")
+    channels = []
+    for channel in scene.clips[0].channels:
+        values = channel.track.values[np.minimum(np.arange(count), 5)]
+        form = RotationForm.QUATERNION_ABSOLUTE if channel.track.is_rotation else RotationForm.NONE
+        channels.append(Channel(channel.node, Track.sampled(channel.track.kind, values, form=form)))
+    scene.clips = [replace(scene.clips[0], channels=channels, end=count - 1.0)]
+    data, text = save(scene, tmp_path)
+    assert text == SKELETON
+    kept = min(count, 6)
+    assert data[:4] == clip.read_bytes()[:4]
+    assert data[8 : 17 + kept * 48] == clip.read_bytes()[8 : 17 + kept * 48]  # 12 floats a frame
+    table = np.frombuffer(data[17:], "<f4").reshape(count, 12)
+    last = np.array(rows()[5])
+    for row in table[6:]:
+        assert np.allclose(row[:3], last[:3], atol=1e-6)
+        assert np.allclose(np.cos(row[3:] - last[3:]), 1.0, atol=1e-6)
+    assert math.isclose(keyframer.load(tmp_path / "out.anim", format="midtown").clips[0].end, count - 1)

@@ -1,0 +1,98 @@
+"""Midtown clips in which one thing is edited: the bytes are those that a writer of our own makes of the edit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.formats._loading import scene_of
+from keyframer.formats._writing import Written
+from keyframer.formats.midtown import FORMAT
+from keyframer.scene import Scene
+from tests.formats.midtown import writer as w
+
+LAYOUTS: dict[str, Callable[[w.Rows], bytes]] = {
+    "retail": w.retail,
+    "old": w.old,
+    "document": lambda rows: w.beta(len(rows), w.channel(rows), w.channel([[1.0, 2.0]] * len(rows), type=7)),
+}
+
+
+def rows() -> list[list[float]]:
+    return [[float(np.float32(number)) for number in row] for row in w.walk(frames=5, bones=2)]
+
+
+def loaded(data: bytes, **options: object) -> Scene:
+    return scene_of(keyframer.decode(data, format="midtown"), options)
+
+
+def edited(layout: str, edit: Callable[[Scene], object], **options: object) -> Written:
+    scene = loaded(LAYOUTS[layout](rows()), **options)
+    edit(scene)
+    return FORMAT.from_scene(scene)
+
+
+def why_anew(written: Written) -> list[str]:
+    return [loss.detail for loss in written.report if "could not be patched" in loss.detail]
+
+
+def step(scene: Scene) -> None:
+    track = next(each.track for each in scene.clips[0].channels if each.track.kind == "position")
+    values = track.values.copy()
+    values[2] += (1.0, 0.0, 0.5)
+    track.values = values
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_one_step_of_the_root(layout: str, in_place: bool) -> None:
+    """What ``in_place`` adds when it reads is taken off again."""
+    written = edited(layout, step, in_place=in_place)
+    assert why_anew(written) == []
+    wanted = rows()
+    found = loaded(keyframer.encode(written.document)).clips[0].channels[0].track.values
+    assert np.allclose(found[2], np.add(wanted[2][:3], (1.0, 0.0, 0.5)), atol=1e-6)
+    data = keyframer.encode(written.document)
+    original = LAYOUTS[layout](rows())
+    assert len(data) == len(original)
+    assert sum(a != b for a, b in zip(data, original, strict=True)) <= 12
+
+
+def fewer(scene: Scene) -> None:
+    for channel in scene.clips[0].channels:
+        channel.track.times, channel.track.values = channel.track.times[:3], channel.track.values[:3]
+    scene.clips[0].end = 2.0
+
+
+def apart(scene: Scene) -> None:
+    for channel in scene.clips[0].channels:
+        channel.track.times = channel.track.times * 2.0
+
+
+REFUSED: dict[str, tuple[str, Callable[[Scene], object], str]] = {
+    "frames": ("document", fewer, "another number of frames than the other channels have"),
+    "times": ("retail", apart, "frames that do not follow one another"),
+    "track": ("retail", lambda scene: scene.clips[0].channels.pop(), "a bone that moves otherwise than it did"),
+    "scale": (
+        "retail",
+        lambda scene: setattr(scene.nodes[1], "scale", np.array([2.0, 2.0, 2.0])),
+        "nodes/1/scale",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_place_is_said_and_all_written_anew(name: str) -> None:
+    layout, edit, words = REFUSED[name]
+    written = edited(layout, edit)
+    (why,) = why_anew(written)
+    assert f"({words})" in why
+
+
+def test_frames_at_the_end_go_where_the_clip_is_alone() -> None:
+    written = edited("retail", fewer)
+    assert why_anew(written) == []
+    assert keyframer.encode(written.document) == w.retail(rows()[:3])

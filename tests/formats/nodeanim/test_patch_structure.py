@@ -1,0 +1,93 @@
+"""Node animations that gain and lose nodes: the bytes are those that a writer of our own makes of the edited data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.curves import Interpolation, Track
+from keyframer.operating import choose_nodes
+from keyframer.scene import Channel, Node, NodeKind, Scene
+from keyframer.scene.report import LossReport, Outcome
+from tests.formats.nodeanim.writer import TCB, Bone, Clip, How, Key, chunk, clips, write
+
+HOWS = {
+    "default": How(),
+    "big": How(">", "u16", "u32+u32"),
+    "inside": How("<", "u8", "u16+u32", False),
+    "none": How("<", "nul", "none"),
+}
+BEFORE, BEHIND = b"what is this", b"\0\xffnobody knows"
+
+
+def original(how: How) -> tuple[Clip, bytes]:
+    return clips()["mixed"], framed(clips()["mixed"], how)
+
+
+def framed(clip: Clip, how: How) -> bytes:
+    """With chunks that nobody knows before and behind, where chunks have sizes."""
+    if "+" not in how.header:
+        return write(clip, how)
+    return chunk(9, BEFORE, how) + write(clip, how) + chunk(12, BEHIND, how)
+
+
+def save(scene: Scene, path: Path) -> tuple[bytes, LossReport]:
+    report = keyframer.save(scene, path, overwrite=True)
+    assert not [loss for loss in report if "anew" in loss.detail], [str(loss) for loss in report]
+    data = path.read_bytes()
+    keyframer.save(keyframer.load(path), path, overwrite=True)
+    assert path.read_bytes() == data
+    return data, report
+
+
+@pytest.mark.parametrize("name", HOWS)
+def test_a_new_node_stands_behind_the_others(name: str, tmp_path: Path) -> None:
+    how = HOWS[name]
+    clip, data = original(how)
+    (tmp_path / "clip.nanim").write_bytes(data)
+    scene = keyframer.load(tmp_path / "clip.nanim")
+    scene.nodes.append(Node("Tail", NodeKind.BONE))
+    keys = Track("position", np.array([0.0, 0.5]), np.array([[1.0, 2, 3], [4, 5, 6]]), Interpolation.TCB)
+    keys.tension = np.array([0.5, 0.25])
+    scene.clips[0].channels.append(Channel(len(scene.nodes) - 1, keys))
+    made, report = save(scene, tmp_path / "new.nanim")
+    shapes = [(0.5, 0.0, 0.0, 0.0, 0.0), (0.25, 0.0, 0.0, 0.0, 0.0)]
+    rows = (Key(0, 0.0, (1.0, 2.0, 3.0), shapes[0]), Key(0, 0.5, (4.0, 5.0, 6.0), shapes[1]))
+    assert made == framed(replace(clip, bones=(*clip.bones, Bone(b"Tail", TCB, rows))), how)
+    assert [loss.path for loss in report if "was added" in loss.detail] == ["/nodes/Tail"]
+
+
+@pytest.mark.parametrize("name", HOWS)
+def test_a_removed_node_takes_only_itself_along(name: str, tmp_path: Path) -> None:
+    how = HOWS[name]
+    clip, data = original(how)
+    (tmp_path / "clip.nanim").write_bytes(data)
+    scene = choose_nodes(keyframer.load(tmp_path / "clip.nanim"), ["Bip01", "Bip01 Spine", "Bip01 L Hand"])
+    made, report = save(scene, tmp_path / "less.nanim")
+    assert made == framed(replace(clip, bones=(*clip.bones[:2], clip.bones[3])), how)
+    assert [loss.path for loss in report if "was taken out" in loss.detail] == ["/nodes/Bip01 Head"]
+
+
+def test_the_end_is_where_the_last_key_is_and_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "clip.nanim").write_bytes(original(How())[1])
+    scene = keyframer.load(tmp_path / "clip.nanim")
+    scene.clips[0].end += 5.0
+    made, report = save(scene, tmp_path / "end.nanim")
+    assert made == original(How())[1]
+    words = "dropped: /clips/0/end: other parts of the scene say otherwise"
+    assert [str(loss) for loss in report.of(Outcome.DROPPED)] == [words]
+
+
+def test_what_cannot_be_patched_is_written_anew_and_all_that_is_lost_is_said(tmp_path: Path) -> None:
+    (tmp_path / "clip.nanim").write_bytes(original(How())[1])
+    scene = keyframer.load(tmp_path / "clip.nanim")
+    report = keyframer.save(scene, tmp_path / "other.nanim", dialect=str(HOWS["big"]))
+    assert [loss.detail for loss in report if "anew" in loss.detail] == [
+        "the original could not be patched (another layout is asked for): all was written anew"
+    ]
+    lost = [loss for loss in report.of(Outcome.DROPPED) if "nobody knows were dropped" in loss.detail]
+    assert [int(loss.detail.split()[0]) for loss in lost] == [len(BEFORE), len(BEHIND)]

@@ -1,0 +1,151 @@
+"""What is common to all formats besides bytes: options as text, matches and formats in words, surfaces in pieces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.formats._format import Match
+from keyframer.formats._option_values import typed
+from keyframer.formats._places import Places, path_finder
+from keyframer.formats._surfaces import pieces, pieces_by_material
+from keyframer.formats.threeds import FORMAT
+from keyframer.scene import Mesh, Node, Scene
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+
+# --- options --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("bool", "yes", True),
+        ("bool", "TRUE", True),
+        ("bool", "1", True),
+        ("bool", "no", False),
+        ("bool", "false", False),
+        ("bool", "0", False),
+        ("int", "12", 12),
+        ("int | None", "-3", -3),
+        ("float", "1e-3", 0.001),
+        ("float | None", "24", 24.0),
+        ("str", "12", "12"),
+        ("", "anything", "anything"),
+    ],
+)
+def test_text_becomes_what_the_option_wants(kind: str, text: str, value: object) -> None:
+    found = typed({"it": kind}, {"it": text})["it"]
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("bool", "it is true or false, not 'maybe'"),
+        ("int", "it is a whole number, not 'maybe'"),
+        ("float | None", "it is a number, not 'maybe'"),
+    ],
+)
+def test_text_that_does_not_fit_is_named(kind: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        typed({"it": kind}, {"it": "maybe"})
+
+
+def test_what_is_no_text_is_left_alone() -> None:
+    assert typed({"it": "int"}, {"it": 2.5, "other": None}) == {"it": 2.5, "other": None}
+
+
+@pytest.mark.parametrize("format", keyframer.supported_formats(), ids=lambda format: format.name)
+def test_options_are_declared_and_others_refused(format: keyframer.Format) -> None:
+    assert set(format.option_types().values()) | set(format.write_option_types().values()), "there are some"
+    with pytest.raises(ValueError, match=f"{format.name} has no option 'colour'"):
+        format.from_scene(Scene([Node("box")]), {"colour": "red"})
+    assert format.name in repr(format)
+
+
+def test_a_match_in_words() -> None:
+    assert repr(Match(0.5, "looks like it", "3")) == "Match(0.5, 'looks like it', '3', None)"
+    assert repr(FORMAT) == f"<Format 3ds: {FORMAT.title}>"
+
+
+# --- surfaces -------------------------------------------------------------------------------------------------------
+
+
+def strip(count: int, **parts: object) -> Mesh:
+    """A strip of triangles over so many vertices."""
+    corners = np.array([[first, first + 1, first + 2] for first in range(count - 2)])
+    return Mesh("strip", np.arange(3.0 * count).reshape(-1, 3), corners, **parts)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("most", [3, 4, 5, 7, 100])
+def test_pieces_together_are_the_mesh(most: int) -> None:
+    mesh = strip(10)
+    found = pieces(mesh, most)
+    assert len(found) == 1 if most == 100 else len(found) > 1
+    assert max(len(each.vertices) for each in found) <= most
+    assert max(len(each.faces) for each in found) <= most
+    assert np.concatenate([each.faces for each in found]).tolist() == list(range(8))
+    corners = np.concatenate([each.vertices[each.corners] for each in found])
+    assert corners.tolist() == mesh.corners.tolist()
+
+
+def test_pieces_with_many_faces_on_few_vertices() -> None:
+    mesh = Mesh("fan", np.eye(3), np.array([[0, 1, 2]] * 9))
+    assert [len(each.faces) for each in pieces(mesh, 4)] == [4, 4, 1]
+
+
+@pytest.mark.parametrize("count", [2, 4, 6], ids=["too few", "one each", "too many"])
+def test_texture_vertices_that_go_with_the_vertices(count: int) -> None:
+    """Without corners of their own they are those of the vertices; what is missing is 0, what is too much is left."""
+    mesh = strip(4, uv=np.arange(2.0 * count).reshape(-1, 2) + 1)
+    (piece,) = pieces(mesh, 100)
+    assert piece.uv is not None
+    wanted = [[1.0, 2], [3, 4], [5, 6], [7, 8]][: min(count, 4)] + [[0.0, 0]] * max(4 - count, 0)
+    assert piece.uv.tolist() == wanted
+
+
+def test_texture_vertices_in_another_order_need_no_seams() -> None:
+    mesh = strip(4, uv=np.array([[9.0, 9], [1, 1], [2, 2], [3, 3]]), uv_corners=np.array([[3, 2, 1], [2, 1, 0]]))
+    (piece,) = pieces(mesh, 100)
+    assert piece.uv is not None
+    assert (len(piece.vertices), piece.uv.tolist()) == (4, [[3, 3], [2, 2], [1, 1], [9, 9]])
+
+
+def test_a_piece_for_each_material() -> None:
+    mesh = strip(5, face_materials=np.array([1, -1, 1]))
+    found = pieces_by_material(mesh)
+    assert [number for number, _ in found] == [-1, 1]
+    assert [piece.faces.tolist() for _, piece in found] == [[1], [0, 2]]
+    assert [piece.vertices.tolist() for _, piece in found] == [[1, 2, 3], [0, 1, 2, 3, 4]]
+
+
+@pytest.mark.parametrize("materials", [None, np.array([0, 0, 0])])
+def test_one_material_is_one_piece(materials: object) -> None:
+    ((number, piece),) = pieces_by_material(strip(5, face_materials=materials))
+    assert (number, piece.faces.tolist()) == (-1 if materials is None else 0, [0, 1, 2])
+
+
+# --- places ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_record_is_found_by_its_offset_and_by_itself() -> None:
+    document = keyframer.read(SAMPLES / "3ds/windmill.3ds")
+    find, places = path_finder(document), Places(document)
+    innermost: dict[int, str] = {}
+    for place, record in document.walk():
+        assert places.path(record) == str(place) == document.path_of(record)
+        assert record.offset is not None
+        innermost[record.offset] = str(place)
+    assert {offset: find(offset) for offset in innermost} == innermost
+    assert find(1) is None
+
+
+def test_a_record_of_another_document_has_no_place() -> None:
+    document, other = (keyframer.read(SAMPLES / "3ds/windmill.3ds") for _ in range(2))
+    for lookup in (Places(document).path, document.path_of):
+        with pytest.raises(LookupError, match="is not part of this document"):
+            lookup(other.records[0])

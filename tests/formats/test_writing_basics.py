@@ -1,0 +1,164 @@
+"""What all writers share: tolerances, sizes, time bases that make no sense, names that fit."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from keyframer.curves import RotationForm, Track
+from keyframer.formats._writing import (
+    NamesThatFit,
+    Tolerance,
+    check_max_error,
+    clip_span,
+    encode_name,
+    frames_per_second,
+    scene_size,
+    units_per_second,
+)
+from keyframer.scene import Channel, Clip, Mesh, Node, Scene
+
+NAN, INF = math.nan, math.inf
+
+
+def path(*times: float, kind: str = "position", width: int = 3) -> Track:
+    return Track(kind, np.array(times), np.zeros((len(times), width)) + np.arange(len(times))[:, None])
+
+
+# --- how far motion may be off ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, NAN, INF])
+def test_an_error_that_is_none_is_refused(wrong: float) -> None:
+    with pytest.raises(ValueError, match="max_error must be positive"):
+        check_max_error(wrong)
+
+
+@pytest.mark.parametrize(
+    ("kind", "form", "allowed", "unit"),
+    [
+        ("position", RotationForm.NONE, 0.05, "scene unit"),
+        ("rotation", RotationForm.AXIS_ANGLE_RELATIVE, 0.1, "degree"),
+        ("scale_axes", RotationForm.QUATERNION_ABSOLUTE, 0.1, "degree"),
+        ("fov", RotationForm.NONE, 0.1, "degree"),
+        ("roll", RotationForm.NONE, 0.1, "degree"),
+        ("hotspot", RotationForm.NONE, 0.1, "degree"),
+        ("falloff", RotationForm.NONE, 0.1, "degree"),
+        ("scale", RotationForm.NONE, 0.001, "of 1"),
+        ("color", RotationForm.NONE, 0.001, "of 1"),
+    ],
+)
+def test_each_kind_of_track_has_its_own_tolerance(kind: str, form: RotationForm, allowed: float, unit: str) -> None:
+    """A scene of 50 units and ten times the usual error: 1e-3 of its size, ten times 0.01 degrees."""
+    scene = Scene(nodes=[Node("a"), Node("b", position=np.array([50.0, 1.0, 2.0]))])
+    track = Track(kind, np.zeros(1), np.zeros((1, 4)), form=form)
+    found, _, words = Tolerance.of(scene, 1e-3).for_track(track)
+    assert (found, words) == (pytest.approx(allowed), unit)
+
+
+def test_the_size_of_a_scene_is_that_of_its_largest_part() -> None:
+    assert scene_size(Scene()) == 1.0
+    box = Mesh("box", np.array([[0.0, 0, 0], [1, 7, 2], [NAN, 0, 900]]), np.empty((0, 3), int))
+    scene = Scene(nodes=[Node("a"), Node("b", position=np.array([3.0, 0, 0]))], meshes=[box])
+    assert scene_size(scene) == 7.0
+    far = Track("position", np.zeros(2), np.array([[0.0, 0, 0], [0, 0, -40]]))
+    scene.clips = [Clip(channels=[Channel(0, path(0.0, 1.0, kind="scale")), Channel(0, far)])]
+    assert scene_size(scene) == 40.0
+    flat = Track("position", np.zeros(2), np.array([0.0, 500.0]))  # not three numbers: no way that a node could go
+    scene.clips[0].channels.append(Channel(1, flat))
+    assert scene_size(scene) == 40.0
+
+
+def test_a_size_beyond_all_measure_is_no_measure() -> None:
+    scene = Scene(nodes=[Node("a"), Node("b", position=np.array([1e31, 0, 0]))])
+    assert scene_size(scene) == 1.0
+
+
+# --- time ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("clip", "fps", "units"),
+    [
+        (Clip(rate=24.0), 24.0, 24.0),
+        (Clip(rate=4800.0, units_per_frame=200.0), 24.0, 4800.0),
+        (Clip(rate=0.0), 30.0, 30.0),
+        (Clip(rate=NAN, units_per_frame=160.0), 30.0, 4800.0),
+        (Clip(rate=-5.0, units_per_frame=0.0), 30.0, 30.0),
+        (Clip(rate=INF), 30.0, 30.0),
+    ],
+)
+def test_a_time_base_that_is_none_is_that_of_30_frames_a_second(clip: Clip, fps: float, units: float) -> None:
+    assert (frames_per_second(clip), units_per_second(clip)) == (fps, units)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "times", "span"),
+    [
+        (0.0, 100.0, [], (0.0, 100.0)),
+        (0.0, 0.0, [[-10.0, 20.0], [5.0, 60.0]], (-10.0, 60.0)),
+        (10.0, 20.0, [[99.0]], (10.0, 20.0)),  # one key is at rest whenever it stands
+        (NAN, 100.0, [[0.0, 7.0]], (0.0, 7.0)),
+        (4.0, INF, [[0.0, 7.0]], (0.0, 7.0)),
+        (50.0, 10.0, [], (50.0, 50.0)),
+        (0.0, 1e12, [[0.0, 7.0]], (0.0, 7.0)),
+        (0.0, 5.0, [[0.0, NAN, 1e13, 9.0]], (0.0, 9.0)),
+    ],
+)
+def test_what_is_played(start: float, end: float, times: list[list[float]], span: tuple[float, float]) -> None:
+    clip = Clip(start=start, end=end, channels=[Channel(0, path(*each)) for each in times])
+    assert clip_span(clip) == span
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "raw"),
+    [
+        ("Box", None, b"Box"),
+        ("Gl\u00e4ser", None, b"Gl\xe4ser"),
+        ("\u00c3\u00a4", None, b"\xc3\x83\xc2\xa4"),  # in code page 1252 it would be read as a UTF-8 letter
+        ("\u65e5\u672c", None, "\u65e5\u672c".encode()),
+        ("\u65e5\u672c", "shift_jis", b"\x93\xfa\x96\x7b"),
+        ("\u65e5\u672c", "cp1252", b"__"),
+        ("a\0b", None, b"a_b"),
+        ("what?", None, b"what?"),
+    ],
+)
+def test_names_as_bytes(text: str, encoding: str | None, raw: bytes) -> None:
+    assert encode_name(text, encoding) == raw
+
+
+def test_names_within_a_limit_stay_different() -> None:
+    names = NamesThatFit(4, reserved=[b"ROOT"])
+    assert [names.claim(each) for each in ("root", "Boxes", "boxer", "BOXE", "", "unna")] == [
+        b"roo2",
+        b"Boxe",
+        b"box2",
+        b"BOX3",
+        b"unna",
+        b"unn2",
+    ]
+
+
+def test_names_without_a_limit_are_numbered_as_the_reader_does() -> None:
+    names = NamesThatFit()
+    assert [names.claim(each) for each in ("a", "a", "A", "a.2")] == [b"a", b"a.2", b"A.3", b"a.2.2"]
+
+
+def test_a_name_as_the_file_had_it_is_taken_where_it_says_the_same() -> None:
+    names = NamesThatFit()
+    assert names.claim("\u00e4", b"\xe4") == b"\xe4"
+    assert names.claim("b", b"other") == b"b"
+    assert names.shown(b"\xe4") == "\u00e4"
+    assert NamesThatFit().claim("", fallback="bone") == b"bone"
+
+
+def test_more_names_than_a_limit_of_one_letter_can_hold() -> None:
+    """Nobody is left without a name: the number goes beyond the limit before two things share one."""
+    names = NamesThatFit(1)
+    made = [names.claim("a") for _ in range(12)]
+    assert len(set(made)) == 12

@@ -1,0 +1,98 @@
+"""Odd parts of 3D Studio files: what cannot be used is kept where somebody finds it, what costs too much is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.chunk import RawChunk
+from tests.formats.threeds.bridge import make
+
+NAN = float("nan")
+
+
+def extras(thing: Any) -> dict[str, Any]:
+    found: dict[str, Any] = thing.extras["3ds"]
+    return found
+
+
+@pytest.mark.parametrize(("stored", "word"), [(3, "phong"), (77, None), (-1, None)])
+def test_a_shading_that_nobody_knows_is_kept_as_a_number(stored: int, word: str | None) -> None:
+    material = r.Material(children=[r.MaterialName(b"paint"), r.MaterialShading(stored)])
+    found = make.load([material], []).materials[0]
+    assert found.shading == word
+    assert found.extras.get("3ds", {}).get("shading") == (stored if word is None else None)
+
+
+def test_a_track_of_no_numbers_leaves_the_node_at_rest() -> None:
+    keys = make.track("position", (0, 10), ((NAN, 0.0, 0.0), (NAN, 1.0, 2.0)))
+    scene = make.load([make.mesh("Box")], [make.node("object", "Box", 0, keys)])
+    assert scene.nodes[0].position.tolist() == [0, 0, 0]
+    (issue,) = [each for each in scene.issues if each.code == "DATA_NON_FINITE"]
+    assert issue.path.endswith("/keys[0]")
+
+
+@pytest.mark.parametrize("track", [make.hide(()), make.morph((), ())], ids=["hide", "morph"])
+def test_tracks_without_keys_are_kept_as_leftovers(track: r.Track) -> None:
+    scene = make.load([make.mesh("Box")], [make.node("object", "Box", 0, track)])
+    assert scene.clips[0].channels == []
+    assert len(extras(scene.nodes[0])["tracks"]) == 1
+    assert keyframer.pose(scene, frames=[0.0]).visible.all()
+
+
+def test_a_flattened_node_cannot_carry_stored_vertices() -> None:
+    """Geometry as stored, on a node of no size: nothing leads from the scene to its own space."""
+    flat = make.track("scale", (0,), ((1.0, 1.0, 0.0),))
+    scene = make.load([make.mesh("Box")], [make.node("object", "Box", 0, flat)], geometry="raw")
+    assert [node.mesh for node in scene.nodes if node.name == "Box"] == [None]
+
+
+def test_a_mesh_that_thousands_of_nodes_show_is_refused_before_it_is_copied() -> None:
+    """Each node stands elsewhere than the stored vertices, so each would need vertices of its own."""
+    points = np.random.default_rng(1).random((200, 3)).tolist()
+    nodes = [
+        make.node("object", "Box", place, make.track("position", (0,), ((float(place), 0.0, 0.0),)))
+        for place in range(20)
+    ]
+    limits = keyframer.Limits(copies=0)
+    with pytest.raises(keyframer.FormatError) as caught:
+        make.load([make.mesh("Box", points)], nodes, geometry="raw", limits=limits)
+    assert caught.value.code == "LIMIT_COPIES"
+    saved = make.load([make.mesh("Box", points)], nodes, geometry="raw", limits=limits, salvage=True)
+    carried = [node.mesh is not None for node in saved.nodes]
+    assert 0 < sum(carried) < 20
+    whole = make.load([make.mesh("Box", points)], nodes, geometry="raw")
+    assert sum(node.mesh is not None for node in whole.nodes) == 20
+
+
+def test_more_shapes_than_a_file_can_pay_for_are_refused() -> None:
+    count = 40
+    shapes = [make.mesh(f"s{place}") for place in range(count)]
+    keys = make.morph(tuple(range(count)), tuple(b"s%d" % place for place in range(count)))
+    nodes = [make.node("object", "s0", 0, keys)]
+    with pytest.raises(keyframer.FormatError) as caught:
+        make.load(shapes, nodes, limits=keyframer.Limits(copies=0))
+    assert caught.value.code == "LIMIT_COPIES"
+    assert len(make.load(shapes, nodes).nodes[0].morph.names) == count  # type: ignore[union-attr]
+
+
+def test_only_so_many_strange_chunks_are_carried_along() -> None:
+    strange = [RawChunk(0x7777, b"") for _ in range(10_050)]
+    scene = make.load([], [make.node("object", "$$$DUMMY", 0, *strange)])
+    kept = extras(scene.nodes[0])["chunks"]
+    assert len(kept) == 10_001
+    assert kept[-1]["chunk"] == "more"
+    assert kept[-1]["count"] >= 50
+
+
+def test_large_meshes_of_many_nodes_are_looked_at_in_samples() -> None:
+    """Whether stored or keyframed vertices count is the same for each of many nodes, and they share the mesh."""
+    points = (np.random.default_rng(2).random((3000, 3)) * 10).tolist()
+    nodes = [make.node("object", "Box", place, make.track("position", (0,), ((0.0, 0.0, 0.0),))) for place in range(30)]
+    scene = make.load([make.mesh("Box", points)], nodes)
+    assert {node.mesh for node in scene.nodes} == {0}
+    assert len(scene.meshes) == 1

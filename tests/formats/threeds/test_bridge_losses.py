@@ -1,0 +1,530 @@
+"""Scenes as 3D Studio files: what the file says is what the scene said, and what it cannot say is in the report."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.curves import Interpolation, RotationForm, Track
+from keyframer.formats._document import Document
+from keyframer.formats._loading import scene_of
+from keyframer.formats.threeds import FORMAT
+from keyframer.formats.threeds import records as r
+from keyframer.scene import (
+    Camera,
+    Channel,
+    Clip,
+    Environment,
+    Fog,
+    Gradient,
+    LayeredFog,
+    Light,
+    LightType,
+    Material,
+    Mesh,
+    Morph,
+    Node,
+    NodeKind,
+    Scene,
+    Skin,
+    TextureMap,
+)
+from keyframer.scene.report import LossReport, NothingToWrite, Outcome
+
+POINTS = np.array([[0.0, 0, 0], [2, 0, 0], [0, 3, 1]])
+FRAMES = [0.0, 3.0, 10.0]
+
+
+def mesh(**parts: Any) -> Mesh:
+    return Mesh("box", POINTS.copy(), np.array([[0, 1, 2]]), **parts)
+
+
+def write(scene: Scene, **options: object) -> tuple[Document, LossReport, Scene]:
+    """The document, the report, and what a reader makes of the bytes."""
+    written = FORMAT.from_scene(scene, options)
+    found = scene_of(keyframer.decode(keyframer.encode(written.document), format="3ds"))
+    return written.document, written.report, found
+
+
+def said(report: LossReport, outcome: Outcome) -> dict[str, str]:
+    return {loss.path: loss.detail for loss in report.of(outcome)}
+
+
+def numbers(scene: Scene) -> dict[str, int]:
+    return {node.name: number for number, node in enumerate(scene.nodes)}
+
+
+def moving(*channels: Channel, end: float = 10.0) -> list[Clip]:
+    return [Clip(channels=list(channels), end=end)]
+
+
+def slide(node: int, kind: str = "position", first: Any = (1.0, 2.0, 3.0), last: Any = (4.0, 5.0, 6.0)) -> Channel:
+    values = np.array([first, last], np.float64)
+    return Channel(node, Track(kind, np.array([0.0, 10.0]), values, Interpolation.TCB))
+
+
+def turn(node: int, *angles: float) -> Channel:
+    values = np.array([[0.6, 0.0, 0.8, angle] for angle in angles])
+    times = np.linspace(0.0, 10.0, len(angles))
+    form = RotationForm.AXIS_ANGLE_RELATIVE
+    return Channel(node, Track("rotation", times, values, Interpolation.TCB, form=form))
+
+
+def same_vertices(scene: Scene, found: Scene, *names: str) -> None:
+    ours, theirs = keyframer.pose(scene, frames=FRAMES), keyframer.pose(found, frames=FRAMES)
+    mine, others = numbers(scene), numbers(found)
+    for name in names:
+        assert np.allclose(theirs.vertices(others[name]), ours.vertices(mine[name]), atol=1e-4), name
+
+
+# --- the whole -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fps", [0.0, -1.0, math.inf, math.nan])
+def test_a_rate_that_is_none_is_refused(fps: float) -> None:
+    with pytest.raises(ValueError, match="fps must be positive"):
+        FORMAT.from_scene(Scene([Node("box")]), {"fps": fps})
+
+
+def test_more_nodes_than_16_bits_can_number_are_refused() -> None:
+    with pytest.raises(NothingToWrite, match="numbers its nodes in 16 bits; 32001 are too many"):
+        FORMAT.from_scene(Scene([Node("")] * 32_001))
+
+
+def test_materials_without_nodes_need_no_keyframer() -> None:
+    document, _, found = write(Scene(materials=[Material("paint")]))
+    assert document.first(r.Keyframer) is None
+    assert [each.name for each in found.materials] == ["paint"]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "stored", "words"),
+    [
+        (2.0, 9.0, (2, 9), None),
+        (0.0, 9.25, (0, 9), "the active segment became 0 to 9"),
+        (math.nan, 9.0, (0, 9), "the active segment became 0 to 9"),
+    ],
+)
+def test_the_active_segment(start: float, end: float, stored: tuple[int, int], words: str | None) -> None:
+    document, report, _ = write(Scene([Node("box", NodeKind.DUMMY)], clips=[Clip(start=start, end=end)]))
+    frames = document.first(r.Frames)
+    assert frames is not None
+    assert (frames.start, frames.end) == stored
+    assert said(report, Outcome.APPROXIMATED).get("/clips/segment") == words
+
+
+@pytest.mark.parametrize(("metres", "scale"), [(None, 1.0), (0.0254, 1.0), (1.0, 1 / 0.0254)])
+def test_the_unit_is_the_master_scale_in_inches(metres: float | None, scale: float) -> None:
+    scene = Scene([Node("box", NodeKind.DUMMY)])
+    scene.space = type(scene.space)(metres_per_unit=metres)
+    chunk = write(scene)[0].first(r.MasterScale)
+    assert chunk is not None
+    assert chunk.scale == pytest.approx(scale)
+
+
+# --- materials and surroundings --------------------------------------------------------------------------------------
+
+
+def test_everything_a_material_says_is_read_again() -> None:
+    image = TextureMap("A.PNG", b"A.PNG", 0.5, (2.0, 3.0), (0.25, -0.5), 45.0, 0.125)
+    image.mirror = image.negative = image.decal = image.summed_area = image.alpha_source = True
+    image.ignore_alpha, image.tiled = True, False
+    image.tints = {"first": (1.0, 0.0, 0.2), "blue": (0.0, 0.4, 0.6)}
+    paint = Material(
+        "paint",
+        ambient=(0.125, 0.25, 0.5),
+        diffuse=(1.0, 0.5, 0.25),
+        specular=(0.75, 0.75, 0.75),
+        shininess=0.33,
+        shininess_strength=0.005,
+        transparency=0.25,
+        transparency_falloff=0.75,
+        falloff_inwards=True,
+        reflection_blur=0.1,
+        self_illumination=0.5,
+        two_sided=True,
+        additive=True,
+        wire=True,
+        wire_size=2.5,
+        wire_in_units=True,
+        face_map=True,
+        soften=True,
+        supersample=True,
+        shading="metal",
+        maps={"texture1": image, "bump_mask": TextureMap("A.PNG", b"A.PNG"), "opacity": TextureMap("B.PNG")},
+    )
+    document, report, found = write(Scene(materials=[paint]))
+    assert len(report) == 0
+    made = found.materials[0]
+    for field in fields(Material):
+        if field.name not in ("maps", "extras", "raw_name"):
+            wanted, got = getattr(paint, field.name), getattr(made, field.name)
+            exact = isinstance(wanted, (bool, str)) or wanted is None
+            assert got == (wanted if exact else pytest.approx(wanted, abs=1e-6)), field.name
+    assert list(made.maps) == ["texture1", "opacity", "bump_mask"]
+    texture = made.maps["texture1"]
+    for field in fields(TextureMap):
+        if field.name not in ("extras", "tints"):
+            wanted = getattr(image, field.name)
+            assert getattr(texture, field.name) == (
+                wanted if isinstance(wanted, (bool, str)) else pytest.approx(wanted)
+            )
+    assert texture.tints == {"first": pytest.approx((1, 0, 0.2)), "blue": pytest.approx((0, 0.4, 0.6))}
+    assert [each.name for each in document.find(r.MapName)] == [b"A.PNG", b"B.PNG", b"A.PNG"]
+
+
+@pytest.mark.parametrize(("value", "kind"), [(0.33, r.PercentInt), (0.3333, r.PercentFloat)])
+def test_whole_percentages_are_whole(value: float, kind: type) -> None:
+    document, _, found = write(Scene(materials=[Material("paint", shininess=value)]))
+    parent = document.first(r.MaterialShininess)
+    assert parent is not None
+    assert [type(each) for each in parent.children] == [kind]
+    assert found.materials[0].shininess == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        ("box.png", b"BOX.PNG"),
+        ("a/long picture.targa", b"LONG_PIC.TAR"),
+        ("C:\\x\\Y.TGA", b"Y.TGA"),
+        (".", b"."),
+        ("", b"MAP"),
+    ],
+)
+def test_file_names_are_those_of_dos(given: str, stored: bytes) -> None:
+    material = Material("paint", maps={"texture1": TextureMap(given)})
+    document, report, _ = write(Scene(materials=[material]))
+    chunk = document.first(r.MapName)
+    assert chunk is not None
+    assert chunk.name == stored
+    renamed = said(report, Outcome.BAKED)
+    assert renamed == ({} if stored.decode() == given else {f"/maps/{given}": f"is called {stored.decode()}"})
+
+
+def surroundings() -> dict[str, Environment]:
+    return {
+        "image": Environment(background_image="SKY.TGA", uses={"background_image"}),
+        "colour": Environment(background_color=(0.25, 0.5, 0.75), ambient=(0.125, 0, 1.0), uses={"background_color"}),
+        "gradient": Environment(gradient=Gradient(0.25, [(1.0, 0, 0), (0, 1.0, 0), (0, 0, 1.0)]), uses={"gradient"}),
+        "fog": Environment(fog=Fog(1.0, 2.0, 30.0, 40.0, (0.5, 0.5, 0.25), True), uses={"fog"}),
+        "fog without colour": Environment(fog=Fog(1.0, 2.0, 30.0, 40.0)),
+        "cue": Environment(distance_cue=Fog(1.0, 2.0, 30.0, 40.0, None, True), uses={"distance_cue"}),
+        "cue that leaves the background": Environment(distance_cue=Fog(1.0, 2.0, 30.0, 40.0)),
+        "layers": Environment(layered_fog=LayeredFog(1.0, 9.0, 0.5, 3, (0.25, 0.5, 1.0)), uses={"layered_fog"}),
+        "layers without colour": Environment(layered_fog=LayeredFog(1.0, 9.0, 0.5)),
+    }
+
+
+@pytest.mark.parametrize("name", surroundings())
+def test_surroundings_are_read_again(name: str) -> None:
+    wanted = surroundings()[name]
+    _, report, found = write(Scene([Node("box", NodeKind.DUMMY)], environment=wanted))
+    assert len(report) == 0
+    made = found.environment
+    for field in fields(Environment):
+        if field.name == "extras":
+            continue
+        ours, theirs = getattr(wanted, field.name), getattr(made, field.name)
+        if hasattr(ours, "__dataclass_fields__"):
+            assert type(ours) is type(theirs)
+            for part in fields(ours):
+                assert getattr(theirs, part.name) == getattr(ours, part.name), f"{field.name}.{part.name}"
+        else:
+            assert theirs == ours, field.name
+
+
+# --- cameras and lights ----------------------------------------------------------------------------------------------
+
+
+def aimed(light: Light) -> Scene:
+    nodes = [Node("lamp", NodeKind.LIGHT, light=0, target=1, position=np.array([0.0, 0, 9]))]
+    return Scene([*nodes, Node("lamp.target", NodeKind.TARGET)], lights=[light])
+
+
+def test_everything_a_spot_light_says_is_read_again() -> None:
+    light = Light("lamp", LightType.SPOT, (1.0, 0.5, 0.25), 2.0, on=False, attenuated=True)
+    light.inner_range, light.outer_range, light.hotspot_degrees, light.falloff_degrees = 3.0, 7.0, 20.0, 30.0
+    light.roll_degrees, light.aspect, light.rectangular, light.casts_shadows = 15.0, 1.5, True, True
+    light.projector, light.excludes = "GOBO.TGA", ["box", "lid"]
+    _, report, found = write(aimed(light))
+    assert said(report, Outcome.DROPPED) == {}
+    made = found.lights[0]
+    for field in fields(Light):
+        if field.name not in ("extras", "raw_name", "target"):
+            assert getattr(made, field.name) == getattr(light, field.name), field.name
+    assert made.target == (0, 0, 0)
+
+
+def test_a_spot_without_angles_gets_usual_ones() -> None:
+    made = write(aimed(Light("lamp", LightType.SPOT)))[2].lights[0]
+    assert (made.hotspot_degrees, made.falloff_degrees) == (44, 45)
+
+
+def test_a_directional_light_becomes_a_wide_spot() -> None:
+    light = Light("sun", LightType.DIRECTIONAL)
+    _, report, found = write(aimed(light))
+    assert said(report, Outcome.BAKED) == {
+        "/lights/sun": "the directional light became a spot light: the format has none"
+    }
+    assert (found.lights[0].type, found.lights[0].hotspot_degrees) == (LightType.SPOT, 80)
+
+
+def test_ambient_light_is_a_node_of_its_own() -> None:
+    scene = Scene([Node("all", NodeKind.AMBIENT, light=0)], lights=[Light("all", LightType.AMBIENT, (0.5, 0.25, 1.0))])
+    scene.clips = moving(slide(0, "color", (0.5, 0.25, 1.0), (1.0, 1.0, 0.0)))
+    document, _, found = write(scene)
+    node = document.first(r.AmbientNode)
+    assert node is not None
+    assert [each.id_ for each in node.children if isinstance(each, r.NodeId)] == [-1]
+    track = next(each.track for each in found.clips[0].channels if each.track.kind == "color")
+    assert track.values.tolist() == [[0.5, 0.25, 1], [1, 1, 0]]
+
+
+def test_a_camera_keeps_cone_ranges_and_lens() -> None:
+    eye = Camera("eye", 50.0, 12.0, ranges=(1.0, 20.0), clip=(0.5, 900.0), shows_cone=True)
+    eye.extras["3ds"] = {"lens": 48.0}  # 2400 / 48 is exactly 50; the file's own number is kept
+    scene = Scene([Node("eye", NodeKind.CAMERA, camera=0, target=1), Node("goal", NodeKind.TARGET)], cameras=[eye])
+    scene.nodes[1].position = np.array([0.0, 5, 0])
+    document, report, found = write(scene)
+    assert said(report, Outcome.DROPPED) == {"/cameras/eye": "clip planes have no place"}
+    body = document.first(r.Camera)
+    assert body is not None
+    assert (body.lens, body.bank) == (48.0, 12.0)
+    assert (found.cameras[0].ranges, found.cameras[0].shows_cone) == ((1, 20), True)
+
+
+def test_a_lens_that_says_something_else_is_not_kept() -> None:
+    eye = Camera("eye", 60.0)
+    eye.extras["3ds"] = {"lens": 48.0}
+    scene = Scene([Node("eye", NodeKind.CAMERA, camera=0, target=1), Node("goal", NodeKind.TARGET)], cameras=[eye])
+    body = write(scene)[0].first(r.Camera)
+    assert body is not None
+    assert body.lens == pytest.approx(40.0)
+
+
+@pytest.mark.parametrize("what", ["an object", "a target that another looks at"])
+def test_what_is_looked_at_gets_a_target_that_goes_with_it(what: str) -> None:
+    """Targets belong to one camera each: the second gets its own, which moves as the first does."""
+    kind = NodeKind.OBJECT if what == "an object" else NodeKind.TARGET
+    goal = Node("goal", kind, mesh=0 if kind is NodeKind.OBJECT else None)
+    scene = Scene([goal, Node("eye", NodeKind.CAMERA, camera=0, target=0, position=np.array([0.0, -9, 0]))], [mesh()])
+    scene.nodes.append(Node("other", NodeKind.CAMERA, camera=1, target=0, position=np.array([9.0, 0, 0])))
+    scene.cameras = [Camera("eye"), Camera("other")]
+    scene.clips = moving(slide(0))
+    _, report, found = write(scene)
+    own = ["/nodes/eye/target", "/nodes/other/target"] if kind is NodeKind.OBJECT else ["/nodes/other/target"]
+    words = "a target of its own goes with what it looks at"
+    assert {path: each for path, each in said(report, Outcome.BAKED).items() if "target" in path} == dict.fromkeys(
+        own, words
+    )
+    ours, theirs = keyframer.pose(scene, frames=FRAMES), keyframer.pose(found, frames=FRAMES)
+    for name in ("eye", "other"):
+        assert np.allclose(theirs.world[:, numbers(found)[name]], ours.world[:, numbers(scene)[name]], atol=1e-5)
+
+
+# --- nodes that have no equal ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [NodeKind.DUMMY, NodeKind.BONE, NodeKind.OBJECT, NodeKind.TARGET])
+def test_nodes_without_anything_to_see_become_dummies(kind: NodeKind) -> None:
+    node = Node("joint", kind, position=np.array([1.0, 2, 3]))
+    node.bounding_box = (np.array([-1.0, -1, -1]), np.array([1.0, 1, 1]))
+    _, report, found = write(Scene([node]))
+    made = found.nodes[0]
+    assert (made.name, made.kind, made.position.tolist()) == ("joint", NodeKind.DUMMY, [1, 2, 3])
+    assert made.bounding_box is not None
+    assert [each.tolist() for each in made.bounding_box] == [[-1, -1, -1], [1, 1, 1]]
+    words = {} if kind is NodeKind.DUMMY else f"the {kind.value} became a dummy: nothing to see belongs to it"
+    assert said(report, Outcome.BAKED) == (words and {"/nodes/joint": words})
+
+
+def skinned(*more: Node) -> Scene:
+    bones = [Node("hip", NodeKind.DUMMY, position=np.array([0.0, 0, 5]))]
+    inverse = np.eye(4)[None].copy()
+    skin = Skin("cloth", [0], inverse, np.arange(3), np.zeros(3, int), np.ones(3))
+    scene = Scene(
+        [*bones, Node("cloth", mesh=0, skin=0, position=np.array([7.0, 0, 0])), *more], [mesh()], skins=[skin]
+    )
+    scene.clips = moving(slide(0, first=(0, 0, 5), last=(0, 0, 9)))
+    return scene
+
+
+def test_a_skinned_mesh_stands_still_as_it_is_at_frame_0() -> None:
+    scene = skinned()
+    _, report, found = write(scene)
+    words = "the mesh stands still as it is at frame 0: there are no skins"
+    assert said(report, Outcome.BAKED) == {"/nodes/cloth/skin": words}
+    still = keyframer.pose(scene, frames=[0.0]).vertices(1)[0]
+    made = keyframer.pose(found, frames=FRAMES).vertices(numbers(found)["cloth"])
+    assert np.allclose(made, still, atol=1e-5)
+
+
+def test_what_hangs_on_a_skinned_mesh_hangs_on_a_dummy() -> None:
+    """The mesh itself follows its bones; its node, and what hangs on that, does not."""
+    scene = skinned(Node("child", NodeKind.DUMMY, 1, position=np.array([1.0, 0, 0])))
+    _, _, found = write(scene)
+    ours, theirs = keyframer.pose(scene, frames=FRAMES), keyframer.pose(found, frames=FRAMES)
+    child = numbers(found)["child"]
+    assert np.allclose(theirs.world[:, child, :3, 3], ours.world[:, 2, :3, 3], atol=1e-5)
+    parent = found.nodes[child].parent
+    assert parent is not None
+    assert found.nodes[parent].kind is NodeKind.DUMMY
+
+
+# --- morphs, hiding --------------------------------------------------------------------------------------------------
+
+
+def morphing(weights: Any, how: Interpolation = Interpolation.TCB, **node: Any) -> Scene:
+    shapes = Morph(["box", "large"], [POINTS, POINTS * 2])
+    track = Track("morph", np.array([0.0, 10.0]), np.array(weights, np.float64), how)
+    return Scene([Node("box", mesh=0, morph=shapes, **node)], [mesh()], clips=moving(Channel(0, track)))
+
+
+@pytest.mark.parametrize(
+    ("weights", "how"),
+    [([[1.0, 0.0], [0.5, 0.5]], Interpolation.TCB), ([[1.0, 0.0], [0.0, 1.0]], Interpolation.LINEAR)],
+    ids=["mixed", "linear"],
+)
+def test_keys_that_name_no_single_shape_have_no_place(weights: Any, how: Interpolation) -> None:
+    _, report, found = write(morphing(weights, how))
+    assert said(report, Outcome.DROPPED) == {"/nodes/box/morph": "keys name one shape each, in a mesh of one piece"}
+    assert [each.track.kind for each in found.clips[0].channels if each.track.kind == "morph"] == []
+
+
+def test_shapes_of_a_mirrored_mesh_are_mirrored_with_it() -> None:
+    scene = morphing([[1.0, 0.0], [0.0, 1.0]], scale=np.array([-1.0, 1.0, 1.0]), pivot=np.array([0.5, 0, 0]))
+    _, _, found = write(scene)
+    same_vertices(scene, found, "box")
+
+
+def test_a_morph_without_keys_stays_at_its_mesh() -> None:
+    scene = morphing([[1.0, 0.0], [0.0, 1.0]])
+    scene.clips = []
+    _, report, found = write(scene)
+    assert said(report, Outcome.DROPPED) == {}
+    assert found.nodes[0].morph is None
+    assert len(found.meshes) == 1
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize(
+    ("times", "values", "seen"),
+    [
+        ([], [], None),
+        ([math.nan], [1.0], None),
+        ([0.0, 5.0], [0.0, 0.0], [False, False, False]),
+        ([0.0, 5.0], [1.0, 1.0], [True, True, True]),
+        ([0.0, 5.0, 5.0], [1.0, 1.0, 0.0], [True, True, False]),  # of two keys at one frame the last holds
+    ],
+    ids=["no keys", "no numbers", "always hidden", "always shown", "two at once"],
+)
+def test_tracks_of_hiding(times: list[float], values: list[float], seen: list[bool] | None, hidden: bool) -> None:
+    track = Track("visible", np.array(times), np.array(values), Interpolation.STEP)
+    scene = Scene([Node("box", mesh=0, hidden=hidden)], [mesh()], clips=moving(Channel(0, track)))
+    _, _, found = write(scene)
+    wanted = [not hidden] * 3 if seen is None else seen
+    assert keyframer.pose(found, frames=FRAMES).visible[:, numbers(found)["box"]].tolist() == wanted
+
+
+# --- mirrors and flattened nodes -------------------------------------------------------------------------------------
+
+
+def test_a_mirror_that_moves_stays_the_same_picture() -> None:
+    """Keys of position, rotation and scale below a mirrored node, and of the mirrored scale itself."""
+    nodes = [
+        Node("mirror", mesh=0, position=np.array([1.0, 2, 3]), rotation_xyzw=np.array([0.0, 0.6, 0, 0.8])),
+        Node("below", parent=0, mesh=0, pivot=np.array([0.5, 0.25, 0])),
+        Node("twice", parent=1, mesh=0, scale=np.array([1.0, -1.0, 2.0])),
+    ]
+    nodes.append(Node("aside", mesh=0, position=np.array([9.0, 0, 0])))
+    scene = Scene(nodes, [mesh(edges=np.array([5]))])
+    scene.clips = moving(
+        slide(0, "scale", (-1.0, 1.0, 1.0), (-2.0, 1.0, 1.0)),
+        slide(1),
+        turn(1, 0.5, 0.8, -0.4),
+        slide(1, "scale", (1.0, 2.0, 3.0), (2.0, 2.0, 1.0)),
+        slide(2),
+    )
+    document, report, found = write(scene)
+    same_vertices(scene, found, "mirror", "below", "twice", "aside")
+    for matrix in document.find(r.MeshMatrix):
+        assert np.linalg.det(np.array([matrix.x_axis, matrix.y_axis, matrix.z_axis])) > 0
+    words = "the mirror went from the node into its mesh and children"
+    assert said(report, Outcome.BAKED)["/nodes/mirror/scale"] == words
+
+
+def test_a_mirror_with_turned_axes_keeps_its_picture() -> None:
+    node = Node("mirror", mesh=0, scale=np.array([-1.0, 2, 1]), scale_axes_xyzw=np.array([0.0, 0.0, 0.6, 0.8]))
+    scene = Scene([node], [mesh()])
+    same_vertices(scene, write(scene)[2], "mirror")
+
+
+def test_what_hangs_on_a_camera_under_a_mirror_keeps_its_picture() -> None:
+    """Cameras are never mirrored themselves, so what hangs on them stays mirrored: at frame 0 it is seen so."""
+    nodes = [
+        Node("mirror", NodeKind.DUMMY, scale=np.array([-1.0, 1.0, 1.0])),
+        Node("eye", NodeKind.CAMERA, 0, camera=0, position=np.array([1.0, 2, 3]), target=3),
+        Node("flag", NodeKind.OBJECT, 1, mesh=0),
+        Node("goal", NodeKind.TARGET, position=np.array([0.0, 9, 0])),
+    ]
+    scene = Scene(nodes, [mesh()], cameras=[Camera("eye")])
+    _, _, found = write(scene)
+    ours, theirs = keyframer.pose(scene, frames=[0.0]), keyframer.pose(found, frames=[0.0])
+    assert np.allclose(theirs.vertices(numbers(found)["flag"]), ours.vertices(2), atol=1e-4)
+
+
+def test_edges_of_a_mirrored_face_stay_with_their_corners() -> None:
+    """Only the edge from the second corner to the third can be seen, whichever way the face is turned."""
+    for scale in (1.0, -1.0):
+        node = Node("box", mesh=0, scale=np.array([scale, 1.0, 1.0]))
+        scene = Scene([node], [mesh(edges=np.array([0b010]))])
+        made = write(scene)[2].meshes[0]
+        assert made.edges is not None
+        corners, seen = made.corners[0], int(made.edges[0])
+        sides = [(corners[0], corners[1]), (corners[1], corners[2]), (corners[2], corners[0])]
+        assert [set(side) for bit, side in enumerate(sides) if seen >> bit & 1] == [{1, 2}]
+
+
+def test_a_scale_that_is_mirrored_for_a_while_is_left_to_the_reader() -> None:
+    scene = Scene([Node("box", mesh=0)], [mesh()])
+    scene.clips = moving(slide(0, "scale", (1.0, 1.0, 1.0), (-1.0, 1.0, 1.0)))
+    _, report, found = write(scene)
+    assert "/nodes/box/scale" not in said(report, Outcome.BAKED)
+    same_vertices(scene, found, "box")
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_a_flattened_node_keeps_its_shape_for_later(mirrored: bool) -> None:
+    """Flat at frame 0, whole at frame 10: its matrix there has no inverse, so the vertices are its own."""
+    side = -1.0 if mirrored else 1.0
+    scene = Scene([Node("box", mesh=0, pivot=np.array([0.5, 0, 0])), Node("above", NodeKind.DUMMY)], [mesh()])
+    scene.nodes[0].parent = 1
+    scene.nodes[1].scale = np.array([side, 1.0, 1.0])
+    scene.clips = moving(slide(0, "scale", (1.0, 1.0, 0.0), (1.0, 1.0, 1.0)))
+    _, _, found = write(scene)
+    same_vertices(scene, found, "box")
+
+
+def test_shadows_and_hidden_objects() -> None:
+    quiet = mesh(casts_shadows=False, receives_shadows=False)
+    document, _, found = write(Scene([Node("box", mesh=0, hidden=True)], [quiet]))
+    thing = document.first(r.NamedObject)
+    assert thing is not None
+    kinds = {type(each) for each in thing.children}
+    assert {r.ObjectHidden, r.ObjectDoesNotCast, r.ObjectReceivesNoShadow} <= kinds
+    assert (found.meshes[0].casts_shadows, found.meshes[0].receives_shadows) == (False, False)
+
+
+def test_smoothing_groups_and_unknown_materials() -> None:
+    """A face of a material that the scene does not have has none."""
+    surface = mesh(smoothing=np.array([5]), face_materials=np.array([3]))
+    document, _, found = write(Scene([Node("box", mesh=0)], [surface], [Material("paint")]))
+    assert found.meshes[0].smoothing is not None
+    assert found.meshes[0].smoothing.tolist() == [5]
+    assert document.first(r.MaterialGroup) is None

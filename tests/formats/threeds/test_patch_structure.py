@@ -1,0 +1,546 @@
+"""Nodes, materials, meshes and surroundings that change: the rest of the original stays, byte for byte.
+
+Files are compared chunk by chunk by a reader of our own (`walker`), with chunks that nobody knows planted in every
+container.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.curves import Interpolation, Track
+from keyframer.operating import choose_nodes, cut, reverse
+from keyframer.scene import (
+    Camera,
+    Channel,
+    Clip,
+    Fog,
+    Gradient,
+    LayeredFog,
+    Light,
+    LightType,
+    Material,
+    Mesh,
+    Morph,
+    Node,
+    NodeKind,
+    Scene,
+    Space,
+    TextureMap,
+)
+from keyframer.scene.report import LossReport, Outcome
+from tests.corpus import CORPUS, needs_corpus
+from tests.formats.threeds.walker import compared, entries, planted, strangers
+
+WINDMILL = Path(__file__).parents[2] / "samples/3ds/windmill.3ds"
+SQUARE = np.array([[0.0, 0, 0], [2, 0, 0], [2, 3, 0], [0, 3, 1]])
+FRAMES = [0.0, 13.0, 50.0, 100.0]
+
+
+@pytest.fixture
+def mill(tmp_path: Path) -> Path:
+    """The windmill with a stranger in every container."""
+    path = tmp_path / "mill.3ds"
+    path.write_bytes(planted(WINDMILL.read_bytes()))
+    assert len(strangers(path.read_bytes())) > 30
+    return path
+
+
+def save(scene: Scene, path: Path) -> tuple[bytes, LossReport]:
+    report = keyframer.save(scene, path, overwrite=True)
+    assert not [loss for loss in report if "anew" in loss.detail], [str(loss) for loss in report]
+    data = path.read_bytes()
+    keyframer.save(scene, path, overwrite=True)
+    assert path.read_bytes() == data
+    return data, report
+
+
+def parent_name(scene: Scene, node: Node) -> str | None:
+    return None if node.parent is None else scene.nodes[node.parent].name
+
+
+def painted(scene: Scene, mesh: Mesh) -> list[str]:
+    """The name of each face's material."""
+    return ["" if n < 0 else scene.materials[n].name for n in np.asarray(mesh.face_materials).tolist()]
+
+
+def same_picture(wanted: Scene, path: Path, *, but: tuple[str, ...] = ()) -> Scene:
+    """The file shows every node of the scene as the scene has it; it is read, checked, and saved again as it is."""
+    found = keyframer.load(path)
+    assert not [issue for issue in keyframer.check(path).issues if issue.severity is keyframer.Severity.ERROR]
+    numbers = {node.name: i for i, node in enumerate(found.nodes)}
+    frames = FRAMES if wanted.clips else [0.0]
+    ours, theirs = keyframer.pose(wanted, frames=frames), keyframer.pose(found, frames=frames)
+    for number, node in enumerate(wanted.nodes):
+        if node.name in but:
+            continue
+        place = numbers[node.name]
+        other = found.nodes[place]
+        assert parent_name(wanted, node) == parent_name(found, other), node.name
+        assert np.allclose(ours.world[:, number], theirs.world[:, place], atol=1e-3), node.name
+        if node.mesh is not None:
+            assert np.allclose(ours.vertices(number), theirs.vertices(place), atol=1e-3), node.name
+            mine, stored = wanted.meshes[node.mesh], found.meshes[other.mesh or 0]
+            assert np.array_equal(mine.corners, stored.corners)
+            if mine.face_materials is not None:
+                assert painted(wanted, mine) == painted(found, stored)
+    again = path.with_name("again.3ds")
+    keyframer.save(found, again, overwrite=True)
+    assert again.read_bytes() == path.read_bytes()
+    return found
+
+
+def new_mesh(name: str = "roof") -> Mesh:
+    return Mesh(name, SQUARE, np.array([[0, 1, 2], [0, 2, 3]]), face_materials=np.array([0, 1]))
+
+
+def add_dummy(scene: Scene) -> None:
+    scene.nodes.append(Node("helper", NodeKind.DUMMY, position=np.array([1.0, 2, 3])))
+
+
+def add_moving_mesh(scene: Scene) -> None:
+    parent = [node.name for node in scene.nodes].index("Rotor")
+    scene.meshes.append(new_mesh())
+    scene.nodes.insert(0, Node("roof", mesh=len(scene.meshes) - 1, position=np.array([1.0, 0, 2])))
+    for node in scene.nodes:
+        node.parent = None if node.parent is None else node.parent + 1
+        node.target = None if node.target is None else node.target + 1
+    scene.clips[0].channels = [Channel(each.node + 1, each.track) for each in scene.clips[0].channels]
+    scene.nodes[0].parent = parent + 1
+    values = np.array([[1.0, 0, 2], [3, 1, 2], [1, 0, 2]])
+    scene.clips[0].channels.append(Channel(0, Track("position", np.array([0.0, 20, 60]), values, Interpolation.TCB)))
+
+
+def add_camera(scene: Scene) -> None:
+    count = len(scene.nodes)
+    scene.cameras.append(Camera("spy", 50.0))
+    scene.nodes.append(Node("spy", NodeKind.CAMERA, camera=len(scene.cameras) - 1, target=count + 1))
+    scene.nodes[-1].position = np.array([9.0, -9, 4])
+    scene.nodes.append(Node("spy.target", NodeKind.TARGET, position=np.array([0.0, 1, 1])))
+
+
+def add_light(scene: Scene) -> None:
+    scene.lights.append(Light("bulb", LightType.OMNI, (1.0, 0.5, 0.25)))
+    scene.nodes.append(Node("bulb", NodeKind.LIGHT, light=len(scene.lights) - 1, position=np.array([4.0, 4, 4])))
+
+
+NEW = {
+    "dummy": (add_dummy, {"b002:$$$DUMMY.helper"}),
+    "mesh": (add_moving_mesh, {"4000:roof", "b002:roof"}),
+    "camera": (add_camera, {"4000:spy", "b003:spy", "b004:spy"}),
+    "light": (add_light, {"4000:bulb", "b005:bulb"}),
+}
+
+
+@pytest.mark.parametrize("what", NEW)
+def test_new_nodes_stand_behind_the_others(what: str, mill: Path, tmp_path: Path) -> None:
+    edit, words = NEW[what]
+    scene = keyframer.load(mill)
+    edit(scene)
+    data, report = save(scene, tmp_path / "new.3ds")
+    gone, added, changed = compared(mill.read_bytes(), data)
+    assert (gone, changed) == ([], [])
+    assert {path[2] for path in added} == words
+    assert [loss for loss in report if "was added to the original" in loss.detail]
+    same_picture(scene, tmp_path / "new.3ds")
+
+
+@pytest.mark.skipif(shutil.which("assimp") is None, reason="assimp is not installed (Debian: assimp-utils)")
+def test_another_program_sees_the_new_nodes(mill: Path, tmp_path: Path) -> None:
+    before = keyframer.load(mill)
+    scene = removed(before, "Cock")
+    add_light(scene)
+    scene.meshes.append(new_mesh())
+    scene.nodes.append(Node("roof", mesh=len(scene.meshes) - 1, position=np.array([1.0, 0, 2])))
+    save(scene, tmp_path / "new.3ds")
+    told = [
+        subprocess.run(["assimp", "info", str(path)], capture_output=True, text=True, check=True).stdout
+        for path in (mill, tmp_path / "new.3ds")
+    ]
+    assert "roof" in told[1]
+    assert "Cock" in told[0]
+    assert "Cock" not in told[1]
+    lights = [int(line.split()[-1]) for text in told for line in text.splitlines() if line.startswith("Lights:")]
+    assert lights[1] == lights[0] + 1
+
+
+def removed(scene: Scene, *names: str) -> Scene:
+    """Without these nodes; what hung on them hangs on nothing."""
+    left = [i for i, node in enumerate(scene.nodes) if node.name not in names]
+    place = {old: new for new, old in enumerate(left)}
+    nodes = [replace(scene.nodes[i]) for i in left]
+    for node in nodes:
+        node.parent = place.get(-1 if node.parent is None else node.parent)
+        node.target = place.get(-1 if node.target is None else node.target)
+    clip = scene.clips[0]
+    channels = [Channel(place[each.node], each.track) for each in clip.channels if each.node in place]
+    return replace(scene, nodes=nodes, clips=[replace(clip, channels=channels)])
+
+
+def test_a_removed_node_takes_only_its_own_chunks_along(mill: Path, tmp_path: Path) -> None:
+    scene = removed(keyframer.load(mill), "Cock")
+    data, report = save(scene, tmp_path / "less.3ds")
+    gone, added, changed = compared(mill.read_bytes(), data)
+    assert (added, changed) == ([], [])
+    assert {path[2] for path in gone} == {"4000:Cock", "b002:Cock"}
+    assert "Cock" not in [node.name for node in same_picture(scene, tmp_path / "less.3ds").nodes]
+    assert "was taken out of the original" in [loss.detail for loss in report if loss.path == "/nodes/Cock"]
+    lost = [loss.detail for loss in report.of(Outcome.DROPPED) if loss.path == "/nodes/Cock"]
+    assert lost == ["3 unknown chunks inside it went with it"]
+
+
+def test_children_of_a_removed_node_change_their_parent_and_nothing_else(mill: Path, tmp_path: Path) -> None:
+    before = keyframer.load(mill)
+    rotor = [node.name for node in before.nodes].index("Rotor")
+    below = [node.raw_name.decode() for node in before.nodes if node.parent == rotor and node.raw_name]
+    assert below
+    scene = removed(before, "Rotor")
+    data, _ = save(scene, tmp_path / "less.3ds")
+    gone, added, changed = compared(mill.read_bytes(), data)
+    assert added == []
+    assert {path[2] for path in gone} == {p[2] for p, _ in entries(mill.read_bytes()) if p[-1].endswith("Rotor")}
+    kinds = {(path[2].split("#")[0].split(":")[1].split(".")[0], path[-1]) for path in changed}
+    assert {name for name, kind in kinds if kind == "b010"} == set(below)
+    assert {kind for _, kind in kinds} <= {"b010", "4110", "4160"}  # vertices at rest go where the keyframer has them
+    same_picture(scene, tmp_path / "less.3ds")
+
+
+def test_chosen_nodes_and_bare_parents(mill: Path, tmp_path: Path) -> None:
+    """Parents that only hold others become dummies in the place and with the number of what they were."""
+    scene = choose_nodes(keyframer.load(mill), ["Sail3"])
+    data, _ = save(scene, tmp_path / "sail.3ds")
+    gone, added, changed = compared(mill.read_bytes(), data)
+    assert changed == []
+    assert {path[2] for path in added} <= {f"b002:$$$DUMMY.{node.name}" for node in scene.nodes}
+    assert not [path for path in gone if "Sail3" in path[2]]
+    same_picture(scene, tmp_path / "sail.3ds")
+
+
+def test_materials_come_and_go(mill: Path, tmp_path: Path) -> None:
+    scene = keyframer.load(mill)
+    first = scene.materials[0].name
+    scene.materials = [*scene.materials[1:], Material("moss", diffuse=(0.25, 0.5, 0.125))]
+    for mesh in scene.meshes:
+        owners = np.asarray(mesh.face_materials)
+        mesh.face_materials = np.where(owners == 0, len(scene.materials) - 1, owners - 1)
+    scene.materials[-1].maps["texture1"] = TextureMap("MOSS.TGA")
+    data, report = save(scene, tmp_path / "moss.3ds")
+    gone, added, changed = compared(mill.read_bytes(), data)
+    assert {path[2] for path in added if path[2].startswith("afff")} == {"afff:moss"}
+    assert {path[-1].split("#")[0] for path in gone if not path[2].startswith(f"afff:{first}")} <= {"4130"}
+    assert {path[-1].split("#")[0] for path in changed} <= {"4130"}
+    found = same_picture(scene, tmp_path / "moss.3ds")
+    assert {each.name for each in found.materials} == {each.name for each in scene.materials}
+    assert {"/materials/moss", f"/materials/{first}"} <= {loss.path for loss in report}
+
+
+# --- fields ----------------------------------------------------------------------------------------------------------
+
+
+def more_faces(scene: Scene) -> None:
+    mesh = scene.meshes[0]
+    mesh.positions = np.concatenate([mesh.positions, [[5.0, 5, 5]]])
+    extra = np.array([[0, 1, len(mesh.positions) - 1]])
+    mesh.corners = np.concatenate([np.asarray(mesh.corners), extra])
+    for name, value in (("edges", 7), ("face_materials", 0), ("smoothing", 1)):
+        column = getattr(mesh, name)
+        if column is not None:
+            setattr(mesh, name, np.append(column, value))
+    if mesh.uv is not None:
+        mesh.uv = np.concatenate([mesh.uv, [[0.5, 0.25]]])
+
+
+def fewer_faces(scene: Scene) -> None:
+    mesh = scene.meshes[0]
+    keep = np.arange(len(mesh.corners)) != 1
+    for name in ("corners", "edges", "face_materials", "smoothing"):
+        if getattr(mesh, name) is not None:
+            setattr(mesh, name, np.asarray(getattr(mesh, name))[keep])
+
+
+def other_corners(scene: Scene) -> None:
+    mesh = scene.meshes[0]
+    corners = np.array(mesh.corners)
+    corners[0] = corners[0][[1, 2, 0]]
+    mesh.corners = corners
+
+
+def new_uv(scene: Scene) -> None:
+    mesh = scene.meshes[0]
+    mesh.uv = np.linspace(0, 1, 2 * len(mesh.positions)).reshape(-1, 2)
+
+
+SURFACES = {
+    "more": (more_faces, {"4110", "4120", "4130", "4140", "4150"}),
+    "fewer": (fewer_faces, {"4120", "4130", "4150"}),
+    "corners": (other_corners, {"4120"}),
+    "uv": (new_uv, {"4140"}),
+}
+
+
+@pytest.mark.parametrize("what", SURFACES)
+def test_a_changed_mesh_rewrites_only_the_chunks_that_say_it(what: str, mill: Path, tmp_path: Path) -> None:
+    edit, kinds = SURFACES[what]
+    scene = keyframer.load(mill)
+    edit(scene)
+    data, _ = save(scene, tmp_path / "mesh.3ds")
+    gone, added, changed = compared(mill.read_bytes(), data)
+    assert gone == []
+    touched = [*added, *changed]
+    assert touched
+    assert {path[2] for path in touched} == {f"4000:{scene.meshes[0].name}"}
+    assert {path[-1].split("#")[0] for path in touched} <= kinds
+    found = same_picture(scene, tmp_path / "mesh.3ds")
+    mine, theirs = scene.meshes[0], found.meshes[0]
+    for name in ("uv", "smoothing", "edges"):
+        one, other = getattr(mine, name), getattr(theirs, name)
+        assert (one is None) == (other is None)
+        assert one is None or np.allclose(one, other, atol=1e-6), name
+
+
+def ambient(scene: Scene) -> None:
+    scene.environment.ambient = (0.25, 0.5, 0.75)
+
+
+def background(scene: Scene) -> None:
+    scene.environment.background_color = (0.125, 0.25, 0.5)
+    scene.environment.background_image = "SKY.TGA"
+    scene.environment.uses = {"background_color"}
+
+
+def fog(scene: Scene) -> None:
+    scene.environment.fog = Fog(1.0, 0.25, 100.0, 0.75, (0.5, 0.5, 0.75), affects_background=True)
+    scene.environment.uses = {*scene.environment.uses, "fog"}
+
+
+def layers(scene: Scene) -> None:
+    scene.environment.layered_fog = LayeredFog(0.0, 8.0, 0.5, 2, (0.5, 0.25, 0.125))
+    scene.environment.distance_cue = Fog(2.0, 0.5, 50.0, 1.0)
+
+
+def gradient(scene: Scene) -> None:
+    scene.environment.gradient = Gradient(0.5, [(0.0, 0.0, 0.25), (0.5, 0.5, 0.5), (1.0, 1.0, 0.75)])
+
+
+def unit(scene: Scene) -> None:
+    scene.space = replace(scene.space, metres_per_unit=1.0)
+
+
+def flat(value: object) -> object:
+    """Numbers of a part of the surroundings in one row."""
+    if value is None or isinstance(value, (str, set)):
+        return str(sorted(value)) if isinstance(value, set) else value
+    parts = vars(value).values() if hasattr(value, "__dict__") else [value]
+    return [float(number) for part in parts if part is not None for number in np.ravel(part)]
+
+
+PLACES = {
+    "ambient": (ambient, {"2100"}),
+    "background": (background, {"1100", "1101", "1200", "1201", "1300", "1301", "2201"}),
+    "fog": (fog, {"2200", "2201", "2210"}),
+    "layers": (layers, {"2302", "2300"}),
+    "gradient": (gradient, {"1300"}),
+    "unit": (unit, {"0100"}),
+}
+
+
+@pytest.mark.parametrize("twice", [False, True])
+@pytest.mark.parametrize("what", PLACES)
+def test_surroundings_rewrite_their_own_chunks(what: str, twice: bool, mill: Path, tmp_path: Path) -> None:
+    """Set where there was nothing, and changed where there was something."""
+    edit, kinds = PLACES[what]
+    scene = keyframer.load(mill)
+    if twice:
+        background(scene)
+        fog(scene)
+        layers(scene)
+        gradient(scene)
+        scene.environment.fog = Fog(5.0, 0.5, 200.0, 1.0, (1.0, 0.0, 0.0))
+        scene.environment.gradient = Gradient(0.25, [(0.0, 0.0, 0.0)] * 3)
+        save(scene, mill)
+        scene = keyframer.load(mill)
+    edit(scene)
+    data, _ = save(scene, tmp_path / "sky.3ds")
+    gone, added, changed = compared(mill.read_bytes(), data)
+    touched = [*gone, *added, *changed]
+    assert {path[2].split("#")[0] for path in touched} <= kinds
+    found = same_picture(scene, tmp_path / "sky.3ds")
+    for name, mine in vars(scene.environment).items():
+        if name != "extras":
+            assert flat(mine) == pytest.approx(flat(getattr(found.environment, name)), abs=1e-6), name
+    assert found.space.metres_per_unit == pytest.approx(scene.space.metres_per_unit, rel=1e-6)
+
+
+def test_materials_change_their_own_chunks(mill: Path, tmp_path: Path) -> None:
+    scene = keyframer.load(mill)
+    paint = scene.materials[0]
+    paint.shading, paint.wire_size, paint.two_sided = "flat", 2.5, not paint.two_sided
+    paint.maps["bump"] = TextureMap("ROUGH.TGA", amount=0.25, scale=(2.0, 2.0), negative=True)
+    data, _ = save(scene, tmp_path / "paint.3ds")
+    gone, added, changed = compared(mill.read_bytes(), data)
+    assert {path[2] for path in [*gone, *added, *changed]} == {f"afff:{paint.name}"}
+    assert {path[3] for path in [*gone, *added, *changed] if len(path) > 3} <= {"a087", "a081", "a100", "a230"}
+    found = keyframer.load(tmp_path / "paint.3ds").materials[0]
+    assert (found.shading, found.wire_size, found.two_sided) == ("flat", 2.5, paint.two_sided)
+    bump = found.maps["bump"]
+    assert (bump.file_name, bump.amount, bump.scale, bump.negative) == ("ROUGH.TGA", 0.25, (2.0, 2.0), True)
+
+
+@pytest.mark.parametrize("act", [reverse, lambda scene: cut(scene, 10, 60)], ids=["reversed", "cut"])
+def test_other_motion_changes_tracks_and_what_stands_at_rest(
+    act: Callable[[Scene], Scene], mill: Path, tmp_path: Path
+) -> None:
+    """Tracks may come in another form than the file's (absolute turns, straight lines): what counts is the motion."""
+    scene = act(keyframer.load(mill))
+    data, _ = save(scene, tmp_path / "moved.3ds")
+    gone, added, changed = compared(mill.read_bytes(), data)
+    assert (gone, added) == ([], [])
+    tracks = {f"b02{number:x}" for number in range(10)}
+    assert {path[-1].split("#")[0] for path in changed} <= {*tracks, "b008", "b010", "4110", "4160", "4600", "4700"}
+    found = keyframer.load(tmp_path / "moved.3ds")
+    frames = np.linspace(0, scene.clips[0].end, 41)
+    ours, theirs = (keyframer.pose(each, frames=frames).world for each in (scene, found))
+    assert np.allclose(ours, theirs, atol=2e-3)
+
+
+# --- shapes ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def morphing(tmp_path: Path) -> Path:
+    shapes = [SQUARE, SQUARE * 2]
+    node = Node("box", mesh=0, morph=Morph(["box", "large"], shapes), position=np.array([1.0, 1, 1]))
+    track = Track("morph", np.array([0.0, 6, 12]), np.eye(2)[[0, 1, 0]], Interpolation.TCB)
+    mesh = Mesh("box", SQUARE, np.array([[0, 1, 2], [0, 2, 3]]))
+    scene = Scene(nodes=[node], meshes=[mesh], clips=[Clip(channels=[Channel(0, track)], end=12.0)], space=Space("z"))
+    path = tmp_path / "morph.3ds"
+    keyframer.save(scene, path, overwrite=True)
+    path.write_bytes(planted(path.read_bytes()))
+    return path
+
+
+def shapes_shown(scene: Scene) -> np.ndarray:
+    number = [node.name for node in scene.nodes].index("box")
+    return keyframer.pose(scene, frames=[0.0, 3.0, 6.0, 9.0, 12.0]).vertices(number)
+
+
+def test_the_vertices_of_a_shape(morphing: Path, tmp_path: Path) -> None:
+    scene = keyframer.load(morphing)
+    morph = scene.node("box").morph
+    assert morph is not None
+    place = morph.names.index("large")
+    changed_shape = np.array(morph.positions[place])
+    changed_shape[0] += (1.0, 0.0, 2.0)
+    shapes = list(morph.positions)
+    shapes[place] = changed_shape
+    scene.node("box").morph = Morph(morph.names, shapes)
+    hidden = scene.nodes[[node.name for node in scene.nodes].index("large")]
+    scene.meshes[hidden.mesh or 0].positions = changed_shape + 1.0
+    data, _ = save(scene, tmp_path / "shape.3ds")
+    gone, added, changed = compared(morphing.read_bytes(), data)
+    assert (gone, added) == ([], [])
+    assert {path[2:] for path in changed} == {("4000:large", "4100", "4110")}
+    assert np.allclose(shapes_shown(keyframer.load(tmp_path / "shape.3ds")), shapes_shown(scene), atol=1e-5)
+
+
+def test_a_new_shape_and_a_key_that_takes_it(morphing: Path, tmp_path: Path) -> None:
+    scene = keyframer.load(morphing)
+    morph = scene.node("box").morph
+    assert morph is not None
+    flat = SQUARE * (1.0, 1.0, 0.0)
+    scene.node("box").morph = Morph([*morph.names, "flat"], [*morph.positions, flat])
+    track = next(each.track for each in scene.clips[0].channels if each.track.kind == "morph")
+    weights = np.pad(track.values, ((0, 0), (0, 1)))
+    weights[2] = (0, 0, 1)
+    track.values = weights
+    data, _ = save(scene, tmp_path / "shape.3ds")
+    gone, added, changed = compared(morphing.read_bytes(), data)
+    assert gone == []
+    assert {path[2] for path in added} == {"4000:flat"}
+    assert {path[2:] for path in changed} == {("b002:box", "b026")}
+    assert np.allclose(shapes_shown(keyframer.load(tmp_path / "shape.3ds")), shapes_shown(scene), atol=1e-5)
+
+
+def test_keys_without_shapes(morphing: Path, tmp_path: Path) -> None:
+    scene = keyframer.load(morphing)
+    scene.node("box").morph = None
+    scene.clips[0].channels = [each for each in scene.clips[0].channels if each.track.kind != "morph"]
+    data, _ = save(scene, tmp_path / "still.3ds")
+    gone, added, changed = compared(morphing.read_bytes(), data)
+    assert [path[2:] for path in gone] == [("b002:box", "b026")]
+    assert (added, changed) == ([], [])
+
+
+# --- files without a keyframer, and what cannot be patched -----------------------------------------------------------
+
+
+@pytest.fixture
+def still(tmp_path: Path) -> Path:
+    """Two objects that no keyframer knows, one with a matrix of its own."""
+    from tests.formats.threeds.build import chunk
+
+    points = np.array([[0.0, 0, 0], [4, 0, 0], [0, 5, 1]], "<f4").tobytes()
+    faces = np.array([[0, 1, 2, 7]], "<u2").tobytes()
+    matrix = np.array([[0.0, 1, 0], [-1, 0, 0], [0, 0, 1], [3, 2, 1]], "<f4").tobytes()
+    body = chunk(0x4110, b"\x03\0", points) + chunk(0x4120, b"\x01\0", faces)
+    one = chunk(0x4000, b"One\0", chunk(0x4100, body, chunk(0x4160, matrix)))
+    two = chunk(0x4000, b"Two\0", chunk(0x4100, body))
+    path = tmp_path / "still.3ds"
+    path.write_bytes(planted(chunk(0x4D4D, chunk(0x0002, b"\x03\0\0\0"), chunk(0x3D3D, one, two))))
+    return path
+
+
+def test_an_object_that_begins_to_move_gets_a_node(still: Path, tmp_path: Path) -> None:
+    scene = keyframer.load(still)
+    track = Track("position", np.array([0.0, 100.0]), np.array([[1.0, 0, 0], [8, 0, 0]]), Interpolation.TCB)
+    scene.clips = [Clip(channels=[Channel(0, track)], end=100.0)]
+    data, _ = save(scene, tmp_path / "moves.3ds")
+    gone, added, changed = compared(still.read_bytes(), data)
+    assert gone == []
+    assert {path[1] for path in added} == {"b000"}
+    assert {path[2:] for path in changed} == {("4000:One", "4100", "4110"), ("4000:One", "4100", "4160")}
+    same_picture(scene, tmp_path / "moves.3ds")
+
+
+def test_what_cannot_be_patched_is_written_anew_and_all_that_is_lost_is_said(mill: Path, tmp_path: Path) -> None:
+    scene = keyframer.load(mill)
+    scene.clips[0].rate = 25.0  # the format does not store it
+    report = keyframer.save(scene, tmp_path / "other.3ds", overwrite=True)
+    (why,) = [loss.detail for loss in report.of(Outcome.BAKED) if loss.path == "/"]
+    assert why == "the original could not be patched (clips/0/rate): all was written anew"
+    lost = [loss for loss in report.of(Outcome.DROPPED) if "nobody knows" in loss.detail]
+    assert len(lost) == len(strangers(mill.read_bytes()))
+    assert {loss.path.rsplit("/", 1)[1].split("[")[0] for loss in lost} == {"7e57"}
+    kinds = " ".join(loss.detail for loss in report if "a new file has none of" in loss.detail)
+    assert kinds == ""
+
+
+@needs_corpus
+def test_real_files_gain_and_lose_a_node(tmp_path: Path) -> None:
+    """Every 25th file of the corpus: a node is added, and a leaf taken out; everything else stays."""
+    done = anew = 0
+    for path in sorted((CORPUS / "3ds").glob("*.3[dD][sS]"))[::25]:
+        try:
+            scene = keyframer.load(path)
+        except keyframer.FormatError:
+            continue
+        if not scene.clips or not scene.nodes or path.stat().st_size > 2_000_000:
+            continue
+        scene.nodes.append(Node("kf_helper", NodeKind.DUMMY, position=np.array([1.0, 2, 3])))
+        report = keyframer.save(scene, tmp_path / "new.3ds", overwrite=True)
+        if any("anew" in loss.detail for loss in report):
+            anew += 1
+            continue
+        before, after = path.read_bytes(), (tmp_path / "new.3ds").read_bytes()
+        assert len(after) - len(before) < 300, path.name
+        done += 1
+    assert done >= 5
+    assert anew == 0

@@ -1,0 +1,250 @@
+"""U3D documents that gain and lose records: the bytes are those that a writer of our own makes of the edited data.
+
+Everything that the package does not understand stands in these files, too: Bezier and sampled controllers without keys,
+empty ones, wrong numbers in MAIN, edge bits nobody knows, bytes behind the last section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.curves import Interpolation, Track
+from keyframer.formats._scenediff import Comparison
+from keyframer.operating import choose_nodes
+from keyframer.scene import Channel, Material, Mesh, Node, NodeKind, Scene
+from keyframer.scene.report import LossReport, Outcome
+from tests.formats.uto3d import writers as w
+
+BEHIND = b"\x01\x02 what nobody knows"
+PLACE = (4.0, 5.0, 6.0)
+NO_TURN = (0.0, 0.0, 0.0, 1.0)
+
+MANNERS: dict[str, tuple[Callable[[], w.Scene], w.Manner]] = {
+    "flexporter": (w.flexporter_scene, w.A),
+    "maxscript": (w.maxscript_scene, w.B),
+    "literal": (w.small_scene, w.LITERAL),
+}
+
+
+def original(manner: str, folder: Path) -> tuple[w.Scene, Path]:
+    make, kind = MANNERS[manner]
+    plain = make()
+    plain.meshes[0]["edges"] = [3 | 0xA0, 6 | 0x48]
+    path = folder / f"{manner}.u3d"
+    path.write_bytes(w.write(plain, kind) + BEHIND)
+    return plain, path
+
+
+def save(scene: Scene, path: Path) -> tuple[bytes, LossReport]:
+    report = keyframer.save(scene, path, overwrite=True)
+    assert not [loss for loss in report if "anew" in loss.detail], [str(loss) for loss in report]
+    data = path.read_bytes()
+    found = keyframer.load(path)
+    keyframer.save(found, path, overwrite=True)
+    assert path.read_bytes() == data
+    assert not [issue for issue in keyframer.check(path).issues if issue.severity is keyframer.Severity.ERROR]
+    return data, report
+
+
+def expected(plain: w.Scene, manner: str) -> bytes:
+    return w.write(plain, MANNERS[manner][1]) + BEHIND
+
+
+def new_node(name: bytes, id: int, **more: Any) -> dict[str, Any]:
+    made = w.node(name, id, **more)
+    return made | {"position": PLACE, "rotation": NO_TURN, "scale": (1.0, 1.0, 1.0), "pivot": PLACE}
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+def test_a_new_bone_stands_behind_the_others_with_its_keys(manner: str, tmp_path: Path) -> None:
+    plain, path = original(manner, tmp_path)
+    scene = keyframer.load(path)
+    scene.nodes.append(Node("Tail", NodeKind.BONE, position=np.array(PLACE)))
+    values = np.array([[1.0, 2, 3], [3, 2, 1]])
+    track = Track("position", np.array([0.0, 320.0]), values, Interpolation.LINEAR)
+    scene.clips[0].channels.append(Channel(len(scene.nodes) - 1, track))
+    data, report = save(scene, tmp_path / "new.u3d")
+    plain.bones.append(new_node(b"Tail", 52))
+    keys = [(0, (1.0, 2.0, 3.0)), (320, (3.0, 2.0, 1.0))]
+    plain.controllers.append({"type": 0, "id": 53, "owner": 52, "scheme": 0, "keys": keys})
+    assert data == expected(plain, manner)
+    assert [loss.path for loss in report if "was added" in loss.detail] == ["/nodes/Tail"]
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+def test_a_new_mesh_and_its_material(manner: str, tmp_path: Path) -> None:
+    plain, path = original(manner, tmp_path)
+    scene = keyframer.load(path)
+    scene.materials.append(Material("Moss"))
+    square = w.SQUARE
+    mesh = Mesh("Roof", np.array(square["vertices"]), np.array(square["faces"]), face_materials=np.array([2, 0]))
+    mesh.casts_shadows, mesh.edges = False, np.array([3, 6])
+    scene.meshes.append(mesh)
+    scene.nodes.insert(0, Node("Roof", mesh=len(scene.meshes) - 1, position=np.array(PLACE)))
+    for node in scene.nodes[1:]:
+        node.parent = None if node.parent is None else node.parent + 1
+        node.target = None if node.target is None else node.target + 1
+    for skin in scene.skins:
+        skin.joints = [joint + 1 for joint in skin.joints]
+    scene.clips[0].channels = [Channel(each.node + 1, each.track) for each in scene.clips[0].channels]
+    data, _ = save(scene, tmp_path / "new.u3d")
+    plain.materials.append((b"Moss", 9))
+    plain.meshes.append({**new_node(b"Roof", 52), **square, "edges": [3, 6], "materials": [9, 7]})
+    if "materials" in plain.claims:
+        plain.claims = {}  # a section whose records change gets its true number
+    assert data == expected(plain, manner)
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+def test_a_removed_bone_takes_its_controllers_along(manner: str, tmp_path: Path) -> None:
+    plain, path = original(manner, tmp_path)
+    plain.bones.append(w.node(b"Tail", 77, 50))
+    plain.bones.append(w.node(b"Tip", 78, 77))
+    plain.controllers.insert(1, w.tcb(1, 90, 77, (0, 3)))
+    path.write_bytes(expected(plain, manner))
+    scene = keyframer.load(path)
+    gone = [node.name for node in scene.nodes].index("Tail")
+    assert scene.nodes[-1].parent == gone
+    scene.nodes[-1].parent = None
+    assert gone == len(scene.nodes) - 2
+    del scene.nodes[gone]
+    kept = [each for each in scene.clips[0].channels if each.node != gone]
+    scene.clips[0].channels = [Channel(each.node - (each.node > gone), each.track) for each in kept]
+    data, report = save(scene, tmp_path / "less.u3d")
+    del plain.bones[2], plain.controllers[1]
+    plain.bones[2]["parent"] = -1
+    assert data == expected(plain, manner)
+    assert [loss.path for loss in report if "was taken out" in loss.detail] == ["/nodes/Tail"]
+
+
+@pytest.mark.parametrize("manner", ["maxscript", "literal"])
+def test_chosen_nodes(manner: str, tmp_path: Path) -> None:
+    plain, path = original(manner, tmp_path)
+    scene = choose_nodes(keyframer.load(path), ["Mapped"])
+    data, _ = save(scene, tmp_path / "one.u3d")
+    plain.meshes = plain.meshes[1:]
+    plain.cameras, plain.targets, plain.lights, plain.bones, plain.controllers = [], [], [], [], []
+    assert data == expected(plain, manner)
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+def test_a_mesh_with_more_faces(manner: str, tmp_path: Path) -> None:
+    plain, path = original(manner, tmp_path)
+    scene = keyframer.load(path)
+    mesh = scene.meshes[1]
+    mesh.positions = np.concatenate([mesh.positions, [[7.0, 8, 9]]])
+    mesh.corners = np.concatenate([mesh.corners, [[0, 1, 4]]])
+    mesh.uv_corners = np.concatenate([np.asarray(mesh.uv_corners), [[2, 1, 0]]])
+    mesh.color_corners = np.concatenate([np.asarray(mesh.color_corners), [[0, 0, 0]]])
+    mesh.edges = np.append(np.asarray(mesh.edges), 5)
+    mesh.face_materials = np.append(np.asarray(mesh.face_materials), 0)
+    data, _ = save(scene, tmp_path / "more.u3d")
+    shape = plain.meshes[1]
+    shape["vertices"] = [*shape["vertices"], (7.0, 8.0, 9.0)]
+    shape["faces"] = [*shape["faces"], (0, 1, 4)]
+    shape["uv_faces"] = [*shape["uv_faces"], (2, 1, 0)]
+    shape["colour_faces"] = [*shape["colour_faces"], (0, 0, 0)]
+    shape["edges"], shape["materials"] = [*shape["edges"], 5], [*shape["materials"], 7]
+    assert data == expected(plain, manner)
+
+
+def test_edge_bits_and_spheres_stay_where_faces_stay(tmp_path: Path) -> None:
+    plain, path = original("literal", tmp_path)
+    scene = keyframer.load(path)
+    mesh = scene.meshes[0]
+    mesh.corners = np.concatenate([mesh.corners, [[1, 2, 3]]])
+    mesh.edges = np.append(np.asarray(mesh.edges), 1)
+    mesh.face_materials = np.append(np.asarray(mesh.face_materials), 1)
+    data, _ = save(scene, tmp_path / "more.u3d")
+    shape = plain.meshes[0]
+    shape["faces"] = [*shape["faces"], (1, 2, 3)]
+    shape["edges"], shape["materials"] = [3 | 0xA0, 6 | 0x48, 1], [7, 8, 8]
+    assert data == expected(plain, "literal")
+
+
+def test_a_weighted_skin_with_other_weights(tmp_path: Path) -> None:
+    plain, path = original("maxscript", tmp_path)
+    scene = keyframer.load(path)
+    skin = scene.skins[0]
+    weights = np.array(skin.weights)
+    weights[1:3] = (0.25, 0.75)
+    skin.weights = weights
+    data, _ = save(scene, tmp_path / "skin.u3d")
+    plain.meshes[0]["weights"] = [[(50, 1.0)], [], [(50, 0.25), (51, 0.75)], [(51, 1.0)]]
+    assert data == expected(plain, "maxscript")
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.5, 0.3])
+def test_position_keys_of_the_flexporter(scale: float, tmp_path: Path) -> None:
+    """Readers multiply them by the global scale, so they are stored without it; keys that stay keep their bits."""
+    plain, path = original("flexporter", tmp_path)
+    plain.scale = scale
+    path.write_bytes(expected(plain, "flexporter"))
+    scene = keyframer.load(path)
+    track = next(each.track for each in scene.clips[0].channels if each.track.kind == "position")
+    values = track.values.copy()
+    values[1] = (3.0, 6.0, 9.0)
+    track.values = values
+    data, _ = save(scene, tmp_path / "keys.u3d")
+    first, second = plain.controllers[0]["keys"]
+    single = float(np.float32(scale))
+    plain.controllers[0]["keys"] = [first, (second[0], [3.0 / single, 6.0 / single, 9.0 / single], *second[2:])]
+    assert data == expected(plain, "flexporter")
+
+
+def test_the_active_segment(tmp_path: Path) -> None:
+    plain, path = original("maxscript", tmp_path)
+    scene = keyframer.load(path)
+    scene.clips[0].end = 80 * 160.0
+    data, _ = save(scene, tmp_path / "cut.u3d")
+    plain.frames = (0, 80, 30, 160)
+    assert data == expected(plain, "maxscript")
+
+
+def test_a_camera_that_looks_at_another_node(tmp_path: Path) -> None:
+    plain, path = original("maxscript", tmp_path)
+    scene = keyframer.load(path)
+    scene.node("Camera01").target = [node.name for node in scene.nodes].index("Bip01 Arm")
+    data, _ = save(scene, tmp_path / "aim.u3d")
+    plain.cameras[0]["target"] = 51
+    assert data == expected(plain, "maxscript")
+
+
+def test_materials_that_go(tmp_path: Path) -> None:
+    plain, path = original("literal", tmp_path)
+    scene = keyframer.load(path)
+    scene.materials = scene.materials[1:]
+    for mesh in scene.meshes:
+        mesh.face_materials = np.array([-1, 0])
+    data, _ = save(scene, tmp_path / "paint.u3d")
+    plain.materials = plain.materials[1:]
+    for shape in plain.meshes:
+        shape["materials"] = [-1, 8]
+    assert data == expected(plain, "literal")
+
+
+def test_what_cannot_be_patched_is_written_anew_and_all_that_is_lost_is_said(tmp_path: Path) -> None:
+    _, path = original("maxscript", tmp_path)
+    scene = keyframer.load(path)
+    report = keyframer.save(replace(scene), tmp_path / "other.u3d", dialect="A")
+    (why,) = [loss.detail for loss in report.of(Outcome.BAKED) if loss.path == "/"]
+    assert why == "the original could not be patched (another layout is asked for): all was written anew"
+    lost = [loss.detail for loss in report.of(Outcome.DROPPED) if loss.path == "/trailing"]
+    assert lost == [f"{len(BEHIND)} bytes of the original that nobody knows were dropped"]
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+def test_the_result_means_the_scene(manner: str, tmp_path: Path) -> None:
+    _, path = original(manner, tmp_path)
+    scene = keyframer.load(path)
+    scene.nodes.append(Node("Tail", NodeKind.BONE, len(scene.nodes) - 1, position=np.array(PLACE)))
+    scene.nodes[0].position = np.array([9.0, 9, 9])
+    save(scene, tmp_path / "new.u3d")
+    assert [p for p in Comparison(1e-6).scenes(scene, keyframer.load(tmp_path / "new.u3d")) if p[0] != "meshes"] == []
