@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import keyframer
+from keyframer.operating import change_axes
 from tests.cli.running import EXAMPLE, Run, check_schema
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -96,8 +97,42 @@ def test_operations_on_the_way(run: Run, tmp_path: Path) -> None:
     there = keyframer.pose(made, frames=[0.0, 13.0]).world[:, number, :3, 3]
     here = keyframer.pose(source, frames=[50.0, 37.0]).world
     mine = here[:, [node.name for node in source.nodes].index("Sail2"), :3, 3]
-    # 3D Studio is Z up whatever was asked for: the axes are turned back when it is written.
-    assert np.allclose(there, mine * 2, atol=0.05)
+    assert np.allclose(there, mine[:, [0, 2, 1]] * [2, 2, -2], atol=0.05)  # Y up: (x, z, -y)
+
+
+@pytest.mark.parametrize(
+    ("axes", "name", "turned"),
+    [
+        ("y-up", "x.3ds", True),  # stored as (x, z, -y), which glTF then takes for Z up
+        ("z-up", "x.3ds", False),
+        ("y-up", "x.glb", False),
+        ("z-up", "x.glb", True),
+        ("y-up-left", "x.u3d", False),
+        ("z-up", "x.anim", False),
+        ("z-up", "x.nanim", False),
+    ],
+)
+def test_axes_are_those_of_the_numbers_in_the_file(
+    run: Run, tmp_path: Path, axes: str, name: str, turned: bool
+) -> None:
+    """A format's own axes change nothing; others are what its numbers are in."""
+    plain, asked = tmp_path / f"plain-{name}", tmp_path / f"asked-{name}"
+    extra = ["--to", "hale3d"] if name == "x.anim" else []
+    assert run("convert", EXAMPLE, plain, *extra).code == 0
+    assert run("convert", EXAMPLE, asked, *extra, "--axes", axes).code == 0
+    options = {"format": "hale3d"} if extra else {}
+    first, second = keyframer.load(plain, **options), keyframer.load(asked, **options)
+    if name == "x.glb":  # its extras remember the axes of the scene; what others see is Y up
+        first, second = (change_axes(scene, up="y") for scene in (first, second))
+    before, after = (keyframer.pose(scene, frames=[30.0]).world[0, :, :3, 3] for scene in (first, second))
+    assert first.space == second.space
+    if not turned:
+        assert np.array_equal(before, after)
+    else:
+        signs = [1, 1, -1] if axes == "y-up" else [1, -1, 1]
+        objects = [n for n, node in enumerate(first.nodes) if node.mesh is not None]
+        assert len(objects) > 4
+        assert np.allclose(after[objects], before[objects][:, [0, 2, 1]] * signs, atol=1e-3)
 
 
 def test_rate_and_writing_options(run: Run, tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
     chosen: dict[str, object] = {}
     source = None
     exporter = exporter_for(path, options.to)
-    scene = operations.apply(scene, options, None if exporter.name == "gltf" else fps)
+    scene = operations.apply(scene, options, None if exporter.name == "gltf" else fps, exporter.axes)
     if exporter.name == "gltf":
         source = texturing.source_for(item, options)
         chosen = _for_gltf(options, fps, source, _source(item, document))

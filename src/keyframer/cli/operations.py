@@ -27,7 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rate", type=positive, metavar="N", help="count N frames a second; the motion takes the same time"
     )
     group.add_argument("--scale", type=positive, metavar="X", help="all lengths times X")
-    group.add_argument("--axes", choices=AXES, help="another way up, right-handed unless it says left")
+    group.add_argument(
+        "--axes",
+        choices=AXES,
+        help="write the numbers in these axes (right-handed unless it says left) instead of the format's own: for "
+        "programs that expect them so, or to stand up what lies down",
+    )
 
 
 def positive(text: str) -> float:
@@ -63,8 +68,9 @@ def wanted_of(options: argparse.Namespace) -> dict[str, object]:
     return {name: value for name, value in found.items() if value is not None and value is not False and value != []}
 
 
-def apply(scene: Scene, options: argparse.Namespace, fps: float | None) -> Scene:
-    """The scene after everything that was asked for. ``fps`` is how many of its own frames make a second."""
+def apply(scene: Scene, options: argparse.Namespace, fps: float | None, own_axes: tuple[str, str]) -> Scene:
+    """The scene after everything that was asked for. ``fps`` is how many of its own frames make a second, ``own_axes``
+    are those of the format that will be written."""
     from keyframer.operating.steps import take_steps
 
-    return take_steps(scene, wanted_of(options), fps)
+    return take_steps(scene, wanted_of(options), fps, own_axes)

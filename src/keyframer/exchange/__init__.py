@@ -23,10 +23,16 @@ if TYPE_CHECKING:
 class Exporter:
     """A format that scenes are written to. ``module`` has ``save(scene, path, dialect, overwrite, options)``."""
 
-    __slots__ = ("dialects", "extensions", "module", "name", "title")
+    __slots__ = ("axes", "dialects", "extensions", "module", "name", "title")
 
     def __init__(
-        self, name: str, title: str, extensions: tuple[str, ...], dialects: tuple[str, ...], module: str
+        self,
+        name: str,
+        title: str,
+        extensions: tuple[str, ...],
+        dialects: tuple[str, ...],
+        module: str,
+        axes: tuple[str, str],
     ) -> None:
         self.name = name
         self.title = title
@@ -34,6 +40,8 @@ class Exporter:
         self.dialects = dialects
         """ways to write it; the first is taken where neither the user nor the extension decides"""
         self.module = module
+        self.axes = axes
+        """which axis is up in its files, and which hand they are of"""
 
     def save(
         self, scene: Scene, path: Path, *, dialect: str | None, overwrite: bool, options: dict[str, object]
@@ -68,9 +76,22 @@ _DIALECTS = {
     "midtown": ("retail", "document", "old"),
 }
 
+_AXES = {
+    "3ds": ("z", "right"),
+    "uto3d": ("y", "left"),
+    "hale3d": ("z", "right"),
+    "midtown": ("y", "right"),
+    "nodeanim": ("z", "right"),  # its document has none: these are the ones that reading takes for granted
+}
+
 EXPORTERS: tuple[Exporter, ...] = (
-    Exporter("gltf", "glTF 2.0", (".glb", ".gltf"), ("binary", "text"), "keyframer.exchange.gltf.saving"),
-    *(NativeExporter(each.name, each.title, each.extensions, _DIALECTS.get(each.name, ()), "") for each in FORMATS),
+    Exporter(
+        "gltf", "glTF 2.0", (".glb", ".gltf"), ("binary", "text"), "keyframer.exchange.gltf.saving", ("y", "right")
+    ),
+    *(
+        NativeExporter(each.name, each.title, each.extensions, _DIALECTS.get(each.name, ()), "", _AXES[each.name])
+        for each in FORMATS
+    ),
 )
 
 

@@ -14,7 +14,7 @@ from keyframer.operating.merge import merge
 from keyframer.operating.rate import change_rate
 from keyframer.operating.reverse import reverse
 from keyframer.operating.scale import scale
-from keyframer.scene import Scene
+from keyframer.scene import Handedness, Scene
 
 AXES = {
     "y-up": ("y", "right"),
@@ -26,10 +26,14 @@ AXES = {
 }
 
 
-def take_steps(scene: Scene, wanted: Mapping[str, Any], fps: float | None = None) -> Scene:
+def take_steps(
+    scene: Scene, wanted: Mapping[str, Any], fps: float | None = None, own_axes: tuple[str, str] | None = None
+) -> Scene:
     """The scene after everything that is wanted, in this order: ``merge`` (a path), ``node`` (patterns), ``cut`` (two
     frames), ``reverse``, ``rate``, ``scale``, ``axes`` (a key of `AXES`). ``max_error`` is for those that must fit;
-    ``fps`` says how many of the scene's own frames make a second. ValueError for what cannot be done."""
+    ``fps`` says how many of the scene's own frames make a second. ``own_axes`` are those of the format that will be
+    written (`Exporter.axes`): its numbers shall be in the axes that are wanted, although its readers take them for its
+    own. ValueError for what cannot be done."""
     if fps is not None and scene.clips:
         clip = scene.clips[0]
         scene = replace(scene, clips=[replace(clip, rate=fps * (clip.units_per_frame or 1.0)), *scene.clips[1:]])
@@ -53,4 +57,7 @@ def take_steps(scene: Scene, wanted: Mapping[str, Any], fps: float | None = None
     if wanted.get("axes") is not None:
         up, handedness = AXES[wanted["axes"]]
         scene = change_axes(scene, up=up, handedness=handedness)
+        if own_axes is not None:
+            space = replace(scene.space, up=own_axes[0], handedness=Handedness(own_axes[1]))
+            scene = replace(scene, space=space)
     return scene

@@ -84,7 +84,7 @@ def _changed(scene: Scene, options: Mapping[str, Any], exporter: Exporter, resul
 
     if "merge" in steps:
         result["also"].append(beside.file_of(steps["merge"]))
-    return take_steps(scene, {**steps, "max_error": options.get("max_error")}, fps)
+    return take_steps(scene, {**steps, "max_error": options.get("max_error")}, fps, exporter.axes)
 
 
 def _images(finder: TextureFinder | None) -> ImageSource:
