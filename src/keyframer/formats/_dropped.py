@@ -27,8 +27,8 @@ def tell_dropped(scene: Scene, clip: Clip, report: LossReport, holds: Collection
     """Report what the scene has and the format does not hold.
 
     ``holds`` are the words of the kinds it does hold: ``tree``, ``meshes``, ``materials``, ``cameras``, ``lights``,
-    ``skins``, ``morphs``, ``pivots``, ``smoothing``, ``vertex colours``, ``textures``, ``hidden``, ``environment``,
-    ``bounds``, ``raw channels``, ``authors``, and those of channels (``scale``, ``fov`` …).
+    ``skins``, ``morphs``, ``pivots``, ``scale axes``, ``smoothing``, ``vertex colours``, ``textures``, ``hidden``,
+    ``environment``, ``bounds``, ``raw channels``, ``authors``, and those of channels (``scale``, ``fov`` …).
     """
     for what, detail in _present(scene, clip):
         inside = _INSIDE.get(what)  # said already where the whole has no place
@@ -51,6 +51,7 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
         ("skins", len(scene.skins), "skins"),
         ("morphs", sum(node.morph is not None for node in nodes), "meshes that change their shape"),
         ("pivots", sum(bool(np.any(node.pivot)) for node in nodes), "pivots"),
+        ("scale axes", sum(node.scale_axes_xyzw is not None for node in nodes), "nodes scaled along axes of their own"),
         ("hidden", sum(node.hidden for node in nodes), "hidden nodes"),
         ("smoothing", sum(mesh.smoothing is not None for mesh in scene.meshes), "meshes with smoothing groups"),
         ("vertex colours", sum(mesh.colors is not None for mesh in scene.meshes), "meshes with vertex colours"),

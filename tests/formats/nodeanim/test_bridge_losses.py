@@ -227,3 +227,24 @@ def test_keys_that_are_no_numbers_are_left_out() -> None:
     document, report, _ = write(moved(channel))
     assert record(document).translation_key_count == 2
     assert [loss.detail for loss in report.of(Outcome.DROPPED)] == ["1 of 3 keys are no numbers"]
+
+
+def test_scale_axes_at_other_times_are_reported() -> None:
+    scene = moved(slide(kind="scale", times=(0.0, 30.0)), axes(0.0, 10.0))
+    document, report, _ = write(scene, dialect=f"{PLAIN} scale:axis")
+    assert np.array_equal(record(document).scale_keys.column("axis"), [[0, 0, 0, 1]] * 2)
+    assert [(loss.outcome, loss.path) for loss in report if "scale_axes" in loss.path] == [
+        (Outcome.DROPPED, "/nodes/box/scale_axes")
+    ]
+
+
+def test_scale_axes_at_rest_go_to_every_key_or_are_reported() -> None:
+    scene = moved(slide(kind="scale", times=(0.0, 30.0)))
+    scene.nodes[0].scale_axes_xyzw = np.array([0.6, 0.0, 0.0, 0.8])
+    document, report, _ = write(scene, dialect=f"{PLAIN} scale:axis")
+    assert np.allclose(record(document).scale_keys.column("axis"), [[0.6, 0, 0, 0.8]] * 2)
+    assert not [loss for loss in report if "scale" in loss.path and loss.outcome is Outcome.DROPPED]
+    _, report, _ = write(scene, dialect=PLAIN)
+    assert [loss.detail for loss in report if loss.path == "/scale_axes"] == [
+        "the format has no place for 1 nodes scaled along axes of their own"
+    ]

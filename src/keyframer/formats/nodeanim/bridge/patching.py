@@ -26,7 +26,7 @@ from keyframer.formats._writing import (
 from keyframer.formats.nodeanim.bridge import guess
 from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.bridge.scene import to_scene
-from keyframer.formats.nodeanim.bridge.writing import FIELDS, SHAPES, NodeWriter, WriteOptions
+from keyframer.formats.nodeanim.bridge.writing import FIELDS, SHAPES, NodeWriter, WriteOptions, held
 from keyframer.formats.nodeanim.dialect import BEZIER, LINEAR, TCB, Dialect
 from keyframer.formats.nodeanim.keys import NodeKeys
 from keyframer.formats.nodeanim.records import Animations, Header, Node
@@ -68,7 +68,7 @@ def restructure(
     if writer.reading:
         raise Unpatchable("readers would have to be told how to read the new keys")
     home.children += made.values()
-    tell_dropped(*new_parts(after, new), report, {"authors", "scale_axes"})
+    tell_dropped(*new_parts(after, new), report, held(document.dialect))
     return made, {}
 
 

@@ -81,10 +81,14 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     if not any(each.track.kind in MOTION and len(each.track.times) for each in clip.channels):
         raise NothingToWrite("a node animation holds keys and nothing else, and this scene has none")
     dialect = Dialect.parse(options.dialect) if isinstance(options.dialect, str) else options.dialect
-    holds = {"authors", "scale_axes"} if dialect.scale_axis else {"authors"}
-    tell_dropped(placed, clip, report, holds)
+    tell_dropped(placed, clip, report, held(dialect))
     writer = NodeWriter(placed, clip, options, dialect, report)
     return Written(writer.document(), report, reading=writer.reading)
+
+
+def held(dialect: Dialect) -> set[str]:
+    """What such files hold beside keys, in the words of `tell_dropped`."""
+    return {"authors", "scale_axes", "scale axes"} if dialect.scale_axis else {"authors"}
 
 
 class NodeWriter:
@@ -171,6 +175,11 @@ class NodeWriter:
             found["rotation"] = still_key("rotation", node.rotation_xyzw, RotationForm.QUATERNION_ABSOLUTE)
         if "scale" not in found and (np.any(np.asarray(node.scale) != 1) or "scale_axes" in found):
             found["scale"] = still_key("scale", node.scale)
+        if self.dialect.scale_axis and node.scale_axes_xyzw is not None and "scale_axes" not in found:
+            scale = found.setdefault("scale", still_key("scale", node.scale))
+            axes = np.tile(np.asarray(node.scale_axes_xyzw, np.float64), (len(scale.times), 1))
+            form = RotationForm.QUATERNION_ABSOLUTE
+            found["scale_axes"] = Track("scale_axes", scale.times, axes, Interpolation.LINEAR, form=form)
         return found
 
     def record(self, node: SceneNode, tracks: dict[str, Track], name: bytes, degrees: bool) -> Node:
@@ -190,7 +199,7 @@ class NodeWriter:
             if common is Interpolation.TCB:
                 columns = {stored: _or_zeros(getattr(made, attribute), made) for attribute, stored in SHAPES.items()}
             if kind == "scale" and self.dialect.scale_axis:
-                columns["axis"] = self._axes(tracks.get("scale_axes"), made)
+                columns["axis"] = self._axes(node, tracks.get("scale_axes"), made)
             flags = np.zeros(len(made.times), np.int64)
             if self.scene.source_format == "nodeanim" and made.flags is not None:
                 flags = made.flags
@@ -234,9 +243,12 @@ class NodeWriter:
         values = with_form(track, forms[wanted[0]]).values
         return np.column_stack([values[:, 3] * unit, values[:, :3]])
 
-    def _axes(self, axes: Track | None, scale: Track) -> Floats:
+    def _axes(self, node: SceneNode, axes: Track | None, scale: Track) -> Floats:
         if axes is not None and np.array_equal(axes.times, scale.times):
             return with_form(axes, RotationForm.QUATERNION_ABSOLUTE).values
+        if axes is not None:
+            path = f"{plain_path('nodes', node.name)}/scale_axes"
+            self.report.add(Outcome.DROPPED, path, "its keys stand at other times than those of the scale")
         return np.tile([0.0, 0.0, 0.0, 1.0], (len(scale.times), 1))
 
     def _tell_readers(self, records: list[Node]) -> None:
