@@ -27,6 +27,7 @@ from tests.formats.made_scenes import (
     shape_bits,
     spinning,
 )
+from tests.samples import all_samples
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 QUICK = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -113,14 +114,9 @@ def test_a_scene_that_was_not_changed_is_the_same_file(format: str, scene: Scene
     assert [loss.outcome for loss in report] == [Outcome.EXACT]
 
 
-@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*/*")), ids=lambda path: path.name)
-def test_samples_unchanged_are_the_same_file(path: Path, tmp_path: Path) -> None:
-    if path.suffix in (".py", ".pyc") or path.is_dir():
-        pytest.skip("no sample")
-    try:
-        scene = keyframer.load(path, salvage=True)
-    except keyframer.FormatError:
-        pytest.skip("not readable as a scene")
+@pytest.mark.parametrize(("name", "path"), all_samples(), ids=lambda value: getattr(value, "name", value))
+def test_samples_unchanged_are_the_same_file(name: str, path: Path, tmp_path: Path) -> None:
+    scene = keyframer.load(path, format=name, salvage=True)
     assert scene.origin is not None
     target = tmp_path / path.name
     format = scene.origin.document.format.name

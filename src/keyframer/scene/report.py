@@ -93,6 +93,10 @@ class LossReport:
         where, offset = _source_of(extras)
         self.losses.append(Loss(outcome, path, detail, error, unit, where, offset))
 
+    def forget(self, path: str) -> None:
+        """Take back what was noted of a part of the scene, because it was left out after all."""
+        self.losses = [loss for loss in self.losses if loss.path != path]
+
     def source_of(self, loss: Loss) -> tuple[str | None, int | None]:
         """Where the file had it: path and offset, as far as they are known."""
         if loss.source_path is None and loss.source_offset is not None and self.find_path is not None:

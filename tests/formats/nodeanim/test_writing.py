@@ -18,6 +18,8 @@ from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
 from tests.formats.made_scenes import apart, keys_of, save_and_load, spinning
 
 SAMPLES = Path(__file__).parents[2] / "samples/nodeanim"
+STILL = {"default_empty_clip", "other_chunks"}
+MOVED = sorted(path for path in SAMPLES.glob("*.nanim") if path.stem not in STILL)
 
 
 def figure(**clip: object) -> Scene:
@@ -93,12 +95,10 @@ def test_bezier_stays_bezier() -> None:
     assert [record.flags for record in FORMAT.from_scene(scene).document.find(Record)][1] == BEZIER
 
 
-@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.nanim")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", MOVED, ids=lambda path: path.stem)
 def test_edits_are_patched(path: Path, tmp_path: Path) -> None:
     scene = keyframer.load(path)
     positions = [each for each in scene.clips[0].channels if each.track.kind == "position"]
-    if not positions:
-        pytest.skip("no positions")
     values = positions[0].track.values.copy()
     values[0] += 0.5
     positions[0].track.values = values

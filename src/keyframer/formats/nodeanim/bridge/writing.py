@@ -248,6 +248,7 @@ class NodeWriter:
             return with_form(axes, RotationForm.QUATERNION_ABSOLUTE).values
         if axes is not None:
             path = f"{plain_path('nodes', node.name)}/scale_axes"
+            self.report.forget(path)  # what became of its keys, before they were left out
             self.report.add(Outcome.DROPPED, path, "its keys stand at other times than those of the scale")
         return np.tile([0.0, 0.0, 0.0, 1.0], (len(scale.times), 1))
 

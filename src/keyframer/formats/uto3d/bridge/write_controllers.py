@@ -89,6 +89,8 @@ def _axes(axes: Track | None, scale: Track, node: Node, report: LossReport) -> F
     if axes is None:
         return np.zeros((len(scale.times), 4))
     if not np.array_equal(axes.times, scale.times):
-        report.add(Outcome.DROPPED, f"{plain_path('nodes', node.name)}/scale_axes", "its keys stand at other times")
+        path = f"{plain_path('nodes', node.name)}/scale_axes"
+        report.forget(path)
+        report.add(Outcome.DROPPED, path, "its keys stand at other times than those of the scale")
         return np.zeros((len(scale.times), 4))
     return replace(with_form(axes, RotationForm.QUATERNION_ABSOLUTE)).values
