@@ -19,7 +19,7 @@ from typing import IO, Any
 
 BEGUN = None
 """the message before each call; an answer is (good, value or exception, whether this was the last one)"""
-_AHEAD = 8
+AHEAD = 8
 """answers that may wait for the disk while the next calls are at work"""
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
@@ -86,7 +86,7 @@ class _Answers:
         self._stream = stream
         self._sending = threading.Lock()
         self._waiting: SimpleQueue[tuple[bool, Any, bool]] = SimpleQueue()
-        self._room = threading.Semaphore(_AHEAD)
+        self._room = threading.Semaphore(AHEAD)
         self._thread: threading.Thread | None = None
 
     def give(self, good: bool, value: Any, retire: bool) -> None:
@@ -102,7 +102,7 @@ class _Answers:
     def wait(self) -> None:
         """Until everything is out."""
         if self._thread is not None:
-            for _ in range(_AHEAD):
+            for _ in range(AHEAD):
                 self._room.acquire()
 
     def _finish(self) -> None:
