@@ -59,7 +59,7 @@ batch-torture: $(BIN)/.test  ## 100 rounds of kill -9 and resume over 1,000 file
 	$(BIN)/python tools/batch_torture.py --rounds 100 --files 1000
 
 coverage: $(BIN)/.test  ## branch coverage of wire and formats, which must be 97 % at least
-	$(BIN)/python -m pytest -n auto -q --cov=keyframer.wire --cov=keyframer.formats --cov-branch \
+	$(BIN)/python -m pytest -n auto -q tests/wire tests/formats tests/conformance tests/golden tests/hostile tests/crashers tests/checking tests/operating tests/cli --cov=keyframer.wire --cov=keyframer.formats --cov-branch \
 		--cov-report=term-missing:skip-covered --cov-fail-under=97
 
 pictures: $(BIN)/.test  ## the pictures of the documentation, made by the commands (and by three.js in Chromium)

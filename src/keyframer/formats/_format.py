@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from keyframer.wire.uncollected import Uncollected
+
 TYPE_CHECKING = False  # `typing` and `dataclasses` would double the start of ``keyframer identify``
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -66,7 +68,8 @@ class Format:
         return getattr(import_module(f"{self.package}.{module}"), function, None) if self.has(module) else None
 
     def decode(self, data: bytes, limits: Limits) -> Document:
-        document: Document = self._load("document", "decode")(data, limits)
+        with Uncollected():
+            document: Document = self._load("document", "decode")(data, limits)
         document.limits = limits
         return document
 
@@ -86,7 +89,7 @@ class Format:
         chosen = known(**options)
         import numpy as np
 
-        with np.errstate(all="ignore"):  # bridges ask numbers whether they are finite; numpy need not warn of them
+        with Uncollected(), np.errstate(all="ignore"):  # bridges ask numbers whether they are finite: no warning
             scene: Scene = self._load("bridge", "to_scene")(document, chosen)
         return scene
 
@@ -126,7 +129,7 @@ class Format:
         if rules is not None:
             import numpy as np
 
-            with np.errstate(all="ignore"):
+            with Uncollected(), np.errstate(all="ignore"):
                 rules(document, scene, reporter)
 
     def record_types(self) -> dict[str, type[Any]]:
