@@ -295,7 +295,9 @@ def test_hostile_files_cost_little(what: str) -> None:
     start = time.process_time()
     with contextlib.suppress(keyframer.FormatError):
         keyframer.decode(data, format="nodeanim")
-    assert time.process_time() - start < 3 * len(data) / (1 << 20)
+    # No measure of speed: linear work takes a second or two, five times that under coverage; work that grows with the
+    # square of the size would take minutes.
+    assert time.process_time() - start < 30 * len(data) / (1 << 20)
 
 
 def test_a_huge_claim_allocates_nothing() -> None:
