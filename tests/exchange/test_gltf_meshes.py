@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyframer.exchange.gltf.images import Image
-from keyframer.exchange.gltf.normals import smooth_clusters
 from keyframer.exchange.gltf.textures import transform
 from keyframer.exchange.report import Outcome
+from keyframer.maths.smoothing import smooth_clusters
 from keyframer.scene import Material, Mesh, Node, Scene, Space, TextureMap
 from tests.exchange.scenes import CUBE, FACES, cube
 from tests.exchange.truth import ALLOWED_INFOS, glb_of, needs_node_tools, node_lines

@@ -1,9 +1,11 @@
-"""Normals as smoothing groups say: at a shared vertex, faces that share a group are smooth, also by way of others."""
+"""Normals of the corners of faces, for drawing: `maths.smoothing` says which corners share one."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+
+from keyframer.maths.smoothing import smooth_clusters
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -13,49 +15,18 @@ _OTHER_WAY = -0.3
 
 
 def normal_groups(corners: Indices, masks: Indices | None, flat: npt.NDArray[np.bool_], smooth: bool) -> Indices:
-    """(F, 3) for each corner the number of the normal it shares; numbers are dense.
+    """(F, 3) for each corner the number of the normal it shares.
 
     ``masks`` are the faces' smoothing groups, ``flat`` marks faces that are flat whatever they say, ``smooth`` is for
     meshes without masks.
     """
-    faces = len(corners)
-    if masks is None:
-        rounded = np.full(faces, 1 if smooth else 0, np.int64)
-    else:
-        rounded = np.asarray(masks, np.int64) & 0xFFFFFFFF
+    rounded = np.full(len(corners), int(smooth), np.int64) if masks is None else masks
     rounded = np.where(flat, 0, rounded)
-    out = np.empty((faces, 3), np.int64)
-    is_smooth = rounded != 0
-    pairs = 0
-    if is_smooth.any():
-        out[is_smooth], pairs = _shared(corners[is_smooth], rounded[is_smooth])
-    sharp = np.flatnonzero(~is_smooth)
-    out[sharp] = pairs + np.arange(len(sharp))[:, None]
-    return out
-
-
-def _shared(corners: Indices, masks: Indices) -> tuple[Indices, int]:
-    """Numbers for smooth corners: pairs of a vertex and a mask, joined where masks of one vertex share a bit."""
-    kinds, kind = np.unique(masks, return_inverse=True)
-    keys = corners * len(kinds) + kind.reshape(-1, 1)
-    pairs, place = np.unique(keys, return_inverse=True)
-    place = place.reshape(corners.shape)
-    if len(kinds) == 1:
-        return place, len(pairs)
-    vertex, mask = pairs // len(kinds), kinds[pairs % len(kinds)]
-    label = np.arange(len(pairs))
-    used = int(np.bitwise_or.reduce(kinds))
-    members = [np.flatnonzero(mask & bit) for bit in (1 << place for place in range(32)) if used & bit]
-    while True:  # the lowest number spreads over shared bits: at most as often as masks meet at one vertex
-        before = label.copy()
-        for some in members:
-            lowest = np.full(int(vertex[-1]) + 1, len(pairs))
-            np.minimum.at(lowest, vertex[some], label[some])
-            label[some] = lowest[vertex[some]]
-        if np.array_equal(before, label):
-            break
-    _, dense = np.unique(label, return_inverse=True)
-    return dense.reshape(-1)[place], int(dense.max(initial=-1)) + 1
+    clusters, _ = smooth_clusters(corners, rounded, int(corners.max(initial=-1)) + 1, smooth)
+    groups = clusters.reshape(-1, 3).copy()
+    sharp = rounded & 0xFFFFFFFF == 0
+    groups[sharp] = groups[sharp, :1]
+    return groups
 
 
 def face_normals(points: Floats, corners: Indices) -> Floats:

@@ -12,10 +12,11 @@ from keyframer.exchange.gltf.asset import Json
 from keyframer.exchange.gltf.context import Context
 from keyframer.exchange.gltf.extras import attach, plain, raw_name, shown_name, stated
 from keyframer.exchange.gltf.materials import Materials
-from keyframer.exchange.gltf.normals import cluster_normals, face_normals, smooth_clusters
+from keyframer.exchange.gltf.normals import cluster_normals, face_normals
 from keyframer.exchange.gltf.numbers import linear_color, single, unusable
 from keyframer.exchange.gltf.splitting import Split, same_values, split
 from keyframer.exchange.report import Outcome
+from keyframer.maths.smoothing import smooth_clusters
 from keyframer.scene import Mesh, Morph
 
 Floats32 = npt.NDArray[np.float32]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.exchange.gltf.counting import dense, distinct
+from keyframer.maths.counting import dense, distinct
 
 Indices = npt.NDArray[np.int64]
 
