@@ -36,13 +36,6 @@ def running(browser: Browser) -> Iterator[Viewer]:
     viewer.close()
 
 
-@pytest.fixture
-def shown(browser: Browser, running: Viewer) -> Iterator[Watched]:
-    with browser.page(running.url) as watched:
-        yield watched
-        assert watched.troubles == []
-
-
 def inside(place: Any, offset: int) -> bool:
     """Whether a place holds a byte, said anew."""
     if isinstance(place, dict):

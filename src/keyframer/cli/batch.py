@@ -6,7 +6,7 @@ import argparse
 
 from keyframer.batch.defaults import LEDGER, MEMORY, SECONDS
 from keyframer.batch.operations import OPERATIONS
-from keyframer.cli import batch_inputs, batch_options, batch_report
+from keyframer.cli import batch_inputs, batch_options, batch_report, operations
 
 ABOUT = """Does to many files what convert, check, info, identify and thumbnail do to one.
 
@@ -64,7 +64,7 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     workers.add_argument("-j", "--jobs", type=_count, metavar="N", help="worker processes (default: one for each core)")
     workers.add_argument(
         "--time-limit",
-        type=batch_options.positive,
+        type=operations.positive,
         default=SECONDS,
         metavar="SECONDS",
         help=f"for each file (default: {SECONDS:g})",

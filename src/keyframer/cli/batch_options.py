@@ -11,8 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_LENGTHS = ("mm", "cm", "m", "km", "inch", "foot", "file")
-
 
 def add_arguments(parser: argparse.ArgumentParser, operation: str) -> None:
     if operation in ("convert", "thumbnail"):
@@ -33,9 +31,11 @@ def _convert(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--write", action="append", default=[], metavar="NAME=VALUE", help="an option of the format that is written"
     )
-    group.add_argument("--max-error", type=positive, metavar="X", help="how far fitted motion may be off")
+    group.add_argument("--max-error", type=operations.positive, metavar="X", help="how far fitted motion may be off")
     group.add_argument("--core-only", action="store_true", help="use no glTF extensions")
-    group.add_argument("--unit", type=_unit, metavar="LENGTH", help="how long a unit is, as for keyframer convert")
+    group.add_argument(
+        "--unit", type=operations.unit, metavar="LENGTH", help="how long a unit is, as for keyframer convert"
+    )
     operations.add_arguments(parser)
     texturing.add_arguments(parser)
 
@@ -63,20 +63,6 @@ def _thumbnail(parser: argparse.ArgumentParser) -> None:
     thumbnail.add_choices(parser)
     texturing.add_arguments(parser)
     parser.add_argument("--to", choices=thumbnail.KINDS, help="the kind of picture (default: png)")
-
-
-def positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
-    return value
-
-
-def _unit(text: str) -> str | float:
-    return text if text in _LENGTHS else positive(text)
 
 
 def wanted_endings(options: argparse.Namespace) -> tuple[str, ...]:

@@ -76,17 +76,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--core-only", action="store_true", help="use no glTF extensions")
     output.add_argument(
         "--unit",
-        type=_unit,
+        type=operations.unit,
         metavar="LENGTH",
         help="how long a unit is: metres, or mm, cm, m, km, inch, foot, or file for what the file says "
         "(default: numbers stay as they are)",
     )
     operations.add_arguments(parser)
     texturing.add_arguments(parser)
-
-
-def _unit(text: str) -> str | float:
-    return text if text in ("mm", "cm", "m", "km", "inch", "foot", "file") else operations.positive(text)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -162,7 +158,8 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
         raise refused(f"{path} exists (-f overwrites it)")
     fps, options.fps = options.fps, None  # the exporter applies it, whether or not the format has such an option
     try:
-        scene, document = scenes.load_scene(item, options)
+        data = item.read()
+        scene, document = scenes.load_scene(item, options, data)
     finally:
         options.fps = fps
     chosen: dict[str, object] = {}
@@ -171,7 +168,7 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
     scene = operations.apply(scene, options, None if exporter.name == "gltf" else fps, exporter.axes)
     if exporter.name == "gltf":
         source = texturing.source_for(item, options)
-        chosen = _for_gltf(options, fps, source, _source(item, document))
+        chosen = _for_gltf(options, fps, source, _source(item, data, document))
     elif options.core_only or options.unit is not None:
         raise refused("--core-only and --unit are for glTF only")
     else:
@@ -215,24 +212,15 @@ def _for_gltf(
     return chosen
 
 
-def _source(item: Input, document: Document | None) -> dict[str, object]:
-    """Where the scene comes from, for whoever finds the file later."""
+def _source(item: Input, data: bytes, document: Document | None) -> dict[str, object]:
     from hashlib import sha256
 
+    from keyframer.exchange.provenance import source_note
     from keyframer.formats import detect
 
-    data = item.read()
-    found: dict[str, object] = {
-        "name": safe_text(os.path.basename(item.relative)),
-        "sha256": sha256(data).hexdigest(),
-        "format": "gltf" if document is None else document.format.name,
-    }
+    format, dialect = ("gltf", None) if document is None else (document.format.name, document.dialect)
     version = detect(data, name=item.name).version
-    if version is not None:
-        found["version"] = version
-    if document is not None and document.dialect is not None:
-        found["dialect"] = str(document.dialect)
-    return found
+    return source_note(os.path.basename(item.relative), sha256(data).hexdigest(), format, version, dialect)
 
 
 def _write_report(options: argparse.Namespace, records: list[dict[str, object]]) -> bool:

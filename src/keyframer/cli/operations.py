@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 
     from keyframer.scene import Scene
 
+LENGTHS = ("mm", "cm", "m", "km", "inch", "foot", "file")
 AXES = ("x-up", "x-up-left", "y-up", "y-up-left", "z-up", "z-up-left")
 
 
@@ -46,6 +47,11 @@ def positive(text: str) -> float:
     if not 0 < value < float("inf"):
         raise ArgumentTypeError(f"{text!r} is not a positive number")
     return value
+
+
+def unit(text: str) -> str | float:
+    """A length of the command line: the name of one, or metres."""
+    return text if text in LENGTHS else positive(text)
 
 
 def cut_of(options: argparse.Namespace) -> tuple[float, float] | None:

@@ -58,15 +58,16 @@ def pairs_of(given: list[str], argument: str) -> dict[str, object]:
     return found
 
 
-def load_scene(item: Input, options: argparse.Namespace) -> tuple[Scene, Document | None]:
-    """The scene of an input, and the document it was made from, if it is of a format that has documents."""
+def load_scene(item: Input, options: argparse.Namespace, data: bytes | None = None) -> tuple[Scene, Document | None]:
+    """The scene of an input, and the document it was made from, if it is of a format that has documents. ``data`` are
+    its bytes where they have been read."""
     from functools import partial
     from pathlib import Path
 
     from keyframer.formats._loading import scene_of
     from keyframer.formats._option_values import typed
 
-    data = item.read()
+    data = item.read() if data is None else data
     document: Document | None = None
     make: Callable[..., Scene]
     importer = reading.find_importer(data, item, options.from_format)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
 from keyframer.formats._document import Document
 from keyframer.scene import Origin, Scene
 
@@ -22,8 +20,7 @@ def scene_of(
     unsafe = document.issues.first_unsafe()
     if unsafe is not None and not salvage:
         raise unsafe.as_error()
-    with np.errstate(invalid="ignore", over="ignore"):  # odd numbers are kept and reported, not warned about
-        scene = document.format.to_scene(document, options or {})
+    scene = document.format.to_scene(document, options or {})
     scene.origin = Origin(document, dict(options or {}), folder)
     unsafe = scene.issues.first_unsafe()
     if unsafe is not None and not salvage:

@@ -16,24 +16,17 @@ from keyframer.operating.reverse import reverse
 from keyframer.operating.scale import scale
 from keyframer.scene import Handedness, Scene
 
-AXES = {
-    "y-up": ("y", "right"),
-    "z-up": ("z", "right"),
-    "x-up": ("x", "right"),
-    "y-up-left": ("y", "left"),
-    "z-up-left": ("z", "left"),
-    "x-up-left": ("x", "left"),
-}
-
 
 def take_steps(
     scene: Scene, wanted: Mapping[str, Any], fps: float | None = None, own_axes: tuple[str, str] | None = None
 ) -> Scene:
     """The scene after everything that is wanted, in this order: ``merge`` (a path), ``node`` (patterns), ``cut`` (two
-    frames), ``reverse``, ``rate``, ``scale``, ``axes`` (a key of `AXES`). ``max_error`` is for those that must fit;
-    ``fps`` says how many of the scene's own frames make a second. ``own_axes`` are those of the format that will be
-    written (`Exporter.axes`): its numbers shall be in the axes that are wanted, although its readers take them for its
-    own. ValueError for what cannot be done."""
+    frames), ``reverse``, ``rate``, ``scale``, ``axes`` (``y-up``, ``z-up-left`` …).
+
+    ``max_error`` is for those that must fit; ``fps`` says how many of the scene's own frames make a second. ``own_axes``
+    are those of the format that will be written (`Exporter.axes`): its numbers shall be in the axes that are wanted,
+    although its readers take them for its own. ValueError for what cannot be done.
+    """
     if fps is not None and scene.clips:
         clip = scene.clips[0]
         scene = replace(scene, clips=[replace(clip, rate=fps * (clip.units_per_frame or 1.0)), *scene.clips[1:]])
@@ -55,8 +48,8 @@ def take_steps(
     if wanted.get("scale") is not None:
         scene = scale(scene, wanted["scale"])
     if wanted.get("axes") is not None:
-        up, handedness = AXES[wanted["axes"]]
-        scene = change_axes(scene, up=up, handedness=handedness)
+        up, _, hand = wanted["axes"].partition("-up")
+        scene = change_axes(scene, up=up, handedness=hand.removeprefix("-") or "right")
         if own_axes is not None:
             space = replace(scene.space, up=own_axes[0], handedness=Handedness(own_axes[1]))
             scene = replace(scene, space=space)

@@ -13,11 +13,11 @@ from keyframer.batch.job import Result
 from keyframer.batch.operations._outputs import Output, drafted, noted, refusing
 from keyframer.batch.operations._subject import Subject, note_issues
 from keyframer.exchange import EXPORTERS, Exporter, save
+from keyframer.exchange.provenance import source_note
 from keyframer.exchange.report import LossReport, Outcome
 from keyframer.formats import format_by_name
 from keyframer.formats._option_values import typed
 from keyframer.scene import Scene
-from keyframer.text import safe_text
 
 if TYPE_CHECKING:
     from keyframer.exchange.gltf.images import ImageSource
@@ -125,15 +125,6 @@ def _upload(scene: Scene, subject: Subject, chosen: dict[str, Any]) -> LossRepor
 
 
 def _source(subject: Subject, result: Result) -> dict[str, object]:
-    """Where the scene comes from, for whoever finds the file later."""
-    found: dict[str, object] = {
-        "name": safe_text(subject.name.rpartition(stores.MEMBER)[2]),
-        "sha256": result["sha256"],
-        "format": subject.format_name,
-    }
-    version = subject.detection.version
-    if version is not None:
-        found["version"] = version
-    if subject.importer is None and subject.document.dialect is not None:
-        found["dialect"] = str(subject.document.dialect)
-    return found
+    dialect = None if subject.importer is not None else subject.document.dialect
+    name = subject.name.rpartition(stores.MEMBER)[2]
+    return source_note(name, result["sha256"], subject.format_name, subject.detection.version, dialect)

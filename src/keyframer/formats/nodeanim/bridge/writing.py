@@ -14,6 +14,7 @@ from keyframer.formats._axes import in_space
 from keyframer.formats._document import Document
 from keyframer.formats._dropped import MOTION, tell_dropped
 from keyframer.formats._keys import KeyFitter, KeyRules, as_tcb, is_eased, still_key
+from keyframer.formats._scale_axes import axes_of_keys, steady_axes
 from keyframer.formats._writing import (
     DEFAULT_MAX_ERROR,
     NamesThatFit,
@@ -39,6 +40,7 @@ from keyframer.scene.report import LossReport, NothingToWrite, Outcome
 Floats = npt.NDArray[np.float64]
 
 _TICKS_PER_SECOND = 4800.0
+_STRAIGHT = (0.0, 0.0, 0.0, 1.0)
 _UNITS = {"frame": "frames", "tick": "ticks", "second": "seconds"}
 FIELDS = {"position": "translation_keys", "rotation": "rotation_keys", "scale": "scale_keys"}
 SHAPES = {
@@ -177,9 +179,7 @@ class NodeWriter:
             found["scale"] = still_key("scale", node.scale)
         if self.dialect.scale_axis and node.scale_axes_xyzw is not None and "scale_axes" not in found:
             scale = found.setdefault("scale", still_key("scale", node.scale))
-            axes = np.tile(np.asarray(node.scale_axes_xyzw, np.float64), (len(scale.times), 1))
-            form = RotationForm.QUATERNION_ABSOLUTE
-            found["scale_axes"] = Track("scale_axes", scale.times, axes, Interpolation.LINEAR, form=form)
+            found["scale_axes"] = steady_axes(node, scale)
         return found
 
     def record(self, node: SceneNode, tracks: dict[str, Track], name: bytes, degrees: bool) -> Node:
@@ -199,7 +199,8 @@ class NodeWriter:
             if common is Interpolation.TCB:
                 columns = {stored: _or_zeros(getattr(made, attribute), made) for attribute, stored in SHAPES.items()}
             if kind == "scale" and self.dialect.scale_axis:
-                columns["axis"] = self._axes(node, tracks.get("scale_axes"), made)
+                axes = axes_of_keys(tracks.get("scale_axes"), made, node, self.report)
+                columns["axis"] = np.tile(_STRAIGHT, (len(made.times), 1)) if axes is None else axes
             flags = np.zeros(len(made.times), np.int64)
             if self.scene.source_format == "nodeanim" and made.flags is not None:
                 flags = made.flags
@@ -242,15 +243,6 @@ class NodeWriter:
         self.reading["rotation_keys"] = wanted[0]
         values = with_form(track, forms[wanted[0]]).values
         return np.column_stack([values[:, 3] * unit, values[:, :3]])
-
-    def _axes(self, node: SceneNode, axes: Track | None, scale: Track) -> Floats:
-        if axes is not None and np.array_equal(axes.times, scale.times):
-            return with_form(axes, RotationForm.QUATERNION_ABSOLUTE).values
-        if axes is not None:
-            path = f"{plain_path('nodes', node.name)}/scale_axes"
-            self.report.forget(path)  # what became of its keys, before they were left out
-            self.report.add(Outcome.DROPPED, path, "its keys stand at other times than those of the scale")
-        return np.tile([0.0, 0.0, 0.0, 1.0], (len(scale.times), 1))
 
     def _tell_readers(self, records: list[Node]) -> None:
         base = guess.time_base(records, Options())

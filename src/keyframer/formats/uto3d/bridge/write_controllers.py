@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +10,10 @@ import numpy.typing as npt
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.forms import increments, with_form
 from keyframer.formats._keys import as_tcb, is_eased, still_key, tcb_keys
-from keyframer.formats._writing import plain_path
+from keyframer.formats._scale_axes import axes_of_keys, steady_axes
 from keyframer.formats.uto3d import records as r
 from keyframer.scene import Node, Scene
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.report import LossReport
 from keyframer.wire.keytable import Keys
 
 Floats = npt.NDArray[np.float64]
@@ -39,9 +38,7 @@ def write_controllers(
         tracks["roll"] = still_key("roll", scene.cameras[node.camera].roll_degrees)
     if node.scale_axes_xyzw is not None and "scale_axes" not in tracks:
         scale = tracks.setdefault("scale", still_key("scale", node.scale))
-        values = np.tile(np.asarray(node.scale_axes_xyzw, np.float64), (len(scale.times), 1))
-        form = RotationForm.QUATERNION_ABSOLUTE
-        tracks["scale_axes"] = Track("scale_axes", scale.times, values, Interpolation.LINEAR, form=form)
+        tracks["scale_axes"] = steady_axes(node, scale)
     elif "scale_axes" in tracks and "scale" not in tracks:
         times = tracks["scale_axes"].times
         values = np.tile(np.asarray(node.scale, np.float64), (len(times), 1))
@@ -56,7 +53,8 @@ def write_controllers(
             form = RotationForm.QUATERNION_RELATIVE if tcb else RotationForm.QUATERNION_ABSOLUTE
             values = with_form(shaped, form).values
         elif kind == "scale":
-            values = np.column_stack([values, _axes(axes, shaped, node, report)])
+            turned = axes_of_keys(axes, shaped, node, report)
+            values = np.column_stack([values, np.zeros((len(shaped.times), 4)) if turned is None else turned])
         elif kind == "roll":
             values = np.radians(values)
         found.append(_controller(_TYPES[kind], shaped, values, announced))
@@ -82,15 +80,3 @@ def _controller(kind: int, track: Track, values: Floats, announced: bool) -> r.C
     times = np.rint(track.times).astype(np.int64)
     keys = Keys(times, np.zeros(len(times), np.uint8), values.astype(np.float32))
     return r.Controller(kind, scheme=r.LINEAR, key_count=len(keys), keys=keys)
-
-
-def _axes(axes: Track | None, scale: Track, node: Node, report: LossReport) -> Floats:
-    """The orientation of the scale axes at each scale key; zeros where there is none."""
-    if axes is None:
-        return np.zeros((len(scale.times), 4))
-    if not np.array_equal(axes.times, scale.times):
-        path = f"{plain_path('nodes', node.name)}/scale_axes"
-        report.forget(path)
-        report.add(Outcome.DROPPED, path, "its keys stand at other times than those of the scale")
-        return np.zeros((len(scale.times), 4))
-    return replace(with_form(axes, RotationForm.QUATERNION_ABSOLUTE)).values
