@@ -23,9 +23,9 @@ def take_steps(
     """The scene after everything that is wanted, in this order: ``merge`` (a path), ``node`` (patterns), ``cut`` (two
     frames), ``reverse``, ``rate``, ``scale``, ``axes`` (``y-up``, ``z-up-left`` …).
 
-    ``max_error`` is for those that must fit; ``fps`` says how many of the scene's own frames make a second. ``own_axes``
-    are those of the format that will be written (`Exporter.axes`): its numbers shall be in the axes that are wanted,
-    although its readers take them for its own. ValueError for what cannot be done.
+    ``max_error`` is for those that must fit; ``fps`` says how many of the scene's own frames make a second.
+    ``own_axes`` are those of the format that will be written (`Exporter.axes`): its numbers shall be in the axes that
+    are wanted, although its readers take them for its own. ValueError for what cannot be done.
     """
     if fps is not None and scene.clips:
         clip = scene.clips[0]
