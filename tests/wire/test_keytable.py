@@ -194,10 +194,19 @@ def test_one_shape_is_a_view_of_the_file() -> None:
         assert np.shares_memory(column, np.frombuffer(data, np.uint8))
 
 
-@pytest.mark.parametrize("flags", [[0, 0], [3, 3], [0, 3]])
+def test_single_keys_without_flags_share_one_column() -> None:
+    layout = KeyLayout(3)
+    rows = [pack_rows(make_rows([flags], layout), layout) for flags in (0, 0, 1 << 9)]
+    first, second, marked = (read(data, layout, 1) for data in rows)
+    assert first.flags is second.flags
+    assert first.flags.tolist() == [0]
+    assert marked.flags.tolist() == [1 << 9]
+
+
+@pytest.mark.parametrize("flags", [[0], [0, 0], [3, 3], [0, 3]])
 def test_columns_cannot_be_written_into(flags: list[int]) -> None:
     layout = KeyLayout(3)
-    keys = read(pack_rows(make_rows(flags, layout), layout), layout, 2)
+    keys = read(pack_rows(make_rows(flags, layout), layout), layout, len(flags))
     for column in (keys.time, keys.flags, keys.value, keys.tension, keys.extras):
         assert column is None or not column.flags.writeable
 

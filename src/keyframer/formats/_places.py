@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -25,7 +26,7 @@ def path_finder(document: Document) -> Callable[[int], str | None]:
 
 
 class Places:
-    """Answers for every record of a document what its path is, in 24 bytes a record."""
+    """Answers for every record of a document what its path is, in 20 bytes a record."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
@@ -33,7 +34,8 @@ class Places:
         self._parents = array("i")
         self._indices = array("i")
         """which of its name a record is in its parent; -1 where paths show no number"""
-        self._sorted_ids: np.ndarray[tuple[int], np.dtype[np.uint64]] | None = None
+        self._by_id: np.ndarray[tuple[int], np.dtype[np.uint32]] | None = None
+        """numbers of the records in the order of their `id`"""
 
     def path(self, record: Record) -> str:
         """The path of a record; LookupError if it is not part of the document."""
@@ -47,15 +49,14 @@ class Places:
         return "/" + "/".join(reversed(names))
 
     def _find(self, record: Record) -> int:
-        if self._sorted_ids is None:
+        if self._by_id is None:
             self._collect()
             ids = np.fromiter(map(id, self._records), np.uint64, len(self._records))
-            self._order = np.argsort(ids)
-            self._sorted_ids = ids[self._order]
-        at = int(np.searchsorted(self._sorted_ids, np.uint64(id(record))))
-        if at == len(self._sorted_ids) or self._records[self._order[at]] is not record:
+            self._by_id = np.argsort(ids).astype(np.uint32)
+        at = bisect_left(self._by_id, id(record), key=lambda number: id(self._records[number]))
+        if at == len(self._by_id) or self._records[self._by_id[at]] is not record:
             raise LookupError(f"{record!r} is not part of this document")
-        return int(self._order[at])
+        return int(self._by_id[at])
 
     def _collect(self) -> None:
         stack: list[tuple[Iterator[Record], int, dict[str, int]]] = [(iter(self._document.records), -1, {})]

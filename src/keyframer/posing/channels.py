@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import CurveBank, Place
-from keyframer.scene import Clip
+from keyframer.scene import Channel, Clip
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Samples = dict[str, Floats]
 """values of the channels that move, as `CurveBank.evaluate_moving` gives them"""
+CHANNELS_PER_BLOCK = 8_192
+"""compiled at once where only one moment is asked for"""
 
 
 @dataclass(frozen=True)
@@ -30,23 +33,33 @@ class Movers:
         return samples[self.family][:, self.slots]
 
 
-class _StillValues(Mapping[int, Floats]):
-    """Node to the value (k,) of a channel that never changes; an array is made for those that are asked for."""
+class StillValues(Mapping[int, Floats]):
+    """Node to the value (k,) of a channel that never changes: columns of nodes and values, for each width of values."""
 
-    def __init__(self, bank: CurveBank, places: dict[int, Place]) -> None:
-        self._bank = bank
-        self._places = places
+    def __init__(self, parts: Iterable[tuple[Indices, Floats]]) -> None:
+        self._parts = [_rising(nodes, values) for nodes, values in parts]
+
+    def put_into(self, rows: Floats, first: int = 0) -> None:
+        """Set the rows of the nodes that have a value; ``rows`` are those of nodes from ``first`` on."""
+        for nodes, values in self._parts:
+            here = slice(*np.searchsorted(nodes, (first, first + len(rows))))
+            rows[nodes[here] - first] = values[here]
+
+    @cached_property
+    def _value_of(self) -> dict[int, Floats]:
+        """For those who ask for single nodes: few kinds are, and an array each takes five times the columns."""
+        return {
+            node: value for nodes, values in self._parts for node, value in zip(nodes.tolist(), values, strict=True)
+        }
 
     def __getitem__(self, node: int) -> Floats:
-        value = self._bank.still_value(self._places[node])
-        assert value is not None
-        return value
+        return self._value_of[node]
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self._places)
+        return iter(self._value_of)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._value_of)
 
 
 class Channels:
@@ -54,43 +67,66 @@ class Channels:
     leaves the node at rest; a channel of a node that does not exist is left out."""
 
     def __init__(self, clip: Clip, node_count: int) -> None:
-        channels = [channel for channel in clip.channels if 0 <= channel.node < node_count]
+        channels = _of_nodes(clip, node_count)
         self.bank = CurveBank([channel.track for channel in channels])
-        empty = self.bank.empty
-        chosen: dict[str, dict[int, Place]] = {}
-        for number, channel in enumerate(channels):
-            if number not in empty:
-                chosen.setdefault(channel.track.kind, {})[channel.node] = self.bank.places[number]
-        self.still: dict[str, Mapping[int, Floats]] = {}
+        self.still: dict[str, StillValues] = {}
         """kind to node to the value (k,) that never changes"""
         self.movers: dict[str, list[Movers]] = {}
         """kind to what does change"""
-        for kind, places in chosen.items():
+        for kind, places in _places(channels, self.bank).items():
             self._sort(kind, places)
 
     def _sort(self, kind: str, places: dict[int, Place]) -> None:
         moving: dict[str, list[tuple[int, int]]] = {}
-        still: dict[int, Place] = {}
-        self.still[kind] = _StillValues(self.bank, still)
+        still: dict[str, list[tuple[int, Floats]]] = {}
         for node, place in places.items():
-            if self.bank.still_value(place) is None:
+            value = self.bank.still_value(place)
+            if value is None:
                 moving.setdefault(place.family, []).append((node, place.slot))
             else:
-                still[node] = place
+                still.setdefault(place.family, []).append((node, value))
+        self.still[kind] = StillValues(
+            (np.array([node for node, _ in pairs], np.int64), np.array([value for _, value in pairs]))
+            for pairs in still.values()
+        )
         for family, pairs in moving.items():
             pairs.sort()
             nodes, slots = np.array(pairs, np.int64).T
             self.movers.setdefault(kind, []).append(Movers(nodes, family, as_slice(slots)))
+
+    @classmethod
+    def at_moment(cls, clip: Clip, node_count: int, time: float) -> Channels:
+        """The channels as they are at one time, as if nothing ever changed: compiled and forgotten block by block."""
+        made = cls(Clip(), node_count)
+        channels = _of_nodes(clip, node_count)
+        taken: dict[str, npt.NDArray[np.bool_]] = {}
+        parts: dict[str, list[tuple[Indices, Floats]]] = {}
+        for end in range(len(channels), 0, -CHANNELS_PER_BLOCK):  # backwards: the later of two counts
+            some = channels[max(0, end - CHANNELS_PER_BLOCK) : end]
+            bank = CurveBank([channel.track for channel in some])
+            values = bank.evaluate([time])
+            for kind, places in _places(some, bank).items():
+                done = taken.setdefault(kind, np.zeros(node_count, bool))
+                slots: dict[str, dict[int, int]] = {}
+                for node, place in places.items():
+                    if not done[node]:
+                        slots.setdefault(place.family, {})[node] = place.slot
+                for family, slot_of in slots.items():
+                    nodes = np.array(list(slot_of), np.int64)
+                    done[nodes] = True
+                    parts.setdefault(kind, []).append((nodes, values[family][0, list(slot_of.values())]))
+        made.still = {kind: StillValues(_joined(reversed(found))) for kind, found in parts.items()}
+        return made
 
     def moving_nodes(self, kinds: Iterable[str]) -> Indices:
         """The nodes that have a channel of one of these kinds that changes, in rising order."""
         found = [movers.nodes for kind in kinds for movers in self.movers.get(kind, ())]
         return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
-    def set_still(self, kind: str, rows: Floats) -> None:
-        """Put the values that never change into ``rows`` (nodes, k)."""
-        for node, value in self.still.get(kind, {}).items():
-            rows[node] = value
+    def set_still(self, kind: str, rows: Floats, first: int = 0) -> None:
+        """Put the values that never change into ``rows`` (nodes, k), those of the nodes from ``first`` on."""
+        if kind in self.still:
+            self.still[kind].put_into(rows, first)
 
     def one(self, samples: Samples, kind: str, node: int) -> Floats | None:
         """(T, k) of one node, (1, k) if it never changes, None if no channel says anything."""
@@ -98,8 +134,40 @@ class Channels:
             found = np.flatnonzero(movers.nodes == node)
             if len(found):
                 return movers.values(samples)[:, found[0]]
-        value = self.still.get(kind, {}).get(node)
+        value = self.still[kind].get(node) if kind in self.still else None
         return None if value is None else value[None]
+
+
+def _of_nodes(clip: Clip, node_count: int) -> list[Channel]:
+    return [channel for channel in clip.channels if 0 <= channel.node < node_count]
+
+
+def _places(channels: Sequence[Channel], bank: CurveBank) -> dict[str, dict[int, Place]]:
+    """Kind to node to where the bank has it; the bank holds the tracks of these channels in their order."""
+    found: dict[str, dict[int, Place]] = {}
+    for number, channel in enumerate(channels):
+        if number not in bank.empty:
+            found.setdefault(channel.track.kind, {})[channel.node] = bank.places[number]
+    return found
+
+
+def _rising(nodes: Indices, values: Floats) -> tuple[Indices, Floats]:
+    """Both in the order of the nodes."""
+    if (np.diff(nodes) > 0).all():
+        return nodes, values
+    order = np.argsort(nodes)
+    return nodes[order], values[order]
+
+
+def _joined(parts: Iterable[tuple[Indices, Floats]]) -> Iterator[tuple[Indices, Floats]]:
+    """One part for each width of values."""
+    alike: dict[int, tuple[list[Indices], list[Floats]]] = {}
+    for nodes, values in parts:
+        columns = alike.setdefault(values.shape[1], ([], []))
+        columns[0].append(nodes)
+        columns[1].append(values)
+    for all_nodes, all_values in alike.values():
+        yield np.concatenate(all_nodes), np.concatenate(all_values)
 
 
 def as_slice(numbers: Indices) -> Indices | slice:

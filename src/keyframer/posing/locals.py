@@ -18,40 +18,46 @@ _IDENTITY_TURN = (0.0, 0.0, 0.0, 1.0)
 _FULL_SIZE = (1.0, 1.0, 1.0)
 _WILD = 1e150
 """numbers beyond this count as unusable, as in curves: their products must stay finite"""
+_NODES_PER_BLOCK = 8_192
+"""matrices composed at once: what that needs on the way is twice as large as they are"""
 
 
 class Locals:
     """The local matrices of nodes: ``rest`` of all, with channels that never change, and of those that move."""
 
     def __init__(self, nodes: Sequence[Node], channels: Channels) -> None:
-        position = usable_rows([_stated(node, "position", _ORIGIN) for node in nodes], _ORIGIN)
-        rotation = usable_rows([_stated(node, "rotation_xyzw", _IDENTITY_TURN) for node in nodes], _IDENTITY_TURN)
-        scale = usable_rows([_stated(node, "scale", _FULL_SIZE) for node in nodes], _FULL_SIZE)
-        axes = None
-        if (
+        turning = channels.moving_nodes(("rotation", "scale", "scale_axes"))
+        has_axes = (
             "scale_axes" in channels.still
             or "scale_axes" in channels.movers
             or any(node.scale_axes_xyzw is not None for node in nodes)
-        ):
-            axes = usable_rows([_turn_or_none(node.scale_axes_xyzw) for node in nodes], _IDENTITY_TURN)
-        parts = {"position": position, "rotation": rotation, "scale": scale, "scale_axes": axes}
-        for kind, rows in parts.items():
-            if rows is not None:
-                channels.set_still(kind, rows)
-        rotation[:] = quat.normalise(rotation)
-        self.rest: Floats = affine.compose(position, rotation, scale, axes)
+        )
+        self.rest: Floats = np.empty((len(nodes), 4, 4))
         """(nodes, 4, 4)"""
-        self.moving = channels.moving_nodes(parts)
+        rotation, scale, axes = (np.empty((len(turning), width)) for width in (4, 3, 4))
+        for begin in range(0, len(nodes), _NODES_PER_BLOCK):
+            some = slice(begin, begin + _NODES_PER_BLOCK)
+            parts = _stated_parts(nodes[some], has_axes)
+            for kind, rows in parts.items():
+                channels.set_still(kind, rows, begin)
+            parts["rotation"] = quat.normalise(parts["rotation"])
+            self.rest[some] = affine.compose(
+                parts["position"], parts["rotation"], parts["scale"], parts.get("scale_axes")
+            )
+            here = slice(*np.searchsorted(turning, (begin, begin + _NODES_PER_BLOCK)))
+            for kind, kept in (("rotation", rotation), ("scale", scale), ("scale_axes", axes)):
+                if kind in parts:
+                    kept[here] = parts[kind][turning[here] - begin]
+        self.moving = channels.moving_nodes(("position", "rotation", "scale", "scale_axes"))
         """the nodes whose local matrix changes, in rising order"""
         self._moving_rest = self.rest[self.moving]
         self._slides = _rows_of(channels.movers.get("position", []), self.moving)
-        turning = channels.moving_nodes(("rotation", "scale", "scale_axes"))
         self._turning = as_slice(np.searchsorted(self.moving, turning))
         self._turns = bool(len(turning))
-        self._rotation = _Part(rotation[turning], channels.movers.get("rotation", []), turning)
-        self._scale = _Part(scale[turning], channels.movers.get("scale", []), turning)
-        self._axes = None if axes is None else _Part(axes[turning], channels.movers.get("scale_axes", []), turning)
-        self._keeps_size = axes is None and "scale" not in channels.movers and bool((scale[turning] == 1).all())
+        self._rotation = _Part(rotation, channels.movers.get("rotation", []), turning)
+        self._scale = _Part(scale, channels.movers.get("scale", []), turning)
+        self._axes = _Part(axes, channels.movers.get("scale_axes", []), turning) if has_axes else None
+        self._keeps_size = not has_axes and "scale" not in channels.movers and bool((scale == 1).all())
 
     def at(self, samples: Samples, count: int) -> Floats:
         """(T, moving, 4, 4) of the nodes that move."""
@@ -125,6 +131,18 @@ def usable_rows(rows: Sequence[npt.ArrayLike], default: Sequence[float]) -> Floa
     if not good.all():
         out[~good] = default
     return out
+
+
+def _stated_parts(nodes: Sequence[Node], has_axes: bool) -> dict[str, Floats]:
+    """(nodes, k) of position, rotation, scale and, where any node has them, scale axes, as nodes state them."""
+    parts = {
+        "position": usable_rows([_stated(node, "position", _ORIGIN) for node in nodes], _ORIGIN),
+        "rotation": usable_rows([_stated(node, "rotation_xyzw", _IDENTITY_TURN) for node in nodes], _IDENTITY_TURN),
+        "scale": usable_rows([_stated(node, "scale", _FULL_SIZE) for node in nodes], _FULL_SIZE),
+    }
+    if has_axes:
+        parts["scale_axes"] = usable_rows([_turn_or_none(node.scale_axes_xyzw) for node in nodes], _IDENTITY_TURN)
+    return parts
 
 
 def _stated(node: Node, name: str, default: Sequence[float]) -> npt.ArrayLike:

@@ -23,10 +23,12 @@ class State:
         self, channels: Channels, kind: str, rest: npt.ArrayLike, width: int, carriers: Mapping[int, int] | None
     ) -> None:
         self._rest = np.array(rest, np.float64).reshape(-1, width)
-        for node, value in channels.still.get(kind, {}).items():
-            thing = node if carriers is None else carriers.get(node)
-            if thing is not None:
-                self._rest[thing] = value
+        if carriers is None:
+            channels.set_still(kind, self._rest)
+        else:
+            for node, value in channels.still.get(kind, {}).items():
+                if node in carriers:
+                    self._rest[carriers[node]] = value
         self._moved: list[tuple[str, Indices, Indices | slice]] = []
         for movers in channels.movers.get(kind, ()):
             things = movers.nodes

@@ -70,6 +70,11 @@ class KeyLayout:
         return np.dtype((_FLOAT, (self.width or 0,)))
 
     @cached_property
+    def no_flags(self) -> Array:
+        """Of a single key without any: one for all, because such tracks come by the hundred thousand."""
+        return frozen(np.zeros(1, self.flags))
+
+    @cached_property
     def row_dtypes(self) -> list[np.dtype[Any]]:
         """The row with just the extras of each combination of bits, made once: most tracks hold only a key or two."""
         return [self._row_dtype(bits) for bits in range(_ALL_BITS + 1)]
@@ -186,7 +191,11 @@ def _read_equal_rows(cursor: Cursor, layout: KeyLayout, count: int) -> Keys | No
     if count * dtype.itemsize > cursor.left:
         return None
     if layout.has_flags:
-        flags = _view_column(cursor, dtype, "flags", count)
+        at = cursor.pos + layout.flags_at
+        if count == 1 and not any(cursor.data[at : at + layout.flags.itemsize]):
+            flags = layout.no_flags
+        else:
+            flags = _view_column(cursor, dtype, "flags", count)
         if count > 1 and not ((flags & _ALL_BITS) == bits).all():
             return None
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from keyframer.catalogue import (
 from keyframer.curves import Track
 from keyframer.formats._bridging import UniqueNames
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import Context, child, leftover, leftovers, unread
+from keyframer.formats.threeds.bridge.context import Context, child, children, leftover, leftovers, unread
 from keyframer.formats.threeds.bridge.tracks import KINDS, read_hide_track, read_morph_track, read_track
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.issues import Severity
@@ -62,7 +62,10 @@ class KeyframerNode:
     node: Node
     header: r.NodeHeader | None
     object_name: bytes
-    tracks: tuple[r.Track, ...]
+
+    @property
+    def tracks(self) -> Iterator[r.Track]:
+        return children(self.chunk, r.Track)
 
 
 @dataclass(frozen=True)
@@ -130,8 +133,7 @@ def _read_node(context: Context, chunk: r.Node, writer: Writer, names: UniqueNam
     if named is not None:
         extras["parent_name"] = context.text(named.name)
     context.mark(node, "3ds", chunk, extras)
-    tracks = tuple([each for each in chunk.children if isinstance(each, r.Track)])
-    return KeyframerNode(chunk, node, header, name, tracks)
+    return KeyframerNode(chunk, node, header, name)
 
 
 def _number(context: Context, found: list[KeyframerNode]) -> None:

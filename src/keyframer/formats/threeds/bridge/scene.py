@@ -22,7 +22,7 @@ from keyframer.formats.threeds.bridge.materials import read_material
 from keyframer.formats.threeds.bridge.nodes import KeyframerNode, Writer, read_channels, read_nodes
 from keyframer.formats.threeds.bridge.options import Options
 from keyframer.issues import IssueLog
-from keyframer.posing import Rig
+from keyframer.posing.standing import world_at
 from keyframer.scene import Clip, Light, LightType, Node, NodeKind, Scene
 
 Floats = npt.NDArray[np.float64]
@@ -52,13 +52,6 @@ def to_linked_scene(document: Document, options: Options | None = None) -> tuple
     builder = _Builder(context, scene)
     builder.build()
     return scene, builder.links
-
-
-def _world_at(scene: Scene, moment: float) -> Floats:
-    """(nodes, 4, 4) in scene space; what is compiled for it is gone before meshes are copied."""
-    rig = Rig(scene)
-    world: Floats = rig.world(rig.sample([moment]), 1)[0]
-    return world
 
 
 class _Builder:
@@ -230,18 +223,18 @@ class _Builder:
 
     def _place_meshes(self, found: list[KeyframerNode], writer: Writer, clip: Clip) -> None:
         """Give nodes their meshes, with vertices in the node's own space."""
-        carriers = [
-            (index, each, mesh) for index, each in enumerate(found) if (mesh := self._mesh_of(each)) is not None
-        ]
-        if not carriers:
+        if all(self._mesh_of(each) is None for each in found):
             return
         moment = clip.current if writer.is_max and clip.current is not None else 0.0
         self.links.rest_frame = moment
-        world = _world_at(self.scene, moment)
+        world = world_at(self.scene, clip, moment)
         animated = any(len(track.keys) > 1 for each in found for track in each.tracks)  # type: ignore[attr-defined]
         shared: dict[int, int] = {}
         looks: Counter[int] = Counter()
-        for index, each, item in carriers:
+        for index, each in enumerate(found):
+            item = self._mesh_of(each)
+            if item is None:
+                continue
             looks[id(item)] += 1
             points = item.mesh.positions if looks[id(item)] <= _FULL_LOOKS else self._some_points(item)
             choice = rest.choose(item, each.node, world[index], points, writer, animated, self.context.options.geometry)

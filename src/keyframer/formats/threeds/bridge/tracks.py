@@ -68,7 +68,7 @@ def _track(
         Interpolation.TCB,
         _WRAPS.get(chunk.flags & 3, Wrap.SINGLE),
         form,
-        flags=np.asarray(keys.flags, np.int64),
+        flags=np.asarray(keys.flags, np.int64) if keys.flags.any() else None,
     )
     if keys.extras is not None:
         for name in EXTRAS:

@@ -1,0 +1,152 @@
+"""A scene as it stands: its nodes in order, their matrices under their parents, and where that puts each of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.maths import affine
+from keyframer.posing.channels import Channels, Samples, as_slice
+from keyframer.posing.locals import Locals
+from keyframer.posing.looking import look, looks, rest_roll, stored_target
+from keyframer.posing.order import Order, placing_order
+from keyframer.scene import Clip, Scene
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+Picks = npt.NDArray[np.int64] | slice
+
+
+@dataclass(frozen=True)
+class Group:
+    """Nodes of one level that are placed in one go: numbers, parents, and rows among the local matrices."""
+
+    nodes: Picks
+    parents: Picks | None
+    rows: Picks
+    resting: bool
+    """``rows`` are those of the matrices at rest: the nodes are only carried along"""
+
+
+@dataclass(frozen=True)
+class Level:
+    """What can be placed at once, and those of them that then turn towards something."""
+
+    groups: list[Group]
+    looking: list[int]
+
+
+class Standing:
+    """Nodes with channels that never change. ``world_at_rest`` (1, nodes, 4, 4) is always finite: unusable rest values
+    count as identity, and a node whose place would overflow stands as if it had no parent.
+
+    Without ``keep_locals`` the places take the room of the local matrices, which are gone then.
+    """
+
+    def __init__(self, scene: Scene, channels: Channels, *, keep_locals: bool = True) -> None:
+        self.scene = scene
+        self.channels = channels
+        self.order: Order = placing_order(scene.nodes)
+        with np.errstate(all="ignore"):
+            self.locals = Locals(scene.nodes, channels)
+            self._looking = np.array([looks(scene, node) for node in scene.nodes], bool)
+            self._goals = np.unique(self.order.targets)
+            """what is looked at (and -1), in rising order"""
+            self._goal_places = self.locals.rest[self._goals, :3, 3]
+            everything = np.arange(len(scene.nodes))
+            local = self.locals.rest[None]
+            self.world_at_rest: Floats = local.copy() if keep_locals else local
+            self._place(self._plan(everything, everything), local, self.world_at_rest, None)
+
+    def _place(self, levels: list[Level], local: Floats, world: Floats, samples: Samples | None) -> None:
+        """Fill ``world`` level by level. ``local`` are the matrices of moving nodes; of all, where samples is None."""
+        for level in levels:
+            for group in level.groups:
+                own = self.locals.rest[group.rows] if group.resting else local[:, group.rows]
+                if group.parents is None:
+                    world[:, group.nodes] = own
+                    continue
+                placed = np.matmul(world[:, group.parents], own)
+                if not math.isfinite(np.add.reduce(placed, axis=None)):
+                    own = np.broadcast_to(own, placed.shape)
+                    broken = ~np.isfinite(placed).all(axis=(-2, -1))
+                    placed[broken] = own[broken]
+                world[:, group.nodes] = placed
+            for node in level.looking:
+                self._turn(node, local, world, samples)
+
+    def _turn(self, number: int, local: Floats, world: Floats, samples: Samples | None) -> None:
+        """Turn a camera or light that is placed already towards its target."""
+        node = self.scene.nodes[number]
+        goal = self._target_position(number, local, world, samples)
+        if goal is None:
+            return
+        roll = None
+        if samples is not None or number in self.channels.still.get("roll", {}):
+            roll = self.channels.one(samples or {}, "roll", number)
+        degrees = np.array([rest_roll(self.scene, node)]) if roll is None else roll[:, 0]
+        turned = look(self.scene, world[:, number, :3, 3], goal, degrees)
+        if np.isfinite(turned).all():
+            world[:, number] = turned
+        else:
+            usable = np.isfinite(turned).all(axis=(-2, -1))
+            world[usable, number] = turned[usable]
+
+    def _target_position(self, number: int, local: Floats, world: Floats, samples: Samples | None) -> Floats | None:
+        target = int(self.order.targets[number])
+        if target < 0:
+            return stored_target(self.scene, self.scene.nodes[number])
+        place: Floats = self._goal_places[None, np.searchsorted(self._goals, target)]
+        if samples is not None:
+            row = int(np.searchsorted(self.locals.moving, target))
+            if row < len(self.locals.moving) and self.locals.moving[row] == target:
+                place = local[:, row, :3, 3]
+        parent = int(self.order.parents[target])
+        return place if parent < 0 else affine.transform_points(world[:, parent], place[:, None])[:, 0]
+
+    def _plan(self, nodes: Indices, row_of: Indices) -> list[Level]:
+        """How to place some nodes; ``row_of`` has the row of each node's local matrix, -1 for those at rest."""
+        if not len(nodes):
+            return []
+        order = self.order
+        chosen = np.zeros(len(row_of), bool)
+        chosen[nodes] = True
+        some = order.flat[chosen[order.flat]]
+        level, parents, rows = order.level_of[some], order.parents[some], row_of[some]
+        sort = np.where(parents < 0, 0, np.where(rows >= 0, 1, 2))
+        sort[(parents < 0) & (rows < 0)] = 3  # a root at rest that only looks about: it stands already
+        key = level * 4 + sort
+        del level, sort
+        if (np.diff(key) < 0).any():
+            by_key = np.argsort(key, kind="stable")
+            some, parents, rows, key = some[by_key], parents[by_key], rows[by_key], key[by_key]
+        starts = np.flatnonzero(np.diff(key, prepend=-1))
+        plan = [Level([], []) for _ in range(int(key[-1]) // 4 + 1)]
+        for start, end, what in zip(starts, [*starts[1:], len(key)], key[starts].tolist(), strict=True):
+            if what % 4 < 3:
+                carried = what % 4 == 2
+                numbers = as_slice(some[start:end])
+                over = None if what % 4 == 0 else _shared(parents[start:end])
+                plan[what // 4].groups.append(
+                    Group(numbers, over, numbers if carried else as_slice(rows[start:end]), carried)
+                )
+        for node in some[self._looking[some]].tolist():
+            plan[int(order.level_of[node])].looking.append(node)
+        return [each for each in plan if each.groups or each.looking]
+
+
+def world_at(scene: Scene, clip: Clip, time: float) -> Floats:
+    """(nodes, 4, 4) in scene space at one moment: what a rig gives, for those who ask once and have no room for one."""
+    channels = Channels.at_moment(clip, len(scene.nodes), time)
+    world: Floats = Standing(scene, channels, keep_locals=False).world_at_rest[0]
+    return world
+
+
+def _shared(parents: Indices) -> Picks:
+    """One parent of all is enough: numpy repeats it without a copy."""
+    if len(parents) == 1 or (parents == parents[0]).all():
+        return slice(int(parents[0]), int(parents[0]) + 1)
+    return as_slice(parents)
