@@ -55,7 +55,10 @@ class Context(Reporter):
 
 def child(parent: Chunk, kind: type[C]) -> C | None:
     """The first sub-chunk of a kind."""
-    return next(children(parent, kind), None)
+    for each in parent.children:
+        if isinstance(each, kind):
+            return each
+    return None
 
 
 def children(parent: Chunk, kind: type[C]) -> Iterator[C]:

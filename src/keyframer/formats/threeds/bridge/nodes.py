@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -257,10 +258,15 @@ def _set_rest(node: Node, track: Track) -> None:
     """A node rests at its earliest usable key."""
     if track.kind not in ("position", "rotation", "scale"):
         return
-    usable = np.flatnonzero(np.isfinite(track.values).all(axis=1))
-    if not len(usable):
-        return
-    value = track.values[usable[np.argmin(track.times[usable])]]
+    if len(track.values) == 1:
+        value = track.values[0]
+        if not all(map(math.isfinite, value.tolist())):
+            return
+    else:
+        usable = np.flatnonzero(np.isfinite(track.values).all(axis=1))
+        if not len(usable):
+            return
+        value = track.values[usable[np.argmin(track.times[usable])]]
     if track.kind == "rotation":
         node.rotation_xyzw = quat.from_axis_angle(value[:3], value[3])
     else:
