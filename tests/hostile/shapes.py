@@ -43,8 +43,8 @@ def objects_of_one_name(size: int) -> bytes:
 
 
 def nodes_that_share_a_mesh(size: int) -> bytes:
-    """Each node would need a copy of the vertices of its own if the keyframer moves it elsewhere. The mesh is as large a
-    part of every file: one of 16 MiB has as many vertices as a mesh can hold."""
+    """Each node would need a copy of the vertices of its own if the keyframer moves it elsewhere. The mesh is an equal
+    part of files of all sizes; that of 16 MiB has nearly as many vertices as a mesh can hold."""
     count = size // 260
     vertices = struct.pack("<H", count) + struct.pack("<3f", 1, 2, 3) * (count - 1) + struct.pack("<3f", 4, 5, 6)
     matrix = w.chunk(0x4160, w.floats(2, 0, 0, 0, 3, 0, 0, 0, 4, 1, 2, 3))
