@@ -1,11 +1,11 @@
 """Fuzzing with atheris: ``python tools/fuzz.py SECONDS`` (or ``make fuzz SECONDS=60``).
 
-Each format, and detection, has a corpus of its own in build/fuzz/corpus and gets its share of the time in a process of
-its own, so that a slow reader takes no executions from the others. Every input is decoded and written back; of each
-fourth a scene is made (salvaging, and strictly), of each fourth a report. Any exception but `FormatError`, a report or
-a scene that contradicts itself, other bytes on the way back, or more than a few seconds for a few hundred bytes is a
-finding. It is kept as a numbered file in tests/crashers, which a test replays for ever; the run goes on. What was
-executed so far is counted in build/fuzz/ledger.tsv: seconds, executions, findings and the format of each share.
+Each format, and detection, has a corpus of its own in build/fuzz/corpus and gets the same share of the time, in a
+process of its own. Every input is decoded and written back; of each fourth a scene is made (salvaging, and strictly),
+of each fourth a report. Any exception but `FormatError`, a report or a scene that contradicts itself, other bytes on
+the way back, or more than a few seconds for a few hundred bytes is a finding. It is kept as a numbered file in
+tests/crashers, which a test replays for ever; the run goes on. What was executed so far is counted in
+build/fuzz/ledger.tsv: seconds, executions, findings and the format of each share.
 """
 
 from __future__ import annotations
@@ -34,9 +34,6 @@ PACKAGES = ("wire", "formats", "scene", "curves", "posing", "maths", "checking",
 ANY = "any"
 """the share in which the content decides what the format is"""
 
-SLOWER = ("nodeanim",)
-"""formats whose many layouts make them slow to refuse: theirs is a smaller share of the time, as it is detection's"""
-
 DECODE, LOAD, CHECK = "decode", "load", "check"
 TARGETS = (DECODE, LOAD, DECODE, CHECK)
 """what is done with inputs besides decoding and writing back, in turn"""
@@ -46,8 +43,7 @@ def shares() -> list[str]:
     """Whose turn it is, one after the other: formats by name, and detection."""
     from keyframer.formats import FORMATS
 
-    names = [known.name for known in FORMATS]
-    return [*names, *(name for name in names * 2 if name not in SLOWER), ANY]
+    return [*(known.name for known in FORMATS), ANY]
 
 
 def examine(data: bytes, format: str | None, target: str) -> None:
@@ -144,7 +140,7 @@ def write_seeds(corpus: Path) -> None:
     """Every small sample and crasher as an input, for its format and for detection."""
     from tests.samples import all_samples
 
-    for share in set(shares()):
+    for share in shares():
         (corpus / share).mkdir(parents=True, exist_ok=True)
     for name, path in all_samples():
         if path.stat().st_size <= MOST_BYTES:

@@ -80,6 +80,7 @@ SEM_UNKNOWN_FLAG_BITS = issue_type("SEM_UNKNOWN_FLAG_BITS", _W, "bits {bits:#x} 
 SEM_CONTRADICTORY_FLAGS = issue_type("SEM_CONTRADICTORY_FLAGS", _W, "{names} exclude each other; {taken} is taken")
 SEM_UNKNOWN_VERSION = issue_type("SEM_UNKNOWN_VERSION", _W, "version {version}, only {known} is known")
 SEM_UNKNOWN_ENUM = issue_type("SEM_UNKNOWN_ENUM", _E, "{value} is none of the known values {known}")
+SEM_EXTENSION_UNKNOWN = issue_type("SEM_EXTENSION_UNKNOWN", _W, "the extension {name} is not understood: {effect}")
 SEM_UNSUPPORTED_SCHEME = issue_type(
     "SEM_UNSUPPORTED_SCHEME", _E, "interpolation scheme {value}: nobody knows how its keys are stored ({known})"
 )
@@ -87,6 +88,7 @@ SEM_UNSUPPORTED_SCHEME = issue_type(
 LINK_INDEX_OUT_OF_RANGE = issue_type(
     "LINK_INDEX_OUT_OF_RANGE", _E, "{what} {item} names {kind} {index}, there are {count}"
 )
+LINK_NOT_SHOWN = issue_type("LINK_NOT_SHOWN", _I, "{count} of {total} {what} are not in the scene that is shown")
 LINK_COUNT_MISMATCH = issue_type("LINK_COUNT_MISMATCH", _W, "{claimed} {what} are announced, {found} are there")
 LINK_PARENT_CYCLE = issue_type("LINK_PARENT_CYCLE", _E, "{name} is among its own ancestors")
 LINK_PARENT_MISSING = issue_type("LINK_PARENT_MISSING", _E, "the parent {parent} of {name} does not exist")

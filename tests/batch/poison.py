@@ -78,6 +78,11 @@ def make_file(path: str) -> str:
         return "made"
 
 
+def make_later(path: str) -> Later:
+    """An answer that makes a file when it is finished."""
+    return Later(lambda: make_file(path))
+
+
 def fail_later() -> Later:
     return Later(lambda: act("raise"))
 

@@ -176,7 +176,7 @@ def test_a_companion_that_comes_later_or_goes_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("operation", ["convert", "info", "thumbnail"])
-@pytest.mark.parametrize("name", ["Sleeve.png", "materials/sleeve.tga", "sleeve.JPG"])
+@pytest.mark.parametrize("name", ["Sleeve.png", "materials/sleeve.tga", "MaterialS/sleeve.tga", "sleeve.JPG"])
 def test_an_image_that_comes_later_or_goes_counts(tmp_path: Path, operation: str, name: str) -> None:
     """The model names ``materials/sleeve.mat``: any image of that name will do."""
     import io
@@ -203,6 +203,56 @@ def test_an_image_that_comes_later_or_goes_counts(tmp_path: Path, operation: str
     (place.source / name).unlink()
     assert place.run(operation)[0] == ["a.mdl"]
     assert (place.out / place.rows()["a.mdl"]["output"]).read_bytes() == without
+
+
+def image() -> bytes:
+    import io
+
+    from PIL import Image
+
+    content = io.BytesIO()
+    Image.new("RGB", (4, 4), (255, 0, 0)).save(content, "PNG")
+    return content.getvalue()
+
+
+def test_an_image_that_comes_to_a_folder_inside_counts(tmp_path: Path) -> None:
+    from tests.samples import sample_files
+
+    model = next(path for path in sample_files("hale3d") if path.name == "arm-length.mdl").read_bytes()
+    place, maps = Place(tmp_path), tmp_path / "maps"
+    put(place.source / "a.mdl", model)
+    (maps / "old" / "wood").mkdir(parents=True)
+    options = {"texture_path": [str(maps)], "texture_recursive": True}
+    place.run(options=options)
+    without = (place.out / "a.glb").read_bytes()
+    put(maps / "old" / "wood" / "oak.png", image())
+    assert place.run(options=options)[0] == []
+    put(maps / "old" / "wood" / "SLEEVE.png", image())
+    assert place.run(options=options)[0] == ["a.mdl"]
+    assert (place.out / "a.glb").read_bytes() != without
+    assert place.run(options=options)[0] == []
+    shutil.rmtree(maps / "old")
+    assert place.run(options=options)[0] == ["a.mdl"]
+    assert (place.out / "a.glb").read_bytes() == without
+    put(place.source / "new" / "sleeve.png", image())
+    assert "a.mdl" in place.run(options=options)[0]
+
+
+def test_an_image_that_only_a_name_of_dos_leads_to_counts(tmp_path: Path) -> None:
+    from tests.samples import sample_files
+
+    model = next(path for path in sample_files("hale3d") if path.name == "arm-length.mdl").read_bytes()
+    assert model.count(b"sleeve") == 1
+    place = Place(tmp_path)
+    put(place.source / "a.mdl", model.replace(b"sleeve", b"slee~1"))
+    place.run()
+    without = (place.out / "a.glb").read_bytes()
+    put(place.source / "Slow.png", image())
+    assert place.run()[0] == ["Slow.png"]
+    put(place.source / "Sleepwalker.png", image())
+    assert place.run()[0] == ["Sleepwalker.png", "a.mdl"]
+    assert (place.out / "a.glb").read_bytes() != without
+    assert place.run()[0] == []
 
 
 def test_buffers_of_a_gltf_count(tmp_path: Path) -> None:

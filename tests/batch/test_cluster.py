@@ -78,7 +78,7 @@ def test_a_worker_is_killed_and_nothing_is_lost(tmp_path: Path) -> None:
     count = 800
     for number in range(count):
         put(tmp_path / "in" / f"{number % 7}" / f"{number:04}.nanim", *([BAD] if number % 50 == 0 else []))
-    os.mkfifo(tmp_path / "in" / "hang.nanim")  # poison stays what it is on a cluster
+    os.mkfifo(tmp_path / "hang.nanim")  # poison stays what it is on a cluster
     out = tmp_path / "out"
     (tmp_path / "dask").mkdir()
     with cluster(tmp_path / "dask", 2) as made:
@@ -86,6 +86,7 @@ def test_a_worker_is_killed_and_nothing_is_lost(tmp_path: Path) -> None:
             "batch",
             "info",
             str(tmp_path / "in"),
+            str(tmp_path / "hang.nanim"),
             "-o",
             str(out),
             "--cluster",

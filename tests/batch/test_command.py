@@ -139,7 +139,10 @@ def test_exit_codes(run: Run, archive: Path, tmp_path: Path) -> None:
     assert run("batch", "check", archive, "-o", tmp_path / "2", "-j", "1").code == 1
     assert run("batch", "check", archive, "-o", tmp_path / "2", "--exclude", "bad*", "-j", "1").code == 0
     put(tmp_path / "file")
-    assert run("batch", "check", archive, "-o", tmp_path / "file").code in (3, 4)
+    refused = run("batch", "check", archive, "-o", tmp_path / "file")
+    assert refused.code == 3
+    assert "cannot be written" in refused.err
+    assert "internal" not in refused.err
 
 
 class Page(HTMLParser):
@@ -195,13 +198,15 @@ def test_reports(run: Run, tmp_path: Path) -> None:
 @posix
 def test_a_file_that_hangs_and_one_that_eats_memory(run: Run, archive: Path, tmp_path: Path) -> None:
     """A FIFO nobody writes to can be read for ever; a sparse file is larger than the memory allowed."""
-    os.mkfifo(archive / "pipe.3ds")
+    pipe = tmp_path / "pipe.3ds"
+    os.mkfifo(pipe)
     with open(archive / "huge.3ds", "wb") as stream:
         stream.truncate(450 << 20)
     limits = ("--time-limit", "2", "--memory-limit", "400")
-    ran = run("batch", "identify", archive, "-o", tmp_path / "out", *limits, "-j", "2")
+    ran = run("batch", "identify", archive, pipe, "-o", tmp_path / "out", *limits, "-j", "2")
     assert ran.code == 3
     assert "pipe.3ds: LIMIT_TIME" in ran.err
+    assert "failed       2.000 s" in run("batch", "report", tmp_path / "out").out
     assert "huge.3ds: LIMIT_MEMORY" in ran.err
     assert "5 files: 3 done, 2 failed" in ran.err
     assert temporaries(tmp_path / "out") == []

@@ -23,6 +23,7 @@ from tests.batch.poison import (
     fail_later,
     is_loaded,
     make_file,
+    make_later,
     parent,
     poisoned,
     unsendable,
@@ -94,6 +95,17 @@ def test_the_next_call_begins_while_an_answer_waits_for_the_disk(tmp_path: Path)
     assert [answers[0], answers[1], answers[2], answers[4]] == ["waited", "made", 8, 10]
     assert isinstance(answers[3], AssertionError)
     assert isinstance(failed, AssertionError)
+
+
+def test_several_answers_wait_for_the_disk_at_once_and_keep_their_order(tmp_path: Path) -> None:
+    """The first is finished by the last, the second by the third."""
+    one, two = str(tmp_path / "one"), str(tmp_path / "two")
+    with LocalExecutor(1, seconds=30) as executor:
+        calls = [(wait_later, one), (wait_later, two), (make_later, two), (double, 1), (fail_later,), (make_later, one)]
+        futures = in_one_handful(executor, calls)[:6]
+        answers = [future.exception() or future.result() for future in futures]
+    assert [*answers[:4], answers[5]] == ["waited", "waited", "made", 2, "made"]
+    assert isinstance(answers[4], AssertionError)
 
 
 def test_who_waits_for_the_disk_is_not_blamed_for_the_next_one(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_in_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_motion(run: Run, tmp_path: Path) -> None:
     out = run("plot", EXAMPLE, "--motion").out
-    assert {"Camera", "Camera.target", "x (units of 0.0254 m)"} <= set(words(out))
+    assert {"Camera", "Camera.target", "x", "x, y, z in units of 0.0254 m"} <= set(words(out))
     assert out.count("key at") == 5
     assert run("plot", EXAMPLE, "--motion", "-o", tmp_path / "m.png").code == 0
     shorter = run("plot", EXAMPLE, "--motion", "--node", "Camera", "--span", "10:20").out

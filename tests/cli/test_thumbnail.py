@@ -52,6 +52,27 @@ def test_playback(run: Run, tmp_path: Path, name: str, kind: str) -> None:
         assert (picture.format, picture.size, picture.n_frames) == (kind, (32, 24), 5)
 
 
+@pytest.mark.parametrize("kind", ["gif", "apng", "webp"])
+@pytest.mark.parametrize(
+    ("frames", "milliseconds"),
+    [("0:30:3", [100] * 11), ("0,15,90", [500, 2500, 2500]), ("30,0", [1000, 1000])],
+)
+def test_chosen_frames_play_as_fast_as_the_file(
+    run: Run, tmp_path: Path, kind: str, frames: str, milliseconds: list[int]
+) -> None:
+    """The windmill plays 30 frames a second."""
+    path = tmp_path / f"film.{kind}"
+    assert run("thumbnail", EXAMPLE, "--size", "16", "--frames", frames, "-o", path).code == 0
+    film = Image.open(io.BytesIO(path.read_bytes()))
+    found = []
+    for number in range(film.n_frames):
+        film.seek(number)
+        film.load()
+        found.append(round(film.info["duration"]))
+    assert found == milliseconds
+    assert film.info["loop"] == 0
+
+
 def test_sheets_frames_and_kinds_without_a_name(run: Run, tmp_path: Path) -> None:
     assert run("thumbnail", EXAMPLE, "--size", "20", "--sheet", "3x2", "-o", tmp_path / "s.png").code == 0
     assert opened(tmp_path / "s.png").size == (60, 40)

@@ -14,6 +14,7 @@ from PIL import Image, ImageCms
 
 import keyframer
 from keyframer.exchange.report import LossReport, Outcome
+from keyframer.rendering.surfaces import _matrix
 from keyframer.scene import Material, Mesh, Node, Scene, Space, TextureMap
 from tests.corpus import CORPUS, needs_corpus
 from tests.exchange.truth import ALLOWED_INFOS, needs_node_tools, node_lines
@@ -124,6 +125,34 @@ def test_what_a_png_says_about_showing_it_is_left_out(tmp_path: Path) -> None:
     judge([path])
 
 
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_the_orientation_of_a_photograph_turns_no_image(tmp_path: Path, order: str) -> None:
+    """Browsers would turn it, the programs of the time did not. Nothing but the two bytes that say so is changed."""
+    exif = Image.Exif()
+    exif.endian = order
+    exif[0x0112], exif[0x010F] = 6, "a camera"
+    picture().save(tmp_path / "a.jpg", exif=exif)
+    gltf, report, _ = saved(square(texture1=TextureMap("a.jpg")), tmp_path)
+    before, after = (tmp_path / "a.jpg").read_bytes(), image_bytes(gltf)
+    assert len(before) == len(after)
+    assert [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]] == [(6, 1)]
+    assert Image.open(io.BytesIO(after)).getexif() == {0x0112: 1, 0x010F: "a camera"}
+    assert "Exif orientation" in said(report, "/maps/texture1")[1]
+
+
+@pytest.mark.parametrize("cut", [1, 4, 11, 12, 13])
+def test_a_png_without_its_end_is_written_anew(tmp_path: Path, cut: int) -> None:
+    picture().save(tmp_path / "a.png")
+    whole = (tmp_path / "a.png").read_bytes()
+    (tmp_path / "a.png").write_bytes(whole[:-cut])
+    gltf, report, _ = saved(square(texture1=TextureMap("a.png")), tmp_path)
+    if not gltf.json.get("images"):
+        assert said(report, "/maps/texture1")[1].startswith("a.png: a.png under its own name; PNG, damaged or cut off")
+        return
+    assert image_bytes(gltf).endswith(whole[-12:])
+    np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(image_bytes(gltf)))), np.asarray(picture()))
+
+
 @pytest.mark.parametrize(("blur", "mode"), [(False, "MASK"), (True, "BLEND")])
 def test_opacity_maps_become_alpha(tmp_path: Path, blur: bool, mode: str) -> None:
     picture().save(tmp_path / "a.png")
@@ -163,6 +192,18 @@ def test_bumps_become_normals(tmp_path: Path) -> None:
         assert said(report, "/maps/bump")[0] is Outcome.APPROXIMATED
 
 
+@pytest.mark.parametrize(("how", "edge"), [({}, 1), ({"mirror": True}, 0), ({"decal": True}, 0), ({"tiled": False}, 0)])
+def test_bumps_go_on_beyond_the_edge_as_the_image_does(tmp_path: Path, how: dict[str, bool], edge: int) -> None:
+    """A black and a white half: where the image repeats, white meets black at its edge; mirrored, white meets white."""
+    rows = np.zeros((8, 8), np.uint8)
+    rows[:, 4:] = 255
+    Image.fromarray(rows).save(tmp_path / "step.png")
+    gltf, _, _ = saved(square(bump=TextureMap("step.png", **how)), tmp_path)
+    red = embedded(gltf, gltf.json["materials"][0]["normalTexture"])[4, :, 0] / 127.5 - 1
+    assert red[3] < -0.3  # the slope in the middle
+    assert (red[0] > 0.3, red[7] > 0.3) == (bool(edge), bool(edge))
+
+
 def test_light_of_its_own_has_the_colour_of_the_surface(tmp_path: Path) -> None:
     picture().save(tmp_path / "a.png")
     stencil().save(tmp_path / "b.png")
@@ -175,8 +216,25 @@ def test_light_of_its_own_has_the_colour_of_the_surface(tmp_path: Path) -> None:
     assert material["emissiveFactor"] == [1, 1, 1]
 
 
+def in_max(
+    uv: tuple[float, float], scale: tuple[float, float], offset: tuple[float, float], degrees: float
+) -> tuple[float, float]:
+    """The rule of 3ds Max in the numbers that it shows, v running up: moved, tiled and turned about the middle."""
+    x, y = (uv[0] - 0.5 - offset[0]) * scale[0], (uv[1] - 0.5 - offset[1]) * scale[1]
+    turn = np.radians(degrees)
+    return np.cos(turn) * x - np.sin(turn) * y + 0.5, np.sin(turn) * x + np.cos(turn) * y + 0.5
+
+
+def in_gltf(uv: tuple[float, float], moved: dict[str, Any]) -> tuple[float, float]:
+    """As the extension's text has it: translation * rotation * scale of (u, 1 - v); the answer runs up again."""
+    (su, sv), (ou, ov) = moved.get("scale", (1, 1)), moved.get("offset", (0, 0))
+    c, s = np.cos(moved.get("rotation", 0.0)), np.sin(moved.get("rotation", 0.0))
+    p, q = uv[0] * su, (1 - uv[1]) * sv
+    return c * p + s * q + ou, 1 - (-s * p + c * q + ov)
+
+
 def test_how_images_are_laid_on(tmp_path: Path) -> None:
-    """Against the rule of the old programs, spelled out for one point at a time."""
+    """3D Studio stores the V offset and the angle that 3ds Max shows with the other sign; pictures agree with glTF."""
     picture().save(tmp_path / "a.png")
     generator = np.random.default_rng(8)
     for _ in range(10):
@@ -186,15 +244,35 @@ def test_how_images_are_laid_on(tmp_path: Path) -> None:
         gltf, _, _ = saved(square(texture1=laid), tmp_path)
         reference = gltf.json["materials"][0]["pbrMetallicRoughness"]["baseColorTexture"]
         moved = reference["extensions"]["KHR_texture_transform"]
-        for u, v in generator.uniform(0, 1, (5, 2)):
-            x, y = (u - 0.5 - offset[0]) * scale[0], (v - 0.5 - offset[1]) * scale[1]
-            turn = np.radians(-angle)
-            wanted = (np.cos(turn) * x - np.sin(turn) * y + 0.5, np.sin(turn) * x + np.cos(turn) * y + 0.5)
-            # as the extension's text has it: translation * rotation * scale of (u, 1 - v)
-            c, s = np.cos(moved["rotation"]), np.sin(moved["rotation"])
-            p, q = u * moved["scale"][0], (1 - v) * moved["scale"][1]
-            found = (c * p + s * q + moved["offset"][0], -s * p + c * q + moved["offset"][1])
-            np.testing.assert_allclose((found[0], 1 - found[1]), wanted, atol=1e-7)
+        for u, v in generator.uniform(0, 1, (5, 2)).tolist():
+            wanted = in_max((u, v), tuple(scale), (offset[0], -offset[1]), -angle)
+            np.testing.assert_allclose(in_gltf((u, v), moved), wanted, atol=1e-7)
+            for v_up, given in ((True, v), (False, 1 - v)):
+                seen = _matrix(laid, v_up).astype(float) @ (u, given, 1)
+                np.testing.assert_allclose((seen[0], 1 - seen[1]), wanted, atol=1e-5)
+
+
+@needs_corpus
+@pytest.mark.parametrize(
+    ("name", "scale", "offset", "degrees"),
+    [
+        ("OffsetU0.56V0.5_ScaleU10V2_Rotate45.3DS", (10, 2), (0.56, 0.5), 45),
+        ("OffsetU0.5_ScaleUV2_Rotate45_clampUV.3DS", (2, 2), (0.5, 0.0), 45),
+        ("ScaleUV1-2_OffsetUV0-0.9_Rotate-72_mirrorU.3ds", (1, 2), (0.0, 0.9), -72),
+        ("OffsetUV0.5-clampUV.3DS", (1, 1), (0.5, 0.5), 0),
+    ],
+)
+def test_images_of_3ds_max_lie_where_the_names_of_its_files_say(
+    tmp_path: Path, name: str, scale: tuple[float, float], offset: tuple[float, float], degrees: float
+) -> None:
+    """Somebody saved these from 3ds Max and named them by the numbers in its window."""
+    picture().save(tmp_path / "UVTRANSF.PNG")
+    (path,) = (CORPUS / "3ds").glob(f"*UVTransform_{name}")
+    gltf, _, _ = saved(keyframer.load(path), tmp_path)
+    reference = gltf.json["materials"][0]["pbrMetallicRoughness"]["baseColorTexture"]
+    moved = reference["extensions"]["KHR_texture_transform"]
+    for uv in ((0.0, 0.0), (1.0, 0.0), (0.3, 0.8)):
+        np.testing.assert_allclose(in_gltf(uv, moved), in_max(uv, scale, offset, degrees), atol=1e-5)
 
 
 @pytest.mark.parametrize(

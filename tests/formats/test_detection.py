@@ -101,3 +101,29 @@ def test_made_up_headers_are_not_claimed(seed: int) -> None:
         data = b"".join(word.to_bytes(4, "little") for word in words) + bytes(chosen.randrange(4))
         found = keyframer.detect(data)
         assert found.format is None, (data.hex(), found)
+
+
+@pytest.mark.parametrize(
+    ("head", "words"),
+    [
+        (b"-=\x06\0\0\0", "a 3D Studio shaper file (.shp), which holds shapes and no animation"),
+        (b"=-\x06\0\0\0", "a 3D Studio lofter file (.lft), which holds paths and no animation"),
+        (b"MM\0*\0\0\0\x08", "a TIFF image"),
+        (b'\n{"asset": {"version": "2.0"}}', "a glTF file, which has no document"),
+        (b'{"assets": 1}', "a text file"),
+        (b"[asset]\n", "a text file"),
+    ],
+)
+def test_strangers_are_called_by_their_names(head: bytes, words: str) -> None:
+    found = keyframer.detect(head)
+    assert found.format is None
+    assert found.reason.startswith(f"this is {words}")
+
+
+@pytest.mark.parametrize("kind", [bytearray, memoryview])
+def test_any_buffer_is_as_good_as_bytes(kind: type) -> None:
+    for name, path in all_samples():
+        data = path.read_bytes()
+        if len(data) < HEAD:
+            document = keyframer.decode(kind(data))
+            assert (document.format.name, keyframer.encode(document)) == (name, data)

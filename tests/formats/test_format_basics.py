@@ -8,12 +8,18 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats._format import Match
+from keyframer.formats._bridging import Reporter
+from keyframer.formats._format import Format, Match
 from keyframer.formats._option_values import typed
+from keyframer.formats._patchmodule import PatchModule
 from keyframer.formats._places import Places, path_finder
+from keyframer.formats._summary import Table
 from keyframer.formats._surfaces import pieces, pieces_by_material
+from keyframer.formats._writing import Unpatchable
 from keyframer.formats.threeds import FORMAT
+from keyframer.issues import IssueLog
 from keyframer.scene import Mesh, Node, Scene
+from keyframer.scene.report import LossReport
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 
@@ -149,3 +155,36 @@ def test_a_record_of_another_document_has_no_place() -> None:
     for lookup in (Places(document).path, document.path_of):
         with pytest.raises(LookupError, match="is not part of this document"):
             lookup(other.records[0])
+
+
+# --- what a format may leave out, and tables ------------------------------------------------------------------------
+
+
+def test_a_format_without_rules_of_its_own_has_nothing_to_report() -> None:
+    """Only ``document`` and ``bridge`` are a must; here everything is missing."""
+    bare = Format("bare", "a format of nothing", (), lambda head, size: None, "tests")
+    document = keyframer.read(SAMPLES / "3ds/windmill.3ds")
+    reporter = Reporter(document, IssueLog())
+    bare.apply_rules(document, None, reporter)
+    assert not reporter.issues
+    assert not bare.has("rules")
+
+
+@pytest.mark.parametrize("cells", [(), (1,), (1, 2, 3)])
+def test_a_row_has_as_many_cells_as_there_are_columns(cells: tuple[int, ...]) -> None:
+    table = Table("sizes", "Sizes", ("width", "height"))
+    table.add(2, 3)
+    with pytest.raises(ValueError, match=f"sizes: 2 cells are wanted, not {len(cells)}"):
+        table.add(*cells)
+    assert table.rows == [(2, 3)]
+
+
+def test_documents_of_a_format_that_says_nothing_of_patching_are_written_anew() -> None:
+    package = "tests.formats.threeds"  # it has a package "bridge", and in that no module "patching"
+    bare = PatchModule(Format("bare", "a format of nothing", (), lambda head, size: None, package))
+    document, report = keyframer.read(SAMPLES / "3ds/windmill.3ds"), LossReport("bare")
+    assert (bare.holds_unit, bare.said_otherwise) == (False, ())
+    with pytest.raises(Unpatchable, match="documents cannot be patched"):
+        bare.patch(document, {}, Scene([Node("box")]), report)
+    with pytest.raises(Unpatchable, match="nodes came or went"):
+        bare.anchors(document, {})

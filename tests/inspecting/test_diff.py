@@ -174,6 +174,44 @@ def test_other_axes_rates_and_units_are_made_comparable() -> None:
     assert diff_motion(upright, left).nodes[1].position.max() < 1e-9  # along x nothing is mirrored
 
 
+@pytest.mark.parametrize(("format", "suffix"), [("uto3d", ".u3d"), ("gltf", ".glb")])
+def test_a_file_moves_like_its_twin_of_another_format(tmp_path: Path, format: str, suffix: str) -> None:
+    """UTO scenes have other axes: there nodes and their vertices are turned, which is no difference."""
+    scene = keyframer.load(EXAMPLE)
+    keyframer.save(scene, tmp_path / f"twin{suffix}", format=format)
+    twin = keyframer.load(tmp_path / f"twin{suffix}")
+    found = diff_motion(scene, twin)
+    assert len(found.nodes) == len(scene.nodes)
+    assert found.changed(0.01, 0.02) == []
+    sail = twin.node("Sail1")
+    sail.rotation_xyzw = np.array([0.0, 0.0, np.sin(0.1), np.cos(0.1)])
+    for clip in twin.clips:
+        clip.channels = [c for c in clip.channels if twin.nodes[c.node] is not sail or c.track.kind != "rotation"]
+    (turned,) = diff_motion(scene, twin).changed(0.01, 0.02)
+    assert turned.name == "Sail1"
+    assert turned.rotation.max() > 5
+
+
+def test_nodes_of_one_name_are_paired_in_their_order() -> None:
+    one, other = (Scene(nodes=[Node("a", position=np.array([float(x), 0, 0])) for x in (1, 2, 3)]) for _ in range(2))
+    found = diff_motion(one, other)
+    assert [node.position.max() for node in found.nodes] == [0, 0, 0]
+    assert (found.only_a, found.only_b) == ([], [])
+    other.nodes.pop(0)
+    found = diff_motion(one, other)
+    assert [node.position.max() for node in found.nodes] == [1, 1]
+    assert (found.only_a, found.only_b) == (["a"], [])
+
+
+def test_paths_of_scenes_name_what_they_lead_to_once(tmp_path: Path) -> None:
+    scene = keyframer.load(EXAMPLE)
+    keyframer.save(scene, tmp_path / "twin.u3d", format="uto3d")
+    twin = keyframer.load(tmp_path / "twin.u3d")
+    sides = (keyframer.read(EXAMPLE), keyframer.read(tmp_path / "twin.u3d"))
+    paths = {row[2] for row in compare(sides, (scene, twin)).rows() if row[0] == "structure"}
+    assert {"/nodes/Rotor", "/tracks/Lamp/color"} <= paths
+
+
 def test_scenes_of_other_formats() -> None:
     one, other = simple(), simple()
     other.nodes[1].kind = NodeKind.DUMMY

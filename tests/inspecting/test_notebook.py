@@ -6,16 +6,19 @@ import base64
 import io
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image
 
 import keyframer
 from keyframer.curves import Track
 from keyframer.inspecting.notebook import clip_html, document_html, track_html
 from keyframer.rendering.notebook import pose_html, scene_html
-from keyframer.scene import Node, Scene
+from keyframer.scene import Node, Scene, TextureMap
 from tests.cli.running import EXAMPLE
+from tests.exchange.test_gltf_textures import square
 
 
 class Html:
@@ -54,6 +57,25 @@ def test_everything_is_registered_under_its_real_name() -> None:
         assert len(repr(value)) < 200
         assert "\n" not in repr(value)
     assert len(shell.html.registered) == len(shown)
+
+
+def _pixels(text: str) -> np.ndarray:
+    found = re.search(r"base64,([^\"]+)", text)
+    assert found is not None
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(found[1]))).convert("RGB")).astype(int)
+
+
+@pytest.mark.parametrize("suffix", [".3ds", ".glb"])
+def test_images_beside_the_file_and_inside_it_are_shown(tmp_path: Path, suffix: str) -> None:
+    """A wall of no colour with a green image: beside a 3D Studio file, inside a glTF file."""
+    Image.new("RGB", (4, 4), (0, 255, 0)).save(tmp_path / "WALL.PNG")
+    scene = square(texture1=TextureMap("WALL.PNG"))
+    keyframer.save(scene, tmp_path / f"wall{suffix}", **({"texture_path": [tmp_path]} if suffix == ".glb" else {}))
+    if suffix == ".glb":
+        (tmp_path / "WALL.PNG").unlink()
+    middle = _pixels(scene_html(keyframer.load(tmp_path / f"wall{suffix}")))[96, 96]
+    assert middle[1] > 100
+    assert max(middle[0], middle[2]) < 40
 
 
 def test_a_scene_has_a_picture() -> None:

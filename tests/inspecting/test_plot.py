@@ -14,7 +14,7 @@ from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.inspecting.braille import Dots, panels_as_text
 from keyframer.inspecting.charts import chart, tick_text, ticks, value_range
 from keyframer.inspecting.drawing import Area, Drawing, Line, Mark, Words, inert
-from keyframer.inspecting.panels import choose_channels, panel_of, raw_panel, track_panel
+from keyframer.inspecting.panels import Panel, choose_channels, panel_of, raw_panel, track_panel
 from keyframer.inspecting.paths import motion_paths, path_drawing, paths_as_text
 from keyframer.inspecting.turning import turn_vectors
 from keyframer.scene import Channel, Clip, Node, RawChannel, Scene
@@ -231,7 +231,7 @@ def test_the_path_of_a_node() -> None:
     assert np.allclose(path.places[path.keys[1]], (8, 1, 4))
     root = parsed(path_drawing(scene, [path], "t"))
     words = [element.text or "" for element in root.iter(f"{SVG}text")]
-    assert {"t", "Box <b>", "0", "20", "x (file units)", "y (file units)", "z"} <= set(words)
+    assert {"t", "Box <b>", "0", "20", "x", "y", "z", "x, y, z in file units"} <= set(words)
     assert any((element.text or "").startswith("key at 7.5: 8, 1, 4") for element in root.iter(f"{SVG}title"))
     text = paths_as_text(scene, [path], 60, 12)
     assert text.count("◆") >= 1
@@ -241,3 +241,36 @@ def test_the_path_of_a_node() -> None:
 def test_a_path_that_stands_still() -> None:
     scene = Scene(nodes=[Node("a")], clips=[Clip()])
     path_drawing(scene, motion_paths(scene, [0], [0.0, 1.0])).png()
+
+
+def crowded(count: int) -> Panel:
+    times = np.linspace(0, 100, count)
+    track = Track("position", times, np.stack([np.sin(times), np.cos(times), times / 100], 1))
+    return panel_of(track, "many", "frames", "units", None)
+
+
+@pytest.mark.parametrize(("count", "most"), [(5, 5.0), (150, 740 / 150), (400, 2.0)])
+def test_marks_of_keys_leave_each_other_room(count: int, most: float) -> None:
+    marks = [shape for shape in chart([crowded(count)]).shapes if isinstance(shape, Mark)]
+    assert len(marks) == 3 * count
+    assert {mark.size <= most for mark in marks} == {True}
+    assert min(mark.size for mark in marks) >= 2.0
+
+
+def test_handles_are_left_out_where_they_would_cover_each_other() -> None:
+    def handles(count: int) -> int:
+        times = np.linspace(0, 100, count)
+        track = Track("fov", times, np.sin(times), Interpolation.TCB)
+        panel = panel_of(track, "many", "frames", "degrees", None)
+        assert any(key.leaving for key in panel.keys)
+        return sum(isinstance(shape, Mark) and shape.shape == "ring" for shape in chart([panel]).shapes)
+
+    assert handles(20) > 20
+    assert handles(200) == 0
+
+
+def test_many_keys_do_not_cover_the_curve_in_a_terminal() -> None:
+    assert panels_as_text([crowded(10)], 80, 10).count("◆") > 10
+    text = panels_as_text([crowded(400)], 80, 10)
+    assert "◆" not in text
+    assert len([character for character in text if "\u2800" < character <= "\u28ff"]) > 60

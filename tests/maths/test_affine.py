@@ -86,3 +86,16 @@ def test_positive_roll_turns_the_picture_clockwise() -> None:
     close(affine.inverse(rolled)[:3, :3] @ [0, 0, 1], [1, 0, 0])
     both = affine.look_at(np.zeros((2, 3)), [0, 5, 0], roll=[0, 0.3])
     assert both.shape == (2, 4, 4)
+
+
+def test_decompose_sheared() -> None:
+    rng = np.random.default_rng(8)
+    many = np.zeros((50, 4, 4))
+    many[:, :3] = rng.normal(size=(50, 3, 4))
+    many[:, 3, 3] = 1
+    assert {bool(side) for side in np.linalg.det(many) < 0} == {True, False}
+    close(affine.compose(*affine.decompose_sheared(many)), many)
+    flat = np.diag([1.0, 0.0, 2.0, 1.0])
+    close(affine.compose(*affine.decompose_sheared(flat)), flat)
+    turned = affine.compose([1, 2, 3], [0.6, 0, 0, 0.8], [2, 2, 2])
+    close(affine.decompose_sheared(turned)[1], [0.6, 0, 0, 0.8])  # of a matrix without shear it is the turn itself

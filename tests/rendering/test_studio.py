@@ -9,18 +9,34 @@ import pytest
 from PIL import Image
 
 import keyframer
+from keyframer.curves import Track
 from keyframer.rendering import Settings, Studio, encode_film, encode_still
 from keyframer.rendering.encoding import durations
 from keyframer.rendering.view import fitted_view
-from keyframer.scene import Camera, Environment, Gradient, Handedness, Material, Node, NodeKind, Scene, Space
+from keyframer.scene import (
+    Camera,
+    Channel,
+    Clip,
+    Environment,
+    Gradient,
+    Handedness,
+    Material,
+    Node,
+    NodeKind,
+    Scene,
+    Space,
+)
 from tests.cli.running import EXAMPLE
 from tests.rendering.simple import moving_scene, scene_of, square
 
 
 @pytest.mark.parametrize("up", ["x", "y", "z"])
 @pytest.mark.parametrize("hand", list(Handedness))
-def test_a_fitted_view_shows_all_points_and_wastes_little(up: str, hand: Handedness) -> None:
-    points = np.random.default_rng(3).normal(size=(500, 3)) * (1, 5, 2) + (100, -50, 3)
+@pytest.mark.parametrize("place", [(100, -50, 3), (-100, 50, -3), (-100, -90, 80), (0, 0, 0)])
+def test_a_fitted_view_shows_all_points_and_wastes_little(
+    up: str, hand: Handedness, place: tuple[int, int, int]
+) -> None:
+    points = np.random.default_rng(3).normal(size=(500, 3)) * (1, 5, 2) + place
     for aspect in (0.5, 1.0, 2.0):
         view = fitted_view(points, Space(up, hand), aspect, None, None)
         seen = view.in_front(points)
@@ -71,6 +87,25 @@ def test_the_files_camera_is_taken_if_it_shows_something() -> None:
         Studio(Scene(), Settings(camera="other"))
 
 
+def test_a_camera_that_points_past_the_scene_is_not_taken() -> None:
+    """The square is 2 units wide; half of 5 units at 45 degrees is 2.07: looking 2.9 aside leaves a thin strip."""
+    past = Studio(with_camera((2.9, -5.0, 0.0), (2.9, 0.0, 0.0)), Settings(32, 32, background=None))
+    assert len(np.flatnonzero(np.asarray(past.picture(0.0))[:, :, 3].any(axis=0))) > 20
+    close = Studio(with_camera((0.5, -1.2, 0.5), (0.5, 0.0, 0.5)), Settings(32, 32, background=None))
+    assert (np.asarray(close.picture(0.0))[:, :, 3] == 255).all()  # it shows a part, but fills the picture
+
+
+def test_a_camera_that_shows_something_later_is_taken() -> None:
+    scene = with_camera((0.0, -5.0, 0.0), (0.0, 0.0, 0.0))
+    away = Track("position", np.array([0.0, 5.0]), np.array([[90.0, 0, 0], [0, 0, 0]]))
+    scene.clips.append(Clip("come", [Channel(0, away)], 0.0, 10.0, 20.0))
+    film = Studio(scene, Settings(32, 32, background=None), frames=range(11))
+    empty, full = (np.asarray(made)[:, :, 3] for made in film.pictures([0.0, 10.0]))
+    assert not empty.any()
+    assert full[16, 16] == 255
+    assert full[:3].max() == 0  # as far away as the camera stands
+
+
 @pytest.mark.parametrize(("width", "height"), [(0, 10), (10, 5000)])
 def test_sizes_are_limited(width: int, height: int) -> None:
     with pytest.raises(ValueError, match="pixels wide and high"):
@@ -110,8 +145,9 @@ def test_films_play_and_are_the_same_bytes_every_time(kind: str, background: tup
 
 
 def test_durations_do_not_drift() -> None:
-    assert sum(durations(7, 1.0, 10)) == 1000
-    assert min(durations(1000, 1.0, 10)) == 20  # no browser plays faster
+    assert sum(durations([1 / 7] * 7, 10)) == 1000
+    assert min(durations([0.001] * 1000, 10)) == 20  # no browser plays faster
+    assert durations([0.1, 0.5, 0.2], 10) == [100, 500, 200]
     with pytest.raises(ValueError, match="none of gif, apng, webp"):
         encode_film([Image.new("RGB", (2, 2))], 1.0, "mpeg")
 

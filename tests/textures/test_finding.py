@@ -101,6 +101,38 @@ def test_links_do_not_lead_outside(tmp_path: Path) -> None:
     assert finder.find("in.png").path is None
 
 
+def test_a_link_that_leads_outside_is_named_and_the_next_best_is_taken(tmp_path: Path) -> None:
+    put(tmp_path, "secret.png")
+    folder = put(tmp_path / "models", "wood.JPG")
+    for name in ("wood.png", "alone.png"):
+        (folder / name).symlink_to(tmp_path / "secret.png")
+    finder = TextureFinder([folder])
+    assert found(finder.find("wood.png")) == ("wood.JPG", "extension")
+    alone = finder.find("ALONE.PNG")
+    assert (alone.path, alone.how) == (None, "outside")
+    assert str(alone) == "ALONE.PNG: a link that leads outside the folders, which is not followed"
+    (use,) = scene_textures(Scene(materials=[Material("m", maps={"bump": TextureMap("alone.png")})]), finder)
+    assert (use.status, use.note) == ("refused", "a link that leads outside the folders, which is not followed")
+
+
+@pytest.mark.parametrize(
+    ("name", "there", "moved"),
+    [
+        ("maps/wood.png", ["wood.png"], True),
+        ("maps/wood.png", ["maps/wood.png", "wood.png"], False),
+        ("MAPS\\wood.png", ["maps/wood.png"], False),
+        ("wood.png", ["wood.png"], False),
+    ],
+)
+def test_what_is_found_without_its_folder_is_a_guess(tmp_path: Path, name: str, there: list[str], moved: bool) -> None:
+    finder = TextureFinder([put(tmp_path, *there)])
+    match = finder.find(name)
+    assert (match.how, match.is_guess, match.without_folder) == ("exact", moved, moved)
+    assert ("without its folder" in str(match)) is moved
+    (use,) = scene_textures(Scene(materials=[Material("m", maps={"bump": TextureMap(name)})]), finder)
+    assert use.rule == ("under its own name, without its folder" if moved else "under its own name")
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes in folders")
 def test_only_files_are_found(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.png")

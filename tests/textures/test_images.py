@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from keyframer.textures import ImageLimits, ImageRefused, TextureFinder, TextureSource, open_texture
+from keyframer.scene import Material, Scene, TextureMap
+from keyframer.textures import ImageLimits, ImageRefused, TextureFinder, TextureSource, open_texture, scene_textures
 from keyframer.textures.autodesk import ifl_names
 from keyframer.textures.images import decode_texture
+from keyframer.textures.looking import look_inside
 from tests.corpus import CORPUS, needs_corpus
 
 
@@ -71,6 +73,35 @@ def test_sixteen_bit_greys() -> None:
     assert decode_texture(stream.getvalue(), "x.png").pixels()[0, 0, 0] == 40_000 * 255 // 65_535
 
 
+def test_dark_sixteen_bit_greys_stay_dark() -> None:
+    """The file goes into glTF as it is: a picture of ours must not be brighter than that of a viewer."""
+    stream = io.BytesIO()
+    Image.fromarray(np.full((2, 2), 200, np.uint16)).save(stream, "PNG")
+    assert decode_texture(stream.getvalue(), "x.png").pixels()[0, 0, 0] == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "levels", "shown"),
+    [
+        (np.float32, [0.0, 0.5, 1.0], [0, 127, 255]),
+        (np.float32, [0.0, 127.0, 255.0], [0, 127, 255]),
+        (np.int32, [0, 32768, 65535], [0, 127, 255]),
+        (np.float32, [0.0, np.nan, 1.0], [0, 0, 255]),
+    ],
+)
+def test_wide_and_floating_greys(kind: type, levels: list[float], shown: list[int]) -> None:
+    stream = io.BytesIO()
+    Image.fromarray(np.array([levels], kind)).save(stream, "TIFF")
+    assert decode_texture(stream.getvalue(), "x.tif").pixels()[0, :, 1].tolist() == shown
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "TGA", "BMP", "PCX", "TIFF"])
+def test_what_is_cut_off_says_so(kind: str) -> None:
+    data = saved(kind)
+    with pytest.raises(ImageRefused, match=f"^{kind}, damaged or cut off$"):
+        decode_texture(data[:-30], "x")
+
+
 def bomb(width: int, height: int) -> bytes:
     """A PNG of a few hundred bytes that claims this size."""
 
@@ -102,11 +133,19 @@ def test_limits_are_options(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"rubbish", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", saved("PNG")[:40]]
+    ("data", "reason"),
+    [
+        (b"", "an empty file"),
+        (b"rubbish", "no image that can be read"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "no image that can be read"),
+        (saved("PNG")[:40], "no image that can be read"),
+        (bytes([0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 24, 0]), "no image that can be read"),  # 0 x 0
+    ],
 )
-def test_what_is_no_image_is_refused(data: bytes) -> None:
-    with pytest.raises(ImageRefused, match="no image that can be read"):
-        decode_texture(data, "x.tga")
+def test_what_is_no_image_is_refused(data: bytes, reason: str) -> None:
+    for look in (decode_texture, look_inside):
+        with pytest.raises(ImageRefused, match=f"^{reason}$"):
+            look(data, "x.tga")
 
 
 def test_damaged_images_never_raise_anything_else() -> None:
@@ -160,6 +199,13 @@ def test_image_lists(tmp_path: Path) -> None:
         assert opened.reason == "an Autodesk image list (IFL) whose first image is not found"
     assert source.open("nothing.png").reason is None
     assert len(source.opened) == 4
+    maps = {name: TextureMap(f"{name}.ifl") for name in ("fire", "evil", "self")}
+    uses = scene_textures(Scene(materials=[Material("m", maps=maps)]), TextureFinder([tmp_path]))
+    assert [(use.status, use.image or use.problem) for use in uses] == [
+        ("found", "an Autodesk image list (IFL): fire01.png, PNG, 6 x 4"),
+        ("unusable", "an Autodesk image list (IFL) whose first image is not found"),
+        ("unusable", "an Autodesk image list (IFL) whose first image is not found"),
+    ]
 
 
 @needs_corpus

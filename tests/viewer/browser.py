@@ -12,11 +12,12 @@ from keyframer.viewer.assets import FOLDER
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-# Software rendering, no calls home: Chromium's own connections would look like the page's.
+# Software rendering, no calls home: Chromium's own connections would look like the page's. No watchdog, either: on a
+# busy machine it takes a slow renderer for a hung one and kills it, and then there is no WebGL.
 ARGUMENTS = (
     "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
-    "--disable-quic",
+    "--disable-quic", "--disable-gpu-watchdog",
 )  # fmt: skip
 
 

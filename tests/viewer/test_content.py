@@ -14,12 +14,14 @@ import sys
 import urllib.request
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import keyframer
 from keyframer.viewer import ViewedFile, packed_page
+from keyframer.viewer.curves import track_curve
 from keyframer.viewer.resources import Resources
 from tests.cli.running import Run
 from tests.cli.test_hostile_names import HOSTILE, UNSAFE
@@ -46,6 +48,15 @@ def test_curves_are_those_of_the_sampler() -> None:
         given = np.array(curve["values"]).T
         assert given == pytest.approx(wanted, rel=1e-5, abs=1e-5)
         assert set(channel.track.times) <= set(times)
+
+
+def test_the_line_goes_through_every_one_of_many_keys() -> None:
+    """However far somebody zooms in, keys lie on the curve."""
+    times = np.arange(5_000.0)
+    track = keyframer.Track("position", times, np.random.default_rng(3).normal(size=(5_000, 3)))
+    found: Any = track_curve(track, 0.0, 4_999.0, 1.0)
+    points = dict(zip(found["curve"]["times"], found["curve"]["values"][0], strict=True))
+    assert [points[time] for time in times] == found["keys"]["values"][0]
 
 
 def test_keys_hold_what_the_file_says() -> None:

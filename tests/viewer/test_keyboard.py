@@ -99,6 +99,35 @@ def test_keys_play_and_step(shown: Watched) -> None:
         assert shown.state("lower") == tab
 
 
+@pytest.mark.parametrize("panel", ["dope", "graph"])
+def test_keys_move_and_zoom_in_time(shown: Watched, panel: str) -> None:
+    page = shown.page
+    page.click("#node-6")
+    page.click(f"#tab-{panel}")
+    page.focus(f"#{panel}")
+    windows = [shown.state("window")]
+    for key in ("Shift+ArrowRight", "+", "Shift+ArrowLeft", "-"):
+        page.keyboard.press(key)
+        windows.append(shown.state("window"))
+    begins, sizes = [each["from"] for each in windows], [each["to"] - each["from"] for each in windows]
+    assert begins[1] == pytest.approx(begins[0] + 0.1 * sizes[0])
+    assert sizes[1] == pytest.approx(sizes[0])
+    assert sizes[2] < sizes[1]
+    assert begins[3] == pytest.approx(begins[2] - 0.1 * sizes[2])
+    assert sizes[4] == pytest.approx(sizes[0])
+    assert (shown.state("frame"), shown.state("key")) == (0, None)  # neither time nor selection moved
+
+
+def test_pages_of_the_dope_sheet(shown: Watched) -> None:
+    shown.page.focus("#dope")
+    for key, moved in (("PageDown", "true"), ("PageUp", "false")):
+        shown.page.keyboard.press(key)
+        shown.page.wait_for_function(
+            "() => (document.querySelector('.scrollbar[aria-controls=dope]').getAttribute('aria-valuenow') !== '0')"
+            f" === {moved}"
+        )
+
+
 def test_keys_turn_the_picture_and_come_closer(shown: Watched) -> None:
     eye = "() => keyframerViewer.stage.eye.position.toArray()"
     target = "() => keyframerViewer.stage.controls.target.toArray()"
@@ -137,6 +166,11 @@ def test_the_tree_and_issues_work_by_keys(shown: Watched) -> None:
     assert page.locator("#tree .row").count() < before
     page.keyboard.press("ArrowRight")
     assert page.locator("#tree .row").count() == before
+    page.keyboard.press("ArrowRight")  # to its first child, which has none
+    page.keyboard.press("ArrowRight")
+    assert (shown.state("node"), shown.state("frame")) == (2, 0)
+    page.keyboard.press("ArrowLeft")
+    assert shown.state("node") == 1
     page.focus("#file")
     page.keyboard.press("ArrowDown")
     page.wait_for_selector("html[data-file='1']")

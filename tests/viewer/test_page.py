@@ -13,6 +13,7 @@ from keyframer.exchange.gltf.exporting import export
 from keyframer.formats.threeds.records import Keys, RollTrack
 from keyframer.viewer import Viewer, packed_page
 from tests.viewer.browser import Browser, Watched
+from tests.viewer.foreign_gltf import write_foreign
 from tests.viewer.hostile import hostile_file
 from tests.viewer.opening import CUT, EXAMPLE, FILES, SAMPLES, viewed
 
@@ -75,6 +76,11 @@ def test_it_seeks(shown: Watched) -> None:
     shown.page.press("#frame", "Enter")
     assert shown.state("frame") == 42
     assert "0:01.40" in shown.page.inner_text("#time")
+    for typed, frame in (("1e9", 100), ("-7", 0), ("", 0), ("41.5", 41.5)):
+        shown.page.fill("#frame", typed)
+        shown.page.press("#frame", "Enter")
+        assert shown.state("frame") == frame
+        assert float(shown.page.input_value("#frame")) == frame
     shown.page.fill("#scrub", "10")
     assert shown.state("frame") == 10
     shown.page.focus("#stage")
@@ -114,8 +120,18 @@ def test_bytes_of_a_key_are_marked(shown: Watched) -> None:
     shown.page.keyboard.press("ArrowRight")
     shown.page.keyboard.press("ArrowRight")
     shown.page.click("#tab-bytes")
-    shown.page.wait_for_timeout(500)
+    shown.page.wait_for_function(
+        """() => {
+            const { span, info, track } = keyframerViewer.store.state;
+            return span[0] !== info.tracks[track].place[0] && document.querySelector("#dump .marked");
+        }"""
+    )
     start, end = shown.state("span")
+    shown.page.wait_for_function(
+        "size => [...document.querySelectorAll('#dump .texts .marked')].map(each => each.textContent)"
+        ".join('').length === size",
+        arg=end - start,
+    )
     assert int.from_bytes(data[start : start + 4], "little") == 25
     marked = "".join(shown.page.locator("#dump .codes .marked").all_inner_texts())
     assert bytes.fromhex(marked) == data[start:end]
@@ -176,7 +192,7 @@ def test_without_the_token_the_page_shows_nothing(browser: Browser, running: Vie
 
 def test_the_exported_page_works_offline(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
-    path.write_bytes(packed_page(viewed(EXAMPLE, SAMPLES / "midtown/retail.anim")))
+    path.write_bytes(packed_page(viewed(EXAMPLE, SAMPLES / "midtown/retail.anim", write_foreign(tmp_path, "glb"))))
     with browser.page(path.as_uri()) as shown:
         scene = keyframer.load(EXAMPLE)
         axes = Axes(scene.space)
@@ -189,6 +205,9 @@ def test_the_exported_page_works_offline(browser: Browser, tmp_path: Path) -> No
         shown.page.click("#tab-bytes")
         shown.page.wait_for_selector("#dump .marked")
         shown.open_file(1)
+        shown.open_file(2)
+        shown.page.click("#node-1")
+        shown.page.wait_for_function("() => document.getElementById('chain').textContent.includes('JSON chunk')")
         assert shown.troubles == []
         assert [url for url in shown.requests if not url.startswith(("file:", "blob:"))] == []
 

@@ -97,9 +97,8 @@ def test_visibility_is_played(browser: Browser, tmp_path: Path) -> None:
 def test_wires_edges_and_bones(shown: Watched) -> None:
     for name in ("wire", "edges", "bones", "grid"):
         shown.page.click(f"#{name}")
-    shown.page.wait_for_timeout(300)
     drawn = "keyframerViewer.stage.model.meshes.every(mesh => mesh.children.some(each => each.userData.overlay))"
-    assert shown.page.evaluate(f"() => {drawn}")
+    shown.page.wait_for_function(f"() => {drawn}")
     shown.open_file(3)  # nothing but bones: they are drawn unasked
     assert shown.page.get_attribute("#bones", "aria-pressed") == "true"
 

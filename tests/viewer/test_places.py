@@ -12,7 +12,8 @@ import pytest
 
 import keyframer
 from keyframer.viewer import ViewedFile
-from keyframer.viewer.extents import MOST_LISTED, Extents
+from keyframer.viewer.extents import Extents
+from keyframer.viewer.records import PAGE
 from tests.corpus import needs_corpus, threeds_files
 from tests.viewer.bytewise import reader_for
 from tests.viewer.opening import EXAMPLE, SAMPLES, viewed
@@ -134,9 +135,9 @@ def test_what_lies_in_a_companion_has_no_place_here(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_records_lie_inside_each_other(path: Path) -> None:
     (file,) = viewed(path, "--salvage")
-    table = json.loads(file.records())
+    table = pages_of(file)
     size = path.stat().st_size
-    assert table["total"] == len(table["starts"]) == len(table["ends"]) == len(table["names"])
+    assert len(table["starts"]) == len(table["ends"]) == len(table["names"])
     for start, end, parent in zip(table["starts"], table["ends"], table["parents"], strict=True):
         low, high = (0, size) if parent < 0 else (table["starts"][parent], table["ends"][parent])
         assert low <= start <= end <= high
@@ -160,20 +161,32 @@ def test_a_byte_belongs_to_a_node() -> None:
     assert places.node_at(0) is None
 
 
-def test_more_records_than_a_page_holds_are_counted(tmp_path: Path) -> None:
-    """Places do not depend on what is listed: the only node comes behind all that is."""
+def pages_of(file: ViewedFile) -> dict[str, list[Any]]:
+    """All records, page after page."""
+    overview = json.loads(file.records())
+    pages = [json.loads(file.record_page(number) or b"") for number in range(file.page_count)]
+    assert overview["firsts"] == [page["starts"][0] for page in pages]
+    assert file.record_page(file.page_count) is None
+    found = {name: [each for page in pages for each in page[name]] for name in ("starts", "ends", "parents", "names")}
+    assert overview["total"] == len(found["starts"])
+    return found
+
+
+def test_more_records_than_a_page_holds_are_on_the_next(tmp_path: Path) -> None:
     from tests.samples.make_3ds import chunk, key, strz, track, u16, u32
 
     node = chunk(0xB002, chunk(0xB010, strz("Last"), u16(0x4000, 0, 0xFFFF)), track(0xB020, key(3, 0, bytes(12))))
-    many = b"\x81\xa0\x06\x00\x00\x00" * (MOST_LISTED + 10)
+    many = b"\x81\xa0\x06\x00\x00\x00" * (2 * PAGE + 10)
     path = tmp_path / "many.3ds"
     path.write_bytes(
         chunk(0x4D4D, chunk(0x3D3D, chunk(0xAFFF, many)), chunk(0xB000, chunk(0xB00A, u16(5), strz(""), u32(9)), node))
     )
     opened = Opened(path)
-    table = json.loads(opened.file.records())
-    assert len(table["starts"]) == len(table["names"]) == MOST_LISTED
-    assert table["total"] == MOST_LISTED + 10 + 8
+    table = pages_of(opened.file)
+    assert opened.file.page_count == 3
+    assert len(table["starts"]) == 2 * PAGE + 10 + 8
+    at = next(number for number, name in enumerate(table["names"]) if name.startswith("a081[99999]"))
+    assert (table["starts"][at], table["ends"][at]) == (18 + 6 * 99_999, 18 + 6 * 100_000)
     start, end = opened.info["nodes"][0]["places"][0]["span"]
     assert opened.data[start:end] == node
 
@@ -192,15 +205,3 @@ def test_keys_of_real_files_are_where_they_are_said_to_be(path: Path) -> None:
         for key, span in [*keys[:: 1 + len(keys) // 20], keys[-1]]:
             if span is not None:
                 reader.key(opened.data, span, channel, key)
-
-
-def test_files_without_a_document_say_so(tmp_path: Path) -> None:
-    path = tmp_path / "windmill.glb"
-    keyframer.save(keyframer.load(EXAMPLE), path)
-    file: ViewedFile
-    (file,) = viewed(path)
-    info = json.loads(file.scene())
-    assert len(info["nodes"]) >= 12
-    assert all(not node["places"] and "read into a scene at once" in node["nowhere"] for node in info["nodes"])
-    assert all(track["place"] is None and track["nowhere"] for track in info["tracks"])
-    assert json.loads(file.records())["total"] == 0

@@ -134,3 +134,11 @@ def test_key_counts_are_claims(count: int, code: str) -> None:
     data = count.to_bytes(4, "little", signed=True) + PLAIN_TRACK[4:]
     error = failure(Track, data)
     assert (error.code, error.offset, error.path) == (code, 0, "/keys")
+
+
+def test_nothing_counted_is_nothing_shared_out() -> None:
+    data = unhex("00 00 00 00  00")
+    bag = read(Bag, data)
+    assert isinstance(bag, Bag)
+    assert (len(bag.shares), len(bag.parts)) == (0, 0)
+    assert written(bag) == data

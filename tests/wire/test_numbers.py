@@ -86,3 +86,8 @@ def test_integers() -> None:
     assert integer_from_json(65535, U2) == 65535
     with pytest.raises(ValueError, match="flags: 65536 is outside"):
         integer_from_json(65536, U2, "flags: ")
+
+
+def test_only_rows_of_numbers_are_dumped() -> None:
+    with pytest.raises(ValueError, match="only rows of numbers"):
+        array_to_json(np.zeros((2, 2, 2), F4))

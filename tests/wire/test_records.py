@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from keyframer.errors import FormatError
 from keyframer.wire import kinds as wire
 from keyframer.wire.cursor import Cursor
+from keyframer.wire.floats import exact_floats
 from keyframer.wire.keytable import KeyLayout, Keys
 from keyframer.wire.record import (
     FieldError,
@@ -309,3 +310,20 @@ def test_damage_in_the_middle(at: int, patch: bytes, lost: int) -> None:
     except FormatError:
         return
     assert data.startswith(write(thing))
+
+
+@record
+class Turn(Record):
+    """Floats of which no bit may be lost."""
+
+    axis: tuple[float, ...] = exact_floats("axis", 3)
+    angle: float = exact_floats("angle")
+
+
+@pytest.mark.parametrize("value", [[1, 2], [1, 2, 3, 4], 1.0, None, "123"])
+def test_exact_floats_are_as_many_as_declared(value: object) -> None:
+    turn = Turn()
+    restore_fields(turn, {"axis": [1, 2, 3], "angle": 0.5})
+    assert (turn.axis, turn.angle) == ((1.0, 2.0, 3.0), 0.5)
+    with pytest.raises(ValueError, match="axis: a list of 3 numbers is wanted"):
+        restore_fields(turn, {"axis": value, "angle": 0.5})

@@ -18,6 +18,7 @@ import type { Data } from "./source";
 import { Stage } from "./stage/stage";
 import { initialState, Store, type State } from "./store";
 import { flipTheme, stageColors } from "./theme";
+import type { Failure, SceneInfo } from "./types";
 
 export interface App { store: Store; stage: Stage | null; open: (file: number) => Promise<void> }
 
@@ -28,8 +29,10 @@ export async function start(place: HTMLElement, data: Data): Promise<App> {
   const message = el("p", { class: "message", role: "status", id: "message" });
   const stage = makeStage(canvas, message);
   let opening = Promise.resolve();
-  const open = (file: number): Promise<void> => { // one after the other, whichever is read faster
-    opening = opening.then(() => openFile(store, data, stage, file, message, bar.refresh));
+  let wanted = 0;
+  const open = (file: number): Promise<void> => { // one after the other, without those that nobody waits for any more
+    wanted = file;
+    opening = opening.then(() => wanted === file ? openFile(store, data, stage, file, message, bar.refresh) : undefined);
     return opening;
   };
   const bar = toolbar(store, stage, files, (file) => void open(file));
@@ -110,10 +113,20 @@ async function openFile(
     refresh();
     document.documentElement.dataset.file = String(file);
     document.title = `${baseName(info.name)} – Keyframer`;
-    if (stage) message.textContent = info.model ? "" : "Nothing can be shown of this file: see the issues.";
+    if (stage) message.textContent = info.model ? emptiness(info) : nothing(info.failure);
   } catch (error) {
     message.textContent = error instanceof Error ? error.message : String(error);
+    refresh();
   }
+}
+
+const nothing = (failure: Failure | null): string =>
+  `Nothing can be shown of this file: see the issues.${failure?.hint ? ` (${failure.hint})` : ""}`;
+
+function emptiness(info: SceneInfo): string {
+  if (!info.nodes.length) return "This file holds nothing to show.";
+  const shown = info.nodes.some((node) => node.mesh && !node.hidden) || info.tracks.some((track) => track.kind === "visible");
+  return info.has_mesh && !shown ? "The file hides all that it holds; Bones shows where it is." : "";
 }
 
 function runClock(store: Store): void {

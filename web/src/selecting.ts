@@ -38,11 +38,11 @@ export function selectKey(store: Store, track: number, key: number, seek: boolea
 export async function markKey(store: Store, data: Data): Promise<void> {
   const { file, track, key } = store.state;
   if (track === null || key === null) return;
-  const places = (await data.track(file, track).catch(() => null))?.places;
+  const found = await data.track(file, track).catch(() => null);
   const now = store.state;
-  if (!places || now.file !== file || now.track !== track || now.key !== key) return;
-  const span = placeOfKey(places, key);
-  store.set(span ? { span, nowhere: "" } : { nowhere: "The file does not hold this key: it is how things are before the first. This is its track." });
+  if (!found || now.file !== file || now.track !== track || now.key !== key) return;
+  const span = found.places && placeOfKey(found.places, key);
+  store.set(span ? { span, nowhere: "" } : { nowhere: found.missing });
 }
 
 export function selectIssue(store: Store, issue: IssueInfo): void {

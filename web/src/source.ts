@@ -1,5 +1,5 @@
 // Where data come from: the server this page was loaded from, or the archive inside a page that was exported.
-import type { FileList, RecordTable, SceneInfo, TrackData } from "./types";
+import type { FileList, RecordOverview, RecordPage, SceneInfo, TrackData } from "./types";
 
 export interface Source {
   get(path: string): Promise<ArrayBuffer | null>;
@@ -17,12 +17,26 @@ export async function liveSource(): Promise<Source> {
   }
   return {
     async get(path) {
-      const answer = await fetch(path);
+      const answer = await fetchTwice(path);
       if (answer.status === 404) return null;
       if (!answer.ok) throw new Error((await answer.text()).trim());
       return answer.arrayBuffer();
     },
   };
+}
+
+/** A connection may be closed before a busy machine has sent the question: then it is asked again, once. */
+export async function fetchTwice(path: string, pause = 300): Promise<Response> {
+  try {
+    return await fetch(path);
+  } catch {
+    await new Promise((done) => setTimeout(done, pause));
+  }
+  try {
+    return await fetch(path);
+  } catch {
+    throw new Error("No answer: is 'keyframer view' still running?");
+  }
 }
 
 /** The archive: the length of its index, the index (paths and sizes as JSON), then the contents. */
@@ -49,24 +63,27 @@ export function unpacked(whole: ArrayBuffer): Source {
   };
 }
 
-/** Typed questions to a source; what was answered once is kept. */
+/** Typed questions to a source; what was answered once is kept, also what JSON says. */
 export class Data {
   private readonly known = new Map<string, Promise<ArrayBuffer | null>>();
+  private readonly parsed = new Map<string, Promise<unknown>>();
 
   constructor(private readonly source: Source) {}
 
   files = (): Promise<FileList> => this.json("/data/files");
   scene = (file: number): Promise<SceneInfo> => this.json(`/data/${file}/scene`);
   track = (file: number, track: number): Promise<TrackData> => this.json(`/data/${file}/track/${track}`);
-  records = (file: number): Promise<RecordTable> => this.json(`/data/${file}/records`);
-  model = (file: number): Promise<ArrayBuffer> => this.bytes(`/data/${file}/model`);
+  records = (file: number): Promise<RecordOverview> => this.json(`/data/${file}/records`);
+  recordPage = (file: number, page: number): Promise<RecordPage> => this.json(`/data/${file}/records/${page}`);
+  /** Large, and wanted again only if somebody comes back to the file: not kept. */
+  model = (file: number): Promise<ArrayBuffer> => this.bytes(`/data/${file}/model`, false);
   block = (file: number, block: number): Promise<ArrayBuffer> => this.bytes(`/data/${file}/bytes/${block}`);
 
-  private async bytes(path: string): Promise<ArrayBuffer> {
+  private async bytes(path: string, kept = true): Promise<ArrayBuffer> {
     let answer = this.known.get(path);
     if (!answer) {
       answer = this.source.get(path);
-      this.known.set(path, answer);
+      if (kept) this.known.set(path, answer);
       answer.catch(() => this.known.delete(path));
     }
     const content = await answer;
@@ -75,6 +92,12 @@ export class Data {
   }
 
   private async json<T>(path: string): Promise<T> {
-    return JSON.parse(new TextDecoder().decode(await this.bytes(path))) as T;
+    let answer = this.parsed.get(path);
+    if (!answer) {
+      answer = this.bytes(path, false).then((content) => JSON.parse(new TextDecoder().decode(content)) as unknown);
+      this.parsed.set(path, answer);
+      answer.catch(() => this.parsed.delete(path));
+    }
+    return await answer as T;
   }
 }

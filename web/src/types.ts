@@ -1,6 +1,6 @@
 // What the server says about a file, as src/keyframer/viewer/describing.py and curves.py write it.
 
-import type { Pieces, Place, Span } from "./place";
+import type { KeyPlaces, Place, Span } from "./place";
 
 export interface FileEntry { id: number; name: string }
 export interface FileList { block: number; files: FileEntry[] }
@@ -51,7 +51,14 @@ export interface IssueInfo {
   node: number | null;
 }
 
-export interface Failure { code: string; offset: number; path: string; message: string }
+export interface Failure {
+  code: string;
+  offset: number;
+  path: string;
+  message: string;
+  /** what could be done about it */
+  hint: string;
+}
 
 export interface SceneInfo {
   name: string;
@@ -64,6 +71,8 @@ export interface SceneInfo {
   nodes: NodeInfo[];
   tracks: TrackInfo[];
   timing: Timing | null;
+  /** how many there are; the first is the one that plays */
+  clips: number;
   model: boolean;
   has_mesh: boolean;
   counts?: { vertices: number; faces: number; materials: number };
@@ -91,14 +100,23 @@ export interface TrackData {
   };
   curve: { times: Column; values: Column[] };
   /** one for each key */
-  places: (Span | null)[] | Pieces | null;
+  places: KeyPlaces | null;
+  /** why a key has none */
+  missing: string;
 }
 
-export interface RecordTable {
+export interface RecordOverview {
+  total: number;
+  /** how many there are on a page */
+  page: number;
+  /** the first byte of each page */
+  firsts: number[];
+}
+
+export interface RecordPage {
   starts: number[];
   ends: number[];
+  /** numbers among all records */
   parents: number[];
   names: string[];
-  /** how many there are; only the first are listed */
-  total: number;
 }

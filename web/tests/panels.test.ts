@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { hex, parseOffset, secondsText, short, visible } from "../src/format";
-import { recordsAt } from "../src/panels/bytes";
 import { dopeRows } from "../src/panels/dope";
 import { boundsOf } from "../src/panels/graph";
 import { fileLabels } from "../src/panels/toolbar";
-import { treeRows } from "../src/panels/tree";
-import { contains, placeOfKey, placeText, type Place } from "../src/place";
+import { rowsToMake, treeRows } from "../src/panels/tree";
+import { contains, firstByte, placeOfKey, placeText, type Place } from "../src/place";
+import { recordsAt } from "../src/records";
+import type { Data } from "../src/source";
 import { asTriangles, edgePairs } from "../src/stage/edges";
 import { keysBetween, keyTime, nearestKey, neighbourTime } from "../src/times";
 import type { NodeInfo, SceneInfo, TrackInfo } from "../src/types";
@@ -24,8 +25,17 @@ describe("the tree", () => {
   it("keeps the way to what is searched for", () => {
     expect(treeRows(nodes, "HAND", new Set([1])).map((row) => row.node)).toEqual([0, 1, 2]);
   });
+  it("makes rows only around what is seen", () => {
+    expect(rowsToMake(0, 350, 12)).toEqual([0, 12]);
+    expect(rowsToMake(0, 350, 0)).toEqual([0, 0]);
+    expect(rowsToMake(22 * 5000, 352, 10_000)).toEqual([4900, 5116]);
+    expect(rowsToMake(22 * 9990, 352, 10_000)).toEqual([9890, 10_000]);
+    expect(rowsToMake(22 * 9990, 352, 3)).toEqual([3, 3]);
+  });
   it("survives circles and depth", () => {
     expect(treeRows([node("a", 1), node("b", 0)], "", new Set())).toEqual([]);
+    const wide = Array.from({ length: 300_000 }, (_, index) => node("x", index ? 0 : null));
+    expect(treeRows(wide, "", new Set()).length).toBe(300_000);
     const deep = Array.from({ length: 20_000 }, (_, index) => node("x", index ? index - 1 : null));
     expect(treeRows(deep, "", new Set()).length).toBe(20_000);
   });
@@ -80,15 +90,41 @@ describe("places", () => {
     expect(placeText(pieces)).toBe("12 bytes at 0x0064 and every 40 bytes on, 3 times");
     expect(placeText([16, 32])).toBe("0x0010 – 0x0020, 16 bytes");
   });
+  const parts = { parts: [
+    { what: "value", places: [[40, 52], null] as [[number, number], null] },
+    { what: "time", places: { start: 8, size: 4, step: 4, count: 2 } },
+    { what: "value", places: [null, [0, 12]] as [null, [number, number]], file: "a.bin" },
+  ] };
+  it("in several parts are those of this file, and say which other", () => {
+    const [first, second] = [placeOfKey(parts, 0) as Place, placeOfKey(parts, 1) as Place];
+    expect(placeText(first)).toBe("value: 0x0028 – 0x0034, 12 bytes · time: 0x0008 – 0x000c, 4 bytes");
+    expect(placeText(second)).toBe("time: 0x000c – 0x0010, 4 bytes · value in a.bin: 0x0000 – 0x000c, 12 bytes");
+    expect([first, second].map(firstByte)).toEqual([40, 12]);
+    expect([8, 40, 51, 52].map((at) => contains(first, at))).toEqual([true, true, true, false]);
+    expect([0, 11, 12].map((at) => contains(second, at))).toEqual([false, false, true]);
+  });
+  it("are none where only the time of a key is stored", () => {
+    expect(placeOfKey({ parts: [{ what: "value", places: [null] }, { what: "time", places: [[0, 4]] }] }, 0)).toBeNull();
+    expect(firstByte({ parts: [{ what: "value", place: [0, 4], file: "a.bin" }] })).toBeNull();
+  });
 });
 
 describe("bytes", () => {
-  const table = { starts: [0, 10, 20, 40], ends: [100, 30, 30, 50], parents: [-1, 0, 1, 0], names: [], total: 4 };
-  it("know the records around them", () => {
-    expect(recordsAt(table, 25)).toEqual([0, 1, 2]);
-    expect(recordsAt(table, 35)).toEqual([0]);
-    expect(recordsAt(table, 45)).toEqual([0, 3]);
-    expect(recordsAt(table, 100)).toEqual([]);
+  const table = { starts: [0, 10, 20, 40], ends: [100, 30, 30, 50], parents: [-1, 0, 1, 0], names: ["a", "b", "c", "d"] };
+  const cut = (page: number, number: number): object => Object.fromEntries(
+    Object.entries(table).map(([name, column]) => [name, column.slice(page * number, page * (number + 1))]),
+  );
+  it.each([1, 2, 3, 4, 50])("know the records around them, %i on a page", async (page) => {
+    const firsts = table.starts.filter((_, number) => number % page === 0);
+    const data = {
+      records: async () => ({ total: 4, page, firsts }), recordPage: async (_: number, number: number) => cut(page, number),
+    } as unknown as Data;
+    const names = async (offset: number): Promise<string> => (await recordsAt(data, 0, offset)).map(({ name }) => name).join("");
+    expect(await Promise.all([25, 35, 45, 100, -1].map(names))).toEqual(["abc", "a", "ad", "", ""]);
+  });
+  it("have no records around them in a file without any", async () => {
+    const none = { records: async () => ({ total: 0, page: 9, firsts: [] }) } as unknown as Data;
+    expect(await recordsAt(none, 0, 5)).toEqual([]);
   });
   it("are found as people write them", () => {
     expect(["0x1F4", "1f4h", " 500 ", "zz", "-1", ""].map(parseOffset)).toEqual([500, 500, 500, null, null, null]);

@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { Data, unpacked } from "../src/source";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { Data, fetchTwice, unpacked } from "../src/source";
 
 function archive(parts: Record<string, string>): ArrayBuffer {
   const encoder = new TextEncoder();
@@ -16,6 +16,24 @@ function archive(parts: Record<string, string>): ArrayBuffer {
   return whole.buffer;
 }
 
+describe("a server", () => {
+  afterEach(() => vi.unstubAllGlobals());
+  const failing = (times: number) => vi.fn(async () => {
+    if (times-- > 0) throw new TypeError("Failed to fetch");
+    return new Response("fine");
+  });
+  it("that closed a connection is asked again", async () => {
+    const fetched = failing(1);
+    vi.stubGlobal("fetch", fetched);
+    expect(await (await fetchTwice("/data/files", 0)).text()).toBe("fine");
+    expect(fetched).toHaveBeenCalledTimes(2);
+  });
+  it("that does not answer is said to be gone", async () => {
+    vi.stubGlobal("fetch", failing(9));
+    await expect(fetchTwice("/data/files", 0)).rejects.toThrow("still running?");
+  });
+});
+
 describe("an archive", () => {
   const source = unpacked(archive({ "/data/files": '{"files":[]}', "/data/0/model": "glTF" }));
   it("answers by path", async () => {
@@ -30,5 +48,19 @@ describe("an archive", () => {
     await data.files();
     expect(asked).toBe(1);
     await expect(data.scene(3)).rejects.toThrow("not there");
+  });
+  it("is asked again for a model, which is too large to keep", async () => {
+    const asked: string[] = [];
+    const data = new Data({ get: (path) => { asked.push(path); return source.get(path); } });
+    await data.model(0);
+    await data.model(0);
+    expect(asked).toEqual(["/data/0/model", "/data/0/model"]);
+  });
+  it("is asked once for what two want at the same time, and again after a failure", async () => {
+    let asked = 0;
+    const data = new Data({ get: (path) => asked++ ? source.get(path) : Promise.reject(new Error("gone")) });
+    await expect(Promise.all([data.files(), data.files()])).rejects.toThrow("gone");
+    expect(asked).toBe(1);
+    expect(await data.files()).toEqual({ files: [] });
   });
 });

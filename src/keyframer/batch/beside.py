@@ -1,7 +1,8 @@
 """What a job looked for beside its file, found or not, so that a later run sees when that changes.
 
 The ledger keeps it as ``also``, a list of three values each: a file with its size and time, or with None twice if it
-was not there; or the name that was looked for, what for (`COMPANIONS` or `IMAGES`), and the names that would do.
+was not there; or what was looked for, what for (`COMPANIONS`, `IMAGES` or `INSIDE`), and the names that would do. Of an
+image that is the folder and, behind ``//``, its name in the folder (`IMAGES`), or in the folders inside (`INSIDE`).
 """
 
 from __future__ import annotations
@@ -10,58 +11,33 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-COMPANIONS, IMAGES = "companions", "images"
+from keyframer.batch.listings import Listings
+
+COMPANIONS, IMAGES, INSIDE = "companions", "images", "inside"
 
 _COMPANION_ENDINGS = (".anim", ".mdl", ".skel")
-_NO_IMAGES = frozenset(
-    (*_COMPANION_ENDINGS, ".3ds", ".prj", ".mli", ".u3d", ".nanim", ".glb", ".gltf", ".bin", ".json", ".sqlite")
-)
-"""what stands beside images and is none, our own outputs among it"""
+_BELOW = "//"
 
 
 class Surroundings:
     """Tells whether all is as it was. A folder is listed once."""
 
     def __init__(self) -> None:
-        self._listings: dict[str, _Listing] = {}
+        self._listings = Listings()
 
     def stand(self, also: Iterable[list[Any]]) -> bool:
         """Whether every entry is still true."""
         for path, size, known in also:
             if size == COMPANIONS:
-                there = self._listing(os.path.dirname(path)).names
+                there = self._listings.listing(os.path.dirname(path)).names
                 if _companions(path, there.__contains__) != known and _companions_there(path) != known:
                     return False
-            elif size == IMAGES:
-                folder, name = os.path.split(path)
-                if self._listing(folder).images.get(_short(name), []) != known:
+            elif size in (IMAGES, INSIDE):
+                if _would_do(self._listings, path, size) != known:
                     return False
             elif _seen(path) != [size, known]:
                 return False
         return True
-
-    def _listing(self, folder: str) -> _Listing:
-        if folder not in self._listings:
-            self._listings[folder] = _Listing(folder)
-        return self._listings[folder]
-
-
-class _Listing:
-    def __init__(self, folder: str) -> None:
-        try:
-            names = sorted(os.listdir(folder))
-        except OSError:
-            names = []
-        self.names = frozenset(names)
-        self.images: dict[str, list[str]] = {}
-        for name in names:
-            if os.path.splitext(name)[1].lower() not in _NO_IMAGES:
-                self.images.setdefault(_short(name), []).append(name)
-
-
-def _short(name: str) -> str:
-    """Images are found in any case, with another extension, and by their first eight characters."""
-    return os.path.splitext(name)[0].casefold()[:8]
 
 
 def _seen(path: str) -> list[int | None]:
@@ -100,32 +76,27 @@ def companions_of(path: str) -> list[list[Any]]:
     return [[path, COMPANIONS, names], *(file_of(os.path.join(folder, name)) for name in names)]
 
 
-_LISTED: dict[str, tuple[int | None, _Listing]] = {}
-"""folders in which images were looked for, with their times: most files of a folder come one after the other"""
-_MOST_LISTED = 8
+_LISTED = Listings(fresh=True, most=8)
+"""of folders in which images were looked for: most files of a folder come one after the other"""
 
 
-def images_of(folders: Iterable[str | os.PathLike[str]], names: Sequence[Sequence[str]]) -> list[list[Any]]:
-    """Entries for images of these names in these folders. Names are in parts: ``MAPS\\WOOD.TGA`` is looked for in the
-    folder ``MAPS`` and without it."""
-    places = {(*parts[:-1],): None for parts in names} | {(): None}
-    tops = [os.path.abspath(folder) for folder in folders]
-    found = []
-    for top in tops:
-        for place in places:
-            folder = os.path.join(top, *place)
-            lasts = dict.fromkeys(parts[-1] for parts in names if place in ((), (*parts[:-1],)))
-            found += [
-                [os.path.join(folder, last), IMAGES, _listed(folder).images.get(_short(last), [])] for last in lasts
-            ]
+def images_of(
+    folders: Iterable[str | os.PathLike[str]], names: Sequence[Sequence[str]], *, recursive: bool = False
+) -> list[list[Any]]:
+    """Entries for images of these names in these folders, and in those inside if ``recursive``. Names are in parts:
+    ``MAPS\\WOOD.TGA`` is looked for in the folder ``MAPS`` and without it."""
+    wanted = dict.fromkeys(way for parts in names for way in ("/".join(parts), parts[-1]))
+    lasts = dict.fromkeys(parts[-1] for parts in names)
+    found: list[list[Any]] = []
+    for folder in folders:
+        top = os.path.abspath(folder)
+        looked_for = [(way, IMAGES) for way in wanted] + [(last, INSIDE) for last in lasts if recursive]
+        for way, what in looked_for:
+            entry = f"{top}{_BELOW}{way}"
+            found.append([entry, what, _would_do(_LISTED, entry, what)])
     return found
 
 
-def _listed(folder: str) -> _Listing:
-    _, time = _seen(folder)
-    kept = _LISTED.get(folder)
-    if kept is None or kept[0] != time:
-        if len(_LISTED) >= _MOST_LISTED:
-            _LISTED.clear()
-        kept = _LISTED[folder] = (time, _Listing(folder))
-    return kept[1]
+def _would_do(listings: Listings, entry: str, what: str) -> list[str]:
+    top, _, way = entry.rpartition(_BELOW)
+    return listings.images_inside(top, way) if what == INSIDE else listings.images(top, way.split("/"))

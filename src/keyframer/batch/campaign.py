@@ -20,7 +20,8 @@ from keyframer.batch.operations import OPERATIONS
 from keyframer.batch.running import run
 from keyframer.errors import FormatError
 
-_PASSING = ("IO_READ_FAILED", "IO_CHANGED_DURING_READ", "RUN_OUTPUT_REFUSED", "RUN_INTERNAL_ERROR")
+_IN_THE_WAY = "RUN_OUTPUT_COLLISION"
+_PASSING = ("IO_READ_FAILED", "IO_CHANGED_DURING_READ", "RUN_OUTPUT_REFUSED", _IN_THE_WAY, "RUN_INTERNAL_ERROR")
 """failures that are not the file's: the next run tries again"""
 _ROWS = 500
 """rows that are asked for at once"""
@@ -71,7 +72,9 @@ class Campaign:
         *,
         retry: bool = False,
         verify: bool = False,
+        force: bool = False,
     ) -> None:
+        """``force``: outputs may replace files that no earlier run wrote."""
         self.operation = OPERATIONS[operation]
         self.options = dict(options)
         self.out = out.rstrip("/" + os.sep) if len(out) > 1 else out
@@ -79,6 +82,7 @@ class Campaign:
         self.summary = Summary()
         self._retry = retry
         self._verify = verify
+        self._force = force
         self._hash = options_hash(operation, self.options)
         self._files: list[Found] = []
         self._outputs: list[str] = []
@@ -93,12 +97,13 @@ class Campaign:
             if file.key not in seen and not self.ledger.is_output(file.source):
                 seen.add(file.key)
                 self._files.append(file)
+        self._forget_folders(seen)
         name = self.operation.name
         self._outputs, self.summary.renamed = naming.assign(
             [naming.Wanted(file.key, file.relative) for file in self._files],
             self.operation.suffix(self.options),
             replace=self.operation.replaces_extension,
-            reserved=(LEDGER, *(f"{LEDGER}{part}" for part in ("-wal", "-shm", ".lock"))),
+            reserved=(LEDGER, *(f"{LEDGER}{part}" for part in ("-wal", "-shm", ".lock")), *self._sources_below()),
             kept=self.ledger.outputs_of(name).get,
             owner=lambda key: self.ledger.owner_of(name, key),
         )
@@ -106,6 +111,20 @@ class Campaign:
         self.summary.total = len(self._files)
         if self._is_url:
             self._there = stores.list_sizes(self.out)
+
+    def _forget_folders(self, found: set[str]) -> None:
+        """A folder in which nothing could be found, and now something is, has failed no longer."""
+        for source in self.ledger.dead_ends(self.operation.name):
+            inside = source.rstrip("/" + os.sep) + os.sep
+            if source not in found and any(file.source.startswith(inside) for file in self._files):
+                self.ledger.forget(self.operation.name, source)
+
+    def _sources_below(self) -> Iterator[str]:
+        """Files to read that stand in the output folder: no output may take their place."""
+        beginning = self._path("")
+        for file in self._files:
+            if file.source.startswith(beginning):
+                yield file.source.removeprefix(beginning).replace(os.sep, "/")
 
     def sweep(self, *, older_than: float = 0.0) -> int:
         """Remove what killed writers left behind in the folders of the outputs."""
@@ -155,11 +174,13 @@ class Campaign:
             for file, output in zip(part, self._outputs[begin : begin + _ROWS], strict=True):
                 if stop():
                     return
-                job = Job(name, file.source, self._path(output), self.options, file.occurrence, file.stamp)
+                row = rows.get(file.key)
+                ours = row is not None and row.output == output and row.code != _IN_THE_WAY
+                path = self._path(output)
+                job = Job(name, file.source, path, self.options, file.occurrence, file.stamp, self._force or ours)
                 if file.error is not None:
                     failed.append(fail_with(new_result(job), file.error))
                     continue
-                row = rows.get(file.key)
                 if row is not None and self._is_done(row, job, output):
                     self.summary.skipped += 1
                     self._count(row.status, row.code)

@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from keyframer.batch.holding import Held, copy_to_read, hold
 from keyframer.batch.job import Result
 from keyframer.batch.naming import Renamed, key_of
 
@@ -70,12 +73,17 @@ class Ledger:
         self._prefix = "" if out is None else out.rstrip("/" + os.sep) + "/"
         self._lock: int | None = None
         self._known: list[str] | None = None
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
         if not read_only:
-            os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-            self._lock = _lock(path)
+            try:
+                self._lock = hold(path)
+            except Held as error:
+                raise LedgerError(str(error)) from None
+            except OSError as error:
+                raise LedgerError(f"the ledger {path} cannot be written: {error.strerror or error}") from None
         try:
             self._open(out, read_only)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             self.close()
             raise LedgerError(f"{path} is not a ledger that can be used: {error}") from None
         except LedgerError:
@@ -85,7 +93,9 @@ class Ledger:
     def _open(self, out: str | None, read_only: bool) -> None:
         if read_only and not os.path.isfile(self.path):
             raise LedgerError(f"there is no ledger {self.path}")
-        self._base = sqlite3.connect(self.path, isolation_level=None, timeout=10)
+        self._copy = copy_to_read(self.path) if read_only else None
+        path = self.path if self._copy is None else os.path.join(self._copy.name, "ledger")
+        self._base = sqlite3.connect(path, isolation_level=None, timeout=10)
         self._base.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
         self._base.row_factory = sqlite3.Row
         if not read_only:
@@ -124,10 +134,18 @@ class Ledger:
         }
         names = list(values)
         marks = ", ".join("CAST(? AS TEXT)" if name in _NAMES else "?" for name in names)
-        self._base.execute(
-            f"INSERT OR REPLACE INTO files ({', '.join(names)}) VALUES ({marks})",
-            [_raw(value) if name in _NAMES else value for name, value in values.items()],
-        )
+        with self._writing():
+            self._base.execute(
+                f"INSERT OR REPLACE INTO files ({', '.join(names)}) VALUES ({marks})",
+                [_raw(value) if name in _NAMES else value for name, value in values.items()],
+            )
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:  # the disk is full, as a rule
+            raise LedgerError(f"the ledger {self.path} cannot be written: {error}") from None
 
     def find(self, operation: str, sources: Sequence[str]) -> dict[str, Row]:
         """The rows of some sources, a few hundred at most."""
@@ -173,18 +191,32 @@ class Ledger:
 
     def touch(self, operation: str, source: str, stamp: str) -> None:
         """The source has another time but the same content."""
-        self._base.execute(
-            "UPDATE files SET stamp = ? WHERE operation = ? AND source = CAST(? AS TEXT)",
-            (stamp, operation, _raw(source)),
-        )
+        with self._writing():
+            self._base.execute(
+                "UPDATE files SET stamp = ? WHERE operation = ? AND source = CAST(? AS TEXT)",
+                (stamp, operation, _raw(source)),
+            )
+
+    def dead_ends(self, operation: str) -> list[str]:
+        """Sources that nothing could be read from: folders may be among them."""
+        text = "SELECT source FROM files WHERE operation = ? AND code = 'IO_READ_FAILED' AND sha256 IS NULL"
+        return [row["source"] for row in self._base.execute(text, (operation,))]
+
+    def forget(self, operation: str, source: str) -> None:
+        with self._writing():
+            self._base.execute(
+                "DELETE FROM files WHERE operation = ? AND source = CAST(? AS TEXT)", (operation, _raw(source))
+            )
 
     def note_renamed(self, operation: str, renamed: list[Renamed]) -> None:
-        self._base.execute("BEGIN")
-        self._base.executemany(
-            "INSERT OR REPLACE INTO renamed VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), ?)",
-            [(operation, _raw(each.source), _raw(each.wanted), _raw(each.given), each.reason) for each in renamed],
-        )
-        self._base.execute("COMMIT")
+        values = [(operation, _raw(each.source), _raw(each.wanted), _raw(each.given), each.reason) for each in renamed]
+        with self._writing():
+            self._base.execute("BEGIN")
+            self._base.executemany(
+                "INSERT OR REPLACE INTO renamed VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), ?)",
+                values,
+            )
+            self._base.execute("COMMIT")
 
     def rows(self, operation: str | None = None, status: str | None = None) -> Iterator[dict[str, Any]]:
         """All rows in the order of their sources, one at a time."""
@@ -195,21 +227,29 @@ class Ledger:
         for row in self._base.execute(text, [value for _, value in chosen]):
             yield _plain(row)
 
-    def renamed(self) -> list[Renamed]:
+    def renamed(self, operation: str | None = None) -> list[Renamed]:
         rows = self._base.execute("SELECT * FROM renamed ORDER BY operation, source")
-        return [Renamed(row["source"], row["wanted"], row["given"], row["reason"]) for row in rows]
+        return [
+            Renamed(row["source"], row["wanted"], row["given"], row["reason"])
+            for row in rows
+            if operation in (None, row["operation"])
+        ]
 
-    def counts(self) -> dict[str, dict[str, int]]:
-        """Operation -> status -> how many."""
-        found: dict[str, dict[str, int]] = {}
-        for row in self._base.execute("SELECT operation, status, COUNT(*) AS n FROM files GROUP BY 1, 2 ORDER BY 1, 2"):
-            found.setdefault(row["operation"], {})[row["status"]] = row["n"]
-        return found
+    def counts(self, operation: str | None = None) -> list[tuple[str, str, str | None, int]]:
+        """Operation, status, code of a failure, and how many files: failures last, the most frequent first."""
+        text = (
+            "SELECT operation, status, code, COUNT(*) AS n FROM files GROUP BY 1, 2, 3 "
+            "ORDER BY 1, status = 'failed', 2, 4 DESC, 3"
+        )
+        rows = [(row["operation"], row["status"], row["code"], row["n"]) for row in self._base.execute(text)]
+        return [row for row in rows if operation in (None, row[0])]
 
     def close(self) -> None:
         base = getattr(self, "_base", None)
         if base is not None:
             base.close()
+        if self._copy is not None:
+            self._copy.cleanup()
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -227,20 +267,3 @@ def _raw(text: str) -> bytes:
 
 def _plain(row: sqlite3.Row) -> dict[str, Any]:
     return {name: json.loads(row[name]) if name in _JSON else row[name] for name in row.keys()}  # noqa: SIM118
-
-
-def _lock(path: str) -> int | None:
-    """Hold the output folder for one run; the system lets go of it when the process ends, however it ends."""
-    try:
-        import fcntl
-    except ImportError:  # Windows: SQLite's own locks keep the ledger whole
-        return None
-    descriptor = os.open(path + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise LedgerError(f"another run is at work in this folder ({path} is in use)") from None
-    except OSError:  # a disk without locks
-        pass
-    return descriptor

@@ -44,7 +44,10 @@ def key_of(name: str) -> str:
 
 def safe_relative(name: str) -> str:
     """A place below the output folder made of a name from an archive or a store: it never leads outside."""
-    parts = [part for part in name.replace("\\", "/").replace("\0", "_").split("/") if part not in ("", ".", "..")]
+    slashed = name.replace("\\", "/").replace("\0", "_")
+    if slashed[1:3] == ":/":  # C:\MODELS: a drive, which to some systems is not below anything
+        slashed = f"{slashed[0]}{slashed[2:]}"
+    parts = [part for part in slashed.split("/") if part not in ("", ".", "..")]
     return "/".join(part.rstrip(" .") or "_" if part.strip(" .") == "" else part for part in parts) or "file"
 
 
@@ -100,7 +103,7 @@ def assign(
 def _why(key: str, wanted_by: Counter[str], blocked: set[str]) -> str:
     if wanted_by[key] > 1:
         return f"{wanted_by[key]} files want this name, or names that some disks take for the same"
-    return "a folder or the ledger has this name" if key in blocked else "the output of another file has this name"
+    return f"{'a folder, a source or the ledger' if key in blocked else 'the output of another file'} has this name"
 
 
 def _plain(relative: str, suffix: str, replace: bool) -> str:

@@ -66,14 +66,11 @@ def cells_of(row: dict[str, Any]) -> list[Any]:
     return [issues if name == "issues" else row[name] for name in COLUMNS]
 
 
-def html_page(ledger: Ledger, rows: Iterable[dict[str, Any]]) -> Iterator[str]:
+def html_page(ledger: Ledger, rows: Iterable[dict[str, Any]], operation: str | None = None) -> Iterator[str]:
     """The page, piece by piece."""
     yield _HEAD
-    yield from _table(
-        ("operation", "status", "files"),
-        ([name, status, count] for name, counts in ledger.counts().items() for status, count in counts.items()),
-    )
-    renamed = ledger.renamed()
+    yield from _table(("operation", "status", "code", "files"), map(list, ledger.counts(operation)), status=1)
+    renamed = ledger.renamed(operation)
     if renamed:
         yield "<h2>Outputs under another name</h2>\n"
         yield from _table(

@@ -93,6 +93,7 @@ def _lost(job: Job, error: BaseException) -> Result:
     """The result of a job that did not come back."""
     result = new_result(job)
     if isinstance(error, FormatError):
+        result["seconds"] = float(str(error.details.get("seconds", 0.0)))  # of LIMIT_TIME
         return fail_with(result, error)
     return fail(result, "RUN_WORKER_KILLED", f"no answer came back: {type(error).__name__}: {error}")
 

@@ -102,6 +102,8 @@ def _read_member(archive: str, member: str, occurrence: int) -> bytes:
             entries = [info for info in opened.infolist() if info.filename == member]
         elif opened.namelist().count(member) > 1:
             entries = [next(info for info in opened.infolist() if info.filename == member)]
+        if entries[occurrence].flag_bits & 1:
+            raise IO_READ_FAILED.failure(0, "/", reason="the member of the archive is encrypted")
         check_size(entries[occurrence].file_size, DEFAULT_LIMITS)
         with opened.open(entries[occurrence]) as stream:
             return read_bytes(stream)

@@ -54,6 +54,7 @@ def check_imported(importer: Importer, data: bytes, folder: Path | None, limits:
     """What is wrong with a file that becomes a scene at once: each part that cannot be read, and all that is odd."""
     try:
         scene = importer.load(data, folder, limits, salvage=True)
+        importer.check(data, scene, limits)
     except FormatError as error:
         return unreadable(error, importer.name, len(data))
     return Report(scene.issues.selected(lambda code: True, in_order), importer, len(data))

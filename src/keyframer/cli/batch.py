@@ -55,6 +55,7 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     output.add_argument(
         "-o", "--output", metavar="OUT", required=True, help="a folder, or a URL such as s3://bucket/out"
     )
+    output.add_argument("-f", "--force", action="store_true", help="replace files in OUT that no earlier run wrote")
     output.add_argument("--ledger", metavar="FILE", help=f"the ledger (default: {LEDGER} in OUT)")
     output.add_argument("--retry-failed", action="store_true", help="try again what failed in an earlier run")
     output.add_argument(

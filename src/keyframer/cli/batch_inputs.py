@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import stat
+from collections import Counter
 from itertools import chain
 
 from keyframer.cli.batch_options import wanted_endings
@@ -54,8 +56,10 @@ def find_files(options: argparse.Namespace) -> Iterator[Found]:
         options.parser.error("stdin is no file that could be done again: give it a name")
     for item, relative in _placed(options):
         if isinstance(item, _Walked):
-            if _chosen(relative, options):
-                yield Found(item.name, relative, stores.stamp_of(item.status))
+            if item.status is None and item.error is not None:  # a folder: what it holds could be anything
+                yield Found(item.name, relative, error=item.error)
+            elif _chosen(relative, options):
+                yield Found(item.name, relative, stores.stamp_of(item.status), error=item.error)
             continue
         if _is_url(item.name):
             yield from (found for found in _from_store(item.name, options) if _chosen(found.relative, options))
@@ -97,16 +101,18 @@ def _placed(options: argparse.Namespace) -> Iterator[tuple[Input, str]]:
     from keyframer.batch.naming import safe_relative
 
     named: list[Input] = []
-    members: dict[str, int] = {}
+    archive, members = None, Counter[str]()
     for folder, items in _groups(options):
         for item in items:
             if isinstance(item, _Walked):
                 yield item, item.relative
             elif isinstance(item, MemberInput):
-                item.occurrence = members.get(item.name, 0)
-                members[item.name] = item.occurrence + 1
-                archive = item.name.partition(MEMBER)[0]
-                yield item, safe_relative(f"{os.path.basename(archive)}/{item.relative}")
+                if item.archive is not archive:  # each time that an archive is opened its members are counted anew
+                    archive, members = item.archive, Counter()
+                item.occurrence = members[item.name]
+                members[item.name] += 1
+                place = item.name.partition(MEMBER)[0]
+                yield item, safe_relative(f"{os.path.basename(place)}/{item.relative}")
             elif not isinstance(item, FileInput) or _is_url(item.name):
                 yield item, item.relative
             elif folder is not None:
@@ -151,12 +157,13 @@ def _groups(options: argparse.Namespace) -> Iterator[tuple[str | None, Iterator[
 
 
 class _Walked(Input):
-    """A file of a folder; what the walk saw of it is enough to tell whether it changed."""
+    """A file of a folder; what the walk saw of it is enough to tell whether it changed, or why it cannot be read."""
 
-    def __init__(self, path: str, relative: str, status: os.stat_result | None) -> None:
+    def __init__(self, path: str, relative: str, status: os.stat_result | None, reason: str | None = None) -> None:
         self.name = path
         self.relative = relative
         self.status = status
+        self.error = None if reason is None else FormatError("IO_READ_FAILED", 0, "/", reason)
 
 
 def _walked(folder: str, endings: tuple[str, ...]) -> Iterator[_Walked]:
@@ -171,7 +178,8 @@ def _walked(folder: str, endings: tuple[str, ...]) -> Iterator[_Walked]:
         try:
             with os.scandir(place) as entries:
                 sorted_entries = sorted(entries, key=_name_of)
-        except OSError:
+        except OSError as error:
+            yield _Walked(place, relative.rstrip("/") or "folder", None, f"the folder: {error.strerror or error}")
             continue
         for entry in sorted_entries:
             name = entry.name
@@ -187,7 +195,8 @@ def _walked(folder: str, endings: tuple[str, ...]) -> Iterator[_Walked]:
                     status = entry.stat()
                 except OSError:
                     status = None
-                yield _Walked(entry.path, relative + name, status)
+                odd = status is not None and not stat.S_ISREG(status.st_mode)  # a pipe may never end
+                yield _Walked(entry.path, relative + name, status, "not an ordinary file" if odd else None)
         waiting.extend(reversed(folders))
 
 

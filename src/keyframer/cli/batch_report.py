@@ -12,6 +12,9 @@ from keyframer.cli.messages import failure, shown_name
 from keyframer.cli.output import STYLES, Records
 from keyframer.text import safe_text
 
+_OPERATIONS = ("convert", "check", "info", "identify", "thumbnail")
+"""also those that are not available here: a ledger may come from elsewhere"""
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from keyframer.batch.ledger import Ledger
@@ -21,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("where", metavar="OUT", help="the output folder of a batch, or its ledger")
     parser.add_argument("--format", choices=(*STYLES, "html"), default="pretty", help="style (default: pretty)")
     parser.add_argument("--status", choices=STATUSES, help="just files that ended so")
-    parser.add_argument("--operation", dest="only_operation", metavar="NAME", help="just this operation")
+    parser.add_argument("--operation", dest="only_operation", choices=_OPERATIONS, help="just this operation")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of stdout")
     parser.add_argument("-f", "--force", action="store_true", help="overwrite a file that exists")
 
@@ -56,12 +59,12 @@ def _write(ledger: Ledger, options: argparse.Namespace) -> None:
 
     rows = ledger.rows(options.only_operation, options.status)
     if options.format == "html":
-        for piece in html_page(ledger, rows):
+        for piece in html_page(ledger, rows, options.only_operation):
             sys.stdout.write(piece)
         return
     records = Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
     if options.format == "pretty":
-        _pretty_head(ledger)
+        _pretty_head(ledger, options.only_operation)
     for row in rows:
         if options.format == "pretty":
             sys.stdout.write(_line(row) + "\n")
@@ -71,11 +74,10 @@ def _write(ledger: Ledger, options: argparse.Namespace) -> None:
     records.close()
 
 
-def _pretty_head(ledger: Ledger) -> None:
-    for operation, counts in ledger.counts().items():
-        words = ", ".join(f"{count:,} {status}" for status, count in counts.items())
-        sys.stdout.write(f"{operation}: {words}\n")
-    for renamed in ledger.renamed():
+def _pretty_head(ledger: Ledger, operation: str | None) -> None:
+    for name, status, code, count in ledger.counts(operation):
+        sys.stdout.write(f"{name}: {count:,} {status}{f' ({code})' if code else ''}\n")
+    for renamed in ledger.renamed(operation):
         sys.stdout.write(f"another name: {safe_text(str(renamed))}\n")
     sys.stdout.write("\n")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import sqlite3
 import sys
 import threading
 from collections.abc import Iterator
@@ -42,6 +43,9 @@ def run(options: argparse.Namespace) -> int:
     except (LedgerError, ClusterError) as error:
         print(f"keyframer: {safe_text(str(error))}", file=sys.stderr)
         return NOT_ALL_DONE
+    except sqlite3.Error as error:
+        print(f"keyframer: the ledger cannot be read: {safe_text(str(error))}", file=sys.stderr)
+        return NOT_ALL_DONE
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -57,7 +61,15 @@ def _run(options: argparse.Namespace) -> int:
         options.parser.error(str(error))
     ledger_path = options.ledger or _ledger_path(out, options)
     with Ledger(ledger_path, out) as ledger, _stopping(options) as stopping, _executor(options) as executor:
-        campaign = Campaign(options.operation, chosen, out, ledger, retry=options.retry_failed, verify=options.verify)
+        campaign = Campaign(
+            options.operation,
+            chosen,
+            out,
+            ledger,
+            retry=options.retry_failed,
+            verify=options.verify,
+            force=options.force,
+        )
         campaign.plan(batch_inputs.find_files(options))
         for renamed in campaign.summary.renamed[:_MOST_LINES]:
             note(options, f"RUN_OUTPUT_COLLISION: {renamed}")
@@ -172,10 +184,11 @@ def _summed_up(campaign: Campaign, options: argparse.Namespace, progress: Progre
     failed, findings = summary.counts[FAILED], summary.counts[FINDINGS]
     parts = [f"{summary.total:,} {'file' if summary.total == 1 else 'files'}: {summary.finished - failed:,} done"]
     parts += [f"{findings:,} of them with findings"] if findings or options.operation == "check" else []
-    parts += [f"{failed:,} failed", f"{summary.skipped:,} of these already by an earlier run"]
+    parts.append(f"{failed:,} failed")
+    parts += [f"{summary.skipped:,} of these already by an earlier run"] if summary.skipped else []
     if stopped:
         parts.append(f"{summary.total - summary.finished:,} not begun")
-    rate = f", {summary.worked / seconds:.0f} a second" if summary.worked and seconds > 0 else ""
+    rate = f", {summary.worked / seconds:.0f} a second" if summary.worked and seconds >= 1 else ""
     note(options, f"{', '.join(parts)}; {clock(seconds)}{rate}")
     if summary.codes:
         note(options, "failures: " + ", ".join(f"{code} {count:,}" for code, count in summary.codes.most_common()))

@@ -28,7 +28,7 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    targets.add_arguments(parser, required=True)
+    targets.add_arguments(parser, required=True, suffix=".3ds")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from keyframer.cli import inputs, output, reading, scenes
+from keyframer.cli import clips, inputs, output, reading, scenes
 from keyframer.cli.exits import FINDINGS, FINE, NOT_ALL_DONE
 from keyframer.cli.messages import error_record, failure, note, one_line, shown_name
 from keyframer.text import safe_text
@@ -40,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs=2, metavar="FILE", help="a file, ARCHIVE!/MEMBER, or - for stdin")
     scenes.add_arguments(parser)
     what = parser.add_argument_group("what to compare")
+    clips.add_argument(what)
     what.add_argument("--what", choices=("all", "structure", "motion"), default="all", help="default: all")
     what.add_argument(
         "--tolerance", type=_positive, metavar="UNITS", help="distance that counts as none (default: 1e-5 of the scene)"

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     reading.add_arguments(parser)
     parser.add_argument("--no-offsets", action="store_true", help="leave out where each record stood in the file")
-    targets.add_arguments(parser, required=False)
+    targets.add_arguments(parser, required=False, suffix=".json")
 
 
 def run(options: argparse.Namespace) -> int:

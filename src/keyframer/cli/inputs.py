@@ -88,7 +88,7 @@ class MemberInput(Input):
     def __init__(self, archive: ZipFile, member: ZipInfo, archive_name: str, member_name: str) -> None:
         parts = [part for part in member_name.replace("\\", "/").split("/") if part not in ("", ".", "..")]
         super().__init__(archive_name + MEMBER + member_name, os.path.join(*parts) if parts else "member")
-        self._archive = archive
+        self.archive = archive
         self._member = member
 
     def head(self) -> tuple[bytes, int]:
@@ -104,7 +104,7 @@ class MemberInput(Input):
         from keyframer.files import read_bytes
 
         try:
-            with self._archive.open(self._member) as stream:
+            with self.archive.open(self._member) as stream:
                 return stream.read(most) if most is not None else read_bytes(stream)
         except (BadZipFile, RuntimeError, NotImplementedError, zlib.error, EOFError) as error:
             raise _failed(f"cannot be read from the archive: {error}") from None
@@ -216,6 +216,8 @@ def _from_glob(pattern: str, recursive: bool, wanted: tuple[str, ...]) -> Iterat
 
 
 def _is_zip(name: str) -> bool:
+    if not os.path.isfile(name):  # what a pipe gives cannot be looked at twice
+        return False
     with open(name, "rb") as stream:
         return stream.read(4) == _ZIP
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from keyframer.cli import inputs, output, scenes, targets
+from keyframer.cli import clips, inputs, output, scenes, targets
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import detail, failure, note, shown_name
 from keyframer.errors import FormatError
@@ -35,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     scenes.add_arguments(parser)
     what = parser.add_argument_group("what to plot")
+    clips.add_argument(what)
     what.add_argument(
         "--node", action="append", default=[], metavar="NAME", help="a node, or a pattern such as 'Sail*'"
     )
@@ -46,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--most", type=int, default=24, metavar="N", help="panels or paths at most (default: 24)")
     what.add_argument("--terminal", action="store_true", help="as text, to stdout")
     what.add_argument("--no-color", action="store_true", help="no colours in the terminal (NO_COLOR does the same)")
-    targets.add_arguments(parser, required=False)
+    targets.add_arguments(parser, required=False, suffix=".svg")
     parser.add_argument("--to", choices=("svg", "png"), help="the kind of picture, where the name of OUT does not say")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from keyframer.cli import inputs, scenes
+from keyframer.cli import clips, inputs, scenes
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import failure, note
 from keyframer.errors import FormatError
@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     scenes.add_arguments(parser)
     what = parser.add_argument_group("what to sample")
+    clips.add_argument(what)
     moments = what.add_mutually_exclusive_group()
     moments.add_argument("--frames", metavar="LIST", help="frames: 0:100:5 (the end is included) or 3.5,7")
     moments.add_argument("--times", metavar="LIST", help="seconds: 0:2:0.1 (the end is included) or 0.5,1")

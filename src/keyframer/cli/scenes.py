@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keyframer.cli import reading, salvaging
+from keyframer.cli import clips, reading, salvaging
 from keyframer.cli.inputs import FileInput
 from keyframer.errors import FormatError
 
@@ -86,6 +86,7 @@ def load_scene(item: Input, options: argparse.Namespace, data: bytes | None = No
             salvaging.add_hint(error, partial(make, salvage=True))
         raise
     salvaging.tell(item, scene, options)
+    clips.choose(item, scene, options)
     return scene, document
 
 

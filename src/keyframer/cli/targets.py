@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 STDOUT = "-"
 
 
-def add_arguments(parser: argparse.ArgumentParser, *, required: bool) -> None:
+def add_arguments(parser: argparse.ArgumentParser, *, required: bool, suffix: str) -> None:
+    """``suffix``: one that the outputs may have, as an example."""
     output = parser.add_argument_group("output")
-    where = (
-        "a file, a folder (the tree of the inputs is kept), a suffix such as .json (beside each input), - for stdout"
-    )
+    beside = f"a suffix such as {suffix} (beside each input)"
+    where = f"a file, a folder (the tree of the inputs is kept), {beside}, - for stdout"
     output.add_argument("-o", "--output", metavar="OUT", required=required, help=where)
     output.add_argument("-f", "--force", action="store_true", help="overwrite files that exist")
 

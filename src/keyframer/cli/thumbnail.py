@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from keyframer.cli import inputs, scenes, targets, texturing
+from keyframer.cli import clips, inputs, scenes, targets, texturing
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import detail, failure, note
 
@@ -37,13 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     scenes.add_arguments(parser)
     add_choices(parser)
     texturing.add_arguments(parser)
-    targets.add_arguments(parser, required=False)
+    targets.add_arguments(parser, required=False, suffix=".png")
     parser.add_argument("--to", choices=KINDS, help="the kind of picture, where the name of OUT does not say")
 
 
 def add_choices(parser: argparse.ArgumentParser) -> None:
     """What of a scene is shown, and how; the same for one file and for many."""
     what = parser.add_argument_group("what to show")
+    clips.add_argument(what)
     what.add_argument("--size", default="256", metavar="N|WxH", help="pixels, 256 or 320x200 (default: 256)")
     moment = what.add_mutually_exclusive_group()
     moment.add_argument(

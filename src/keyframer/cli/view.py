@@ -99,6 +99,7 @@ def _material(item: Input, data: bytes, options: argparse.Namespace) -> Material
     known = _ReadFile(item, data) if isinstance(item, FileInput) else _ReadInput(item, data)
     made = Material(data, textures=texturing.source_for(item, options))
     made.importer = reading.find_importer(data, item, options.from_format)
+    made.folder = reading.folder_of(item)
     try:
         made.scene, made.document = scenes.load_scene(known, options)
     except scenes.LOAD_FAILURES as error:

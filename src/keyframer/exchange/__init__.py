@@ -96,8 +96,9 @@ EXPORTERS: tuple[Exporter, ...] = (
 
 
 class Importer:
-    """A format that scenes are read from. ``module`` has ``load(data, folder, limits, options, salvage=…)``;
-    ``folder`` is where files that belong to it may stand, None where there is no such place."""
+    """A format that scenes are read from. ``module`` has ``load(data, folder, limits, options, salvage=…)`` and
+    ``check(data, limits, issues)``; ``folder`` is where files that belong to it may stand, None where there is no such
+    place."""
 
     __slots__ = ("extensions", "module", "name", "title")
 
@@ -132,6 +133,14 @@ class Importer:
         read = import_module(self.module).load
         scene: Scene = read(data, folder, limits or DEFAULT_LIMITS, options or {}, salvage=salvage)
         return scene
+
+    def check(self, data: bytes, scene: Scene, limits: Limits | None = None) -> None:
+        """Add what is odd about a file, beyond what loading finds, to the issues of its scene."""
+        from importlib import import_module
+
+        from keyframer.limits import DEFAULT_LIMITS
+
+        import_module(self.module).check(data, limits or DEFAULT_LIMITS, scene.issues)
 
     def __repr__(self) -> str:
         return f"<Importer {self.name}: {self.title}>"

@@ -11,6 +11,9 @@ from keyframer.formats import encode, format_by_name
 from keyframer.scene import Scene
 from keyframer.scene.report import LossReport
 
+_HALE3D_FILES = {".anim": "animation", ".mdl": "model"}
+"""which of the two files of a pair is meant by a name"""
+
 
 def save(
     name: str, scene: Scene, path: Path, dialect: str | None, overwrite: bool, options: dict[str, object]
@@ -20,8 +23,8 @@ def save(
     format = format_by_name(name)
     if dialect is not None:
         options = {**options, "dialect": dialect}
-    if name == "hale3d" and path.suffix.lower() == ".mdl":
-        options.setdefault("file", "model")
+    if name == "hale3d" and path.suffix.lower() in _HALE3D_FILES:
+        options = {"file": _HALE3D_FILES[path.suffix.lower()], **options}
     unpacked = Unpacked(name, scene)
     written = format.from_scene(unpacked.scene, options)
     unpacked.report(written.report)

@@ -19,6 +19,8 @@ _INSIDE = {
     "morphs": "meshes",
     "smoothing": "meshes",
     "vertex colours": "meshes",
+    "cast shadows": "meshes",
+    "received shadows": "meshes",
     "textures": "materials",
 }
 
@@ -28,7 +30,8 @@ def tell_dropped(scene: Scene, clip: Clip, report: LossReport, holds: Collection
 
     ``holds`` are the words of the kinds it does hold: ``tree``, ``meshes``, ``materials``, ``cameras``, ``lights``,
     ``skins``, ``morphs``, ``pivots``, ``scale axes``, ``smoothing``, ``vertex colours``, ``textures``, ``hidden``,
-    ``environment``, ``bounds``, ``raw channels``, ``authors``, and those of channels (``scale``, ``fov`` …).
+    ``environment``, ``bounds``, ``raw channels``, ``cast shadows``, ``received shadows``, ``title``, ``authors``, and
+    those of channels (``scale``, ``fov`` …).
     """
     for what, detail in _present(scene, clip):
         inside = _INSIDE.get(what)  # said already where the whole has no place
@@ -55,6 +58,8 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
         ("hidden", sum(node.hidden for node in nodes), "hidden nodes"),
         ("smoothing", sum(mesh.smoothing is not None for mesh in scene.meshes), "meshes with smoothing groups"),
         ("vertex colours", sum(mesh.colors is not None for mesh in scene.meshes), "meshes with vertex colours"),
+        ("cast shadows", sum(not mesh.casts_shadows for mesh in scene.meshes), "meshes that cast no shadows"),
+        ("received shadows", sum(not mesh.receives_shadows for mesh in scene.meshes), "meshes that receive no shadows"),
         ("textures", sum(bool(each.maps) for each in scene.materials), "materials with maps"),
         ("raw channels", len(clip.raw_channels), "raw channels"),
     )
@@ -64,6 +69,8 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
         found.append(("environment", ", ".join(around)))
     if clip.bounds is not None:
         found.append(("bounds", "the boxes of the frames"))
+    if scene.title:
+        found.append(("title", "the title"))
     if scene.author or scene.copyright:
         found.append(("authors", "the author"))
     return found

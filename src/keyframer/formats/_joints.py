@@ -7,6 +7,7 @@ out of the joint, so that origins and turns stay true.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,6 +83,13 @@ def sample_joints(scene: Scene, clip: Clip, fps: float, report: LossReport, *, d
     times = _frames(clip, fps, report)
     if len(times) * max(len(nodes), 1) > MOST_MATRICES:
         raise ValueError(f"{len(times)} frames of {len(nodes)} joints are more than {MOST_MATRICES} matrices")
+    made, sizes = joints_at(scene, nodes, parents, times)
+    _tell_scales(scene, nodes, sizes, report)
+    return made
+
+
+def joints_at(scene: Scene, nodes: list[int], parents: list[int], times: Floats) -> tuple[Joints, Floats]:
+    """Some nodes as joints at these times of the clip; and their sizes (T, J, 3), which joints do not have."""
     rig = Rig(scene)
     world = rig.world(rig.sample(times), len(times))
     origins, turns, sizes = affine.decompose(world[:, nodes])
@@ -95,12 +103,19 @@ def sample_joints(scene: Scene, clip: Clip, fps: float, report: LossReport, *, d
     if len(rotations) > 1:
         flips = np.where((rotations[1:] * rotations[:-1]).sum(axis=-1) < 0, -1.0, 1.0)
         rotations[1:] *= np.cumprod(flips, axis=0)[..., None]
-    _tell_scales(scene, nodes, sizes, report)
-    return Joints(nodes, parents, world, rigid, local[..., :3, 3].copy(), rotations, rig, times)
+    return Joints(nodes, parents, world, rigid, local[..., :3, 3].copy(), rotations, rig, times), sizes
 
 
 def _choose(scene: Scene, depth_first: bool) -> tuple[list[int], list[int]]:
-    """Which nodes are joints, parents first: objects, dummies and bones, and whatever those hang on."""
+    """Which nodes are joints, parents first, and the joint that each hangs on."""
+    wanted, above = wanted_joints(scene)
+    order = nodes_depth_first(above, sorted(wanted)) if depth_first else parents_first(above, sorted(wanted))
+    return order, places_above(order, above)
+
+
+def wanted_joints(scene: Scene) -> tuple[set[int], list[int]]:
+    """Which nodes are joints: objects, dummies and bones, and whatever those hang on; and the parent of each node, -1
+    for none."""
     above = placing_order(scene.nodes).parents.tolist()
     has_children = set(above)
     bones = {joint for skin in scene.skins for joint in skin.joints}
@@ -113,15 +128,20 @@ def _choose(scene: Scene, depth_first: bool) -> tuple[list[int], list[int]]:
         while at >= 0 and at not in wanted:
             wanted.add(at)
             at = above[at]
-    order = nodes_depth_first(above, wanted) if depth_first else _parents_first(above, wanted)
+    return wanted, above
+
+
+def places_above(order: list[int], above: list[int]) -> list[int]:
+    """For nodes in some order the place in it of what each hangs on, -1 for nothing."""
     place = {node: joint for joint, node in enumerate(order)}
-    return order, [place.get(above[node], -1) for node in order]
+    return [place.get(above[node], -1) for node in order]
 
 
-def _parents_first(above: list[int], wanted: set[int]) -> list[int]:
+def parents_first(above: list[int], wanted: list[int]) -> list[int]:
+    """Nodes in the order given, but none before what it hangs on."""
     done: set[int] = set()
     order: list[int] = []
-    for number in sorted(wanted):
+    for number in wanted:
         chain = []
         at = number
         while at >= 0 and at not in done:
@@ -132,10 +152,10 @@ def _parents_first(above: list[int], wanted: set[int]) -> list[int]:
     return order
 
 
-def nodes_depth_first(above: list[int], wanted: set[int]) -> list[int]:
-    """Nodes in pre-order, children in their own order; ``above`` has the parent of each, -1 for none."""
+def nodes_depth_first(above: list[int], wanted: Collection[int]) -> list[int]:
+    """Nodes in pre-order, children in the order given; ``above`` has the parent of each, -1 for none."""
     below: dict[int, list[int]] = {}
-    for number in sorted(wanted, reverse=True):
+    for number in reversed(list(wanted)):
         below.setdefault(above[number], []).append(number)
     order: list[int] = []
     todo = below.get(-1, [])

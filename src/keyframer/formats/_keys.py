@@ -52,6 +52,8 @@ class KeyRules:
     """a rotation key can turn by 360 degrees and more"""
     widest_degrees: float = 90.0
     """how far one rotation key made here may be from the next"""
+    more_frames: bool = False
+    """times are frames, and whoever writes may ask for more of them a second"""
 
 
 class KeyFitter:
@@ -130,9 +132,22 @@ class KeyFitter:
         words = f"{len(track.times)} frames became {_count(made)}" if not why else f"{why}: now {_count(made)}"
         if error > tolerance:
             words += f"; asked for was {tolerance:.2g}, and the times that the format has do not allow it"
+            enough = self._enough(track, curve, begin, end) if self.rules.more_frames else None
+            words += "" if enough is None else f": fps={enough:g} would"
         outcome = Outcome.EXACT if error == 0 and not why else Outcome.APPROXIMATED
         self.report.add(outcome, path, words, error=error, unit=unit)
         return made
+
+    def _enough(self, track: Track, curve: Curve, begin: float, end: float) -> float | None:
+        """How many frames a second would hold the track as near as is asked; None where that is not known."""
+        for parts in _FINER:
+            first, last = (float(value) for value in self.times([begin, end]))
+            count = math.ceil((last - first) * parts / self.rules.step)
+            if count < MOST_SAMPLES:
+                grid = np.append(first + np.arange(count) * self.rules.step / parts, last)
+                if self._fewest(track, curve, np.unique(grid))[1] <= self.tolerance.for_track(track)[0]:
+                    return self.rules.per_second * parts
+        return None
 
     def _fewest(self, track: Track, curve: Curve, grid: Floats) -> tuple[Track, float]:
         """Keys at some times of a grid, and how far they are off: at the grid and the track's own times, and between

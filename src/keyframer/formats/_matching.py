@@ -7,9 +7,9 @@ name decides, and its number where names changed. A node that became another kin
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,17 @@ class Matching:
     def gone_nodes(self, before: Scene) -> list[int]:
         kept = set(self.nodes.values())
         return [number for number in range(len(before.nodes)) if number not in kept]
+
+
+class Rebuilt(NamedTuple):
+    """Where nodes and materials of the scene that is wanted stand in a document that was changed for it."""
+
+    nodes: dict[int, int]
+    materials: dict[int, int]
+    node_count: int
+    """of all nodes that the document has now"""
+    reading: Mapping[str, object] = {}
+    """options that readers of the document need now: the files beside it"""
 
 
 def match(before: Scene, after: Scene) -> Matching:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from keyframer.catalogue import (
     SEC_NAME_BIDI,
@@ -61,14 +61,20 @@ def check_name(reporter: Reporter, record: Record, field: str, name: bytes, long
         return
     if not plain and not _is_utf8(name):
         reporter.report(SEM_NAME_ENCODING, record, field, name=shown(name))
+    for kind in name_problems(text):
+        reporter.report(kind, record, field, name=shown(name))
+
+
+def name_problems(text: str) -> Iterator[IssueType]:
+    """What in a name could harm whoever shows it."""
     for kind, found in (
         (SEC_NAME_CONTROL_CHARS, _CONTROLS.search(text)),
-        (SEC_NAME_BIDI, None if plain else _BIDI.search(text)),
+        (SEC_NAME_BIDI, None if text.isascii() else _BIDI.search(text)),
         (SEC_NAME_MARKUP, _MARKUP.search(text)),
         (SEC_NAME_FORMULA, _FORMULA.match(text)),
     ):
         if found:
-            reporter.report(kind, record, field, name=shown(name))
+            yield kind
 
 
 def check_file_name(reporter: Reporter, record: Record, field: str, name: bytes, longest: int = LONGEST) -> None:
@@ -77,15 +83,21 @@ def check_file_name(reporter: Reporter, record: Record, field: str, name: bytes,
         return
     check_name(reporter, record, field, name, longest)
     text = decode_name(name[:_LOOK])
+    for kind in path_problems(text):
+        reporter.report(kind, record, field, name=shown(name))
+
+
+def path_problems(text: str) -> Iterator[IssueType]:
+    """Where the name of a file leads that it should not."""
     kind = next((kind for kind, pattern in _PATHS if pattern.match(text)), None)
     if kind is not None:
-        reporter.report(kind, record, field, name=shown(name))
+        yield kind
     if kind is SEC_PATH_URL:
         return
     if _TRAVERSAL.search(text):
-        reporter.report(SEC_PATH_TRAVERSAL, record, field, name=shown(name))
+        yield SEC_PATH_TRAVERSAL
     if _RESERVED.search(text) or _STREAM.search(text):
-        reporter.report(SEC_PATH_RESERVED, record, field, name=shown(name))
+        yield SEC_PATH_RESERVED
 
 
 def check_unique(reporter: Reporter, kind: str, field: str, named: Iterable[tuple[Record, bytes]]) -> None:
@@ -101,9 +113,9 @@ def check_unique(reporter: Reporter, kind: str, field: str, named: Iterable[tupl
         reporter.report(SEM_DUPLICATE_NAME, record, field, count=counts[name], kind=kind, name=shown(name))
 
 
-def shown(name: bytes) -> str:
+def shown(name: bytes | str) -> str:
     """A name for messages: safe, in quotes, of bearable length."""
-    text = safe_text(decode_name(name[: 4 * _SHOWN]))
+    text = safe_text(name[: 4 * _SHOWN] if isinstance(name, str) else decode_name(name[: 4 * _SHOWN]))
     return f"'{text}'" if len(text) <= _SHOWN else f"'{text[:_SHOWN]}…'"
 
 

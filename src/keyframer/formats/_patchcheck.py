@@ -99,7 +99,10 @@ def is_overruled(scene: Scene, path: Path) -> bool:
     if len(path) == 3 and path[0] in ("meshes", "cameras", "lights", "skins") and path[2] in ("name", "axes"):
         return True
     if len(path) == 3 and path[0] == "nodes" and path[2] == "name":
-        return scene.source_format == "3ds" and scene.nodes[int(path[1])].kind is NodeKind.TARGET
+        node = scene.nodes[int(path[1])]
+        if scene.source_format == "hale3d":
+            return node.mesh is not None  # it is called by its number
+        return scene.source_format == "3ds" and node.kind is NodeKind.TARGET
     if len(path) == 3 and path[0] == "materials" and path[2] == "name":
         return scene.source_format == "hale3d"  # a material is the path of its texture
     if path == ("clips", 0, "end"):

@@ -1,10 +1,6 @@
 """From a scene to a document: the original patched where there is one, else a new one.
 
-A format's module ``bridge.patching`` has a class ``Patch(document, options, after, report)`` whose ``apply(changed)``
-changes a document in place where fields of the scene changed, and raises `Unpatchable` for what has no place in it.
-Where nodes or materials may come and go it also has ``anchors(document, options)``, the records that nodes and
-materials of the scene stand for, and ``restructure(document, options, before, after, matching, report)``, which takes
-records out and puts new ones in and returns those of new nodes and materials by their numbers in ``after``.
+What formats have to offer for that is in `_patchmodule`.
 
 A patch is checked before it counts: the bytes of the patched document are read again and must mean the scene that was
 given. Where they do not, or where something changed that has no place in the original, the whole document is written
@@ -14,27 +10,23 @@ anew, and the report says why and what of the original is gone.
 from __future__ import annotations
 
 import copy
-from collections import Counter
-from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
-from keyframer.errors import FormatError
 from keyframer.formats._axes import in_space
 from keyframer.formats._document import Document
 from keyframer.formats._format import Format
-from keyframer.formats._matching import Matching, in_order_of, match
+from keyframer.formats._matching import Matching, Rebuilt, in_order_of, match
 from keyframer.formats._patchcheck import differences, displaced
+from keyframer.formats._patchmodule import PatchModule
 from keyframer.formats._rewritten import tell_rewritten
 from keyframer.formats._scenediff import Comparison, Path, shown
+from keyframer.formats._unheld import one_clip, take_back
 from keyframer.formats._writing import Unpatchable, Written, plain_path
 from keyframer.scene import Scene
 from keyframer.scene.report import LossReport, Outcome
-from keyframer.wire.record import Record
-
-_Key = tuple[int, int]
 
 _EXACT = Comparison()
 _TURNED = Comparison(1e-12)
@@ -57,7 +49,7 @@ def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Wri
             return found
         written: Written = format._load("bridge.writing", "from_scene")(scene, chosen)
     if found is not None and scene.origin is not None:
-        tell_rewritten(scene.origin.document, written, found, _Module(format).said_otherwise)
+        tell_rewritten(scene.origin.document, written, found, PatchModule(format).said_otherwise)
     return written
 
 
@@ -69,24 +61,30 @@ def _patch(format: Format, scene: Scene, options: dict[str, object]) -> Written 
     original: Document = origin.document
     if scene.issues.first_unsafe() is not None:
         return "what is unsafe in the original is left out"
-    module = _Module(format)
+    module = PatchModule(format)
     asked = {name: value for name, value in options.items() if name not in _FREE_OPTIONS}
-    if not module.agrees(original, asked):
+    if not module.agrees(original, asked, origin.options):
         return "another layout is asked for"
-    before = format.to_scene(original, origin.options)
+    given = module.with_copies(origin.options)
+    before = format.to_scene(original, given)
+    report = LossReport(format.name)
     metres = (scene.space.metres_per_unit if module.holds_unit else None) or before.space.metres_per_unit
     after = in_space(scene, replace(before.space, metres_per_unit=metres))
-    matching = match(before, after)
     comparison = _EXACT if after is scene else _TURNED
-    beside = module.companions(original, origin.options)
-    report = LossReport(format.name)
+    try:
+        after = module.in_its_terms(one_clip(after, before, report), before, report)
+    except Unpatchable as why:
+        return str(why)
+    matching = match(before, after)
     if matching.plain and not comparison.scenes(before, after):
         report.add(Outcome.EXACT, "/", "nothing was changed: the original is written as it was")
-        return Written(original, report, beside)
+        return module.as_asked(Written(original, report, module.companions(original, given)), asked)
+    if matching.plain and module.out_of_order(after) and not module.out_of_order(before):
+        matching.plain = False
     made = copy.deepcopy(original, {id(original.format): original.format, id(original.limits): original.limits})
-    work = _Work(module, made, dict(origin.options), before, after, matching, report)
+    work = _Work(module, made, given, before, after, matching, report)
     try:
-        return work.patched(comparison, beside)
+        return module.as_asked(work.patched(comparison), asked)
     except Unpatchable as why:
         return str(why)
 
@@ -96,7 +94,7 @@ class _Work:
 
     def __init__(
         self,
-        module: _Module,
+        module: PatchModule,
         made: Document,
         options: dict[str, object],
         before: Scene,
@@ -114,11 +112,15 @@ class _Work:
         self.places: dict[int, int] = {number: number for number in range(len(after.nodes))}
         """numbers of nodes in the scene that is wanted, to those in the document"""
 
-    def patched(self, comparison: Comparison, beside: tuple[tuple[str, bytes], ...]) -> Written:
+    def patched(self, comparison: Comparison) -> Written:
         """The original with everything changed that has to be; `Unpatchable` where it would mean something else."""
         start, goal = self.before, self.after
         if not self.matching.plain:
             start, goal = self._restructured()
+        goal = self.module.in_its_order(goal, start, self.report)
+        changed = comparison.scenes(start, goal)
+        wanted = goal
+        goal = take_back(start, goal, changed, lambda path: self.module.no_place(wanted, path), self.report)
         changed = comparison.scenes(start, goal)
         patch = self.module.patch(self.made, self.options, goal, self.report)
         patch.apply(changed)
@@ -132,25 +134,34 @@ class _Work:
             if lost is not None:
                 raise Unpatchable(f"{lost!r} would not stand where it should")
         self._tell(changed, overruled)
-        companions: tuple[tuple[str, bytes], ...] | None = getattr(patch, "beside", None)
-        return Written(self.made, self.report, beside if companions is None else companions)
+        return Written(self.made, self.report, self.module.companions(self.made, reading))
 
     def _restructured(self) -> tuple[Scene, Scene]:
         """Records taken out and put in: what the document then means, and what it should."""
+        rebuilt = self._rebuilt()
+        self.places = rebuilt.nodes
+        self.options |= rebuilt.reading
+        middle = self.module.format.to_scene(self.made, self.options)
+        if len(middle.nodes) != rebuilt.node_count or not set(self.matching.nodes) <= set(self.places):
+            raise Unpatchable("nodes would get lost")
+        return middle, in_order_of(middle, self.after, self.matching, self.places, rebuilt.materials)
+
+    def _rebuilt(self) -> Rebuilt:
         module, made, matching = self.module, self.made, self.matching
+        given = (made, self.options, self.before, self.after, matching, self.report)
+        found = module.rebuild(*given)
+        if found is not None:
+            return found
         nodes, materials = module.anchors(made, self.options)
         kept = {nodes[old]: new for new, old in matching.nodes.items()}
         paints = {materials[old]: new for new, old in matching.materials.items()}
-        new, new_paints = module.restructure(made, self.options, self.before, self.after, matching, self.report)
+        new, new_paints = module.restructure(*given)
         kept |= {key: number for number, key in new.items()}
         paints |= {key: number for number, key in new_paints.items()}
         now, colours = module.anchors(made, self.options)
-        self.places = {kept[key]: place for place, key in enumerate(now) if key in kept}
+        places = {kept[key]: place for place, key in enumerate(now) if key in kept}
         painted = {paints[key]: place for place, key in enumerate(colours) if key in paints}
-        middle = module.format.to_scene(made, self.options)
-        if len(middle.nodes) != len(now) or not set(matching.nodes) <= set(self.places):
-            raise Unpatchable("nodes would get lost")
-        return middle, in_order_of(middle, self.after, matching, self.places, painted)
+        return Rebuilt(places, painted, len(now))
 
     def _tell(self, changed: list[Path], overruled: set[Path]) -> None:
         for number in self.matching.gone_nodes(self.before):
@@ -167,84 +178,3 @@ class _Work:
             outcome = Outcome.DROPPED if lost else Outcome.EXACT
             words = "other parts of the scene say otherwise" if lost else "changed in the original"
             self.report.add(outcome, shown(field), words)
-
-
-class _Module:
-    """A format's module ``bridge.patching``, and what is taken where it leaves something out."""
-
-    def __init__(self, format: Format) -> None:
-        self.format = format
-
-    def _own(self, name: str) -> Any:
-        return self.format._load_if_there("bridge.patching", name)
-
-    @property
-    def holds_unit(self) -> bool:
-        """Whether documents say how long a unit of length is."""
-        return bool(self._own("HOLDS_UNIT"))
-
-    @property
-    def said_otherwise(self) -> tuple[type[Record], ...]:
-        """Kinds of records that mean the same as others that writers use."""
-        found: tuple[type[Record], ...] = self._own("SAID_OTHERWISE") or ()
-        return found
-
-    def agrees(self, original: Document, asked: dict[str, object]) -> bool:
-        """Whether the layout that the options ask for is the original's."""
-        own = self._own("agrees")
-        return bool(own(original, asked)) if own is not None else not asked
-
-    def companions(self, original: Document, options: Mapping[str, object]) -> tuple[tuple[str, bytes], ...]:
-        own = self._own("companions")
-        found: tuple[tuple[str, bytes], ...] = own(original, options) if own is not None else ()
-        return found
-
-    def patch(self, made: Document, options: Mapping[str, object], goal: Scene, report: LossReport) -> Any:
-        own = self._own("Patch")
-        if own is None:
-            raise Unpatchable("this format's documents cannot be patched")
-        return own(made, self.format._load("bridge", "Options")(**options), goal, report)
-
-    def anchors(self, made: Document, options: Mapping[str, object]) -> tuple[list[_Key], list[_Key]]:
-        """A key for the record of each node and of each material of the scene."""
-        own = self._own("anchors")
-        if own is None:
-            raise Unpatchable("nodes came or went")
-        nodes, materials = own(made, self.format._load("bridge", "Options")(**options))
-        return _keys(nodes), _keys(materials)
-
-    def restructure(
-        self,
-        made: Document,
-        options: Mapping[str, object],
-        before: Scene,
-        after: Scene,
-        matching: Matching,
-        report: LossReport,
-    ) -> tuple[dict[int, _Key], dict[int, _Key]]:
-        own, chosen = self._own("restructure"), self.format._load("bridge", "Options")(**options)
-        nodes, materials = own(made, chosen, before, after, matching, report)
-        return (
-            {number: (id(record), 0) for number, record in nodes.items()},
-            {number: (id(record), 0) for number, record in materials.items()},
-        )
-
-    def read_again(self, made: Document, options: Mapping[str, object]) -> Scene:
-        """What readers of the file will find."""
-        try:
-            document = self.format.decode(self.format.encode(made), made.limits)
-        except (FormatError, ValueError) as error:
-            raise Unpatchable(f"it would not be a readable file: {error}") from None
-        if document.dialect != made.dialect:
-            raise Unpatchable(f"readers would take it for {document.dialect}")
-        return self.format.to_scene(document, options)
-
-
-def _keys(records: Iterable[object]) -> list[_Key]:
-    """Records as keys; one that stands for several nodes is a key for each of them."""
-    seen: Counter[int] = Counter()
-    found = []
-    for record in records:
-        found.append((id(record), seen[id(record)]))
-        seen[id(record)] += 1
-    return found

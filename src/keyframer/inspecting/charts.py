@@ -15,6 +15,10 @@ WIDTH, PANEL_HEIGHT = 820, 210
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 38, 34
 _GRID, _FRAME, _EASE, _SEAM = "#e4e6ea", "#9aa0a8", "#f2b33d", "#8a6fc9"
 _MOST_DECIMALS = 6
+_SMALLEST, _LARGEST, _SHARE = 2.0, 5.0, 0.7
+"""pixels of the mark of a key, and how much of the room between keys it takes: neighbours must stay apart"""
+_HANDLES = 12
+"""pixels between keys that handles need to be told apart"""
 
 
 def chart(panels: Sequence[Panel], title: str = "", width: int = WIDTH, panel_height: int = PANEL_HEIGHT) -> Drawing:
@@ -60,14 +64,15 @@ class _Frame:
             add(Line([self._at(seam, self._y[0]), self._at(seam, self._y[1])], _SEAM, 1, dashed=True))
         for number, curve in enumerate(panel.curves):
             self._curve(curve, COLORS[number % len(COLORS)])
+        room = (self._right - self._left) / max(len({key.time for key in panel.keys}), 1)
         for key in panel.keys:
             color = COLORS[key.curve % len(COLORS)]
             here = self._at(key.time, key.value)
-            for handle in (key.arriving, key.leaving):
+            for handle in (key.arriving, key.leaving) if room >= _HANDLES else ():
                 if handle is not None:
                     tip = self._at(*handle)
                     add(Line([here, tip], color, 0.8), Mark(tip, color, 3.0, "ring"))
-            add(Mark(here, color, 5.0, "diamond", key.words))
+            add(Mark(here, color, min(max(_SHARE * room, _SMALLEST), _LARGEST), "diamond", key.words))
         self._legend()
 
     def _axes(self) -> None:

@@ -91,7 +91,9 @@ class Comparison:
     def rows(self) -> Iterator[list[Cell]]:
         """One row for each difference, under `COLUMNS`."""
         for change in self.structure.listed if self.structure is not None else ():
-            head: list[Cell] = ["structure", change.kind, f"{change.path} {change.record}"]
+            of_scene = change.path.startswith(f"/{change.record}/")  # there the path says what it is
+            where = change.path if of_scene else f"{change.path} {change.record}"
+            head: list[Cell] = ["structure", change.kind, where]
             if not change.fields:
                 there = change.path_b if change.kind == "moved" else None
                 yield [*head, None, None, there, None, None]

@@ -1,13 +1,14 @@
 """How differently two scenes move: the largest and the mean difference of every node over time.
 
-Nodes are paired by name. Scenes of one space are compared in it, others turned to right-handed, Y up; where both say
-how long a unit is, the second is measured in units of the first. Times are frames where both play equally fast, else
-seconds from the start of each clip.
+Nodes are paired by name, those of one name in their order. Scenes of one space are compared in it, others turned to
+right-handed, Y up; where both say how long a unit is, the second is measured in units of the first. Times are frames
+where both play equally fast, else seconds from the start of each clip.
 """
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -89,14 +90,17 @@ def diff_motion(a: Scene, b: Scene) -> MotionDiff:
     found = MotionDiff(times, unit, str(a.space) if same_space else "Y up, right-handed", size)
     if scale != 1.0:
         found.notes.append(f"the second is measured in units of the first (times {scale:g})")
-    numbers_b = {node.name: number for number, node in enumerate(b.nodes)}
+    called: dict[str, deque[int]] = {}
+    for number, node in enumerate(b.nodes):
+        called.setdefault(node.name, deque()).append(number)
     for number, node in enumerate(a.nodes):
-        other = numbers_b.pop(node.name, None)
-        if other is None:
+        others = called.get(node.name)
+        if not others:
             found.only_a.append(node.name)
             continue
-        found.nodes.append(_node(pose_a, number, turn_a, pose_b, other, turn_b, scale))
-    found.only_b.extend(numbers_b)
+        found.nodes.append(_node(pose_a, number, turn_a, pose_b, others.popleft(), turn_b, scale))
+    left = sorted(number for others in called.values() for number in others)
+    found.only_b.extend(b.nodes[number].name for number in left)
     return found
 
 
@@ -154,15 +158,31 @@ def _node(
     with np.errstate(all="ignore"):
         world_a, world_b = _turned(pose_a, a, turn_a), _turned(pose_b, b, turn_b)
         world_b[:, :3, 3] *= scale
-        lengths_a, lengths_b = (np.sqrt(np.sum(w[:, :3, :3] ** 2, axis=1)) for w in (world_a, world_b))
+        angles, lengths = _frames_apart(world_a, world_b)
+        if turn_a is not None and turn_b is not None:
+            # Who turns a scene may turn the axes of each node along (and its vertices with them), or leave those as
+            # they are: what is the same in one of these ways has not moved.
+            along = turn_b @ np.nan_to_num(pose_b.world[:, b]) @ np.linalg.inv(turn_b) @ turn_a
+            others = _frames_apart(turn_a @ np.nan_to_num(pose_a.world[:, a]), along)
+            if others[0].max(initial=0.0) < angles.max(initial=0.0):
+                angles, lengths = others
         return NodeMotion(
             pose_a.scene.nodes[a].name,
             np.nan_to_num(np.sqrt(np.sum((world_a[:, :3, 3] - world_b[:, :3, 3]) ** 2, axis=1))),
-            _angles(world_a[:, :3, :3], lengths_a, world_b[:, :3, :3], lengths_b),
-            np.nan_to_num(np.abs(lengths_a - lengths_b).max(axis=1)),
+            angles,
+            lengths,
             int(np.count_nonzero(pose_a.visible[:, a] != pose_b.visible[:, b])),
             _vertices(pose_a, a, turn_a, pose_b, b, turn_b, scale),
         )
+
+
+def _frames_apart(world_a: Floats, world_b: Floats) -> tuple[Floats, Floats]:
+    """(T,) degrees between the axes of a node, and (T,) the largest difference of their lengths."""
+    lengths_a, lengths_b = (np.sqrt(np.sum(world[:, :3, :3] ** 2, axis=1)) for world in (world_a, world_b))
+    return (
+        _angles(world_a[:, :3, :3], lengths_a, world_b[:, :3, :3], lengths_b),
+        np.nan_to_num(np.abs(lengths_a - lengths_b).max(axis=1)),
+    )
 
 
 def _turned(moment: Pose, number: int, turn: Floats | None) -> Floats:

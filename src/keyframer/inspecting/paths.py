@@ -23,6 +23,8 @@ WIDTH, HEIGHT = 820, 620
 _AROUND, _ABOVE = math.radians(32), math.radians(24)
 _MOST_DOTS = 240
 _MOST_KEYS = 1_000
+_LONGEST = 60
+"""characters of a name beside its path"""
 _EDGES = [(a, b) for a in range(8) for b in range(a + 1, 8) if bin(a ^ b).count("1") == 1]
 """pairs of corners of a box that differ in one coordinate"""
 
@@ -135,13 +137,16 @@ def path_drawing(scene: Scene, paths: Sequence[Path], title: str = "") -> Drawin
             drawing.add(Mark(points[key], color, 6.0, "diamond", words))
         for end in sorted({0, len(points) - 1}):
             drawing.add(Words((points[end][0] + 6, points[end][1] - 6), f"{path.frames[end]:g}", color, 10))
-        drawing.add(Words((WIDTH - 24, 24 + 15 * number), path.name, color, 11, "end"))
+        drawing.add(Words((WIDTH - 24, 24 + 15 * number), _short(path.name), color, 11, "end"))
     return drawing
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
 def _label_edges(drawing: Drawing, scene: Scene, box: _Box, corners: list[Point]) -> None:
     """The ends of the three edges that are seen best: numbers, and the name of the axis in the middle."""
-    unit = value_label("position", scene)
     lowest = max(range(8), key=lambda number: corners[number][1])
     leftmost = min(range(8), key=lambda number: corners[number][0])
     for axis in range(3):
@@ -158,11 +163,10 @@ def _label_edges(drawing: Drawing, scene: Scene, box: _Box, corners: list[Point]
                 side = -shift if corners[end][0] < corners[begin][0] else shift
                 drawing.add(Words((x + side, y + 16), tick_text(value, span), "#666666", 10, "middle"))
         x, y = (corners[begin][0] + corners[end][0]) / 2, (corners[begin][1] + corners[end][1]) / 2
-        words = f"{'xyz'[axis]} ({unit})"
-        if axis == box.up:
-            drawing.add(Words((x - 8, y), "xyz"[axis], "#444444", 11, "end"))
-        else:
-            drawing.add(Words((x, y + 30), words, "#444444", 11, "middle"))
+        aside = -8 if axis == box.up or corners[end][0] < corners[begin][0] else 8
+        below = 0 if axis == box.up else 16
+        drawing.add(Words((x + aside, y + below), "xyz"[axis], "#444444", 11, "end" if aside < 0 else "start"))
+    drawing.add(Words((24, HEIGHT - 16), f"x, y, z in {value_label('position', scene)}", "#666666", 10))
 
 
 def paths_as_text(scene: Scene, paths: Sequence[Path], columns: int, rows: int, *, colored: bool = False) -> str:

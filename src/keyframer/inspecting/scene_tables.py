@@ -111,11 +111,11 @@ def tree_order(scene: Scene) -> Iterator[tuple[int, int]]:
 def _nodes(scene: Scene) -> Table:
     rows: list[list[Cell]] = []
     depths: list[int] = []
-    moving: dict[int, list[str]] = {}
-    for clip in scene.clips[:1]:
+    moving: dict[int, dict[str, None]] = {}
+    for clip in scene.clips:
         for channel in clip.channels:
             if len(channel.track.times) > 1:
-                moving.setdefault(channel.node, []).append(channel.track.kind)
+                moving.setdefault(channel.node, {})[channel.track.kind] = None
     for number, depth in tree_order(scene):
         node = scene.nodes[number]
         pivot = " ".join(f"{part:.4g}" for part in node.pivot) if node.pivot.any() else None
@@ -130,7 +130,7 @@ def _nodes(scene: Scene) -> Table:
                 target,
                 pivot,
                 node.hidden or None,
-                ", ".join(moving.get(number, [])),
+                ", ".join(moving.get(number, ())),
             ]
         )
         depths.append(depth)
@@ -158,7 +158,13 @@ def _tracks(scene: Scene) -> Table:
                     _shape(track),
                 ]
             )
-    columns = ("node", "track", "keys", "first", "last", "interpolation", "wrap", "rotation keys", "shaped by")
+    columns: tuple[str, ...] = (
+        "node", "track", "keys", "first", "last", "interpolation", "wrap", "rotation keys", "shaped by",
+    )  # fmt: skip
+    if len(scene.clips) > 1:
+        columns = (*columns, "clip")
+        owners = [clip.name for clip in scene.clips for _ in clip.channels]
+        rows = [[*row, owner] for row, owner in zip(rows, owners, strict=True)]
     return _table("curves", "Tracks of the scene", columns, rows)
 
 

@@ -37,7 +37,8 @@ def compose(
 
 
 def decompose(matrix: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Translation, rotation_xyzw and scale of T · R · S; shear, which these cannot hold, is dropped.
+    """Translation, rotation_xyzw and scale of T · R · S; shear, which these cannot hold, is dropped
+    (`decompose_sheared` keeps it).
 
     The axes are made orthogonal in the order x, y, z. A mirrored matrix gets a negative x scale; an axis of
     length zero gets scale 0 and whatever direction completes the frame.
@@ -55,6 +56,25 @@ def decompose(matrix: ArrayLike) -> tuple[Floats, Floats, Floats]:
     rotation = np.stack([x * sign, y, z * sign], axis=-1)
     scale = np.concatenate([_norm(a) * sign, _norm(upright), np.abs(z_length)], axis=-1)
     return m[..., :3, 3].copy(), quat.from_matrix3(rotation), scale
+
+
+def decompose_sheared(matrix: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
+    """Translation, rotation_xyzw, scale and scale_axes_xyzw of T · R · Q diag(s) Q^-1, which holds every affine matrix.
+
+    R is the turn nearest to the matrix (polar decomposition). A mirrored matrix gets three negative scales.
+    """
+    m = np.asarray(matrix, dtype=np.float64)
+    left, scale, right = np.linalg.svd(m[..., :3, :3])
+    axes = np.swapaxes(right, -1, -2)
+    rotation = left @ right
+    mirrored = np.where(np.linalg.det(rotation) < 0, -1.0, 1.0)
+    handed = np.where(np.linalg.det(axes) < 0, -1.0, 1.0)
+    return (
+        m[..., :3, 3].copy(),
+        quat.from_matrix3(rotation * mirrored[..., None, None]),
+        scale * mirrored[..., None],
+        quat.from_matrix3(axes * handed[..., None, None]),
+    )
 
 
 def multiply(parent: ArrayLike, child: ArrayLike) -> Floats:

@@ -53,8 +53,9 @@ def _joined(vertex: Indices, mask: Indices) -> tuple[Indices, int]:
     if len(starts) == count:
         return pair, count
     group = np.cumsum(np.diff(owner, prepend=-1) != 0) - 1
-    used = int(np.bitwise_or.reduce(kinds))
-    bits = [1 << place for place in range(32) if used >> place & 1]
+    bits = _joining(kinds.tolist())
+    if not bits:
+        return pair, count
     while True:  # what a mask reaches grows until nothing changes: at most as often as there are masks at a vertex
         before = reach
         for bit in bits:
@@ -68,3 +69,12 @@ def _joined(vertex: Indices, mask: Indices) -> tuple[Indices, int]:
     cluster = np.empty(count, np.int64)
     cluster[order] = np.cumsum(fresh) - 1
     return cluster[pair], int(np.count_nonzero(fresh))
+
+
+def _joining(masks: list[int]) -> list[int]:
+    """The bits that are in more than one of these masks: no other bit can join two of them."""
+    once = twice = 0
+    for mask in masks:
+        twice |= once & mask
+        once |= mask
+    return [1 << place for place in range(32) if twice >> place & 1]

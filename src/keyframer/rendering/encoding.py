@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,16 +22,17 @@ def encode_still(picture: Image) -> bytes:
     return stream.getvalue()
 
 
-def durations(count: int, seconds: float, step: int) -> list[int]:
-    """Milliseconds of each of ``count`` pictures, whole steps of ``step``, that sum up to the time without drifting."""
+def durations(seconds: Sequence[float], step: int) -> list[int]:
+    """Milliseconds of each picture, whole steps of ``step``, that sum up to the time without drifting."""
     least = max(SHORTEST_MILLISECONDS, step)
-    each = max(1000.0 * seconds / max(count, 1), least)
-    marks = [round(each * index / step) * step for index in range(count + 1)]
+    ends = accumulate(max(1000.0 * each, least) for each in seconds)
+    marks = [0, *(round(end / step) * step for end in ends)]
     return [max(after - before, least) for before, after in pairwise(marks)]
 
 
-def encode_film(pictures: Sequence[Image], seconds: float, kind: str) -> bytes:
-    """A moving picture of one of the kinds `ANIMATED`, playing round and round."""
+def encode_film(pictures: Sequence[Image], seconds: float | Sequence[float], kind: str) -> bytes:
+    """A moving picture of one of the kinds `ANIMATED`, playing round and round; ``seconds`` in all, or of each."""
+    each = [seconds / len(pictures)] * len(pictures) if isinstance(seconds, (int, float)) else seconds
     stream = io.BytesIO()
     if kind == "gif":
         frames = _with_palette(pictures)
@@ -41,13 +42,13 @@ def encode_film(pictures: Sequence[Image], seconds: float, kind: str) -> bytes:
             stream,
             "GIF",
             append_images=frames[1:],
-            duration=durations(len(frames), seconds, 10),
+            duration=durations(each, 10),
             **shared,
             **transparent,
         )
         return stream.getvalue()
     shared = {"save_all": True, "append_images": list(pictures[1:]), "loop": 0}
-    times = durations(len(pictures), seconds, 1)
+    times = durations(each, 1)
     if kind == "apng":
         pictures[0].save(stream, "PNG", duration=times, compress_level=6, **shared)
     elif kind == "webp":

@@ -11,13 +11,14 @@ from keyframer.rendering.encoding import encode_still
 from keyframer.rendering.studio import Settings, Studio
 from keyframer.scene import Scene
 from keyframer.text import safe_text
+from keyframer.textures import TextureFinder, TextureSource
 
 _SIZE = 192
 _MOST_NAMES = 12
 
 
 def scene_html(scene: Scene) -> str:
-    """A thumbnail without images (a scene does not know where its file was), and the names of the first nodes."""
+    """A thumbnail, with images that the scene holds or that lie beside its file, and the names of the first nodes."""
     return _html(scene, None)
 
 
@@ -31,7 +32,9 @@ def _html(scene: Scene, frame: float | None) -> str:
     more = f" and {len(scene.nodes) - _MOST_NAMES} more" if len(scene.nodes) > _MOST_NAMES else ""
     words = f"<code>{_inert(repr(scene))}</code><p>{', '.join(names)}{more}</p>"
     try:
-        studio = Studio(scene, Settings(_SIZE, _SIZE))
+        beside = scene.origin.folder if scene.origin is not None else None
+        images = TextureSource(TextureFinder([] if beside is None else [beside]))
+        studio = Studio(scene, Settings(_SIZE, _SIZE), textures=images)
         data = encode_still(studio.picture(studio.default_frame if frame is None else frame))
     except FormatError as error:
         return f"<div>{words}<p>{_inert(str(error))}</p></div>"

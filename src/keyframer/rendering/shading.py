@@ -92,11 +92,11 @@ class Shader:
         material = stage.material[face]
         single = shares.astype(np.float32)[:, :, None]
         uv = None if stage.uv is None else (stage.uv[face] * single).sum(axis=1)
-        color, alpha, glow = stage.surfaces.colors(material, uv, self._level[triangle])
+        color, alpha, glow, emitted = stage.surfaces.colors(material, uv, self._level[triangle])
         if stage.colors is not None:
             color = color * (stage.colors[face] * single).sum(axis=1)
         fallen, shine = light.fall(place, normal, to_eye, stage.surfaces.exponent[material])
-        out = color * np.maximum(fallen, glow) + shine * stage.surfaces.specular[material]
+        out = color * np.maximum(fallen, glow) + emitted + shine * stage.surfaces.specular[material]
         wire = stage.surfaces.wire[material]
         if wire.any():
             alpha = np.where(wire & ~self._near_edge(flat, triangle), 0, alpha)

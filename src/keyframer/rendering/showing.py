@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from keyframer.rendering.encoding import encode_film, encode_still
 from keyframer.rendering.studio import Studio
 
 _PICTURES_A_SECOND, _MOST_PICTURES = 15, 90
+_LONGEST = 60.0
+"""seconds of one picture: what GIF and WebP can say, and nobody waits longer"""
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,8 @@ class Showing:
             return encode_still(studio.sheet(frames, self.sheet[0]))
         if self.kind == "png":
             return encode_still(studio.picture(frames[0]))
-        return encode_film(list(studio.pictures(frames)), studio.seconds, self.kind)
+        seconds = studio.seconds if self.frames is None else _lengths(frames, studio.rate)
+        return encode_film(list(studio.pictures(frames)), seconds, self.kind)
 
     def _frames(self, studio: Studio) -> list[float]:
         if self.frames is not None:
@@ -39,3 +43,10 @@ class Showing:
             return [studio.default_frame]
         usual = min(max(round(studio.seconds * _PICTURES_A_SECOND), 2), _MOST_PICTURES)
         return studio.spread(self.pictures or usual, with_last=False)
+
+
+def _lengths(frames: list[float], rate: float) -> list[float]:
+    """How long each of some frames is seen: until the next one is due, the last as long as the one before."""
+    steps = [abs(after - before) for before, after in pairwise(frames)]
+    steps.append(steps[-1] if steps else 1.0)
+    return [min(step / rate, _LONGEST) for step in steps]

@@ -31,6 +31,9 @@ _SAMPLES = 12
 """frames that a fitted view is fitted to"""
 _LEAST_SEEN = 0.015
 """part of the picture that the file's camera must show, else a fitted one is taken"""
+_FILLED = 0.25
+"""part of the picture at which it may leave out as much of the scene as it likes; one that fills less must show more:
+3 of 58 corpus files with cameras have theirs pointing past what is there"""
 _MOST_OF_ONE = 0.97
 """part of the picture that one object among others may take"""
 _LABEL = (70, 74, 82)
@@ -111,11 +114,15 @@ class Studio:
         return self.scene.clips[0] if self.scene.clips else None
 
     @property
+    def rate(self) -> float:
+        """Frames a second; 25 where the file states none."""
+        stated = self._clip.frames_per_second if self._clip is not None else 0.0
+        return stated if 0 < stated < math.inf else 25.0
+
+    @property
     def seconds(self) -> float:
-        """How long the segment plays; 25 frames a second where the file states no rate."""
-        clip = self._clip
-        rate = clip.frames_per_second if clip is not None else 0.0
-        return (self.segment[1] - self.segment[0]) / (rate if 0 < rate < math.inf else 25.0)
+        """How long the segment plays."""
+        return (self.segment[1] - self.segment[0]) / self.rate
 
     @cached_property
     def default_frame(self) -> float:
@@ -209,14 +216,22 @@ class Studio:
         return fitted_view(self._extent, self.scene.space, aspect, settings.around_degrees, settings.above_degrees)
 
     def _shows_something(self, node: int) -> bool:
-        """Whether a camera of the file shows more than a speck of the scene, and not just the inside of one object."""
-        frame = self.frames[0] if self.frames else self.default_frame
+        """Whether a camera of the file shows more than a speck or a corner of the scene, and not just the inside of one
+        object. Of a playback the first picture or the middle one may be without."""
+        frames = list(self.frames) if self.frames else [self.default_frame]
+        return any(self._shows_at(node, frame) for frame in dict.fromkeys((frames[0], frames[len(frames) // 2])))
+
+    def _shows_at(self, node: int, frame: float) -> bool:
         moment = self.pose([frame])
         seen = camera_view(moment, 0, node, self.settings.width / self.settings.height, self._size)
         if seen is None:
             return False
-        look = Canvas(self.stage, self.stage.shape(moment, 0), seen, 64, 64)
-        return look.coverage >= _LEAST_SEEN and look.one_object < _MOST_OF_ONE
+        shape = self.stage.shape(moment, 0)
+        look = Canvas(self.stage, shape, seen, 64, 64)
+        if look.coverage < _LEAST_SEEN or look.one_object >= _MOST_OF_ONE:
+            return False
+        shown = seen.share_within(shape.points[np.unique(shape.corners)])
+        return shown + look.coverage / _FILLED >= 1.0
 
     @cached_property
     def _backdrop(self) -> npt.NDArray[np.uint16] | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.rendering.modern import modern
 from keyframer.rendering.pyramid import Pyramid
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.textures import TextureSource
@@ -33,6 +34,8 @@ class Layer:
     once: bool
     """outside of the image there is nothing (decals)"""
     mirror: bool
+    tiled: bool
+    """beyond the image it begins again; else its border goes on"""
     negative: bool
 
     def lookup(self, uv: Singles, level: Indices) -> tuple[Singles, npt.NDArray[np.bool_]]:
@@ -41,6 +44,9 @@ class Layer:
         u = uv[:, 0] * m[0, 0] + uv[:, 1] * m[0, 1] + m[0, 2]
         v = uv[:, 0] * m[1, 0] + uv[:, 1] * m[1, 1] + m[1, 2]
         inside = (u >= 0) & (u <= 1) & (v >= 0) & (v <= 1) if self.once else np.ones(len(u), np.bool_)
+        if not self.tiled:
+            width, height = self.pyramid.size
+            u, v = (_held(value, pixels) for value, pixels in ((u, width), (v, height)))
         if self.mirror:
             u, v = (np.abs((value + 1) % 2 - 1).astype(np.float32) * np.float32(0.99999) for value in (u, v))
         found = self.pyramid.lookup(u, v, level)
@@ -70,7 +76,10 @@ class Surfaces:
         self.base = [self._layer(material.maps.get("texture1")) for material in materials]
         self.second = [self._layer(material.maps.get("texture2")) for material in materials]
         self.alpha = [self._layer(material.maps.get("opacity")) for material in materials]
+        self.modern = [modern(material) for material in materials]
         self.shine = [self._layer(material.maps.get("self_illumination")) for material in materials]
+        self.glow[[look.emission is not None for look in self.modern]] = 0
+        self._emits = any(look.emission is not None for look in self.modern)
         if lift_black:
             black = (self.diffuse.max(axis=1) < BLACK) & np.array([layer is None for layer in self.base])
             self.diffuse[black] = np.maximum(self.diffuse[black], np.float32(BLACK))
@@ -87,15 +96,20 @@ class Surfaces:
     def any_image(self) -> bool:
         return any(layer is not None for layers in (self.base, self.second, self.alpha, self.shine) for layer in layers)
 
-    def colors(self, material: Indices, uv: Singles | None, level: Indices) -> tuple[Singles, Singles, Singles]:
-        """For n pixels: (n, 3) colour, (n,) opacity, (n, 3) light of its own (before the colour)."""
+    def colors(
+        self, material: Indices, uv: Singles | None, level: Indices
+    ) -> tuple[Singles, Singles, Singles, Singles]:
+        """For n pixels: (n, 3) colour, (n,) opacity, (n, 3) light of its own before the colour, and beside it."""
         color, alpha = self.diffuse[material], self.opacity[material]
         glow = np.repeat(self.glow[material][:, None], 3, axis=1)
+        emitted = np.zeros_like(glow)
         if uv is None or not self.any_image:
-            return color, alpha, glow
+            if self._emits:
+                emitted = np.array([look.emission or (0, 0, 0) for look in self.modern], np.float32)[material]
+            return color, alpha, glow, emitted
         for number in np.unique(material).tolist():
             here = np.flatnonzero(material == number)
-            levels = level[here]
+            levels, look = level[here], self.modern[number]
             for layer, over in ((self.base[number], False), (self.second[number], True)):
                 if layer is None:
                     continue
@@ -105,24 +119,33 @@ class Surfaces:
                     alpha[here] *= np.where(inside, found[:, 3], 0)
                 else:
                     share = share * found[:, 3]
-                color[here] += (found[:, :3] - color[here]) * share[:, None]
+                shown = found[:, :3] * color[here] if look.tinted and not over else found[:, :3]
+                color[here] += (shown - color[here]) * share[:, None]
             covering = self.alpha[number]
             if covering is not None:
                 found, _ = covering.lookup(uv[here], levels + _finer(covering))
                 alpha[here] *= 1 - np.float32(covering.amount) * (1 - _grey(found))
+            if look.cutoff is not None:
+                alpha[here] = alpha[here] >= look.cutoff
             shining = self.shine[number]
+            light = np.float32(1)
             if shining is not None:
                 found, inside = shining.lookup(uv[here], levels + _finer(shining))
-                glow[here] = np.maximum(glow[here], found[:, :3] * (inside * np.float32(shining.amount))[:, None])
-        return color, alpha, glow
+                light = found[:, :3] * (inside * np.float32(shining.amount))[:, None]
+            if look.emission is not None:
+                emitted[here] = light * np.array(look.emission, np.float32)
+            elif shining is not None:
+                glow[here] = np.maximum(glow[here], light)
+        return color, alpha, glow, emitted
 
     def _layer(self, texture: TextureMap | None) -> Layer | None:
         pyramid = None if texture is None or not texture.file_name else self._pyramid(texture)
         if texture is None or pyramid is None:
             return None
         amount = _fraction(texture.amount, 1.0)
-        once = texture.decal and not texture.mirror
-        return Layer(pyramid, _matrix(texture, self._v_up), amount, once, texture.mirror, texture.negative)
+        once, tiled = texture.decal and not texture.mirror, texture.tiled or texture.mirror
+        matrix = _matrix(texture, self._v_up)
+        return Layer(pyramid, matrix, amount, once, texture.mirror, tiled, texture.negative)
 
     def _pyramid(self, texture: TextureMap) -> Pyramid | None:
         if self._source is None:
@@ -132,6 +155,12 @@ class Surfaces:
             opened = self._source.open_map(texture)
             self._pyramids[name] = None if opened.texture is None else Pyramid(opened.texture.image)
         return self._pyramids[name]
+
+
+def _held(value: Singles, pixels: int) -> Singles:
+    """Within the image, half a pixel from its edges, where nothing of the opposite edge is mixed in."""
+    half = np.float32(0.5 / pixels)
+    return np.clip(value, half, np.float32(1) - half)
 
 
 def _uses_alpha(material: Material, base: Layer | None) -> bool:
@@ -152,18 +181,17 @@ def _finer(layer: Layer) -> int:
 
 
 def _matrix(texture: TextureMap, v_up: bool) -> Singles:
-    """Move, tile and turn about the middle of the image: w' = R(-angle) S (w - 1/2 - offset) + 1/2, with v up."""
+    """Tile and turn about the middle of the image, with v down: w' = R S (w - 1/2 - offset) + 1/2."""
     numbers = (*texture.scale, *texture.offset, texture.rotation_degrees)
     if not all(math.isfinite(number) and abs(number) < 1e6 for number in numbers):
         numbers = (1.0, 1.0, 0.0, 0.0, 0.0)
     su, sv, ou, ov, degrees = numbers
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-    turn = np.array([[cosine, sine], [-sine, cosine]]) @ np.diag([su, sv])
+    turn = np.array([[cosine, -sine], [sine, cosine]]) @ np.diag([su, sv])
     shift = np.array([0.5, 0.5]) - turn @ np.array([0.5 + ou, 0.5 + ov])
-    matrix = np.column_stack([turn, shift])
-    if v_up:  # rows of an image run down
-        matrix[1] = [0.0, 0.0, 1.0] - matrix[1]
-    return matrix.astype(np.float32)
+    if v_up:  # the coordinates that come in run up: 1 - v is down
+        shift, turn = shift + turn[:, 1], turn * (1.0, -1.0)
+    return np.column_stack([turn, shift]).astype(np.float32)
 
 
 def _grey(colors: Singles) -> Singles:

@@ -49,6 +49,13 @@ class View:
             out[:, axis] = given[:, 0] * direction[0] + given[:, 1] * direction[1] + given[:, 2] * direction[2]
         return out
 
+    def share_within(self, points: Floats) -> float:
+        """Which part of the points lies within the edges of the picture."""
+        with np.errstate(all="ignore"):
+            across, high, deep = self.in_front(points).T
+            inside = (deep > 0) & (np.abs(across) <= deep * self.half_width) & (np.abs(high) <= deep * self.half_height)
+        return float(inside.mean()) if len(inside) else 0.0
+
 
 def camera_view(pose: Pose, at: int, node: int, aspect: float, size: float) -> View | None:
     """What the camera of a node sees at the ``at``-th time; None where its numbers make no picture.
@@ -85,7 +92,7 @@ def fitted_view(points: Floats, space: Space, aspect: float, around: float | Non
     depth = float(np.ptp(deep)) if len(deep) else 0.0
     extent = max(float(np.ptp(across)), float(np.ptp(high)), depth) if len(deep) else 0.0
     extent = extent or 1.0
-    nearest = float(deep.min(initial=0.0)) if len(deep) else 0.0
+    nearest = float(deep.min()) if len(deep) else 0.0
     back = min(back_x, back_y, nearest - extent * 0.05)
     eye = centre_x * right + centre_y * up + back * forward
     return View(eye, right, up, forward, half_width, half_height, max((nearest - back) * 0.5, extent * 1e-6))

@@ -38,7 +38,10 @@ class TextureMap(Lean):
     scale: tuple[float, float] = (1.0, 1.0)
     """how often the image repeats along U and V"""
     offset: tuple[float, float] = (0.0, 0.0)
+    """to the right and down, whichever way V runs, in texture coordinates"""
     rotation_degrees: float = 0.0
+    """counter-clockwise as the image is seen, about its middle. 3ds Max shows -V and -angle of what 3D Studio stores,
+    and that is what stands here: ``w' = R S (w - 1/2 - offset) + 1/2`` with v running down, ``R = [c -s; s c]``"""
     blur: float = 0.0
     mirror: bool = False
     negative: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from keyframer.issues import IssueLog
 from keyframer.scene._arrays import Extras
@@ -45,6 +46,8 @@ class Scene:
     """what was odd on the way from the file to the scene"""
     folder: Path | None = None
     """where files lie that belong to it, for scenes of files that have no document"""
+    sources: Any = None
+    """for those, which parts of the file the parts of the scene were made of when it was read"""
     origin: Origin | None = None
     """the document that the scene was made from: saved in the same format, it is patched instead of written anew"""
 

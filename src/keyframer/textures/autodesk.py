@@ -13,6 +13,7 @@ _CEL = struct.Struct("<HHHHHBBI")  # 0x9119, width, height, x, y, bits, compress
 _CEL_MAGIC = 0x9119
 _HEADER = 32
 _PALETTE = 768
+AN_IFL = "an Autodesk image list (IFL)"
 
 
 def autodesk_kind(data: bytes, name: str) -> str | None:
@@ -21,7 +22,7 @@ def autodesk_kind(data: bytes, name: str) -> str | None:
     if len(data) >= _HEADER + _PALETTE and _CEL.unpack_from(data)[0] == _CEL_MAGIC:
         return "CEL" if _CEL.unpack_from(data)[5:7] == (8, 0) else "an Autodesk Animator CEL of an unknown layout"
     if extension == ".ifl":
-        return "an Autodesk image list (IFL)"
+        return AN_IFL
     if extension == ".cel":
         return "an Autodesk Animator picture (CEL)"
     return None

@@ -16,7 +16,7 @@ from keyframer.errors import FormatError
 from keyframer.files import read_bytes
 from keyframer.limits import Limits
 from keyframer.textures.autodesk import autodesk_kind, read_cel
-from keyframer.textures.refused import ImageRefused
+from keyframer.textures.refused import ImageRefused, why_unreadable
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -97,6 +97,7 @@ def decode_texture(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_L
     if kind == "CEL":
         size, rows = read_cel(data, limits.pixels)
         return Texture(name, data, "CEL", Image.frombytes("RGB", size, rows))
+    found: str | None = None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow's own limit warns; ours refuses
@@ -110,21 +111,19 @@ def decode_texture(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_L
         raise
     except Image.DecompressionBombError:
         raise ImageRefused(f"more pixels than the limit of {limits.pixels}") from None
-    except Exception as error:  # a decoder may raise anything on damaged data
-        if kind is not None:
-            raise ImageRefused(f"{kind}, which cannot be read") from None
-        raise ImageRefused(f"no image that can be read ({type(error).__name__})") from None
+    except Exception:  # a decoder may raise anything on damaged data
+        raise ImageRefused(why_unreadable(len(data), kind, found)) from None
     return Texture(name, data, found, picture)
 
 
 def _plain(opened: Any) -> Picture:
     """RGB or RGBA, whatever the file has; 16-bit greys keep their upper half."""
     opened.load()
-    if opened.mode.startswith("I"):
-        grey = np.asarray(opened, np.float64)
-        top = 65535.0 if grey.max(initial=0) > 255 else 255.0
+    if opened.mode[0] in "IF":
         from PIL import Image
 
+        grey = np.nan_to_num(np.asarray(opened, np.float64))
+        top = 65535.0 if opened.mode.startswith("I;16") else _white(float(grey.max(initial=0)))
         return Image.fromarray((np.clip(grey / top, 0, 1) * 255).astype(np.uint8)).convert("RGB")
     transparent = "A" in opened.getbands() or "transparency" in opened.info
     converted: Picture = opened.convert("RGBA" if transparent else "RGB")
@@ -134,3 +133,8 @@ def _plain(opened: Any) -> Picture:
     if levels == (0, 0) and opened.format == "TGA":
         return converted.convert("RGB")  # 32-bit Targas whose alpha nobody filled: they were shown opaque
     return converted
+
+
+def _white(brightest: float) -> float:
+    """What white is in wide or floating greys, which files do not say: the least usual end that holds all levels."""
+    return next((top for top in (1.0, 255.0, 65535.0) if brightest <= top), brightest)

@@ -10,7 +10,7 @@ from typing import IO
 
 from keyframer.textures.autodesk import autodesk_kind, cel_size
 from keyframer.textures.images import DEFAULT_IMAGE_LIMITS, FORMATS, ImageLimits
-from keyframer.textures.refused import ImageRefused
+from keyframer.textures.refused import ImageRefused, why_unreadable
 
 _HEAD = 1024
 """bytes that tell Autodesk's own kinds: header and palette of a CEL"""
@@ -36,8 +36,6 @@ def _look(stream: IO[bytes], name: str, size: int, limits: ImageLimits) -> str:
         raise ImageRefused(f"{size} bytes, the limit is {limits.file_size}")
     head = stream.read(_HEAD)
     kind = autodesk_kind(head, name)
-    if kind is not None and os.path.splitext(name)[1].casefold() == ".ifl":
-        return kind
     if kind == "CEL":
         kind, (width, height) = "Autodesk Animator CEL", cel_size(head, size, limits.pixels)
     else:
@@ -49,9 +47,8 @@ def _look(stream: IO[bytes], name: str, size: int, limits: ImageLimits) -> str:
                     (width, height), kind = opened.size, str(opened.format)
         except Image.DecompressionBombError:
             raise ImageRefused(f"more pixels than the limit of {limits.pixels}") from None
-        except Exception as error:  # a decoder may raise anything on damaged data
-            words = f"{kind}, which cannot be read" if kind else f"no image that can be read ({type(error).__name__})"
-            raise ImageRefused(words) from None
+        except Exception:  # a decoder may raise anything on damaged data
+            raise ImageRefused(why_unreadable(size, kind, None)) from None
     if width * height > limits.pixels:
         raise ImageRefused(f"{width} x {height} pixels, the limit is {limits.pixels} in all")
     return f"{kind}, {width} x {height}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from keyframer.scene import TextureMap
 from keyframer.text import safe_text
-from keyframer.textures.autodesk import ifl_names
+from keyframer.textures.autodesk import AN_IFL, ifl_names
 from keyframer.textures.finding import TextureFinder, TextureMatch
 from keyframer.textures.images import DEFAULT_IMAGE_LIMITS, ImageLimits, Texture, decode_texture, open_texture
 from keyframer.textures.refused import ImageRefused
@@ -61,7 +61,7 @@ class TextureSource:
         if match.path is None:
             return Opened(match)
         try:
-            if os.path.splitext(match.path)[1].casefold() == ".ifl":
+            if is_list(match.path):
                 return self._first_of_list(match)
             return Opened(match, open_texture(match.path, self.limits))
         except ImageRefused as refused:
@@ -78,15 +78,24 @@ class TextureSource:
             return Opened(match, None, refused.reason)
 
     def _first_of_list(self, match: TextureMatch) -> Opened:
-        """An image list (IFL) shows its first image; a list in a list is not followed."""
+        """An image list (IFL) shows its first image."""
         assert match.path is not None
-        try:
-            with open(match.path, "rb") as stream:
-                names = ifl_names(stream.read(_LIST_SIZE), 1)
-        except OSError as error:
-            raise ImageRefused(error.strerror or "cannot be read") from None
-        first = self.finder.find(names[0]) if names else None
-        if first is None or first.path is None or first.path.suffix.casefold() == ".ifl":
-            raise ImageRefused("an Autodesk image list (IFL) whose first image is not found")
-        reason = f"an Autodesk image list (IFL): its first image {first.path.name} is taken"
-        return Opened(match, open_texture(first.path, self.limits), reason)
+        first = first_of_list(self.finder, match.path)
+        return Opened(match, open_texture(first, self.limits), f"{AN_IFL}: its first image {first.name} is taken")
+
+
+def first_of_list(finder: TextureFinder, path: Path) -> Path:
+    """The first image that a list (IFL) names; a list in a list is not followed. `ImageRefused` where there is none."""
+    try:
+        with open(path, "rb") as stream:
+            names = ifl_names(stream.read(_LIST_SIZE), 1)
+    except OSError as error:
+        raise ImageRefused(error.strerror or "cannot be read") from None
+    first = finder.find(names[0]).path if names else None
+    if first is None or is_list(first):
+        raise ImageRefused(f"{AN_IFL} whose first image is not found")
+    return first
+
+
+def is_list(path: Path) -> bool:
+    return path.suffix.casefold() == ".ifl"

@@ -9,3 +9,12 @@ class ImageRefused(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+def why_unreadable(size: int, autodesk: str | None, opened_as: str | None) -> str:
+    """Words for a file of so many bytes that no decoder took, or that one took (``opened_as``) and then gave up on."""
+    if not size:
+        return "an empty file"
+    if autodesk is not None:
+        return f"{autodesk}, which cannot be read"
+    return "no image that can be read" if opened_as is None else f"{opened_as}, damaged or cut off"

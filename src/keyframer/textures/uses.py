@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from keyframer.scene import EmbeddedImage, Scene
 from keyframer.text import safe_text
+from keyframer.textures.autodesk import AN_IFL
 from keyframer.textures.finding import HOW, TextureFinder, TextureMatch
 from keyframer.textures.looking import look_at, look_inside
+from keyframer.textures.opening import first_of_list, is_list
 from keyframer.textures.refused import ImageRefused
 
 STATUSES = ("found", "guessed", "embedded", "unusable", "refused", "missing", "not looked for")
@@ -40,7 +43,7 @@ class TextureUse:
         if self.match is None:
             return "not looked for"
         if self.match.path is None:
-            return "refused" if self.match.refusal is not None else "missing"
+            return "refused" if self.match.refusal is not None or self.match.how == "outside" else "missing"
         return "guessed" if self.match.is_guess else "found"
 
     @property
@@ -50,7 +53,8 @@ class TextureUse:
             return HOW["embedded"]
         if self.match is None or self.match.path is None:
             return None
-        return HOW[self.match.how] + (", in a folder inside" if self.match.from_inside else "")
+        inside, moved = self.match.from_inside, self.match.without_folder
+        return HOW[self.match.how] + ", in a folder inside" * inside + ", without its folder" * moved
 
     @property
     def note(self) -> str | None:
@@ -58,6 +62,8 @@ class TextureUse:
         said = [] if self.problem is None else [safe_text(self.problem)]
         if self.match is not None and self.match.refusal is not None:
             said.append(f"{self.match.refusal.code}: its path is not followed")
+        if self.match is not None and self.match.how == "outside":
+            said.append(HOW["outside"])
         if self.match is not None and self.match.others:
             said.append(f"others: {', '.join(map(safe_text, self.match.others[:3]))}")
         return "; ".join(said) or None
@@ -78,10 +84,18 @@ def scene_textures(scene: Scene, finder: TextureFinder | None) -> list[TextureUs
                 use.image = look_inside(use.embedded.data, use.embedded.name)
             elif finder is not None and finder.folders:
                 use.match = finder.find(use.name)
-                use.image = None if use.match.path is None else look_at(use.match.path)
+                use.image = None if use.match.path is None else _look(finder, use.match.path)
         except ImageRefused as refused:
             use.problem = refused.reason
     return list(uses.values())
+
+
+def _look(finder: TextureFinder, path: Path) -> str:
+    """Kind and size of an image; of a list of images those of its first, which is what is shown."""
+    if not is_list(path):
+        return look_at(path)
+    first = first_of_list(finder, path)
+    return f"{AN_IFL}: {first.name}, {look_at(first)}"
 
 
 def _wanted(scene: Scene) -> Iterator[tuple[str, str, EmbeddedImage | None]]:

@@ -7,8 +7,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
-from keyframer.checking import Report, check_document, unreadable
+from keyframer.checking import Report, check_document, check_imported, unreadable
+from keyframer.checking.report import in_order
 from keyframer.errors import FormatError
 from keyframer.exchange import Importer
 from keyframer.exchange.gltf.container import glb_parts
@@ -16,15 +18,16 @@ from keyframer.exchange.gltf.exporting import export
 from keyframer.exchange.gltf.options import GltfOptions
 from keyframer.exchange.gltf.span import clip_span
 from keyframer.formats._document import Document
-from keyframer.scene import RawChannel, Scene
+from keyframer.scene import Channel, RawChannel, Scene
 from keyframer.textures import TextureSource
 from keyframer.viewer.curves import raw_curve, track_curve
 from keyframer.viewer.describing import describe
-from keyframer.viewer.extents import NO_RECORDS
+from keyframer.viewer.gltfplaces import GltfPlaces
 from keyframer.viewer.images import images_from
-from keyframer.viewer.keyrows import Strided
-from keyframer.viewer.places import Places
+from keyframer.viewer.places import Finder, Places
 from keyframer.viewer.plain import shown, to_json
+from keyframer.viewer.records import NoRecords, Records
+from keyframer.viewer.rows import rows_json
 
 BLOCK = 1 << 16
 """bytes of the file that are sent at once"""
@@ -42,6 +45,8 @@ class Material:
     textures: TextureSource | None = None
     importer: Importer | None = None
     """who makes a scene of the bytes at once, where there are no documents"""
+    folder: Path | None = None
+    """where files lie that belong to those"""
 
 
 class ViewedFile:
@@ -57,9 +62,17 @@ class ViewedFile:
         return self._load()
 
     @cached_property
-    def places(self) -> Places | None:
+    def places(self) -> Finder | None:
+        """None where nobody can say what lies where."""
         material = self.material
-        return None if material.document is None else Places(material.document, material.data, material.scene)
+        if material.document is not None:
+            return Places(material.document, material.data, material.scene)
+        if material.importer is None:
+            return None
+        try:
+            return GltfPlaces(material.data, material.scene, material.folder)
+        except FormatError:
+            return None
 
     @cached_property
     def report(self) -> Report:
@@ -67,10 +80,12 @@ class ViewedFile:
         importer = material.importer
         if material.document is not None:
             return check_document(material.document, len(material.data))
-        if material.scene is not None:
-            return Report(material.scene.issues, importer, len(material.data))
+        if importer is not None and material.scene is not None:
+            return Report(material.scene.issues.selected(lambda code: True, in_order), importer, len(material.data))
+        if importer is not None:
+            return check_imported(importer, material.data, material.folder)
         assert material.failure is not None
-        return unreadable(material.failure, None if importer is None else importer.name, len(material.data))
+        return unreadable(material.failure, None, len(material.data))
 
     def scene(self) -> bytes:
         """Tree, tracks, times, issues."""
@@ -115,20 +130,37 @@ class ViewedFile:
                 return None
             clip = scene.clips[0]
             if number >= len(clip.channels):
-                return self._raw_track(clip.raw_channels[number - len(clip.channels)])
+                raw = clip.raw_channels[number - len(clip.channels)]
+                return to_json({**raw_curve(raw), **self._key_places(raw)})
             channel, span = clip.channels[number], clip_span(clip, None)
             found = track_curve(channel.track, span.begin, span.end, clip.units_per_frame or 1.0)
-            rows = None if self.places is None else self.places.key_places(channel)
-            return to_json({**found, "places": rows.each() if isinstance(rows, Strided) else rows})
+            return to_json({**found, **self._key_places(channel)})
 
-    def _raw_track(self, channel: RawChannel) -> bytes:
-        rows = None if self.places is None else self.places.raw_places(channel)
-        return to_json({**raw_curve(channel), "places": None if rows is None else rows.each()})
+    def _key_places(self, channel: Channel | RawChannel) -> dict[str, object]:
+        if self.places is None:
+            return {"places": None, "missing": ""}
+        rows = self.places.key_places(channel)
+        return {"places": rows_json(rows), "missing": self.places.why_no_key(channel)}
+
+    @property
+    def _records(self) -> Records:
+        return NoRecords() if self.places is None else self.places.records
+
+    @property
+    def page_count(self) -> int:
+        """Pages of records."""
+        return self._records.page_count
 
     def records(self) -> bytes:
-        """Which bytes belong to which record; none where there is no document."""
+        """How many records there are, and where."""
         with self._lock:
-            return to_json(NO_RECORDS if self.places is None else self.places.extents.table())
+            return to_json(self._records.overview())
+
+    def record_page(self, number: int) -> bytes | None:
+        """Which bytes belong to which record, for some thousands of them."""
+        with self._lock:
+            found = self._records.page(number)
+            return None if found is None else to_json(found)
 
     @property
     def block_count(self) -> int:

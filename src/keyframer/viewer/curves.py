@@ -13,7 +13,10 @@ from keyframer.viewer.plain import columns, numbers
 
 Floats = npt.NDArray[np.float64]
 
-MOST_SAMPLES = 2_000
+MOST_SAMPLES = 20_000
+"""more keys than this are not all points of the line"""
+FEW_SAMPLES = 2_000
+"""up to which segments are drawn in several steps"""
 PER_SEGMENT = 24
 MOST_LINES = 24
 """columns of a raw channel that are drawn"""
@@ -89,7 +92,7 @@ def _sample_times(track: Track, begin: float, end: float) -> Floats:
         steps = track.interpolation is Interpolation.STEP
         before = np.nextafter(inside, -np.inf) if steps else inside[:0]
         return np.unique(np.concatenate([corners, before]))
-    count = max(2, min(PER_SEGMENT, MOST_SAMPLES // max(1, len(corners) - 1)))
+    count = max(2, min(PER_SEGMENT, FEW_SAMPLES // max(1, len(corners) - 1)))
     parts = [np.linspace(left, right, count, endpoint=False) for left, right in pairwise(corners.tolist())]
     total = max(sum(map(len, parts)), 1)
     if total < 400 and end > begin:  # repeats: keys say little about how often the line turns

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +13,9 @@ from keyframer.errors import FormatError
 from keyframer.exchange.gltf.axes import Axes
 from keyframer.exchange.gltf.span import clip_span
 from keyframer.scene import Channel, Clip, Node, RawChannel, Scene
-from keyframer.viewer.keyrows import Strided
-from keyframer.viewer.places import NO_DOCUMENT, Places
+from keyframer.viewer.places import Finder
 from keyframer.viewer.plain import number, numbers, shown
+from keyframer.viewer.rows import place_json
 
 if TYPE_CHECKING:
     from keyframer.viewer.content import Material
@@ -27,7 +26,7 @@ SCHEMA_VERSION = 1
 Json = dict[str, Any]
 
 
-def describe(name: str, material: Material, report: Report, places: Places | None) -> Json:
+def describe(name: str, material: Material, report: Report, places: Finder | None) -> Json:
     """All that the page needs before anything is selected."""
     scene = material.scene
     found: Json = {
@@ -40,6 +39,7 @@ def describe(name: str, material: Material, report: Report, places: Places | Non
         "failure": None if material.failure is None else _failure(material.failure),
         "issues": [{**issue_record(issue), "node": _node_at(places, issue.offset)} for issue in report.issues],
         "unlisted": unlisted(report),
+        "clips": 0,
         "nodes": [],
         "tracks": [],
         "timing": None,
@@ -49,6 +49,7 @@ def describe(name: str, material: Material, report: Report, places: Places | Non
     if scene is None:
         return found
     clip = scene.clips[0] if scene.clips else None
+    found["clips"] = len(scene.clips)
     found["nodes"] = _nodes(scene, places)
     if clip is not None:
         unit = clip.units_per_frame or 1.0
@@ -72,14 +73,15 @@ def _failure(error: FormatError) -> Json:
         "offset": error.offset,
         "path": shown(error.path, 1_000),
         "message": shown(error.message, 1_000),
+        "hint": shown("; ".join(getattr(error, "__notes__", ())), 1_000),
     }
 
 
-def _node_at(places: Places | None, offset: int) -> int | None:
+def _node_at(places: Finder | None, offset: int) -> int | None:
     return None if places is None else places.node_at(offset)
 
 
-def _nodes(scene: Scene, places: Places | None) -> list[Json]:
+def _nodes(scene: Scene, places: Finder | None) -> list[Json]:
     first = int(Axes(scene.space).needs_root or bool(scene.skins))
     return [
         {
@@ -97,13 +99,17 @@ def _nodes(scene: Scene, places: Places | None) -> list[Json]:
     ]
 
 
-def _node_places(node: Node, places: Places | None) -> Json:
+def _node_places(node: Node, places: Finder | None) -> Json:
     found = [] if places is None else [{"span": span, "what": what} for span, what in places.node_places(node)]
-    return {"places": found, "nowhere": "" if found else _why_nowhere(node.extras, places)}
+    return {"places": found, "nowhere": "" if found or places is None else places.why_nowhere(node)}
 
 
-def _why_nowhere(extras: Mapping[str, object], places: Places | None) -> str:
-    return NO_DOCUMENT if places is None else places.why_nowhere(extras)
+def _track_place(channel: Channel | RawChannel, places: Finder | None) -> Json:
+    place = None if places is None else places.track_place(channel)
+    return {
+        "place": place_json(place),
+        "nowhere": "" if place is not None or places is None else places.why_nowhere(channel),
+    }
 
 
 def _parent(scene: Scene, index: int) -> int | None:
@@ -132,31 +138,27 @@ def _inside(value: float, low: float, high: float) -> float:
     return min(max(value, low), high) if np.isfinite(value) else low
 
 
-def _track(channel: Channel, places: Places | None, unit: float) -> Json:
+def _track(channel: Channel, places: Finder | None, unit: float) -> Json:
     track = channel.track
-    place = None if places is None else places.track_place(channel)
     return {
         "node": channel.node,
         "kind": track.kind,
         "interpolation": track.interpolation.value,
         "wrap": track.wrap.value,
         "times": _times(track, unit),
-        "place": place.to_json() if isinstance(place, Strided) else place,
-        "nowhere": "" if place is not None else _why_nowhere(track.extras, places),
+        **_track_place(channel, places),
     }
 
 
-def _raw_track(channel: RawChannel, places: Places | None) -> Json:
+def _raw_track(channel: RawChannel, places: Finder | None) -> Json:
     """Numbers of which nobody knows what they move: a row for each frame, of no node."""
-    place = None if places is None else places.raw_places(channel)
     return {
         "node": None,
         "kind": shown(channel.name),
         "interpolation": "raw",
         "wrap": "single",
         "times": {"first": 0, "step": 1, "count": len(channel.values)},
-        "place": None if place is None else place.to_json(),
-        "nowhere": "" if place is not None else _why_nowhere(channel.extras, places),
+        **_track_place(channel, places),
     }
 
 

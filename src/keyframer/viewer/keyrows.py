@@ -7,14 +7,14 @@ have to be those that the table is written as.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 
 from keyframer.formats._document import Document
-from keyframer.viewer.extents import Extents, Span
+from keyframer.viewer.extents import Extents
+from keyframer.viewer.rows import Rows, Strided
 from keyframer.wire.record import FieldPlan, Record
 from keyframer.wire.sink import Sink
 from keyframer.wire.style import Style
@@ -24,41 +24,7 @@ _SHAPE_SIZE = 20
 """tension, continuity, bias and two eases where a row holds all five or none"""
 
 
-@dataclass(frozen=True, slots=True)
-class Strided:
-    """Pieces of one size at equal distances: what one track has in rows that hold all tracks."""
-
-    start: int
-    size: int
-    step: int
-    count: int
-
-    def __len__(self) -> int:
-        return self.count
-
-    def __getitem__(self, key: int) -> Span:
-        return self.start + key * self.step, self.start + key * self.step + self.size
-
-    def columns(self, first: int, size: int) -> Strided:
-        """Some bytes of each row."""
-        return Strided(self.start + first, size, self.step, self.count)
-
-    def each(self) -> dict[str, int]:
-        """All pieces, in four numbers."""
-        return {"start": self.start, "size": self.size, "step": self.step, "count": self.count}
-
-    def to_json(self) -> object:
-        """The whole: one piece where there are no gaps."""
-        if self.step == self.size or self.count == 1:
-            return [self.start, self.start + self.count * self.size]
-        return self.each()
-
-
-KeyRows = Strided | list[Span | None]
-"""a place for each key; None for a key that the file does not hold"""
-
-
-def row_spans(document: Document, data: bytes, extents: Extents, number: int, field: str) -> KeyRows | None:
+def row_spans(document: Document, data: bytes, extents: Extents, number: int, field: str) -> Rows | None:
     """First byte and end of every row of a field; None where the field has no rows that can be told apart."""
     record = extents.records[number]
     value = getattr(record, field)

@@ -3,24 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
 from keyframer.formats._bridging import COMPANION
 from keyframer.formats._document import Document
 from keyframer.scene import Camera, Channel, Light, Mesh, Node, RawChannel, Scene
-from keyframer.viewer.extents import Extents, Span
-from keyframer.viewer.keyrows import KeyRows, Strided
+from keyframer.viewer.extents import Extents
+from keyframer.viewer.records import Records, Span
+from keyframer.viewer.rows import KeyRows, Place, Strided, around
 from keyframer.viewer.trackplaces import KeyFinder
 
 IN_COMPANION = "It lies in the companion, not in this file."
 NO_RECORD = "This file holds no record of it."
-NO_DOCUMENT = "A file of this format is read into a scene at once: there is no list of what lies where."
+BEFORE_THE_FIRST = "The file does not hold this key: it is how things are before the first. This is its track."
 
 _OWN_RECORDS = ("3ds", "uto3d")
 """formats with a record for each track"""
 
 
-class Places:
+class Finder(Protocol):
     """Answers where something lies; None or nothing where the file has no such place."""
+
+    @property
+    def records(self) -> Records: ...
+
+    def node_places(self, node: Node) -> list[tuple[Span, str]]:
+        """The record of a node, then those of what it carries; with what they are."""
+
+    def track_place(self, channel: Channel | RawChannel) -> Place | None:
+        """The bytes of a track."""
+
+    def key_places(self, channel: Channel | RawChannel) -> KeyRows | None:
+        """A place for each key."""
+
+    def why_nowhere(self, part: Node | Channel | RawChannel) -> str:
+        """Why something has no place, or not all that it might have."""
+
+    def why_no_key(self, channel: Channel | RawChannel) -> str:
+        """Why a single key has no place."""
+
+    def node_at(self, offset: int) -> int | None:
+        """The node that a byte belongs to."""
+
+
+class Places:
+    """Those of a file that has a document, at the offsets that its bridge has noted."""
 
     def __init__(self, document: Document, data: bytes, scene: Scene | None) -> None:
         self.extents = Extents(document, len(data))
@@ -32,13 +59,18 @@ class Places:
         if scene is not None:
             self._assign(scene)
 
+    @property
+    def records(self) -> Records:
+        return self.extents
+
     def node_places(self, node: Node) -> list[tuple[Span, str]]:
-        """The record of a node, then those of what it carries; with what they are."""
         numbers = dict.fromkeys(self._records_of(node))
         return [(self.extents.span(number), type(self.extents.records[number]).__name__) for number in numbers]
 
-    def track_place(self, channel: Channel) -> Span | Strided | None:
+    def track_place(self, channel: Channel | RawChannel) -> Place | None:
         """The record of a track where it has one, else what it has in a record of several."""
+        if isinstance(channel, RawChannel):
+            return self._table(channel)
         number = self._record(channel.track.extras)
         if number is None:
             return None
@@ -47,24 +79,29 @@ class Places:
         rows = self._finder.keys(channel, number)
         if rows is None:
             return self.extents.span(number)
-        return rows if isinstance(rows, Strided) else _around(rows)
+        return rows if isinstance(rows, Strided) else around(rows)
 
-    def key_places(self, channel: Channel) -> KeyRows | None:
-        """A place for each key."""
+    def key_places(self, channel: Channel | RawChannel) -> KeyRows | None:
+        if isinstance(channel, RawChannel):
+            return self._table(channel)
         number = self._record(channel.track.extras)
         return None if number is None else self._finder.keys(channel, number)
 
-    def raw_places(self, channel: RawChannel) -> Strided | None:
+    def _table(self, channel: RawChannel) -> Strided | None:
         """A place for each row of a channel that nobody knows the meaning of."""
         number = self._record(channel.extras)
         return None if number is None else self._finder.table(number)
 
-    def why_nowhere(self, extras: Mapping[str, object]) -> str:
-        """Why something has no place."""
+    def why_nowhere(self, part: Node | Channel | RawChannel) -> str:
+        extras = part.track.extras if isinstance(part, Channel) else part.extras
         return IN_COMPANION if _is_companion(extras.get(self._format)) else NO_RECORD
 
+    def why_no_key(self, channel: Channel | RawChannel) -> str:
+        if isinstance(channel, Channel) and channel.track.kind == "visible":
+            return BEFORE_THE_FIRST
+        return self.why_nowhere(channel)
+
     def node_at(self, offset: int) -> int | None:
-        """The node that a byte belongs to."""
         found = (self._node_of_record.get(number) for number in self.extents.at(offset))
         return next((node for node in found if node is not None), None)
 
@@ -97,11 +134,6 @@ class Places:
             found = self._record(channel.track.extras)
             if found is not None:
                 self._node_of_record.setdefault(found, channel.node)
-
-
-def _around(rows: list[Span | None]) -> Span | None:
-    known = [span for span in rows if span is not None]
-    return (min(span[0] for span in known), max(span[1] for span in known)) if known else None
 
 
 def _is_companion(noted: object) -> bool:

@@ -15,7 +15,7 @@ from keyframer.viewer.plain import to_json
 JSON, BINARY, GLB = "application/json", "application/octet-stream", "model/gltf-binary"
 
 _NUMBER = "(0|[1-9][0-9]{0,8})"
-_FILE = re.compile(f"/data/{_NUMBER}/(scene|model|records|(?:track|bytes)/{_NUMBER})")
+_FILE = re.compile(f"/data/{_NUMBER}/(scene|model|records|(?:track|bytes|records)/{_NUMBER})")
 
 Resource = tuple[str, bytes]
 """content type and content"""
@@ -42,6 +42,7 @@ class Resources:
         yield "/data/files"
         for number, file in enumerate(self.files):
             yield from (f"/data/{number}/{part}" for part in ("scene", "model", "records"))
+            yield from (f"/data/{number}/records/{page}" for page in range(file.page_count))
             yield from (f"/data/{number}/track/{track}" for track in range(file.track_count))
             yield from (f"/data/{number}/bytes/{block}" for block in range(file.block_count))
 
@@ -56,6 +57,8 @@ def _part(file: ViewedFile, part: str, number: str | None) -> Resource | None:
         content = file.records()
     elif part.startswith("track/") and number is not None:
         content = file.track(int(number))
+    elif part.startswith("records/") and number is not None:
+        content = file.record_page(int(number))
     elif number is not None:
         kind, content = BINARY, file.block(int(number))
     return None if content is None else (kind, content)

@@ -16,7 +16,8 @@ from keyframer.formats.hale3d.records import Frames, Joint
 from keyframer.formats.threeds.records import HideTrack
 from keyframer.scene import Channel
 from keyframer.viewer.extents import Extents
-from keyframer.viewer.keyrows import KeyRows, Strided, row_spans
+from keyframer.viewer.keyrows import row_spans
+from keyframer.viewer.rows import Rows, Strided
 
 _FLOAT = 4
 _TABLES = {"position": "translation_keys", "rotation": "rotation_keys"}
@@ -31,7 +32,7 @@ class KeyFinder:
         self.extents = extents
         self._tables: dict[int, Strided | None] = {}
 
-    def keys(self, channel: Channel, number: int) -> KeyRows | None:
+    def keys(self, channel: Channel, number: int) -> Rows | None:
         """The places of the keys of a channel whose record has this number; None where they have none."""
         rows = _WAYS.get(self._document.format.name, _one_table)(self, channel, number)
         if rows is None:
@@ -43,7 +44,7 @@ class KeyFinder:
             rows = [None, *(rows[key] for key in order.tolist())]
         return rows if len(rows) == wanted else None
 
-    def rows(self, number: int, field: str) -> KeyRows | None:
+    def rows(self, number: int, field: str) -> Rows | None:
         """The rows of a field of a record."""
         return row_spans(self._document, self._data, self.extents, number, field)
 
@@ -65,15 +66,15 @@ class KeyFinder:
         return None if at is None else self.table(at)
 
 
-def _one_table(finder: KeyFinder, channel: Channel, number: int) -> KeyRows | None:
+def _one_table(finder: KeyFinder, channel: Channel, number: int) -> Rows | None:
     return finder.rows(number, "keys") if hasattr(finder.extents.records[number], "keys") else None
 
 
-def _node_animation(finder: KeyFinder, channel: Channel, number: int) -> KeyRows | None:
+def _node_animation(finder: KeyFinder, channel: Channel, number: int) -> Rows | None:
     return finder.rows(number, _TABLES.get(channel.track.kind, "scale_keys"))
 
 
-def _hale3d(finder: KeyFinder, channel: Channel, number: int) -> KeyRows | None:
+def _hale3d(finder: KeyFinder, channel: Channel, number: int) -> Rows | None:
     """A frame holds a box of six floats, then for each joint those of Tx Ty Tz Qx Qy Qz that its flags announce."""
     joint, frames = finder.joint(number), finder.frames
     if joint is None or frames is None:
@@ -83,7 +84,7 @@ def _hale3d(finder: KeyFinder, channel: Channel, number: int) -> KeyRows | None:
     return frames.columns(_FLOAT * (6 + joint.start_index + first), _FLOAT * count)
 
 
-def _midtown(finder: KeyFinder, channel: Channel, number: int) -> KeyRows | None:
+def _midtown(finder: KeyFinder, channel: Channel, number: int) -> Rows | None:
     """A frame holds the place of the root, then three angles for each bone."""
     rows = finder.table(number)
     if rows is None:
@@ -92,7 +93,7 @@ def _midtown(finder: KeyFinder, channel: Channel, number: int) -> KeyRows | None
     return rows.columns(_FLOAT * first, 3 * _FLOAT)
 
 
-_WAYS: dict[str, Callable[[KeyFinder, Channel, int], KeyRows | None]] = {
+_WAYS: dict[str, Callable[[KeyFinder, Channel, int], Rows | None]] = {
     "nodeanim": _node_animation,
     "hale3d": _hale3d,
     "midtown": _midtown,

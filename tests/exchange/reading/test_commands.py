@@ -191,3 +191,26 @@ def test_errors_are_one_line_with_code_offset_and_path(run: Run, tmp_path: Path)
         assert "LINK_INDEX_OUT_OF_RANGE at 0x" in ran.err.splitlines()[0]
         assert " in /nodes[0]/children[0]: " in ran.err.splitlines()[0]
         assert len(ran.err.splitlines()) == 1
+
+
+def test_check_looks_at_names_too(run: Run, tmp_path: Path) -> None:
+    root, binary = triangle()
+    root["nodes"][0]["name"] = "<script>\u202e"
+    root["nodes"].append({"name": "=cmd()"})
+    root["scenes"][0]["nodes"].append(1)
+    root["meshes"][0]["name"] = "x" * 300
+    root["images"] = [{"uri": uri} for uri in ("..%2fsecret.png", "http://a/b.png", "fine%20one.png", "data:,")]
+    (tmp_path / "odd.glb").write_bytes(glb(root, binary))
+    found = run("check", tmp_path / "odd.glb", "--format", "json").json()["files"][0]["issues"]
+    assert {(issue["code"], issue["path"]) for issue in found} == {
+        ("SEC_NAME_MARKUP", "/nodes[0]/name"),
+        ("SEC_NAME_BIDI", "/nodes[0]/name"),
+        ("SEC_NAME_FORMULA", "/nodes[1]/name"),
+        ("SEM_NAME_TOO_LONG", "/meshes[0]/name"),
+        ("SEC_PATH_TRAVERSAL", "/images[0]/uri"),
+        ("SEC_PATH_URL", "/images[1]/uri"),
+    }
+    data = (tmp_path / "odd.glb").read_bytes()
+    for issue in found:
+        assert data[issue["offset"] : issue["offset"] + 1] == b'"', issue
+    assert run("check", tmp_path / "odd.glb").code == 0  # odd, not unsafe

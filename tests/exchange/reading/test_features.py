@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from tests.exchange.reading.making import Json, data_uri, glb, loaded, triangle
+from tests.exchange.reading.making import Json, data_uri, glb, loaded, taken_apart, triangle
 
 POINTS = np.array([(0, 0, 0), (1, 0, 0), (0, 2, 0)], float)
 
@@ -120,6 +120,123 @@ def test_a_matrix() -> None:
     np.testing.assert_allclose(world, np.array(turned, float).reshape(4, 4).T, atol=1e-12)
 
 
+def seamed(*, with_normals: bool, fold: bool = False) -> bytes:
+    """Two triangles that meet in an edge whose vertices stand there twice; ``fold``: with different normals."""
+    points = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], "<f4")
+    normals = np.array([(0, 0, 1)] * 3 + [(0, 1, 0) if fold else (0, 0, 1)] * 3, "<f4")
+    uv = np.arange(12, dtype="<f4").reshape(6, 2) / 12
+    root, _ = triangle()
+    sizes = [72, 72, 48]
+    root["bufferViews"] = [
+        {"buffer": 0, "byteOffset": sum(sizes[:number]), "byteLength": size} for number, size in enumerate(sizes)
+    ]
+    root["buffers"] = [{"byteLength": sum(sizes)}]
+    root["accessors"] = [
+        {"bufferView": number, "componentType": 5126, "count": 6, "type": kind}
+        for number, kind in enumerate(("VEC3", "VEC3", "VEC2"))
+    ]
+    attributes = {"POSITION": 0, **({"NORMAL": 1} if with_normals else {}), "TEXCOORD_0": 2}
+    root["meshes"] = [{"primitives": [{"attributes": attributes}]}]
+    return glb(root, points.tobytes() + normals.tobytes() + uv.tobytes())
+
+
+def test_vertices_that_only_differ_in_the_image_are_one() -> None:
+    (mesh,) = loaded(seamed(with_normals=True)).meshes
+    assert mesh.corners.tolist() == [[0, 1, 2], [1, 3, 2]]
+    assert len(mesh.positions) == 4
+    assert mesh.uv is not None
+    assert mesh.uv_corners is not None
+    np.testing.assert_allclose(mesh.uv[mesh.uv_corners].reshape(6, 2), np.arange(12).reshape(6, 2) / 12, rtol=1e-6)
+    assert mesh.smoothing is not None
+    assert mesh.smoothing.tolist() == [1, 1]
+
+
+def test_where_normals_differ_there_is_an_edge() -> None:
+    (mesh,) = loaded(seamed(with_normals=True, fold=True)).meshes
+    assert mesh.corners.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+@pytest.mark.parametrize("size", [1e-42, 1e-30, 1e30, 3e38])
+def test_any_size_of_mesh_can_be_put_together(size: float) -> None:
+    data = seamed(with_normals=True)
+    points = np.frombuffer(data, "<f4", 18, data.index(b"BIN\0") + 4)
+    at = data.index(b"BIN\0") + 4
+    large = (points.astype(np.float64) * size).astype("<f4").tobytes()
+    (mesh,) = loaded(data[:at] + large + data[at + 72 :]).meshes
+    assert len(mesh.positions) == 4
+
+
+def test_without_normals_faces_are_flat() -> None:
+    """As glTF wants it."""
+    (mesh,) = loaded(seamed(with_normals=False)).meshes
+    assert mesh.smoothing is not None
+    assert mesh.smoothing.tolist() == [0, 0]
+    assert len(mesh.positions) == 6
+
+
+@pytest.mark.parametrize("mirrored", [1, -1])
+def test_a_matrix_with_shear_is_kept(mirrored: int, tmp_path: Path) -> None:
+    """Turning and scaling make no shear; scaling along axes of its own does. It comes through another file, too."""
+    matrix = np.array([[1.0, 0.5, 0.2, 3], [0, mirrored, -0.7, 2], [0.1, 0, 2, 1], [0, 0, 0, 1]])
+    root, binary = triangle()
+    root["nodes"][0]["matrix"] = matrix.T.ravel().tolist()
+    scene = loaded(glb(root, binary))
+    np.testing.assert_allclose(keyframer.pose(scene, frames=[0]).world[0, 0], matrix, atol=1e-12)
+    points = keyframer.pose(scene, frames=[0]).vertices(0)[0]
+    np.testing.assert_allclose(points, POINTS @ matrix[:3, :3].T + matrix[:3, 3], atol=1e-12)
+    keyframer.save(scene, tmp_path / "a.glb")
+    after = keyframer.pose(keyframer.load(tmp_path / "a.glb"), frames=[0]).vertices(0)[0]
+    np.testing.assert_allclose(after, points, atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [(-1, 2, 3), (0, 1, 1), (1, 1, 1)])
+def test_a_matrix_without_shear_has_no_axes_of_its_own(scale: tuple[float, float, float]) -> None:
+    root, binary = triangle()
+    root["nodes"][0]["matrix"] = np.diag([*scale, 1]).astype(float).ravel().tolist()
+    (node,) = loaded(glb(root, binary)).nodes
+    assert node.scale_axes_xyzw is None
+
+
+@pytest.mark.parametrize(
+    ("node", "found"),
+    [
+        ({"rotation": [0, 0, 0, 0]}, [("DATA_QUATERNION_LENGTH", "/nodes[0]/rotation")]),
+        ({"rotation": [0, 0, 2, 2]}, [("DATA_QUATERNION_LENGTH", "/nodes[0]/rotation")]),
+        ({"rotation": [0, 0, 0.709, 0.709]}, []),
+        ({"matrix": [1, 0, 0, 0.5, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]}, [("STRUCT_SYNTAX", "/nodes[0]/matrix")]),
+    ],
+)
+def test_odd_places_are_told_of(node: Json, found: list[tuple[str, str]]) -> None:
+    root, binary = triangle()
+    root["nodes"][0].update(node)
+    issues = list(loaded(glb(root, binary)).issues)
+    assert [(issue.code, issue.path) for issue in issues] == found
+    assert all(issue.severity.label == "warning" for issue in issues)
+
+
+def test_a_newer_version_may_be_needed() -> None:
+    root, binary = triangle()
+    for needed in ("2.0", "2", "1.0"):
+        root["asset"] = {"version": "2.1", "minVersion": needed}
+        assert loaded(glb(root, binary)).nodes
+    for needed in ("2.1", "2.10", "3.0", "10"):
+        root["asset"]["minVersion"] = needed
+        with pytest.raises(keyframer.FormatError, match=r"SEM_UNKNOWN_ENUM at 0x.* in /asset/minVersion"):
+            loaded(glb(root, binary))
+
+
+def test_only_one_scene_is_shown() -> None:
+    root, binary = triangle()
+    root["nodes"] += [{"name": "other", "mesh": 0}, {"name": "third"}]
+    root["scenes"] = [{"nodes": [0]}, {"nodes": [1]}]
+    root["scene"] = 1
+    scene = loaded(glb(root, binary))
+    assert [node.name for node in scene.nodes] == ["other"]
+    (issue,) = scene.issues
+    assert (issue.code, issue.path, issue.severity.label) == ("LINK_NOT_SHOWN", "/scenes[1]/nodes", "info")
+    assert issue.message == "2 of 3 nodes are not in the scene that is shown"
+
+
 def animated(target: Json, values: np.ndarray, kind: str, **others: object) -> bytes:
     root, binary = triangle()
     times = np.array([0, 1, 2], "<f4").tobytes()
@@ -182,7 +299,7 @@ def test_texture_transform_is_the_way_back() -> None:
 
     texture = TextureMap("a.png", scale=(2.0, 3.0), offset=(0.25, -0.5), rotation_degrees=30.0)
     root, binary = triangle()
-    reference = {"index": 0, "extensions": {"KHR_texture_transform": transform(texture, v_up=False)}}
+    reference = {"index": 0, "extensions": {"KHR_texture_transform": transform(texture)}}
     root["images"], root["textures"] = [{"uri": "maps/a%20b.png"}], [{"source": 0}]
     root["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": reference}}]
     found = loaded(glb(root, binary)).materials[0].maps["texture1"]
@@ -200,3 +317,29 @@ def test_frames_a_second() -> None:
         loaded(data, geometry="raw")
     with pytest.raises(ValueError, match="fps must be positive"):
         loaded(data, fps=-math.inf)
+
+
+def test_of_two_channels_that_move_the_same_the_first_counts() -> None:
+    data = animated({"node": 0, "path": "translation"}, np.arange(9, dtype="<f4").reshape(3, 3), "VEC3")
+    root, binary = taken_apart(data)
+    animation = root["animations"][0]
+    animation["samplers"].append({"input": 2, "output": 0})
+    animation["channels"] += [
+        {"sampler": 1, "target": {"node": 0, "path": "translation"}},
+        {"sampler": 1, "target": {"node": 0, "path": "scale"}},
+    ]
+    scene = loaded(glb(root, binary))
+    kinds = [(channel.track.kind, channel.track.values[0].tolist()) for channel in scene.clips[0].channels]
+    assert kinds == [("position", [0.0, 1.0, 2.0]), ("scale", [0.0, 0.0, 0.0])]
+    (issue,) = scene.issues
+    assert (issue.code, issue.path) == ("LINK_RANGE_OVERLAP", "/animations[0]/channels[1]")
+    assert issue.message == "channel 1 shares the position of tri with channel 0"
+
+
+@pytest.mark.parametrize(("mode", "corners", "told"), [(4, 3, False), (4, 2, True), (5, 3, False), (5, 2, True)])
+def test_corners_that_make_no_face_are_told_of(mode: int, corners: int, told: bool) -> None:
+    root, binary = triangle()
+    root["accessors"][1]["count"] = corners
+    root["meshes"][0]["primitives"][0]["mode"] = mode
+    issues = list(loaded(glb(root, binary)).issues)
+    assert [(issue.code, issue.severity.label) for issue in issues] == [("STRUCT_SYNTAX", "warning")] * told

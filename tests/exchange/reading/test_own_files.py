@@ -85,6 +85,16 @@ def test_the_same_pose(name: str) -> None:
             assert len(found.meshes[found.nodes[number].mesh].positions) == len(given.meshes[node.mesh].positions)
 
 
+@pytest.mark.parametrize("masks", [None, [0] * 12, [1] * 12, [0, 1, 2, 3, 4, 5] * 2])
+def test_smoothing_groups_come_back(masks: list[int] | None) -> None:
+    """Also that there are none, which every format reads in its own way."""
+    given = SCENES["static"]()
+    assert len(given.meshes[0].corners) == 12
+    given.meshes[0].smoothing = None if masks is None else np.array(masks)
+    found = loaded(glb_of(given)[0]).meshes[0].smoothing
+    assert (None if found is None else sorted(found.tolist())) == (None if masks is None else sorted(masks))
+
+
 def test_what_glTF_cannot_say() -> None:
     given = SCENES["static"]()
     given.title, given.author = "Title", "Someone"

@@ -107,7 +107,7 @@ CASES: list[tuple[str, Any, str, tuple[Any, ...]]] = [
     ("/cameras/0/type", "fisheye", "SEM_UNKNOWN_ENUM", (TREE, [2, 1], 1, 2, 2, [2])),
     ("/extensions/KHR_lights_punctual/lights/0/type", "sun", "SEM_UNKNOWN_ENUM", (TREE, [2, 1], 2, 1, 2, [2])),
     ("/materials/0/alphaMode", 3, "STRUCT_SYNTAX", (TREE, [2, 1], 2, 2, 1, [2])),
-    ("/extensionsRequired", ["KHR_unheard_of"], "SEM_UNKNOWN_ENUM", WHOLE),
+    ("/extensionsRequired", ["KHR_unheard_of"], "SEM_EXTENSION_UNKNOWN", WHOLE),
     ("/buffers/0/byteLength", 4000, "STRUCT_TRUNCATED", WHOLE),
 ]  # fmt: skip
 
@@ -175,7 +175,7 @@ def test_compressed_meshes_are_not_made_up() -> None:
             primitive["extensions"] = {"KHR_draco_mesh_compression": {"bufferView": 0, "attributes": {"POSITION": 0}}}
     scene = loaded(glb(root, binary), salvage=True)
     assert not scene.meshes
-    assert scene.issues.counts["SEM_UNKNOWN_ENUM"] == 4
+    assert scene.issues.counts["SEM_EXTENSION_UNKNOWN"] == 4
 
 
 @pytest.mark.parametrize("seed", range(4))

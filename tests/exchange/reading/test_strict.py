@@ -50,7 +50,7 @@ CASES: list[tuple[str, Any, str, str]] = [
     ("/scenes/0/nodes", [3], "LINK_INDEX_OUT_OF_RANGE", "/scenes[0]/nodes[0]"),
     ("/asset/version", "1.0", "SEM_UNKNOWN_ENUM", "/asset/version"),
     ("/asset", None, "STRUCT_CHUNK_MISSING", "/"),
-    ("/extensionsRequired", ["KHR_draco_mesh_compression"], "SEM_UNKNOWN_ENUM", "/extensionsRequired[0]"),
+    ("/extensionsRequired", ["KHR_draco_mesh_compression"], "SEM_EXTENSION_UNKNOWN", "/extensionsRequired[0]"),
 ]
 
 
@@ -267,6 +267,12 @@ def test_any_value_anywhere(name: str) -> None:
 def test_trailing_bytes_are_reported() -> None:
     scene = loaded(glb(*triangle()) + b"more")
     assert [issue.code for issue in scene.issues] == ["STRUCT_TRAILING_DATA"]
+
+
+def test_bytes_after_the_last_chunk_are_reported() -> None:
+    data = glb(*triangle())
+    longer = data[:8] + (len(data) + 3).to_bytes(4, "little") + data[12:] + b"abc"
+    assert [(issue.code, issue.offset) for issue in loaded(longer).issues] == [("STRUCT_TRAILING_DATA", len(data))]
 
 
 def test_a_data_uri() -> None:

@@ -11,10 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import keyframer
+from keyframer.formats._bridging import Reporter
+from keyframer.formats.hale3d import FORMAT
 from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import new_animation, record_types
 from keyframer.formats.hale3d.records import Animation, Frames, Joint, RawRun
-from keyframer.wire.record import describe_fields, dump_fields, restore_fields
+from keyframer.formats.hale3d.text import TextCursor
+from keyframer.issues import IssueLog
+from keyframer.wire.record import describe_fields, dump_fields, read_fields, restore_fields
 from tests.formats.hale3d.writer import TEXTS, frame, header, joint, wave
 from tests.samples import FOLDER, unhex
 from tests.samples.hale3d.make_samples import samples
@@ -237,3 +241,42 @@ def test_limits() -> None:
             with pytest.raises(keyframer.FormatError) as caught:
                 keyframer.decode(wave(text), limits=changed)
             assert caught.value.code == code
+
+
+def test_only_what_has_a_layout_can_be_written() -> None:
+    document = keyframer.decode(wave())
+    document.dialect = "length"
+    with pytest.raises(ValueError, match="the dialect of a Hale3D document is not 'length'"):
+        keyframer.encode(document)
+    document = keyframer.decode(wave())
+    document.records.append(Joint())
+    with pytest.raises(ValueError, match="cannot stand at the top"):
+        keyframer.encode(document)
+    with pytest.raises(ValueError, match=r"not an array of shape \(3,\)"):
+        Frames.make([1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "offset"),
+    [
+        (struct.pack("<I", 1000) + b"hip", "STRUCT_COUNT_EXCEEDS_DATA", 36),
+        (struct.pack("<I", 3) + b"hip", "STRUCT_STRING_UNTERMINATED", 40),
+        (struct.pack("<I", 0), "STRUCT_STRING_UNTERMINATED", 40),
+    ],
+    ids=["longer than the file", "no NUL in its length", "no length for a NUL"],
+)
+def test_names_behind_a_length_that_they_do_not_keep(name: bytes, code: str, offset: int) -> None:
+    """Read in the dialect in which a length counts the NUL too."""
+    data = b"".join([header(0, 1, 0), struct.pack("<iII", -1, 0, 0), name, struct.pack("<7f", *[0.0] * 7)])
+    cursor = TextCursor(data, keyframer.Limits(), Dialect.LENGTH_WITH_NUL)
+    cursor.pos = 24
+    with pytest.raises(keyframer.FormatError) as caught:
+        read_fields(Joint(), cursor)
+    assert (caught.value.code, caught.value.offset, caught.value.path) == (code, offset, "/name")
+
+
+def test_without_a_scene_the_records_are_still_checked() -> None:
+    document = keyframer.decode(wave(names=(b'"a\x1b[2J"', b'"b"', b'"b"')))
+    reporter = Reporter(document, IssueLog())
+    FORMAT.apply_rules(document, None, reporter)
+    assert sorted(issue.code for issue in reporter.issues) == ["SEC_NAME_CONTROL_CHARS", "SEM_DUPLICATE_NAME"]

@@ -36,17 +36,14 @@ from keyframer.scene import (
     Scene,
     Skin,
 )
-from keyframer.scene.report import LossReport, NothingToWrite, Outcome
+from keyframer.scene.report import NothingToWrite, Outcome
+from tests.formats.telling import said
 
 POINTS = np.array([[0.0, 0, 1], [2, 0, 1], [0, 3, 2], [5, 5, 5]])
 
 
 def write(scene: Scene, **options: object) -> Written:
     return FORMAT.from_scene(scene, options)
-
-
-def said(report: LossReport, outcome: Outcome) -> dict[str, str]:
-    return {loss.path: loss.detail for loss in report.of(outcome)}
 
 
 def again(written: Written) -> Scene:

@@ -17,17 +17,14 @@ from keyframer.formats.midtown.records import Channel as Record
 from keyframer.formats.midtown.records import OldChannel
 from keyframer.formats.midtown.skeleton import read_skeleton
 from keyframer.scene import Light, Node, NodeKind, RawChannel, Scene, Space
-from keyframer.scene.report import LossReport, NothingToWrite, Outcome
+from keyframer.scene.report import NothingToWrite, Outcome
 from tests.formats.hale3d.test_writing import arm
 from tests.formats.made_scenes import apart
+from tests.formats.telling import said
 
 
 def write(scene: Scene, **options: object) -> Written:
     return FORMAT.from_scene(scene, {"fps": 24.0, **options})
-
-
-def said(report: LossReport, outcome: Outcome) -> dict[str, str]:
-    return {loss.path: loss.detail for loss in report.of(outcome)}
 
 
 def record(written: Written) -> Record | OldChannel:

@@ -311,3 +311,28 @@ def test_limits() -> None:
 def test_samples_are_what_the_writer_makes() -> None:
     stored = {path.name: path.read_bytes() for path in (FOLDER / "midtown").iterdir() if path.suffix == ".anim"}
     assert stored == samples()
+
+
+def test_one_clip_of_channels_and_nothing_else_can_be_written() -> None:
+    document = keyframer.decode(RETAIL)
+    document.records.append(Clip())
+    with pytest.raises(ValueError, match="holds one clip, not 2"):
+        keyframer.encode(document)
+    document = keyframer.decode(RETAIL)
+    document.records[0].children.append(OldChannel())
+    with pytest.raises(ValueError, match="holds nothing but Channel"):
+        keyframer.encode(document)
+    with pytest.raises(ValueError, match=r"not an array of shape \(3,\)"):
+        make_channel([1.0, 2.0, 3.0])
+
+
+def test_an_old_clip_without_frames_keeps_its_bones() -> None:
+    """No row tells how many there are: the header alone does."""
+    document = keyframer.decode(OLD)
+    top = document.records[0]
+    assert isinstance(top, OldClip)
+    bones = top.bones
+    (channel_,) = document.find(OldChannel)
+    channel_.rows = channel_.rows[:0]
+    data = keyframer.encode(document)
+    assert struct.unpack_from("<2I", data) == (0, bones)

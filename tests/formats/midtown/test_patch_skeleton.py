@@ -11,7 +11,8 @@ import pytest
 
 import keyframer
 from keyframer.curves import RotationForm, Track
-from keyframer.scene import Channel, Scene
+from keyframer.operating import cut
+from keyframer.scene import Channel, Node, NodeKind, Scene
 from tests.formats.midtown import writer as w
 
 SKELETON = b"""NumBones 3
@@ -104,3 +105,73 @@ def test_frames_that_go_and_come(count: int, clip: Path, tmp_path: Path) -> None
         assert np.allclose(row[:3], last[:3], atol=1e-6)
         assert np.allclose(np.cos(row[3:] - last[3:]), 1.0, atol=1e-6)
     assert math.isclose(keyframer.load(tmp_path / "out.anim", format="midtown").clips[0].end, count - 1)
+
+
+def without(scene: Scene, names: set[str]) -> Scene:
+    kept = [number for number, node in enumerate(scene.nodes) if node.name not in names]
+    place = {number: new for new, number in enumerate(kept)}
+    nodes = [scene.nodes[number] for number in kept]
+    clip = scene.clips[0]
+    channels = [Channel(place[each.node], each.track) for each in clip.channels if each.node in place]
+    return replace(
+        scene,
+        nodes=[replace(node, parent=None if node.parent is None else place.get(node.parent, 0)) for node in nodes],
+        clips=[replace(clip, channels=channels)],
+    )
+
+
+def test_a_bone_that_goes_takes_its_block_and_its_angles(clip: Path, tmp_path: Path) -> None:
+    scene = keyframer.load(clip, format="midtown")
+    data, text = save(without(scene, {"head"}), tmp_path)
+    assert data == w.retail([row[:9] for row in rows()])
+    assert text == SKELETON.replace(b"NumBones 3", b"NumBones 2").replace(
+        b"\n        bone head{ offset 0 0.125 0 }", b""
+    )
+
+
+def test_a_bone_out_of_the_middle_leaves_the_angles_of_what_hung_on_it(clip: Path, tmp_path: Path) -> None:
+    scene = keyframer.load(clip, format="midtown")
+    data, text = save(without(scene, {"back"}), tmp_path)
+    assert data == w.retail([[*row[:6], *row[9:]] for row in rows()])
+    found = keyframer.load(tmp_path / "out.anim", format="midtown")
+    assert [(node.name, node.parent) for node in found.nodes] == [("hips", None), ("head", 0)]
+    assert b"mass 12 // a word that nobody knows" in text
+
+
+def test_a_bone_that_comes_stands_at_the_end_of_its_parent(clip: Path, tmp_path: Path) -> None:
+    """Its angles stand behind those of the back and its head, and before nothing else: a tail that never turns."""
+    scene = keyframer.load(clip, format="midtown")
+    scene.nodes.append(Node("tail end", NodeKind.BONE, 0, position=np.array([0.0, 0.0, 0.5])))
+    scene.nodes.append(Node("ear", NodeKind.BONE, 2, position=np.array([0.25, 0.0, 0.0])))
+    data, text = save(scene, tmp_path)
+    found = keyframer.load(tmp_path / "out.anim", format="midtown")
+    assert [(node.name, node.parent) for node in found.nodes] == [
+        ("hips", None),
+        ("back", 0),
+        ("head", 1),
+        ("ear", 2),
+        ("tail_end", 0),
+    ]
+    assert data == w.retail([[*row, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0] for row in rows()])
+    ear = b"\n\t\t\tbone ear {\n\t\t\t\toffset 0.25 0.0 0.0\n\t\t\t}\n\t\t}"
+    tail = b"}}\n\tbone tail_end {\n\t\toffset 0.0 0.0 0.5\n\t}\n}"
+    wanted = SKELETON.replace(b"NumBones 3", b"NumBones 5").replace(b"0 }}\n}", b"0 " + ear + tail[1:])
+    assert text == wanted
+
+
+def test_bones_come_and_frames_go_at_once(clip: Path, tmp_path: Path) -> None:
+    scene = keyframer.load(clip, format="midtown")
+    scene.nodes.append(Node("tail", NodeKind.BONE, 0))
+    data, _ = save(cut(scene, 2, 4), tmp_path)
+    assert data == w.retail([[*row, 0.0, 0.0, 0.0] for row in rows()[2:5]])
+
+
+def test_a_bone_put_before_its_elders_moves_behind_them(clip: Path, tmp_path: Path) -> None:
+    """Two children of the hips: the head, hung on the hips, is read behind the back, whose own child it was."""
+    scene = keyframer.load(clip, format="midtown")
+    scene.node("back").parent = 2
+    scene.node("head").parent = 0
+    data, _ = save(scene, tmp_path)
+    assert data == w.retail([[*row[:6], *row[9:12], *row[6:9]] for row in rows()])
+    found = keyframer.load(tmp_path / "out.anim", format="midtown")
+    assert [(node.name, node.parent) for node in found.nodes] == [("hips", None), ("head", 0), ("back", 1)]

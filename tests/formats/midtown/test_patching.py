@@ -11,6 +11,7 @@ import keyframer
 from keyframer.formats._loading import scene_of
 from keyframer.formats._writing import Written
 from keyframer.formats.midtown import FORMAT
+from keyframer.operating import change_rate, cut, reverse
 from keyframer.scene import Scene
 from tests.formats.midtown import writer as w
 
@@ -73,9 +74,6 @@ def apart(scene: Scene) -> None:
 
 
 REFUSED: dict[str, tuple[str, Callable[[Scene], object], str]] = {
-    "frames": ("document", fewer, "another number of frames than the other channels have"),
-    "times": ("retail", apart, "frames that do not follow one another"),
-    "track": ("retail", lambda scene: scene.clips[0].channels.pop(), "a bone that moves otherwise than it did"),
     "scale": (
         "retail",
         lambda scene: setattr(scene.nodes[1], "scale", np.array([2.0, 2.0, 2.0])),
@@ -96,3 +94,53 @@ def test_frames_at_the_end_go_where_the_clip_is_alone() -> None:
     written = edited("retail", fewer)
     assert why_anew(written) == []
     assert keyframer.encode(written.document) == w.retail(rows()[:3])
+
+
+def test_frames_that_stand_apart_are_filled() -> None:
+    """Every second frame is one that was there, with all its bits; those between are half way."""
+    written = edited("retail", apart)
+    assert why_anew(written) == []
+    table = np.frombuffer(keyframer.encode(written.document)[17:], "<f4").reshape(9, 9)
+    before = np.array(rows(), "<f4")
+    assert np.array_equal(table[::2], before)
+    assert np.allclose(table[1::2, :3], (before[1:, :3] + before[:-1, :3]) / 2, atol=1e-6)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_cut_keeps_the_bits_of_the_frames(layout: str) -> None:
+    """Angles of more than a turn, which no quaternion knows, stay what they are; other channels are cut, too."""
+    wide = [[*row[:5], row[5] + 20.0, *row[6:]] for row in rows()]
+    written = FORMAT.from_scene(cut(loaded(LAYOUTS[layout](wide)), 1, 3))
+    assert why_anew(written) == []
+    assert keyframer.encode(written.document) == LAYOUTS[layout](wide[1:4])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_backwards_is_the_same_frames_backwards(layout: str) -> None:
+    written = FORMAT.from_scene(reverse(loaded(LAYOUTS[layout](rows()))))
+    assert why_anew(written) == []
+    assert keyframer.encode(written.document) == LAYOUTS[layout](rows()[::-1])
+
+
+def test_another_rate_leaves_out_the_channels_that_nobody_knows() -> None:
+    """The clip is counted in 30 frames a second whatever the scene has: frames are those that there were."""
+    written = FORMAT.from_scene(change_rate(loaded(LAYOUTS["document"](rows())), 60.0))
+    assert why_anew(written) == []
+    assert keyframer.encode(written.document) == w.beta(5, w.channel(rows()))
+
+
+def test_a_bone_without_keys_rests() -> None:
+    def rest(scene: Scene) -> None:
+        scene.clips[0].channels = [each for each in scene.clips[0].channels if each.node != 1]
+
+    written = edited("retail", rest)
+    assert why_anew(written) == []
+    assert keyframer.encode(written.document) == w.retail([[*row[:6], 0.0, 0.0, 0.0] for row in rows()])
+
+
+def test_a_channel_of_more_frames_is_as_long_as_the_clip() -> None:
+    """Two frames went from the figure: those of the other channel go, too, and that is said."""
+    written = edited("document", fewer)
+    assert why_anew(written) == []
+    assert keyframer.encode(written.document) == LAYOUTS["document"](rows()[:3])
+    assert "5 frames became 3, as many as the clip has" in "".join(loss.detail for loss in written.report)

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.formats._document import Document
-from keyframer.formats._loading import scene_of
 from keyframer.formats.nodeanim import FORMAT
 from keyframer.formats.nodeanim.records import LINEAR, TCB
 from keyframer.formats.nodeanim.records import Node as Record
 from keyframer.scene import Channel, Clip, Light, LightType, Node, NodeKind, Scene
 from keyframer.scene.report import LossReport, Outcome
 from tests.formats.made_scenes import apart
+from tests.formats.telling import write as write_as
 
 PLAIN = "little text:nul chunk:u16+u32 size:all"
 FRAMES = np.linspace(0.0, 30.0, 31)
+
+write = partial(write_as, "nodeanim")
 
 
 def slide(node: int = 0, times: tuple[float, ...] = (0.0, 10.0, 30.0), kind: str = "position", **more: Any) -> Channel:
@@ -41,13 +43,6 @@ def axes(*times: float) -> Channel:
 
 def moved(*channels: Channel, **clip: Any) -> Scene:
     return Scene([Node("box", NodeKind.BONE)], clips=[Clip(channels=list(channels), end=30.0, **clip)])
-
-
-def write(scene: Scene, **options: object) -> tuple[Document, LossReport, Scene]:
-    """The document, the report, and what a reader who is told what the writer says makes of the bytes."""
-    written = FORMAT.from_scene(scene, options)
-    document = keyframer.decode(keyframer.encode(written.document), format="nodeanim")
-    return written.document, written.report, scene_of(document, written.reading)
 
 
 def told(report: LossReport) -> list[str]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import keyframer
+from keyframer.formats._loading import scene_of
 from keyframer.formats.nodeanim.dialect import Dialect
 from keyframer.formats.nodeanim.document import new_document, record_types
 from keyframer.formats.nodeanim.keys import SHAPE
@@ -233,3 +234,34 @@ def test_record_types_describe_themselves() -> None:
     ]
     rows = {row.name: row.type for row in describe_fields(types["Node"])}
     assert rows["rotation_keys"].startswith("rotation_key_count x (i32 flags, f32 time, f32 tension")
+
+
+def test_records_have_their_places() -> None:
+    document = new_document(Node(b"a"))
+    document.records.append(Node(b"b"))
+    with pytest.raises(ValueError, match="cannot stand outside a chunk"):
+        keyframer.encode(document)
+    document = new_document(Node(b"a"))
+    document.records[1].children.append(Header())
+    with pytest.raises(ValueError, match="is not a node: a chunk holds nothing else"):
+        keyframer.encode(document)
+    document = new_document()
+    document.dialect = "big"
+    with pytest.raises(ValueError, match="'big' is not a dialect of this format"):
+        keyframer.encode(document)
+
+
+def test_columns_that_are_not_stored_are_zeros_and_others_unknown() -> None:
+    keys = NodeKeys.make([0, 1], [[0, 0, 0], [0, 0, 9]])
+    assert keys.column("tension").tolist() == [0, 0]
+    assert keys.column("tangents").tolist() == [[0] * 6] * 2
+    with pytest.raises(KeyError, match="colour"):
+        keys.column("colour")
+
+
+def test_without_a_dialect_a_document_is_in_the_usual_one() -> None:
+    made = new_document(Node(b"a"), name=b"clip")
+    plain = keyframer.Document(made.format, made.records)
+    assert keyframer.encode(plain) == keyframer.encode(made)
+    assert "nodeanim" not in scene_of(plain).extras
+    assert scene_of(made).extras["nodeanim"] == {"dialect": str(Dialect())}

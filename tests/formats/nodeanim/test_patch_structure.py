@@ -9,10 +9,17 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.curves import Interpolation, Track
+from keyframer.curves import Interpolation, RotationForm, Track
+from keyframer.formats._loading import scene_of
+from keyframer.formats._writing import Written
+from keyframer.formats.nodeanim import FORMAT
+from keyframer.formats.nodeanim.dialect import Dialect
+from keyframer.formats.nodeanim.records import Animations, Header, NodeKeys
+from keyframer.formats.nodeanim.records import Node as Bare
 from keyframer.operating import choose_nodes
 from keyframer.scene import Channel, Node, NodeKind, Scene
 from keyframer.scene.report import LossReport, Outcome
+from keyframer.wire.record import Record
 from tests.formats.nodeanim.writer import TCB, Bone, Clip, How, Key, chunk, clips, write
 
 HOWS = {
@@ -91,3 +98,60 @@ def test_what_cannot_be_patched_is_written_anew_and_all_that_is_lost_is_said(tmp
     ]
     lost = [loss for loss in report.of(Outcome.DROPPED) if "nobody knows were dropped" in loss.detail]
     assert [int(loss.detail.split()[0]) for loss in lost] == [len(BEFORE), len(BEHIND)]
+
+
+def why_anew(written: Written) -> list[str]:
+    return [loss.detail for loss in written.report if "anew" in loss.detail]
+
+
+def made_by_hand(*records: Record) -> Scene:
+    """Files without one of the chunks are not loaded; documents that somebody makes are."""
+    return scene_of(keyframer.Document(FORMAT, list(records), dialect=Dialect()))
+
+
+def test_new_nodes_need_a_chunk_to_stand_in() -> None:
+    scene = made_by_hand(Header(name=b"walk"))
+    scene.nodes.append(Node("Tail", NodeKind.BONE))
+    scene.clips[0].channels.append(Channel(0, Track("position", np.zeros(1), np.ones((1, 3)), Interpolation.TCB)))
+    (why,) = why_anew(FORMAT.from_scene(scene))
+    assert "(there is no chunk of nodes)" in why
+
+
+def test_a_new_name_needs_a_header_to_stand_in() -> None:
+    keys = NodeKeys.make([0.0, 1.0], [[0.0, 0, 0], [1, 2, 3]])
+    scene = made_by_hand(Animations(children=[Bare(b"Tail", TCB, translation_keys=keys)]))
+    scene.title = scene.clips[0].name = "run"
+    (why,) = why_anew(FORMAT.from_scene(scene))
+    assert "(there is no header)" in why
+
+
+def test_new_keys_that_readers_would_misunderstand(tmp_path: Path) -> None:
+    """The file was read as one of relative keys because somebody said so; new ones would look absolute."""
+    (tmp_path / "clip.nanim").write_bytes(original(How())[1])
+    scene = keyframer.load(tmp_path / "clip.nanim", rotation_keys="relative")
+    scene.nodes.append(Node("Tail", NodeKind.BONE))
+    half = np.arange(4) / 8  # a steady turn about z: increments that are all the same look like a pause
+    turns = np.column_stack([np.zeros(4), np.zeros(4), np.sin(half), np.cos(half)])
+    form = RotationForm.QUATERNION_ABSOLUTE
+    track = Track("rotation", np.arange(4) / 4, turns, Interpolation.LINEAR, form=form)
+    scene.clips[0].channels.append(Channel(len(scene.nodes) - 1, track))
+    report = keyframer.save(scene, tmp_path / "new.nanim")
+    (why,) = [loss.detail for loss in report if "anew" in loss.detail]
+    assert "(readers would have to be told how to read the new keys)" in why
+
+
+def test_a_copyright_stands_in_the_name_of_the_author_or_nowhere() -> None:
+    scene = scene_of(keyframer.decode(write(clips()["mixed"], How())))
+    scene.copyright = "(C) somebody else"
+    written = FORMAT.from_scene(scene)
+    assert why_anew(written) == []
+    assert keyframer.encode(written.document) == write(clips()["mixed"], How())
+    assert "/copyright" in [loss.path for loss in written.report.of(Outcome.DROPPED)]
+
+
+def test_tangents_cannot_become_curves_of_another_kind() -> None:
+    scene = scene_of(keyframer.decode(write(clips()["bezier"], How(tangents=True)), format="nodeanim"))
+    track = next(each.track for each in scene.clips[0].channels if each.track.kind == "rotation")
+    track.interpolation = Interpolation.TCB
+    (why,) = why_anew(FORMAT.from_scene(scene))
+    assert "(keys with tangents)" in why

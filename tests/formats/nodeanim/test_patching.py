@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.curves import Interpolation, Track
+from keyframer.curves import Interpolation, Track, compile_track
 from keyframer.formats._loading import scene_of
 from keyframer.formats._writing import Written
 from keyframer.formats.nodeanim import FORMAT
+from keyframer.operating import change_rate
 from keyframer.scene import Channel, Scene
 from tests.formats.nodeanim.writer import BEZIER, LINEAR, TCB, Bone, Clip, How, Key, write
 
@@ -34,8 +35,8 @@ def loaded(data: bytes, **options: object) -> Scene:
 
 def edited(edit: Callable[[Scene], object], flags: int = LINEAR, how: How | None = None, **reading: object) -> Written:
     scene = loaded(write(clip(flags), how or How()), **reading)
-    edit(scene)
-    return FORMAT.from_scene(scene)
+    made = edit(scene)
+    return FORMAT.from_scene(made if isinstance(made, Scene) else scene)
 
 
 def why_anew(written: Written) -> list[str]:
@@ -82,6 +83,12 @@ def titled(scene: Scene) -> None:
     scene.copyright = ""
 
 
+def tailed(given: Clip) -> Clip:
+    """The format has no rest: a key at the beginning says it."""
+    tail = replace(given.bones[1], translations=(Key(0, 0.0, (1.0, 2.0, 3.0)),))
+    return replace(given, bones=(given.bones[0], tail))
+
+
 PATCHED: dict[str, tuple[Callable[[Scene], object], Callable[[Clip], Clip]]] = {
     "nothing": (lambda scene: None, lambda given: given),
     "place": (put("position", 1, [7.0, 8.0, 9.0]), keys("translations", 1, (7.0, 8.0, 9.0))),
@@ -93,7 +100,14 @@ PATCHED: dict[str, tuple[Callable[[Scene], object], Callable[[Clip], Clip]]] = {
     ),
     "no scales": (no_scales, spine(scales=())),
     "words": (titled, lambda given: replace(given, name=b"run", author=b"me")),
+    "title": (lambda scene: setattr(scene, "title", "run"), lambda given: replace(given, name=b"run")),
+    "clip's name": (lambda scene: setattr(scene.clips[0], "name", "run"), lambda given: replace(given, name=b"run")),
     "end": (lambda scene: setattr(scene.clips[0], "end", 99.0), lambda given: given),
+    "frames": (lambda scene: setattr(scene.clips[0], "units_per_frame", 2.0), lambda given: given),
+    "place at rest": (lambda scene: setattr(scene.nodes[1], "position", np.array([1.0, 2, 3])), tailed),
+    "place with keys": (lambda scene: setattr(scene.nodes[0], "position", np.array([1.0, 2, 3])), lambda given: given),
+    "hidden": (lambda scene: setattr(scene.nodes[0], "hidden", True), lambda given: given),
+    "another rate": (lambda scene: change_rate(scene, 25.0), lambda given: given),
 }
 HOWS = {
     "default": How(),
@@ -176,17 +190,8 @@ def fewer(scene: Scene) -> None:
 
 
 REFUSED: dict[str, tuple[Callable[[Scene], object], int, How, str]] = {
-    "curves": (one_curve_of_another_kind, LINEAR, How(), "tracks of one node with different curves"),
-    "ease": (more(ease_to=np.array([0.5, 0.5])), LINEAR, How(), "tracks of one node with different curves"),
     "tangents": (fewer, BEZIER, How(tangents=True), "keys with tangents"),
     "scales": (no_scales, LINEAR, How(axis=True), "readers would take it for little text:nul chunk:u16+u32 size:all"),
-    "place at rest": (
-        lambda scene: setattr(scene.nodes[1], "position", np.array([1.0, 2, 3])),
-        LINEAR,
-        How(),
-        "nodes/1/position",
-    ),
-    "rate": (lambda scene: setattr(scene.clips[0], "units_per_frame", 2.0), LINEAR, How(), "clips/0/units_per_frame"),
 }
 
 
@@ -197,3 +202,26 @@ def test_what_has_no_place_is_said_and_all_written_anew(name: str) -> None:
     (why,) = why_anew(written)
     assert f"({words})" in why
     assert len(loaded(keyframer.encode(written.document), **written.reading).nodes) == 2
+
+
+def test_curves_of_different_kinds_become_one_and_other_nodes_stay() -> None:
+    """Scales are smooth now: all keys of the node are, those of straight tracks with corners; the tail is as it was."""
+    written = edited(one_curve_of_another_kind)
+    assert why_anew(written) == []
+    data = keyframer.encode(written.document)
+    assert data.endswith(write(clip(), How())[-20:])
+    found = loaded(data)
+    assert {each.track.interpolation for each in found.clips[0].channels} == {Interpolation.TCB}
+    for kind in ("position", "rotation"):
+        one, other = (
+            compile_track(track(scene, kind))(np.linspace(0, 0.5, 21))
+            for scene in (loaded(write(clip(), How())), found)
+        )
+        assert np.allclose(one, other, atol=1e-6)
+
+
+def test_eased_keys_where_none_were() -> None:
+    written = edited(more(ease_to=np.array([0.5, 0.5])))
+    assert why_anew(written) == []
+    found = loaded(keyframer.encode(written.document))
+    assert Interpolation.TCB in {each.track.interpolation for each in found.clips[0].channels}

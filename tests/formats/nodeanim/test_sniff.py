@@ -127,3 +127,20 @@ def test_sniffing_needs_no_numpy() -> None:
     )
     sample = Path(__file__).parents[2] / "samples" / "nodeanim" / "default_mixed.nanim"
     subprocess.run([sys.executable, "-c", program, str(sample)], check=True)
+
+
+def test_the_first_key_must_stand_in_the_head() -> None:
+    """Without sizes of chunks a key of sane numbers is half of the proof; a long name moves it out of sight."""
+    key = Key(0, 0.0, (1.0, 2.0, 3.0))
+    size = 20  # flags, time, three numbers
+    for how in FRAMINGS:
+        if "+" in how.header or how.text in ("nul", "u8"):
+            continue
+
+        def clip(letters: int) -> Clip:
+            return Clip((Bone(b"b" * letters, 4, (key,) * 9),), b"walk", b"me")
+
+        others = len(write(clip(0), how)) - 9 * size
+        for start, claimed in ((HEAD_SIZE - size, True), (HEAD_SIZE - size + 1, False), (HEAD_SIZE, False)):
+            data = write(clip(start - others), how)
+            assert (sniff(data[:HEAD_SIZE], len(data)) is not None) is claimed, f"{how} {start}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,6 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.formats._document import Document
-from keyframer.formats._loading import scene_of
 from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds import records as r
 from keyframer.scene import (
@@ -34,25 +33,18 @@ from keyframer.scene import (
     Skin,
     TextureMap,
 )
-from keyframer.scene.report import LossReport, NothingToWrite, Outcome
+from keyframer.scene.report import NothingToWrite, Outcome
+from tests.formats.telling import said
+from tests.formats.telling import write as write_as
 
 POINTS = np.array([[0.0, 0, 0], [2, 0, 0], [0, 3, 1]])
 FRAMES = [0.0, 3.0, 10.0]
 
+write = partial(write_as, "3ds")
+
 
 def mesh(**parts: Any) -> Mesh:
     return Mesh("box", POINTS.copy(), np.array([[0, 1, 2]]), **parts)
-
-
-def write(scene: Scene, **options: object) -> tuple[Document, LossReport, Scene]:
-    """The document, the report, and what a reader makes of the bytes."""
-    written = FORMAT.from_scene(scene, options)
-    found = scene_of(keyframer.decode(keyframer.encode(written.document), format="3ds"))
-    return written.document, written.report, found
-
-
-def said(report: LossReport, outcome: Outcome) -> dict[str, str]:
-    return {loss.path: loss.detail for loss in report.of(outcome)}
 
 
 def numbers(scene: Scene) -> dict[str, int]:

@@ -512,10 +512,10 @@ def test_an_object_that_begins_to_move_gets_a_node(still: Path, tmp_path: Path) 
 
 def test_what_cannot_be_patched_is_written_anew_and_all_that_is_lost_is_said(mill: Path, tmp_path: Path) -> None:
     scene = keyframer.load(mill)
-    scene.clips[0].rate = 25.0  # the format does not store it
+    scene.nodes[0].scale_axes_xyzw = np.array([0.0, 0.0, 0.6, 0.8])  # they go into the vertices
     report = keyframer.save(scene, tmp_path / "other.3ds", overwrite=True)
     (why,) = [loss.detail for loss in report.of(Outcome.BAKED) if loss.path == "/"]
-    assert why == "the original could not be patched (clips/0/rate): all was written anew"
+    assert why == "the original could not be patched (scale_axes_xyzw of nodes): all was written anew"
     lost = [loss for loss in report.of(Outcome.DROPPED) if "nobody knows" in loss.detail]
     assert len(lost) == len(strangers(mill.read_bytes()))
     assert {loss.path.rsplit("/", 1)[1].split("[")[0] for loss in lost} == {"7e57"}

@@ -16,7 +16,8 @@ from keyframer.formats._writing import Written
 from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk, RawChunk
-from keyframer.scene import Channel, LightType, Scene
+from keyframer.scene import Channel, Clip, LightType, Morph, Scene
+from keyframer.scene.report import Outcome
 from tests.formats.threeds.bridge import make
 
 STILL = ((0.0, 0.0, 0.0),)
@@ -224,6 +225,7 @@ PATCHED: dict[str, tuple[Callable[[Scene], object], Callable[[SimpleNamespace], 
     ),
     # tracks
     "first hiding": (seen("Box", (4.0, 5.0), (1.0, 0.0)), add("box_node", HIDE_AT_5)),
+    "first hiding, with a key where it begins": (seen("Box", (0.0, 5.0), (1.0, 0.0)), add("box_node", HIDE_AT_5)),
     "other hiding": (
         seen("Omni", (4.0, 5.0), (1.0, 0.0)),
         lambda found: found.omni_node.children.__setitem__(2, HIDE_AT_5),
@@ -377,23 +379,62 @@ def test_absolute_keys_stay_absolute() -> None:
 
 REFUSED: dict[str, tuple[Callable[[Scene], object], str]] = {
     "name of a target": (node("Cam.target", name="goal"), ""),
-    "two of a name": (node("Box", name="Lid"), "two nodes called 'Lid'"),
-    "turned camera": (node("Cam", rotation_xyzw=np.array([0.0, 0, 1, 0])), "rotation of a camera"),
-    "turned object outside": (
-        node("Alone", rotation_xyzw=np.array([0.0, 0, 1, 0])),
-        "rotation_xyzw of an object that the keyframer does not know",
-    ),
     "axes of scale": (node("Box", scale_axes_xyzw=np.array([0.0, 0, 1, 0])), "scale_axes_xyzw of nodes"),
-    "clip planes": (camera(clip=(1.0, 2.0)), "clip of cameras"),
     "kind of a light": (omni(type=LightType.DIRECTIONAL), "a light that the editor does not know"),
-    "shadows of an omni": (omni(casts_shadows=True), "casts_shadows of lights"),
     "scale axes": (keyed("Box", "scale_axes", [[0.0, 0, 0, 1]] * 2), "scale_axes tracks"),
-    "colours": (
-        lambda scene: setattr(scene.meshes[0], "colors", np.zeros((3, 3))),
-        "colors of meshes",
+    "shapes that no key takes": (
+        node("Box", morph=Morph(["Box", "Lid"], [np.array(make.TRIANGLE), np.array(make.TRIANGLE)])),
+        "/nodes/0/morph would not come out as it is meant",
     ),
-    "title": (lambda scene: setattr(scene, "title", "mill"), "title"),
 }
+
+
+@pytest.mark.parametrize(
+    ("wanted", "name"), [("Lid", "Lid2"), ("something very long", "something "), ("DUMMY", "DUMMY2"), ("lamp", "lamp")]
+)
+def test_other_names_fit_and_are_told(wanted: str, name: str) -> None:
+    """At most ten letters, and each its own: as in a new file."""
+    written = edited(node("Box", name=wanted))
+    assert why_anew(written) == []
+    raw = name.encode()
+    data = keyframer.encode(written.document)
+    assert raw + b"\0" in data
+    assert loaded(data).nodes[0].name == name
+    told = [loss.detail for loss in written.report.of(Outcome.BAKED)]
+    assert told == (
+        [] if wanted == name else [f"is called {name!r}: names have at most 10 letters, and there is one of each"]
+    )
+
+
+def test_other_names_of_materials_fit_and_are_told() -> None:
+    paint = r.Material(children=[r.MaterialName(b"paint")])
+    scene = loaded(make.file_bytes([paint, make.mesh("Box")], [make.node("object", "Box", 0)]))
+    scene.materials[0].name = "a coat of grey paint"
+    written = FORMAT.from_scene(scene)
+    assert why_anew(written) == []
+    assert b"a coat of grey p\0" in keyframer.encode(written.document)
+    assert len(written.report.of(Outcome.BAKED)) == 1
+
+
+NOWHERE: dict[str, Callable[[Scene], object]] = {
+    "turned camera": node("Cam", rotation_xyzw=np.array([0.0, 0, 1, 0])),
+    "turned light": node("Alone", rotation_xyzw=np.array([0.0, 0, 1, 0])),
+    "clip planes": camera(clip=(1.0, 2.0)),
+    "shadows of an omni": omni(casts_shadows=True),
+    "cone of an omni": omni(falloff_degrees=30.0),
+    "colours": lambda scene: setattr(scene.meshes[0], "colors", np.zeros((3, 3))),
+    "title": lambda scene: setattr(scene, "title", "mill"),
+    "author": lambda scene: setattr(scene, "author", "somebody"),
+    "another clip": lambda scene: scene.clips.append(Clip("walk")),
+}
+
+
+@pytest.mark.parametrize("name", NOWHERE)
+def test_what_no_file_can_say_is_dropped_and_the_original_kept(name: str) -> None:
+    written = edited(NOWHERE[name])
+    assert why_anew(written) == []
+    assert keyframer.encode(written.document) == file_of(parts())
+    assert len(written.report.of(Outcome.DROPPED)) == 1
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -408,3 +449,15 @@ def test_what_has_no_place_is_said_and_all_written_anew(name: str) -> None:
     else:  # the file has no name for it: it is called as what looks at it
         assert written.report.losses
         assert "Cam.target" in [each.name for each in found.nodes]
+
+
+def test_a_hundred_unknown_parts_are_named_and_the_rest_counted() -> None:
+    strange = [RawChunk(0x7777, bytes(10 + place % 2)) for place in range(150)]
+    scene = loaded(make.file_bytes([*strange, make.mesh("Box")], [make.node("object", "Box", 0)]))
+    written = FORMAT.from_scene(scene, {"fps": 24.0})
+    assert len(why_anew(written)) == 1
+    told = [loss for loss in written.report if "that nobody knows" in loss.detail]
+    assert {loss.path.partition("[")[0] for loss in told[:100]} == {"/4d4d/3d3d/7777"}
+    assert told[1].detail == "11 bytes of the original that nobody knows were dropped"
+    (rest,) = told[100:]
+    assert (rest.path, rest.detail) == ("/", "525 more bytes that nobody knows were dropped, in 50 places")

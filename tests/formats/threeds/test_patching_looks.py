@@ -310,7 +310,6 @@ def test_shapes_that_mix_cannot_be_patched() -> None:
 REFUSED: dict[str, tuple[Callable[[Scene], object], str]] = {
     "texture vertices": (box(uv=np.zeros((2, 2))), "another number of texture vertices than of vertices"),
     "corners of their own": (box(uv=np.zeros((3, 2)), uv_corners=np.array([[0, 1, 2]] * 2)), "uv_corners of meshes"),
-    "author": (put(lambda scene: scene, author="somebody"), "author"),
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,6 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
-from keyframer.formats._document import Document
-from keyframer.formats._loading import scene_of
 from keyframer.formats.uto3d import FORMAT
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.sections import Main
@@ -30,25 +29,18 @@ from keyframer.scene import (
     Skin,
     TextureMap,
 )
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.report import Outcome
+from tests.formats.telling import said
+from tests.formats.telling import write as write_as
 
 POINTS = np.array([[0.0, 0, 0], [2, 0, 0], [0, 3, 1]])
 FRAMES = [0.0, 4.0, 10.0, 30.0]
 
+write = partial(write_as, "uto3d")
+
 
 def mesh(**parts: Any) -> Mesh:
     return Mesh("box", POINTS.copy(), np.array([[0, 1, 2]]), **parts)
-
-
-def write(scene: Scene, **options: object) -> tuple[Document, LossReport, Scene]:
-    """The document, the report, and what a reader makes of the bytes."""
-    written = FORMAT.from_scene(scene, options)
-    found = scene_of(keyframer.decode(keyframer.encode(written.document), format="uto3d"))
-    return written.document, written.report, found
-
-
-def said(report: LossReport, outcome: Outcome) -> dict[str, str]:
-    return {loss.path: loss.detail for loss in report.of(outcome)}
 
 
 def named(scene: Scene, name: str) -> Node:

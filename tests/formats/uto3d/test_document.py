@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import keyframer
+from keyframer.formats._bridging import Reporter
 from keyframer.formats.uto3d.dialect import Dialect, LightLayout
 from keyframer.formats.uto3d.document import new_document, record_types
 from keyframer.formats.uto3d.records import (
@@ -23,6 +24,7 @@ from keyframer.formats.uto3d.records import (
     NoController,
 )
 from keyframer.formats.uto3d.sections import SECTIONS, FileHeader, Main, MeshSection
+from keyframer.issues import IssueLog
 from keyframer.wire.keytable import Keys
 from keyframer.wire.record import describe_fields, dump_fields, restore_fields
 from tests.formats.uto3d import writers
@@ -140,3 +142,17 @@ def test_every_record_is_described() -> None:
         assert cls.__doc__
         assert all(field.words and field.type for field in describe_fields(cls))
     assert [section.TAG for section in SECTIONS] == [b"MESH", b"CAMS", b"CTGT", b"LITE", b"MATS", b"BONE", b"CTRL"]
+
+
+def test_only_a_file_header_stands_at_the_top() -> None:
+    document = new_document()
+    document.records.append(Camera())
+    with pytest.raises(ValueError, match="cannot stand at the top of a Fantasy 2 scene"):
+        keyframer.encode(document)
+
+
+def test_without_a_scene_the_records_are_still_checked() -> None:
+    document = new_document(Camera(name=b"a\x1b[2J"), Material(name=b"m"), Material(name=b"m"))
+    reporter = Reporter(document, IssueLog())
+    document.format.apply_rules(document, None, reporter)
+    assert sorted(issue.code for issue in reporter.issues) == ["SEC_NAME_CONTROL_CHARS", "SEM_DUPLICATE_NAME"]

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.curves import Interpolation, Track
+from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.formats._scenediff import Comparison
 from keyframer.operating import choose_nodes
-from keyframer.scene import Channel, Material, Mesh, Node, NodeKind, Scene
+from keyframer.scene import Channel, Light, LightType, Material, Mesh, Node, NodeKind, Scene
 from keyframer.scene.report import LossReport, Outcome
 from tests.formats.uto3d import writers as w
 
@@ -248,3 +248,73 @@ def test_the_result_means_the_scene(manner: str, tmp_path: Path) -> None:
     scene.nodes[0].position = np.array([9.0, 9, 9])
     save(scene, tmp_path / "new.u3d")
     assert [p for p in Comparison(1e-6).scenes(scene, keyframer.load(tmp_path / "new.u3d")) if p[0] != "meshes"] == []
+
+
+def test_what_a_camera_looked_at_goes(tmp_path: Path) -> None:
+    plain, path = original("maxscript", tmp_path)
+    scene = keyframer.load(path)
+    gone = [node.name for node in scene.nodes].index("Camera01.Target")
+    scene.node("Camera01").target = None
+    scene = choose_nodes(scene, [node.name for node in scene.nodes if node.name != "Camera01.Target"])
+    assert len(scene.nodes) > gone
+    data, _ = save(scene, tmp_path / "blind.u3d")
+    plain.targets = []
+    plain.cameras[0]["target"] = -1
+    assert data == expected(plain, "maxscript")
+
+
+def test_a_material_goes_that_one_mesh_never_had(tmp_path: Path) -> None:
+    plain, path = original("literal", tmp_path)
+    plain.meshes[1]["materials"] = [8, 8]
+    path.write_bytes(expected(plain, "literal"))
+    scene = keyframer.load(path)
+    scene.materials = scene.materials[1:]
+    scene.meshes[0].face_materials = np.array([-1, 0])
+    scene.meshes[1].face_materials = np.array([0, 0])
+    data, _ = save(scene, tmp_path / "paint.u3d")
+    plain.materials = plain.materials[1:]
+    plain.meshes[0]["materials"] = [-1, 8]
+    assert data == expected(plain, "literal")
+
+
+def test_a_new_bone_that_only_turns(tmp_path: Path) -> None:
+    plain, path = original("maxscript", tmp_path)
+    scene = keyframer.load(path)
+    scene.nodes.append(Node("Tail", NodeKind.BONE, position=np.array(PLACE)))
+    turns = np.array([[0.0, 0, 0, 1], [0, 0, 1, 0]])
+    track = Track(
+        "rotation", np.array([0.0, 320.0]), turns, Interpolation.LINEAR, form=RotationForm.QUATERNION_ABSOLUTE
+    )
+    scene.clips[0].channels.append(Channel(len(scene.nodes) - 1, track))
+    data, _ = save(scene, tmp_path / "turn.u3d")
+    plain.bones.append(new_node(b"Tail", 52))
+    keys = [(0, (0.0, 0.0, 0.0, 1.0)), (320, (0.0, 0.0, 1.0, 0.0))]
+    plain.controllers.append({"type": 1, "id": 53, "owner": 52, "scheme": 0, "keys": keys})
+    assert data == expected(plain, "maxscript")
+
+
+@pytest.mark.parametrize("manner", [w.A, w.B], ids=["flexporter", "maxscript"])
+def test_the_first_light_is_written_in_the_manner_of_the_file(manner: w.Manner, tmp_path: Path) -> None:
+    """Without lights only the rest of the file tells; the Flexporter has not even a section for them."""
+    plain = w.Scene(meshes=[w.mesh(b"Square", 10)], materials=[(b"Steel", 7)])
+    path = tmp_path / "dark.u3d"
+    path.write_bytes(w.write(plain, manner))
+    scene = keyframer.load(path)
+    lamp = Light("Lamp", LightType.OMNI, (1.0, 0.75, 0.5), attenuated=True, inner_range=10.0, outer_range=20.0)
+    lamp.multiplier = 1.5
+    scene.lights.append(lamp)
+    scene.nodes.append(Node("Lamp", NodeKind.LIGHT, light=0, position=np.array(PLACE)))
+    data, _ = save(scene, tmp_path / "light.u3d")
+    plain.lights = [w.light(b"Lamp", 11) | new_node(b"Lamp", 11)]
+    assert data == w.write(plain, manner)
+
+
+def test_a_scene_without_a_clip_takes_no_new_nodes(tmp_path: Path) -> None:
+    _, path = original("maxscript", tmp_path)
+    scene = keyframer.load(path)
+    scene.clips = []
+    scene.nodes.append(Node("Tail", NodeKind.BONE))
+    report = keyframer.save(scene, tmp_path / "still.u3d")
+    (why,) = [loss.detail for loss in report.of(Outcome.BAKED) if loss.path == "/"]
+    assert "(a scene without a clip)" in why
+    assert [node.name for node in keyframer.load(tmp_path / "still.u3d").nodes][-1] == "Tail"

@@ -13,7 +13,9 @@ from keyframer.curves import Interpolation, Track
 from keyframer.formats._loading import scene_of
 from keyframer.formats._writing import Written
 from keyframer.formats.uto3d import FORMAT
-from keyframer.scene import Channel, Mesh, Scene
+from keyframer.operating import change_rate
+from keyframer.scene import Channel, Clip, Mesh, Scene
+from keyframer.scene.report import Outcome
 from tests.formats.uto3d import writers as w
 
 MANNERS: dict[str, tuple[Callable[[], w.Scene], w.Manner]] = {
@@ -110,6 +112,17 @@ EVERYWHERE: dict[str, Edit] = {
     "vertex colour": (put(mesh, colors=np.array([OTHER])), stored("meshes", 1, colours=[OTHER])),
     "edges": (put(mesh, edges=np.array([7, 0])), stored("meshes", 1, edges=[7, 0])),
     "materials of faces": (put(mesh, face_materials=np.array([1, -1])), stored("meshes", 1, materials=[8, -1])),
+    "no materials of faces": (put(mesh, face_materials=None), stored("meshes", 1, materials=[-1, -1])),
+    "names of what is called as its node": (
+        lambda scene: (put(camera, name="x")(scene), put(light(0), name="y")(scene)),  # type: ignore[func-returns-value]
+        lambda plain: None,
+    ),
+}
+MAXSCRIPT: dict[str, Edit] = {
+    "vertices under a weighted skin": (
+        put(lambda scene: scene.meshes[0], positions=np.array([[0.0, 0, 5], [1, 0, 0], [1, 1, 0], [0, 1, 0]])),
+        stored("meshes", 0, vertices=[(0.0, 0.0, 5.0), *w.SQUARE["vertices"][1:]]),
+    ),
 }
 SPOTS: dict[str, Edit] = {
     "aim": (put(light(1), target=(1.0, 2.0, 3.0)), stored("lights", 1, aim=(1.0, 2.0, 3.0))),
@@ -132,6 +145,7 @@ CASES = [(manner, name, *edit) for manner in MANNERS for name, edit in EVERYWHER
 CASES += [(manner, name, *edit) for manner in ("B", "literal") for name, edit in SPOTS.items()]
 CASES += [("literal", name, *edit) for name, edit in UNSKINNED.items()]
 CASES += [("A", name, *edit) for name, edit in FLEXPORTER.items()]
+CASES += [("B", name, *edit) for name, edit in MAXSCRIPT.items()]
 
 
 @pytest.mark.parametrize(("manner", "name", "edit", "same"), CASES, ids=[f"{case[0]}-{case[1]}" for case in CASES])
@@ -198,14 +212,44 @@ def test_the_first_track_of_a_file_without_any() -> None:
 REFUSED: dict[str, tuple[str, Callable[[Scene], None], str]] = {
     "pivot": ("B", put(node("Mapped"), pivot=np.array([1.0, 0, 0])), "pivot of nodes"),
     "target of a Flexporter light": ("A", put(node("Fspot01"), target=None), "target of nodes"),
-    "roll of a camera": ("B", put(camera, roll_degrees=5.0), "roll_degrees of cameras"),
-    "light switched off": ("B", put(light(0), on=False), "on of lights"),
     "cone of a Flexporter light": ("A", put(light(1), falloff_degrees=5.0), "falloff_degrees of lights"),
-    "smoothing": ("B", put(mesh, smoothing=np.array([1, 1])), "smoothing of meshes"),
-    "look of a material": ("B", put(lambda scene: scene.materials[0], two_sided=True), "materials/0/two_sided"),
-    "title": ("B", put(lambda scene: scene, title="Something"), "title"),
     "unit": ("B", put(lambda scene: scene.clips[0], unit="second"), "clips/0/unit"),
+    "rigid skin": (
+        "A",
+        put(lambda scene: scene.skins[0], rigid=False),
+        "a rigid skin that became a weighted one, or the other way round",
+    ),
+    "track without keys": (
+        "B",
+        lambda scene: scene.clips[0].channels.append(Channel(1, Track("position", np.empty(0), np.empty((0, 3))))),
+        "/clips/0/channels/1/position would not come out as it is meant",
+    ),
 }
+
+
+def test_a_camera_that_is_rolled_at_rest_gets_a_key() -> None:
+    written = edited("B", put(camera, roll_degrees=5.0))
+    assert why_anew(written) == []
+    channels = loaded(keyframer.encode(written.document)).clips[0].channels
+    (found,) = [each.track for each in channels if each.track.kind == "roll"]
+    assert found.values.reshape(-1).tolist() == pytest.approx([5.0])
+
+
+NOWHERE: dict[str, Callable[[Scene], object]] = {
+    "light switched off": put(light(0), on=False),
+    "smoothing": put(mesh, smoothing=np.array([1, 1])),
+    "look of a material": put(lambda scene: scene.materials[0], two_sided=True),
+    "title": put(lambda scene: scene, title="Something"),
+    "another clip": lambda scene: scene.clips.append(Clip("walk")),
+}
+
+
+@pytest.mark.parametrize("name", NOWHERE)
+def test_what_no_file_can_say_is_dropped_and_the_original_kept(name: str) -> None:
+    written = edited("B", NOWHERE[name])  # type: ignore[arg-type]
+    assert why_anew(written) == []
+    assert keyframer.encode(written.document) == keyframer.encode(edited("B", lambda scene: None).document)
+    assert len(written.report.of(Outcome.DROPPED)) == 1
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -233,3 +277,15 @@ def test_another_layout_is_written_anew(options: dict[str, object], patched: boo
     same = keyframer.encode(written.document) == w.write(make(), how)
     assert same is patched
     assert ("another layout is asked for" in "".join(why_anew(written))) is not patched
+
+
+@pytest.mark.parametrize("manner", "AB")
+def test_another_rate_leaves_all_keys_where_they_are(manner: str) -> None:
+    """As many ticks a second, in fewer frames: nothing but the numbers of MAIN changes."""
+    written = edited(manner, lambda given: given.clips.__setitem__(0, change_rate(given, 25.0).clips[0]))
+    assert why_anew(written) == []
+    data, original = keyframer.encode(written.document), keyframer.encode(edited(manner, lambda given: None).document)
+    assert len(data) == len(original)
+    assert sum(a != b for a, b in zip(data, original, strict=True)) <= 16
+    found = loaded(data).clips[0]
+    assert found.frames_per_second == 25.0

@@ -1,29 +1,14 @@
 // The byte view: the file as it is, with what is selected marked, and the records that each byte lies in.
 import { el, replace } from "../dom";
 import { bytesText, hex, offsetText, parseOffset, visible } from "../format";
-import { contains, firstByte, placeText, type Place, type Span } from "../place";
+import { contains, firstByte, partText, placeText, type Place } from "../place";
+import { scrollbar } from "./scrollbar";
+import { recordsAt, type FoundRecord } from "../records";
 import type { Data } from "../source";
 import type { Store } from "../store";
-import type { RecordTable } from "../types";
 
 const WIDTH = 16;
 const LINE = 16;
-
-/** The records that a byte lies in, outermost first. */
-export function recordsAt(table: RecordTable, offset: number): number[] {
-  let low = 0;
-  let high = table.starts.length;
-  while (low < high) {
-    const half = (low + high) >> 1;
-    if ((table.starts[half] ?? 0) <= offset) low = half + 1;
-    else high = half;
-  }
-  const found: number[] = [];
-  for (let at = low - 1; at >= 0; at = table.parents[at] ?? -1) {
-    if ((table.starts[at] ?? 0) <= offset && offset < (table.ends[at] ?? 0)) found.unshift(at);
-  }
-  return found;
-}
 
 export function bytesPanel(store: Store, data: Data, block: number): { element: HTMLElement; draw: () => void } {
   const dump = el("div", { class: "dump", tabindex: 0, role: "application", id: "dump", "aria-label": "Bytes: arrows and page keys move" });
@@ -31,8 +16,8 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
   const where = el("output", { class: "quiet", id: "where" });
   const go = el("input", { type: "text", class: "go", placeholder: "Go to 0x…", "aria-label": "Go to offset", id: "goto" });
   let top = 0;
-  let table: RecordTable | null = null;
   let drawn = 0;
+  let asked = 0;
 
   const size = (): number => store.state.info?.size ?? 0;
   const lines = (): number => Math.max(1, Math.floor(dump.clientHeight / LINE));
@@ -42,14 +27,21 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
     void draw();
   };
 
+  const bar = scrollbar("dump", (row) => scrollTo(row));
   const draw = async (): Promise<void> => {
     const turn = ++drawn;
     const { info, file, span, nowhere } = store.state;
     if (!info || !dump.clientHeight) return;
+    top = Math.min(top, lastTop());
+    bar.show(top, lines(), Math.ceil(info.size / WIDTH));
     const begin = top * WIDTH;
     const end = Math.min(begin + lines() * WIDTH, info.size);
-    const bytes = await read(file, begin, end);
+    const bytes = await read(file, begin, end).catch((error: unknown) => String(error instanceof Error ? error.message : error));
     if (turn !== drawn) return;
+    if (typeof bytes === "string") {
+      where.textContent = bytes;
+      return replace(dump);
+    }
     const rows: HTMLElement[] = [];
     for (let at = begin; at < end; at += WIDTH) rows.push(row(bytes, begin, at, Math.min(at + WIDTH, end), span));
     replace(dump, ...rows);
@@ -79,34 +71,41 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
     }
     codes.addEventListener("click", (event) => {
       const column = Math.floor((event.clientX - codes.getBoundingClientRect().left) / (codes.clientWidth / WIDTH || 1));
-      pick(Math.min(from + Math.max(column, 0), to - 1));
+      void pick(Math.min(from + Math.max(column, 0), to - 1));
     });
     return el("div", { class: "bytes" }, el("span", { class: "offset" }, hex(from, 8)), codes, texts);
   };
-  const pick = (offset: number): void => {
-    const records = table ? recordsAt(table, offset) : [];
-    const inner = records.at(-1);
-    const span: Span = inner === undefined || !table ? [offset, offset + 1] : [table.starts[inner] ?? 0, table.ends[inner] ?? 0];
-    store.set({ span, nowhere: "" });
-    showChain(offset);
+  /** Mark the innermost record around a byte. */
+  const pick = async (offset: number): Promise<void> => {
+    const { file } = store.state;
+    const found = await recordsAt(data, file, offset).catch(() => []);
+    if (store.state.file !== file) return;
+    store.set({ span: found.at(-1)?.span ?? [offset, offset + 1], nowhere: "" });
   };
-  const showChain = (offset: number): void => {
-    if (!table) return replace(chain);
-    const known = table;
-    const found = recordsAt(known, offset);
-    const cut = known.total > known.starts.length
-      ? el("p", { class: "notice", id: "cut" }, `Only the first ${known.starts.length.toLocaleString("en")} of ${known.total.toLocaleString("en")} records are listed here.`)
-      : null;
-    replace(chain, cut, el("div", { class: "quiet" }, `Records at ${offsetText(offset)}`), ...found.map((record, depth) => {
-      const span: Span = [known.starts[record] ?? 0, known.ends[record] ?? 0];
-      const made = el(
-        "button", { type: "button", class: "link", onclick: () => store.set({ span, nowhere: "" }) },
-        el("span", {}, known.names[record] ?? ""),
-        el("span", { class: "quiet" }, ` ${offsetText(span[0])}, ${bytesText(span[1] - span[0])}`),
-      );
-      made.style.paddingInlineStart = `${4 + 10 * depth}px`;
-      return made;
-    }));
+  const jump = (text: string, quiet: string, span: Place, depth: number): HTMLElement => {
+    const made = el(
+      "button", { type: "button", class: "link", onclick: () => store.set({ span, nowhere: "" }) },
+      el("span", {}, text), el("span", { class: "quiet" }, quiet),
+    );
+    made.style.paddingInlineStart = `${4 + 10 * depth}px`;
+    return made;
+  };
+  const showChain = (offset: number | null, found: FoundRecord[]): void => {
+    const { span } = store.state;
+    const parts = span && "parts" in span ? span.parts : [];
+    replace(
+      chain,
+      ...parts.map((part) => part.file === undefined ? jump(part.what, ` ${placeText(part.place)}`, part.place, 0)
+        : el("div", { class: "elsewhere" }, partText(part))),
+      offset === null ? null : el("div", { class: "quiet" }, `Records at ${offsetText(offset)}`),
+      ...found.map(({ name, span: own }, depth) => jump(name, ` ${offsetText(own[0])}, ${bytesText(own[1] - own[0])}`, own, depth)),
+    );
+  };
+  /** The records around what is marked; the last question is the one that counts. */
+  const findChain = async (offset: number | null): Promise<void> => {
+    const turn = ++asked;
+    const found = offset === null ? [] : await recordsAt(data, store.state.file, offset).catch(() => []);
+    if (turn === asked) showChain(offset, found);
   };
   dump.addEventListener("wheel", (event) => {
     scrollTo(top + Math.sign(event.deltaY) * Math.max(1, Math.round(Math.abs(event.deltaY) / LINE / 2)));
@@ -123,31 +122,26 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
   });
   go.addEventListener("change", () => {
     const offset = parseOffset(go.value);
-    if (offset !== null && offset < size()) pick(offset);
+    if (offset !== null && offset < size()) void pick(offset);
   });
   const follow = (): void => {
     const { span } = store.state;
-    if (span) {
-      const first = Math.floor(firstByte(span) / WIDTH);
-      if (first < top || first >= top + lines() - 1) top = Math.min(Math.max(first - 2, 0), lastTop());
-      showChain(firstByte(span));
+    if (span && dump.clientHeight) {
+      const offset = firstByte(span);
+      const first = Math.floor((offset ?? 0) / WIDTH);
+      if (offset !== null && (first < top || first >= top + lines() - 1)) top = Math.min(Math.max(first - 2, 0), lastTop());
+      void findChain(offset);
     }
     void draw();
   };
-  store.on(["info"], (state) => {
-    table = null;
+  store.on(["info"], () => {
     top = 0;
+    asked++;
     replace(chain);
-    if (state.info?.size) {
-      void data.records(state.file).then((found) => {
-        table = found;
-        follow();
-      }, () => undefined);
-    }
     follow();
   });
   store.on(["span", "nowhere", "lower"], () => requestAnimationFrame(follow));
-  new ResizeObserver(() => void draw()).observe(dump);
+  new ResizeObserver(() => requestAnimationFrame(() => void draw())).observe(dump);
   const head = el("div", { class: "head" }, go, where);
-  return { element: el("div", { class: "hexes" }, el("div", { class: "hexdump" }, head, dump), chain), draw: () => follow() };
+  return { element: el("div", { class: "hexes" }, el("div", { class: "hexdump" }, head, el("div", { class: "beside" }, dump, bar.element)), chain), draw: () => follow() };
 }

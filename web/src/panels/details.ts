@@ -17,7 +17,7 @@ export function detailsPanel(store: Store): HTMLElement {
     const { info, node, track } = store.state;
     if (!info) return;
     const pair = (name: string, value: string): HTMLElement =>
-      el("div", { class: "pair" }, el("dt", {}, name), el("dd", {}, value));
+      el("div", { class: "pair" }, el("dt", {}, name), el("dd", { title: value }, value));
     const chosen = node === null ? undefined : info.nodes[node];
     if (!chosen || node === null) {
       const keys = info.tracks.reduce((sum, each) => sum + keyCount(each), 0);
@@ -28,6 +28,7 @@ export function detailsPanel(store: Store): HTMLElement {
           "dl", {},
           pair("format", info.format ?? "not recognised"), pair("size", bytesText(info.size)),
           pair("nodes", String(info.nodes.length)), pair("tracks", `${info.tracks.length} with ${keys} keys`),
+          info.clips > 1 ? pair("clips", `${info.clips}; the first plays here`) : null,
           info.counts ? pair("surface", `${info.counts.vertices} vertices, ${info.counts.faces} faces`) : null,
           info.counts ? pair("materials", String(info.counts.materials)) : null,
           info.space ? pair("space", info.space) : null,
@@ -40,14 +41,14 @@ export function detailsPanel(store: Store): HTMLElement {
     const carries = [chosen.mesh && "mesh", chosen.camera !== null && "camera", chosen.light !== null && "light"].filter(Boolean);
     const parent = chosen.parent === null ? "none" : (info.nodes[chosen.parent]?.name ?? "none");
     return replace(
-      panel, el("h2", {}, chosen.name),
+      panel, el("h2", { title: chosen.name }, chosen.name),
       el(
         "dl", {},
         pair("kind", chosen.kind), pair("parent", parent), pair("carries", carries.join(", ") || "nothing"),
         chosen.hidden ? pair("hidden", "yes, unless a key shows it") : null,
       ),
       el("h3", {}, "Tracks"),
-      ...info.tracks.map((each, index) => each.node !== node ? null : trackButton(each, index, track)),
+      ...info.tracks.flatMap((each, index) => each.node !== node ? [] : trackButton(each, index, track)),
       el("h3", {}, "In the file"),
       ...chosen.places.map(({ span, what }) => el(
         "button", { type: "button", class: "link place", onclick: () => store.set({ span, nowhere: "", lower: "bytes" }) },

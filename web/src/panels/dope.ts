@@ -1,10 +1,12 @@
 // The dope sheet: a row for every track, a mark for every key.
+import { el } from "../dom";
 import { Scale } from "../scale";
 import { selectKey, selectTrack } from "../selecting";
 import type { Store } from "../store";
 import { keyCount, keysBetween, nearestKey } from "../times";
 import type { SceneInfo } from "../types";
 import { fitText, line, Picture, type Brush } from "./canvas";
+import { scrollbar } from "./scrollbar";
 import { drawPlayhead, drawRuler, listenToTime, RULER } from "./ruler";
 
 const ROW = 17;
@@ -12,14 +14,19 @@ const LABELS = 210;
 
 export interface DopeRow { node: number | null; track: number | null; keys: number }
 
-/** A row for each node that has tracks, and below it one for each of its tracks; at the end what is of no node. */
-export function dopeRows(info: SceneInfo): DopeRow[] {
+/** The tracks of each node. */
+export function tracksByNode(info: SceneInfo): Map<number | null, number[]> {
   const tracks = new Map<number | null, number[]>();
   info.tracks.forEach((track, index) => {
-    const list = tracks.get(track.node) ?? [];
-    list.push(index);
-    tracks.set(track.node, list);
+    const list = tracks.get(track.node);
+    if (list) list.push(index);
+    else tracks.set(track.node, [index]);
   });
+  return tracks;
+}
+
+/** A row for each node that has tracks, and below it one for each of its tracks; at the end what is of no node. */
+export function dopeRows(info: SceneInfo, tracks = tracksByNode(info)): DopeRow[] {
   const rows: DopeRow[] = [];
   for (const node of [...tracks.keys()].sort((a, b) => (a ?? Infinity) - (b ?? Infinity))) {
     const own = tracks.get(node) ?? [];
@@ -32,6 +39,7 @@ export function dopeRows(info: SceneInfo): DopeRow[] {
 
 export function dopeSheet(store: Store): { element: HTMLElement; draw: () => void } {
   let rows: DopeRow[] = [];
+  let tracks = new Map<number | null, number[]>();
   let top = 0;
   const picture = new Picture("Dope sheet: arrows move between tracks and keys, Enter selects", (brush) => paint(brush));
   const canvas = picture.canvas;
@@ -42,6 +50,7 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
     top = Math.min(Math.max(value, 0), most());
     picture.draw();
   };
+  const bar = scrollbar("dope", (value) => scrollTo(value));
   const rowAt = (y: number): number => Math.floor((y - RULER + top) / ROW);
 
   const paint = (brush: Brush): void => {
@@ -49,6 +58,8 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
     const { state } = store;
     const info = state.info;
     const here = scale();
+    top = Math.min(top, most());
+    bar.show(top, height - RULER, rows.length * ROW);
     drawRuler(brush, here);
     if (!info) return;
     context.save();
@@ -69,6 +80,7 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
     line(context, LABELS - 0.5, 0, LABELS - 0.5, height);
     if (!rows.length) {
       context.fillStyle = color("quiet");
+      context.textAlign = "left";
       context.fillText("This file has no keys.", LABELS + 12, RULER + 16);
     }
   };
@@ -89,14 +101,15 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
     context.fillStyle = color("quiet");
     context.fillText(String(row.keys), LABELS - 8, y + ROW / 2 + 1);
     context.textAlign = "left";
-    const shown = track ? [[row.track as number, track] as const]
-      : info.tracks.map((each, index) => [index, each] as const).filter(([, each]) => each.node === row.node);
+    const shown = row.track === null ? (tracks.get(row.node) ?? []) : [row.track];
     const { from, to } = here.window;
     context.save();
     context.beginPath();
     context.rect(LABELS, y, width - LABELS, ROW);
     context.clip();
-    for (const [number, each] of shown) {
+    for (const number of shown) {
+      const each = info.tracks[number];
+      if (!each) continue;
       context.fillStyle = color(track && each.node !== null ? `kind-${each.kind}` : "quiet");
       let lastX = -9;
       for (const [key, time] of keysBetween(each, from - 10 * here.perPixel, to + 10 * here.perPixel)) {
@@ -124,8 +137,7 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
     const row = rows[rowAt(event.offsetY)];
     const info = store.state.info;
     if (event.offsetY < RULER || !row || !info) return;
-    const own = row.track !== null ? [row.track] : rows.filter((each) => each.node === row.node && each.track !== null)
-      .map((each) => each.track as number);
+    const own = row.track !== null ? [row.track] : (tracks.get(row.node) ?? []);
     const here = scale();
     if (event.offsetX > LABELS) {
       for (const track of own) {
@@ -139,12 +151,15 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
   canvas.addEventListener("keydown", (event) => {
     const info = store.state.info;
     if (!info) return;
-    const tracks = rows.filter((row) => row.track !== null).map((row) => row.track as number);
-    const at = tracks.indexOf(store.state.track ?? -1);
+    const all = rows.flatMap((row) => row.track ?? []);
+    const at = all.indexOf(store.state.track ?? -1);
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-      const next = tracks[Math.min(Math.max(at + (event.key === "ArrowDown" ? 1 : -1), 0), tracks.length - 1)];
+      const next = all[Math.min(Math.max(at + (event.key === "ArrowDown" ? 1 : -1), 0), all.length - 1)];
       if (next !== undefined) selectTrack(store, next);
-    } else if (event.key === "ArrowRight" || event.key === "ArrowLeft") {
+    } else if (event.key === "PageDown" || event.key === "PageUp") {
+      const page = canvas.clientHeight - RULER - ROW;
+      scrollTo(top + (event.key === "PageDown" ? page : -page));
+    } else if (!event.shiftKey && (event.key === "ArrowRight" || event.key === "ArrowLeft")) {
       const track = store.state.track;
       const count = track === null ? 0 : keyCount(info.tracks[track] as SceneInfo["tracks"][number]);
       if (track === null || !count) return;
@@ -156,7 +171,8 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
   });
   listenToTime(canvas, store, scale);
   store.on(["info"], (state) => {
-    rows = state.info ? dopeRows(state.info) : [];
+    tracks = state.info ? tracksByNode(state.info) : new Map();
+    rows = state.info ? dopeRows(state.info, tracks) : [];
     top = 0;
     picture.draw();
   });
@@ -168,7 +184,7 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
     }
   });
   store.on(["frame", "track", "key", "node", "window"], () => picture.draw());
-  return { element: canvas, draw: () => picture.draw() };
+  return { element: el("div", { class: "beside" }, canvas, bar.element), draw: () => picture.draw() };
 }
 
 function diamond(context: CanvasRenderingContext2D, x: number, y: number, size: number): void {

@@ -91,13 +91,17 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
   const drawKeys = (
     { context, color }: Brush, track: TrackData, column: Column, part: number, here: Scale, y: (value: number) => number,
   ): void => {
-    if (column.length > 2000) return;
+    const [plain, chosen] = [color(`part-${part % 4}`), color("playhead")];
+    let lastX = -Infinity;
     column.forEach((value, key) => {
       const time = track.keys.times[key];
-      if (value === null || time === null || time === undefined) return;
-      context.fillStyle = color(key === store.state.key ? "playhead" : `part-${part % 4}`);
+      if (value === null || time === null || time === undefined || time < here.window.from || time > here.window.to) return;
+      const [x, selected] = [here.x(time), key === store.state.key];
+      if (Math.abs(x - lastX) < 0.7 && !selected) return; // nobody could tell the two apart
+      lastX = x;
+      context.fillStyle = selected ? chosen : plain;
       context.beginPath();
-      context.arc(here.x(time), y(value), key === store.state.key ? 5 : 3.2, 0, 7);
+      context.arc(x, y(value), selected ? 5 : 3.2, 0, 7);
       context.fill();
     });
   };
@@ -163,7 +167,7 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
   });
   canvas.addEventListener("keydown", (event) => {
     const { track, key } = store.state;
-    if (track === null || !loaded || (event.key !== "ArrowRight" && event.key !== "ArrowLeft")) return;
+    if (track === null || !loaded || event.shiftKey || (event.key !== "ArrowRight" && event.key !== "ArrowLeft")) return;
     const step = event.key === "ArrowRight" ? 1 : -1;
     const next = Math.min(Math.max((key ?? -1) + step, 0), loaded.keys.times.length - 1);
     selectKey(store, track, next, true);

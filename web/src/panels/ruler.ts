@@ -35,7 +35,7 @@ export function drawPlayhead({ context, height, color }: Brush, scale: Scale, fr
   context.fill();
 }
 
-/** Wheel zooms, shift and wheel pans; dragging on the ruler scrubs. */
+/** Ctrl and wheel, + and - zoom; Shift and wheel or arrows pan; dragging on the ruler scrubs. */
 export function listenToTime(canvas: HTMLCanvasElement, store: Store, scale: () => Scale): void {
   canvas.addEventListener("wheel", (event) => {
     const here = scale();
@@ -61,10 +61,14 @@ export function listenToTime(canvas: HTMLCanvasElement, store: Store, scale: () 
   canvas.addEventListener("pointermove", (event) => scrubbing && seek(event));
   canvas.addEventListener("pointerup", () => (scrubbing = false));
   canvas.addEventListener("keydown", (event) => {
-    const middle = (store.state.window.from + store.state.window.to) / 2;
-    if (event.key === "+" || event.key === "=") store.set({ window: zoomed(store.state.window, middle, 0.8) });
+    const { from, to } = store.state.window;
+    const middle = (from + to) / 2;
+    const step = event.shiftKey ? { ArrowLeft: -0.1, ArrowRight: 0.1 }[event.key] : undefined;
+    if (step !== undefined) store.set({ window: panned(store.state.window, step * (to - from)) });
+    else if (event.key === "+" || event.key === "=") store.set({ window: zoomed(store.state.window, middle, 0.8) });
     else if (event.key === "-") store.set({ window: zoomed(store.state.window, middle, 1.25) });
     else return;
     event.preventDefault();
+    event.stopPropagation();
   });
 }

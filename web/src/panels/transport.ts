@@ -46,8 +46,12 @@ export function transport(store: Store): HTMLElement {
   speed.addEventListener("change", () => store.set({ speed: Number(speed.value) }));
   scrub.addEventListener("input", () => store.set({ frame: Number(scrub.value), playing: false }));
   frame.addEventListener("change", () => {
-    const wanted = Number(frame.value);
-    if (Number.isFinite(wanted)) store.set({ frame: wanted, playing: false });
+    const wanted = frame.value.trim() === "" ? NaN : Number(frame.value);
+    const timing = store.state.info?.timing;
+    if (Number.isFinite(wanted) && timing) {
+      store.set({ frame: Math.min(Math.max(wanted, timing.first), timing.last), playing: false });
+    }
+    frame.value = String(Number(store.state.frame.toFixed(2))); // what it is now, whatever was typed
   });
 
   const show = (state: State): void => {

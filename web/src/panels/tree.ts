@@ -35,12 +35,20 @@ export function treeRows(nodes: NodeInfo[], search: string, closed: ReadonlySet<
     seen.add(node);
     const below = children.get(node) ?? [];
     rows.push({ node, depth, hasChildren: below.length > 0 });
-    if (wanted || !closed.has(node)) stack.push(...below.map((each): [number, number] => [each, depth + 1]).reverse());
+    if (!wanted && closed.has(node)) continue;
+    for (let at = below.length - 1; at >= 0; at--) stack.push([below[at] ?? 0, depth + 1]);
   }
   return rows;
 }
 
-const MOST_ROWS = 2000;
+const ROW = 22;
+const AHEAD = 100;
+
+/** The rows to make for a list that is scrolled: those that are seen, and some on both sides. */
+export function rowsToMake(scrolled: number, height: number, count: number): [from: number, to: number] {
+  const from = Math.max(0, Math.floor(scrolled / ROW) - AHEAD);
+  return [Math.min(from, count), Math.min(count, Math.ceil((scrolled + height) / ROW) + AHEAD)];
+}
 
 export function treePanel(store: Store): HTMLElement {
   const closed = new Set<number>();
@@ -48,23 +56,40 @@ export function treePanel(store: Store): HTMLElement {
   const list = el("div", { class: "tree", role: "tree", "aria-label": "Nodes", tabindex: 0, id: "tree" });
   const count = el("div", { class: "quiet", "aria-live": "polite" });
   let rows: Row[] = [];
+  let places = new Map<number, number>();
+  let made: [number, number] = [0, 0];
 
   const draw = (): void => {
     const info = store.state.info;
     rows = info ? treeRows(info.nodes, search.value, closed) : [];
-    replace(list, ...rows.slice(0, MOST_ROWS).map((row) => item(info as SceneInfo, row)));
+    places = new Map(rows.map((row, place) => [row.node, place]));
     const all = info?.nodes.length ?? 0;
-    const listed = rows.length > MOST_ROWS ? `the first ${MOST_ROWS} of ${rows.length} rows: search for more` : "";
-    count.textContent = listed || (search.value ? `${rows.length} of ${all} nodes` : `${all} nodes`);
+    count.textContent = search.value ? `${rows.length} of ${all} nodes` : `${all} ${all === 1 ? "node" : "nodes"}`;
+    fill();
     mark();
+  };
+  const fill = (): void => {
+    const { info } = store.state;
+    const most = Math.max(0, rows.length * ROW - list.clientHeight); // fewer rows than before may be listed now
+    made = rowsToMake(Math.min(list.scrollTop, most), list.clientHeight, rows.length);
+    const [from, to] = made;
+    const room = (count: number): HTMLElement | null => {
+      if (!count) return null;
+      const blank = el("div", { role: "presentation" });
+      blank.style.height = `${count * ROW}px`;
+      return blank;
+    };
+    replace(list, room(from), ...rows.slice(from, to).map((row) => item(info as SceneInfo, row)), room(rows.length - to));
+    show();
   };
   const item = (info: SceneInfo, row: Row): HTMLElement => {
     const node = info.nodes[row.node] as NodeInfo;
     const open = row.hasChildren ? (closed.has(row.node) ? "▸" : "▾") : " ";
-    const made = el(
+    const element = el(
       "div",
       {
-        class: "row", role: "treeitem", id: `node-${row.node}`, "aria-level": row.depth + 1, title: node.name,
+        class: node.hidden ? "row unseen" : "row", role: "treeitem", id: `node-${row.node}`, "aria-level": row.depth + 1, title: node.name,
+        "aria-setsize": rows.length, "aria-posinset": (places.get(row.node) ?? 0) + 1,
         "aria-expanded": row.hasChildren ? String(!closed.has(row.node)) : undefined,
         onclick: (event: MouseEvent) => {
           if ((event.target as Element).classList.contains("open")) return flip(row.node);
@@ -75,23 +100,36 @@ export function treePanel(store: Store): HTMLElement {
       el("span", { class: `sign ${node.kind}`, "aria-hidden": "true" }, SIGNS[node.kind] ?? "▣"),
       el("span", { class: "name" }, node.name),
     );
-    made.style.paddingInlineStart = `${Math.min(row.depth, 12) * 14}px`;
-    return made;
+    element.style.paddingInlineStart = `${Math.min(row.depth, 12) * 14}px`;
+    return element;
   };
   const flip = (node: number): void => {
     if (!closed.delete(node)) closed.add(node);
     draw();
   };
+  /** Bring the selected row into the list if it is far from what is seen. */
   const mark = (): void => {
-    for (const row of list.children) row.setAttribute("aria-selected", String(row.id === `node-${store.state.node}`));
+    const place = store.state.node === null ? undefined : places.get(store.state.node);
+    if (place !== undefined && (place < made[0] || place >= made[1])) {
+      list.scrollTop = place * ROW - list.clientHeight / 2;
+      fill();
+    } else show();
+  };
+  const show = (): void => {
+    for (const row of list.querySelectorAll(".row")) row.setAttribute("aria-selected", String(row.id === `node-${store.state.node}`));
     const chosen = list.querySelector('[aria-selected="true"]');
     if (chosen) {
       list.setAttribute("aria-activedescendant", chosen.id);
-      chosen.scrollIntoView({ block: "nearest" });
+      chosen.querySelector(".name")?.scrollIntoView({ block: "nearest", inline: "nearest" }); // the row may be wider than the tree
     }
   };
+  list.addEventListener("scroll", () => {
+    const first = Math.floor(list.scrollTop / ROW);
+    const last = Math.ceil((list.scrollTop + list.clientHeight) / ROW);
+    if (first < made[0] || Math.min(last, rows.length) > made[1]) fill();
+  });
   list.addEventListener("keydown", (event) => {
-    const at = rows.findIndex((row) => row.node === store.state.node);
+    const at = (store.state.node === null ? undefined : places.get(store.state.node)) ?? -1;
     const here = rows[at];
     const step = { ArrowDown: 1, ArrowUp: -1, Home: -rows.length, End: rows.length }[event.key];
     if (step !== undefined) {
@@ -100,8 +138,11 @@ export function treePanel(store: Store): HTMLElement {
     } else if (event.key === "ArrowLeft" && here) {
       if (here.hasChildren && !closed.has(here.node)) flip(here.node);
       else selectNode(store, store.state.info?.nodes[here.node]?.parent ?? here.node);
-    } else if (event.key === "ArrowRight" && here && closed.has(here.node)) flip(here.node);
-    else return;
+    } else if (event.key === "ArrowRight" && here) {
+      const child = here.hasChildren ? rows[at + 1] : undefined;
+      if (closed.has(here.node)) flip(here.node);
+      else if (child) selectNode(store, child.node);
+    } else return;
     event.preventDefault();
     event.stopPropagation();
   });
@@ -109,6 +150,7 @@ export function treePanel(store: Store): HTMLElement {
   store.on(["info"], () => {
     closed.clear();
     search.value = "";
+    list.scrollTop = 0;
     draw();
   });
   store.on(["node"], mark);

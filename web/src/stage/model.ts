@@ -13,6 +13,7 @@ interface Pointer { target: Target; sampler: Sampler }
 export class Model {
   readonly root: Object3D;
   readonly nodes: (Object3D | undefined)[] = [];
+  private readonly numbers = new Map<Object3D, number>();
   readonly cameras: PerspectiveCamera[] = [];
   readonly lights: { light: Light; number: number }[] = [];
   readonly meshes: Mesh[] = [];
@@ -46,7 +47,10 @@ export class Model {
   private collect(): void {
     this.root.traverse((object) => {
       const known = this.gltf.parser.associations.get(object) as Record<string, number> | undefined;
-      if (known?.nodes !== undefined && !this.nodes[known.nodes]) this.nodes[known.nodes] = object;
+      if (known?.nodes !== undefined && !this.nodes[known.nodes]) {
+        this.nodes[known.nodes] = object;
+        this.numbers.set(object, known.nodes);
+      }
       if (object instanceof Mesh) {
         this.meshes.push(object);
         for (const material of [object.material].flat()) {
@@ -136,8 +140,8 @@ export class Model {
   /** The number of the glTF node that an object is, or hangs in. */
   nodeOf(object: Object3D): number | null {
     for (let at: Object3D | null = object; at; at = at.parent) {
-      const index = this.nodes.indexOf(at);
-      if (index >= 0) return index;
+      const index = this.numbers.get(at);
+      if (index !== undefined) return index;
     }
     return null;
   }

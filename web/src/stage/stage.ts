@@ -27,6 +27,9 @@ export class Stage {
   private looking: PerspectiveCamera | null = null;
   private info: SceneInfo | null = null;
   private selected: number | null = null;
+  /** the nodes of the scene by what they are in the model */
+  private heads = new Map<Object3D, number>();
+  private marked: Object3D[] = [];
   private extent = new Sphere(new Vector3(), 1);
   private colors: Colors = { background: "#fff", grid: "#ccc", line: "#000", accent: "#06c", bone: "#c60" };
   private waiting = false;
@@ -45,6 +48,7 @@ export class Stage {
     this.axes.renderOrder = 2;
     this.scene.add(this.axes, this.box);
     new ResizeObserver(() => this.resize()).observe(canvas.parentElement ?? canvas);
+    canvas.addEventListener("webglcontextrestored", () => this.resize()); // nothing else draws while nothing moves
     let pressed = [0, 0];
     canvas.addEventListener("pointerdown", (event) => (pressed = [event.clientX, event.clientY]));
     canvas.addEventListener("click", (event) => {
@@ -60,8 +64,14 @@ export class Stage {
     this.info = info;
     this.looking = null;
     this.selected = null;
+    this.heads.clear();
+    this.marked = [];
     if (glb) {
       this.model = await Model.load(glb);
+      info.nodes.forEach((node, index) => {
+        const head = this.model?.nodes[node.gltf];
+        if (head) this.heads.set(head, index);
+      });
       this.skeleton = new Skeleton(info.nodes, this.model);
       this.skeleton.group.visible = !info.has_mesh;
       this.skeleton.setColor(new Color(this.colors.bone));
@@ -183,13 +193,19 @@ export class Stage {
 
   select(node: number | null): void {
     this.selected = node;
+    const object = this.selectedObject();
+    this.marked = object ? this.ownMeshes(object) : [];
     this.mark();
     this.draw();
   }
 
-  private mark(): void {
+  private selectedObject(): Object3D | undefined {
     const gltf = this.selected === null ? undefined : this.info?.nodes[this.selected]?.gltf;
-    const object = gltf === undefined ? undefined : this.model?.nodes[gltf];
+    return gltf === undefined ? undefined : this.model?.nodes[gltf];
+  }
+
+  private mark(): void {
+    const object = this.selectedObject();
     this.axes.visible = object !== undefined;
     this.box.visible = false;
     if (!object) return;
@@ -197,7 +213,7 @@ export class Stage {
     this.axes.quaternion.setFromRotationMatrix(object.matrixWorld.clone().extractRotation(object.matrixWorld));
     this.axes.scale.setScalar(this.extent.radius * 0.18);
     const box = new Box3();
-    for (const mesh of this.ownMeshes(object)) box.expandByObject(mesh);
+    for (const mesh of this.marked) box.expandByObject(mesh);
     if (!box.isEmpty()) {
       this.box.box.copy(box);
       this.box.visible = true;
@@ -206,11 +222,10 @@ export class Stage {
 
   /** The meshes of a node, without those of its children. */
   private ownMeshes(object: Object3D): Object3D[] {
-    const heads = new Set(this.info?.nodes.map((node) => this.model?.nodes[node.gltf]));
     return (this.model?.meshes ?? []).filter((mesh) => {
       for (let above: Object3D | null = mesh; above; above = above.parent) {
         if (above === object) return true;
-        if (heads.has(above)) return false;
+        if (this.heads.has(above)) return false;
       }
       return false;
     });
@@ -225,9 +240,8 @@ export class Stage {
     const ray = new Raycaster();
     ray.setFromCamera(at, this.looking ?? this.eye);
     const hit = ray.intersectObjects(this.model.meshes.filter((mesh) => mesh.visible), false)[0];
-    const heads = new Map(this.info.nodes.map((node, index) => [this.model?.nodes[node.gltf], index]));
     for (let object: Object3D | null = hit?.object ?? null; object; object = object.parent) {
-      const node = heads.get(object);
+      const node = this.heads.get(object);
       if (node !== undefined) return this.picked(node);
     }
   }

@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 
 
 class Operation:
-    """``module`` has ``suffix(options)`` and ``carry_out(subject, result)``, which fills the result and may raise."""
+    """``module`` has ``carry_out(subject, result)``, which fills the result and may raise."""
 
-    __slots__ = ("loads", "module", "name", "needs", "replaces_extension", "words")
+    __slots__ = ("_ending", "loads", "module", "name", "needs", "replaces_extension", "words")
 
     def __init__(
         self,
         name: str,
         words: str,
         module: str,
+        ending: str,
         needs: tuple[str, ...] = (),
         *,
         loads: tuple[str, ...] = (),
@@ -32,6 +33,8 @@ class Operation:
         self.name = name
         self.words = words
         self.module = module
+        self._ending = ending
+        """of the names of outputs; or the module whose ``suffix(options)`` tells it. The coordinator loads no more"""
         self.needs = needs
         """modules without which it cannot work"""
         self.loads = ("keyframer.batch.operations._subject", module, *loads)
@@ -45,7 +48,9 @@ class Operation:
 
     def suffix(self, options: Mapping[str, Any]) -> str:
         """How the names of outputs end; ValueError for options that make no sense."""
-        suffix: str = import_module(self.module).suffix(options)
+        if self._ending.startswith("."):
+            return self._ending
+        suffix: str = import_module(self._ending).suffix(options)
         return suffix
 
     def function(self) -> Callable[[Subject, Result], None]:
@@ -68,6 +73,7 @@ _ALL = (
         "convert",
         "every file as glTF 2.0",
         "keyframer.batch.operations.convert",
+        "keyframer.batch.operations._targets",
         ("keyframer.exchange",),
         loads=(*_READING, "keyframer.exchange.gltf.saving"),
         replaces_extension=True,
@@ -76,6 +82,7 @@ _ALL = (
         "check",
         "what is wrong with every file, one JSON report each",
         "keyframer.batch.operations.check",
+        ".check.json",
         ("keyframer.checking",),
         loads=(*_READING, "keyframer.formats.threeds.rules"),
     ),
@@ -83,12 +90,14 @@ _ALL = (
         "info",
         "the tables of every file, as JSON",
         "keyframer.batch.operations.info",
+        ".info.json",
         loads=(*_READING, "keyframer.formats.threeds.summary"),
     ),
-    Operation("identify", "what every file is, as JSON", "keyframer.batch.operations.identify"),
+    Operation("identify", "what every file is, as JSON", "keyframer.batch.operations.identify", ".identify.json"),
     Operation(
         "thumbnail",
         "a picture of every file",
+        "keyframer.batch.operations.thumbnail",
         "keyframer.batch.operations.thumbnail",
         ("keyframer.rendering", "PIL"),
         loads=_READING,

@@ -139,12 +139,12 @@ class Subject:
 
         matches = finder.matches
         names = [parts for match in matches if (parts := take_apart(match.name).parts)]
-        result["also"] += beside.images_of(finder.folders, names)
+        result["also"] += beside.images_of(finder.folders, names, recursive=finder.recursive)
         result["also"] += [beside.file_of(match.path) for match in matches if match.path is not None]
 
     def write(self, path: str, data: bytes) -> None:
         """Write an output; `FormatError` where that is refused."""
-        self.outputs.append(write(path, data))
+        self.outputs.append(write(path, data, replaces=self.job.replaces))
 
 
 def note_issues(result: Result, issues: Any) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from keyframer.batch.defaults import FINDINGS
 from keyframer.batch.job import Result
 from keyframer.batch.operations._json import json_file
@@ -13,10 +10,6 @@ from keyframer.checking import Report, check_document, check_imported, unreadabl
 from keyframer.checking.records import SCHEMA, SCHEMA_VERSION, report_record
 from keyframer.errors import FormatError
 from keyframer.issues import Severity
-
-
-def suffix(options: Mapping[str, Any]) -> str:
-    return ".check.json"
 
 
 def carry_out(subject: Subject, result: Result) -> None:

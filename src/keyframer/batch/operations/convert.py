@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from keyframer.batch import beside, stores
 from keyframer.batch.job import Result
-from keyframer.batch.operations._outputs import Output, drafted, noted, refusing
+from keyframer.batch.operations._outputs import Output, drafted, foreign, noted, refusing
 from keyframer.batch.operations._subject import Subject, note_issues
-from keyframer.exchange import EXPORTERS, Exporter, save
+from keyframer.batch.operations._targets import exporter_of
+from keyframer.exchange import Exporter, save
 from keyframer.exchange.provenance import source_note
 from keyframer.exchange.report import LossReport, Outcome
 from keyframer.formats import format_by_name
@@ -27,32 +28,6 @@ _MOVES = (".gltf",)
 """outputs whose writer moves what it replaces out of the way itself; all others get their names when they are on the
 disk, while the next file is worked on"""
 _EXPORT = ("core_only", "unit", "fps")
-
-
-def suffix(options: Mapping[str, Any]) -> str:
-    exporter, dialect = exporter_of(options), options.get("dialect")
-    if exporter.name == "nodeanim" and dialect is not None:
-        from keyframer.formats.nodeanim.dialect import Dialect
-
-        Dialect.parse(str(dialect))
-    elif dialect is not None and dialect not in exporter.dialects:
-        known = f"it has: {', '.join(exporter.dialects)}" if exporter.dialects else "it has none"
-        raise ValueError(f"{exporter.name} has no dialect {dialect!r} ({known})")
-    if exporter.name == "gltf":
-        if options.get("write"):
-            raise ValueError("--write is for the formats that can be read; glTF has options of its own")
-        return exporter.extensions[exporter.dialects.index(str(dialect)) if dialect is not None else 0]
-    if options.get("core_only") or options.get("unit") is not None:
-        raise ValueError("--core-only and --unit are for glTF only")
-    return exporter.extensions[0]
-
-
-def exporter_of(options: Mapping[str, Any]) -> Exporter:
-    wanted = options.get("to", "gltf")
-    for known in EXPORTERS:
-        if known.name == wanted:
-            return known
-    raise ValueError(f"cannot write {wanted!r} (known: {', '.join(known.name for known in EXPORTERS)})")
 
 
 def carry_out(subject: Subject, result: Result) -> None:
@@ -102,14 +77,22 @@ def _write(scene: Scene, subject: Subject, chosen: dict[str, Any]) -> LossReport
     path = subject.job.output
     with refusing(path):
         if path.endswith(_MOVES):
+            if not subject.job.replaces and os.path.lexists(path) and not _is_ours(path):
+                raise foreign(path)
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
             report = save(scene, path, overwrite=True, **chosen)
             subject.outputs += [Output(each, partial(noted, each)) for each in report.written]
             return report
-        with drafted(path) as outputs:
+        with drafted(path, replaces=subject.job.replaces) as outputs:
             report = save(scene, path, overwrite=True, **chosen)
         subject.outputs += outputs
     return report
+
+
+def _is_ours(path: str) -> bool:
+    """Whether it is a glTF text that keyframer wrote; the head tells."""
+    with open(path, "rb") as stream:
+        return b'"generator":"keyframer ' in stream.read(4096).replace(b'": "', b'":"')
 
 
 def _upload(scene: Scene, subject: Subject, chosen: dict[str, Any]) -> LossReport:

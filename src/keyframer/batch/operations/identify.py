@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from keyframer.batch.job import Result
 from keyframer.batch.operations._json import json_file
 from keyframer.batch.operations._subject import Subject
@@ -12,10 +9,6 @@ from keyframer.catalogue import IO_UNRECOGNISED
 from keyframer.formats._format import HEAD_SIZE
 from keyframer.inspecting.identity import SCHEMA, SCHEMA_VERSION, identify
 from keyframer.text import safe_text
-
-
-def suffix(options: Mapping[str, Any]) -> str:
-    return ".identify.json"
 
 
 def carry_out(subject: Subject, result: Result) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from keyframer.batch.job import Result
 from keyframer.batch.operations._json import json_file
@@ -13,10 +11,6 @@ from keyframer.inspecting.report import SCHEMA, SCHEMA_VERSION, report
 from keyframer.inspecting.scene_tables import document_scene_tables, imported_tables
 from keyframer.inspecting.tables import json_rows
 from keyframer.text import safe_text
-
-
-def suffix(options: Mapping[str, Any]) -> str:
-    return ".info.json"
 
 
 def carry_out(subject: Subject, result: Result) -> None:

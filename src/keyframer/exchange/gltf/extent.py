@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.exchange.gltf.motion import Span
+from keyframer.exchange.gltf.numbers import bounds
 from keyframer.maths import affine
 from keyframer.posing import Rig
 from keyframer.scene import Scene
@@ -14,6 +15,9 @@ Floats = npt.NDArray[np.float64]
 Box = tuple[Floats, Floats]
 
 _TIMES = 17
+_BLOCK = 1024
+"""nodes that are looked at together"""
+_NOWHERE = (0.0, 0.0, 0.0)
 _CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float64)
 
 
@@ -26,8 +30,7 @@ def mesh_boxes(scene: Scene) -> list[Box]:
             boxes.append((np.zeros(3), np.zeros(3)))
             continue
         with np.errstate(invalid="ignore"):  # of signalling NaNs, which a file may hold
-            low = np.array([points[:, axis].min() for axis in range(3)], np.float64)
-            high = np.array([points[:, axis].max() for axis in range(3)], np.float64)
+            low, high = map(np.array, bounds(points))
         if not (np.isfinite(low).all() and np.isfinite(high).all()):
             clean = points[np.isfinite(points).all(axis=1)]
             low = clean.min(axis=0, initial=0.0).astype(np.float64)
@@ -42,23 +45,39 @@ def scene_extent(scene: Scene, rig: Rig, span: Span | None, boxes: list[Box]) ->
     times = np.zeros(1) if span is None else np.linspace(span.begin, span.end, _TIMES if span.end > span.begin else 1)
     drawn = [number for number, node in enumerate(scene.nodes) if node.mesh is not None]
     world = rig.world(rig.sample(times), len(times))
-    points: list[Floats] = []
-    with np.errstate(all="ignore"):
-        for number in drawn:
-            node = scene.nodes[number]
-            assert node.mesh is not None
-            low, high = boxes[node.mesh]
-            box = low + _CORNERS * (high - low)
-            if node.skin is None:
-                box = box - np.asarray(node.pivot, np.float64)
-                points.append(affine.transform_points(world[:, number], box[None]).reshape(-1, 3))
-            else:
-                points.append(box)
-        if not drawn:
-            points.append(world[..., :3, 3].reshape(-1, 3))
-    every = np.concatenate(points) if points else np.zeros((1, 3))
-    every = every[np.isfinite(every).all(axis=1) & (np.abs(every).max(axis=1, initial=0.0) < 1e30)]
+    if not drawn:
+        every = _usable(world[..., :3, 3].reshape(-1, 3))
+    else:
+        with np.errstate(all="ignore"):
+            parts = [
+                _usable(_corners(scene, drawn[begin : begin + _BLOCK], boxes, world))
+                for begin in range(0, len(drawn), _BLOCK)
+            ]
+        every = parts[0] if len(parts) == 1 else np.concatenate([np.array(bounds(part)) for part in parts if len(part)])
     if not len(every):
         return 1.0, np.zeros(3)
-    low, high = every.min(axis=0), every.max(axis=0)
+    low, high = map(np.array, bounds(every))
     return float(np.linalg.norm(high - low)) or 1.0, 0.5 * (low + high)
+
+
+def _usable(points: Floats) -> Floats:
+    return points[(np.abs(points) < 1e30).all(axis=1)]  # false for NaN, too
+
+
+def _corners(scene: Scene, drawn: list[int], boxes: list[Box], world: Floats) -> Floats:
+    """(n, 3) the corners of the boxes of nodes, in the scene; what has a skin is there already."""
+    bare = [number for number in drawn if scene.nodes[number].skin is None]
+    skinned = [number for number in drawn if scene.nodes[number].skin is not None]
+    found = [_boxes(scene, skinned, boxes).reshape(-1, 3)] if skinned else []
+    if bare:
+        pivots = [scene.nodes[number].known("pivot") for number in bare]
+        shifts = np.array([_NOWHERE if pivot is None else pivot for pivot in pivots], np.float64)
+        box = _boxes(scene, bare, boxes) - shifts[:, None]
+        found.append(affine.transform_points(world[:, bare], box).reshape(-1, 3))
+    return found[0] if len(found) == 1 else np.concatenate(found)
+
+
+def _boxes(scene: Scene, drawn: list[int], boxes: list[Box]) -> Floats:
+    """(n, 8, 3) corners, each box in its own space."""
+    low, high = (np.stack([boxes[scene.nodes[number].mesh or 0][side] for number in drawn]) for side in (0, 1))
+    return np.asarray(low[:, None] + _CORNERS * (high - low)[:, None])

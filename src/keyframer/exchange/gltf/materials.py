@@ -55,7 +55,7 @@ class Materials:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._textures = Textures(context.asset, context.extensions, context.scene.space.v_up)
+        self._textures = Textures(context.asset, context.extensions)
         self._default: int | None = None
         self._plain: dict[int, int] = {}
         """materials without their images, for meshes that say nowhere how to lay them on"""
@@ -157,7 +157,7 @@ class Materials:
             written["emissiveTexture"] = self._textures.write(images["emissive"], material.maps["self_illumination"])
             written["emissiveFactor"] = np.round(factor, 6).tolist()
         elif glow > 0:
-            if "base_color" in images:
+            if "base_color" in images and "emissive" not in said_in_gltf(material.extras):
                 written["emissiveTexture"] = surface["baseColorTexture"]
             written["emissiveFactor"] = np.round(factor * glow, 6).tolist()
         if material.two_sided:
@@ -176,6 +176,22 @@ class Materials:
             written.pop("emissiveFactor", None)
             if any(glow):
                 written["emissiveFactor"] = [round(fraction(each), 6) for each in glow]
+        if written.get("alphaMode") == "MASK" and type(stated.get("alpha_cutoff")) is float:
+            _state(written, "alphaCutoff", max(stated["alpha_cutoff"], 0.0), 0.5)
+        self._extend(written, stated)
+
+    def _extend(self, written: Json, stated: Json) -> None:
+        """The extensions for surfaces that are read and written."""
+        strength = stated.get("emissive_strength")
+        if not self._context.extensions:
+            return
+        if type(strength) is float and math.isfinite(strength) and strength >= 0 and "emissiveFactor" in written:
+            name = "KHR_materials_emissive_strength"
+            written.setdefault("extensions", {})[name] = {"emissiveStrength": strength}
+            self._context.asset.extensions.add(name)
+        if stated.get("unlit") is True:
+            written.setdefault("extensions", {})["KHR_materials_unlit"] = {}
+            self._context.asset.extensions.add("KHR_materials_unlit")
 
     def _alpha(self, written: Json, alpha: float, images: dict[str, Image]) -> None:
         image = images.get("base_color", images.get("alpha"))
@@ -226,15 +242,15 @@ class Materials:
             report.add(Outcome.APPROXIMATED, f"{path}/decal", detail, extras=texture.extras)
         if texture.tints:
             report.add(Outcome.EXTRAS, f"{path}/tints", extras=texture.extras)
-        if not self._context.extensions and transform(texture, self._context.scene.space.v_up):
+        if not self._context.extensions and transform(texture):
             detail = "core glTF cannot move, tile or turn images"
             report.add(Outcome.EXTRAS, f"{path}/transform", detail, extras=texture.extras)
 
 
-def _state(reference: Json, name: str, amount: float) -> None:
-    """How much a texture counts, where that is not fully."""
-    if math.isfinite(amount) and amount != 1.0:
-        reference[name] = float(amount)
+def _state(target: Json, name: str, amount: float, default: float = 1.0) -> None:
+    """A number that glTF takes for granted where nothing is said."""
+    if math.isfinite(amount) and amount != default:
+        target[name] = float(amount)
 
 
 def _roughness(material: Material) -> float:

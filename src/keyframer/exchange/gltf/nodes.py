@@ -133,7 +133,7 @@ class Tree:
             if node.mesh is None:
                 continue
             placed.geometry = placed.tail
-            shifted = bool(np.any(np.asarray(node.pivot) != 0)) and node.skin is None
+            shifted = node.skin is None and _is_shifted(node)
             if not (shifted or node.hidden or number in hideable or node.skin is not None):
                 continue
             helper: Json = {"name": self._context.names.claim(f"{asset.nodes[placed.head]['name']}_geo")}
@@ -177,16 +177,17 @@ class _Base:
 
 def _has_axes(context: Context, axes: Floats, scale: Floats) -> npt.NDArray[np.bool_]:
     """Where scale axes matter: they turn, and the scale is not even all the time."""
-    turned = np.any(np.abs(axes[:, :3]) > 1e-9, axis=1)
-    uneven = np.ptp(scale, axis=1) > 0 if len(scale) else np.zeros(0, np.bool_)
-    for clip in context.scene.clips:
-        for channel in clip.channels:
-            if not 0 <= channel.node < len(axes):
-                continue
-            if channel.track.kind == "scale_axes":
-                turned[channel.node] = True
-            elif channel.track.kind == "scale" and channel.track.values.ndim == 2:
-                uneven[channel.node] |= bool(np.any(np.ptp(channel.track.values, axis=1) > 0))
+    turned = np.asarray(np.any(np.abs(axes[:, :3]) > 1e-9, axis=1))
+    channels = [each for clip in context.scene.clips for each in clip.channels if 0 <= each.node < len(axes)]
+    for channel in channels:
+        if channel.track.kind == "scale_axes":
+            turned[channel.node] = True
+    if not turned.any():
+        return turned
+    uneven = np.ptp(scale, axis=1) > 0
+    for channel in channels:
+        if channel.track.kind == "scale" and channel.track.values.ndim == 2:
+            uneven[channel.node] |= bool(np.any(np.ptp(channel.track.values, axis=1) > 0))
     return np.asarray(turned & uneven)
 
 
@@ -197,11 +198,16 @@ def _put(node: Json, name: str, values: npt.ArrayLike, usual: tuple[float, ...])
         node[name] = numbers
 
 
+def _is_shifted(node: Node) -> bool:
+    pivot = node.known("pivot")
+    return pivot is not None and bool(np.asarray(pivot).any())
+
+
 def _node_extras(context: Context, number: int, placed: list[Placed]) -> Json:
     node: Node = context.scene.nodes[number]
     content: Json = {"kind": node.kind.value} if node.kind is not NodeKind.OBJECT else {}
     content.update(raw_name(node.raw_name, node.name))
-    if np.any(np.asarray(node.pivot) != 0):
+    if _is_shifted(node):
         content["pivot"] = plain(np.asarray(node.pivot))
     if node.target is not None and 0 <= node.target < len(placed):
         content["target"] = placed[node.target].head

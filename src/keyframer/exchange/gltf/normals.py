@@ -16,14 +16,17 @@ Indices = npt.NDArray[np.int64]
 
 def face_normals(positions: npt.NDArray[Any], corners: Indices) -> Floats:
     """(3, F) unit normals, components apart (which numpy does several times faster); zero for a face without area."""
-    a, b, c = (np.ascontiguousarray(corners[:, place]) for place in range(3))
-    columns = [np.asarray(positions[:, axis], np.float64) for axis in range(3)]
-    first = [column.take(a) for column in columns]
+    points = np.ascontiguousarray(positions.T, np.float64)
+    a, b, c = (np.ascontiguousarray(column) for column in corners.T)
+    out = np.empty((3, len(corners)))
     with np.errstate(all="ignore"):
-        (ux, uy, uz), (vx, vy, vz) = (
-            [column.take(corner) - start for column, start in zip(columns, first, strict=True)] for corner in (b, c)
-        )
-        return _unit(np.stack([uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx]))
+        first = points.take(a, axis=1)
+        ux, uy, uz = points.take(b, axis=1) - first
+        vx, vy, vz = points.take(c, axis=1) - first
+        np.subtract(uy * vz, uz * vy, out[0])
+        np.subtract(uz * vx, ux * vz, out[1])
+        np.subtract(ux * vy, uy * vx, out[2])
+        return _unit(out)
 
 
 def cluster_normals(faces: Floats, clusters: Indices, count: int) -> npt.NDArray[np.float32]:
@@ -38,13 +41,16 @@ def cluster_normals(faces: Floats, clusters: Indices, count: int) -> npt.NDArray
     for axis in range(3):
         sums[axis] = np.bincount(clusters, per_corner[axis], count)
     squares = np.einsum("ij,ij->j", sums, sums)
-    weak = np.flatnonzero(~(squares > 1e-12))  # faces back to back: their sum is rounding
-    if len(weak):
-        some = np.zeros_like(sums)
-        real = np.flatnonzero(per_corner.any(axis=0))
-        some[:, clusters[real]] = per_corner[:, real]
-        sums[:, weak] = some[:, weak]
-        squares[weak] = np.einsum("ij,ij->j", sums[:, weak], sums[:, weak])
+    strong = squares > 1e-12
+    if strong.all():
+        sums /= np.sqrt(squares)
+        return np.ascontiguousarray(sums.T, np.float32)
+    weak = np.flatnonzero(~strong)  # faces back to back: their sum is rounding
+    some = np.zeros_like(sums)
+    real = np.flatnonzero(per_corner.any(axis=0))
+    some[:, clusters[real]] = per_corner[:, real]
+    sums[:, weak] = some[:, weak]
+    squares[weak] = np.einsum("ij,ij->j", sums[:, weak], sums[:, weak])
     sums /= np.sqrt(np.where(squares > 0, squares, 1.0))
     return _never_zero(sums)
 
@@ -61,11 +67,14 @@ def _never_zero(normals: Floats) -> npt.NDArray[np.float32]:
 def _unit(vectors: Floats) -> Floats:
     """Unit vectors (3, n); zero for what has no direction. Where squares vanish or overflow they are scaled first."""
     squares = np.einsum("ij,ij->j", vectors, vectors)
-    odd = np.flatnonzero(~((squares > 1e-280) & (squares < 1e280)))
-    if len(odd):
-        largest = np.abs(vectors[:, odd]).max(axis=0)
-        usable = (largest > 0) & np.isfinite(largest)
-        vectors[:, odd] = np.where(usable, vectors[:, odd] / np.where(usable, largest, 1.0), 0.0)
-        squares[odd] = np.einsum("ij,ij->j", vectors[:, odd], vectors[:, odd])
+    usual = (squares > 1e-280) & (squares < 1e280)
+    if usual.all():
+        vectors /= np.sqrt(squares)
+        return vectors
+    odd = np.flatnonzero(~usual)
+    largest = np.abs(vectors[:, odd]).max(axis=0)
+    usable = (largest > 0) & np.isfinite(largest)
+    vectors[:, odd] = np.where(usable, vectors[:, odd] / np.where(usable, largest, 1.0), 0.0)
+    squares[odd] = np.einsum("ij,ij->j", vectors[:, odd], vectors[:, odd])
     vectors /= np.sqrt(np.where(squares > 0, squares, 1.0))
     return vectors

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from keyframer.exchange.gltf.extras import said_in_gltf
 from keyframer.exchange.gltf.images import FROM_GLTF_ONLY, SLOTS, Image, Missing, role_of
+from keyframer.exchange.gltf.jpeg import upright_jpeg
 from keyframer.exchange.gltf.png import bare_png
 from keyframer.exchange.gltf.relief import normal_map
 from keyframer.exchange.report import Outcome
@@ -60,7 +61,7 @@ class Pictures:
             return self._stencil(map, opened, texture)
         if slot == "normal":
             amount = map.amount if math.isfinite(map.amount) else 1.0
-            relief = normal_map(_levels(texture, map), amount, tiled=map.tiled and not map.decal)
+            relief = normal_map(_levels(texture, map), amount, tiled=map.tiled and not (map.decal or map.mirror))
             note = f"a normal map made of heights; {_said(opened)}"
             return _png(texture, relief, {"bump": (Outcome.APPROXIMATED, note)}, "_normal")
         return self._glow(material, map, opened, texture)
@@ -218,11 +219,16 @@ def _note(opened: Opened, how: str, outcome: Outcome = Outcome.EXACT) -> tuple[O
 
 def _as_it_is(texture: Texture, notes: dict[str, tuple[Outcome, str]], alpha: str, map_name: str = "texture1") -> Image:
     name = safe_text(texture.name)
-    if texture.format == "PNG":
-        return Image(name, bare_png(texture.data), "image/png", alpha, notes)
-    if texture.format == "JPEG" and _is_plain_jpeg(texture.data):
-        return Image(name, texture.data, "image/jpeg", alpha, notes)
     outcome, said = notes[map_name]
+    if texture.format == "PNG":
+        bare = bare_png(texture.data)
+        if bare is not None:
+            return Image(name, bare, "image/png", alpha, notes)
+    if texture.format == "JPEG" and _is_plain_jpeg(texture.data):
+        upright = upright_jpeg(texture.data)
+        if upright is not texture.data:
+            notes[map_name] = outcome, f"{said}; its Exif orientation is set to none"
+        return Image(name, upright, "image/jpeg", alpha, notes)
     notes[map_name] = outcome, f"{said}; {texture.format} as PNG"
     return Image(name, texture.png(), "image/png", alpha, notes)
 

@@ -32,7 +32,9 @@ def clip_span(clip: Clip, fps: float | None) -> Span:
 
 def key_times(track: Track) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """The times that count for the length of a clip; none of a track that holds still."""
-    times = track.times[np.isfinite(track.times)]
+    times = track.times
+    if len(times) > 1:
+        times = times[np.isfinite(times)]
     if len(times) < 2:
         return times[:0]
     if track.interpolation is Interpolation.STEP:

@@ -22,7 +22,7 @@ from keyframer.files import check_size
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import show_name
 
-_TOKEN = re.compile(rb"[{}]|[^\s{}\0]+|\0")
+TOKEN = re.compile(rb"[{}]|[^\s{}\0]+|\0")
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COUNT = re.compile(rb"\d{1,10}")
 _SHOWN = 40
@@ -67,7 +67,7 @@ class _Words:
 
     def __init__(self, data: bytes) -> None:
         self.end = len(data)
-        self.found: Iterator[re.Match[bytes]] = _TOKEN.finditer(data)
+        self.found: Iterator[re.Match[bytes]] = TOKEN.finditer(data)
 
     def next(self) -> tuple[bytes, int]:
         match = next(self.found, None)
@@ -128,38 +128,6 @@ def write_skeleton(skeleton: Skeleton) -> bytes:
         opened.pop()
         lines.append(b"\t" * len(opened) + b"}")
     return b"\n".join(lines) + b"\n"
-
-
-def patch_skeleton(old: Skeleton, bones: tuple[Bone, ...]) -> Skeleton:
-    """A skeleton with other bones: where only names and offsets changed, the rest of its text stays as it was."""
-    if old.text is None or [bone.parent for bone in bones] != [bone.parent for bone in old.bones]:
-        announced = None if old.announced is None else len(bones)
-        made = Skeleton(bones, announced)
-        return Skeleton(bones, announced, write_skeleton(made))
-    words = [(match.group(), match.start()) for match in _TOKEN.finditer(old.text)]
-    changes: list[tuple[int, int, bytes]] = []
-    opened: list[int] = []
-    count = 0
-    for place, (word, _) in enumerate(words):
-        keyword = word.lower()
-        if keyword == b"bone" and words[place + 2][0] == b"{":
-            opened.append(count)
-            if bones[count].name != old.bones[count].name:
-                name, at = words[place + 1]
-                changes.append((at, at + len(name), bones[count].name))
-            count += 1
-        elif keyword == b"offset" and opened and bones[opened[-1]].offset != old.bones[opened[-1]].offset:
-            for (number, at), value, was in zip(
-                words[place + 1 : place + 4], bones[opened[-1]].offset, old.bones[opened[-1]].offset, strict=True
-            ):
-                if value != was:
-                    changes.append((at, at + len(number), repr(value).encode()))
-        elif word == b"}":
-            opened.pop()
-    text = old.text
-    for begin, end, new in reversed(changes):
-        text = text[:begin] + new + text[end:]
-    return Skeleton(bones, old.announced, text)
 
 
 def _open_bone(words: _Words, at: int, index: int, parent: int, limits: Limits) -> _Open:

@@ -48,8 +48,9 @@ def search(data: bytes) -> Finding | None:
 
 def from_start(data: bytes, size: int) -> Iterator[Walk]:
     """Every dialect with chunk 1 at the very beginning."""
-    for framing in FRAMINGS:
-        yield from walks(data, size, 0, framing)
+    for chunk_1, framing in _BY_ID:
+        if data.startswith(chunk_1):
+            yield from walks(data, size, 0, framing)
 
 
 def behind_other_chunks(data: bytes, size: int) -> Iterator[Walk]:
@@ -64,7 +65,9 @@ def behind_prefix(data: bytes, size: int, *, bare: bool = True) -> Iterator[Walk
 
     ``bare``: also where chunks have no headers.
     """
-    for start in range(1, min(PREFIX, size) + 1):
+    for start, byte in enumerate(data[1 : PREFIX + 1], 1):
+        if byte > HEADER_ID:
+            continue  # no mark begins with it
         for mark, framings in _MARKS.items():
             if data.startswith(mark, start) and (bare or mark != _BARE_MARK):
                 for framing in framings:
@@ -72,17 +75,21 @@ def behind_prefix(data: bytes, size: int, *, bare: bool = True) -> Iterator[Walk
                     yield from (walk for walk in found if walk.perfect and walk.nodes)
 
 
+def _id_of_chunk_1(dialect: Dialect) -> bytes:
+    """What chunk 1 begins with; nothing where there are no headers."""
+    size = dialect.id_size
+    return HEADER_ID.to_bytes(size, "big" if dialect.big_endian else "little") if size else b""
+
+
+_BY_ID = tuple((_id_of_chunk_1(framing[0]), framing) for framing in FRAMINGS)
 _BARE_MARK = bytes(4)
 
 
 def _marks() -> dict[bytes, list[tuple[Dialect, ...]]]:
     """What chunk 1 begins with in each framing; without headers, with its flags, which are 0."""
     marks: dict[bytes, list[tuple[Dialect, ...]]] = {}
-    for framing in FRAMINGS:
-        dialect = framing[0]
-        size = dialect.id_size
-        mark = HEADER_ID.to_bytes(size, "big" if dialect.big_endian else "little") if size else _BARE_MARK
-        marks.setdefault(mark, []).append(framing)
+    for chunk_1, framing in _BY_ID:
+        marks.setdefault(chunk_1 or _BARE_MARK, []).append(framing)
     return marks
 
 

@@ -35,6 +35,9 @@ from keyframer.formats.nodeanim.steps import (
 
 _ONE_TYPE = (TCB, BEZIER, LINEAR)
 _MOST_NODES = 0x7FFF
+_NO_FLAGS = bytes(4)
+_NO_TITLE = bytes(8)
+"""name and author are empty however long their lengths are"""
 _BLANKS = 256
 """after so many nodes without keys, one without a known type among them, no more options are tried"""
 
@@ -104,11 +107,11 @@ def walks(
 
     ``leading``: other chunks stand before chunk 1. ``strict``: go on only where chunk 1 looks right and has nodes.
     """
+    if strict and not _may_be_titled(data, start + framing[0].header_size):
+        return
     try:
         at, end = first_chunk(data, size, start, framing[0], leading)
     except (Misfit, Cut):
-        return
-    if strict and data[at : at + 4] != bytes(4):  # its flags
         return
     fitting: list[tuple[Walk, int]] = []
     for dialect in framing:
@@ -129,6 +132,11 @@ def walks(
     elif fitting:
         for walk, stop in fitting:
             yield from _with_all_options(walk, data, bare_animations(data, size, stop, walk.dialect), True)
+
+
+def _may_be_titled(data: bytes, at: int) -> bool:
+    """Whether the content of chunk 1 begins with flags of 0 and then not with two empty texts of whatever kind."""
+    return data.startswith(_NO_FLAGS, at) and not data.startswith(_NO_TITLE, at + len(_NO_FLAGS))
 
 
 def _with_all_options(walk: Walk, data: bytes, span: tuple[int, int] | None, tiled: bool) -> Iterator[Walk]:

@@ -30,6 +30,7 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.issues import Severity
 from keyframer.scene import Scene
+from keyframer.wire.keytable import Keys
 from keyframer.wire.record import Record
 
 # What 3D Studio's own fields hold; other writers go beyond, and 3D Studio then cuts.
@@ -122,9 +123,7 @@ def _check_choice(reporter: Reporter, record: Chunk, field: str, value: int, mos
 
 
 def _check_track(reporter: Reporter, track: r.Track) -> None:
-    keys = getattr(track, "keys", None)
-    if keys is None:
-        return
+    keys: Keys = track.keys  # type: ignore[attr-defined]  # every kind of track has its own layout of them
     check_flags(reporter, track, "flags", track.flags, _TRACK_FLAGS)
     if len(keys) == 0:
         reporter.report(SEM_EMPTY_TRACK, track, "keys", what="a track without keys")

@@ -250,8 +250,6 @@ class Reader:
 
     def _fail(self, parent: Record, at: int, error: FormatError) -> None:
         """Report a failure and keep the rest of the file from the record that failed."""
-        if error.code.startswith("LIMIT_"):
-            raise error
         issue = Issue(CATALOGUE[error.code], error.path, error.offset, error.details, Severity.ERROR)
         self.issues.add_issue(issue)
         self._keep_rest(parent, at, error.code)

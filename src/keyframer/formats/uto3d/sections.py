@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import ClassVar
 
 from keyframer.formats.uto3d.records import (
@@ -60,12 +61,8 @@ class Main(Record):
 
     def count_offset(self, name: str) -> int:
         """Where a count of this record stands in the file."""
-        at = (self.offset or 0) + len(self.TAG)
-        for plan in self.plan.fields:
-            if plan.name == name:
-                break
-            at += plan.kind.minimum
-        return at
+        before = takewhile(lambda plan: plan.name != name, self.plan.fields)
+        return (self.offset or 0) + len(self.TAG) + sum(plan.kind.minimum for plan in before)
 
 
 @dataclass(slots=True, eq=False, repr=False, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,16 @@ _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 _UNREAD = ("MAT2", "MAT3")
 """nothing that a scene holds is of these types"""
 _KINDS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+
+
+@dataclass(eq=False, slots=True)
+class Elements:
+    """Where each element of an accessor begins: in which buffer, at which byte of it; -1 for zeros of no place."""
+
+    buffers: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+    size: int
+    """bytes of an element"""
 
 
 class Accessors:
@@ -67,6 +78,40 @@ class Accessors:
 
     def count(self, number: int) -> int:
         return self._items[number].integer("count", least=1)
+
+    def run(self, number: int) -> tuple[int, int, int] | None:
+        """The view, the first byte in it and how many there are, of an accessor that stands close: all three claims."""
+        item = self._items[number]
+        view = item.index("bufferView", self._buffers.view_count, "buffer view")
+        size = _WIDTHS[item.choice("type", tuple(_WIDTHS))] * self._dtype(item).itemsize
+        if view is None or item.has("sparse") or self._buffers.view(view)[1] not in (0, size):
+            return None
+        return view, item.integer("byteOffset", 0), item.integer("count", least=1) * size
+
+    def where(self, number: int) -> Elements:
+        """The places of all elements of an accessor that can be read."""
+        item = self._items[number]
+        size = _WIDTHS[item.choice("type", tuple(_WIDTHS))] * self._dtype(item).itemsize
+        view = item.index("bufferView", self._buffers.view_count, "buffer view")
+        count = item.integer("count", least=1)
+        if view is None:
+            self._budget.charge(count, item.at("count"))
+            found = Elements(np.full(count, -1), np.full(count, -1), size)
+        else:
+            count = len(self._stored(number, item, tuple(_WIDTHS)))  # no claim any more
+            buffer, begin = self._buffers.place(view)
+            step = self._buffers.view(view)[1] or size
+            starts = begin + item.integer("byteOffset", 0) + np.arange(count) * step
+            found = Elements(np.full(count, buffer), starts, size)
+        sparse = item.child("sparse")
+        if sparse is not None:
+            places, values = self._sparse(sparse, count, size // self._dtype(item).itemsize, self._dtype(item))
+            what = sparse.child("values")
+            assert what is not None
+            buffer, begin = self._buffers.place(what.integer("bufferView"))
+            found.buffers[places] = buffer
+            found.starts[places] = begin + what.integer("byteOffset", 0) + np.arange(len(values)) * size
+        return found
 
     def _stored(self, number: int, item: Item, types: tuple[str, ...]) -> Array:
         kind = item.choice("type", (*_WIDTHS, *_UNREAD))
@@ -112,7 +157,16 @@ class Accessors:
         return np.ndarray((count, width), dtype, content, offset, (step, dtype.itemsize))
 
     def _replaced(self, base: Array, sparse: Item) -> Array:
-        count = sparse.integer("count", least=1, most=len(base))
+        places, values = self._sparse(sparse, len(base), base.shape[1], base.dtype)
+        found = base.copy()
+        found[places] = values
+        return found
+
+    def _sparse(
+        self, sparse: Item, total: int, width: int, dtype: np.dtype[Any]
+    ) -> tuple[npt.NDArray[np.int64], Array]:
+        """Which elements are others than the view has, and these."""
+        count = sparse.integer("count", least=1, most=total)
         where, what = sparse.child("indices"), sparse.child("values")
         if where is None or what is None:
             raise sparse.missing("indices" if where is None else "values")
@@ -126,11 +180,9 @@ class Accessors:
         )[:, 0].astype(np.int64)  # fmt: skip
         values = self._elements(
             what, what.needed_index("bufferView", views, "buffer view"), what.integer("byteOffset", 0),
-            count, base.shape[1], base.dtype, strided=False,
+            count, width, dtype, strided=False,
         )  # fmt: skip
-        if int(places.max()) >= len(base):
+        if int(places.max()) >= total:
             args = {"what": "sparse index", "item": int(np.argmax(places)), "kind": "element"}
-            raise where.fail(LINK_INDEX_OUT_OF_RANGE, "bufferView", **args, index=int(places.max()), count=len(base))
-        found = base.copy()
-        found[places] = values
-        return found
+            raise where.fail(LINK_INDEX_OUT_OF_RANGE, "bufferView", **args, index=int(places.max()), count=total)
+        return places, values

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from keyframer.catalogue import SEM_UNKNOWN_ENUM
+from keyframer.catalogue import LINK_RANGE_OVERLAP, SEM_UNKNOWN_ENUM
 from keyframer.exchange.gltf.reading.accessors import Accessors
 from keyframer.exchange.gltf.reading.buffers import Budget
 from keyframer.exchange.gltf.reading.colors import shown_color
@@ -17,9 +17,11 @@ from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.fixtures import horizontal_fov
 from keyframer.exchange.gltf.reading.hierarchy import Hierarchy
 from keyframer.exchange.gltf.reading.samplers import Keys, SamplerReader
+from keyframer.exchange.gltf.reading.sources import TrackSource
 from keyframer.exchange.gltf.reading.values import Item
 from keyframer.issues import Severity
 from keyframer.scene import Channel, Clip, Scene
+from keyframer.text import safe_text
 
 DEFAULT_FPS = 30.0
 """glTF has no frames; they are counted as the exporter of this package does"""
@@ -62,17 +64,30 @@ class AnimationReader:
         samplers = SamplerReader(item, self._accessors, self._budget, self._issues)
         name = self._issues.attempt(item.text, "name", "") or ""
         clip = Clip(name, rate=1.0, unit="second", units_per_frame=1.0 / fps)
-        for channel in item.children("channels"):
-            self._issues.attempt(self._channel, clip, samplers, channel)
+        moved: dict[tuple[int, str], int] = {}
+        for place, channel in enumerate(item.children("channels")):
+            self._issues.attempt(self._channel, clip, samplers, channel, place, moved)
         return clip
 
-    def _channel(self, clip: Clip, samplers: SamplerReader, channel: Item) -> None:
+    def _channel(
+        self, clip: Clip, samplers: SamplerReader, channel: Item, place: int, moved: dict[tuple[int, str], int]
+    ) -> None:
+        """``moved``: what the channels before this one move. Of two that move the same the first counts."""
         number = channel.needed_index("sampler", len(samplers.items), "sampler")
         target = channel.child("target")
         if target is None:
             raise channel.missing("target")
+        source = TrackSource(channel.path, samplers.items[number].path)
         for node, kind, keys in self._moved(samplers, number, target):
-            clip.channels.append(Channel(node, keys.track(kind)))
+            first = moved.setdefault((node, kind), place)
+            if first != place and kind != "visible":  # that may be hidden by itself and by what is above
+                what = f"{kind} of {safe_text(self._scene.nodes[node].name)}"
+                args = {"what": "channel", "item": place, "kind": "the", "index": what, "other": first}
+                self._issues.add(LINK_RANGE_OVERLAP, channel.path, 0, severity=None, **args)
+                continue
+            track = keys.track(kind)
+            self._issues.sources.tracks[track] = source
+            clip.channels.append(Channel(node, track))
             times = keys.times[np.isfinite(keys.times)]
             clip.end = max(clip.end, float(times.max(initial=0.0)))
 

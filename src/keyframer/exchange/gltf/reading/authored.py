@@ -10,7 +10,8 @@ from keyframer.exchange.gltf.reading import unpacking
 from keyframer.exchange.gltf.reading.accessors import Accessors
 from keyframer.exchange.gltf.reading.buffers import Budget
 from keyframer.exchange.gltf.reading.findings import Findings
-from keyframer.exchange.gltf.reading.samplers import SamplerReader
+from keyframer.exchange.gltf.reading.samplers import Floats, SamplerReader
+from keyframer.exchange.gltf.reading.sources import TrackSource
 from keyframer.exchange.gltf.reading.values import Item
 from keyframer.scene import Clip, Environment, Fog, Gradient, Handedness, LayeredFog, RawChannel, Space
 
@@ -73,7 +74,9 @@ class ClipReader:
         for channel in item.children("raw_channels"):
             values = unpacking.array(channel, "values", self._budget)
             if values is not None and values.ndim == 2:
-                clip.raw_channels.append(RawChannel(channel.text("name", ""), values, unpacking.leftovers(channel)))
+                made = RawChannel(channel.text("name", ""), values, unpacking.leftovers(channel))
+                self._issues.sources.tracks[made] = TrackSource(channel.at("values"))
+                clip.raw_channels.append(made)
         clip.extras = unpacking.leftovers(item)
         return clip
 
@@ -101,8 +104,9 @@ class ClipReader:
             keys = self._in_sampler(item, clip, kind, nodes)
             if keys is None:
                 return None
-            times, values = keys
+            times, values, sampler = keys
         else:
+            sampler = None
             moments, stated = (unpacking.array(item, name, self._budget) for name in ("times", "values"))
             if moments is None or stated is None:
                 raise item.missing("times" if moments is None else "values")
@@ -117,7 +121,7 @@ class ClipReader:
             for name in ("tangents_in", "tangents_out"):
                 columns[name] = np.zeros_like(values) if columns[name] is None else columns[name]
         try:
-            return Track(
+            track = Track(
                 kind,
                 times,
                 values,
@@ -130,14 +134,12 @@ class ClipReader:
             )
         except ValueError as error:
             raise STRUCT_SYNTAX.failure(0, item.path, wanted="columns of equal length", found=str(error)) from None
+        self._issues.sources.tracks[track] = TrackSource(item.path, sampler)
+        return track
 
-    def _in_sampler(
-        self, item: Item, clip: int, kind: str, nodes: dict[str, int]
-    ) -> (
-        tuple[np.ndarray[tuple[int, ...], np.dtype[np.float64]], np.ndarray[tuple[int, ...], np.dtype[np.float64]]]
-        | None
-    ):
-        """Keys that the animation holds as they are; None where another program took them away."""
+    def _in_sampler(self, item: Item, clip: int, kind: str, nodes: dict[str, int]) -> tuple[Floats, Floats, str] | None:
+        """Times and values that the animation holds as they are, and its sampler; None where another program took
+        them away."""
         number = self.animations[clip]
         if number is None or kind not in _SAMPLED:
             return None
@@ -146,12 +148,13 @@ class ClipReader:
         sampler = self._channels(number, animation).get((nodes.get(kind, nodes["position"]), path))
         if sampler is None:
             return None
-        keys = SamplerReader(animation, self._accessors, self._budget, self._issues).read(sampler, width)
+        samplers = SamplerReader(animation, self._accessors, self._budget, self._issues)
+        keys = samplers.read(sampler, width)
         count = item.integer("count", len(keys.times))
         times = keys.times[:count] * self.clips[clip].rate + self._items[clip].number("origin", 0.0)
         near = np.round(times)
         times = np.where(np.abs(times - near) < _NEAR * np.maximum(1.0, np.abs(times)), near, times)
-        return times, keys.values[:count]
+        return times, keys.values[:count], samplers.items[sampler].path
 
     def _channels(self, number: int, animation: Item) -> dict[tuple[int, str], int]:
         if number not in self._samplers:

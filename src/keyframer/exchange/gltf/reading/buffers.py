@@ -72,6 +72,11 @@ class Buffers:
         stride = item.integer("byteStride", 0, least=4, most=252) if item.has("byteStride") else 0
         return content[begin : begin + size], stride
 
+    def place(self, number: int) -> tuple[int, int]:
+        """Which buffer a view is of, and where in it it begins."""
+        item = self._views[number]
+        return item.needed_index("buffer", len(self._items), "buffer"), item.integer("byteOffset", 0)
+
     def _buffer(self, number: int) -> memoryview:
         if number not in self._read:
             item = self._items[number]

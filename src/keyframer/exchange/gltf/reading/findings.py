@@ -9,6 +9,7 @@ from typing import ParamSpec, TypeVar
 from keyframer.catalogue import CATALOGUE
 from keyframer.errors import FormatError
 from keyframer.exchange.gltf.reading.places import Places
+from keyframer.exchange.gltf.reading.sources import Sources
 from keyframer.issues import Issue, IssueLog, Severity
 from keyframer.limits import Limits
 
@@ -24,6 +25,7 @@ class Findings(IssueLog):
         self.salvage = salvage
         self.places: Places | None = None
         """known as soon as the JSON text is"""
+        self.sources = Sources()
 
     def add_issue(self, issue: Issue) -> None:
         if not issue.offset and self.places is not None:

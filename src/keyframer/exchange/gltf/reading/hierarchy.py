@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from keyframer.catalogue import LINK_COUNT_MISMATCH, LINK_PARENT_CYCLE, LINK_RANGE_OVERLAP
+from keyframer.catalogue import LINK_NOT_SHOWN, LINK_PARENT_CYCLE, LINK_RANGE_OVERLAP
 from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.values import Item
-from keyframer.issues import Severity
 
 HELPERS = ("root", "geo", "scale", "shape")
 
@@ -123,8 +122,8 @@ class Hierarchy:
                     shown.add(above)
                     above = self.parents[above]
         if len(shown) < len(self.items):
-            args = {"claimed": len(self.items), "what": "nodes", "found": len(shown)}
-            self._issues.add(LINK_COUNT_MISMATCH, chosen.at("nodes"), 0, severity=Severity.INFO, **args)
+            total = len(self.items)
+            self._issues.add(LINK_NOT_SHOWN, chosen.at("nodes"), 0, count=total - len(shown), total=total, what="nodes")
         return shown
 
     def _find_helpers(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,26 +19,19 @@ from keyframer.exchange.gltf.reading.accessors import Accessors
 from keyframer.exchange.gltf.reading.animations import DEFAULT_FPS, AnimationReader
 from keyframer.exchange.gltf.reading.buffers import Budget, Buffers
 from keyframer.exchange.gltf.reading.embedded import ImageReader
+from keyframer.exchange.gltf.reading.extensions import check_extensions
 from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.fixtures import CameraReader, LightReader, restored_light
 from keyframer.exchange.gltf.reading.hierarchy import Hierarchy
-from keyframer.exchange.gltf.reading.meshes import MeshReader, Shape
+from keyframer.exchange.gltf.reading.meshes import MeshReader
 from keyframer.exchange.gltf.reading.nodes import NodeReader
 from keyframer.exchange.gltf.reading.opening import open_container
 from keyframer.exchange.gltf.reading.skins import SkinReader
 from keyframer.exchange.gltf.reading.surfaces import MaterialReader
 from keyframer.exchange.gltf.reading.values import Item
-from keyframer.issues import Severity
+from keyframer.exchange.gltf.reading.welding import Shape
 from keyframer.limits import Limits
 from keyframer.scene import Channel, Clip, Morph, Scene, Space
-
-UNDERSTOOD = (
-    "KHR_animation_pointer",
-    "KHR_lights_punctual",
-    "KHR_mesh_quantization",
-    "KHR_node_visibility",
-    "KHR_texture_transform",
-)
 
 
 def load(
@@ -63,7 +57,7 @@ def load(
     except FormatError as error:
         raise issues.placed(error) from None
     scene.issues = issues.copy()  # without the text that placed them
-    scene.folder = folder
+    scene.folder, scene.sources = folder, issues.sources
     return scene
 
 
@@ -103,6 +97,7 @@ class Importer:
         skins = SkinReader(root, self.accessors, self.hierarchy, self.axes, self.budget)
         nodes = NodeReader(self.hierarchy, self.axes, self.budget, self.issues, ours=ours)
         nodes.read(scene, _Shapes(meshes, scene, self), skins)
+        self.issues.sources.nodes, self.issues.sources.helpers = self.hierarchy.order, self.hierarchy.helpers
         scene.skins = skins.skins
         _let_go(scene, cameras.lost, lights.lost)
         self._animate(scene, nodes, cameras.aspects, fps)
@@ -117,14 +112,10 @@ class Importer:
         version = about.text("version")
         if version.split(".")[0] != "2":
             raise about.fail(SEM_UNKNOWN_ENUM, "version", value=version[:40], known="2.0")
-        for place, name in enumerate(self.root.entries("extensionsRequired")):
-            if name not in UNDERSTOOD:
-                where, known = f"/extensionsRequired[{place}]", ", ".join(UNDERSTOOD)
-                self.issues.left_out(SEM_UNKNOWN_ENUM.failure(0, where, value=str(name)[:80], known=known))
-        for place, name in enumerate(self.root.entries("extensionsUsed")):
-            if name not in UNDERSTOOD:
-                args = {"value": str(name)[:80], "known": ", ".join(UNDERSTOOD)}
-                self.issues.add(SEM_UNKNOWN_ENUM, f"/extensionsUsed[{place}]", 0, severity=Severity.INFO, **args)
+        needed = about.text("minVersion", "2.0")
+        if re.fullmatch(r"2\.0*[1-9]\d*|([3-9]|[1-9]\d+)(\..*)?", needed):
+            self.issues.left_out(about.fail(SEM_UNKNOWN_ENUM, "minVersion", value=needed[:40], known="2.0"))
+        check_extensions(self.root, self.issues)
 
     def _animate(self, scene: Scene, nodes: NodeReader, aspects: list[float], fps: float) -> None:
         ours: set[int | None] = set()

@@ -8,13 +8,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.catalogue import LINK_COUNT_MISMATCH, LINK_INDEX_OUT_OF_RANGE, SEM_UNKNOWN_ENUM, STRUCT_SYNTAX
+from keyframer.catalogue import (
+    LINK_COUNT_MISMATCH,
+    LINK_INDEX_OUT_OF_RANGE,
+    SEM_EXTENSION_UNKNOWN,
+    SEM_UNKNOWN_ENUM,
+    STRUCT_SYNTAX,
+)
 from keyframer.exchange.gltf.reading import unpacking
 from keyframer.exchange.gltf.reading.accessors import Accessors
 from keyframer.exchange.gltf.reading.buffers import Budget
 from keyframer.exchange.gltf.reading.colors import shown_color
 from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.values import Item
+from keyframer.exchange.gltf.reading.welding import Shape, weld
 from keyframer.issues import Severity
 from keyframer.scene import Mesh
 
@@ -26,20 +33,6 @@ _PACKED = ("KHR_draco_mesh_compression",)
 """extensions that keep the vertices elsewhere: what is read instead would be zeros"""
 MOST_SETS = 4
 """sets of joints and weights that are read"""
-
-
-@dataclass(eq=False)
-class Shape:
-    """A mesh of the file, ready for nodes."""
-
-    mesh: Mesh
-    targets: list[Array] = field(default_factory=list)
-    """(V, 3) differences to the mesh"""
-    names: list[str] = field(default_factory=list)
-    weights: tuple[float, ...] = ()
-    joints: Indices | None = None
-    """(V, 4 n) numbers within the skin, and how much each moves"""
-    shares: Array | None = None
 
 
 @dataclass(eq=False)
@@ -60,6 +53,8 @@ class _Pieces:
     faces: list[Indices] = field(default_factory=list)
     owners: list[Indices] = field(default_factory=list)
     """of each face, the number of its material"""
+    smooth: list[Indices] = field(default_factory=list)
+    """of each face, 1 where its vertices have normals, which neighbours share; else it is flat, as glTF wants"""
 
     @property
     def count(self) -> int:
@@ -79,8 +74,8 @@ class MeshReader:
         self.items = root.children("meshes")
 
     def read(self, number: int, *, v_up: bool, ours: bool) -> Shape | None:
-        """None where there is nothing but points and lines. Vertices of a file of ours, which were split where corners
-        differ, become one again where they are at one place."""
+        """None where there is nothing but points and lines. Vertices that were split where corners differ become one
+        again: in a file of ours all that are at one place, in others those whose normal is the same, too."""
         item = self.items[number]
         pieces = _Pieces()
         primitives = item.children("primitives")
@@ -94,8 +89,10 @@ class MeshReader:
         kept = item.kept
         if ours and kept is not None:
             self._issues.attempt(self._restore, shape.mesh, kept)
-        if ours:
-            _weld(shape)
+        if not ours:  # where ours say nothing, the scene that they were made of said nothing
+            shape.mesh.smoothing = np.concatenate(pieces.smooth)
+        if ours or shape.normals is not None:
+            weld(shape, by_normal=not ours)
         return shape
 
     def _primitive(self, primitive: Item, pieces: _Pieces) -> None:
@@ -115,6 +112,7 @@ class MeshReader:
         pieces.parts[key] = part
         pieces.faces.append(triangles + part.first)
         pieces.owners.append(np.full(len(triangles), -1 if material is None else self._materials[material]))
+        pieces.smooth.append(np.full(len(triangles), int("NORMAL" in part.arrays)))
 
     def _part(self, primitive: Item, attributes: Item, first: int) -> _Part:
         accessors = self._accessors
@@ -135,7 +133,8 @@ class MeshReader:
         if packed is not None and not accessors.has_bytes(
             attributes.needed_index("POSITION", len(accessors), "accessor")
         ):
-            raise primitive.fail(SEM_UNKNOWN_ENUM, "extensions", value=packed, known="meshes that are not compressed")
+            raise primitive.fail(SEM_EXTENSION_UNKNOWN, "extensions", name=packed, effect="it holds the vertices")
+        numbers("NORMAL", "VEC3")
         numbers("TEXCOORD_0", "VEC2")
         numbers("COLOR_0", "VEC3", "VEC4")
         for part in range(MOST_SETS):
@@ -162,6 +161,9 @@ class MeshReader:
                 args = {"what": "corner", "item": int(np.argmax(numbers)), "kind": "vertex"}
                 raise primitive.fail(LINK_INDEX_OUT_OF_RANGE, "indices", **args, index=int(numbers.max()), count=count)
         self._budget.charge(3 * len(numbers), primitive.at("indices"))
+        if (mode == 4 and len(numbers) % 3) or (mode > 4 and len(numbers) < 3):
+            args = {"wanted": "three corners for each face", "found": f"{len(numbers)} in all"}
+            self._issues.add(STRUCT_SYNTAX, primitive.at("indices"), 0, severity=Severity.WARNING, **args)
         if mode == 4:
             return numbers[: len(numbers) // 3 * 3].reshape(-1, 3)
         first = np.arange(max(len(numbers) - 2, 0))
@@ -190,7 +192,8 @@ class MeshReader:
         colors = column("COLOR_0", 3, 1.0)
         if colors is not None:
             mesh.colors = shown_color(colors)
-        shape = Shape(mesh, weights=self._issues.attempt(item.numbers, "weights", None, ()) or ())
+        normals = column("NORMAL", 3)
+        shape = Shape(mesh, normals=normals, weights=self._issues.attempt(item.numbers, "weights", None, ()) or ())
         for number in range(max(len(part.targets) for part in parts)):
             moved = [part.targets[number] if number < len(part.targets) else None for part in parts]
             rows = [np.zeros((part.count, 3)) if m is None else m for m, part in zip(moved, parts, strict=True)]
@@ -231,30 +234,3 @@ def _target_names(item: Item, count: int) -> list[str]:
         names[number] if number < len(names) and type(names[number]) is str else f"target {number}"
         for number in range(count)
     ]
-
-
-def _weld(shape: Shape) -> None:
-    """One vertex for all that are at one place and move alike; texture coordinates and colours stay with corners."""
-    mesh = shape.mesh
-    columns = [np.asarray(mesh.positions, np.float32), *(np.asarray(each, np.float32) for each in shape.targets)]
-    if shape.joints is not None and shape.shares is not None:
-        columns += [shape.joints.astype(np.float32), shape.shares.astype(np.float32)]
-    rows = np.ascontiguousarray(np.concatenate(columns, axis=1) + np.float32(0.0))
-    keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).reshape(-1)
-    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
-    if len(first) == len(rows):
-        return
-    order = np.argsort(first, kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    keep = first[order]
-    old = np.asarray(mesh.corners)
-    if mesh.uv is not None:
-        mesh.uv_corners = old
-    if mesh.colors is not None:
-        mesh.color_corners = old
-    mesh.corners = rank[number.reshape(-1)][old]
-    mesh.positions = np.asarray(mesh.positions)[keep]
-    shape.targets = [each[keep] for each in shape.targets]
-    if shape.joints is not None and shape.shares is not None:
-        shape.joints, shape.shares = shape.joints[keep], shape.shares[keep]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from keyframer.catalogue import STRUCT_SYNTAX
+from keyframer.catalogue import DATA_QUATERNION_LENGTH, STRUCT_SYNTAX
 from keyframer.curves import Interpolation, Track
 from keyframer.exchange.gltf.axes import Axes
 from keyframer.exchange.gltf.names import Names
@@ -15,13 +17,23 @@ from keyframer.exchange.gltf.reading.buffers import Budget
 from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.fixtures import restored_light
 from keyframer.exchange.gltf.reading.hierarchy import Hierarchy, circles
-from keyframer.exchange.gltf.reading.meshes import Shape
 from keyframer.exchange.gltf.reading.skins import SkinReader
+from keyframer.exchange.gltf.reading.sources import TrackSource
 from keyframer.exchange.gltf.reading.values import Item
+from keyframer.exchange.gltf.reading.welding import Shape
+from keyframer.issues import Severity
 from keyframer.maths import affine
 from keyframer.scene import Channel, Clip, Morph, Node, NodeKind, Scene
 
+Floats = npt.NDArray[np.float64]
+
 _KINDS = tuple(kind.value for kind in NodeKind)
+_SHEAR = 1e-6
+"""of the largest number of a matrix: what is off by less is rounding of single precision"""
+_NOT_UNIT = 1e-2
+"""how far the length of a rotation is from 1 where more than rounding is wrong; bytes come within 0.008"""
+_HUGE = 1e100
+"""squares of numbers of a matrix must stay numbers"""
 
 
 class Shapes(Protocol):
@@ -37,8 +49,8 @@ class NodeReader:
         self._axes = axes
         self._budget = budget
         self._ours = ours
-        self._weights: dict[int, tuple[float, ...]] = {}
-        """of morph targets at rest, by node"""
+        self._weights: dict[int, tuple[tuple[float, ...], TrackSource]] = {}
+        """of morph targets at rest and where they stand, by node"""
 
     def read(self, scene: Scene, shapes: Shapes, skins: SkinReader) -> None:
         names, attempt = Names(), self._issues.attempt
@@ -67,15 +79,33 @@ class NodeReader:
     def _put(self, node: Node, parts: dict[str, Item]) -> None:
         head, scaled = parts["head"], parts.get("scale", parts["head"])
         if head.has("matrix"):
-            columns = np.array(head.numbers("matrix", 16)).reshape(4, 4)
-            position, rotation, node.scale = affine.decompose(columns.T)
+            position, rotation = self._put_matrix(node, head)
         else:
             position = np.array(head.numbers("translation", 3, (0.0, 0.0, 0.0)))
             rotation = np.array(head.numbers("rotation", 4, (0.0, 0.0, 0.0, 1.0)))
+            length = math.hypot(*rotation)
+            if abs(length - 1.0) > _NOT_UNIT:
+                self._issues.add(DATA_QUATERNION_LENGTH, head.at("rotation"), 0, length=length)
             node.scale = np.array(scaled.numbers("scale", 3, (1.0, 1.0, 1.0)))
         node.position, node.rotation_xyzw = self._axes.vectors(position), self._axes.turns(rotation)
         if "scale" in parts:
             node.scale_axes_xyzw = self._axes.turns(scaled.numbers("rotation", 4, (0.0, 0.0, 0.0, 1.0)))
+
+    def _put_matrix(self, node: Node, head: Item) -> tuple[Floats, Floats]:
+        """Position and rotation; where there is shear, which these and a scale cannot say, axes for the scale, too."""
+        matrix = np.array(head.numbers("matrix", 16)).reshape(4, 4).T
+        if matrix[3].tolist() != [0.0, 0.0, 0.0, 1.0]:
+            found = " ".join(f"{number:g}" for number in matrix[3])
+            args = {"wanted": "0 0 0 1 as the last row", "found": found}
+            self._issues.add(STRUCT_SYNTAX, head.at("matrix"), 0, severity=Severity.WARNING, **args)
+        if np.abs(matrix).max() > _HUGE:
+            raise head.fail(STRUCT_SYNTAX, "matrix", wanted="an affine matrix", found="huge numbers")
+        position, rotation, node.scale = affine.decompose(matrix)
+        off = np.abs(affine.compose(position, rotation, node.scale)[:3, :3] - matrix[:3, :3]).max()
+        if off > _SHEAR * np.abs(matrix[:3, :3]).max():
+            position, rotation, node.scale, axes = affine.decompose_sheared(matrix)
+            node.scale_axes_xyzw = self._axes.turns(axes)
+        return position, rotation
 
     def _hold_fixtures(self, scene: Scene, node: Node, tail: Item) -> None:
         node.camera = tail.index("camera", len(scene.cameras), "camera")
@@ -98,7 +128,8 @@ class NodeReader:
             if len(weights) != len(shape.targets):
                 wanted = f"{len(shape.targets)} weights"
                 raise geometry.fail(STRUCT_SYNTAX, "weights", wanted=wanted, found=f"{len(weights)}")
-            self._weights[len(scene.nodes)] = weights
+            holder = geometry.path if geometry.has("weights") else f"/meshes[{number}]"
+            self._weights[len(scene.nodes)] = weights, TrackSource(f"{holder}/weights")
 
     def _restore(self, scene: Scene, node: Node, head: Item) -> None:
         kept = head.kept
@@ -157,10 +188,12 @@ class NodeReader:
             scene.clips.append(Clip(rate=1.0, unit="second", units_per_frame=1.0 / fps))
         for clip in scene.clips:
             moved = {channel.node for channel in clip.channels if channel.track.kind == "morph"}
-            for place, weights in self._weights.items():
+            for place, (weights, source) in self._weights.items():
                 if place not in moved:
                     values = np.array([[1.0 - sum(weights), *weights]])
-                    clip.channels.append(Channel(place, Track("morph", np.zeros(1), values, Interpolation.LINEAR)))
+                    track = Track("morph", np.zeros(1), values, Interpolation.LINEAR)
+                    self._issues.sources.tracks[track] = source
+                    clip.channels.append(Channel(place, track))
 
 
 def _is_hidden(item: Item) -> bool:

@@ -42,6 +42,8 @@ class Opened:
     root: Item
     binary: memoryview | None
     """the second chunk of a ``.glb``"""
+    binary_at: int = 0
+    """where its content begins in the file"""
 
 
 def open_container(data: bytes, limits: Limits, issues: Findings) -> Opened:
@@ -59,6 +61,7 @@ def open_container(data: bytes, limits: Limits, issues: Findings) -> Opened:
         issues.add(STRUCT_TRAILING_DATA, "/", total, size=len(data) - total)
     text: tuple[int, int] | None = None
     binary: memoryview | None = None
+    binary_at = 0
     place, number = 12, 0
     while place + 8 <= total:
         size, kind = struct.unpack_from("<II", data, place)
@@ -72,13 +75,15 @@ def open_container(data: bytes, limits: Limits, issues: Findings) -> Opened:
                 raise STRUCT_TAG_MISMATCH.failure(place + 4, "/chunk[0]", expected="JSON", found=f"{kind:#010x}")
             text = (begin, begin + size)
         elif number == 1 and kind == _BIN:
-            binary = memoryview(data)[begin : begin + size]
+            binary, binary_at = memoryview(data)[begin : begin + size], begin
         else:
             issues.add(STRUCT_UNKNOWN_CHUNK, f"/chunk[{number}]", place, size=size)
         place, number = begin + size, number + 1
+    if place < total:
+        issues.add(STRUCT_TRAILING_DATA, f"/chunk[{number}]", place, size=total - place)
     if text is None:
         raise STRUCT_CHUNK_MISSING.failure(12, "/", name="JSON chunk")
-    return Opened(_root(data[text[0] : text[1]], text[0], limits, issues), binary)
+    return Opened(_root(data[text[0] : text[1]], text[0], limits, issues), binary, binary_at)
 
 
 def _root(text: bytes, offset: int, limits: Limits, issues: Findings) -> Item:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cached_property
 from json.decoder import scanstring  # type: ignore[attr-defined]
+
+import numpy as np
+import numpy.typing as npt
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _NUMBERED = re.compile(r"(.*)\[(\d{1,15})\]\Z", re.DOTALL)
 _decode = json.JSONDecoder().raw_decode
 
 Key = str | int
+Span = tuple[int, int]
+"""first byte and end"""
 
 
 class Places:
@@ -23,6 +29,8 @@ class Places:
         self._offset = offset
         self._plain = text.isascii()
         self._inside: dict[int, dict[Key, int]] = {}
+        self._ends: dict[int, int] = {}
+        """of the values in what was gone through, by where they begin"""
 
     def find(self, path: str) -> int:
         """The byte at which the value of the path begins, or the innermost one around it that there is."""
@@ -35,8 +43,38 @@ class Places:
                 at = found
         return self._byte(at)
 
+    def span(self, path: str) -> Span | None:
+        """First byte and end of the value of a path; None where there is no such value."""
+        at = self._exactly(path)
+        return None if at is None else self._span(at)
+
+    def entries(self, path: str) -> dict[Key, Span]:
+        """The spans of all values in a list or an object; nothing where there is none of this path."""
+        at = self._exactly(path)
+        return {} if at is None else {key: self._span(place) for key, place in self._children(at).items()}
+
+    def _exactly(self, path: str) -> int | None:
+        at = self._skip(0)
+        for part in path.split("/")[1:] if path != "/" else ():
+            for key in _keys(part, self._children(at)):
+                found = self._children(at).get(key)
+                if found is None:
+                    return None
+                at = found
+        return at
+
+    def _span(self, at: int) -> Span:
+        end = self._ends.get(at)
+        return self._byte(at), self._byte(_decode(self._text, at)[1] if end is None else end)
+
     def _byte(self, at: int) -> int:
-        return self._offset + (at if self._plain else len(self._text[:at].encode()))
+        return self._offset + (at if self._plain else int(self._bytes[at]))
+
+    @cached_property
+    def _bytes(self) -> npt.NDArray[np.int64]:
+        """Where each character begins: made once, because counting up to each would be quadratic."""
+        stored = np.frombuffer(self._text.encode(), np.uint8)
+        return np.append(np.flatnonzero(stored & 0xC0 != 0x80), len(stored))
 
     def _skip(self, at: int) -> int:
         found = _BLANK.match(self._text, at)
@@ -58,7 +96,8 @@ class Places:
                 key, place = scanstring(text, place + 1, True)
                 place = self._skip(self._skip(place) + 1)  # behind the colon
             found[key] = place
-            place = self._skip(_decode(text, place)[1])
+            self._ends[place] = end = _decode(text, place)[1]
+            place = self._skip(end)
             if text[place] == ",":
                 place = self._skip(place + 1)
         return found

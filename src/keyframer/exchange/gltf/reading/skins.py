@@ -10,8 +10,8 @@ from keyframer.exchange.gltf.reading import unpacking
 from keyframer.exchange.gltf.reading.accessors import Accessors
 from keyframer.exchange.gltf.reading.buffers import Budget
 from keyframer.exchange.gltf.reading.hierarchy import Hierarchy
-from keyframer.exchange.gltf.reading.meshes import Shape
 from keyframer.exchange.gltf.reading.values import Item
+from keyframer.exchange.gltf.reading.welding import Shape
 from keyframer.scene import Skin
 
 

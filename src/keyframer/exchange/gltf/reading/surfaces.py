@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from typing import Any
-from urllib.parse import unquote
 
-from keyframer.catalogue import SEM_UNKNOWN_ENUM
 from keyframer.exchange.gltf.reading import unpacking
 from keyframer.exchange.gltf.reading.colors import shown_rgb
 from keyframer.exchange.gltf.reading.embedded import ImageReader
 from keyframer.exchange.gltf.reading.findings import Findings
+from keyframer.exchange.gltf.reading.laying import TextureReader
 from keyframer.exchange.gltf.reading.values import Item
-from keyframer.issues import Severity
 from keyframer.scene import Material, TextureMap
 
 _SLOTS = (
@@ -24,15 +22,13 @@ _SLOTS = (
 )
 """maps, glTF's words for them, and what their pixels are; the old programs know the first three"""
 _OF_SURFACES = ("texture1", "metallic_roughness")
-_MIRRORED, _CLAMP = 33648, 33071
 
 
 class MaterialReader:
     def __init__(self, root: Item, images: ImageReader, issues: Findings) -> None:
         self._images = images
         self._issues = issues
-        self._samplers = root.children("samplers")
-        self._textures = root.children("textures")
+        self._textures = TextureReader(root, images, issues)
         self._items = root.children("materials")
         self.numbers: list[int] = []
 
@@ -62,69 +58,40 @@ class MaterialReader:
         return kept.needed_index("of", len(self._items), "material")
 
     def _material(self, item: Item) -> Material:
-        surface = item.child("pbrMetallicRoughness") or Item({}, item.at("pbrMetallicRoughness"))
+        surface = _surface(item)
         color = surface.numbers("baseColorFactor", 4, (1.0, 1.0, 1.0, 1.0))
         mode = item.choice("alphaMode", ("OPAQUE", "MASK", "BLEND"), "OPAQUE")
         glow = item.numbers("emissiveFactor", 3, (0.0, 0.0, 0.0))
+        brighter = item.extension("KHR_materials_emissive_strength")
+        strength = 1.0 if brighter is None else brighter.number("emissiveStrength", 1.0)
+        unlit = item.extension("KHR_materials_unlit") is not None
         roughness, metallic = surface.number("roughnessFactor", 1.0), surface.number("metallicFactor", 1.0)
+        shining = max(glow) * strength / max(*color[:3], 1e-6)
         material = Material(
             item.text("name", ""),
             diffuse=shown_rgb(color[:3]),
             transparency=min(max(1.0 - color[3], 0.0), 1.0) if mode == "BLEND" else 0.0,
-            self_illumination=min(max(glow) / max(*color[:3], 1e-6), 1.0) if max(glow) > 0 else 0.0,
+            self_illumination=1.0 if unlit else min(max(shining, 0.0), 1.0),
             two_sided=item.flag("doubleSided"),
             shininess=_shininess(roughness),
         )
-        material.extras = {
-            "gltf": {"metallic": metallic, "roughness": roughness, "alpha_mode": mode, "emissive": list(glow)}
-        }
+        about = {"metallic": metallic, "roughness": roughness, "alpha_mode": mode, "emissive": list(glow)}
+        if mode == "MASK" and item.has("alphaCutoff"):
+            about["alpha_cutoff"] = item.number("alphaCutoff")
+        if strength != 1.0:
+            about["emissive_strength"] = strength
+        if unlit:
+            about["unlit"] = True
+        material.extras = {"gltf": about}
         for slot, name, role in _SLOTS:
             reference = (surface if slot in _OF_SURFACES else item).child(name)
             if reference is not None:
-                texture = self._issues.attempt(self._texture, reference, role, mode != "OPAQUE")
+                texture = self._issues.attempt(self._textures.read, reference, role, mode != "OPAQUE")
                 if texture is not None:
                     material.maps[slot] = texture
         if "texture1" in material.maps:
             material.maps["texture1"].ignore_alpha = mode == "OPAQUE"
         return material
-
-    def _texture(self, reference: Item, role: str, makes_holes: bool) -> TextureMap | None:
-        texture = self._textures[reference.needed_index("index", len(self._textures), "texture")]
-        source = self._source(reference)
-        if source is None:
-            return None
-        inside = self._images.is_inside(source)
-        name = self._images.name(source) if inside else unquote(self._images.items[source].text("uri"))
-        made = TextureMap(name, extras={"gltf": {"image": source, "embedded": inside, "role": role}})
-        made.embedded = self._issues.attempt(self._images.take, source, role, makes_holes)
-        self._check_coordinates(reference)
-        sampler = texture.index("sampler", len(self._samplers), "sampler")
-        wrap = 10497 if sampler is None else self._samplers[sampler].integer("wrapS", 10497)
-        made.mirror, made.tiled = wrap == _MIRRORED, wrap != _CLAMP
-        _lay(made, reference.extension("KHR_texture_transform"))
-        if reference.has("scale") or reference.has("strength"):
-            made.amount = reference.number("scale", reference.number("strength", 1.0))
-        return made
-
-    def _check_coordinates(self, reference: Item) -> None:
-        """Meshes of a scene have one set of texture coordinates."""
-        moved = reference.extension("KHR_texture_transform")
-        chosen = reference.integer("texCoord", 0)
-        chosen = chosen if moved is None else moved.integer("texCoord", chosen)
-        if chosen:
-            self._issues.add(
-                SEM_UNKNOWN_ENUM,
-                reference.at("texCoord"),
-                0,
-                severity=Severity.WARNING,
-                value=f"TEXCOORD_{chosen}",
-                known="TEXCOORD_0",
-            )
-
-    def _source(self, reference: Item) -> int | None:
-        """The number of the image that a material refers to."""
-        texture = self._textures[reference.needed_index("index", len(self._textures), "texture")]
-        return texture.index("source", len(self._images.items), "image")
 
     def _restored(self, item: Item, kept: Item) -> Material:
         """An old material, with the images that were made for glTF of its maps."""
@@ -137,23 +104,22 @@ class MaterialReader:
             if slot == "texture1" and (slot not in material.maps or kept.value.get("base_color_of") == "opacity"):
                 slot, role = "opacity", "alpha"  # white, with the opacity in its alpha
             if reference is not None and slot in material.maps:
-                source = self._issues.attempt(self._source, reference)
+                source = self._issues.attempt(self._textures.source, reference)
                 if source is not None:
                     material.maps[slot].embedded = self._issues.attempt(self._images.take, source, role, makes_holes)
         return material
 
 
-def _lay(texture: TextureMap, moved: Item | None) -> None:
-    """The way back from `textures.transform`, with v running down: turned about the middle, not the corner."""
-    if moved is None:
-        return
-    (su, sv), (x, y) = moved.numbers("scale", 2, (1.0, 1.0)), moved.numbers("offset", 2, (0.0, 0.0))
-    turn = moved.number("rotation", 0.0)
-    cosine, sine = math.cos(turn), math.sin(turn)
-    u, v = cosine * (0.5 - x) - sine * (0.5 - y), sine * (0.5 - x) + cosine * (0.5 - y)
-    texture.scale = (su, sv)
-    texture.offset = (round(u / su - 0.5, 9) if su else 0.0, round(v / sv - 0.5, 9) if sv else 0.0)
-    texture.rotation_degrees = math.degrees(turn)
+def _surface(item: Item) -> Item:
+    """Colour, roughness and metal; those of the older model with a specular colour, where a file has that, as such."""
+    older = item.extension("KHR_materials_pbrSpecularGlossiness")
+    if older is None:
+        return item.child("pbrMetallicRoughness") or Item({}, item.at("pbrMetallicRoughness"))
+    found: dict[str, Any] = {"metallicFactor": 0.0, "roughnessFactor": 1.0 - older.number("glossinessFactor", 1.0)}
+    for name, theirs in (("baseColorFactor", "diffuseFactor"), ("baseColorTexture", "diffuseTexture")):
+        if older.has(theirs):
+            found[name] = older.value[theirs]
+    return Item(found, older.path, older.findings)
 
 
 def _shininess(roughness: float) -> float:

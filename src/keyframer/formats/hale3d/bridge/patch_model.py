@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from keyframer.formats._document import Document
 from keyframer.formats._writing import Unpatchable, encode_name
+from keyframer.formats.hale3d.bridge.write_model import bind_joint
 from keyframer.formats.hale3d.model import VERTEX, WEIGHT, Mesh, ModelJoint
 from keyframer.formats.hale3d.records import unquoted
-from keyframer.scene import Material, Scene, Skin
+from keyframer.maths import affine
+from keyframer.scene import Material, Skin
 from keyframer.scene import Mesh as SceneMesh
 
 _MESH = {"positions", "uv", "corners", "smoothing", "face_materials", "name"}
 """what a mesh may change; places follow the skin, smoothing and materials have no choice"""
-_SKIN = {"vertices", "influences", "weights", "positions", "name"}
+_SKIN = {"vertices", "influences", "weights", "positions", "name", "inverse_bind"}
 
 
 class ModelPatch:
@@ -57,6 +61,16 @@ class ModelPatch:
         weights["position"][rows] = np.asarray(skin.positions)[order]
         record.weights, record.weight_count = weights, len(weights)
 
+    def bind(self, skins: Sequence[Skin]) -> None:
+        """Joints where all skins say that they were bound; those that stay keep their numbers."""
+        inverse = np.asarray(skins[0].inverse_bind, np.float64)
+        if len(inverse) != len(self.joints) or any(not np.allclose(each.inverse_bind, inverse) for each in skins):
+            raise Unpatchable("skins that are bound otherwise")
+        for joint, matrix in zip(self.joints, affine.inverse(inverse), strict=True):
+            made = bind_joint(matrix, joint.parent, joint.name)
+            if not np.allclose([*made.position, *made.orientation], [*joint.position, *joint.orientation], atol=1e-6):
+                joint.position, joint.orientation = made.position, made.orientation
+
     def patch_material(self, number: int, material: Material, path: tuple[str, ...]) -> None:
         """The path of the texture: a mesh has nothing else."""
         texture = material.maps.get("texture1")
@@ -65,9 +79,6 @@ class ModelPatch:
         if path != ("name",) or texture is None or not texture.file_name:
             name = material.name if texture is None else texture.file_name
             self.meshes[number].material = encode_name(name)
-
-    def rename_joint(self, number: int, scene: Scene) -> None:
-        self.joints[number].name = renamed(self.joints[number].name, scene.nodes[number].name)
 
 
 def renamed(stored: bytes, name: str) -> bytes:

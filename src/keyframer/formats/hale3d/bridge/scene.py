@@ -72,6 +72,13 @@ def _companion(scene: Scene, document: Document, is_model: bool, options: Option
     return other
 
 
+def pair_of(document: Document, options: Options) -> tuple[Document | None, Document | None]:
+    """The animation and the model that the scene is made of, None for the one that there is not."""
+    is_model = document.first(Model) is not None
+    other = _companion(Scene(), document, is_model, options)
+    return (other, document) if is_model else (document, other)
+
+
 def read_other(source: object, what: str) -> Document:
     if isinstance(source, Document):
         return source

@@ -36,14 +36,19 @@ def write_model(
     scene: Scene, joints: Joints, names: list[bytes], dialect: Dialect, report: LossReport
 ) -> Document | None:
     """The model of all meshes; None where there are none."""
-    place_of = joints.place_of
     meshes: list[Mesh] = []
     for number, node in enumerate(scene.nodes):
         if node.mesh is not None and len(scene.meshes[node.mesh].positions):
-            meshes += _records(scene, node, _influences(scene, number, node, joints, place_of), report)
+            meshes += mesh_records(scene, number, joints, report)
     if not meshes:
         return None
-    return new_model(meshes, _bind(joints, names), dialect=dialect)
+    return new_model(meshes, bind_joints(joints, names), dialect=dialect)
+
+
+def mesh_records(scene: Scene, number: int, joints: Joints, report: LossReport) -> list[Mesh]:
+    """The mesh of a node, a record for each of its materials."""
+    node = scene.nodes[number]
+    return _records(scene, node, _influences(scene, number, node, joints, joints.place_of), report)
 
 
 def has_free_vertices(scene: Scene) -> bool:
@@ -57,15 +62,17 @@ def _free(scene: Scene, node: Node) -> Ints:
     return np.setdiff1d(np.arange(len(scene.meshes[node.mesh or 0].positions)), bound)
 
 
-def _bind(joints: Joints, names: list[bytes]) -> list[ModelJoint]:
+def bind_joints(joints: Joints, names: list[bytes]) -> list[ModelJoint]:
     """Joints in model space as they are at the first frame."""
     first = joints.rigid[0]
-    turns = quat.from_matrix3(first[:, :3, :3])
-    turns = np.where(turns[:, 3:] > 0, -turns, turns)  # w is the negative root
-    return [
-        ModelJoint(parent, tuple(map(float, matrix[:3, 3])), tuple(map(float, turn[:3])), name)
-        for parent, matrix, turn, name in zip(joints.parents, first, turns, names, strict=True)
-    ]
+    return [bind_joint(matrix, parent, name) for matrix, parent, name in zip(first, joints.parents, names, strict=True)]
+
+
+def bind_joint(matrix: Floats, parent: int, name: bytes) -> ModelJoint:
+    """A joint that stands so in model space."""
+    turn = quat.from_matrix3(matrix[:3, :3])
+    turn = (-turn if turn[3] > 0 else turn) + 0.0  # w is the negative root; no zeros below zero
+    return ModelJoint(parent, tuple(map(float, matrix[:3, 3])), tuple(map(float, turn[:3])), name)
 
 
 def _influences(scene: Scene, number: int, node: Node, joints: Joints, place_of: dict[int, int]) -> _Influences:

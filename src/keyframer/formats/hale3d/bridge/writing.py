@@ -11,7 +11,14 @@ import numpy.typing as npt
 from keyframer.formats._axes import in_space
 from keyframer.formats._document import Document
 from keyframer.formats._dropped import tell_dropped
-from keyframer.formats._joints import Joints, sample_joints
+from keyframer.formats._joints import (
+    Joints,
+    joints_at,
+    parents_first,
+    places_above,
+    sample_joints,
+    wanted_joints,
+)
 from keyframer.formats._writing import NamesThatFit, Written, first_clip, frames_per_second
 from keyframer.formats.hale3d.bridge.write_model import has_free_vertices, write_model
 from keyframer.formats.hale3d.dialect import Dialect
@@ -23,7 +30,7 @@ from keyframer.scene.report import LossReport, NothingToWrite, Outcome
 
 Floats = npt.NDArray[np.float64]
 
-_HOLDS = ("tree", "meshes", "materials", "textures", "skins", "pivots", "bounds")
+HOLDS = ("tree", "meshes", "materials", "textures", "skins", "pivots", "bounds")
 _BLOCK = 4_000_000
 """vertices times frames that are posed at once"""
 
@@ -57,7 +64,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     report = LossReport("hale3d")
     placed = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit, v_up=False))
     clip = first_clip(placed, report)
-    tell_dropped(placed, clip, report, _HOLDS)
+    tell_dropped(placed, clip, report, HOLDS)
     fps = options.fps or max(round(frames_per_second(clip)), 1)
     if not math.isclose(fps, frames_per_second(clip)):
         words = f"sampled at {fps} frames a second; the clip has {frames_per_second(clip):g}"
@@ -92,29 +99,52 @@ def _animation(
     scene: Scene, clip: Clip, joints: Joints, names: list[bytes], fps: int, dialect: Dialect, report: LossReport
 ) -> Document:
     """Components only for what moves: a bit for each of Tx Ty Tz Qx Qy Qz."""
-    turns = np.where(joints.rotations_xyzw[..., 3:] > 0, -joints.rotations_xyzw, joints.rotations_xyzw)  # MD5: w <= 0
-    rows = np.concatenate([joints.positions, turns[..., :3]], axis=-1).astype(np.float32)
+    rows = np.stack([components(joints, number) for number in range(len(names))], axis=1).astype(np.float32)
     records, columns = [], []
     start = 0
     for number, (name, parent) in enumerate(zip(names, joints.parents, strict=True)):
         moving = (rows[:, number] != rows[0, number]).any(axis=0)
         bits = np.flatnonzero(moving)
-        record = Joint(parent, int((1 << bits).sum()), start if len(bits) else 0, name)
-        record.position = tuple(float(value) for value in rows[0, number, :3])
-        record.orientation = tuple(float(value) for value in turns[0, number])
+        record = joint_record(joints, number, parent, name)
+        record.flags, record.start_index = int((1 << bits).sum()), start if len(bits) else 0
         columns.append(rows[:, number][:, bits])
         records.append(record)
         start += len(bits)
     report.measured["frames"] = float(len(rows))
     report.add(Outcome.EXACT, "/clips/frames", f"{len(rows)} frames of {len(names)} joints")
-    components = np.concatenate(columns, axis=1)
-    bounds = _bounds(scene, joints)
+    moving_columns = np.concatenate(columns, axis=1)
+    bounds = boxes(scene, joints)
     if clip.bounds is not None:
         report.add(Outcome.BAKED, "/clips/bounds", "boxes were computed anew")
-    return new_animation(records, components, bounds=bounds, frame_rate=fps, dialect=dialect)
+    return new_animation(records, moving_columns, bounds=bounds, frame_rate=fps, dialect=dialect)
 
 
-def _bounds(scene: Scene, joints: Joints) -> Floats:
+def joint_record(joints: Joints, number: int, parent: int, name: bytes) -> Joint:
+    """A joint as it is at the first frame, without columns."""
+    record = Joint(parent, 0, 0, name)
+    record.position = tuple(float(np.float32(value)) for value in joints.positions[0, number])
+    record.orientation = tuple(float(value) for value in _negative(joints.rotations_xyzw[0, number]))
+    return record
+
+
+def components(joints: Joints, number: int) -> Floats:
+    """(T, 6) places and the first three numbers of turns."""
+    return np.concatenate([joints.positions[:, number], _negative(joints.rotations_xyzw[:, number])[:, :3]], axis=1)
+
+
+def _negative(turns_xyzw: Floats) -> Floats:
+    """Turns with w <= 0, as MD5 has them, and no zeros below zero."""
+    return np.where(turns_xyzw[..., 3:] > 0, -turns_xyzw, turns_xyzw) + 0.0
+
+
+def boxes_at(scene: Scene, times: Floats) -> Floats:
+    """(T, 2, 3) boxes at these times of the clip."""
+    wanted, above = wanted_joints(scene)
+    nodes = parents_first(above, sorted(wanted))
+    return boxes(scene, joints_at(scene, nodes, places_above(nodes, above), times)[0])
+
+
+def boxes(scene: Scene, joints: Joints) -> Floats:
     """(T, 2, 3) boxes of the posed vertices; of the joints where there are none."""
     origins = joints.rigid[..., :3, 3]
     low, high = origins.min(axis=1), origins.max(axis=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +33,9 @@ from keyframer.scene.report import LossReport, NothingToWrite, Outcome
 
 Floats = npt.NDArray[np.float64]
 
-_HOLDS = ("tree",)
+HOLDS = ("tree",)
+NOISE = 1e-9
+"""metres or radians: what is left of nothing on the way through matrices"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +70,14 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
         report.add(Outcome.BAKED, "/space", "the format counts metres: the numbers were kept as they are")
     clip = first_clip(placed, report)
     layout = Layout(options.dialect)
-    tell_dropped(placed, clip, report, {*_HOLDS, "raw channels"} if layout is Layout.DOCUMENT else _HOLDS)
+    tell_dropped(placed, clip, report, {*HOLDS, "raw channels"} if layout is Layout.DOCUMENT else HOLDS)
     joints = sample_joints(placed, clip, options.fps, report, depth_first=True)
     if not joints.nodes:
         raise NothingToWrite("a Midtown clip holds the motion of bones, and this scene has no bones or objects")
     if not joints.moves() and scene.source_format != "midtown":
         raise NothingToWrite("a Midtown clip holds motion and nothing else, and nothing in this scene moves")
-    _tell_lost_motion(placed, joints, Tolerance.of(placed, options.max_error), report)
-    rows = np.concatenate([joints.positions[:, 0], _angles(joints, options.euler_order)], axis=1)
+    tell_lost_motion(placed, joints, Tolerance.of(placed, options.max_error), report, set(joints.nodes))
+    rows = np.concatenate([joints.positions[:, 0], angles(joints, options.euler_order)], axis=1)
     channels = [make_channel(rows, _distance(clip, options))]
     if layout is Layout.DOCUMENT:
         channels += _raw_channels(clip, len(rows), report)
@@ -93,7 +96,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     return Written(new_document(channels, layout=layout), report, beside, reading)
 
 
-def _angles(joints: Joints, order: str) -> Floats:
+def angles(joints: Joints, order: str) -> Floats:
     """(T, 3 J) roll, pitch and heading: angles about X, Y, Z, without jumps of whole turns."""
     found = euler.from_quaternion(joints.rotations_xyzw, order)
     by_axis = found[..., [order.index(axis) for axis in "XYZ"]]
@@ -108,11 +111,13 @@ def _distance(clip: Clip, options: WriteOptions) -> float:
     return float(known) if math.isfinite(known) and not said.get("in_place") else 0.0
 
 
-def _tell_lost_motion(scene: Scene, joints: Joints, tolerance: Tolerance, report: LossReport) -> None:
-    """Bones other than the first only turn: how far each would have moved."""
+def tell_lost_motion(
+    scene: Scene, joints: Joints, tolerance: Tolerance, report: LossReport, nodes: Collection[int]
+) -> None:
+    """Bones other than the first only turn: how far each of these nodes would have moved."""
     away = np.sqrt(((joints.positions - joints.positions[:1]) ** 2).sum(axis=-1)).max(axis=0)
     for joint in np.flatnonzero(away > tolerance.length).tolist():
-        if joint:
+        if joint and joints.nodes[joint] in nodes:
             path = f"{plain_path('nodes', scene.nodes[joints.nodes[joint]].name)}/position"
             words = "only the first bone moves, the others turn"
             report.add(Outcome.DROPPED, path, words, error=float(away[joint]), unit="scene unit")
@@ -131,17 +136,25 @@ def _raw_channels(clip: Clip, frames: int, report: LossReport) -> list[Channel]:
 
 
 def _skeleton(scene: Scene, joints: Joints, report: LossReport) -> Skeleton:
-    """Offsets at the first frame; names without blanks and braces."""
-    names = NamesThatFit()
-    bones = []
-    for joint, number in enumerate(joints.nodes):
-        shown = "".join("_" if mark.isspace() or mark in "{}" else mark for mark in scene.nodes[number].name)
-        x, y, z = (float(np.float32(value)) for value in joints.positions[0, joint])
-        name = names.claim(shown, fallback="bone")
-        if names.shown(name) != scene.nodes[number].name:
-            path = plain_path("nodes", scene.nodes[number].name)
-            report.add(Outcome.BAKED, path, f"is called {names.shown(name)!r} in the skeleton")
-        said: Any = scene.nodes[number].extras.get("midtown", {})
-        words = tuple(encode_name(word) for word in said.get("words", ()))
-        bones.append(Bone(name, joints.parents[joint], (x, y, z), words))
-    return Skeleton(tuple(bones), len(bones))
+    names = BoneNames(scene, report)
+    return Skeleton(tuple(names.bone(joints, place) for place in range(len(joints.nodes))), len(joints.nodes))
+
+
+class BoneNames:
+    """Makes bones for a skeleton, with names that no other has, without blanks and braces."""
+
+    def __init__(self, scene: Scene, report: LossReport, reserved: Iterable[bytes] = ()) -> None:
+        self.scene, self.report = scene, report
+        self.names = NamesThatFit(reserved=reserved)
+
+    def bone(self, joints: Joints, place: int) -> Bone:
+        """A joint as it is at the first frame."""
+        node = self.scene.nodes[joints.nodes[place]]
+        shown = "".join("_" if mark.isspace() or mark in "{}" else mark for mark in node.name)
+        x, y, z = (float(np.float32(value)) if abs(value) > NOISE else 0.0 for value in joints.positions[0, place])
+        name = self.names.claim(shown, fallback="bone")
+        if self.names.shown(name) != node.name:
+            words = f"is called {self.names.shown(name)!r} in the skeleton"
+            self.report.add(Outcome.BAKED, plain_path("nodes", node.name), words)
+        said: Any = node.extras.get("midtown", {})
+        return Bone(name, joints.parents[place], (x, y, z), tuple(encode_name(word) for word in said.get("words", ())))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.forms import with_form
 from keyframer.formats._document import Document
 from keyframer.formats._dropped import tell_dropped
-from keyframer.formats._keys import KeyFitter, KeyRules, is_eased
+from keyframer.formats._keys import KeyFitter, KeyRules, is_eased, still_key
 from keyframer.formats._matching import Matching, new_parts
+from keyframer.formats._rates import counted_like
 from keyframer.formats._scenediff import Path, by_kind
+from keyframer.formats._unheld import NO_SURROUNDINGS
 from keyframer.formats._writing import (
     NamesThatFit,
     Tolerance,
@@ -25,18 +28,58 @@ from keyframer.formats._writing import (
 )
 from keyframer.formats.nodeanim.bridge import guess
 from keyframer.formats.nodeanim.bridge.options import Options
-from keyframer.formats.nodeanim.bridge.scene import to_scene
+from keyframer.formats.nodeanim.bridge.scene import copyright_in, to_scene
 from keyframer.formats.nodeanim.bridge.writing import FIELDS, SHAPES, NodeWriter, WriteOptions, held
 from keyframer.formats.nodeanim.dialect import BEZIER, LINEAR, TCB, Dialect
 from keyframer.formats.nodeanim.keys import NodeKeys
 from keyframer.formats.nodeanim.records import Animations, Header, Node
-from keyframer.scene import Scene
+from keyframer.scene import Channel, Scene
 from keyframer.scene.report import LossReport, Outcome
 
+_REST = {"position": "position", "rotation": "rotation_xyzw", "scale": "scale"}
+_AT_REST = {"position": np.zeros(3), "rotation": np.array([0.0, 0.0, 0.0, 1.0]), "scale": np.ones(3)}
+"""what a node without keys does"""
 _FLAGS = {Interpolation.TCB: TCB, Interpolation.BEZIER: BEZIER, Interpolation.LINEAR: LINEAR}
 
 
-def agrees(original: Document, asked: Mapping[str, Any]) -> bool:
+NO_PLACE = (
+    *NO_SURROUNDINGS,
+    ("nodes", "*", "hidden"),
+    ("nodes", "*", "pivot"),
+    ("nodes", "*", "parent"),
+    ("clips", "*", "start"),
+)
+
+
+def in_its_terms(scene: Scene, before: Scene, report: LossReport) -> Scene:
+    """The scene with times in the file's unit, one name for itself and its clip, and keys for nodes that rest."""
+    scene = counted_like(scene, before)
+    rights = copyright_in(scene.author)
+    if scene.copyright != rights:
+        if scene.copyright != before.copyright:
+            report.add(Outcome.DROPPED, "/copyright", "the format has no place for it but the author's name")
+        scene = replace(scene, copyright=rights)
+    if not scene.clips or not before.clips:
+        return scene
+    clip, was = scene.clips[0], before.clips[0]
+    if scene.title != before.title:
+        clip = replace(clip, name=scene.title)
+    elif clip.name != was.name:
+        scene = replace(scene, title=clip.name)
+    there = {(each.node, each.track.kind) for each in clip.channels}
+    still = []
+    for number, node in enumerate(scene.nodes):
+        for kind, name in _REST.items():
+            value = np.asarray(getattr(node, name), np.float64)
+            if (number, kind) not in there and not np.array_equal(value, _AT_REST[kind]):
+                form = RotationForm.QUATERNION_ABSOLUTE if kind == "rotation" else RotationForm.NONE
+                still.append(Channel(number, still_key(kind, value, form)))
+    if still:
+        clip = replace(clip, channels=[*clip.channels, *still])
+    return scene if clip is scene.clips[0] else replace(scene, clips=[clip, *scene.clips[1:]])
+
+
+def agrees(original: Document, asked: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
     """Whether the options ask for the layout that the original has."""
     return set(asked) <= {"dialect"} and str(asked.get("dialect", original.dialect)) == str(original.dialect)
 
@@ -95,19 +138,56 @@ class Patch:
         self.fitter = fitter_of(after, self.fitted)
 
     def apply(self, changed: list[Path]) -> None:
+        mixed = {
+            node
+            for node in range(len(self.records))
+            if self._mixes(self.tracks, node) and not self._mixes(self.before, node)
+        }
+        moved = {path[3] for path in changed if path[:3] == ("clips", 0, "channels")}
+        for number in mixed & moved:
+            self._renew(number)
         for path in changed:
             match path:
+                case ("clips", 0, "channels", int(node), str()) if node in mixed:
+                    pass
                 case ("clips", 0, "channels", int(node), "position" | "rotation" | "scale" as kind):
                     self._track(node, str(kind))
+                case ("clips", 0, "channels", int(node), "scale_axes") if (node, "scale") in self.tracks:
+                    self._track(node, "scale")
                 case ("nodes", int(number), "name"):
                     self.records[number].name = encode_name(self.after.nodes[number].name, self.options.encoding)
                 case ("title",) | ("clips", 0, "name") | ("author",) | ("copyright",):
                     self._header()
+                case ("nodes", int(), "position" | "rotation_xyzw" | "scale"):
+                    pass  # keys say where nodes are
                 case ("clips", 0, "end"):
                     pass  # that is where the last key stands, and nowhere said
                 case _:
                     raise Unpatchable("/".join(map(str, path)))
         self.report.losses += [loss for loss in self.fitted if loss.outcome is not Outcome.EXACT]
+
+    def _mixes(self, tracks: Mapping[tuple[int, str], Track], number: int) -> bool:
+        """Whether the tracks of a node are curves of different kinds, or eased where none of its keys can be."""
+        own = [tracks[number, kind] for kind in FIELDS if (number, kind) in tracks]
+        kinds = {each.interpolation for each in own}
+        return len(kinds) > 1 or (not self.records[number].flags & TCB and any(is_eased(each) for each in own))
+
+    def _renew(self, number: int) -> None:
+        """All keys of a node written anew, in a kind of curve that holds all of them."""
+        record, node = self.records[number], self.after.nodes[number]
+        if any(getattr(record, field).has("tangents") for field in FIELDS.values()):
+            raise Unpatchable("keys with tangents")
+        assert isinstance(self.document.dialect, Dialect)
+        choice = WriteOptions(rotation_keys=self.options.rotation_keys, encoding=self.options.encoding)
+        writer = NodeWriter(self.after, self.after.clips[0], choice, self.document.dialect, self.fitted)
+        writer.fitter = self.fitter
+        made = writer.record(node, writer.tracks(number, node), record.name, self.radians != 1.0)
+        if writer.reading:
+            raise Unpatchable("readers would have to be told how to read the new keys")
+        curves = TCB | BEZIER | LINEAR
+        record.flags = record.flags & ~curves | made.flags & curves
+        for kind, field in FIELDS.items():
+            self._put(record, kind, getattr(made, field))
 
     def _header(self) -> None:
         header = self.document.first(Header)
@@ -134,9 +214,11 @@ class Patch:
             columns |= {stored: _or_zeros(fitted, name) for name, stored in SHAPES.items()}
         for extra in ("axis", "tangents"):
             if old.has(extra):
-                if len(old) != len(fitted.times):
+                given_axes = self.tracks.get((number, "scale_axes")) if extra == "axis" else None
+                stored = old.column(extra) if given_axes is None else given_axes.values
+                if len(stored) != len(fitted.times):
                     raise Unpatchable(f"keys with {extra}")
-                columns[extra] = old.column(extra)
+                columns[extra] = stored
         if before is not None and len(old) == len(fitted.times) and before.values.shape == fitted.values.shape:
             same = (before.values == fitted.values).all(axis=1)
             values = np.where(same[:, None], np.asarray(old.value, np.float64), values)

@@ -46,8 +46,7 @@ def to_scene(document: Document, options: Options | None = None) -> Scene:
     if header is not None:
         clip.name = scene.title = decode_name(header.name, options.encoding)
         scene.author = decode_name(header.author, options.encoding)
-        if any(mark in scene.author.lower() for mark in ("(c)", "©", "copyright")):
-            scene.copyright = scene.author
+        scene.copyright = copyright_in(scene.author)
         clip.extras["nodeanim"] = {"flags": header.flags, "node_count": header.node_count}
     names = UniqueNames()
     radians = guess.radians_per_unit(nodes, options)
@@ -61,6 +60,11 @@ def to_scene(document: Document, options: Options | None = None) -> Scene:
     scene.clips.append(clip)
     _keep_the_rest(document, scene)
     return scene
+
+
+def copyright_in(author: str) -> str:
+    """What the author's words say of rights; empty where they say nothing."""
+    return author if any(mark in author.lower() for mark in ("(c)", "©", "copyright")) else ""
 
 
 def _tracks(reporter: Reporter, record: Node, options: Options, radians: float) -> list[Track]:

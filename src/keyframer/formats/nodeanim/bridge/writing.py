@@ -90,7 +90,8 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
 
 def held(dialect: Dialect) -> set[str]:
     """What such files hold beside keys, in the words of `tell_dropped`."""
-    return {"authors", "scale_axes", "scale axes"} if dialect.scale_axis else {"authors"}
+    words = {"title", "authors"}
+    return words | {"scale_axes", "scale axes"} if dialect.scale_axis else words
 
 
 class NodeWriter:

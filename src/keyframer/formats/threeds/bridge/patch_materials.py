@@ -10,6 +10,7 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import materials as reading
 from keyframer.formats.threeds.bridge.context import child
 from keyframer.formats.threeds.bridge.patch_values import (
+    PERCENTAGES,
     put_share,
     set_color,
     set_field,
@@ -106,9 +107,10 @@ def _patch_map(chunk: r.Material, material: Material, slot: str, name: str, *, k
         "blur": ((r.MapBlur, found.blur, 0.0),),
     }
     if name == "file_name":
-        set_field(home, r.MapName, "name", encode_name(found.file_name))
+        if child(home, r.MapName) is not None or found.file_name or not keep:
+            set_field(home, r.MapName, "name", encode_name(found.file_name))
     elif name == "amount":
-        if not (keep and found.amount == 1.0 and not home.children):
+        if any(isinstance(each, PERCENTAGES) for each in home.children) or found.amount != 1.0 or not keep:
             put_share(home, found.amount)
     elif name in pairs:
         for kind, value, usual in pairs[name]:

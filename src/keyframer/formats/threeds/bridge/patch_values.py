@@ -10,6 +10,8 @@ from keyframer.formats.threeds.bridge.context import child
 from keyframer.formats.threeds.bridge.write_materials import rgb, share
 from keyframer.formats.threeds.chunk import Chunk
 
+PERCENTAGES = (r.PercentInt, r.PercentFloat)
+
 
 def set_color(parent: Chunk, kind: type[Chunk], color: Sequence[float] | None) -> None:
     """The colour inside a chunk: all copies of it, in the manner of each."""
@@ -56,7 +58,7 @@ def set_share(parent: Chunk, kind: type[Chunk], value: float | None) -> None:
 
 def put_share(home: Chunk, value: float) -> None:
     for place, each in enumerate(home.children):
-        if isinstance(each, (r.PercentInt, r.PercentFloat)):
+        if isinstance(each, PERCENTAGES):
             home.children[place] = share(value)
             return
     home.children.insert(0, share(value))

@@ -9,9 +9,10 @@ import numpy as np
 from keyframer.formats._document import Document
 from keyframer.formats._keys import KeyFitter, KeyRules
 from keyframer.formats._scenediff import Path, by_kind
-from keyframer.formats._writing import Tolerance, Unpatchable, units_per_second
+from keyframer.formats._writing import Tolerance, Unpatchable, encode_name, units_per_second
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child
+from keyframer.formats.threeds.bridge.nodes import Writer
 from keyframer.formats.threeds.bridge.options import Options
 from keyframer.formats.threeds.bridge.patch_environment import editor_of, patch_environment, patch_unit
 from keyframer.formats.threeds.bridge.patch_materials import patch_material
@@ -20,13 +21,24 @@ from keyframer.formats.threeds.bridge.patch_morphs import MorphPatcher
 from keyframer.formats.threeds.bridge.patch_nodes import NodePatcher
 from keyframer.formats.threeds.bridge.patch_parts import patch_camera, patch_light
 from keyframer.formats.threeds.bridge.patch_structure import anchors, restructure
+from keyframer.formats.threeds.bridge.patch_terms import NO_PLACE, has_no_place, in_its_order, in_its_terms
 from keyframer.formats.threeds.bridge.patch_values import set_color
 from keyframer.formats.threeds.bridge.scene import to_linked_scene
 from keyframer.posing import Rig
 from keyframer.scene import LightType, Scene
 from keyframer.scene.report import LossReport, Outcome
 
-__all__ = ["HOLDS_UNIT", "SAID_OTHERWISE", "Patch", "anchors", "restructure"]
+__all__ = [
+    "HOLDS_UNIT",
+    "NO_PLACE",
+    "SAID_OTHERWISE",
+    "Patch",
+    "anchors",
+    "has_no_place",
+    "in_its_order",
+    "in_its_terms",
+    "restructure",
+]
 
 SAID_OTHERWISE = (r.ColorByte, r.ColorByteGamma, r.ColorFloatGamma, r.PercentInt, r.PercentFloat)
 """colours and percentages, which a new file has as floats or whole numbers"""
@@ -64,6 +76,10 @@ class Patch:
                     self.nodes.patch_track(node, kind, before, after)
                 case ("clips", 0, "start" | "end"):
                     self._segment()
+                case ("clips", 0, "current"):
+                    self._current()
+                case ("clips", 0, "name"):
+                    self._clip_name()
                 case ("nodes", int(number), str(name)):
                     self.nodes.patch_field(number, name)
                 case ("meshes", int(number), str(name)):
@@ -95,15 +111,36 @@ class Patch:
             patch_light(self.links.lights[number], light, name)
 
     def _segment(self) -> None:
-        keyframer = self.document.first(r.Keyframer)
-        if keyframer is None:
-            raise Unpatchable("there is no keyframer section")
-        clip = self.after.clips[0]
+        keyframer, clip = self._keyframer(), self.after.clips[0]
         frames = child(keyframer, r.Frames)
         if frames is None:
             frames = r.Frames()
             keyframer.children.insert(1 if child(keyframer, r.KeyframerHeader) else 0, frames)
         frames.start, frames.end = round(clip.start), round(clip.end)
+
+    def _keyframer(self) -> r.Keyframer:
+        found = self.document.first(r.Keyframer)
+        if found is None:
+            raise Unpatchable("there is no keyframer section")
+        return found
+
+    def _current(self) -> None:
+        """The frame that is shown; where 3ds Max wrote the file, vertices stand as they are there."""
+        keyframer, now = self._keyframer(), self.after.clips[0].current
+        header, time = child(keyframer, r.KeyframerHeader), child(keyframer, r.CurrentTime)
+        if now is None or (header is not None and Writer(header.revision, header.name).is_max):
+            raise Unpatchable("the frame that is shown")
+        if time is None:
+            time = r.CurrentTime()
+            places = [i for i, each in enumerate(keyframer.children) if isinstance(each, (r.KeyframerHeader, r.Frames))]
+            keyframer.children.insert(max(places, default=-1) + 1, time)
+        time.time = round(now)
+
+    def _clip_name(self) -> None:
+        header = child(self._keyframer(), r.KeyframerHeader)
+        if header is None:
+            raise Unpatchable("there is no header of the keyframer section")
+        header.name = encode_name(self.after.clips[0].name)
 
     def _settle(self) -> None:
         """Nodes that stand elsewhere at rest take their stored vertices and matrix along."""

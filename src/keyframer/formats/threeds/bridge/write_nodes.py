@@ -24,7 +24,7 @@ from keyframer.scene.report import LossReport, Outcome
 
 Floats = npt.NDArray[np.float64]
 
-_RESERVED = (b"$$$DUMMY", b"DUMMY", b"$AMBIENT$", b"$_$_$_$")
+RESERVED = (b"$$$DUMMY", b"DUMMY", b"$AMBIENT$", b"$_$_$_$")
 _PRIMARY, _HIDDEN = 1 << 14, 1 << 11
 _MOST = 65_535
 """counts of vertices and faces are 16 bits wide"""
@@ -85,7 +85,7 @@ class NodeWriter:
         self.materials = materials
         self.maps = maps
         self.report = report
-        self.names = NamesThatFit(10, reserved=(*_RESERVED, *known.names))
+        self.names = NamesThatFit(10, reserved=(*RESERVED, *known.names))
         self.objects: list[Chunk] = []
         self.placed: list[Placed] = []
         self.numbers = {number: there for number, (_, there) in known.nodes.items()}
@@ -101,7 +101,7 @@ class NodeWriter:
     def place_all(self) -> None:
         """Parents before children, and depth first: assimp finds parents in no other order."""
         above = placing_order(self.scene.nodes).parents.tolist()
-        for number in nodes_depth_first(above, set(range(len(above)))):
+        for number in nodes_depth_first(above, range(len(above))):
             if number not in self.known.nodes:
                 self.first[number], begin = len(self.placed), len(self.objects)
                 self._place(number, self.scene.nodes[number])

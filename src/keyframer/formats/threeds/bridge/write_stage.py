@@ -31,7 +31,7 @@ class Stage:
         """key flags say which floats stand there, as they do here"""
         self.original = scene
         self.scene, self.flipped = without_mirrors(scene, report)
-        rules = KeyRules(fps, 1.0, wraps=True)
+        rules = KeyRules(fps, 1.0, wraps=True, more_frames=True)
         self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, max_error), report)
         self.fitted = self._fit()
         self.world, self.points = self._at_rest()

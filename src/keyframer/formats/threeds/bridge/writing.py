@@ -31,6 +31,7 @@ from keyframer.scene.report import LossReport, NothingToWrite, Outcome
 
 HOLDS = (
     *("tree", "meshes", "materials", "textures", "cameras", "lights", "smoothing", "hidden", "environment", "pivots"),
+    *("cast shadows", "received shadows"),
     "scale axes",  # the vertices are placed by them
     *("segment", "morphs", "skins", "fov", "roll", "color", "hotspot", "falloff", "visible"),
 )

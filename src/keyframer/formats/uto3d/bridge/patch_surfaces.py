@@ -34,7 +34,8 @@ def patch_surface(record: r.Mesh, before: Mesh, mesh: Mesh, names: set[str], mat
     write_surface(fresh, mesh, np.zeros(3), materials)
     fields = ("vertices", "faces", "uvs", "uv_faces", "colours", "colour_faces", "edges", "face_materials")
     for name in fields:
-        setattr(record, name, _unless_same(getattr(record, name), getattr(fresh, name)))
+        if name != "vertices" or "positions" in names:  # those of rigid skins stand in the space of bones
+            setattr(record, name, _unless_same(getattr(record, name), getattr(fresh, name)))
     for name in ("vertex_count", "face_count", "uv_count", "colour_count"):
         setattr(record, name, getattr(fresh, name))
     record.sphere_centre, record.sphere_radius = sphere

@@ -10,11 +10,18 @@ import numpy as np
 from keyframer.formats._document import Document
 from keyframer.formats._keys import KeyFitter, KeyRules
 from keyframer.formats._scenediff import Path, by_kind
-from keyframer.formats._writing import Tolerance, Unpatchable, encode_name, plain_path, units_per_second
+from keyframer.formats._writing import (
+    Tolerance,
+    Unpatchable,
+    encode_name,
+    plain_path,
+    units_per_second,
+)
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.options import Options
 from keyframer.formats.uto3d.bridge.patch_structure import anchors, restructure
 from keyframer.formats.uto3d.bridge.patch_surfaces import patch_skin, patch_surface
+from keyframer.formats.uto3d.bridge.patch_terms import NO_PLACE, has_no_place, in_its_order, in_its_terms
 from keyframer.formats.uto3d.bridge.scene import node_records, position_scale, segment_step, to_scene
 from keyframer.formats.uto3d.bridge.write_controllers import write_controllers
 from keyframer.formats.uto3d.bridge.write_things import Sort
@@ -24,7 +31,7 @@ from keyframer.formats.uto3d.sections import ControllerSection, FileHeader, Main
 from keyframer.scene import LightType, Scene
 from keyframer.scene.report import LossReport, Outcome
 
-__all__ = ["Patch", "agrees", "anchors", "restructure"]
+__all__ = ["NO_PLACE", "Patch", "agrees", "anchors", "has_no_place", "in_its_order", "in_its_terms", "restructure"]
 
 _TYPES = {
     "position": r.POSITION,
@@ -42,7 +49,7 @@ _SORTS = {
 _PLACES = {"position": "position", "rotation_xyzw": "rotation", "scale": "scale"}
 
 
-def agrees(original: Document, asked: Mapping[str, Any]) -> bool:
+def agrees(original: Document, asked: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
     """Whether the options ask for the layout that the original has."""
     if not set(asked) <= {"dialect"}:
         return False

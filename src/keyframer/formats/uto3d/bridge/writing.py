@@ -38,7 +38,7 @@ Floats = npt.NDArray[np.float64]
 
 HOLDS = (
     *("tree", "meshes", "materials", "cameras", "lights", "skins", "vertex colours", "hidden", "segment", "pivots"),
-    *("fov", "roll", "scale_axes", "scale axes"),
+    *("fov", "roll", "scale_axes", "scale axes", "cast shadows"),
 )
 
 DIALECTS = {"A": Sort.FLEXPORTER, "B": Sort.MAXSCRIPT, "literal": Sort.LITERAL}

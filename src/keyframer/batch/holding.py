@@ -1,0 +1,43 @@
+"""The file of a ledger: held by one run at a time, and read where nothing can be written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+
+
+class Held(Exception):
+    """Another run is at work."""
+
+
+def hold(path: str) -> int | None:
+    """Hold the output folder for one run; the system lets go of it when the process ends, however it ends."""
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    try:
+        import fcntl
+    except ImportError:  # Windows: SQLite's own locks keep the ledger whole
+        return None
+    descriptor = os.open(path + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise Held(f"another run is at work in this folder ({path} is in use)") from None
+    except OSError:  # a disk without locks
+        pass
+    return descriptor
+
+
+def copy_to_read(path: str) -> tempfile.TemporaryDirectory[str] | None:
+    """A folder with a copy, called ``ledger``, where the disk is read-only; None where it is not.
+
+    SQLite writes beside what it reads. The log of a run that was killed comes along: it has the last rows.
+    """
+    if os.access(os.path.dirname(os.path.abspath(path)), os.W_OK):
+        return None
+    folder = tempfile.TemporaryDirectory(prefix="keyframer-")
+    for ending in ("", "-wal"):
+        if os.path.exists(path + ending):
+            shutil.copyfile(path + ending, os.path.join(folder.name, "ledger" + ending))
+    return folder

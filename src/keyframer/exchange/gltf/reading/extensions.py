@@ -1,0 +1,42 @@
+"""Extensions that a file names: what is understood, what only changes its looks, what it cannot be read without."""
+
+from __future__ import annotations
+
+from keyframer.catalogue import SEM_EXTENSION_UNKNOWN
+from keyframer.exchange.gltf.reading.findings import Findings
+from keyframer.exchange.gltf.reading.values import Item
+from keyframer.issues import Severity
+
+UNDERSTOOD = (
+    "EXT_texture_webp",
+    "KHR_animation_pointer",
+    "KHR_lights_punctual",
+    "KHR_materials_emissive_strength",
+    "KHR_materials_pbrSpecularGlossiness",
+    "KHR_materials_unlit",
+    "KHR_mesh_quantization",
+    "KHR_node_visibility",
+    "KHR_texture_transform",
+)
+_OF_LOOKS = ("KHR_materials_", "EXT_materials_", "KHR_texture_", "EXT_texture_", "MSFT_texture_")
+"""how the names of extensions begin that say how surfaces look, and nothing about what there is or how it moves"""
+
+
+def check_extensions(root: Item, issues: Findings) -> None:
+    """What is required and not understood is an error, except where only looks depend on it; the rest is told."""
+    required = [str(name)[:80] for name in root.entries("extensionsRequired")]
+    for place, name in enumerate(required):
+        if name in UNDERSTOOD:
+            continue
+        where = f"/extensionsRequired[{place}]"
+        if name.startswith(_OF_LOOKS):
+            effect = "surfaces look different without it"
+            issues.add(SEM_EXTENSION_UNKNOWN, where, 0, name=name, effect=effect)
+        else:
+            effect = "the file says that it cannot be read without it"
+            issues.left_out(SEM_EXTENSION_UNKNOWN.failure(0, where, name=name, effect=effect))
+    known = {*UNDERSTOOD, *required}
+    for place, name in enumerate(str(name)[:80] for name in root.entries("extensionsUsed")):
+        if name not in known:
+            args = {"name": name, "effect": "what it says is left out"}
+            issues.add(SEM_EXTENSION_UNKNOWN, f"/extensionsUsed[{place}]", 0, severity=Severity.INFO, **args)

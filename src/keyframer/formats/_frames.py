@@ -1,0 +1,91 @@
+"""Formats with a value for every frame, patched: which frames of the original those of a changed scene are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Interpolation, RotationForm, Track, compile_track
+from keyframer.formats._rates import counted
+from keyframer.formats._writing import Unpatchable, clip_span, frames_per_second, plain_path
+from keyframer.scene import Channel, Clip, Scene
+from keyframer.scene.report import LossReport, Outcome
+
+Indices = npt.NDArray[np.int64]
+Tracks = Mapping[tuple[int, str], Track]
+
+_KINDS = ("position", "rotation")
+_MOST_FRAMES = 10_000_000
+
+
+def frame_count(clip: Clip) -> int:
+    """How many frames a clip takes that is counted in frames from 0."""
+    begin, end = clip_span(clip)
+    if begin < 0 or end > _MOST_FRAMES:
+        raise Unpatchable("frames before the first" if begin < 0 else "too many frames")
+    return int(np.ceil(end - 1e-6)) + 1
+
+
+def framed(scene: Scene, fps: float, report: LossReport) -> Scene:
+    """The scene with places and turns at frames 0, 1, 2 … to the end of its clip, so many a second; itself where it has
+    them so."""
+    if not scene.clips:
+        return scene
+    given = scene.clips[0]
+    clip = counted(given, "frame", fps, 1.0)
+    if not math.isclose(fps, frames_per_second(given)):
+        words = f"sampled at {fps:g} frames a second; the clip has {frames_per_second(given):g}"
+        report.add(Outcome.APPROXIMATED, "/clips/rate", words)
+    frames = np.arange(frame_count(clip), dtype=np.float64)
+    channels = [_at_frames(scene, each, frames, report) for each in clip.channels]
+    last = float(len(frames) - 1)
+    if clip is given and clip.end == last and all(a is b for a, b in zip(channels, clip.channels, strict=True)):
+        return scene
+    return replace(scene, clips=[replace(clip, channels=channels, end=last), *scene.clips[1:]])
+
+
+def _at_frames(scene: Scene, channel: Channel, frames: npt.NDArray[np.float64], report: LossReport) -> Channel:
+    track = channel.track
+    sampled = track.interpolation is Interpolation.SAMPLED
+    if track.kind not in _KINDS or not len(track.times) or (sampled and np.array_equal(track.times, frames)):
+        return channel
+    form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
+    if not sampled:
+        path = f"{plain_path('nodes', scene.nodes[channel.node].name)}/{track.kind}"
+        report.add(Outcome.APPROXIMATED, path, "has a value for every frame now")
+    return Channel(channel.node, Track.sampled(track.kind, compile_track(track)(frames), form=form))
+
+
+def frames_kept(before: Tracks, after: Tracks, had: int, count: int) -> Indices:
+    """For each of ``count`` frames the one of the original (of ``had``) that says the same, or stands where it does."""
+    shared = [key for key in after if key in before and len(after[key].times) == count]
+    near = np.rint(np.arange(count) * ((had - 1) / max(count - 1, 1))).astype(np.int64)
+    own = np.arange(count) if count == had else near
+    if not shared:
+        return own
+    rows = [_bytes_of_rows([tracks[key] for key in shared]) for tracks in (before, after)]
+    known: dict[bytes, list[int]] = {}
+    for number, row in enumerate(rows[0]):
+        known.setdefault(row, []).append(number)
+    found = own.copy()
+    last = -1
+    for number, row in enumerate(rows[1]):
+        alike = known.get(row)
+        if alike is None:
+            continue
+        if number >= had or rows[0][number] != row or count != had:
+            wanted = (at for at in (last + 1, last - 1) if 0 <= at < had and rows[0][at] == row)
+            found[number] = next(wanted, alike[0])
+        last = int(found[number])
+    return found
+
+
+def _bytes_of_rows(tracks: list[Track]) -> list[bytes]:
+    """Frame by frame what tracks say, in the precision of files."""
+    columns = [np.asarray(track.values, np.float64).reshape(len(track.times), -1) for track in tracks]
+    table = np.ascontiguousarray(np.concatenate(columns, axis=1), "<f4")
+    return [row.tobytes() for row in table]

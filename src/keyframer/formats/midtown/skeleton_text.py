@@ -1,0 +1,136 @@
+"""The text of a skeleton with other bones in it: what stays keeps its words, blanks and order.
+
+Names and offsets change word by word. Bones that go are cut out with all that is inside; new ones stand at the end of
+their parent's block. Where bones hang elsewhere than before, all is written anew, with the words of each bone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from keyframer.formats.midtown.skeleton import TOKEN, Bone, Skeleton, write_skeleton
+
+Change = tuple[int, int, bytes]
+"""from where to where, and what stands there instead"""
+
+
+@dataclass(slots=True)
+class _Block:
+    """Where a bone stands in a text."""
+
+    begin: int
+    name: tuple[int, int]
+    numbers: tuple[tuple[int, int], ...] = ()
+    """the words of its offset"""
+    brace: int = 0
+    """the one that ends it"""
+
+
+def patch_skeleton(old: Skeleton, bones: tuple[Bone, ...], origins: Sequence[int | None]) -> Skeleton:
+    """A skeleton with other bones; ``origins`` says which of the old ones each is, None for new ones."""
+    announced = old.announced if old.announced is None or len(bones) == len(old.bones) else len(bones)
+    if old.text is None or not _fits(old, bones, origins):
+        announced = None if old.announced is None else len(bones)
+        return Skeleton(bones, announced, write_skeleton(Skeleton(bones, announced)))
+    text = old.text
+    blocks = _blocks(text)
+    changes: list[Change] = []
+    if announced != old.announced:
+        count = list(TOKEN.finditer(text))[1]
+        changes.append((count.start(), count.end(), str(announced).encode()))
+    for bone, origin in zip(bones, origins, strict=True):
+        if origin is not None:
+            changes += _words(blocks[origin], old.bones[origin], bone)
+    kept = set(origins)
+    for number, block in enumerate(blocks):
+        parent = old.bones[number].parent
+        if number not in kept and (parent < 0 or parent in kept):
+            begin = block.begin
+            while text[begin - 1 : begin].isspace() and begin:
+                begin -= 1
+            changes.append((begin, block.brace + 1, b""))
+    changes += _additions(text, blocks, bones, origins)
+    for begin, end, new in sorted(changes, key=lambda change: change[0], reverse=True):
+        text = text[:begin] + new + text[end:]
+    return Skeleton(bones, announced, text)
+
+
+def _fits(old: Skeleton, bones: tuple[Bone, ...], origins: Sequence[int | None]) -> bool:
+    """Whether all bones that stay hang where they hung, in their order, before all that is new beside them."""
+    kept = [origin for origin in origins if origin is not None]
+    if kept != sorted(kept):
+        return False
+    new_under: set[int] = set()
+    for bone, origin in zip(bones, origins, strict=True):
+        above = None if bone.parent < 0 else origins[bone.parent]
+        if origin is None:
+            new_under.add(bone.parent)
+            continue
+        hung = old.bones[origin].parent
+        if bone.parent in new_under or (hung < 0) != (bone.parent < 0) or (hung >= 0 and above != hung):
+            return False
+    return True
+
+
+def _blocks(text: bytes) -> list[_Block]:
+    """Where the bones of a sound text stand, in its order."""
+    words = list(TOKEN.finditer(text))
+    blocks: list[_Block] = []
+    opened: list[_Block] = []
+    place = 0
+    while place < len(words):
+        word = words[place].group().lower()
+        if word == b"bone":
+            opened.append(_Block(words[place].start(), words[place + 1].span()))
+            blocks.append(opened[-1])
+            place += 2
+        elif word == b"offset" and opened:
+            opened[-1].numbers = tuple(each.span() for each in words[place + 1 : place + 4])
+            place += 3
+        elif word == b"}":
+            opened.pop().brace = words[place].start()
+        place += 1
+    return blocks
+
+
+def _words(block: _Block, was: Bone, now: Bone) -> Iterator[Change]:
+    if now.name != was.name:
+        yield (*block.name, now.name)
+    for (begin, end), value, known in zip(block.numbers, now.offset, was.offset, strict=True):
+        if value != known:
+            yield begin, end, repr(value).encode()
+
+
+def _additions(
+    text: bytes, blocks: list[_Block], bones: tuple[Bone, ...], origins: Sequence[int | None]
+) -> Iterator[Change]:
+    """New bones with all new ones inside, a change for each parent that they hang on."""
+    at = 0
+    while at < len(bones):
+        if origins[at] is not None:
+            at += 1
+            continue
+        first, parent = at, bones[at].parent
+        while at < len(bones) and origins[at] is None and (bones[at].parent == parent or bones[at].parent >= first):
+            at += 1
+        depth = 0
+        above = parent
+        while above >= 0:
+            depth, above = depth + 1, bones[above].parent
+        chosen = tuple(
+            Bone(bone.name, bone.parent - first if bone.parent >= first else -1, bone.offset, bone.words)
+            for bone in bones[first:at]
+        )
+        lines = write_skeleton(Skeleton(chosen)).splitlines(keepends=True)
+        made = b"".join(b"\t" * depth + line for line in lines)
+        origin = origins[parent] if parent >= 0 else None
+        if origin is None:
+            yield len(text), len(text), (b"" if text.endswith(b"\n") else b"\n") + made
+            continue
+        brace = blocks[origin].brace
+        begin = brace
+        while text[begin - 1 : begin] in (b" ", b"\t"):
+            begin -= 1
+        own_line = text[begin - 1 : begin] == b"\n"
+        yield (begin, begin, made) if own_line else (brace, brace, b"\n" + made + b"\t" * (depth - 1))

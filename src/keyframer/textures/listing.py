@@ -1,0 +1,112 @@
+"""The names in a folder, ready for every way of looking: exact, in another case, other extensions, eight characters."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+EXTENSIONS = (
+    ".png", ".jpg", ".jpeg", ".tga", ".bmp", ".gif", ".tif", ".tiff", ".pcx", ".dds", ".webp",
+    ".psd", ".ppm", ".pgm", ".sgi", ".rgb", ".rgba", ".jp2", ".flc", ".fli", ".cel", ".ifl",
+)  # fmt: skip
+"""of images, best first: what a name with another extension may be found as"""
+MOST_ENTRIES = 200_000
+"""files and folders looked at below one folder"""
+_RANK = {extension: rank for rank, extension in enumerate(EXTENSIONS)}
+
+
+class Listing:
+    """The names in a folder, ready for every way of looking."""
+
+    def __init__(self, folder: Path) -> None:
+        self.exact: set[str] = set()
+        self.folded: dict[str, list[str]] = {}
+        self.stems: dict[str, list[str]] = {}
+        self.prefixes: dict[str, list[str]] = {}
+        self.folders: dict[str, list[str]] = {}
+        try:
+            with os.scandir(folder) as entries:
+                names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in _some(entries))
+        except OSError:
+            return
+        for name, is_folder in names:
+            if is_folder:
+                self.folders.setdefault(name.casefold(), []).append(name)
+                continue
+            self.exact.add(name)
+            self.folded.setdefault(name.casefold(), []).append(name)
+            stem, extension = os.path.splitext(name.casefold())
+            if extension in _RANK:
+                self.stems.setdefault(stem, []).append(name)
+                self.prefixes.setdefault(stem[:8], []).append(name)
+
+    def search(self, name: str) -> Iterator[tuple[list[str], str]]:
+        """Names that fit, best first, and how they fit; the nearest ways of fitting first."""
+        if name in self.exact:
+            yield [name], "exact"
+        folded = name.casefold()
+        alike = [other for other in self.folded.get(folded, ()) if other != name]
+        if alike:
+            yield alike, "case"
+        stem, extension = os.path.splitext(folded)
+        others = [other for other in self.stems.get(stem, ()) if other.casefold() != folded]
+        if others:
+            yield _ranked(others, extension), "extension"
+        short = self._by_prefix(stem, extension)
+        if short is not None:
+            yield short, "prefix"
+
+    def _by_prefix(self, stem: str, extension: str) -> list[str] | None:
+        """DOS kept eight characters: the name in the file was cut (or is ``STONEW~1``), or the one on the disk was."""
+        short, tilde, number = stem.partition("~")
+        if tilde and number.isdigit() and short:
+            fits = [name for key, names in self.prefixes.items() if key.startswith(short[:8]) for name in names]
+        elif len(stem) >= 8:
+            candidates = self.prefixes.get(stem[:8], [])
+            cut = len(stem) == 8
+            fits = [name for name in candidates if cut or len(os.path.splitext(name)[0]) == 8]
+        else:
+            return None
+        return _ranked(fits, extension) if fits else None
+
+
+_KEPT: dict[Path, tuple[int, Listing]] = {}
+"""listings by folder, with its time: thousands of files of one folder look for their images in it, one by one"""
+_MOST_KEPT = 16
+_YOUNG = 2_000_000_000
+"""nanoseconds: a folder that changed so recently may change again without a new time"""
+
+
+def listing_of(folder: Path) -> Listing:
+    try:
+        changed = os.stat(folder).st_mtime_ns
+    except OSError:
+        return Listing(folder)
+    kept = _KEPT.get(folder)
+    if kept is not None and kept[0] == changed:
+        return kept[1]
+    listing = Listing(folder)
+    if changed < time.time_ns() - _YOUNG:
+        if len(_KEPT) >= _MOST_KEPT:
+            _KEPT.clear()
+        _KEPT[folder] = (changed, listing)
+    return listing
+
+
+def _ranked(names: Sequence[str], extension: str) -> list[str]:
+    """The same extension first, then the order of `EXTENSIONS`, then that of names."""
+
+    def rank(name: str) -> tuple[bool, int, str]:
+        own = os.path.splitext(name)[1].casefold()
+        return own != extension, _RANK.get(own, len(_RANK)), name
+
+    return sorted(names, key=rank)
+
+
+def _some(entries: Iterator[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:
+    for count, entry in enumerate(entries):
+        if count >= MOST_ENTRIES:
+            return
+        yield entry

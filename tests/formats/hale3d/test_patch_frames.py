@@ -1,0 +1,210 @@
+"""Hale3D animations whose frames or moving components change: every number that nobody touched keeps its bits.
+
+The animation has what no scene knows: components that no joint reads, flags of no meaning, names in odd quotes.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.curves import Interpolation, RotationForm, Track
+from keyframer.formats._loading import scene_of
+from keyframer.formats.hale3d import FORMAT
+from keyframer.operating import change_rate, cut, reverse
+from keyframer.scene import Channel, Scene
+from tests.corpus import CORPUS, needs_corpus
+from tests.formats.hale3d import writer as w
+
+FRAMES = 8
+ODD_NAN = struct.unpack("<f", b"\x01\x00\xa0\x7f")[0]
+Row = tuple[float, ...]
+
+
+def row(number: int) -> tuple[Row, Row]:
+    """Box and components: root up (2), nobody's (1), arm's turn (1)."""
+    return (-1, -1, -1, 1, 1, 1.1 + number), (0.3 * number, 2.7 - 0.1 * number, 1000.3 + number, 0.1 * number - 0.2)
+
+
+ROWS = [row(number) for number in range(FRAMES)]
+
+
+def file(
+    rows: list[tuple[Row, Row]],
+    rate: int = 24,
+    root: tuple[int, int] = (0b11000110, 0),
+    arm: tuple[int, int] = (0b100000, 3),
+    hand: tuple[int, int] = (0, 77),
+) -> bytes:
+    return b"".join(
+        [
+            w.header(len(rows), 3, len(rows[0][1]), rate=rate, version=9),
+            w.joint(b'"origin"', -1, *root, (0.1, 1, 2), (0, 0, 0, 1)),
+            w.joint(b"origin", 0, *arm, (0.5, 0, 0), (0, 0, 0.5, -0.8660254)),
+            w.joint(b'"', 1, *hand, (1.5, 0, 0), (0.25, 0, 0, -0.9682458)),
+            *(w.frame(*each) for each in rows),
+            b"behind",
+        ]
+    )
+
+
+def loaded() -> Scene:
+    return scene_of(keyframer.decode(file(ROWS), format="hale3d"), {})
+
+
+def saved(scene: Scene) -> bytes:
+    written = FORMAT.from_scene(scene, {})
+    assert not [loss for loss in written.report if "anew" in loss.detail and "patched" in loss.detail]
+    return keyframer.encode(written.document)
+
+
+def channel(scene: Scene, node: int, kind: str) -> Channel:
+    return next(each for each in scene.clips[0].channels if (each.node, each.track.kind) == (node, kind))
+
+
+OPERATIONS: dict[str, tuple[Callable[[Scene], Scene], bytes]] = {
+    "cut": (lambda scene: cut(scene, 2, 5), file(ROWS[2:6])),
+    "cut at the front": (lambda scene: cut(scene, 0, 3), file(ROWS[:4])),
+    "reversed": (reverse, file(ROWS[::-1])),
+    "cut and reversed": (lambda scene: reverse(cut(scene, 1, 4)), file(ROWS[4:0:-1])),
+    "counted otherwise": (
+        lambda scene: replace(scene, clips=[replace(scene.clips[0], rate=30.0)]),
+        file(ROWS, rate=30),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_frames_keep_all_that_is_in_them(name: str) -> None:
+    change, data = OPERATIONS[name]
+    assert saved(change(loaded())) == data
+
+
+def test_twice_the_rate_keeps_the_frames_that_there_were() -> None:
+    """Frames between are new: what moves is in the middle, what nobody knows is that of a frame beside."""
+    data = saved(change_rate(loaded(), 48.0))
+    head, size = data.index(struct.pack("<4f", 0.25, 0, 0, -0.9682458)) + 16, 40
+    assert data[:head] == file(ROWS)[:head].replace(struct.pack("<II", 8, 24), struct.pack("<II", 15, 48))
+    table = np.frombuffer(data[head : head + 15 * size], "<f4").reshape(15, 10)
+    assert data[head + 15 * size :] == b"behind"
+    before = np.array([[*box, *parts] for box, parts in ROWS], "<f4")
+    for column in (6, 7, 8, 9):
+        assert np.array_equal(table[::2, column], before[:, column])
+    for column in (6, 7):
+        assert np.allclose(table[1::2, column], (before[1:, column] + before[:-1, column]) / 2, atol=1e-6)
+    assert set(table[:, 8].tolist()) == set(before[:, 8].tolist())
+
+
+def test_a_rate_whose_frames_fall_beside_the_old_ones() -> None:
+    """7 frames at 24 a second take 7.3 at 25: one more is needed, and boxes are made anew."""
+    data = saved(change_rate(loaded(), 25.0))
+    head = data.index(struct.pack("<4f", 0.25, 0, 0, -0.9682458)) + 16
+    assert data[:head] == file(ROWS)[:head].replace(struct.pack("<II", 8, 24), struct.pack("<II", 9, 25))
+    table = np.frombuffer(data[head:-6], "<f4").reshape(9, 10)
+    assert np.allclose(table[:, 6], 0.3 * np.minimum(np.arange(9) * 24 / 25, 7), atol=1e-5)
+
+
+def test_a_component_that_was_still_gets_a_column() -> None:
+    """The root moves along x in frame 2: its columns become three, all others keep their numbers."""
+    scene = loaded()
+    track = channel(scene, 0, "position").track
+    values = track.values.copy()
+    values[2, 0] = 5.5
+    track.values = values
+    x = [0.1, 0.1, 5.5, *[0.1] * 5]
+    rows = [(box, (x[number], *parts)) for number, (box, parts) in enumerate(ROWS)]
+    assert saved(scene) == file(rows, root=(0b11000111, 0), arm=(0b100000, 4), hand=(0, 78))
+
+
+def test_a_joint_that_never_moved_gets_columns_behind_the_others() -> None:
+    scene = loaded()
+    values = np.tile([1.5, 0.0, 0.0], (FRAMES, 1))
+    values[:, 1] = 0.25 * np.arange(FRAMES)
+    scene.clips[0].channels.append(Channel(2, Track.sampled("position", values)))
+    rows = [(box, (*parts, 0.25 * number)) for number, (box, parts) in enumerate(ROWS)]
+    assert saved(scene) == file(rows, hand=(0b10, 4))
+
+
+def test_a_joint_that_stops_loses_its_columns() -> None:
+    scene = loaded()
+    scene.clips[0].channels.remove(channel(scene, 0, "position"))
+    rows = [(box, parts[2:]) for box, parts in ROWS]
+    assert saved(scene) == file(rows, root=(0b11000000, 0), arm=(0b100000, 1), hand=(0, 75))
+
+
+def test_keys_become_frames() -> None:
+    """Three straight keys instead of frames: the other joint is not touched."""
+    scene = loaded()
+    turn = np.array([[0, 0, z, -((1 - z * z) ** 0.5)] for z in (0.0, 0.5, 0.0)])
+    keys = Track(
+        "rotation",
+        np.array([0.0, 2.0, 7.0]),
+        turn,
+        Interpolation.LINEAR,
+        form=RotationForm.QUATERNION_ABSOLUTE,
+    )
+    channel(scene, 1, "rotation").track = keys
+    data = saved(scene)
+    table = np.frombuffer(data[-6 - 320 : -6], "<f4").reshape(8, 10)
+    before = np.array([[*box, *parts] for box, parts in ROWS], "<f4")
+    assert np.array_equal(table[:, :9], before[:, :9])
+    half = np.pi / 6  # of 60 degrees at frame 2, and straight there and back
+    wanted = [np.sin(half * frame / 2 if frame < 3 else half * (7 - frame) / 5) for frame in range(8)]
+    assert np.allclose(table[:, 9], wanted, atol=1e-6)
+
+
+def test_boxes_that_are_missing_are_made() -> None:
+    """The skeleton alone is in them: three joints, of which the second stands half a unit beside the first."""
+    scene = loaded()
+    scene.clips[0].bounds = None
+    data = saved(scene)
+    table = np.frombuffer(data[-6 - 320 : -6], "<f4").reshape(8, 10)
+    before = np.array([[*box, *parts] for box, parts in ROWS], "<f4")
+    assert np.array_equal(table[:, 6:], before[:, 6:])
+    pose = keyframer.pose(loaded(), frames=np.arange(8.0)).world[:, :, :3, 3]
+    assert np.allclose(table[:, :3], pose.min(axis=1), atol=1e-5)
+    assert np.allclose(table[:, 3:6], pose.max(axis=1), atol=1e-5)
+
+
+def test_a_number_that_is_none_keeps_its_bits_when_another_changes(tmp_path: Path) -> None:
+    """In a component that nobody reads, and in a box."""
+    rows = [((ODD_NAN, *box[1:]), (*parts[:2], ODD_NAN, parts[3])) for box, parts in ROWS]
+    data = bytearray(file(rows))
+    first = data.index(w.frame(*rows[0])[4:24])
+    for number in range(FRAMES):  # struct makes the NaN quiet
+        data[first - 4 + 40 * number : first + 40 * number] = b"\x01\x00\xa0\x7f"
+        data[first + 28 + 40 * number : first + 32 + 40 * number] = b"\x01\x00\xa0\x7f"
+    path = tmp_path / "odd.anim"
+    path.write_bytes(bytes(data))
+    scene = keyframer.load(path, format="hale3d")
+    track = channel(scene, 1, "rotation").track
+    values = track.values.copy()
+    values[4] = (0.0, 0.0, 0.6, -0.8)
+    track.values = values
+    wanted = bytearray(data)
+    place = first - 4 + 40 * 4 + 36
+    wanted[place : place + 4] = struct.pack("<f", 0.6)
+    assert saved(scene) == bytes(wanted)
+
+
+@needs_corpus
+def test_the_real_animation_cut_has_the_bytes_of_its_frames(tmp_path: Path) -> None:
+    """Frames 10 to 50, joints and all before them as they were; the model beside it untouched."""
+    source = CORPUS / "hale3d" / "bob_lamp_update.anim"
+    data = source.read_bytes()
+    count, components = struct.unpack_from("<I", data, 8)[0], struct.unpack_from("<I", data, 20)[0]
+    size = 24 + 4 * components
+    first = len(data) - count * size
+    out = tmp_path / "cut.anim"
+    keyframer.save(cut(keyframer.load(source, format="hale3d"), 10, 50), out, format="hale3d")
+    wanted = data[:8] + struct.pack("<I", 41) + data[12:first] + data[first + 10 * size : first + 51 * size]
+    assert out.read_bytes() == wanted
+    model = source.with_suffix(".mdl")
+    if model.exists():
+        assert out.with_suffix(".mdl").read_bytes() == model.read_bytes()

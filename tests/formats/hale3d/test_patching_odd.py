@@ -1,0 +1,52 @@
+"""Edits that a Hale3D pair has no place for: the reason why all was written anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.formats._loading import scene_of
+from keyframer.formats.hale3d import FORMAT
+from keyframer.scene import Scene
+from tests.formats.hale3d import writer as w
+
+
+def put(thing: Callable[[Scene], Any], /, **values: Any) -> Callable[[Scene], None]:
+    def edit(scene: Scene) -> None:
+        for name, value in values.items():
+            setattr(thing(scene), name, value)
+
+    return edit
+
+
+def sleeve(scene: Scene) -> Any:
+    return scene.meshes[0]
+
+
+REFUSED: dict[str, tuple[Callable[[Scene], None], str]] = {
+    "two materials": (put(sleeve, face_materials=np.array([0, 1])), "a mesh of several materials"),
+    "no texture vertices": (put(sleeve, uv=None), "texture vertices of meshes"),
+    "no places in joints": (
+        put(lambda scene: scene.skins[0], positions=None),
+        "vertices without places in their joints of skins",
+    ),
+    "joints bound otherwise in one skin": (
+        put(lambda scene: scene.skins[0], inverse_bind=np.tile(np.diag([1.0, 1, 1, 1]), (3, 1, 1))),
+        "skins that are bound otherwise",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_place_is_said_and_all_written_anew(name: str) -> None:
+    edit, words = REFUSED[name]
+    model = keyframer.decode(w.arm(), format="hale3d")
+    scene = scene_of(keyframer.decode(w.wave(), format="hale3d"), {"model": model})
+    edit(scene)
+    written = FORMAT.from_scene(scene)
+    (why,) = [loss.detail for loss in written.report if "could not be patched" in loss.detail]
+    assert f"({words})" in why

@@ -1,0 +1,65 @@
+"""Clips as frames one after the other: how many there are, and which of the original's they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from keyframer.curves import Interpolation, Track
+from keyframer.formats._frames import frame_count, framed, frames_kept
+from keyframer.formats._writing import Unpatchable
+from keyframer.scene import Channel, Clip, Node, Scene
+from keyframer.scene.report import LossReport
+
+
+def places(*numbers: float) -> Track:
+    return Track.sampled("position", np.array([[number, 0.0, 0.0] for number in numbers]))
+
+
+@pytest.mark.parametrize(("end", "count"), [(0.0, 1), (9.0, 10), (9.25, 11), (9.0 + 1e-9, 10)])
+def test_a_clip_has_a_frame_at_its_begin_and_its_end(end: float, count: int) -> None:
+    assert frame_count(Clip(end=end)) == count
+
+
+def late(time: float) -> Clip:
+    """A key far behind the others: the segment of a clip is not believed, keys are."""
+    track = Track("position", np.array([0.0, time]), np.zeros((2, 3)), Interpolation.LINEAR)
+    return Clip(channels=[Channel(0, track)], end=9.0)
+
+
+@pytest.mark.parametrize(
+    ("clip", "why"),
+    [(Clip(start=-5.0, end=9.0), "frames before the first"), (late(1e9), "too many frames")],
+)
+def test_what_cannot_be_frames(clip: Clip, why: str) -> None:
+    with pytest.raises(Unpatchable, match=why):
+        frame_count(clip)
+
+
+def test_a_scene_without_clips_has_no_frames() -> None:
+    scene = Scene([Node("a")])
+    assert framed(scene, 30.0, LossReport("hale3d")) is scene
+
+
+def test_keys_become_a_value_for_every_frame() -> None:
+    track = Track("position", np.array([0.0, 4.0]), np.array([[0.0, 0, 0], [8, 0, 0]]), Interpolation.LINEAR)
+    scene = Scene([Node("a")], clips=[Clip(channels=[Channel(0, track)], end=4.0, rate=30.0)])
+    report = LossReport("hale3d")
+    (channel,) = framed(scene, 30.0, report).clips[0].channels
+    assert channel.track.values[:, 0].tolist() == [0, 2, 4, 6, 8]
+    assert [loss.path for loss in report] == ["/nodes/a/position"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kept"),
+    [
+        ({}, {(0, "position"): places(5, 6, 7)}, [0, 1, 2]),
+        ({(0, "position"): places(5, 6, 7)}, {(0, "position"): places(5, 6, 7)}, [0, 1, 2]),
+        ({(0, "position"): places(5, 6, 7)}, {(0, "position"): places(7, 6, 5)}, [2, 1, 0]),
+        ({(0, "position"): places(5, 6, 7)}, {(0, "position"): places(6, 7)}, [1, 2]),
+    ],
+    ids=["nothing to compare", "the same", "backwards", "cut"],
+)
+def test_frames_that_say_the_same_are_found_again(before: dict, after: dict, kept: list[int]) -> None:
+    count = len(after[0, "position"].times)
+    assert frames_kept(before, after, 3, count).tolist() == kept

@@ -1,0 +1,48 @@
+"""NaN and infinity in tables: rules tell them once for each table, with the first row and how many rows."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import keyframer
+from keyframer.formats._bridging import Reporter
+from keyframer.issues import IssueLog
+from tests.formats.hale3d import writer as hale3d
+from tests.formats.uto3d import writers as uto3d
+
+
+def model(odd: float) -> bytes:
+    """Texture vertices 1 and 2 of three are odd."""
+    vertices = [(0.0, 0.0, 0, 1), (odd, 0.0, 1, 1), (0.0, odd, 2, 1)]
+    weights = [(1.0, 0, float(index), float(index == 2), 0.0) for index in range(3)]
+    return hale3d.model(
+        [hale3d.mesh(b"a.mat", vertices, weights, [(0, 1, 2)])], [hale3d.model_joint(b"a", -1, (0, 0, 0))]
+    )
+
+
+def scene(odd: float) -> bytes:
+    mesh = uto3d.mesh(b"Square", 10, uto3d.UVS)
+    mesh["uvs"] = [(0.0, 0.0), (1.0, odd), (odd, odd)]
+    return uto3d.write(uto3d.Scene(meshes=[mesh], materials=[(b"a", 7), (b"b", 8)]), uto3d.B)
+
+
+def odd_numbers(data: bytes) -> list[tuple[str, dict[str, object]]]:
+    """What the rules of the format, without a scene, have to say."""
+    document = keyframer.decode(data)
+    reporter = Reporter(document, IssueLog())
+    document.format.apply_rules(document, None, reporter)
+    return [(issue.path, dict(issue.args)) for issue in reporter.issues if issue.code == "DATA_NON_FINITE"]
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize(
+    ("make", "path"),
+    [(model, "/model/mesh[0]/vertices[1]"), (scene, "/uto3d/mesh/objects[0]/uvs[1]")],
+    ids=["hale3d", "uto3d"],
+)
+def test_odd_rows_are_told_once(make: object, path: str, odd: float) -> None:
+    assert callable(make)
+    assert odd_numbers(make(0.5)) == []
+    assert odd_numbers(make(odd)) == [(path, {"count": 2, "index": 1})]

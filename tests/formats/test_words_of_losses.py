@@ -1,0 +1,51 @@
+"""Small things that a format has no place for are said as well: the title, shadows that meshes do not take part in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from keyframer.curves import Interpolation, Track
+from keyframer.scene import Channel, Clip, Mesh, Node, NodeKind, Scene
+from keyframer.scene.report import Outcome
+from tests.formats.telling import said, write
+
+HELD = {
+    "3ds": {"cast_shadows", "received_shadows"},
+    "uto3d": {"cast_shadows"},
+    "hale3d": set(),
+    "midtown": {"cast_shadows", "received_shadows"},
+    "nodeanim": {"cast_shadows", "received_shadows", "title"},
+}
+"""midtown and nodeanim have no meshes at all, and say that instead"""
+
+
+def moving() -> Scene:
+    mesh = Mesh("box", np.array([[0.0, 0, 0], [2, 0, 0], [0, 3, 1]]), np.array([[0, 1, 2]]))
+    mesh.casts_shadows = mesh.receives_shadows = False
+    track = Track("position", np.array([0.0, 10.0]), np.array([[0.0, 0, 0], [1, 2, 3]]), Interpolation.LINEAR)
+    clip = Clip(channels=[Channel(0, track)], end=10.0)
+    return Scene([Node("box", NodeKind.OBJECT, mesh=0)], meshes=[mesh], clips=[clip], title="A box")
+
+
+@pytest.mark.parametrize("format", HELD)
+def test_what_is_not_held_is_told(format: str) -> None:
+    told = said(write(format, moving()).report, Outcome.DROPPED)
+    assert {f"/{each}" for each in ("title", "cast_shadows", "received_shadows")} & set(told) == {
+        f"/{each}" for each in {"title", "cast_shadows", "received_shadows"} - HELD[format]
+    }
+
+
+@pytest.mark.parametrize("format", HELD)
+def test_what_is_not_there_is_not_told(format: str) -> None:
+    scene = moving()
+    scene.title = ""
+    scene.meshes[0].casts_shadows = scene.meshes[0].receives_shadows = True
+    told = said(write(format, scene).report, Outcome.DROPPED)
+    assert not {"/title", "/cast_shadows", "/received_shadows"} & set(told)
+
+
+def test_shadows_that_are_held_come_back() -> None:
+    for format, names in (("3ds", ("casts_shadows", "receives_shadows")), ("uto3d", ("casts_shadows",))):
+        (mesh,) = write(format, moving()).found.meshes
+        assert not any(getattr(mesh, name) for name in names), format

@@ -1,0 +1,233 @@
+"""The page when things go wrong or get large: a server that ends, lost graphics, empty files, thousands of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import keyframer
+from keyframer.formats.uto3d import document as uto3d
+from keyframer.formats.uto3d.records import Bone
+from keyframer.viewer import Viewer
+from tests.samples.make_3ds import chunk
+from tests.viewer.browser import Browser, Watched
+from tests.viewer.opening import CUT, EXAMPLE, FILES, SAMPLES, viewed
+
+MANY = 3_000
+
+
+@pytest.fixture(scope="module")
+def odd(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    """A file with nothing in it, one with very many nodes, and one with a long chain of them."""
+    folder = tmp_path_factory.mktemp("odd")
+    (folder / "empty.3ds").write_bytes(chunk(0x4D4D, chunk(0x3D3D)))
+    many = uto3d.new_document(*(Bone(name=b"Bone%d" % number, id=number + 1) for number in range(MANY)))
+    deep = uto3d.new_document(
+        *(Bone(name=b"Link%d" % number, id=number + 1, parent_id=number) for number in range(40))  # of the one before
+    )
+    (folder / "many.u3d").write_bytes(keyframer.encode(many))
+    (folder / "deep.u3d").write_bytes(keyframer.encode(deep))
+    viewer = Viewer(viewed(*(folder / name for name in ("empty.3ds", "many.u3d", "deep.u3d"))))
+    yield viewer
+    viewer.close()
+
+
+@pytest.fixture
+def page(browser: Browser, odd: Viewer) -> Iterator[Watched]:
+    with browser.page(odd.url) as watched:
+        yield watched
+        assert watched.troubles == []
+
+
+def test_a_server_that_is_gone_is_said(browser: Browser) -> None:
+    viewer = Viewer(viewed(EXAMPLE, SAMPLES / "3ds/tracks.3ds"))
+    with browser.page(viewer.url) as shown:
+        viewer.close()
+        said = "No answer: is 'keyframer view' still running?"
+        shown.page.click("#node-6")
+        shown.page.click("#tab-graph")
+        shown.page.click("#tab-bytes")
+        shown.page.wait_for_function("text => document.getElementById('where').textContent === text", arg=said)
+        shown.page.select_option("#file", "1")
+        shown.page.wait_for_function("text => document.getElementById('message').textContent === text", arg=said)
+        assert shown.page.input_value("#file") == "0"  # what is shown is still the first
+        assert shown.page.inner_text("#details h2") == "Cock"
+        assert [each for each in shown.troubles if each.startswith("error: ") and "ERR_CONNECTION" not in each] == []
+
+
+def test_lost_graphics_come_back(shown: Watched) -> None:
+    """A driver that starts anew takes the picture away; nothing else would draw while nothing moves."""
+    shown.page.wait_for_timeout(300)
+    before = shown.page.locator("#stage").screenshot()
+    shown.page.evaluate(
+        """async () => {
+            const canvas = document.getElementById("stage");
+            const { renderer } = keyframerViewer.stage;
+            const wait = ms => new Promise(done => setTimeout(done, ms));
+            const happened = name => Promise.race([
+                new Promise(done => canvas.addEventListener(name, done, { once: true })),
+                wait(20000).then(() => { throw new Error(`no ${name}`); }),
+            ]);
+            const lost = happened("webglcontextlost");
+            const back = happened("webglcontextrestored");
+            renderer.forceContextLoss();
+            await lost;
+            await wait(50); // only a loss that everybody has heard of can be undone
+            renderer.forceContextRestore();
+            await back;
+            for (let turn = 0; turn < 5; turn++) await new Promise(requestAnimationFrame);
+        }"""
+    )
+    after = shown.page.locator("#stage").screenshot()
+    assert len(after) > 0.8 * len(before)  # an empty picture compresses to almost nothing
+    shown.troubles = [each for each in shown.troubles if "Context" not in each]
+
+
+def test_without_webgl_all_but_the_picture_works(browser: Browser, running: Viewer) -> None:
+    page = browser.new_page()
+    page.add_init_script(
+        """const plain = HTMLCanvasElement.prototype.getContext;
+        HTMLCanvasElement.prototype.getContext = function (kind, ...more) {
+            return kind.startsWith("webgl") ? null : plain.call(this, kind, ...more);
+        };"""
+    )
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    try:
+        page.goto(running.url)
+        page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
+        assert "no WebGL" in page.inner_text("#message")
+        page.click("#node-6")
+        for tab, made in (("graph", "#key-details dd"), ("bytes", "#dump .marked")):
+            page.click(f"#tab-{tab}")
+            page.wait_for_selector(made)
+        for button in ("wire", "edges", "bones", "grid", "all", "turn-to", "play", "theme"):
+            page.click(f"#{button}")
+        page.select_option("#file", "1")
+        page.wait_for_selector("html[data-file='1']")
+        assert "no WebGL" in page.inner_text("#message")
+        assert errors == []
+    finally:
+        page.context.close()
+
+
+def test_only_the_last_of_several_files_is_waited_for(shown: Watched) -> None:
+    shown.page.evaluate("() => Promise.all([1, 2, 3].map(file => keyframerViewer.open(file)))")
+    assert shown.state("file") == 3
+    asked = [url for url in shown.requests if url.endswith("/model")]
+    assert [url.split("/")[-2] for url in asked] == ["0", "3"]
+
+
+def test_what_could_be_saved_is_said(shown: Watched) -> None:
+    shown.open_file(CUT)
+    assert FILES[CUT].name == "cut.3ds"
+    assert shown.page.inner_text("#message") == (
+        "Nothing can be shown of this file: see the issues. (--salvage saves 1 node, 1 mesh)"
+    )
+
+
+def test_a_file_that_hides_everything_says_so(browser: Browser) -> None:
+    viewer = Viewer(viewed(SAMPLES / "3ds/cut.3ds", "--salvage"))  # its one object is hidden
+    try:
+        with browser.page(viewer.url) as shown:
+            assert shown.page.inner_text("#message") == "The file hides all that it holds; Bones shows where it is."
+            assert shown.page.locator("#tree .unseen").all_inner_texts()[0].split()[-1] == "Tri"
+            assert shown.troubles == []
+    finally:
+        viewer.close()
+
+
+def test_an_empty_file_says_so(page: Watched) -> None:
+    assert page.page.inner_text("#message") == "This file holds nothing to show."
+    drawn = page.page.evaluate(
+        """async () => {
+            for (let turn = 0; turn < 3; turn++) await new Promise(requestAnimationFrame);
+            const canvas = document.getElementById("dope");
+            const { data } = canvas.getContext("2d").getImageData(0, 22, 415, 24);
+            const found = [false, false];
+            for (let at = 0; at < data.length; at += 4) {
+                const x = (at / 4) % 415;
+                if (data[at + 3] > 99 && (x < 205 || x > 214)) found[Number(x > 214)] = true;
+            }
+            return found;
+        }"""
+    )
+    assert drawn == [False, True]  # "This file has no keys." beside the labels, not across them
+    for tab in ("graph", "bytes"):
+        page.page.click(f"#tab-{tab}")
+    page.page.wait_for_selector("#dump .bytes")
+
+
+def test_every_one_of_many_nodes_is_in_the_tree(page: Watched) -> None:
+    page.open_file(1)
+    rows = page.page.locator("#tree .row")
+    assert rows.count() < 400
+    assert page.page.inner_text(".left .quiet") == f"{MANY} nodes"
+    page.page.focus("#tree")
+    page.page.keyboard.press("End")
+    assert page.state("node") == MANY - 1
+    assert in_sight(page, MANY - 1)
+    page.page.keyboard.press("ArrowUp")
+    assert in_sight(page, MANY - 2)
+    page.page.keyboard.press("Home")
+    assert in_sight(page, 0)
+    page.page.evaluate("() => document.getElementById('tree').scrollTo(0, 22 * 1500)")
+    page.page.wait_for_selector("#node-1500")
+    page.page.click("#node-1503")
+    assert page.page.inner_text("#details h2") == "Bone1503"
+    page.page.evaluate("() => keyframerViewer.stage.picked(2750)")  # as a click in the picture would
+    assert in_sight(page, 2750)
+    page.page.fill("#search", "bone29")
+    assert page.page.inner_text(".left .quiet") == f"111 of {MANY} nodes"
+
+
+def test_names_deep_in_the_tree_can_be_read(page: Watched) -> None:
+    page.open_file(2)
+    page.page.click("#node-2")
+    page.page.focus("#tree")
+    for _ in range(30):
+        page.page.keyboard.press("ArrowDown")
+    assert page.state("node") == 32
+    assert in_sight(page, 32)
+
+
+def in_sight(shown: Watched, node: int) -> bool:
+    """Whether the name of a node is inside the tree's frame, whole."""
+    name = shown.page.locator(f"#node-{node} .name").bounding_box()
+    tree = shown.page.locator("#tree").bounding_box()
+    assert name is not None
+    assert tree is not None
+    across = tree["x"] <= name["x"] + 1 and name["x"] + name["width"] <= tree["x"] + tree["width"] + 1
+    down = tree["y"] <= name["y"] + 1 and name["y"] + name["height"] <= tree["y"] + tree["height"] + 4
+    return across and down and name["width"] > 20
+
+
+@pytest.mark.parametrize("panel", ["dope", "dump"])
+def test_bars_show_and_move_what_is_seen(shown: Watched, panel: str) -> None:
+    if panel == "dump":
+        shown.page.click("#tab-bytes")
+        shown.page.wait_for_selector("#dump .bytes")
+    bar = shown.page.locator(f".scrollbar[aria-controls={panel}]")
+    thumb = bar.locator(".thumb").bounding_box()
+    track = bar.bounding_box()
+    assert thumb is not None
+    assert track is not None
+    at, most = (
+        f"document.querySelector('.scrollbar[aria-controls={panel}]').ariaValue{name}" for name in ("Now", "Max")
+    )
+    shown.page.wait_for_function(f"() => {at} === '0' && {most} !== '0'")
+    shown.page.mouse.move(thumb["x"] + 3, thumb["y"] + 3)
+    shown.page.mouse.down()
+    shown.page.mouse.move(thumb["x"] + 3, track["y"] + track["height"])
+    shown.page.mouse.up()
+    shown.page.wait_for_function(f"() => {at} === {most}")
+    if panel == "dump":
+        last = (EXAMPLE.stat().st_size - 1) // 16 * 16
+        shown.page.wait_for_function(
+            "last => parseInt([...document.querySelectorAll('#dump .offset')].at(-1).textContent, 16) === last",
+            arg=last,
+        )
+        shown.page.focus("#dump")
+        shown.page.keyboard.press("Home")
+        shown.page.wait_for_function(f"() => {at} === '0'")

@@ -1,0 +1,45 @@
+"""How much of the code tests reach: ``python tools/coverage_gate.py build/coverage.json 97``.
+
+Reads the JSON report of coverage.py, prints the share of statements, of branches, and of both together as coverage.py
+counts them, and fails where one of the three is below the percentage. coverage.py itself gates only the last of them,
+in which a few missing branches hide behind many statements.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def shares(totals: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+    """How many were reached, and of how many."""
+    statements = totals["covered_lines"], totals["num_statements"]
+    branches = totals["covered_branches"], totals["num_branches"]
+    return {
+        "statements": statements,
+        "branches": branches,
+        "together": (statements[0] + branches[0], statements[1] + branches[1]),
+    }
+
+
+def main(report: Path, least: float) -> int:
+    """Print the three figures; 1 where one is too low, 2 where the report has no branches to count."""
+    totals = json.loads(report.read_text("utf-8"))["totals"]
+    if not totals.get("num_branches"):
+        print(f"{report} counts no branches: it was not made with --cov-branch", file=sys.stderr)
+        return 2
+    found = shares(totals)
+    for name, (reached, whole) in found.items():
+        print(f"{name:10} {100 * reached / whole:6.2f} %  ({reached:,} of {whole:,})")
+    low = [name for name, (reached, whole) in found.items() if 100 * reached < least * whole]
+    if low:
+        print(f"below {least:g} %: {', '.join(low)}", file=sys.stderr)
+    return 1 if low else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: coverage_gate.py REPORT.json PERCENT")
+    sys.exit(main(Path(sys.argv[1]), float(sys.argv[2])))
