@@ -189,10 +189,14 @@ def save(
     ``core_only``, ``unit``, ``fps`` …, for the five the `WriteOptions` of their bridge. A scene that came from a file
     of the same format patches it: what was not changed stays byte for byte. Files that belong beside it (the model of
     a Hale3D animation, the skeleton of a Midtown clip) are written, too. A file appears whole or not at all; an
-    existing one is left alone unless ``overwrite``. ValueError where the format could hold nothing of the scene.
+    existing one is left alone unless ``overwrite``. ValueError where the format could hold nothing of the scene, or
+    where a scene made by hand contradicts itself.
     """
     from pathlib import Path
 
+    from keyframer.scene.soundness import ensure_sound
+
+    ensure_sound(scene)
     if max_error is not None:
         options["max_error"] = max_error
     report = exporter_for(path, format).save(scene, Path(path), dialect=dialect, overwrite=overwrite, options=options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -133,15 +133,20 @@ def check_numbers(reporter: Reporter, document: Document, covered: Container[tup
         names = fields.get(cls)
         if names is None:
             names = fields[cls] = [plan.name for plan in cls.plan.fields if (cls, plan.name) not in covered]
-        for name in names:
-            value = getattr(record, name)
-            if isinstance(value, float):
-                if not math.isfinite(value):
-                    reporter.report(DATA_NON_FINITE, record, name, count=1, index=0)
-            elif isinstance(value, (tuple, np.floating)):
-                _check_few(reporter, record, name, value if isinstance(value, tuple) else (value,))
-            elif isinstance(value, np.ndarray):
-                _check_many(reporter, record, name, value)
+        check_fields(reporter, record, names)
+
+
+def check_fields(reporter: Reporter, record: Record, names: Iterable[str]) -> None:
+    """NaN and infinity in some fields of a record."""
+    for name in names:
+        value = getattr(record, name)
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                reporter.report(DATA_NON_FINITE, record, name, count=1, index=0)
+        elif isinstance(value, (tuple, np.floating)):
+            _check_few(reporter, record, name, value if isinstance(value, tuple) else (value,))
+        elif isinstance(value, np.ndarray):
+            _check_many(reporter, record, name, value)
 
 
 def _check_few(reporter: Reporter, record: Record, name: str, values: tuple[Any, ...]) -> None:

@@ -15,7 +15,13 @@ from keyframer.wire.record import Record
 _COMPONENTS = 6
 _FASTEST = 10_000
 """frames a second"""
-_COVERED = {(Frames, "rows"), (Joint, "position"), (Joint, "orientation")}
+_COVERED = {
+    (Frames, "rows"),
+    *((cls, field) for cls in (Joint, ModelJoint) for field in ("position", "orientation")),
+    (Mesh, "vertices"),
+    (Mesh, "weights"),
+}
+"""numbers that making a scene looks at"""
 
 
 def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> None:
@@ -34,7 +40,7 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
     # The one real animation calls all its joints "origin": told once, and only told.
     named = ((joint, unquoted(joint.name)) for joint in joints if isinstance(joint, (Joint, ModelJoint)))
     check_unique(reporter, "joints", "name", named)
-    check_numbers(reporter, document, _COVERED)
+    check_numbers(reporter, document, () if scene is None else _COVERED)
     _check_frames(document, reporter)
     _check_overlaps(document, reporter)
     if scene is not None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from keyframer.catalogue import SEM_EMPTY_TRACK, SEM_MANY_CHANNELS
 from keyframer.formats._bridging import Reporter
 from keyframer.formats._document import Document
-from keyframer.formats._rules import check_angles, check_numbers
+from keyframer.formats._rules import check_angles, check_fields, check_numbers
+from keyframer.formats.midtown.bridge.scene import posed_channel
 from keyframer.formats.midtown.records import Channel, Clip, OldChannel
 from keyframer.scene import Scene
 from keyframer.wire.record import Record
 
 _MOST_CHANNELS = 1_000
+_NUMBERS = ("rows", "distance")
+"""of a channel"""
 
 
 def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> None:
@@ -24,10 +27,8 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
     clip = document.first(Clip)
     if clip is not None and clip.channels > _MOST_CHANNELS:
         reporter.report(SEM_MANY_CHANNELS, clip, "channels", count=clip.channels, most=_MOST_CHANNELS)
-    first = next((each for each in channels if each.bones), None)  # the bridge looks into the one it poses
-    _check_the_rest(document, reporter, first)
-
-
-def _check_the_rest(document: Document, reporter: Reporter, posed: Record | None) -> None:
-    covered = {(type(posed), "rows")} if posed is not None and len(list(document.find(type(posed)))) == 1 else set()
-    check_numbers(reporter, document, covered)
+    check_numbers(reporter, document, {(cls, field) for cls in (Channel, OldChannel) for field in _NUMBERS})
+    posed = None if scene is None else posed_channel(channels)
+    for channel in channels:
+        if channel is not posed:  # the bridge looks into the one it poses
+            check_fields(reporter, channel, _NUMBERS)

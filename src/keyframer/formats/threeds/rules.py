@@ -21,6 +21,7 @@ from keyframer.formats._rules import (
     check_boxes,
     check_depth,
     check_early,
+    check_fields,
     check_flags,
     check_key_flags,
     check_numbers,
@@ -64,18 +65,22 @@ _KEYS = {
         *(r.MorphTrack, r.HotspotTrack, r.FalloffTrack, r.HideTrack),
     )
 }
-_COVERED = {
+_OF_SCENES: dict[type[Chunk], tuple[str, ...]] = {
+    r.PointArray: ("points",),
+    r.TextureVertices: ("uv",),
+    r.Pivot: ("pivot",),
+    r.MeshMatrix: ("x_axis", "y_axis", "z_axis", "origin"),  # with such a number it is a singular matrix
+    r.Camera: ("position", "target", "bank"),
+    r.Light: ("position",),
+    r.Spotlight: ("target",),
+    r.SpotRoll: ("roll",),
+}
+"""numbers that making a scene looks at, in the first chunk of the kind in its parent"""
+_COVERED: set[tuple[type[Chunk], str]] = {
     *_KEYS,
-    (r.PointArray, "points"),
-    (r.TextureVertices, "uv"),
-    (r.Pivot, "pivot"),
+    *((cls, field) for cls, fields in _OF_SCENES.items() for field in fields),
     (r.BoundBox, "minimum"),  # a box of no numbers is reported as such
     (r.BoundBox, "maximum"),
-    *((r.MeshMatrix, axis) for axis in ("x_axis", "y_axis", "z_axis", "origin")),  # a singular matrix
-    *((r.Camera, field) for field in ("position", "target", "bank")),
-    (r.Light, "position"),
-    (r.Spotlight, "target"),
-    (r.SpotRoll, "roll"),
 }
 
 
@@ -94,10 +99,23 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
             _check_track(reporter, record)
         else:
             _check_values(reporter, record)
-    check_numbers(reporter, document, _COVERED)
+        if scene is not None and len(record.children) > 1:
+            _check_repeated(reporter, record)
+    check_numbers(reporter, document, () if scene is None else _COVERED)
     check_unique(reporter, "objects", "name", ((each, each.name) for each in document.find(r.NamedObject)))
     check_unique(reporter, "materials", "name", ((each, each.name) for each in document.find(r.MaterialName)))
     _check_nodes(document, scene, reporter)
+
+
+def _check_repeated(reporter: Reporter, parent: Chunk) -> None:
+    """Numbers of chunks that a scene takes only the first of."""
+    seen = set()
+    for each in parent.children:
+        cls = type(each)
+        if cls in _OF_SCENES:
+            if cls in seen:
+                check_fields(reporter, each, _OF_SCENES[cls])
+            seen.add(cls)
 
 
 def _check_values(reporter: Reporter, record: Chunk) -> None:

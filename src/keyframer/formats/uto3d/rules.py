@@ -30,10 +30,15 @@ _TICKS = 160
 _MESH_FLAGS = r.HAS_BOUNDING_SPHERE | r.DYNAMIC | r.SKINNED | r.CASTS_SHADOWS
 _KEY_FLAGS = 0x1F
 
-_PLACED = (r.Mesh, r.MeshWithUvFaces, r.Camera, r.CameraTarget, r.Bone, r.Light, r.LiteralLight, r.FlexporterLight)
+_LIGHTS = (r.Light, r.LiteralLight, r.FlexporterLight)
+_PLACED = (r.Mesh, r.MeshWithUvFaces, r.Camera, r.CameraTarget, r.Bone, *_LIGHTS)
 _COVERED = {
     *((cls, field) for cls in _PLACED for field in ("position", "rotation", "scale")),
-    *((cls, "vertices") for cls in (r.Mesh, r.MeshWithUvFaces)),
+    *((cls, field) for cls in (r.Mesh, r.MeshWithUvFaces) for field in ("vertices", "uvs", "colours", "bone_weights")),
+    *((cls, field) for cls in (r.Mesh, r.MeshWithUvFaces) for field in ("sphere_centre", "sphere_radius")),
+    *((r.Camera, field) for field in ("fov", "near", "far")),
+    *((cls, field) for cls in _LIGHTS for field in ("colour", "multiplier", "attenuation_start", "attenuation_end")),
+    *((cls, field) for cls in _LIGHTS for field in ("target_position", "cut_off", "exponent")),
     (r.Controller, "keys"),
 }
 
@@ -55,7 +60,7 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
     main = document.first(Main)
     if main is not None:
         check_range(reporter, main, "last_frame", main.first_frame, main.last_frame)
-    check_numbers(reporter, document, _COVERED)
+    check_numbers(reporter, document, () if scene is None else _COVERED)
     if scene is not None:
         check_depth(reporter, placed, [node.parent for node in scene.nodes])
 

@@ -37,7 +37,9 @@ def joint_nodes(reporter: Reporter, joints: list[Joint], parents: list[int | Non
             node.position, node.rotation_xyzw = np.array(base[:3]), np.array(base[3:])
         else:
             odd = next(at for at, number in enumerate(base) if not math.isfinite(number))
-            reporter.report(DATA_NON_FINITE, joint, count=sum(not math.isfinite(n) for n in base), index=odd)
+            field = "position" if odd < 3 else "orientation"
+            count = sum(not math.isfinite(number) for number in base)
+            reporter.report(DATA_NON_FINITE, joint, field, count=count, index=odd % 3)
         reporter.mark(node, "hale3d", joint, {"flags": joint.flags, "start_index": joint.start_index})
         nodes.append(node)
     return nodes

@@ -39,7 +39,9 @@ def bind_matrices(reporter: Reporter, joints: list[ModelJoint]) -> Floats:
     lost = ~np.isfinite(places).all(axis=1)
     for index in np.flatnonzero(lost).tolist():
         odd = ~np.isfinite(places[index])
-        reporter.report(DATA_NON_FINITE, joints[index], count=int(odd.sum()), index=int(np.argmax(odd)))
+        first = int(np.argmax(odd))
+        field = "position" if first < 3 else "orientation"
+        reporter.report(DATA_NON_FINITE, joints[index], field, count=int(odd.sum()), index=first % 3)
     places[lost] = 0.0
     turns, long = with_w(places[:, 3:])
     if long is not None:
@@ -70,8 +72,9 @@ def read_surface(
         material.maps["texture1"] = TextureMap(path, record.material)
     owners, chosen = _influences(reporter, record, len(bind), limits)
     joints = record.weights["joint"].astype(np.int64)[chosen]
-    offsets = finite_rows(reporter, record, "weights", record.weights["position"])[chosen]
-    bias = finite_rows(reporter, record, "weights", record.weights["bias"])[chosen]
+    stored = np.column_stack([record.weights["position"], record.weights["bias"]])
+    numbers = finite_rows(reporter, record, "weights", stored)[chosen]
+    offsets, bias = numbers[:, :3], numbers[:, 3]
     check_weights(reporter, record, "weights", owners, bias, len(record.vertices))
     placed = np.einsum("nij,nj->ni", bind[joints][:, :3, :3], offsets) + bind[joints][:, :3, 3]
     positions = np.zeros((len(record.vertices), 3))

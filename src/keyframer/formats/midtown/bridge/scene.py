@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -46,13 +47,12 @@ def to_scene(document: Document, options: Options | None = None) -> Scene:
     reporter = Reporter(document, scene.issues)
     clip = Clip(rate=options.fps)
     scene.clips.append(clip)
-    posed = False
     channels = [each for each in document.find(Record) if isinstance(each, (r.Channel, r.OldChannel))]
+    posed = posed_channel(channels)
     for number, channel in enumerate(channels):
         clip.end = max(clip.end, float(len(channel.rows) - 1))
-        if channel.bones and channel.bones <= _MOST_BONES and len(channel.rows) and not posed:
+        if channel is posed:
             _add_figure(scene, reporter, channel, options)
-            posed = True
             continue
         if not channel.bones:
             reporter.report(SEM_RPH_WIDTH, channel, floats=channel.rows.shape[1], type=channel.type)
@@ -60,6 +60,12 @@ def to_scene(document: Document, options: Options | None = None) -> Scene:
         reporter.mark(raw, "midtown", channel, {"type": channel.type, "distance": float(channel.distance)})
         clip.raw_channels.append(raw)
     return scene
+
+
+def posed_channel(channels: Iterable[r.Channel | r.OldChannel]) -> r.Channel | r.OldChannel | None:
+    """The one that moves a figure: the first of roll, pitch and heading."""
+    fitting = (each for each in channels if each.bones and each.bones <= _MOST_BONES and len(each.rows))
+    return next(fitting, None)
 
 
 def _add_figure(scene: Scene, reporter: Reporter, channel: r.Channel | r.OldChannel, options: Options) -> None:

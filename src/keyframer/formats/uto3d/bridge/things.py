@@ -65,14 +65,16 @@ def read_mesh(reporter: Reporter, record: r.Mesh, name: str, materials: dict[int
     faces = np.asarray(record.faces, np.int64)
     good = _good(reporter, record, "faces", faces, len(vertices), "vertex")
     mesh = Mesh(name, vertices, faces[good].astype(np.int32), raw_name=record.name)
-    if len(record.uvs) and len(record.uv_faces):
-        usable = _good(reporter, record, "uv_faces", np.asarray(record.uv_faces, np.int64), len(record.uvs), "UV")
-        mesh.uv = finite_rows(reporter, record, "uvs", record.uvs)
+    uvs = finite_rows(reporter, record, "uvs", record.uvs)
+    if len(uvs) and len(record.uv_faces):
+        usable = _good(reporter, record, "uv_faces", np.asarray(record.uv_faces, np.int64), len(uvs), "UV")
+        mesh.uv = uvs
         mesh.uv_corners = np.where(usable[:, None], record.uv_faces, 0)[good].astype(np.int32)
-    if len(record.colours) and len(record.colour_faces):
+    colours = finite_rows(reporter, record, "colours", record.colours)
+    if len(colours) and len(record.colour_faces):
         stored = np.asarray(record.colour_faces, np.int64)
-        usable = _good(reporter, record, "colour_faces", stored, len(record.colours), "colour")
-        mesh.colors = finite_rows(reporter, record, "colours", record.colours)
+        usable = _good(reporter, record, "colour_faces", stored, len(colours), "colour")
+        mesh.colors = colours
         mesh.color_corners = np.where(usable[:, None], stored, 0)[good].astype(np.int32)
     mesh.edges = np.asarray(record.edges)[good] & 7
     mesh.face_materials = _materials(reporter, record, materials, material_count)[good]

@@ -1,0 +1,107 @@
+"""Whether the parts of a scene fit together: said in words, before a writer stumbles over one that was made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sized
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.scene.mesh import Mesh
+from keyframer.scene.node import Node
+from keyframer.scene.scene import Scene
+from keyframer.scene.skin import Skin
+
+
+def ensure_sound(scene: Scene) -> None:
+    """ValueError that names the first part that refers to nothing or has arrays of the wrong shape.
+
+    Parents, targets and channels may name nodes that do not exist: they count as none.
+    """
+    for fault in _faults(scene):
+        raise ValueError(f"the scene contradicts itself: {fault}")
+
+
+def _faults(scene: Scene) -> Iterator[str]:
+    for mesh in scene.meshes:
+        yield from (f"mesh {mesh.name!r}: {fault}" for fault in _mesh_faults(mesh, len(scene.materials)))
+    for skin in scene.skins:
+        yield from (f"skin {skin.name!r}: {fault}" for fault in _skin_faults(skin, len(scene.nodes)))
+    carried: dict[str, Sized] = {
+        "mesh": scene.meshes,
+        "camera": scene.cameras,
+        "light": scene.lights,
+        "skin": scene.skins,
+    }
+    for node in scene.nodes:
+        yield from (f"node {node.name!r}: {fault}" for fault in _node_faults(node, scene, carried))
+
+
+def _node_faults(node: Node, scene: Scene, carried: dict[str, Sized]) -> Iterator[str]:
+    for name, parts in carried.items():
+        number = getattr(node, name)
+        if number is not None and not 0 <= number < len(parts):
+            yield f"{name} {number}, but the scene has {len(parts)} (counted from 0)"
+    if node.mesh is None or not 0 <= node.mesh < len(scene.meshes):
+        return
+    shape = np.shape(scene.meshes[node.mesh].positions)
+    if node.morph is not None:
+        if len(node.morph.names) != len(node.morph.positions):
+            yield f"{len(node.morph.positions)} morph shapes with {len(node.morph.names)} names"
+        for name, positions in zip(node.morph.names, node.morph.positions, strict=False):
+            if np.shape(positions) != shape:
+                yield f"morph shape {name!r} is {_size(np.shape(positions))}, its mesh is {_size(shape)}"
+    if node.skin is not None and 0 <= node.skin < len(scene.skins):
+        yield from _beyond("the skin's vertices", scene.skins[node.skin].vertices, shape[0], "vertices")
+
+
+def _mesh_faults(mesh: Mesh, materials: int) -> Iterator[str]:
+    faces = np.shape(mesh.corners)[0] if np.ndim(mesh.corners) else 0
+    yield from _other("positions", mesh.positions, (None, 3))
+    yield from _other("corners", mesh.corners, (faces, 3))
+    yield from _beyond("corners", mesh.corners, len(mesh.positions), "vertices")
+    for name, values, width, chosen in (
+        ("uv", mesh.uv, 2, mesh.uv_corners),
+        ("color", mesh.colors, 3, mesh.color_corners),
+    ):
+        if values is not None:
+            yield from _other(name if name == "uv" else "colors", values, (None, width))
+            numbers = mesh.corners if chosen is None else chosen
+            yield from _other(f"{name}_corners", numbers, (faces, 3))
+            yield from _beyond(f"{name}_corners", numbers, len(values), "entries")
+    for name in ("smoothing", "edges", "face_materials"):
+        column = getattr(mesh, name)
+        if column is not None:
+            yield from _other(name, column, (faces,))
+    if mesh.face_materials is not None:
+        yield from _beyond("face_materials", mesh.face_materials, materials, "materials", lowest=-1)
+
+
+def _skin_faults(skin: Skin, nodes: int) -> Iterator[str]:
+    joints, influences = len(skin.joints), len(skin.vertices)
+    yield from _beyond("joints", skin.joints, nodes, "nodes")
+    yield from _other("inverse_bind", skin.inverse_bind, (joints, 4, 4))
+    yield from _other("influences", skin.influences, (influences,))
+    yield from _other("weights", skin.weights, (influences,))
+    yield from _beyond("influences", skin.influences, joints, "joints")
+    if skin.positions is not None:
+        yield from _other("positions", skin.positions, (influences, 3))
+
+
+def _other(name: str, values: npt.ArrayLike, wanted: tuple[int | None, ...]) -> Iterator[str]:
+    """A fault if an array has another shape than the one that is wanted; None is any number."""
+    found = np.shape(values)
+    if len(found) != len(wanted) or any(size not in (None, own) for size, own in zip(wanted, found, strict=True)):
+        yield f"{name} must be {_size(wanted)}, not {_size(found)}"
+
+
+def _beyond(name: str, numbers: npt.ArrayLike, count: int, what: str, lowest: int = 0) -> Iterator[str]:
+    """A fault if numbers point at something that does not exist."""
+    given = np.asarray(numbers)
+    if given.size and not lowest <= int(given.min()) <= int(given.max()) < max(count, lowest + 1):
+        wrong = int(given.max()) if int(given.max()) >= count else int(given.min())
+        yield f"{name} name number {wrong}, but there are {count} {what} (counted from 0)"
+
+
+def _size(shape: tuple[int | None, ...]) -> str:
+    return " x ".join("n" if size is None else str(size) for size in shape) or "a single number"

@@ -1,0 +1,71 @@
+"""A number that is none is told wherever it stands, and told once: by the rules, or by what makes a scene of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.wire.record import Record
+from tests.samples import all_samples
+
+SMALL = 20_000
+"""bytes of a sample that is changed field by field"""
+CODES = {"DATA_NON_FINITE", "DATA_BOUNDS_INVERTED", "DATA_MATRIX_SINGULAR", "DATA_QUATERNION_INVALID"}
+"""codes that may say it: a box, a matrix or a turn with such a number is none"""
+
+
+def spoiled(value: object) -> object | None:
+    """The value with a NaN in it; None where no number can be one."""
+    if isinstance(value, float):
+        return math.nan
+    if isinstance(value, tuple) and value and isinstance(value[0], float):
+        return (*value[:-1], math.nan)
+    if isinstance(value, np.ndarray) and len(value):
+        changed = value.copy()
+        if changed.dtype.kind == "f":
+            changed.reshape(len(changed), -1)[0, -1] = math.nan
+            return changed
+        for name in changed.dtype.names or ():
+            if changed.dtype[name].base.kind == "f":
+                changed[name].reshape(len(changed), -1)[0, -1] = math.nan
+                return changed
+    return None
+
+
+def places(document: keyframer.Document) -> Iterator[tuple[int, str]]:
+    """The number of a record and a field: one for each kind of record and field."""
+    seen = set()
+    for number, record in enumerate(document.find(Record)):
+        for plan in record.plan.fields:
+            place = type(record), plan.name
+            stored = plan.when is None or plan.when(record)
+            if place not in seen and stored and spoiled(getattr(record, plan.name)) is not None:
+                seen.add(place)
+                yield number, plan.name
+
+
+def told(document: keyframer.Document) -> list[tuple[str, str]]:
+    return [(issue.code, issue.path) for issue in keyframer.check(document).issues if issue.code in CODES]
+
+
+@pytest.mark.parametrize(
+    ("name", "sample"),
+    [each for each in all_samples() if each[1].stat().st_size <= SMALL],
+    ids=lambda each: getattr(each, "name", each),
+)
+def test_every_field(name: str, sample: Path) -> None:
+    document = keyframer.read(sample, format=name)
+    before = set(told(document))
+    for number, field in places(document):
+        changed = keyframer.read(sample, format=name)
+        record = list(changed.find(Record))[number]
+        place = f"{type(record).__name__}.{field}"
+        setattr(record, field, spoiled(getattr(record, field)))
+        found = [each for each in told(changed) if each not in before]
+        assert len(found) == len(set(found)), f"{place} is told twice: {found}"
+        assert found or before, f"{place}: nothing says that it is no number"
