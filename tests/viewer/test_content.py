@@ -20,13 +20,15 @@ import numpy as np
 import pytest
 
 import keyframer
+from keyframer.formats._format import Format
+from keyframer.scene import Scene
 from keyframer.viewer import ViewedFile, packed_page
 from keyframer.viewer.curves import track_curve
 from keyframer.viewer.resources import Resources
 from tests.cli.running import Run
 from tests.cli.test_hostile_names import HOSTILE, UNSAFE
 from tests.viewer.hostile import hostile_file
-from tests.viewer.opening import EXAMPLE, SAMPLES, assets, viewed
+from tests.viewer.opening import EXAMPLE, FILES, SAMPLES, assets, viewed
 
 
 def json_of(file: ViewedFile, path: str) -> dict[str, object]:
@@ -34,6 +36,23 @@ def json_of(file: ViewedFile, path: str) -> dict[str, object]:
     assert found is not None
     parsed: dict[str, object] = json.loads(found[1])
     return parsed
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_issues_are_those_of_check_and_the_scene_is_made_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = [str(issue) for issue in keyframer.check(path).issues]
+    made = []
+    to_scene = Format.to_scene
+
+    def counted(self: Format, *arguments: Any) -> Scene:
+        made.append(self.name)
+        return to_scene(self, *arguments)
+
+    monkeypatch.setattr(Format, "to_scene", counted)
+    (file,) = viewed(path)
+    assert [str(issue) for issue in file.report.issues] == wanted
+    refused = file.material.scene is None  # then it is made again, as far as it goes
+    assert len(made) == (2 if refused else 1)
 
 
 def test_curves_are_those_of_the_sampler() -> None:

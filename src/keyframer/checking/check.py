@@ -60,12 +60,15 @@ def check_imported(importer: Importer, data: bytes, folder: Path | None, limits:
     return Report(scene.issues.selected(lambda code: True, in_order), importer, len(data))
 
 
-def check_document(document: Document, size: int | None = None) -> Report:
-    """What is wrong with a document; ``size`` is that of its file, if known."""
+def check_document(document: Document, size: int | None = None, scene: Scene | None = None) -> Report:
+    """What is wrong with a document; ``size`` is that of its file, if known, ``scene`` what `load` made of it."""
     limits = document.limits
     issues = IssueLog(limits.issues_per_code, limits.issues)
-    issues.extend(document.issues)
-    scene = _scene(document, issues)
+    if scene is None:
+        issues.extend(document.issues)
+        scene = _scene(document, issues)
+    else:
+        issues.extend(scene.issues)  # with those of the document
     document.format.apply_rules(document, scene, Reporter(document, issues))
     return Report(issues.selected(lambda code: True, in_order), document.format, size)
 

@@ -79,7 +79,7 @@ class ViewedFile:
         material = self.material
         importer = material.importer
         if material.document is not None:
-            return check_document(material.document, len(material.data))
+            return check_document(material.document, len(material.data), material.scene)
         if importer is not None and material.scene is not None:
             return Report(material.scene.issues.selected(lambda code: True, in_order), importer, len(material.data))
         if importer is not None:
