@@ -1,4 +1,4 @@
-"""``keyframer convert``: files for today's tools, and what was lost on the way."""
+"""``keyframer convert``: from any format to any other and to glTF, and what was lost on the way."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ COMMANDS: dict[str, str] = {
     "dump": "the whole file as text, to read, to diff and to edit",
     "build": "a file from such text, byte for byte",
     "sample": "where everything is at given times",
-    "convert": "files for today's tools (glTF 2.0), and what was lost on the way",
+    "convert": "from any format to any other and to glTF 2.0, and what was lost on the way",
     "plot": "curves with their keys, or the path of a node, as a picture or in the terminal",
     "diff": "what differs between two files, in what they say and in how they move",
     "thumbnail": "a picture, a contact sheet, or the playback, without a GPU",
