@@ -195,8 +195,8 @@ def test_texture_names_are_kept_where_nobody_finds_images() -> None:
 
 
 def test_an_image_is_tiled_about_its_middle() -> None:
-    assert transform(TextureMap("x"), v_up=True) == {}
-    doubled = transform(TextureMap("x", scale=(2.0, 2.0)), v_up=True)
+    assert transform(TextureMap("x")) == {}
+    doubled = transform(TextureMap("x", scale=(2.0, 2.0)))
     assert doubled == {"offset": [-0.5, -0.5], "scale": [2.0, 2.0]}
-    moved = transform(TextureMap("x", offset=(0.25, 0.125)), v_up=True)
-    assert moved == {"offset": [-0.25, 0.125]}
+    moved = transform(TextureMap("x", offset=(0.25, 0.125)))  # to the right and down: the image is fetched from left and up
+    assert moved == {"offset": [-0.25, -0.125]}
