@@ -198,5 +198,5 @@ def test_an_image_is_tiled_about_its_middle() -> None:
     assert transform(TextureMap("x")) == {}
     doubled = transform(TextureMap("x", scale=(2.0, 2.0)))
     assert doubled == {"offset": [-0.5, -0.5], "scale": [2.0, 2.0]}
-    moved = transform(TextureMap("x", offset=(0.25, 0.125)))  # to the right and down: the image is fetched from left and up
+    moved = transform(TextureMap("x", offset=(0.25, 0.125)))  # right and down: pixels come from further left and up
     assert moved == {"offset": [-0.25, -0.125]}
