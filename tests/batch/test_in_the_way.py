@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
+import tempfile
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -21,7 +23,7 @@ from tests.batch.places import BAD, GOOD, OTHER, put, temporaries
 from tests.cli.conftest import run as run  # the fixture
 from tests.cli.running import Run, spawn
 
-posix = pytest.mark.skipif(os.name != "posix", reason="FIFOs")
+posix = pytest.mark.skipif(os.name != "posix", reason="FIFOs and links")
 TO_3DS = ("--to", "3ds", "--scale", "2", "-j", "1")
 
 
@@ -51,11 +53,22 @@ def test_a_source_is_never_replaced(run: Run, tmp_path: Path) -> None:
         assert contents(folder) == after
 
 
+@posix
+def test_nor_is_it_by_way_of_a_link(run: Run, tmp_path: Path) -> None:
+    put(tmp_path / "models" / "a.3ds", OTHER)
+    (tmp_path / "link").symlink_to("models")
+    for source, out in (("models", "link"), ("link", "models")):
+        ran = run("batch", "convert", tmp_path / source, "-o", tmp_path / out, "--force", *TO_3DS)
+        assert ran.code == 0, ran.err
+        assert (tmp_path / "models/a.3ds").read_bytes() == OTHER
+
+
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [
         (("convert",), "a.glb"),
         (("convert", "--dialect", "text"), "a.gltf"),
+        (("convert", "--dialect", "text"), "a.bin"),
         (("check",), "a.3ds.check.json"),
         (("thumbnail", "--size", "16"), "a.3ds.png"),
     ],
@@ -95,6 +108,19 @@ def test_an_output_whose_row_was_lost_is_taken_for_what_it_is(run: Run, tmp_path
     assert run(*batch).code == 0
     assert contents(tmp_path / "out") == before
     assert "1 of these already" in run(*batch).err
+
+
+def test_numbers_whose_text_was_never_written_are_taken_for_what_they_are(run: Run, tmp_path: Path) -> None:
+    """As ``kill -9`` leaves them between the two files of a glTF text."""
+    put(tmp_path / "in" / "a.3ds", OTHER)
+    batch = ("batch", "convert", tmp_path / "in", "-o", tmp_path / "out", "--dialect", "text", "-j", "1")
+    assert run(*batch).code == 0
+    before = contents(tmp_path / "out")
+    assert set(before) == {"a.gltf", "a.bin"}
+    for path in (*(tmp_path / "out").glob(NAME + "*"), tmp_path / "out" / "a.gltf"):
+        path.unlink()
+    assert run(*batch).code == 0
+    assert contents(tmp_path / "out") == before
 
 
 def test_a_link_that_leads_nowhere_is_not_written_through(run: Run, tmp_path: Path) -> None:
@@ -176,6 +202,22 @@ def test_a_report_from_a_disk_that_is_read_only(run: Run, tmp_path: Path, monkey
         assert {row["stamp"] for row in ledger.rows() if row["status"] == "done"} == {"1:1"}
 
 
+def test_a_copy_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ledger is on a disk that is read-only, and there is no room for a copy."""
+    Ledger(str(tmp_path / "out" / NAME), str(tmp_path / "out")).close()
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+
+    def full(source: str, target: str) -> None:
+        raise OSError(errno.ENOSPC, "no room", target)
+
+    monkeypatch.setattr(shutil, "copyfile", full)
+    with pytest.raises(LedgerError, match="no room"):
+        Ledger(str(tmp_path / "out" / NAME), read_only=True)
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
 def test_a_report_of_one_operation(run: Run, tmp_path: Path) -> None:
     put(tmp_path / "in" / "a.3ds", OTHER)
     put(tmp_path / "in" / "A.3DS", OTHER)
@@ -189,7 +231,14 @@ def test_a_report_of_one_operation(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "place"), [(r"C:\MAPS\a.3ds", "C/MAPS/a.3ds"), ("d:/a.3ds", "d/a.3ds"), ("odd:name.3ds", "odd:name.3ds")]
+    ("name", "place"),
+    [
+        (r"C:\MAPS\a.3ds", "C/MAPS/a.3ds"),
+        ("d:/a.3ds", "d/a.3ds"),
+        ("./d:/a.3ds", "d/a.3ds"),
+        ("/d:", "d"),
+        ("odd:name.3ds", "odd:name.3ds"),
+    ],
 )
 def test_a_drive_in_a_name_leads_nowhere(name: str, place: str) -> None:
     assert safe_relative(name) == place

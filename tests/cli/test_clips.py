@@ -73,6 +73,20 @@ def test_plot_and_thumbnail(run: Run, two: Path, tmp_path: Path) -> None:
     assert seconds == [pytest.approx(1.0, abs=0.06), pytest.approx(0.5, abs=0.06)]
 
 
+def test_thumbnails_of_many_files(run: Run, two: Path, tmp_path: Path) -> None:
+    """The same picture as that of one file; without such a clip a file fails."""
+    shown = ("--clip", "2", "--to", "gif", "--size", "32")
+    assert run("thumbnail", two, *shown, "-o", tmp_path / "one.gif").code == 0
+    assert run("batch", "thumbnail", two, *shown, "-o", tmp_path / "out", "-j", "1").code == 0
+    (made,) = (tmp_path / "out").glob("*.gif")
+    assert made.read_bytes() == (tmp_path / "one.gif").read_bytes()
+    assert run("thumbnail", two, *shown[2:], "-o", tmp_path / "first.gif").code == 0
+    assert made.read_bytes() != (tmp_path / "first.gif").read_bytes()
+    ran = run("batch", "thumbnail", two, "--clip", "run", "-o", tmp_path / "none", "-j", "1")
+    assert ran.code == 3
+    assert "no clip is called 'run' (there are: walk, 2)" in ran.err
+
+
 def _durations(film: Image.Image) -> list[int]:
     found = []
     for number in range(film.n_frames):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from keyframer.exchange.report import Outcome
+from keyframer.scene import Mesh, Node, Scene
 from tests.exchange.scenes import SCENES
 from tests.exchange.truth import (
     ALLOWED_INFOS,
@@ -212,3 +213,13 @@ def test_what_looks_at_something_looks_along_its_own_minus_z() -> None:
         towards = goal - place[:, :3, 3]
         towards /= np.linalg.norm(towards, axis=1)[:, None]
         assert np.degrees(np.arccos(np.clip(np.sum(ahead * towards, axis=1), -1, 1))).max() < 0.02
+
+
+@pytest.mark.parametrize("x", [1e35, 3.0])
+def test_very_many_nodes_that_are_nowhere_still_have_an_extent(x: float) -> None:
+    """They are looked at in blocks, of which each may hold nothing that counts."""
+    mesh = Mesh("m", np.eye(3, dtype=np.float32), np.array([[0, 1, 2]]))
+    nodes = [Node(f"n{number}", mesh=0, position=np.array([x, 0.0, 0.0])) for number in range(1100)]
+    data, report = glb_of(Scene(nodes, [mesh]))
+    assert len(Gltf(data).json["nodes"]) >= 1100
+    assert report.measured["size"] == pytest.approx(np.sqrt(3.0) if x == 3.0 else 1.0)

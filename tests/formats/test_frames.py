@@ -63,3 +63,21 @@ def test_keys_become_a_value_for_every_frame() -> None:
 def test_frames_that_say_the_same_are_found_again(before: dict, after: dict, kept: list[int]) -> None:
     count = len(after[0, "position"].times)
     assert frames_kept(before, after, 3, count).tolist() == kept
+
+
+@pytest.mark.parametrize(("factor", "told"), [(2.0, []), (0.5, ["/nodes/a/position"])])
+def test_values_between_frames_are_told(factor: float, told: list[str]) -> None:
+    track = places(0, 1, 2, 3, 4)
+    track.times = track.times * factor
+    scene = Scene([Node("a")], clips=[Clip(channels=[Channel(0, track)], end=4.0 * factor, rate=30.0)])
+    report = LossReport("hale3d")
+    framed(scene, 30.0, report)
+    assert [loss.path for loss in report] == told
+
+
+@pytest.mark.parametrize(("end", "told"), [(4.0, []), (3.5, []), (2.0, ["/clips/end"])])
+def test_a_clip_that_ends_before_its_frames_do(end: float, told: list[str]) -> None:
+    scene = Scene([Node("a")], clips=[Clip(channels=[Channel(0, places(0, 1, 2, 3, 4))], end=end, rate=30.0)])
+    report = LossReport("hale3d")
+    assert framed(scene, 30.0, report).clips[0].end == 4.0
+    assert [loss.path for loss in report] == told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -65,14 +66,17 @@ def _pixels(text: str) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(base64.b64decode(found[1]))).convert("RGB")).astype(int)
 
 
-@pytest.mark.parametrize("suffix", [".3ds", ".glb"])
+@pytest.mark.parametrize("suffix", [".3ds", ".glb", ".gltf"])
 def test_images_beside_the_file_and_inside_it_are_shown(tmp_path: Path, suffix: str) -> None:
-    """A wall of no colour with a green image: beside a 3D Studio file, inside a glTF file."""
+    """A wall of no colour with a green image: beside a 3D Studio file or a glTF text, inside a binary glTF file."""
     Image.new("RGB", (4, 4), (0, 255, 0)).save(tmp_path / "WALL.PNG")
     scene = square(texture1=TextureMap("WALL.PNG"))
-    keyframer.save(scene, tmp_path / f"wall{suffix}", **({"texture_path": [tmp_path]} if suffix == ".glb" else {}))
+    path = tmp_path / f"wall{suffix}"
+    keyframer.save(scene, path, **({} if suffix == ".3ds" else {"texture_path": [tmp_path]}))
     if suffix == ".glb":
         (tmp_path / "WALL.PNG").unlink()
+    elif suffix == ".gltf":
+        path.write_text(json.dumps({**json.loads(path.read_text()), "images": [{"uri": "WALL.PNG"}]}))
     middle = _pixels(scene_html(keyframer.load(tmp_path / f"wall{suffix}")))[96, 96]
     assert middle[1] > 100
     assert max(middle[0], middle[2]) < 40

@@ -12,6 +12,7 @@ import keyframer
 from keyframer.curves import Track
 from keyframer.rendering import Settings, Studio, encode_film, encode_still
 from keyframer.rendering.encoding import durations
+from keyframer.rendering.showing import Showing
 from keyframer.rendering.view import fitted_view
 from keyframer.scene import (
     Camera,
@@ -148,8 +149,26 @@ def test_durations_do_not_drift() -> None:
     assert sum(durations([1 / 7] * 7, 10)) == 1000
     assert min(durations([0.001] * 1000, 10)) == 20  # no browser plays faster
     assert durations([0.1, 0.5, 0.2], 10) == [100, 500, 200]
+    assert durations([1e300, 1.0], 10) == [300_000, 1_000]  # ten minutes are enough
     with pytest.raises(ValueError, match="none of gif, apng, webp"):
         encode_film([Image.new("RGB", (2, 2))], 1.0, "mpeg")
+
+
+@pytest.mark.parametrize("kind", ["gif", "apng", "webp"])
+@pytest.mark.parametrize("rate", [1e-3, 1e-300])
+@pytest.mark.parametrize("frames", [None, (0.0, 5.0, 10.0)])
+def test_films_of_what_hardly_moves_end(kind: str, rate: float, frames: tuple[float, ...] | None) -> None:
+    """Pictures that are alike become one, whose time the formats must still be able to say."""
+    scene = scene_of(square())
+    scene.clips = [Clip("slow", start=0.0, end=20.0, rate=rate)]
+    opened = Image.open(io.BytesIO(Showing(kind, frames=frames, pictures=4).data(Studio(scene, Settings(16, 16)))))
+    total = 0
+    for number in range(getattr(opened, "n_frames", 1)):
+        opened.seek(number)
+        opened.load()
+        total += int(opened.info.get("duration", 0))
+    assert total <= 600_000
+    assert len(Showing(kind, frames=frames).data(Studio(scene, Settings(16, 16)))) > 0
 
 
 def test_a_contact_sheet() -> None:

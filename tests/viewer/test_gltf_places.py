@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import keyframer
+from keyframer.viewer.gltfplaces import GltfPlaces
 from tests.viewer import foreign_gltf
 from tests.viewer.foreign_gltf import CUBIC, INSTEAD, MOVES, TIMES, TURNS, WEIGHTS, write_foreign
 from tests.viewer.opening import EXAMPLE, SAMPLES, viewed
@@ -327,6 +328,39 @@ def test_what_is_wrong_is_what_check_says(tmp_path: Path) -> None:
     assert info["model"] is False
     assert [(each["code"], each["offset"]) for each in info["issues"]] == wanted
     assert json.loads(file.records())["total"] > 10
+
+
+def test_names_are_among_what_check_says(tmp_path: Path) -> None:
+    path = tmp_path / "names.gltf"
+    path.write_text(
+        json.dumps({"asset": {"version": "2.0"}, "nodes": [{}, {"name": "a<script>"}, {"name": "ok\u202eko"}]})
+    )
+    wanted = [(issue.code, issue.offset) for issue in keyframer.check(path).issues]
+    assert {code for code, _ in wanted} >= {"SEC_NAME_MARKUP", "SEC_NAME_BIDI"}
+    (file,) = viewed(path)
+    info = json.loads(file.scene())
+    assert info["model"] is True
+    assert [(each["code"], each["offset"]) for each in info["issues"]] == wanted
+    assert [each["node"] for each in info["issues"] if each["code"].startswith("SEC_NAME")] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("more", "names"),
+    [
+        ({"": [{}]}, [""]),
+        ({"nodes[0]/extras": [{}]}, ["nodes[0]/extras"]),
+        ({"nodes[0]/name": [{}]}, ["nodes[0]/name"]),
+        ({"odd[0]": [{}, {}]}, ["odd[0]", "odd[0][0]", "odd[0][1]"]),
+        ({"animations": [{"samplers": {"a": {}, "b": {}}}]}, ["animations", "animations[0]"]),
+    ],
+    ids=["nothing", "path", "path to text", "number", "object"],
+)
+def test_what_is_called_like_a_path_is_no_path(more: dict[str, Any], names: list[str]) -> None:
+    """Such a list is a record; what it holds is not looked for where its name would lead."""
+    text = {"asset": {"version": "2.0"}, "nodes": [{"name": "a", "extras": [1, 2, 3]}], **more}
+    records = GltfPlaces(json.dumps(text).encode(), None, None).records
+    found = [records.name(number) for number in range(len(records))]
+    assert found == ["glTF text", "asset", "nodes", "nodes[0] a", *names]
 
 
 def test_damaged_files_are_still_described(tmp_path: Path) -> None:

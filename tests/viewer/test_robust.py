@@ -182,6 +182,22 @@ def test_every_one_of_many_nodes_is_in_the_tree(page: Watched) -> None:
     assert page.page.inner_text(".left .quiet") == f"111 of {MANY} nodes"
 
 
+def test_a_tree_that_somebody_scrolls_stays_there(page: Watched) -> None:
+    """Rows that are made on the way do not bring the selected one back."""
+    page.open_file(1)
+    page.page.click("#node-8")
+    for row in range(90, 130, 2):
+        page.page.evaluate(
+            """async row => {
+                document.getElementById("tree").scrollTop = 22 * row;
+                for (let turn = 0; turn < 3; turn++) await new Promise(requestAnimationFrame);
+            }""",
+            row,
+        )
+        assert page.page.evaluate("() => document.getElementById('tree').scrollTop") == 22 * row
+    assert page.state("node") == 8
+
+
 def test_names_deep_in_the_tree_can_be_read(page: Watched) -> None:
     page.open_file(2)
     page.page.click("#node-2")

@@ -114,17 +114,34 @@ class Campaign:
 
     def _forget_folders(self, found: set[str]) -> None:
         """A folder in which nothing could be found, and now something is, has failed no longer."""
-        for source in self.ledger.dead_ends(self.operation.name):
-            inside = source.rstrip("/" + os.sep) + os.sep
-            if source not in found and any(file.source.startswith(inside) for file in self._files):
+        dead = [source for source in self.ledger.dead_ends(self.operation.name) if source not in found]
+        around: set[str] = set()
+        for file in self._files if dead else ():
+            folder = os.path.dirname(file.source)
+            while folder not in around:
+                around.add(folder)
+                folder = os.path.dirname(folder)
+        for source in dead:
+            if source in around:
                 self.ledger.forget(self.operation.name, source)
 
     def _sources_below(self) -> Iterator[str]:
-        """Files to read that stand in the output folder: no output may take their place."""
-        beginning = self._path("")
+        """Files to read that stand in the output folder, also by way of links: no output may take their place."""
+        if self._is_url:
+            beginning = self._path("")
+            yield from (
+                each.source.removeprefix(beginning) for each in self._files if each.source.startswith(beginning)
+            )
+            return
+        out, real = os.path.realpath(self.out), dict[str, str]()
+        beginning = out.rstrip(os.sep) + os.sep
         for file in self._files:
-            if file.source.startswith(beginning):
-                yield file.source.removeprefix(beginning).replace(os.sep, "/")
+            folder, name = os.path.split(file.source)
+            if folder not in real:
+                real[folder] = os.path.realpath(folder)
+            source = os.path.join(real[folder], name)
+            if source.startswith(beginning):
+                yield source.removeprefix(beginning).replace(os.sep, "/")
 
     def sweep(self, *, older_than: float = 0.0) -> int:
         """Remove what killed writers left behind in the folders of the outputs."""

@@ -37,7 +37,11 @@ def copy_to_read(path: str) -> tempfile.TemporaryDirectory[str] | None:
     if os.access(os.path.dirname(os.path.abspath(path)), os.W_OK):
         return None
     folder = tempfile.TemporaryDirectory(prefix="keyframer-")
-    for ending in ("", "-wal"):
-        if os.path.exists(path + ending):
-            shutil.copyfile(path + ending, os.path.join(folder.name, "ledger" + ending))
+    try:
+        for ending in ("", "-wal"):
+            if os.path.exists(path + ending):
+                shutil.copyfile(path + ending, os.path.join(folder.name, "ledger" + ending))
+    except OSError:
+        folder.cleanup()
+        raise
     return folder

@@ -45,9 +45,9 @@ def key_of(name: str) -> str:
 def safe_relative(name: str) -> str:
     """A place below the output folder made of a name from an archive or a store: it never leads outside."""
     slashed = name.replace("\\", "/").replace("\0", "_")
-    if slashed[1:3] == ":/":  # C:\MODELS: a drive, which to some systems is not below anything
-        slashed = f"{slashed[0]}{slashed[2:]}"
     parts = [part for part in slashed.split("/") if part not in ("", ".", "..")]
+    if parts and parts[0][1:] == ":":  # C:\MODELS: a drive, which to some systems is not below anything
+        parts[0] = parts[0][0]
     return "/".join(part.rstrip(" .") or "_" if part.strip(" .") == "" else part for part in parts) or "file"
 
 

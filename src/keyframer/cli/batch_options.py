@@ -86,7 +86,7 @@ def options_of(options: argparse.Namespace) -> dict[str, Any]:
         found |= {"to": options.to, "fps": options.fps, "steps": _steps(options)}
         found["write"] = scenes.pairs_of(options.write, "--write")
     if options.operation == "thumbnail":
-        found |= _picture(options)
+        found |= {"clip": options.clip, **_picture(options)}
     return {name: value for name, value in found.items() if value not in (None, False, [], {})}
 
 

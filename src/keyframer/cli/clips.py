@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from keyframer.cli.messages import note
-from keyframer.errors import FormatError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,9 +10,6 @@ if TYPE_CHECKING:
 
     from keyframer.cli.inputs import Input
     from keyframer.scene import Scene
-
-_NAMED = 8
-"""clips that a message lists"""
 
 
 def add_argument(group: argparse._ArgumentGroup) -> None:
@@ -26,18 +22,10 @@ def choose(item: Input, scene: Scene, options: argparse.Namespace) -> None:
     """Leave just the clip that is wanted in the scene. FormatError where there is no such clip."""
     if not hasattr(options, "clip") or (options.clip is None and len(scene.clips) < 2):
         return
-    names = [clip.name for clip in scene.clips]
-    listed = ", ".join(name or "(unnamed)" for name in names[:_NAMED]) + (" …" if len(names) > _NAMED else "")
-    listed = listed or "none"
-    if options.clip is None:
-        note(options, f"{item.name}: the first of {len(names)} clips is taken; --clip chooses: {listed}")
+    from keyframer.inspecting.clips import keep_clip, listed_clips
+
+    if options.clip is not None:
+        keep_clip(scene, options.clip)
         return
-    place = names.index(options.clip) if options.clip in names else _place(options.clip)
-    if not 0 <= place < len(names):
-        raise FormatError("LINK_UNRESOLVED_NAME", 0, "/", f"no clip is called {options.clip!r} (there are: {listed})")
-    scene.clips = [scene.clips[place]]
-
-
-def _place(text: str) -> int:
-    """-1 for what is no number."""
-    return int(text) - 1 if text.isascii() and text.isdigit() and len(text) < 9 else -1
+    listed = listed_clips(scene)
+    note(options, f"{item.name}: the first of {len(scene.clips)} clips is taken; --clip chooses: {listed}")

@@ -43,6 +43,8 @@ def framed(scene: Scene, fps: float, report: LossReport) -> Scene:
     frames = np.arange(frame_count(clip), dtype=np.float64)
     channels = [_at_frames(scene, each, frames, report) for each in clip.channels]
     last = float(len(frames) - 1)
+    if clip.end <= last - 1:
+        report.add(Outcome.DROPPED, "/clips/end", f"there are keys to frame {last:g}, and a file plays all its frames")
     if clip is given and clip.end == last and all(a is b for a, b in zip(channels, clip.channels, strict=True)):
         return scene
     return replace(scene, clips=[replace(clip, channels=channels, end=last), *scene.clips[1:]])
@@ -54,7 +56,7 @@ def _at_frames(scene: Scene, channel: Channel, frames: npt.NDArray[np.float64], 
     if track.kind not in _KINDS or not len(track.times) or (sampled and np.array_equal(track.times, frames)):
         return channel
     form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
-    if not sampled:
+    if not (sampled and np.isin(track.times, frames).all()):
         path = f"{plain_path('nodes', scene.nodes[channel.node].name)}/{track.kind}"
         report.add(Outcome.APPROXIMATED, path, "has a value for every frame now")
     return Channel(channel.node, Track.sampled(track.kind, compile_track(track)(frames), form=form))

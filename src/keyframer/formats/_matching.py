@@ -200,11 +200,12 @@ def _clips(middle: Scene, after: Scene, home: dict[int, int], nodes: dict[int, i
 
 def new_parts(after: Scene, numbers: Collection[int]) -> tuple[Scene, Clip]:
     """Some nodes with what they show and their channels, for reports: the numbers in them are those of ``after``."""
-    nodes = [node for number, node in enumerate(after.nodes) if number in numbers]
+    chosen_numbers = set(numbers)
+    nodes = [node for number, node in enumerate(after.nodes) if number in chosen_numbers]
     made = Scene(nodes=nodes)
     for name, kind in _LISTS.items():
         used = sorted({getattr(node, name) for node in nodes} - {None})
         setattr(made, kind, [getattr(after, kind)[number] for number in used])
     clip = after.clips[0] if after.clips else Clip()
-    chosen = [each for each in clip.channels if each.node in numbers]
+    chosen = [each for each in clip.channels if each.node in chosen_numbers]
     return made, replace(clip, channels=chosen, raw_channels=[], bounds=None)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.formats._axes import in_space
+from keyframer.formats._dangling import without_dangling
 from keyframer.formats._document import Document
 from keyframer.formats._format import Format
 from keyframer.formats._matching import Matching, Rebuilt, in_order_of, match
@@ -43,12 +44,15 @@ def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Wri
     if unknown:
         raise ValueError(f"{format.name} has no option {unknown[0]!r} (it has: {', '.join(names)})")
     chosen: Any = known(**options)
+    scene, dangling = without_dangling(scene)
     with np.errstate(all="ignore"):
         found = _patch(format, scene, options)
-        if isinstance(found, Written):
-            return found
-        written: Written = format._load("bridge.writing", "from_scene")(scene, chosen)
-    if found is not None and scene.origin is not None:
+        written: Written = (
+            found if isinstance(found, Written) else format._load("bridge.writing", "from_scene")(scene, chosen)
+        )
+    for path, why in dangling:
+        written.report.add(Outcome.DROPPED, path, why)
+    if isinstance(found, str) and scene.origin is not None:
         tell_rewritten(scene.origin.document, written, found, PatchModule(format).said_otherwise)
     return written
 
@@ -73,7 +77,7 @@ def _patch(format: Format, scene: Scene, options: dict[str, object]) -> Written 
     comparison = _EXACT if after is scene else _TURNED
     try:
         after = module.in_its_terms(one_clip(after, before, report), before, report)
-    except Unpatchable as why:
+    except (Unpatchable, ArithmeticError, ValueError) as why:
         return str(why)
     matching = match(before, after)
     if matching.plain and not comparison.scenes(before, after):
@@ -85,7 +89,7 @@ def _patch(format: Format, scene: Scene, options: dict[str, object]) -> Written 
     work = _Work(module, made, given, before, after, matching, report)
     try:
         return module.as_asked(work.patched(comparison), asked)
-    except Unpatchable as why:
+    except (Unpatchable, ArithmeticError, ValueError) as why:  # scenes made by hand have rates and lenses of 0 and NaN
         return str(why)
 
 
@@ -121,7 +125,8 @@ class _Work:
         changed = comparison.scenes(start, goal)
         wanted = goal
         goal = take_back(start, goal, changed, lambda path: self.module.no_place(wanted, path), self.report)
-        changed = comparison.scenes(start, goal)
+        if goal is not wanted:
+            changed = comparison.scenes(start, goal)
         patch = self.module.patch(self.made, self.options, goal, self.report)
         patch.apply(changed)
         reading = {**self.options, **getattr(patch, "reading", {})}
@@ -164,15 +169,21 @@ class _Work:
         return Rebuilt(places, painted, len(now))
 
     def _tell(self, changed: list[Path], overruled: set[Path]) -> None:
+        replaced = set(self.matching.instead.values())
+        told = {loss.path for loss in self.report}
         for number in self.matching.gone_nodes(self.before):
-            if number not in self.matching.instead.values():
+            if number not in replaced:
                 path = plain_path("nodes", self.before.nodes[number].name)
                 self.report.add(Outcome.EXACT, path, "was taken out of the original")
         for number in self.matching.new_nodes(self.after):
             instead = number in self.matching.instead
             words = "took the place of what it was in the original" if instead else "was added to the original"
+            node = self.after.nodes[number]
+            path = plain_path("nodes", node.name)
             if number in self.places:
-                self.report.add(Outcome.EXACT, plain_path("nodes", self.after.nodes[number].name), words)
+                self.report.add(Outcome.EXACT, path, words)
+            elif path not in told:
+                self.report.add(Outcome.DROPPED, path, f"the format has no place for a {node.kind.value}")
         for field in changed:
             lost = field in overruled
             outcome = Outcome.DROPPED if lost else Outcome.EXACT

@@ -154,7 +154,12 @@ class PatchModule:
             raise Unpatchable(f"it would not be a readable file: {error}") from None
         if document.dialect != made.dialect:
             raise Unpatchable(f"readers would take it for {document.dialect}")
-        return self.format.to_scene(document, options)
+        scene = self.format.to_scene(document, options)
+        for issues in (document.issues, scene.issues):
+            unsafe = issues.first_unsafe()
+            if unsafe is not None:
+                raise Unpatchable(f"it would not be a sound file: {unsafe.code} in {unsafe.path}")
+        return scene
 
 
 def _keys(records: Iterable[object]) -> list[Key]:

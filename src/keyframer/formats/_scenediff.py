@@ -78,7 +78,8 @@ class Comparison:
             return False
         if not (self.same(a.times, b.times) and self.same(a.values, b.values)):
             return False
-        return all(self.same(_or_zeros(a, name), _or_zeros(b, name)) for name in _COLUMNS)
+        stated = [name for name in _COLUMNS if getattr(a, name) is not None or getattr(b, name) is not None]
+        return all(self.same(_or_zeros(a, name), _or_zeros(b, name)) for name in stated)
 
     def same(self, a: Any, b: Any) -> bool:
         if a is b:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 ANIMATED = ("gif", "apng", "webp")
 SHORTEST_MILLISECONDS = 20
 """browsers slow down what is shorter"""
+_LONGEST_MILLISECONDS = 600_000
+"""of a film: pictures that stay the same become one, of which GIF can say no more, and nobody waits longer"""
 
 
 def encode_still(picture: Image) -> bytes:
@@ -23,9 +25,11 @@ def encode_still(picture: Image) -> bytes:
 
 
 def durations(seconds: Sequence[float], step: int) -> list[int]:
-    """Milliseconds of each picture, whole steps of ``step``, that sum up to the time without drifting."""
+    """Milliseconds of each picture, whole steps of ``step``, that sum up to the time without drifting; to ten minutes
+    at most."""
     least = max(SHORTEST_MILLISECONDS, step)
-    ends = accumulate(max(1000.0 * each, least) for each in seconds)
+    most = _LONGEST_MILLISECONDS / max(len(seconds), 1)
+    ends = accumulate(min(max(1000.0 * each, least), most) for each in seconds)
     marks = [0, *(round(end / step) * step for end in ends)]
     return [max(after - before, least) for before, after in pairwise(marks)]
 

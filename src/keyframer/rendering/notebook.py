@@ -32,7 +32,7 @@ def _html(scene: Scene, frame: float | None) -> str:
     more = f" and {len(scene.nodes) - _MOST_NAMES} more" if len(scene.nodes) > _MOST_NAMES else ""
     words = f"<code>{_inert(repr(scene))}</code><p>{', '.join(names)}{more}</p>"
     try:
-        beside = scene.origin.folder if scene.origin is not None else None
+        beside = scene.origin.folder if scene.origin is not None else scene.folder
         images = TextureSource(TextureFinder([] if beside is None else [beside]))
         studio = Studio(scene, Settings(_SIZE, _SIZE), textures=images)
         data = encode_still(studio.picture(studio.default_frame if frame is None else frame))

@@ -9,8 +9,6 @@ from keyframer.rendering.encoding import encode_film, encode_still
 from keyframer.rendering.studio import Studio
 
 _PICTURES_A_SECOND, _MOST_PICTURES = 15, 90
-_LONGEST = 60.0
-"""seconds of one picture: what GIF and WebP can say, and nobody waits longer"""
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class Showing:
             return studio.spread(self.sheet[0] * self.sheet[1], with_last=True)
         if self.kind == "png":
             return [studio.default_frame]
-        usual = min(max(round(studio.seconds * _PICTURES_A_SECOND), 2), _MOST_PICTURES)
+        usual = round(min(max(studio.seconds * _PICTURES_A_SECOND, 2), _MOST_PICTURES))
         return studio.spread(self.pictures or usual, with_last=False)
 
 
@@ -49,4 +47,4 @@ def _lengths(frames: list[float], rate: float) -> list[float]:
     """How long each of some frames is seen: until the next one is due, the last as long as the one before."""
     steps = [abs(after - before) for before, after in pairwise(frames)]
     steps.append(steps[-1] if steps else 1.0)
-    return [min(step / rate, _LONGEST) for step in steps]
+    return [step / rate for step in steps]

@@ -46,7 +46,7 @@ class TextureMatch:
     from_inside: bool = False
     """found in a folder inside the one given (``recursive``)"""
     without_folder: bool = False
-    """found beside the folder that the name puts it in, which is not there"""
+    """found where the folder that the name puts it in should be, or is without it"""
     others: tuple[str, ...] = ()
     """names that would have served as well; the first in order was taken"""
 

@@ -81,6 +81,7 @@ class ViewedFile:
         if material.document is not None:
             return check_document(material.document, len(material.data), material.scene)
         if importer is not None and material.scene is not None:
+            importer.check(material.data, material.scene)
             return Report(material.scene.issues.selected(lambda code: True, in_order), importer, len(material.data))
         if importer is not None:
             return check_imported(importer, material.data, material.folder)

@@ -58,13 +58,16 @@ def _text(layout: Layout) -> Iterator[Row]:
     for name, span in layout.text.entries("/").items():
         yield *span, f"/{name}", shown(str(name))
         found = layout.root.value.get(str(name))
-        if type(found) is list and found and type(found[0]) is dict:
+        is_path = name and "/" not in str(name)  # what is called otherwise would be taken for something else
+        if is_path and type(found) is list and found and type(found[0]) is dict:
             yield from _listed(layout, "", str(name))
 
 
 def _listed(layout: Layout, above: str, name: str) -> Iterator[Row]:
     path = f"{above}/{name}"
     for number, span in layout.text.entries(path).items():
+        if type(number) is not int:  # an object where a list should be
+            return
         here = f"{path}[{number}]"
         yield *span, here, _called(layout.root, name, number) if not above else f"{name}[{number}]"
         for inner in _INNER.get(name, ()):
@@ -73,7 +76,7 @@ def _listed(layout: Layout, above: str, name: str) -> Iterator[Row]:
             yield from _listed(layout, f"{here}/extras/keyframer", "tracks")
 
 
-def _called(root: Item, name: str, number: object) -> str:
+def _called(root: Item, name: str, number: int) -> str:
     """With the name that it has itself."""
     found = root.value[name][number]
     own = found.get("name") if type(found) is dict else None

@@ -175,3 +175,36 @@ def test_a_bone_put_before_its_elders_moves_behind_them(clip: Path, tmp_path: Pa
     assert data == w.retail([[*row[:6], *row[9:12], *row[6:9]] for row in rows()])
     found = keyframer.load(tmp_path / "out.anim", format="midtown")
     assert [(node.name, node.parent) for node in found.nodes] == [("hips", None), ("head", 0), ("back", 1)]
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [("my head", b"my_head"), ("a{b}", b"a_b_"), ("", b"bone"), ("\t", b"_"), ("Hips", b"Hips.2")],
+)
+def test_a_name_that_a_skeleton_cannot_have_becomes_one_word_of_its_own(
+    clip: Path, tmp_path: Path, name: str, word: bytes
+) -> None:
+    scene = keyframer.load(clip, format="midtown")
+    scene.node("head").name = name
+    report = keyframer.save(scene, tmp_path / "told.anim", format="midtown")
+    assert [loss.detail for loss in report if "is called" in loss.detail] == [
+        f"is called {word.decode()!r} in the skeleton"
+    ]
+    assert save(scene, tmp_path) == (clip.read_bytes(), SKELETON.replace(b"bone head{", b"bone " + word + b"{"))
+
+
+def test_the_name_of_a_new_bone_is_one_word_and_told_once(clip: Path, tmp_path: Path) -> None:
+    scene = keyframer.load(clip, format="midtown")
+    scene.nodes.append(Node("left ear", NodeKind.BONE, 2))
+    report = keyframer.save(scene, tmp_path / "told.anim", format="midtown")
+    assert [loss.detail for loss in report if "is called" in loss.detail] == ["is called 'left_ear' in the skeleton"]
+    assert b"bone left_ear {" in save(scene, tmp_path)[1]
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf])
+def test_an_offset_that_is_no_number_does_not_get_into_the_text(clip: Path, tmp_path: Path, odd: float) -> None:
+    scene = keyframer.load(clip, format="midtown")
+    scene.node("head").position = np.array([0.0, odd, 0.0])
+    report = keyframer.save(scene, tmp_path / "out.anim", format="midtown")
+    assert [loss for loss in report if "offsets that are no numbers" in loss.detail]
+    assert len(keyframer.load(tmp_path / "out.anim", format="midtown").nodes) == 3

@@ -80,7 +80,7 @@ export function treePanel(store: Store): HTMLElement {
       return blank;
     };
     replace(list, room(from), ...rows.slice(from, to).map((row) => item(info as SceneInfo, row)), room(rows.length - to));
-    show();
+    choose();
   };
   const item = (info: SceneInfo, row: Row): HTMLElement => {
     const node = info.nodes[row.node] as NodeInfo;
@@ -107,21 +107,21 @@ export function treePanel(store: Store): HTMLElement {
     if (!closed.delete(node)) closed.add(node);
     draw();
   };
-  /** Bring the selected row into the list if it is far from what is seen. */
+  /** Bring the selected row into view. */
   const mark = (): void => {
     const place = store.state.node === null ? undefined : places.get(store.state.node);
     if (place !== undefined && (place < made[0] || place >= made[1])) {
       list.scrollTop = place * ROW - list.clientHeight / 2;
       fill();
-    } else show();
+    }
+    choose()?.querySelector(".name")?.scrollIntoView({ block: "nearest", inline: "nearest" }); // the row may be wider than the tree
   };
-  const show = (): void => {
+  /** Tell which row is selected, without moving the list: whoever scrolls it looks elsewhere. */
+  const choose = (): Element | null => {
     for (const row of list.querySelectorAll(".row")) row.setAttribute("aria-selected", String(row.id === `node-${store.state.node}`));
     const chosen = list.querySelector('[aria-selected="true"]');
-    if (chosen) {
-      list.setAttribute("aria-activedescendant", chosen.id);
-      chosen.querySelector(".name")?.scrollIntoView({ block: "nearest", inline: "nearest" }); // the row may be wider than the tree
-    }
+    if (chosen) list.setAttribute("aria-activedescendant", chosen.id);
+    return chosen;
   };
   list.addEventListener("scroll", () => {
     const first = Math.floor(list.scrollTop / ROW);

@@ -77,8 +77,8 @@ def _write(scene: Scene, subject: Subject, chosen: dict[str, Any]) -> LossReport
     path = subject.job.output
     with refusing(path):
         if path.endswith(_MOVES):
-            if not subject.job.replaces and os.path.lexists(path) and not _is_ours(path):
-                raise foreign(path)
+            if not subject.job.replaces:
+                _refuse_foreign(scene, path, chosen)
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
             report = save(scene, path, overwrite=True, **chosen)
             subject.outputs += [Output(each, partial(noted, each)) for each in report.written]
@@ -89,10 +89,32 @@ def _write(scene: Scene, subject: Subject, chosen: dict[str, Any]) -> LossReport
     return report
 
 
+def _refuse_foreign(scene: Scene, path: str, chosen: dict[str, Any]) -> None:
+    """A glTF text, or the file for its numbers, that is not known to be ours."""
+    numbers = f"{os.path.splitext(path)[0]}.bin"
+    if os.path.lexists(path):
+        if not _is_ours(path):
+            raise foreign(path)
+    elif os.path.lexists(numbers) and not _stands_for(scene, numbers, chosen):
+        raise foreign(numbers)
+
+
 def _is_ours(path: str) -> bool:
     """Whether it is a glTF text that keyframer wrote; the head tells."""
     with open(path, "rb") as stream:
         return b'"generator":"keyframer ' in stream.read(4096).replace(b'": "', b'":"')
+
+
+def _stands_for(scene: Scene, numbers: str, chosen: dict[str, Any]) -> bool:
+    """Whether the file is what is written there now, as a run leaves it that is killed before it writes the text; or
+    nothing is written there."""
+    with tempfile.TemporaryDirectory(prefix="keyframer-") as folder:
+        _, *own = save(scene, os.path.join(folder, "a.gltf"), **chosen).written
+        wanted = [noted(path)["sha256"] for path in own]
+    try:
+        return not wanted or wanted == [noted(numbers)["sha256"]]
+    except OSError:  # a link to nowhere, a folder
+        return False
 
 
 def _upload(scene: Scene, subject: Subject, chosen: dict[str, Any]) -> LossReport:

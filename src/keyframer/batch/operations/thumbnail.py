@@ -7,6 +7,7 @@ from typing import Any
 
 from keyframer.batch.job import Result
 from keyframer.batch.operations._subject import Subject, note_issues
+from keyframer.inspecting.clips import keep_clip
 from keyframer.rendering import Settings, Studio
 from keyframer.rendering.showing import Showing
 from keyframer.textures import TextureSource
@@ -36,6 +37,8 @@ def showing_of(options: Mapping[str, Any]) -> Showing:
 def carry_out(subject: Subject, result: Result) -> None:
     scene = subject.scene(result)
     note_issues(result, scene.issues)
+    if subject.options.get("clip") is not None:
+        keep_clip(scene, subject.options["clip"])
     finder = subject.finder()
     source = None if finder is None else TextureSource(finder)
     studio = Studio(scene, settings_of(subject.options), textures=source)

@@ -53,7 +53,7 @@ def scene_extent(scene: Scene, rig: Rig, span: Span | None, boxes: list[Box]) ->
                 _usable(_corners(scene, drawn[begin : begin + _BLOCK], boxes, world))
                 for begin in range(0, len(drawn), _BLOCK)
             ]
-        every = parts[0] if len(parts) == 1 else np.concatenate([np.array(bounds(part)) for part in parts if len(part)])
+        every = parts[0] if len(parts) == 1 else np.array([row for part in parts if len(part) for row in bounds(part)])
     if not len(every):
         return 1.0, np.zeros(3)
     low, high = map(np.array, bounds(every))

@@ -51,9 +51,16 @@ def patch_skeleton(old: Skeleton, bones: tuple[Bone, ...], origins: Sequence[int
                 begin -= 1
             changes.append((begin, block.brace + 1, b""))
     changes += _additions(text, blocks, bones, origins)
-    for begin, end, new in sorted(changes, key=lambda change: change[0], reverse=True):
-        text = text[:begin] + new + text[end:]
-    return Skeleton(bones, announced, text)
+    return Skeleton(bones, announced, _changed(text, changes))
+
+
+def _changed(text: bytes, changes: list[Change]) -> bytes:
+    parts: list[bytes] = []
+    at = 0
+    for begin, end, new in sorted(changes, key=lambda change: change[0]):
+        parts += [text[at:begin], new]
+        at = end
+    return b"".join([*parts, text[at:]])
 
 
 def _fits(old: Skeleton, bones: tuple[Bone, ...], origins: Sequence[int | None]) -> bool:

@@ -72,7 +72,7 @@ class FrameTable:
         keep = np.ones(self.rows.shape[1], bool)
         for joint, stays in [*((each, False) for each in gone), *((each, True) for each in self.joints)]:
             first = BOUNDS_FLOATS + joint.start_index
-            keep[first : first + len(_bits(joint))] = stays
+            keep[first : first + _width(joint)] = stays
         if keep.all():
             return
         before = np.concatenate([[0], np.cumsum(~keep[BOUNDS_FLOATS:])])
@@ -115,13 +115,17 @@ class FrameTable:
         """Whether another joint reads columns of this one."""
         begin, end = joint.start_index, joint.start_index + width
         return any(
-            other is not joint and other.start_index < end and begin < other.start_index + len(_bits(other))
+            other is not joint and other.start_index < end and begin < other.start_index + _width(other)
             for other in self.joints
         )
 
 
 def _bits(joint: Joint) -> list[int]:
     return [bit for bit in range(_PARTS) if joint.flags >> bit & 1]
+
+
+def _width(joint: Joint) -> int:
+    return (joint.flags & ((1 << _PARTS) - 1)).bit_count()
 
 
 def _base(joint: Joint) -> tuple[float, ...]:

@@ -76,6 +76,10 @@ class _Rebuilding:
         self.order = parents_first(above, [*there, *new])
         self.parents = places_above(self.order, above)
         self.joints = self._sampled(before)
+        self.inverse_bind: dict[int, Floats] = {}
+        """of joints that skins list; the first skin counts"""
+        for skin in reversed(after.skins):
+            self.inverse_bind |= dict(zip(skin.joints, np.asarray(skin.inverse_bind, np.float64), strict=True))
 
     def _sampled(self, before: Scene) -> Joints:
         """All joints at all frames; the frames of the file are made those of the scene before."""
@@ -165,13 +169,16 @@ class _Rebuilding:
         """Weights follow their joints; those of joints that are gone go to what these hung on."""
         if not self.bound or numbers == {old: old for old in range(self.had)}:
             return
-        table = np.zeros(self.had, np.int64)
+        known = dict(numbers)
         for old in range(self.had):
+            way = []
             at = old
-            seen = 0
-            while at >= 0 and at not in numbers and seen < self.had:
-                at, seen = self.bound[at].parent, seen + 1
-            table[old] = numbers.get(at, 0)
+            while at >= 0 and at not in known:
+                known[at] = 0  # no circle is followed twice
+                way.append(at)
+                at = self.bound[at].parent
+            known.update(dict.fromkeys(way, known.get(at, 0)))
+        table = np.array([known[old] for old in range(self.had)], np.int64)
         for mesh in self.meshes:
             weights = np.array(mesh.weights)
             sound = (weights["joint"] >= 0) & (weights["joint"] < self.had)
@@ -198,11 +205,10 @@ class _Rebuilding:
 
     def _bind(self, node: int, place: int, above: Floats | None) -> Floats:
         """Where a new joint stands in model space."""
-        for skin in self.after.skins:
-            if node in skin.joints:
-                matrix = affine.inverse(np.asarray(skin.inverse_bind, np.float64)[skin.joints.index(node)])
-                origin, turn, _ = affine.decompose(matrix)
-                return affine.compose(origin, turn, np.ones(3))
+        inverse = self.inverse_bind.get(node)
+        if inverse is not None:
+            origin, turn, _ = affine.decompose(affine.inverse(inverse))
+            return affine.compose(origin, turn, np.ones(3))
         local = affine.compose(self.joints.positions[0, place], self.joints.rotations_xyzw[0, place], np.ones(3))
         return local if above is None else above @ local
 

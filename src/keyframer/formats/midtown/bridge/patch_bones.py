@@ -15,7 +15,7 @@ from keyframer.formats._writing import DEFAULT_MAX_ERROR, Tolerance, Unpatchable
 from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.options import Options
 from keyframer.formats.midtown.bridge.rig import default_rig
-from keyframer.formats.midtown.bridge.scene import skeleton_of
+from keyframer.formats.midtown.bridge.scene import posed_channel, skeleton_of
 from keyframer.formats.midtown.bridge.writing import HOLDS, NOISE, BoneNames, angles, tell_lost_motion
 from keyframer.formats.midtown.skeleton import Bone, Skeleton
 from keyframer.formats.midtown.skeleton_text import patch_skeleton
@@ -55,7 +55,7 @@ def rebuild(
 ) -> Rebuilt:
     """The table with the columns of other bones, and the skeleton that goes with it."""
     channels = channels_of(document)
-    posed = next((each for each in channels if each.bones), None)
+    posed = posed_channel(channels)
     if posed is None or not after.clips or not matching.nodes:
         raise Unpatchable("no bone is left of what there was")
     wanted, above = wanted_joints(after)

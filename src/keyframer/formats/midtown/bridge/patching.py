@@ -6,6 +6,7 @@ Names, offsets and the tree of bones stand in the skeleton beside the clip: it c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -27,13 +28,14 @@ from keyframer.formats.midtown.bridge.patch_bones import (
     skeleton_for,
     stored_angles,
 )
-from keyframer.formats.midtown.bridge.scene import root_path, skeleton_of, to_scene
+from keyframer.formats.midtown.bridge.patch_names import in_its_order
+from keyframer.formats.midtown.bridge.scene import posed_channel, root_path, skeleton_of, to_scene
 from keyframer.formats.midtown.skeleton import Bone, write_skeleton
 from keyframer.formats.midtown.skeleton_text import patch_skeleton
 from keyframer.scene import Channel, NodeKind, RawChannel, Scene
 from keyframer.scene.report import LossReport, Outcome
 
-__all__ = ["NO_PLACE", "Patch", "agrees", "companions", "in_its_terms", "out_of_order", "rebuild"]
+__all__ = ["NO_PLACE", "Patch", "agrees", "companions", "in_its_order", "in_its_terms", "out_of_order", "rebuild"]
 
 NO_PLACE = (
     *NO_TEXT,
@@ -105,7 +107,7 @@ class Patch:
         self.after = after
         self.document = document
         self.channels = channels_of(document)
-        self.posed = next((each for each in self.channels if each.bones), None)
+        self.posed = posed_channel(self.channels)
         self.scene = to_scene(document, options)
         self.before = by_kind(self.scene.clips[0]) or {}
         self.tracks = by_kind(after.clips[0]) or {} if after.clips else {}
@@ -140,11 +142,11 @@ class Patch:
         was = iter(self.scene.clips[0].raw_channels)
         others = [(each, next(was)) for each in self.channels if each is not self.posed]
         now = {_offset(each): each for each in raw}
-        gone = []
+        gone = set()
         for channel, known in others:
             given = now.pop(_offset(known), None)
             if given is None:
-                gone.append(channel)
+                gone.add(id(channel))
                 continue
             rows = channel.rows if same else np.array(channel.rows[self.kept])
             if not np.array_equal(np.asarray(rows, np.float64), given.values, equal_nan=True):
@@ -155,7 +157,7 @@ class Patch:
         if not same:
             self.posed.rows = np.array(self.posed.rows[self.kept])
         for top in self.document.records:
-            top.children = [each for each in top.children if not any(each is one for one in gone)]
+            top.children = [each for each in top.children if id(each) not in gone]
 
     def _skeleton(self) -> None:
         """Names, offsets and parents of bones; where there was no skeleton, the default one becomes one."""
@@ -166,6 +168,8 @@ class Patch:
             parent = bone.parent if "parent" not in names else -1 if node.parent is None else node.parent
             name = bone.name if "name" not in names else encode_name(node.name)
             x, y, z = (float(value) for value in node.position) if "position" in names else bone.offset
+            if not (math.isfinite(x) and math.isfinite(y) and math.isfinite(z)):
+                raise Unpatchable("offsets that are no numbers")
             bones.append(Bone(name, parent, (x, y, z), bone.words))
         try:
             made = patch_skeleton(old, tuple(bones), range(len(bones)))

@@ -150,7 +150,7 @@ class BoneNames:
     def bone(self, joints: Joints, place: int) -> Bone:
         """A joint as it is at the first frame."""
         node = self.scene.nodes[joints.nodes[place]]
-        shown = "".join("_" if mark.isspace() or mark in "{}" else mark for mark in node.name)
+        shown = one_word(node.name)
         x, y, z = (float(np.float32(value)) if abs(value) > NOISE else 0.0 for value in joints.positions[0, place])
         name = self.names.claim(shown, fallback="bone")
         if self.names.shown(name) != node.name:
@@ -158,3 +158,8 @@ class BoneNames:
             self.report.add(Outcome.BAKED, plain_path("nodes", node.name), words)
         said: Any = node.extras.get("midtown", {})
         return Bone(name, joints.parents[place], (x, y, z), tuple(encode_name(word) for word in said.get("words", ())))
+
+
+def one_word(name: str) -> str:
+    """A name as skeletons can have it: without blanks and braces."""
+    return "".join("_" if mark.isspace() or mark in "{}" else mark for mark in name)

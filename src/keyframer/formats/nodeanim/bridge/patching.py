@@ -71,7 +71,7 @@ def in_its_terms(scene: Scene, before: Scene, report: LossReport) -> Scene:
     for number, node in enumerate(scene.nodes):
         for kind, name in _REST.items():
             value = np.asarray(getattr(node, name), np.float64)
-            if (number, kind) not in there and not np.array_equal(value, _AT_REST[kind]):
+            if (number, kind) not in there and np.isfinite(value).all() and not np.array_equal(value, _AT_REST[kind]):
                 form = RotationForm.QUATERNION_ABSOLUTE if kind == "rotation" else RotationForm.NONE
                 still.append(Channel(number, still_key(kind, value, form)))
     if still:
@@ -143,7 +143,7 @@ class Patch:
             for node in range(len(self.records))
             if self._mixes(self.tracks, node) and not self._mixes(self.before, node)
         }
-        moved = {path[3] for path in changed if path[:3] == ("clips", 0, "channels")}
+        moved = {path[3] for path in changed if path[:3] == ("clips", 0, "channels") and len(path) > 3}
         for number in mixed & moved:
             self._renew(number)
         for path in changed:

@@ -172,11 +172,12 @@ class NodeWriter:
                 made = self.fitter.fit(channel.track, f"{plain_path('nodes', node.name)}/{kind}")
                 if made is not None:
                     found[kind] = made
-        if "position" not in found and np.any(node.position):
+        if "position" not in found and _is_stated(node.position, np.zeros(3)):
             found["position"] = still_key("position", node.position)
-        if "rotation" not in found and np.any(np.asarray(node.rotation_xyzw)[:3]):
+        turn = np.asarray(node.rotation_xyzw)
+        if "rotation" not in found and np.isfinite(turn).all() and np.any(turn[:3]):
             found["rotation"] = still_key("rotation", node.rotation_xyzw, RotationForm.QUATERNION_ABSOLUTE)
-        if "scale" not in found and (np.any(np.asarray(node.scale) != 1) or "scale_axes" in found):
+        if "scale" not in found and (_is_stated(node.scale, np.ones(3)) or "scale_axes" in found):
             found["scale"] = still_key("scale", node.scale)
         if self.dialect.scale_axis and node.scale_axes_xyzw is not None and "scale_axes" not in found:
             scale = found.setdefault("scale", still_key("scale", node.scale))
@@ -260,3 +261,9 @@ class NodeWriter:
 
 def _or_zeros(column: Floats | None, track: Track) -> Floats:
     return np.zeros(len(track.times)) if column is None else column
+
+
+def _is_stated(value: npt.ArrayLike, usual: Floats) -> bool:
+    """Whether a node rests elsewhere than nodes do that say nothing; numbers that are none say nothing."""
+    given = np.asarray(value, np.float64)
+    return bool(np.isfinite(given).all() and (given != usual).any())

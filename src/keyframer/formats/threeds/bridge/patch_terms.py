@@ -11,6 +11,7 @@ from keyframer.formats._rates import counted_like
 from keyframer.formats._scenediff import Path
 from keyframer.formats._unheld import without_cone
 from keyframer.formats._writing import NamesThatFit, encode_name, plain_path
+from keyframer.formats.threeds.bridge.materials import SHADINGS
 from keyframer.formats.threeds.bridge.write_nodes import RESERVED
 from keyframer.scene import LightType, Material, Node, NodeKind, Scene
 from keyframer.scene.report import LossReport, Outcome
@@ -25,7 +26,9 @@ _OBJECT_LETTERS, _MATERIAL_LETTERS = 10, 16
 
 
 def has_no_place(scene: Scene, path: Path) -> bool:
-    """Cones and shadows are those of spotlights."""
+    """Cones and shadows are those of spotlights; ways of shading have a number each."""
+    if path[:1] == ("materials",) and path[2:] == ("shading",):
+        return scene.materials[int(path[1])].shading not in (None, *SHADINGS)
     if path[:1] == ("lights",) and path[2:] == ("casts_shadows",):
         return scene.lights[int(path[1])].type is not LightType.SPOT
     return without_cone(scene, path)
