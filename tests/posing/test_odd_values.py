@@ -134,3 +134,11 @@ def test_any_numbers_at_all(data: st.DataObject) -> None:
         track = Track(kind, times, values, Interpolation.TCB, wrap, form, **shape)
         channels.append(Channel(3 if kind in ("roll", "fov") else 0, track))
     check(family(*channels))
+
+
+@pytest.mark.parametrize("rate", [5e-324, 1e308])
+def test_absurd_rates(rate: float) -> None:
+    scene = family()
+    scene.clips[0].rate = rate
+    for posed in (keyframer.pose(scene, frames=[0.0, 1e300]), keyframer.pose(scene, [0.0, 1e300])):
+        assert np.isfinite(posed.world).all()

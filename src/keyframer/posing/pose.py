@@ -100,14 +100,14 @@ def _both(clip: Clip, times: npt.ArrayLike | None, frames: npt.ArrayLike | None)
     hide key stands on it."""
     rate = clip.frames_per_second
     timed = math.isfinite(rate) and rate > 0
-    if frames is not None:
-        exact = np.atleast_1d(np.asarray(frames, np.float64))
-        return exact / rate if timed else np.full(len(exact), np.nan), exact
-    if not timed:
+    if frames is None and not timed:
         raise ValueError(f"the clip plays {rate} frames a second: give frames instead of times")
-    seconds = np.atleast_1d(np.asarray(times, np.float64))
-    rough = seconds * rate
-    near = np.round(rough)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # absurd rates
+        if frames is not None:
+            exact = np.atleast_1d(np.asarray(frames, np.float64))
+            return exact / rate if timed else np.full(len(exact), np.nan), exact
+        seconds = np.atleast_1d(np.asarray(times, np.float64))
+        rough = seconds * rate
+        near = np.round(rough)
         is_whole = np.abs(rough - near) <= 1e-9 * np.maximum(1.0, np.abs(near))
     return seconds, np.where(is_whole, near, rough)
