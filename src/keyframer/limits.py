@@ -31,3 +31,5 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+MOST_ENTRIES = 200_000
+"""files and folders looked at below one folder, where images are looked for"""

@@ -24,6 +24,12 @@ def decode_name(raw: bytes, encoding: str | None = None) -> str:
     return raw.decode(encoding, errors="backslashreplace")
 
 
+def dos_beginning(stem: str) -> str | None:
+    """``STONEW`` of ``STONEW~1``, as DOS called files with longer names; None for any other name."""
+    short, tilde, number = stem.partition("~")
+    return short[:8] if tilde and number.isdigit() and short else None
+
+
 def safe_text(text: str) -> str:
     """The same text with everything that could steer a terminal or reorder a line in visible ``\\x1b`` form."""
     if text.isascii() and text.isprintable():

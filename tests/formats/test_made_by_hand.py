@@ -16,6 +16,7 @@ from keyframer.formats._loading import scene_of
 from keyframer.formats._writing import Written
 from keyframer.scene import Channel, Node, NodeKind, Scene
 from keyframer.scene.report import Outcome
+from tests.formats.editing import why_anew
 from tests.formats.midtown import writer as midtown
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -34,10 +35,6 @@ def loaded(name: str) -> Scene:
 
 def written(scene: Scene) -> Written:
     return format_by_name(scene.source_format).from_scene(scene)
-
-
-def why_anew(made: Written) -> list[str]:
-    return [loss.detail for loss in made.report if "written anew" in loss.detail]
 
 
 @pytest.mark.parametrize("number", [-1, 10_000])

@@ -11,6 +11,7 @@ import pytest
 import keyframer
 from keyframer.scene import Material, Mesh, Morph, Node, Scene, Skin
 from keyframer.scene.soundness import ensure_sound
+from tests.formats.editing import put
 from tests.samples import all_samples
 
 Break = Callable[[Scene], object]
@@ -25,14 +26,6 @@ def sound() -> Scene:
     skin = Skin("skin", [1], np.eye(4)[None], np.arange(3), np.zeros(3, int), np.ones(3), square)
     nodes = [Node("body", mesh=0, skin=0, morph=Morph(["wide"], [square * 2])), Node("bone")]
     return Scene(nodes=nodes, meshes=[mesh], materials=[Material("red")], skins=[skin])
-
-
-def setting(part: Callable[[Scene], object], **values: object) -> Break:
-    def change(scene: Scene) -> None:
-        for name, value in values.items():
-            setattr(part(scene), name, value)
-
-    return change
 
 
 def node(scene: Scene) -> object:
@@ -52,37 +45,37 @@ def shape(*size: int) -> np.ndarray:
 
 
 BROKEN: list[tuple[Break, str]] = [
-    (setting(node, mesh=3), "node 'body': mesh 3, but the scene has 1"),
-    (setting(node, camera=0), "node 'body': camera 0, but the scene has 0"),
-    (setting(node, light=-1), "node 'body': light -1, but the scene has 0"),
-    (setting(node, skin=1), "node 'body': skin 1, but the scene has 1"),
+    (put(node, mesh=3), "node 'body': mesh 3, but the scene has 1"),
+    (put(node, camera=0), "node 'body': camera 0, but the scene has 0"),
+    (put(node, light=-1), "node 'body': light -1, but the scene has 0"),
+    (put(node, skin=1), "node 'body': skin 1, but the scene has 1"),
     (
-        setting(node, morph=Morph(["wide"], [shape(4, 3)])),
+        put(node, morph=Morph(["wide"], [shape(4, 3)])),
         "node 'body': morph shape 'wide' is 4 x 3, its mesh is 3 x 3",
     ),
-    (setting(node, morph=Morph(["a", "b"], [shape(3, 3)])), "node 'body': 1 morph shapes with 2 names"),
-    (setting(mesh, positions=shape(3)), "mesh 'tri': positions must be n x 3, not 3"),
-    (setting(mesh, positions=shape(2, 3)), "mesh 'tri': corners name number 2, but there are 2 vertices"),
-    (setting(mesh, corners=np.array([[0, -1, 2]])), "mesh 'tri': corners name number -1"),
-    (setting(mesh, corners=np.array([[0, 1]])), "mesh 'tri': corners must be 1 x 3, not 1 x 2"),
-    (setting(mesh, corners=np.array(0)), "mesh 'tri': corners must be 0 x 3, not a single number"),
-    (setting(mesh, uv=shape(2, 2)), "mesh 'tri': uv_corners name number 2, but there are 2 entries"),
-    (setting(mesh, uv=shape(3, 3)), "mesh 'tri': uv must be n x 2, not 3 x 3"),
-    (setting(mesh, uv_corners=np.zeros((2, 3), int)), "mesh 'tri': uv_corners must be 1 x 3, not 2 x 3"),
-    (setting(mesh, colors=shape(1, 3)), "mesh 'tri': color_corners name number 2, but there are 1 entries"),
-    (setting(mesh, smoothing=shape(2)), "mesh 'tri': smoothing must be 1, not 2"),
-    (setting(mesh, edges=shape(1, 1)), "mesh 'tri': edges must be 1, not 1 x 1"),
+    (put(node, morph=Morph(["a", "b"], [shape(3, 3)])), "node 'body': 1 morph shapes with 2 names"),
+    (put(mesh, positions=shape(3)), "mesh 'tri': positions must be n x 3, not 3"),
+    (put(mesh, positions=shape(2, 3)), "mesh 'tri': corners name number 2, but there are 2 vertices"),
+    (put(mesh, corners=np.array([[0, -1, 2]])), "mesh 'tri': corners name number -1"),
+    (put(mesh, corners=np.array([[0, 1]])), "mesh 'tri': corners must be 1 x 3, not 1 x 2"),
+    (put(mesh, corners=np.array(0)), "mesh 'tri': corners must be 0 x 3, not a single number"),
+    (put(mesh, uv=shape(2, 2)), "mesh 'tri': uv_corners name number 2, but there are 2 entries"),
+    (put(mesh, uv=shape(3, 3)), "mesh 'tri': uv must be n x 2, not 3 x 3"),
+    (put(mesh, uv_corners=np.zeros((2, 3), int)), "mesh 'tri': uv_corners must be 1 x 3, not 2 x 3"),
+    (put(mesh, colors=shape(1, 3)), "mesh 'tri': color_corners name number 2, but there are 1 entries"),
+    (put(mesh, smoothing=shape(2)), "mesh 'tri': smoothing must be 1, not 2"),
+    (put(mesh, edges=shape(1, 1)), "mesh 'tri': edges must be 1, not 1 x 1"),
     (
-        setting(mesh, face_materials=np.array([1])),
+        put(mesh, face_materials=np.array([1])),
         "mesh 'tri': face_materials name number 1, but there are 1 materials",
     ),
-    (setting(mesh, face_materials=np.array([-2])), "mesh 'tri': face_materials name number -2"),
-    (setting(skin, joints=[2]), "skin 'skin': joints name number 2, but there are 2 nodes"),
-    (setting(skin, inverse_bind=shape(2, 4, 4)), "skin 'skin': inverse_bind must be 1 x 4 x 4, not 2 x 4 x 4"),
-    (setting(skin, influences=np.array([0, 0, 1])), "skin 'skin': influences name number 1, but there are 1 joints"),
-    (setting(skin, weights=shape(2)), "skin 'skin': weights must be 3, not 2"),
-    (setting(skin, positions=shape(2, 3)), "skin 'skin': positions must be 3 x 3, not 2 x 3"),
-    (setting(skin, vertices=np.array([0, 1, 3])), "node 'body': the skin's vertices name number 3, but there are 3"),
+    (put(mesh, face_materials=np.array([-2])), "mesh 'tri': face_materials name number -2"),
+    (put(skin, joints=[2]), "skin 'skin': joints name number 2, but there are 2 nodes"),
+    (put(skin, inverse_bind=shape(2, 4, 4)), "skin 'skin': inverse_bind must be 1 x 4 x 4, not 2 x 4 x 4"),
+    (put(skin, influences=np.array([0, 0, 1])), "skin 'skin': influences name number 1, but there are 1 joints"),
+    (put(skin, weights=shape(2)), "skin 'skin': weights must be 3, not 2"),
+    (put(skin, positions=shape(2, 3)), "skin 'skin': positions must be 3 x 3, not 2 x 3"),
+    (put(skin, vertices=np.array([0, 1, 3])), "node 'body': the skin's vertices name number 3, but there are 3"),
 ]
 
 

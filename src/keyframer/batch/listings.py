@@ -9,12 +9,13 @@ import os
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
+from keyframer.limits import MOST_ENTRIES
+from keyframer.text import dos_beginning
+
 _NO_IMAGES = frozenset(
     (".anim", ".mdl", ".skel", ".3ds", ".prj", ".mli", ".u3d", ".nanim", ".glb", ".gltf", ".bin", ".json", ".sqlite")
 )
 """what stands beside images and is none, our own outputs among it"""
-_MOST_ENTRIES = 200_000
-"""files and folders looked at below one folder, as when images are looked for"""
 
 
 class Names:
@@ -33,10 +34,10 @@ class Names:
     def like(self, name: str) -> list[str]:
         """Those that an image of this name could be found under."""
         stem = os.path.splitext(name)[0].casefold()
-        short, tilde, number = stem.partition("~")
-        if not (tilde and number.isdigit() and short):
+        letters = dos_beginning(stem)
+        if letters is None:
             return self._by_short.get(stem[:8], [])
-        return [shown for key in self._beginning(short[:8]) for shown in self._by_short[key]]  # STONEW~1
+        return [shown for key in self._beginning(letters) for shown in self._by_short[key]]
 
     def _beginning(self, letters: str) -> Iterator[str]:
         if self._sorted is None:
@@ -85,7 +86,7 @@ class Tree:
             folders.sort()
             self._seen.append((where, changed(where)))
             count += len(folders) + len(names)
-            if count > _MOST_ENTRIES:
+            if count > MOST_ENTRIES:
                 return
             if where != folder:
                 for name in sorted(names):

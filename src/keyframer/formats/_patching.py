@@ -21,7 +21,7 @@ from keyframer.formats._document import Document
 from keyframer.formats._format import Format
 from keyframer.formats._matching import Matching, Rebuilt, in_order_of, match
 from keyframer.formats._patchcheck import differences, displaced
-from keyframer.formats._patchmodule import PatchModule
+from keyframer.formats._patchmodule import Change, PatchModule
 from keyframer.formats._rewritten import tell_rewritten
 from keyframer.formats._scenediff import Comparison, Path, shown
 from keyframer.formats._unheld import one_clip, take_back
@@ -153,14 +153,14 @@ class _Work:
 
     def _rebuilt(self) -> Rebuilt:
         module, made, matching = self.module, self.made, self.matching
-        given = (made, self.options, self.before, self.after, matching, self.report)
-        found = module.rebuild(*given)
+        change = Change(self.before, self.after, matching, self.report)
+        found = module.rebuild(made, self.options, change)
         if found is not None:
             return found
         nodes, materials = module.anchors(made, self.options)
         kept = {nodes[old]: new for new, old in matching.nodes.items()}
         paints = {materials[old]: new for new, old in matching.materials.items()}
-        new, new_paints = module.restructure(*given)
+        new, new_paints = module.restructure(made, self.options, change)
         kept |= {key: number for number, key in new.items()}
         paints |= {key: number for number, key in new_paints.items()}
         now, colours = module.anchors(made, self.options)

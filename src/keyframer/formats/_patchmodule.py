@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from keyframer.errors import FormatError
 from keyframer.formats._document import Document
@@ -41,6 +41,15 @@ Key = tuple[int, int]
 """of a record"""
 
 
+class Change(NamedTuple):
+    """What nodes and materials that come and go are made of."""
+
+    before: Scene
+    after: Scene
+    matching: Matching
+    report: LossReport
+
+
 class PatchModule:
     """A format's module ``bridge.patching``, and what is taken where it leaves something out."""
 
@@ -49,6 +58,9 @@ class PatchModule:
 
     def _own(self, name: str) -> Any:
         return self.format._load_if_there("bridge.patching", name)
+
+    def _options(self, given: Mapping[str, object]) -> Any:
+        return self.format._load("bridge", "Options")(**given)
 
     @property
     def holds_unit(self) -> bool:
@@ -104,43 +116,29 @@ class PatchModule:
         own = self._own("Patch")
         if own is None:
             raise Unpatchable("this format's documents cannot be patched")
-        return own(made, self.format._load("bridge", "Options")(**options), goal, report)
+        return own(made, self._options(options), goal, report)
 
     def anchors(self, made: Document, options: Mapping[str, object]) -> tuple[list[Key], list[Key]]:
         """A key for the record of each node and of each material of the scene."""
         own = self._own("anchors")
         if own is None:
             raise Unpatchable("nodes came or went")
-        nodes, materials = own(made, self.format._load("bridge", "Options")(**options))
+        nodes, materials = own(made, self._options(options))
         return _keys(nodes), _keys(materials)
 
-    def rebuild(
-        self,
-        made: Document,
-        options: Mapping[str, object],
-        before: Scene,
-        after: Scene,
-        matching: Matching,
-        report: LossReport,
-    ) -> Rebuilt | None:
+    def rebuild(self, made: Document, options: Mapping[str, object], change: Change) -> Rebuilt | None:
         """The document with other nodes, where its nodes are rows of a table; None where they are records."""
         own = self._own("rebuild")
         if own is None:
             return None
-        found: Rebuilt = own(made, self.format._load("bridge", "Options")(**options), before, after, matching, report)
+        found: Rebuilt = own(made, self._options(options), *change)
         return found
 
     def restructure(
-        self,
-        made: Document,
-        options: Mapping[str, object],
-        before: Scene,
-        after: Scene,
-        matching: Matching,
-        report: LossReport,
+        self, made: Document, options: Mapping[str, object], change: Change
     ) -> tuple[dict[int, Key], dict[int, Key]]:
-        own, chosen = self._own("restructure"), self.format._load("bridge", "Options")(**options)
-        nodes, materials = own(made, chosen, before, after, matching, report)
+        """Takes records out and puts new ones in; keys for those of new nodes and of new materials."""
+        nodes, materials = self._own("restructure")(made, self._options(options), *change)
         return (
             {number: (id(record), 0) for number, record in nodes.items()},
             {number: (id(record), 0) for number, record in materials.items()},

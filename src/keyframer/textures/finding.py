@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from keyframer.issues import IssueType
+from keyframer.limits import MOST_ENTRIES
 from keyframer.text import safe_text
-from keyframer.textures.listing import MOST_ENTRIES, Listing, listing_of
+from keyframer.textures.listing import Listing, listing_of
 from keyframer.textures.naming import Name, take_apart
 
 HOW = {

@@ -7,13 +7,14 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from keyframer.limits import MOST_ENTRIES
+from keyframer.text import dos_beginning
+
 EXTENSIONS = (
     ".png", ".jpg", ".jpeg", ".tga", ".bmp", ".gif", ".tif", ".tiff", ".pcx", ".dds", ".webp",
     ".psd", ".ppm", ".pgm", ".sgi", ".rgb", ".rgba", ".jp2", ".flc", ".fli", ".cel", ".ifl",
 )  # fmt: skip
 """of images, best first: what a name with another extension may be found as"""
-MOST_ENTRIES = 200_000
-"""files and folders looked at below one folder"""
 _RANK = {extension: rank for rank, extension in enumerate(EXTENSIONS)}
 
 
@@ -60,9 +61,9 @@ class Listing:
 
     def _by_prefix(self, stem: str, extension: str) -> list[str] | None:
         """DOS kept eight characters: the name in the file was cut (or is ``STONEW~1``), or the one on the disk was."""
-        short, tilde, number = stem.partition("~")
-        if tilde and number.isdigit() and short:
-            fits = [name for key, names in self.prefixes.items() if key.startswith(short[:8]) for name in names]
+        letters = dos_beginning(stem)
+        if letters is not None:
+            fits = [name for key, names in self.prefixes.items() if key.startswith(letters) for name in names]
         elif len(stem) >= 8:
             candidates = self.prefixes.get(stem[:8], [])
             cut = len(stem) == 8

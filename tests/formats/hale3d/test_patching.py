@@ -15,6 +15,7 @@ from keyframer.formats.hale3d import FORMAT
 from keyframer.formats.hale3d.document import decode
 from keyframer.scene import Clip, Mesh, Scene
 from keyframer.scene.report import Outcome
+from tests.formats.editing import why_anew
 from tests.formats.hale3d import writer as w
 
 GLOVE = (b"materials/glove.mat", [(0, 0, 0, 1), (0.5, 0, 1, 1), (0, 0.5, 2, 1)])
@@ -54,11 +55,6 @@ def edited(edit: Callable[[Scene], None], model: bool = False, **options: object
     scene = loaded(wave(), **({"model": decode(w.arm())} if model else {}))
     edit(scene)
     return FORMAT.from_scene(scene, options)
-
-
-def why_anew(written: Written) -> list[str]:
-    """Why all was written anew, if it was."""
-    return [loss.detail for loss in written.report if "could not be patched" in loss.detail]
 
 
 def values(node: int, kind: str, row: int, numbers: object) -> Callable[[Scene], None]:

@@ -12,15 +12,8 @@ import keyframer
 from keyframer.formats._loading import scene_of
 from keyframer.formats.hale3d import FORMAT
 from keyframer.scene import Scene
+from tests.formats.editing import put, why_anew
 from tests.formats.hale3d import writer as w
-
-
-def put(thing: Callable[[Scene], Any], /, **values: Any) -> Callable[[Scene], None]:
-    def edit(scene: Scene) -> None:
-        for name, value in values.items():
-            setattr(thing(scene), name, value)
-
-    return edit
 
 
 def sleeve(scene: Scene) -> Any:
@@ -48,5 +41,5 @@ def test_what_has_no_place_is_said_and_all_written_anew(name: str) -> None:
     scene = scene_of(keyframer.decode(w.wave(), format="hale3d"), {"model": model})
     edit(scene)
     written = FORMAT.from_scene(scene)
-    (why,) = [loss.detail for loss in written.report if "could not be patched" in loss.detail]
+    (why,) = why_anew(written)
     assert f"({words})" in why

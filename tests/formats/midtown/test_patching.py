@@ -13,6 +13,7 @@ from keyframer.formats._writing import Written
 from keyframer.formats.midtown import FORMAT
 from keyframer.operating import change_rate, cut, reverse
 from keyframer.scene import Scene
+from tests.formats.editing import why_anew
 from tests.formats.midtown import writer as w
 
 LAYOUTS: dict[str, Callable[[w.Rows], bytes]] = {
@@ -34,10 +35,6 @@ def edited(layout: str, edit: Callable[[Scene], object], **options: object) -> W
     scene = loaded(LAYOUTS[layout](rows()), **options)
     edit(scene)
     return FORMAT.from_scene(scene)
-
-
-def why_anew(written: Written) -> list[str]:
-    return [loss.detail for loss in written.report if "could not be patched" in loss.detail]
 
 
 def step(scene: Scene) -> None:

@@ -11,7 +11,6 @@ import pytest
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.formats._loading import scene_of
-from keyframer.formats._writing import Written
 from keyframer.formats.nodeanim import FORMAT
 from keyframer.formats.nodeanim.dialect import Dialect
 from keyframer.formats.nodeanim.records import Animations, Header, NodeKeys
@@ -20,6 +19,7 @@ from keyframer.operating import choose_nodes
 from keyframer.scene import Channel, Node, NodeKind, Scene
 from keyframer.scene.report import LossReport, Outcome
 from keyframer.wire.record import Record
+from tests.formats.editing import why_anew
 from tests.formats.nodeanim.writer import TCB, Bone, Clip, How, Key, chunk, clips, write
 
 HOWS = {
@@ -98,10 +98,6 @@ def test_what_cannot_be_patched_is_written_anew_and_all_that_is_lost_is_said(tmp
     ]
     lost = [loss for loss in report.of(Outcome.DROPPED) if "nobody knows were dropped" in loss.detail]
     assert [int(loss.detail.split()[0]) for loss in lost] == [len(BEFORE), len(BEHIND)]
-
-
-def why_anew(written: Written) -> list[str]:
-    return [loss.detail for loss in written.report if "anew" in loss.detail]
 
 
 def made_by_hand(*records: Record) -> Scene:

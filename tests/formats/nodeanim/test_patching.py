@@ -16,6 +16,7 @@ from keyframer.formats._writing import Written
 from keyframer.formats.nodeanim import FORMAT
 from keyframer.operating import change_rate
 from keyframer.scene import Channel, Scene
+from tests.formats.editing import why_anew
 from tests.formats.nodeanim.writer import BEZIER, LINEAR, TCB, Bone, Clip, How, Key, write
 
 TIMES = (0.0, 0.25, 0.5)
@@ -37,10 +38,6 @@ def edited(edit: Callable[[Scene], object], flags: int = LINEAR, how: How | None
     scene = loaded(write(clip(flags), how or How()), **reading)
     made = edit(scene)
     return FORMAT.from_scene(made if isinstance(made, Scene) else scene)
-
-
-def why_anew(written: Written) -> list[str]:
-    return [loss.detail for loss in written.report if "anew" in loss.detail]
 
 
 def track(scene: Scene, kind: str) -> Track:

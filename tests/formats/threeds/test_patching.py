@@ -18,6 +18,7 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk, RawChunk
 from keyframer.scene import Channel, Clip, LightType, Morph, Scene
 from keyframer.scene.report import Outcome
+from tests.formats.editing import why_anew
 from tests.formats.threeds.bridge import make
 
 STILL = ((0.0, 0.0, 0.0),)
@@ -69,10 +70,6 @@ def edited(edit: Callable[[Scene], object]) -> Written:
     scene = loaded(file_of(parts()))
     edit(scene)
     return FORMAT.from_scene(scene)
-
-
-def why_anew(written: Written) -> list[str]:
-    return [loss.detail for loss in written.report if "could not be patched" in loss.detail]
 
 
 def number(scene: Scene, name: str) -> int:

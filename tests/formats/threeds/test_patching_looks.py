@@ -11,12 +11,12 @@ import pytest
 
 import keyframer
 from keyframer.formats._loading import scene_of
-from keyframer.formats._writing import Written
 from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk, RawChunk
 from keyframer.scene import Fog, Gradient, LayeredFog, Morph, Scene, TextureMap
 from keyframer.scene.report import Outcome
+from tests.formats.editing import put, why_anew
 from tests.formats.threeds.bridge import make
 
 WHITE, RED, GREEN, BLUE = (1.0, 1.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -54,10 +54,6 @@ def loaded(data: bytes) -> Scene:
     return scene_of(keyframer.decode(data, format="3ds"))
 
 
-def why_anew(written: Written) -> list[str]:
-    return [loss.detail for loss in written.report if "could not be patched" in loss.detail]
-
-
 def edited(*edits: Callable[[Scene], object]) -> bytes:
     """The bytes after edits that are made one after the other, each in the file that the one before left."""
     data = file_of(parts())
@@ -68,14 +64,6 @@ def edited(*edits: Callable[[Scene], object]) -> bytes:
         assert why_anew(written) == []
         data = keyframer.encode(written.document)
     return data
-
-
-def put(thing: Callable[[Scene], Any], /, **values: Any) -> Callable[[Scene], None]:
-    def edit(scene: Scene) -> None:
-        for name, value in values.items():
-            setattr(thing(scene), name, value)
-
-    return edit
 
 
 def paint(**values: Any) -> Callable[[Scene], None]:

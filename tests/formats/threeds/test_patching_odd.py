@@ -18,6 +18,7 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Channel, Clip, Gradient, LayeredFog, LightType, Material, Morph, Scene, TextureMap
+from tests.formats.editing import put, why_anew
 from tests.formats.threeds.bridge import make
 
 RED, GREEN, BLUE = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -37,18 +38,6 @@ def written(data: bytes, edit: Callable[[Scene], object]) -> Written:
     scene = loaded(data)
     edit(scene)
     return FORMAT.from_scene(scene)
-
-
-def why_anew(found: Written) -> list[str]:
-    return [loss.detail for loss in found.report if "could not be patched" in loss.detail]
-
-
-def put(thing: Callable[[Scene], Any], /, **values: Any) -> Callable[[Scene], None]:
-    def edit(scene: Scene) -> None:
-        for name, value in values.items():
-            setattr(thing(scene), name, value)
-
-    return edit
 
 
 def around(**values: Any) -> Callable[[Scene], None]:

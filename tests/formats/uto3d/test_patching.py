@@ -16,6 +16,7 @@ from keyframer.formats.uto3d import FORMAT
 from keyframer.operating import change_rate
 from keyframer.scene import Channel, Clip, Mesh, Scene
 from keyframer.scene.report import Outcome
+from tests.formats.editing import put, why_anew
 from tests.formats.uto3d import writers as w
 
 MANNERS: dict[str, tuple[Callable[[], w.Scene], w.Manner]] = {
@@ -35,20 +36,6 @@ def edited(manner: str, edit: Callable[[Scene], None], **options: object) -> Wri
     scene = loaded(w.write(make(), how))
     edit(scene)
     return FORMAT.from_scene(scene, options)
-
-
-def why_anew(written: Written) -> list[str]:
-    return [loss.detail for loss in written.report if "anew" in loss.detail]
-
-
-def put(thing: Callable[[Scene], Any], **values: Any) -> Callable[[Scene], None]:
-    """An edit that sets attributes of a part of the scene."""
-
-    def edit(scene: Scene) -> None:
-        for name, value in values.items():
-            setattr(thing(scene), name, value)
-
-    return edit
 
 
 def node(name: str) -> Callable[[Scene], Any]:

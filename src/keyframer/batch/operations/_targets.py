@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from keyframer.exchange import EXPORTERS, Exporter
+from keyframer.exchange import Exporter, exporter_for
 
 
 def suffix(options: Mapping[str, Any]) -> str:
@@ -27,8 +27,4 @@ def suffix(options: Mapping[str, Any]) -> str:
 
 
 def exporter_of(options: Mapping[str, Any]) -> Exporter:
-    wanted = options.get("to", "gltf")
-    for known in EXPORTERS:
-        if known.name == wanted:
-            return known
-    raise ValueError(f"cannot write {wanted!r} (known: {', '.join(known.name for known in EXPORTERS)})")
+    return exporter_for("", options.get("to", "gltf"))
