@@ -6,7 +6,7 @@ import os
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from keyframer.batch.naming import LONGEST, Renamed, Wanted, assign, key_of, safe_relative
@@ -91,7 +91,6 @@ def test_places_from_elsewhere_stay_below(name: str) -> None:
 letters = st.sampled_from(["a", "A", "é", "e\u0301", "ß", "ss", ".3ds", ".glb", "/", "b", "\udcff"])
 
 
-@settings(deadline=None)  # other work on the machine
 @given(st.lists(st.lists(letters, min_size=1, max_size=5).map("".join).map(safe_relative), unique=True, max_size=12))
 def test_no_two_are_the_same_and_none_is_a_folder(relatives: list[str]) -> None:
     for replace in (True, False):

@@ -120,7 +120,7 @@ def test_trailing_bytes_survive(name: str, path: Path) -> None:
 
 
 @per_format
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.binary(max_size=400))
 def test_any_bytes(name: str, data: bytes) -> None:
     read_or_refuse(data, name)
@@ -128,7 +128,7 @@ def test_any_bytes(name: str, data: bytes) -> None:
 
 
 @per_format
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_damaged_samples(name: str, data: st.DataObject) -> None:
     """Splices of a sample: cut, repeat, overwrite; what a bad disk or a bad editor leaves."""

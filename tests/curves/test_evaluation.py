@@ -105,7 +105,7 @@ def test_repeat_before_a_late_first_key_holds_it() -> None:
     np.testing.assert_allclose(curve([0, 3, 12, 15]), [4, 4, 4, 5])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(st.integers(0, 50), min_size=2, max_size=6),
     st.sampled_from([Wrap.REPEAT, Wrap.LOOP]),
@@ -129,7 +129,7 @@ def test_equal_times_jump_to_the_later_key() -> None:
     np.testing.assert_allclose(curve([10 - 1e-9, 10, 15]), [10, 50, 55], atol=1e-8)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(
     st.lists(st.tuples(numbers, *[numbers] * 9), max_size=6),
     st.sampled_from(Interpolation),

@@ -87,7 +87,7 @@ def test_positions_stay_within_the_tolerance_everywhere(speed: float, tolerance:
     assert len(made.times) <= 61
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(*[st.floats(-3, 3)] * 3), min_size=2, max_size=9), st.sampled_from([0.5, 0.05, 1e-3]))
 def test_any_positions(points: list[tuple[float, float, float]], tolerance: float) -> None:
     frames = [list(point) for point in points]

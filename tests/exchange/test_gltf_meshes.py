@@ -50,7 +50,7 @@ def slow_groups(corners: np.ndarray, masks: np.ndarray) -> list[set[int]]:
     return groups
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_smoothing_groups_join_what_shares_a_bit(data: st.DataObject) -> None:
     faces = data.draw(st.integers(1, 12))

@@ -30,7 +30,7 @@ from tests.formats.made_scenes import (
 from tests.samples import all_samples
 
 SAMPLES = Path(__file__).parents[1] / "samples"
-QUICK = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 LENGTH = {"hale3d": 0.004, "midtown": 0.001}
 DEGREES = {"hale3d": 0.08, "midtown": 0.02}

@@ -74,7 +74,7 @@ def test_one_row_a_line_and_short_records_on_one() -> None:
 
 
 @given(st.lists(st.integers(0, 2**32 - 1), min_size=9, max_size=9))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_every_float_survives(bits: list[int]) -> None:
     raw = struct.pack("<9I", *bits)
     floats = np.frombuffer(raw, "<f4")

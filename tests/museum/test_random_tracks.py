@@ -76,13 +76,13 @@ def compare(track: SlowTrack, times: list[float]) -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * scale)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(slow_tracks(["NONE"]), st.lists(frames, max_size=8))
 def test_vectors(track: SlowTrack, more: list[float]) -> None:
     compare(track, times_around(track, more))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(slow_tracks(FORMS[1:]), st.lists(frames, max_size=8))
 def test_rotations(track: SlowTrack, more: list[float]) -> None:
     compare(track, times_around(track, more))

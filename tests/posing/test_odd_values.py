@@ -117,7 +117,7 @@ def test_a_morph_channel_without_usable_keys_leaves_the_mesh_as_it_is() -> None:
 numbers = st.one_of(st.floats(width=32), st.floats(-10, 10), st.sampled_from([NAN, INF, -INF, 0.0, 3.4e38, 1e-45]))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_any_numbers_at_all(data: st.DataObject) -> None:
     channels = []

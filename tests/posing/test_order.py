@@ -65,7 +65,7 @@ def test_long_circles_and_chains_need_no_recursion() -> None:
     assert order_of(chain, {0: count - 1}).blind == [0]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data())
 def test_any_graph_can_be_ordered(data: st.DataObject) -> None:
     count = data.draw(st.integers(0, 12))

@@ -100,7 +100,7 @@ def test_a_clip_without_length_stands_still(direction: Direction, loop: bool, en
     assert cursor.finished is not loop
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.integers(-50, 50),
     st.integers(1, 60),

@@ -7,7 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from keyframer.errors import FormatError
@@ -135,7 +135,6 @@ float_bits = st.sampled_from([bytes.fromhex(x) for x in ("0100a07f", "efbeadff",
 words = float_bits | st.binary(min_size=4, max_size=4)
 
 
-@settings(deadline=None)
 @given(st.data(), st.sampled_from([*LAYOUTS.values(), TEXT]))
 def test_any_rows(data: st.DataObject, layout: KeyLayout) -> None:
     rows: list[Row] = []
@@ -151,7 +150,6 @@ def test_any_rows(data: st.DataObject, layout: KeyLayout) -> None:
     assert write(keys, layout) == packed
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200), st.integers(0, 12), st.sampled_from([*LAYOUTS.values(), TEXT]))
 def test_any_bytes(data: bytes, count: int, layout: KeyLayout) -> None:
     """Both ways of reading agree on what can be read at all."""

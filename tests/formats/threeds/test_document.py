@@ -459,7 +459,7 @@ def test_find_and_first() -> None:
     assert "<3ds document: 28 records" in repr(document)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_any_tree_of_chunks(data: st.DataObject) -> None:
     """Trees of known and unknown ids with any payload and any lengths: whatever is read is written back."""

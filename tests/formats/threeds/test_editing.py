@@ -72,7 +72,7 @@ def test_one_change_changes_one_record(kind: type[Chunk], edit: Callable[[Chunk]
     assert paths(again) == paths(document)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data())
 def test_any_raw_bytes_may_replace_any_record(data: st.DataObject) -> None:
     """Whatever record is exchanged for other bytes, everything before and behind it stays."""

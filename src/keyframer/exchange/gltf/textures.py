@@ -9,9 +9,10 @@ from keyframer.exchange.gltf.extras import said_in_gltf
 from keyframer.exchange.gltf.images import Image
 from keyframer.scene import TextureMap
 
-_REPEAT, _MIRRORED, _CLAMP = 10497, 33648, 33071
+REPEAT, MIRRORED, CLAMP = 10497, 33648, 33071
+"""how an image goes on beyond its edges, in the numbers of samplers"""
 _LINEAR, _LINEAR_MIPMAPS = 9729, 9987
-_WRAPS = (_REPEAT, _MIRRORED, _CLAMP)
+_WRAPS = (REPEAT, MIRRORED, CLAMP)
 _ALLOWED: dict[str, tuple[int, ...]] = {
     "magFilter": (9728, 9729),
     "minFilter": (9728, 9729, 9984, 9985, 9986, 9987),
@@ -58,11 +59,11 @@ class Textures:
 
 def _sampling(texture: TextureMap) -> Json:
     """How an image repeats and is filtered; what a glTF file said of it where it still repeats so."""
-    wrap = _MIRRORED if texture.mirror else _REPEAT if texture.tiled and not texture.decal else _CLAMP
+    wrap = MIRRORED if texture.mirror else REPEAT if texture.tiled and not texture.decal else CLAMP
     stated = said_in_gltf(texture.extras).get("sampler")
     if type(stated) is dict:
         known = {name: int(stated[name]) for name, allowed in _ALLOWED.items() if stated.get(name) in allowed}
-        if known.get("wrapS", _REPEAT) == wrap:
+        if known.get("wrapS", REPEAT) == wrap:
             return known
     return {"magFilter": _LINEAR, "minFilter": _LINEAR_MIPMAPS, "wrapS": wrap, "wrapT": wrap}
 

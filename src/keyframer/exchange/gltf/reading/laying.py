@@ -10,10 +10,10 @@ from keyframer.catalogue import SEM_EXTENSION_UNKNOWN, SEM_UNKNOWN_ENUM
 from keyframer.exchange.gltf.reading.embedded import ImageReader
 from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.values import Item
+from keyframer.exchange.gltf.textures import CLAMP, MIRRORED, REPEAT
 from keyframer.issues import Severity
 from keyframer.scene import TextureMap
 
-_REPEAT, _MIRRORED, _CLAMP = 10497, 33648, 33071
 _SAMPLING = ("magFilter", "minFilter", "wrapS", "wrapT")
 
 
@@ -61,8 +61,8 @@ class TextureReader:
         number = texture.index("sampler", len(self._samplers), "sampler")
         sampler = Item({}, texture.path) if number is None else self._samplers[number]
         stated = {name: sampler.integer(name) for name in _SAMPLING if sampler.has(name)}
-        wrap = stated.get("wrapS", _REPEAT)
-        made.mirror, made.tiled = wrap == _MIRRORED, wrap != _CLAMP
+        wrap = stated.get("wrapS", REPEAT)
+        made.mirror, made.tiled = wrap == MIRRORED, wrap != CLAMP
         if stated:
             about: dict[str, Any] = made.extras["gltf"]
             about["sampler"] = stated
