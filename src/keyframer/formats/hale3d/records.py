@@ -16,6 +16,8 @@ from keyframer.wire.kinds import Chars, blob, declare, i32, u32
 from keyframer.wire.record import Record, record
 
 BOUNDS_FLOATS = 6
+COMPONENTS = 6
+"""Tx Ty Tz Qx Qy Qz, in the order of the flag bits of a joint"""
 """AABB::min and AABB::max stand before the components of every frame"""
 
 
@@ -50,6 +52,11 @@ class Joint(Record):
     orientation: tuple[float, ...] = exact_floats(
         "BaseFrameJoint::orientation, x y z w as stored", 4, default=(0.0, 0.0, 0.0, 1.0)
     )
+
+    @property
+    def moving(self) -> list[int]:
+        """Which of Tx Ty Tz Qx Qy Qz have a component in the frames, in its order there."""
+        return [bit for bit in range(COMPONENTS) if self.flags >> bit & 1]
 
     @property
     def shown_name(self) -> str:

@@ -12,7 +12,6 @@ from keyframer.formats.hale3d.records import Animation, Frames, Joint, unquoted
 from keyframer.scene import Scene
 from keyframer.wire.record import Record
 
-_COMPONENTS = 6
 _FASTEST = 10_000
 """frames a second"""
 _COVERED = {
@@ -64,7 +63,7 @@ def _check_overlaps(document: Document, reporter: Reporter) -> None:
         return
     spans: list[tuple[int, int, int, Joint]] = []
     for index, joint in enumerate(document.find(Joint)):
-        used = bin(joint.flags & ((1 << _COMPONENTS) - 1)).count("1")
+        used = len(joint.moving)
         if used and joint.start_index + used <= top.component_count:
             spans.append((joint.start_index, joint.start_index + used, index, joint))
     spans.sort(key=lambda span: span[:3])

@@ -8,12 +8,10 @@ import numpy.typing as npt
 from keyframer.formats._document import Document
 from keyframer.formats._frames import Indices
 from keyframer.formats._writing import Unpatchable
-from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Frames, Joint
+from keyframer.formats.hale3d.records import BOUNDS_FLOATS, COMPONENTS, Frames, Joint
 
 Floats = npt.NDArray[np.float64]
 
-_PARTS = 6
-"""Tx Ty Tz Qx Qy Qz, in the order of the flag bits"""
 _STILL = 1e-6
 """so far from the base frame a component may be that the flags call still"""
 
@@ -47,7 +45,7 @@ class FrameTable:
         """Places or the first three numbers of turns (T, 3), in the frames that changed."""
         first = 3 * (kind == "rotation")
         base = _base(joint)
-        bits = _bits(joint)
+        bits = joint.moving
         new = [
             bit
             for bit in range(first, first + 3)
@@ -63,7 +61,7 @@ class FrameTable:
     def still(self, joint: Joint, kind: str) -> None:
         """A joint that does not move, or not turn, any more."""
         first = 3 * (kind == "rotation")
-        self._lay(joint, [bit for bit in _bits(joint) if not first <= bit < first + 3])
+        self._lay(joint, [bit for bit in joint.moving if not first <= bit < first + 3])
 
     def remove(self, gone: list[Joint]) -> None:
         """Joints that go, and their columns unless others read them."""
@@ -72,7 +70,7 @@ class FrameTable:
         keep = np.ones(self.rows.shape[1], bool)
         for joint, stays in [*((each, False) for each in gone), *((each, True) for each in self.joints)]:
             first = BOUNDS_FLOATS + joint.start_index
-            keep[first : first + _width(joint)] = stays
+            keep[first : first + len(joint.moving)] = stays
         if keep.all():
             return
         before = np.concatenate([[0], np.cumsum(~keep[BOUNDS_FLOATS:])])
@@ -95,7 +93,7 @@ class FrameTable:
 
     def _lay(self, joint: Joint, bits: list[int]) -> None:
         """Other columns for a joint: those that it keeps are copied, new ones begin with the base frame."""
-        old, base, at = _bits(joint), _base(joint), BOUNDS_FLOATS + joint.start_index
+        old, base, at = joint.moving, _base(joint), BOUNDS_FLOATS + joint.start_index
         if bits == old:
             return
         made = np.empty((len(self.rows), len(bits)), self.rows.dtype)
@@ -109,23 +107,15 @@ class FrameTable:
             for other in self.joints:
                 if other is not joint and other.start_index >= joint.start_index + len(old):
                     other.start_index += len(bits) - len(old)
-        joint.flags = joint.flags & ~((1 << _PARTS) - 1) | sum(1 << bit for bit in bits)
+        joint.flags = joint.flags & ~((1 << COMPONENTS) - 1) | sum(1 << bit for bit in bits)
 
     def _shared(self, joint: Joint, width: int) -> bool:
         """Whether another joint reads columns of this one."""
         begin, end = joint.start_index, joint.start_index + width
         return any(
-            other is not joint and other.start_index < end and begin < other.start_index + _width(other)
+            other is not joint and other.start_index < end and begin < other.start_index + len(other.moving)
             for other in self.joints
         )
-
-
-def _bits(joint: Joint) -> list[int]:
-    return [bit for bit in range(_PARTS) if joint.flags >> bit & 1]
-
-
-def _width(joint: Joint) -> int:
-    return (joint.flags & ((1 << _PARTS) - 1)).bit_count()
 
 
 def _base(joint: Joint) -> tuple[float, ...]:

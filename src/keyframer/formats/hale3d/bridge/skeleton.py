@@ -16,15 +16,12 @@ from keyframer.catalogue import (
 )
 from keyframer.curves import RotationForm, Track
 from keyframer.formats._bridging import Reporter
-from keyframer.formats.hale3d.records import Frames, Joint
+from keyframer.formats.hale3d.records import COMPONENTS, Frames, Joint
 from keyframer.limits import Limits
 from keyframer.maths import quat
 from keyframer.scene import Channel, Clip, Node, NodeKind
 
 Floats = npt.NDArray[np.float64]
-
-_PARTS = 6
-"""Tx Ty Tz Qx Qy Qz, in the order of the flag bits"""
 
 
 def joint_nodes(reporter: Reporter, joints: list[Joint], parents: list[int | None], names: list[str]) -> list[Node]:
@@ -53,8 +50,8 @@ def animate(reporter: Reporter, joints: list[Joint], frames: Frames, clip: Clip,
     room = 4 * components.size + limits.copies
     made = 0
     for index, joint in enumerate(joints):
-        bits = [bit for bit in range(_PARTS) if joint.flags >> bit & 1]
-        if joint.flags >> _PARTS:
+        bits = joint.moving
+        if joint.flags >> COMPONENTS:
             reporter.report(SEM_UNKNOWN_FLAG_BITS, joint, "flags", bits=joint.flags & ~63)
         if not bits or not len(components):
             continue
