@@ -154,7 +154,8 @@ def test_companions_count(tmp_path: Path) -> None:
     assert "a.anim" in place.run()[0]
 
 
-def test_a_companion_that_comes_later_or_goes_counts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("operation", ["convert", "check"])
+def test_a_companion_that_comes_later_or_goes_counts(tmp_path: Path, operation: str) -> None:
     from tests.samples import sample_files
 
     samples = {path.name: path.read_bytes() for path in (*sample_files("hale3d"), *sample_files("midtown"))}
@@ -162,16 +163,16 @@ def test_a_companion_that_comes_later_or_goes_counts(tmp_path: Path) -> None:
     put(place.source / "a.anim", samples["wave-length.anim"])
     put(place.source / "b.anim", samples["wave-length.anim"])
     put(place.source / "c.anim", samples["retail.anim"])
-    alone = place.run()[0]
-    assert place.run()[0] == []
+    alone = place.run(operation)[0]
+    assert place.run(operation)[0] == []
     put(place.source / "A.MDL", samples["arm-length.mdl"])
-    assert place.run()[0] == ["A.MDL", "a.anim"]
-    assert place.run()[0] == []
+    assert place.run(operation)[0] == ["A.MDL", "a.anim"]
+    assert place.run(operation)[0] == []
     put(place.source / "c.skel", b"a skeleton that cannot be read")
     put(place.source / "unrelated.txt", b"beside them")
-    assert place.run()[0] == ["c.anim", "c.skel", "unrelated.txt"]
+    assert place.run(operation)[0] == ["c.anim", "c.skel", "unrelated.txt"]
     (place.source / "A.MDL").unlink()
-    assert place.run()[0] == ["a.anim"]
+    assert place.run(operation)[0] == ["a.anim"]
     assert alone == ["a.anim", "b.anim", "c.anim"]
 
 

@@ -14,6 +14,7 @@ from keyframer.checking.records import unlisted
 from keyframer.formats import FORMATS
 from keyframer.formats._loading import scene_of
 from tests import writers as w
+from tests.formats.midtown import writer as clips
 from tests.samples import all_samples
 
 ODD = w.main(
@@ -148,3 +149,28 @@ def test_check_and_load_agree(name: str, path: Path) -> None:
     else:
         with pytest.raises(keyframer.FormatError):
             scene_of(document)
+
+
+def test_a_clip_is_checked_with_the_skeleton_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "walk.anim"
+    path.write_bytes(clips.retail(clips.walk(4, 2)))
+    alone = keyframer.check(path).counts
+    assert alone["SCENE_DEFAULT_RIG"]
+    skeleton = path.with_suffix(".skel")
+    skeleton.write_text("bone hips { offset 0 1 0 bone chest { offset 0 0.5 0 } }")
+    assert "SCENE_DEFAULT_RIG" not in keyframer.check(path).counts
+    assert [node.name for node in keyframer.load(path).nodes] == ["hips", "chest"]
+    skeleton.write_text("bone hips { offset 0 1 0 }")
+    (issue,) = (each for each in keyframer.check(path).issues if each.code == "LINK_SKELETON_MISMATCH")
+    assert "2 bones, the skeleton has 1" in issue.message
+    assert keyframer.check(path.read_bytes()).counts == alone
+
+
+def test_a_skeleton_that_cannot_be_read_is_a_warning_of_its_clip(tmp_path: Path) -> None:
+    path = tmp_path / "walk.anim"
+    path.write_bytes(clips.retail(clips.walk(4, 2)))
+    path.with_suffix(".skel").write_text("no skeleton")
+    for issues in (keyframer.check(path).issues, keyframer.load(path).issues):
+        (issue,) = (each for each in issues if each.code == "LINK_SKELETON_MISMATCH")
+        assert issue.severity.label == "warning"
+        assert "STRUCT_SYNTAX at 0x0" in issue.message

@@ -12,6 +12,7 @@ import pytest
 
 from tests import writers as w
 from tests.cli.running import EXAMPLE, STYLES, Run, check_schema
+from tests.formats.midtown import writer as clips
 from tests.samples import all_samples
 
 WARNING = w.editor(w.mesh(name=b"<b>"))
@@ -153,3 +154,11 @@ def test_every_sample_in_every_style(run: Run, name: str, path: Path) -> None:
     codes = {run("check", "--format", style, path).code for style in STYLES}
     assert len(codes) == 1
     check_schema("check", run("check", "--format", "json", path).json())
+
+
+def test_a_clip_is_checked_with_the_skeleton_beside_it(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "walk.anim"
+    path.write_bytes(clips.retail(clips.walk(4, 2)))
+    assert "SCENE_DEFAULT_RIG" in run("check", path).out
+    path.with_suffix(".skel").write_text("bone hips { offset 0 1 0 bone chest { offset 0 0.5 0 } }")
+    assert "SCENE_DEFAULT_RIG" not in run("check", path).out

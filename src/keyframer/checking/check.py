@@ -47,7 +47,7 @@ def check(
         return unreadable(error, format, None if data is None else len(data))
     except OSError as error:
         return unreadable(IO_READ_FAILED.failure(0, "/", reason=error.strerror or str(error)), format, None)
-    return check_document(document, len(data))
+    return check_document(document, len(data), path=Path(name) if name else None)
 
 
 def check_imported(importer: Importer, data: bytes, folder: Path | None, limits: Limits = DEFAULT_LIMITS) -> Report:
@@ -60,23 +60,27 @@ def check_imported(importer: Importer, data: bytes, folder: Path | None, limits:
     return Report(scene.issues.selected(lambda code: True, in_order), importer, len(data))
 
 
-def check_document(document: Document, size: int | None = None, scene: Scene | None = None) -> Report:
-    """What is wrong with a document; ``size`` is that of its file, if known, ``scene`` what `load` made of it."""
+def check_document(
+    document: Document, size: int | None = None, scene: Scene | None = None, path: Path | None = None
+) -> Report:
+    """What is wrong with a document; ``size`` is that of its file, if known, ``scene`` what `load` made of it. Without
+    a scene one is made here, with the companions that stand beside ``path``."""
     limits = document.limits
     issues = IssueLog(limits.issues_per_code, limits.issues)
     if scene is None:
         issues.extend(document.issues)
-        scene = _scene(document, issues)
+        scene = _scene(document, issues, path)
     else:
         issues.extend(scene.issues)  # with those of the document
     document.format.apply_rules(document, scene, Reporter(document, issues))
     return Report(issues.selected(lambda code: True, in_order), document.format, size)
 
 
-def _scene(document: Document, issues: IssueLog) -> Scene | None:
+def _scene(document: Document, issues: IssueLog, path: Path | None) -> Scene | None:
     """The scene, as far as it can be made, with what making it finds; None where it breaks a limit."""
     try:
-        scene = document.format.to_scene(document, {})
+        options = {} if path is None else document.format.companions(document, path, {})
+        scene = document.format.to_scene(document, options)
     except FormatError as error:
         issues.add_issue(_issue(error))
         return None

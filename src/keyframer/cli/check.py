@@ -92,7 +92,7 @@ def _check(item: Input, from_format: str | None) -> Report:
         document, size = reading.read_document(item, from_format, data)
     except reading.READ_FAILURES as error:
         return unreadable(as_format_error(error), from_format)
-    return check_document(document, size)
+    return check_document(document, size, path=reading.path_of(item))
 
 
 def _fails(report: Report, fail_on: str) -> bool:

@@ -55,10 +55,16 @@ def find_importer(data: bytes, item: Input, from_format: str | None) -> Importer
     return importer_for(data, item.name, from_format)
 
 
-def folder_of(item: Input) -> Path | None:
-    """Where files that belong to an input may stand; None for stdin and members of archives."""
+def path_of(item: Input) -> Path | None:
+    """Where an input stands, so that what belongs to it can be found; None for stdin and members of archives."""
     from pathlib import Path
 
     from keyframer.cli.inputs import FileInput
 
-    return Path(item.name).parent if isinstance(item, FileInput) else None
+    return Path(item.name) if isinstance(item, FileInput) else None
+
+
+def folder_of(item: Input) -> Path | None:
+    """The folder of an input, where it has one."""
+    path = path_of(item)
+    return None if path is None else path.parent

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from keyframer.cli import clips, reading, salvaging
-from keyframer.cli.inputs import FileInput
 from keyframer.errors import FormatError
 
 TYPE_CHECKING = False
@@ -62,7 +61,6 @@ def load_scene(item: Input, options: argparse.Namespace, data: bytes | None = No
     """The scene of an input, and the document it was made from, if it is of a format that has documents. ``data`` are
     its bytes where they have been read."""
     from functools import partial
-    from pathlib import Path
 
     from keyframer.formats._loading import scene_of
     from keyframer.formats._option_values import typed
@@ -76,8 +74,9 @@ def load_scene(item: Input, options: argparse.Namespace, data: bytes | None = No
     else:
         document, _ = reading.read_document(item, options.from_format, data)
         chosen = typed(document.format.option_types(), options_of(options))
-        if isinstance(item, FileInput):
-            chosen = {**document.format.companions(document, Path(item.name), chosen), **chosen}
+        path = reading.path_of(item)
+        if path is not None:
+            chosen = {**document.format.companions(document, path, chosen), **chosen}
         make = partial(scene_of, document, chosen)
     try:
         scene = make(salvage=options.salvage)

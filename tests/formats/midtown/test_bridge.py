@@ -202,7 +202,7 @@ def test_skeletons_that_cannot_be_read(clip: Path) -> None:
     with pytest.raises(OSError):
         keyframer.load(clip, skeleton=clip.with_name("none.skel"))
     bad.rename(clip.with_suffix(".skel"))
-    assert codes(keyframer.load(clip)) == ["SCENE_DEFAULT_RIG"]
+    assert codes(keyframer.load(clip)) == ["LINK_SKELETON_MISMATCH", "SCENE_DEFAULT_RIG"]
 
 
 def test_a_wrong_announcement_and_equal_names(clip: Path) -> None:

@@ -30,6 +30,24 @@ def test_the_layout_that_sniffing_reports_is_the_one_that_reading_finds() -> Non
         assert claimed(data) == str(keyframer.decode(data).dialect)
 
 
+@pytest.mark.parametrize(
+    ("data", "layout"),
+    [
+        (struct.pack("<IIIfB", 0, 0, 60, 1.0, 1), "retail"),
+        (struct.pack("<IIIfB", 1, 0, 60, 1.0, 1), "document"),
+        (struct.pack("<IIIfBIfB", 2, 0, 60, 1.0, 1, 4, 0.0, 7), "document"),
+        (struct.pack("<IIfB", 0, 19, 1.0, 1), "old"),
+    ],
+)
+def test_a_clip_of_no_frames_is_identified_and_read(data: bytes, layout: str) -> None:
+    assert keyframer.detect(data, name="still.anim").format is not None
+    assert claimed(data) == layout == str(keyframer.decode(data).dialect)
+    assert keyframer.encode(keyframer.decode(data)) == data
+    report = keyframer.check(data)
+    assert report.readable
+    assert report.counts["SEM_EMPTY_TRACK"]
+
+
 def test_no_score_reaches_that_of_a_signature() -> None:
     for data in (retail(walk()), beta(4, channel(walk())), old(walk())):
         assert keyframer.detect(data).score <= 0.9
@@ -77,7 +95,11 @@ def test_one_odd_number_does_not_unmake_a_retail_clip() -> None:
         bytes(13),
         bytes(17),
         bytes(4096),
-        struct.pack("<IIIfB", 0, 0, 60, 1.0, 1),
+        struct.pack("<IIIfB", 0, 0, 60, 1.0, 1) + b"\0",
+        struct.pack("<IIIfB", 0, 0, 60, 1.0, 2),
+        struct.pack("<IIIfB", 0, 0, 61, 1.0, 1),
+        struct.pack("<IIIfB", 1, 0, 60, 1.0, 2),
+        struct.pack("<IIfB", 0, 19, 1.0, 2),
         struct.pack("<IIIfB", 0, 1, 4, 1.0, 1) + bytes(16),
         struct.pack("<IIIfB", 0, 1, 3, 1.0, 2) + bytes(12),
         struct.pack("<IIfB", 1, 0, 1.0, 1) + bytes(12),

@@ -46,7 +46,12 @@ class Subject:
     @property
     def folder(self) -> Path | None:
         """Where things that belong to the file may stand; None for members of archives and URLs."""
-        return None if self._is_remote else Path(self.job.source).parent
+        return None if self.path is None else self.path.parent
+
+    @property
+    def path(self) -> Path | None:
+        """The file itself; None for members of archives and URLs."""
+        return None if self._is_remote else Path(self.job.source)
 
     @cached_property
     def _is_remote(self) -> bool:
@@ -105,9 +110,9 @@ class Subject:
 
         chosen = typed(self.format.option_types(), given)
         result["also"] += [beside.file_of(value) for value in chosen.values() if isinstance(value, (str, Path))]
-        if not self._is_remote:
+        if self.path is not None:
             self.note_companions(result)
-            chosen = {**self.format.companions(self.document, Path(self.job.source), chosen), **chosen}
+            chosen = {**self.format.companions(self.document, self.path, chosen), **chosen}
         return scene_of(self.document, chosen, salvage=salvage)
 
     def note_companions(self, result: Result) -> None:

@@ -34,4 +34,5 @@ def _report(subject: Subject, result: Result) -> Report:
         document = subject.document
     except FormatError as error:
         return unreadable(error, subject.options.get("from"))
-    return check_document(document, len(subject.data))
+    subject.note_companions(result)
+    return check_document(document, len(subject.data), path=subject.path)

@@ -66,11 +66,12 @@ def fit_document(data: bytes, size: int) -> Fit | None:
 
 
 def fit_old(data: bytes) -> Fit | None:
-    """u32 frames, u32 bones, f32, u8, frames; ``data`` need only hold the header."""
+    """u32 frames, u32 bones, f32, u8, frames; ``data`` need only hold the header. Without frames the header must be all
+    there is: a longer file that begins with 0 is a retail clip."""
     if len(data) < OLD_HEADER_SIZE:
         return None
     frames, bones = _TWO_WORDS.unpack_from(data)
-    if frames == 0:
+    if frames == 0 and len(data) > OLD_HEADER_SIZE:
         return None
     return Fit(OLD, OLD_HEADER_SIZE + 12 * frames * (bones + 1), data[12])
 

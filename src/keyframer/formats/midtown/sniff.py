@@ -2,7 +2,8 @@
 
 The size equation of a layout must hold to the byte; only a retail clip may have less than one frame left over, because
 its head says most. On top of that the words must be sane for a pedestrian and the floats of the head must look like
-metres and radians, not all of them 0 (unless the width is the game's own).
+metres and radians, not all of them 0 (unless the width is the game's own). A clip of no frames has no floats to look
+at: its headers must be all there is.
 
 A choice: the headers of later channels of the document layout may lie behind the head. Then the first channel must be
 of type 1, and the rest of the file what so many channels of so many frames can add up to. What is refused here can
@@ -52,8 +53,10 @@ def _sniff_retail(head: bytes, size: int) -> Match | None:
     if fit is None or fit.type != 1:
         return None
     _, frames, floats, distance = struct.unpack_from("<IIIf", head)
-    if not (1 <= frames <= MOST_FRAMES and _is_rph(floats) and _is_plausible(distance)):
+    if not (frames <= MOST_FRAMES and _is_rph(floats) and _is_plausible(distance)):
         return None
+    if frames == 0:
+        return _match(fit, 0.5, f"no frames of {floats} floats, size matches") if size == fit.end else None
     if floats != 60 and not any(head[17 : fit.end]):
         return None
     odd, seen = _odd_floats(head, 17, fit.end)
@@ -69,10 +72,10 @@ def _sniff_document(head: bytes, size: int) -> Match | None:
     if len(head) < CLIP_HEADER_SIZE + CHANNEL_HEADER_SIZE:
         return None
     channels, frames = struct.unpack_from("<II", head)
-    if not (1 <= channels <= MOST_CHANNELS and 1 <= frames <= MOST_FRAMES):
+    if not (1 <= channels <= MOST_CHANNELS and frames <= MOST_FRAMES):
         return None
     pos = CLIP_HEADER_SIZE
-    something = False
+    something = frames == 0 and head[16] == 1
     for index in range(channels):
         if pos + CHANNEL_HEADER_SIZE > len(head):
             if index == 0 or head[16] != 1 or not _adds_up(channels - index, frames, size - pos):
@@ -107,7 +110,7 @@ def _sniff_old(head: bytes, size: int) -> Match | None:
     frames, bones, distance = struct.unpack_from("<IIf", head)
     if not (frames <= MOST_FRAMES and bones >= 1 and _is_rph(3 * (bones + 1)) and _is_plausible(distance)):
         return None
-    if _odd_floats(head, OLD_HEADER_SIZE, size)[0] or not any(head[OLD_HEADER_SIZE:]):
+    if _odd_floats(head, OLD_HEADER_SIZE, size)[0] or (frames and not any(head[OLD_HEADER_SIZE:])):
         return None
     return _match(fit, 0.6, f"{frames} frames of {bones} bones, size matches")
 

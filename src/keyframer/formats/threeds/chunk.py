@@ -26,6 +26,8 @@ class Chunk(Record):
     """a second one in the same parent contradicts the first"""
     opaque: ClassVar[bool] = False
     """known by name only: its layout is not documented anywhere"""
+    spare: ClassVar[bool] = False
+    """a scene is whole without it: content that cannot be read is a warning"""
     many_ids: ClassVar[bool] = False
     """one class for many ids: each chunk carries its own"""
     holds: ClassVar[dict[int, type[Chunk]]]
@@ -82,7 +84,13 @@ C = TypeVar("C", bound=Chunk)
 
 @dataclass_transform()
 def chunk(
-    chunk_id: int, *, home: Iterable[int], repeats: bool = False, once: bool = False, opaque: bool = False
+    chunk_id: int,
+    *,
+    home: Iterable[int],
+    repeats: bool = False,
+    once: bool = False,
+    opaque: bool = False,
+    spare: bool = False,
 ) -> Callable[[type[C]], type[C]]:
     """Class decorator: declare the chunk with this id."""
 
@@ -93,7 +101,7 @@ def chunk(
         made.plan = Plan(made)
         made.ID = chunk_id
         made.homes = tuple(home)
-        made.repeats, made.once, made.opaque = repeats, once, opaque
+        made.repeats, made.once, made.opaque, made.spare = repeats, once, opaque, spare
         CHUNKS[chunk_id] = made
         if repeats:
             REPEATING.add(chunk_id)

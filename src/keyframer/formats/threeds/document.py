@@ -32,7 +32,7 @@ from keyframer.formats._document import Document
 from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds.chunk import CHUNKS, HEADER_SIZE, REPEATING, Chunk, RawChunk, chunk_name
 from keyframer.formats.threeds.records import TOP_IDS, Main
-from keyframer.issues import Issue, IssueLog, IssueType
+from keyframer.issues import Issue, IssueLog, IssueType, Severity
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.wire.cursor import Cursor, Place
 from keyframer.wire.record import NO_CHILDREN, Record, read_fields, write_fields
@@ -155,7 +155,8 @@ class _Reader:
                 error = STRUCT_CHUNK_TOO_SMALL.failure(
                     at + 2, str(window.place), size=HEADER_SIZE + payload, least=HEADER_SIZE + cls.plan.minimum
                 )
-            self.issues.add_issue(Issue(CATALOGUE[error.code], error.path, error.offset, error.details))
+            severity = Severity.WARNING if cls.spare else None
+            self.issues.add_issue(Issue(CATALOGUE[error.code], error.path, error.offset, error.details, severity))
             return _raw(chunk_id, at, self.data[at + HEADER_SIZE : window.end], error.code)
         if cls.holds:
             chunk.children = []

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from keyframer.catalogue import (
+    LINK_COUNT_MISMATCH,
     LINK_PARENT_AFTER_CHILD,
     LINK_UNRESOLVED_NAME,
     SEM_EMPTY_TRACK,
@@ -97,6 +98,8 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
             check_file_name(reporter, record, _FILE_NAMES[cls], getattr(record, _FILE_NAMES[cls]), _DOS_NAME)
         elif isinstance(record, r.Track):
             _check_track(reporter, record)
+        elif isinstance(record, r.Mesh):
+            _check_vertex_flags(reporter, record)
         else:
             _check_values(reporter, record)
         if scene is not None and len(record.children) > 1:
@@ -116,6 +119,16 @@ def _check_repeated(reporter: Reporter, parent: Chunk) -> None:
             if cls in seen:
                 check_fields(reporter, each, _OF_SCENES[cls])
             seen.add(cls)
+
+
+def _check_vertex_flags(reporter: Reporter, mesh: r.Mesh) -> None:
+    points = next((each for each in mesh.children if isinstance(each, r.PointArray)), None)
+    for flags in mesh.children:
+        if isinstance(flags, r.PointFlags) and points is not None and len(flags.flags) < len(points.points):
+            found = len(flags.flags)
+            reporter.report(
+                LINK_COUNT_MISMATCH, flags, "flags", claimed=len(points.points), what="vertex flags", found=found
+            )
 
 
 def _check_values(reporter: Reporter, record: Chunk) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import struct
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 import keyframer
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import RawChunk
+from tests import writers as w
 from tests.formats.threeds.bridge import make
 
 NAN = float("nan")
@@ -96,3 +99,28 @@ def test_large_meshes_of_many_nodes_are_looked_at_in_samples() -> None:
     scene = make.load([make.mesh("Box", points)], nodes)
     assert {node.mesh for node in scene.nodes} == {0}
     assert len(scene.meshes) == 1
+
+
+SHORT_FLAGS = {
+    "count beyond the chunk": (w.chunk(0x4111, struct.pack("<2H", 3, 0)), "STRUCT_COUNT_EXCEEDS_DATA"),
+    "no room for the count": (w.chunk(0x4111, b"\3"), "STRUCT_CHUNK_TOO_SMALL"),
+    "fewer than the vertices": (w.chunk(0x4111, struct.pack("<3H", 2, 0, 0)), "LINK_COUNT_MISMATCH"),
+}
+
+
+@pytest.mark.parametrize("kind", SHORT_FLAGS)
+def test_vertex_flags_that_are_too_short_do_not_refuse_the_mesh(kind: str) -> None:
+    flags, code = SHORT_FLAGS[kind]
+    data = w.editor(w.mesh(w.points(*w.TRIANGLE), flags, w.faces((0, 1, 2))))
+    scene = keyframer.load(io.BytesIO(data))
+    assert [len(mesh.corners) for mesh in scene.meshes] == [1]
+    assert keyframer.encode(keyframer.decode(data)) == data
+    (issue,) = keyframer.check(data).issues
+    assert (issue.code, issue.severity.label) == (code, "warning")
+    assert issue.path.startswith("/4d4d/3d3d/4000[0]/4100/4111")
+
+
+def test_other_lists_that_are_too_short_refuse_the_mesh() -> None:
+    data = w.editor(w.mesh(w.points(*w.TRIANGLE, count=9), w.faces((0, 1, 2))))
+    with pytest.raises(keyframer.FormatError, match="STRUCT_COUNT_EXCEEDS_DATA"):
+        keyframer.load(io.BytesIO(data))

@@ -29,6 +29,9 @@ class Options:
     found: bool = False
     """the skeleton was found beside the file and not named by the user: if it does not fit, it is left alone"""
 
+    unread: str = ""
+    """why the skeleton beside the file cannot be read, where there is such a one"""
+
     def __post_init__(self) -> None:
         if sorted(self.euler_order) != ["X", "Y", "Z"]:
             raise ValueError(f"euler_order is an order of X, Y and Z such as YZX, not {self.euler_order!r}")
@@ -37,10 +40,13 @@ class Options:
 
 
 def companions(document: Document, path: Path) -> dict[str, object]:
-    """A skeleton that stands beside the clip under the same stem."""
+    """A skeleton that stands beside the clip under the same stem, or why it cannot be read."""
+    unread = ""
     for candidate in neighbours(path, ".skel"):
         try:
             return {"skeleton": read_skeleton(read_bytes(candidate)), "found": True}
-        except (OSError, FormatError):
-            continue
-    return {}
+        except OSError as error:
+            unread = unread or error.strerror or str(error)
+        except FormatError as error:
+            unread = unread or f"{error.code} at {error.offset:#x}: {error.message}"
+    return {"skeleton": None, "unread": unread} if unread else {}

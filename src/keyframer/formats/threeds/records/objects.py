@@ -76,7 +76,7 @@ class PointArray(Chunk):
     points: Floats = counted(("<f4", (3,)), "H", "position of each vertex: X, Y, Z")
 
 
-@chunk(0x4111, home=_MESH)
+@chunk(0x4111, home=_MESH, spare=True)
 class PointFlags(Chunk):
     """Flags of the vertices (POINT_FLAG_ARRAY)."""
 
