@@ -3,17 +3,22 @@
 The ledger keeps it as ``also``, a list of three values each: a file with its size and time, or with None twice if it
 was not there; or what was looked for, what for (`COMPANIONS`, `IMAGES` or `INSIDE`), and the names that would do. Of an
 image that is the folder and, behind ``//``, its name in the folder (`IMAGES`), or in the folders inside (`INSIDE`).
+Of a job that did not come back nobody knows what it looked for: it could be anything in a folder (`ANYTHING`, with a
+hash of what stands there), or the program itself (`PROGRAM`).
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from keyframer.batch.listings import Listings
 
-COMPANIONS, IMAGES, INSIDE = "companions", "images", "inside"
+COMPANIONS, IMAGES, INSIDE, ANYTHING, PROGRAM = "companions", "images", "inside", "anything", "program"
 
 _COMPANION_ENDINGS = (".anim", ".mdl", ".skel")
 _BELOW = "//"
@@ -24,6 +29,7 @@ class Surroundings:
 
     def __init__(self) -> None:
         self._listings = Listings()
+        self._hashes: dict[str, str] = {}
 
     def stand(self, also: Iterable[list[Any]]) -> bool:
         """Whether every entry is still true."""
@@ -35,9 +41,45 @@ class Surroundings:
             elif size in (IMAGES, INSIDE):
                 if _would_do(self._listings, path, size) != known:
                     return False
+            elif size in (ANYTHING, PROGRAM):
+                if self._hash(path, size) != known:
+                    return False
             elif _seen(path) != [size, known]:
                 return False
         return True
+
+    def all_of(self, folders: Iterable[str]) -> list[list[Any]]:
+        """The entries of a job that did not come back: everything in these folders, and the program."""
+        tops = [(os.path.abspath(folder), ANYTHING) for folder in folders]
+        return [[path, what, self._hash(path, what)] for path, what in [*tops, (PROGRAM, PROGRAM)]]
+
+    def _hash(self, path: str, what: str) -> str:
+        if path not in self._hashes:
+            self._hashes[path] = _hashed_folder(path) if what == ANYTHING else hashed_program()
+        return self._hashes[path]
+
+
+def _hashed_folder(folder: str) -> str:
+    """Changes with the name, the size or the time of any file that stands there."""
+    try:
+        with os.scandir(folder) as entries:
+            return _hashed(sorted([entry.name, *_seen(entry.path)] for entry in entries if not entry.is_dir()))
+    except OSError:
+        return ""
+
+
+def hashed_program() -> str:
+    """Changes with Python, any installed package, and the files of this one (it may be worked on)."""
+    from importlib.metadata import distributions
+
+    installed = sorted({(str(each.name), each.version) for each in distributions()})
+    top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    modules = [os.path.join(where, name) for where, _, names in os.walk(top) for name in names if name.endswith(".py")]
+    return _hashed([sys.version, installed, sorted([os.path.relpath(path, top), *_seen(path)] for path in modules)])
+
+
+def _hashed(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value).encode("ascii")).hexdigest()
 
 
 def _seen(path: str) -> list[int | None]:

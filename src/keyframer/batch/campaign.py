@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
@@ -12,12 +13,14 @@ from typing import Any, NamedTuple
 
 from keyframer._version import __version__
 from keyframer.batch import naming, stores, sweeping
-from keyframer.batch.beside import Surroundings
+from keyframer.batch.beside import Surroundings, file_of
 from keyframer.batch.defaults import FAILED, LEDGER
 from keyframer.batch.job import Job, Result, fail_with, new_result, options_hash
-from keyframer.batch.ledger import Ledger, Row
+from keyframer.batch.ledger import Ledger
 from keyframer.batch.operations import OPERATIONS
+from keyframer.batch.rows import Row
 from keyframer.batch.running import run
+from keyframer.catalogue import RUN_OUTPUT_REFUSED
 from keyframer.errors import FormatError
 
 _IN_THE_WAY = "RUN_OUTPUT_COLLISION"
@@ -87,6 +90,7 @@ class Campaign:
         self._files: list[Found] = []
         self._outputs: list[str] = []
         self._there: dict[str, int | None] = {}
+        self._links: dict[str, bool] = {}
         self._is_url = stores.is_url(self.out)
         self._surroundings = Surroundings()
 
@@ -99,18 +103,37 @@ class Campaign:
                 self._files.append(file)
         self._forget_folders(seen)
         name = self.operation.name
+        kept = self.ledger.outputs_of(name)
+        linked = {source: output for source, output in kept.items() if self._behind_a_link(output)}
+        kept = {source: output for source, output in kept.items() if source not in linked}
+        owners = {naming.key_of(output): source for source, output in kept.items()}
         self._outputs, self.summary.renamed = naming.assign(
             [naming.Wanted(file.key, file.relative) for file in self._files],
             self.operation.suffix(self.options),
             replace=self.operation.replaces_extension,
             reserved=(LEDGER, *(f"{LEDGER}{part}" for part in ("-wal", "-shm", ".lock")), *self._sources_below()),
-            kept=self.ledger.outputs_of(name).get,
-            owner=lambda key: self.ledger.owner_of(name, key),
+            kept=kept.get,
+            owner=owners.get,
         )
+        for file, output in zip(self._files, self._outputs, strict=True):
+            if (earlier := linked.get(file.key, output)) != output:
+                self.ledger.refuse(name, file.key, self._behind_a_link(earlier))
+        self.ledger.forget_refused()
         self.ledger.note_renamed(name, self.summary.renamed)
         self.summary.total = len(self._files)
         if self._is_url:
             self._there = stores.list_sizes(self.out)
+
+    def _behind_a_link(self, output: str) -> str:
+        """Why nothing is written to this output: one of its folders below the output folder is a link. Empty if not."""
+        folder = "" if self._is_url else output.rpartition("/")[0]
+        while folder:
+            if folder not in self._links:
+                self._links[folder] = os.path.islink(self._path(folder))
+            if self._links[folder]:
+                return f"its output {output} leads through a link ({folder})"
+            folder = folder.rpartition("/")[0]
+        return ""
 
     def _forget_folders(self, found: set[str]) -> None:
         """A folder in which nothing could be found, and now something is, has failed no longer."""
@@ -172,6 +195,11 @@ class Campaign:
             yield self._record(failed.pop())
 
     def _record(self, result: Result) -> Result:
+        if _never_came_back(result["status"], (result["error"] or {}).get("code"), result["sha256"]):
+            folders = [] if stores.is_url(result["source"]) else [os.path.dirname(result["source"])]
+            result["also"] = self._surroundings.all_of([*folders, *(self.options.get("texture_path") or ())])
+            given = self.options.get("scene", {}).values()
+            result["also"] += [file_of(value) for value in given if isinstance(value, str)]  # perhaps a model
         self.ledger.record(result)
         self._count(result["status"], (result["error"] or {}).get("code"))
         return result
@@ -192,11 +220,13 @@ class Campaign:
                 if stop():
                     return
                 row = rows.get(file.key)
-                ours = row is not None and row.output == output and row.code != _IN_THE_WAY
                 path = self._path(output)
+                ours = row is not None and row.output == output and row.code != _IN_THE_WAY and not os.path.islink(path)
                 job = Job(name, file.source, path, self.options, file.occurrence, file.stamp, self._force or ours)
-                if file.error is not None:
-                    failed.append(fail_with(new_result(job), file.error))
+                refused = self._behind_a_link(output)
+                error = RUN_OUTPUT_REFUSED.failure(0, "/", reason=refused) if refused else file.error
+                if error is not None:
+                    failed.append(fail_with(new_result(job), error))
                     continue
                 if row is not None and self._is_done(row, job, output):
                     self.summary.skipped += 1
@@ -215,6 +245,8 @@ class Campaign:
         if row.options != self._hash or row.version != __version__:
             return False
         if row.status == FAILED and (self._retry or row.code in _PASSING):
+            return False
+        if _never_came_back(row.status, row.code, row.sha256) and not row.also:  # as it was recorded once
             return False
         return output == row.output and (
             self._outputs_stand(row, job.output)
@@ -235,7 +267,7 @@ class Campaign:
                 status = os.stat(path)
             except OSError:
                 return False
-            if status.st_size != output["size"]:
+            if status.st_size != output["size"] or not stat.S_ISREG(status.st_mode):
                 return False
             same_time = status.st_mtime_ns == output["mtime_ns"] and not self._verify
             if not same_time and _sha256(path) != output["sha256"]:
@@ -256,6 +288,11 @@ class Campaign:
         if job.stamp:
             self.ledger.touch(self.operation.name, job.key, job.stamp)
         return True
+
+
+def _never_came_back(status: str, code: str | None, sha256: str | None) -> bool:
+    """Whether a file killed its worker, or took too long, so that nobody knows what else was read with it."""
+    return status == FAILED and sha256 is None and code not in _PASSING
 
 
 def _sha256(path: str) -> str | None:

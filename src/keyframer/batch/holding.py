@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import stat
 import tempfile
 
 
@@ -14,6 +16,9 @@ class Held(Exception):
 def hold(path: str) -> int | None:
     """Hold the output folder for one run; the system lets go of it when the process ends, however it ends."""
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    for name in (path, path + ".lock"):
+        if os.path.lexists(name) and not stat.S_ISREG(os.lstat(name).st_mode):  # a link may lead to anything
+            raise OSError(errno.EINVAL, f"{name} is not an ordinary file")
     try:
         import fcntl
     except ImportError:  # Windows: SQLite's own locks keep the ledger whole

@@ -2,6 +2,9 @@
 
 Write-ahead logging: a row is in the file when `record` returns, so that ``kill -9`` loses nothing that was recorded; a
 power cut may lose the last rows, never the ledger. Names that are not UTF-8 are kept as the bytes they are.
+
+A ledger is not trusted. One with foreign tables, views or triggers is refused as a whole. A row that could not be ours
+is refused alone: it is left out, and `Ledger.refused` says why.
 """
 
 from __future__ import annotations
@@ -12,53 +15,18 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from contextlib import closing, contextmanager
+from typing import Any
 
 from keyframer.batch.holding import Held, copy_to_read, hold
 from keyframer.batch.job import Result
 from keyframer.batch.naming import Renamed, key_of
+from keyframer.batch.rows import COLUMNS, JSON, TABLES, BadRow, Row, checked
 
 VERSION = 1
 
-COLUMNS = (
-    "operation", "source", "output", "status", "code", "message", "offset", "path", "sha256", "size", "stamp",
-    "options", "version", "format", "worst", "issues", "outputs", "also", "details", "seconds", "finished",
-)  # fmt: skip
-_JSON = ("issues", "outputs", "also", "details")
+_SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
 _NAMES = ("source", "output", "output_key", "wanted", "given")
-
-_TABLES = """
-CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT);
-CREATE TABLE IF NOT EXISTS files (
-    operation TEXT NOT NULL, source TEXT NOT NULL, output TEXT NOT NULL, output_key TEXT NOT NULL,
-    status TEXT NOT NULL, code TEXT, message TEXT, offset INTEGER, path TEXT,
-    sha256 TEXT, size INTEGER, stamp TEXT NOT NULL, options TEXT NOT NULL, version TEXT NOT NULL,
-    format TEXT, worst TEXT, issues TEXT NOT NULL, outputs TEXT NOT NULL, also TEXT NOT NULL, details TEXT NOT NULL,
-    seconds REAL NOT NULL, finished REAL NOT NULL,
-    PRIMARY KEY (operation, source)
-);
-CREATE INDEX IF NOT EXISTS by_output ON files (operation, output_key);
-CREATE TABLE IF NOT EXISTS renamed (
-    operation TEXT NOT NULL, source TEXT NOT NULL, wanted TEXT NOT NULL, given TEXT NOT NULL, reason TEXT NOT NULL,
-    PRIMARY KEY (operation, source)
-);
-"""
-
-
-class Row(NamedTuple):
-    """What a row says about whether its source is still done."""
-
-    source: str
-    status: str
-    code: str | None
-    options: str
-    version: str
-    output: str
-    outputs: list[dict[str, Any]]
-    also: list[list[Any]]
-    sha256: str | None
-    stamp: str
 
 
 class LedgerError(Exception):
@@ -70,6 +38,9 @@ class Ledger:
 
     def __init__(self, path: str, out: str | None = None, *, read_only: bool = False) -> None:
         self.path = path
+        self.refused: list[str] = []
+        """rows that are not used, and why"""
+        self._bad: list[int] = []
         self._prefix = "" if out is None else out.rstrip("/" + os.sep) + "/"
         self._lock: int | None = None
         self._known: list[str] | None = None
@@ -97,18 +68,29 @@ class Ledger:
         path = self.path if self._copy is None else os.path.join(self._copy.name, "ledger")
         self._base = sqlite3.connect(path, isolation_level=None, timeout=10)
         self._base.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
-        self._base.row_factory = sqlite3.Row
+        self._base.execute("PRAGMA trusted_schema = OFF")
+        self._check_tables(read_only)
         if not read_only:
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute("PRAGMA synchronous = NORMAL")
-            self._base.executescript(_TABLES)
+            self._base.executescript(TABLES)
             self._about("version", str(VERSION))
-        if self.about("version") != str(VERSION):
-            raise LedgerError(f"{self.path} was made by another version of keyframer")
         if out is not None and not self._is_inside(out):
             self._about("out", out)
             if self.about("out") != out:
                 raise LedgerError(f"{self.path} is the ledger of another folder: {self.about('out')}")
+
+    def _check_tables(self, complete: bool) -> None:
+        """Nothing but our tables, as we make them: a trigger or a view of somebody else would run with our queries.
+        A run that was killed at once may have left some of them out, unless ``complete``."""
+        with closing(sqlite3.connect(":memory:")) as ours:
+            ours.executescript(TABLES)
+            wanted = set(ours.execute(_SCHEMA))
+        found = set(self._base.execute(_SCHEMA))
+        if any(name == "about" for _, name, _ in found & wanted) and self.about("version") not in (None, str(VERSION)):
+            raise LedgerError(f"{self.path} was made by another version of keyframer")
+        if not found <= wanted or (complete and found != wanted):
+            raise LedgerError(f"{self.path} is not a ledger that can be used: its tables are not those of keyframer")
 
     def _is_inside(self, out: str) -> bool:
         return os.path.dirname(os.path.abspath(self.path)) == os.path.abspath(out)
@@ -117,8 +99,46 @@ class Ledger:
         self._base.execute("INSERT OR IGNORE INTO about VALUES (?, CAST(? AS TEXT))", (name, _raw(value)))
 
     def about(self, name: str) -> str | None:
-        row = self._base.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
-        return None if row is None else str(row["value"])
+        row = next(self._ask("SELECT value FROM about WHERE name = ?", (name,)), None)
+        return None if row is None else str(row[0])
+
+    def _ask(self, text: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        try:
+            yield from self._base.execute(text, values)
+        except sqlite3.Error as error:  # damaged, as a rule
+            raise LedgerError(f"the ledger {self.path} cannot be read: {error}") from None
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:  # the disk is full, as a rule
+            raise LedgerError(f"the ledger {self.path} cannot be written: {error}") from None
+
+    def _sound(self, names: tuple[str, ...], where: str, values: Sequence[Any] = ()) -> Iterator[list[Any]]:
+        """These columns of the rows that could be ours; the others are refused."""
+        text = f"SELECT rowid, source, {', '.join(names)} FROM files {where}"
+        for number, source, *rest in self._ask(text, values):
+            try:
+                yield list(checked(names, tuple(rest)))
+            except BadRow as flaw:
+                self._refuse(number, source, str(flaw))
+
+    def _refuse(self, number: int, source: Any, flaw: str) -> None:
+        self._bad.append(number)
+        self.refused.append(f"the row of {source} in the ledger is refused: {flaw}")
+
+    def refuse(self, operation: str, source: str, flaw: str) -> None:
+        """Do not use the row of this source."""
+        where = "WHERE operation = ? AND source = CAST(? AS TEXT)"
+        for (number,) in self._ask(f"SELECT rowid FROM files {where}", (operation, _raw(source))):
+            self._refuse(number, source, flaw)
+
+    def forget_refused(self) -> None:
+        """Remove the rows that were refused: their files are done as if they had none."""
+        with self._writing():
+            self._base.executemany("DELETE FROM files WHERE rowid = ?", [(number,) for number in self._bad])
+        self._bad.clear()
 
     def record(self, result: Result) -> None:
         """Keep a result; it replaces what was known of the same source."""
@@ -126,7 +146,7 @@ class Ledger:
         output = str(result["output"]).removeprefix(self._prefix)
         values = {
             **{name: result[name] for name in COLUMNS if name in result},
-            **{name: json.dumps(result[name]) for name in _JSON},
+            **{name: json.dumps(result[name]) for name in JSON},
             **{name: error.get(name) for name in ("code", "message", "offset", "path")},
             "output": output,
             "output_key": key_of(output),
@@ -140,53 +160,37 @@ class Ledger:
                 [_raw(value) if name in _NAMES else value for name, value in values.items()],
             )
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:  # the disk is full, as a rule
-            raise LedgerError(f"the ledger {self.path} cannot be written: {error}") from None
-
     def find(self, operation: str, sources: Sequence[str]) -> dict[str, Row]:
         """The rows of some sources, a few hundred at most."""
         marks = ", ".join(["CAST(? AS TEXT)"] * len(sources))
-        cursor = self._base.cursor()
-        cursor.row_factory = None
-        found: dict[str, Row] = {}
-        for values in cursor.execute(
-            f"SELECT {', '.join(Row._fields)} FROM files WHERE operation = ? AND source IN ({marks})",
-            (operation, *map(_raw, sources)),
-        ):
-            source, status, code, options, version, output, outputs, also, sha256, stamp = values
-            others = json.loads(also) if also != "[]" else []
-            found[source] = Row(
-                source, status, code, options, version, output, json.loads(outputs), others, sha256, stamp
-            )
-        return found
+        where = f"WHERE operation = ? AND source IN ({marks})"
+        rows = (Row(*values) for values in self._sound(Row._fields, where, (operation, *map(_raw, sources))))
+        return {row.source: row for row in rows}
 
     def outputs_of(self, operation: str) -> dict[str, str]:
-        """Source -> output, of all rows of an operation."""
-        cursor = self._base.cursor()
-        cursor.row_factory = None
-        return dict(cursor.execute("SELECT source, output FROM files WHERE operation = ?", (operation,)))
-
-    def owner_of(self, operation: str, key: str) -> str | None:
-        """The source whose output has this key."""
-        row = self._base.execute(
-            "SELECT source FROM files WHERE operation = ? AND output_key = CAST(? AS TEXT)", (operation, _raw(key))
-        ).fetchone()
-        return None if row is None else row["source"]
+        """Source -> output, of all rows of an operation; no two have the same output."""
+        found: dict[str, str] = {}
+        taken: set[str] = set()
+        for number, source, output in self._sound(("rowid", "source", "output"), "WHERE operation = ?", (operation,)):
+            key = key_of(output)
+            if key in taken:
+                self._refuse(number, source, f"its output {output} is that of another row")
+            else:
+                taken.add(key)
+                found[source] = output
+        return found
 
     def is_output(self, path: str) -> bool:
         """Whether some run wrote this file."""
         if not path.startswith(self._prefix):
             return False
         key = key_of(path.removeprefix(self._prefix))
-        return any(self.owner_of(operation, key) is not None for operation in self._operations())
+        text = "SELECT 1 FROM files WHERE operation = ? AND output_key = CAST(? AS TEXT)"
+        return any(True for operation in self._operations() for _ in self._ask(text, (operation, _raw(key))))
 
     def _operations(self) -> list[str]:
         if self._known is None:
-            self._known = [row["operation"] for row in self._base.execute("SELECT DISTINCT operation FROM files")]
+            self._known = [operation for (operation,) in self._ask("SELECT DISTINCT operation FROM files")]
         return self._known
 
     def touch(self, operation: str, source: str, stamp: str) -> None:
@@ -200,7 +204,7 @@ class Ledger:
     def dead_ends(self, operation: str) -> list[str]:
         """Sources that nothing could be read from: folders may be among them."""
         text = "SELECT source FROM files WHERE operation = ? AND code = 'IO_READ_FAILED' AND sha256 IS NULL"
-        return [row["source"] for row in self._base.execute(text, (operation,))]
+        return [source for (source,) in self._ask(text, (operation,)) if isinstance(source, str)]
 
     def forget(self, operation: str, source: str) -> None:
         with self._writing():
@@ -223,26 +227,28 @@ class Ledger:
         wanted = [("operation", operation), ("status", status)]
         chosen = [(name, value) for name, value in wanted if value is not None]
         where = " AND ".join(f"{name} = ?" for name, _ in chosen)
-        text = f"SELECT * FROM files {'WHERE ' + where if where else ''} ORDER BY operation, source"
-        for row in self._base.execute(text, [value for _, value in chosen]):
-            yield _plain(row)
+        text = f"{'WHERE ' + where if where else ''} ORDER BY operation, source"
+        for values in self._sound(tuple(COLUMNS), text, [value for _, value in chosen]):
+            yield dict(zip(COLUMNS, values, strict=True))
 
     def renamed(self, operation: str | None = None) -> list[Renamed]:
-        rows = self._base.execute("SELECT * FROM renamed ORDER BY operation, source")
+        text = "SELECT operation, source, wanted, given, reason FROM renamed ORDER BY operation, source"
         return [
-            Renamed(row["source"], row["wanted"], row["given"], row["reason"])
-            for row in rows
-            if operation in (None, row["operation"])
+            Renamed(*map(str, rest)) for of_operation, *rest in self._ask(text) if operation in (None, of_operation)
         ]
 
     def counts(self, operation: str | None = None) -> list[tuple[str, str, str | None, int]]:
         """Operation, status, code of a failure, and how many files: failures last, the most frequent first."""
         text = (
-            "SELECT operation, status, code, COUNT(*) AS n FROM files GROUP BY 1, 2, 3 "
+            "SELECT operation, status, code, COUNT(*) FROM files GROUP BY 1, 2, 3 "
             "ORDER BY 1, status = 'failed', 2, 4 DESC, 3"
         )
-        rows = [(row["operation"], row["status"], row["code"], row["n"]) for row in self._base.execute(text)]
-        return [row for row in rows if operation in (None, row[0])]
+        names = ("operation", "status", "code")
+        return [
+            (*key, count)
+            for *key, count in self._ask(text)
+            if all(COLUMNS[name](value) for name, value in zip(names, key, strict=True)) and operation in (None, key[0])
+        ]
 
     def close(self) -> None:
         base = getattr(self, "_base", None)
@@ -263,7 +269,3 @@ class Ledger:
 
 def _raw(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
-
-
-def _plain(row: sqlite3.Row) -> dict[str, Any]:
-    return {name: json.loads(row[name]) if name in _JSON else row[name] for name in row.keys()}  # noqa: SIM118

@@ -51,6 +51,12 @@ def safe_relative(name: str) -> str:
     return "/".join(part.rstrip(" .") or "_" if part.strip(" .") == "" else part for part in parts) or "file"
 
 
+def is_below(name: str) -> bool:
+    """Whether this name of an output, as `assign` gives them, stays below the output folder."""
+    parts = (name.replace(os.sep, "/") if os.sep != "/" else name).split("/")
+    return not any(part in ("", ".", "..") for part in parts) and os.path.splitdrive(name)[0] == ""
+
+
 def assign(
     files: Sequence[Wanted],
     suffix: str,
@@ -80,7 +86,7 @@ def assign(
     renamed: list[Renamed] = []
     for file, first, second in zip(files, plain, full, strict=True):
         earlier = kept(file.source)
-        if earlier is not None and earlier.endswith(suffix) and key_of(earlier) not in folders:
+        if earlier is not None and earlier.endswith(suffix) and key_of(earlier) not in blocked:
             given.append(earlier)
             continue
         ideal = _plain(file.relative, suffix, replace)

@@ -14,6 +14,8 @@ from keyframer.text import safe_text
 
 _OPERATIONS = ("convert", "check", "info", "identify", "thumbnail")
 """also those that are not available here: a ledger may come from elsewhere"""
+_MOST_LINES = 20
+"""refused rows that are shown one by one"""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,10 +41,11 @@ def run(options: argparse.Namespace) -> int:
     with Ledger(path, read_only=True) as ledger:
         if options.output is None:
             _write(ledger, options)
-            return FINE
+            return show_refused(ledger)
         text = StringIO()
         with redirect_stdout(text):
             _write(ledger, options)
+        code = show_refused(ledger)
     from keyframer.files import write_bytes
 
     try:
@@ -51,7 +54,17 @@ def run(options: argparse.Namespace) -> int:
     except OSError as error:
         failure(options.output, error)
         return NOT_ALL_DONE
-    return FINE
+    return code
+
+
+def show_refused(ledger: Ledger) -> int:
+    """A line for each row that was refused since the last look; the exit code of a report that lacks them."""
+    lines, ledger.refused = ledger.refused, []
+    for line in lines[:_MOST_LINES]:
+        print(f"keyframer: {shown_name(line)}", file=sys.stderr)
+    if len(lines) > _MOST_LINES:
+        print(f"keyframer: {len(lines) - _MOST_LINES:,} more rows in the ledger are refused", file=sys.stderr)
+    return NOT_ALL_DONE if lines else FINE
 
 
 def _write(ledger: Ledger, options: argparse.Namespace) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import sqlite3
 import sys
 import threading
 from collections.abc import Iterator
@@ -43,9 +42,6 @@ def run(options: argparse.Namespace) -> int:
     except (LedgerError, ClusterError) as error:
         print(f"keyframer: {safe_text(str(error))}", file=sys.stderr)
         return NOT_ALL_DONE
-    except sqlite3.Error as error:
-        print(f"keyframer: the ledger cannot be read: {safe_text(str(error))}", file=sys.stderr)
-        return NOT_ALL_DONE
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -75,6 +71,7 @@ def _run(options: argparse.Namespace) -> int:
             note(options, f"RUN_OUTPUT_COLLISION: {renamed}")
         if len(campaign.summary.renamed) > _MOST_LINES:
             note(options, f"{len(campaign.summary.renamed)} outputs have another name; the report lists them")
+        batch_report.show_refused(ledger)
         _sweep(campaign, options)
         progress = Progress(options, campaign.summary.total)
         try:
@@ -82,6 +79,7 @@ def _run(options: argparse.Namespace) -> int:
         finally:
             progress.clear()
             _sweep(campaign, options)
+            batch_report.show_refused(ledger)
         return _summed_up(campaign, options, progress, ledger_path, stopping.is_set())
 
 

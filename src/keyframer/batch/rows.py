@@ -1,0 +1,183 @@
+"""The rows of a ledger: their columns, and what a value must be like. A ledger is not trusted, so every row is checked.
+
+It may be damaged, or come from somebody else together with its folder.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from keyframer.batch.defaults import STATUSES
+from keyframer.batch.naming import is_below
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT);
+CREATE TABLE IF NOT EXISTS files (
+    operation TEXT NOT NULL, source TEXT NOT NULL, output TEXT NOT NULL, output_key TEXT NOT NULL,
+    status TEXT NOT NULL, code TEXT, message TEXT, offset INTEGER, path TEXT,
+    sha256 TEXT, size INTEGER, stamp TEXT NOT NULL, options TEXT NOT NULL, version TEXT NOT NULL,
+    format TEXT, worst TEXT, issues TEXT NOT NULL, outputs TEXT NOT NULL, also TEXT NOT NULL, details TEXT NOT NULL,
+    seconds REAL NOT NULL, finished REAL NOT NULL,
+    PRIMARY KEY (operation, source)
+);
+CREATE INDEX IF NOT EXISTS by_output ON files (operation, output_key);
+CREATE TABLE IF NOT EXISTS renamed (
+    operation TEXT NOT NULL, source TEXT NOT NULL, wanted TEXT NOT NULL, given TEXT NOT NULL, reason TEXT NOT NULL,
+    PRIMARY KEY (operation, source)
+);
+"""
+_DEEPEST = 20
+"""levels of nesting in what an operation notes as details"""
+
+
+class BadRow(Exception):
+    """The row is not one that we wrote; the message says why."""
+
+
+class Row(NamedTuple):
+    """What a row says about whether its source is still done."""
+
+    source: str
+    status: str
+    code: str | None
+    options: str
+    version: str
+    output: str
+    outputs: list[dict[str, Any]]
+    also: list[list[Any]]
+    sha256: str | None
+    stamp: str
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_name(value: Any) -> bool:
+    """Whether the system takes it for the name of a file: no NUL, no half of a character."""
+    if not isinstance(value, str) or value == "" or "\0" in value:
+        return False
+    try:
+        return value.isascii() or value.encode("utf-8", "surrogateescape") != b""
+    except UnicodeEncodeError:
+        return False
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9_]{1,64}", value) is not None
+
+
+def _is_hash(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"[0-9a-f]{64}", value) is not None
+
+
+def _or_none(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or check(value)
+
+
+def _are_counts(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_count, value.values()))
+
+
+def _are_outputs(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(each, dict)
+        and _is_name(each.get("path"))
+        and _is_count(each.get("size"))
+        and _is_hash(each.get("sha256"))
+        and _or_none(_is_count)(each.get("mtime_ns", ""))
+        for each in value
+    )
+
+
+def _is_entry(entry: Any) -> bool:
+    """As `keyframer.batch.beside` makes them."""
+    if not (isinstance(entry, list) and len(entry) == 3 and _is_name(entry[0])):
+        return False
+    _, what, known = entry
+    if isinstance(what, str):
+        return isinstance(known, str) or (isinstance(known, list) and all(map(_is_name, known)))
+    return all(value is None or type(value) is int for value in (what, known))
+
+
+def _are_entries(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_entry, value))
+
+
+def _are_details(value: Any) -> bool:
+    level = [value]
+    for _ in range(_DEEPEST):
+        if any(isinstance(each, float) and not math.isfinite(each) for each in level):
+            return False
+        level = [inner for each in level for inner in _inside(each)]
+    return isinstance(value, dict) and not level
+
+
+def _inside(value: Any) -> list[Any]:
+    return [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
+
+
+COLUMNS: Mapping[str, Callable[[Any], bool]] = {
+    "operation": _is_word,
+    "source": _is_name,
+    "output": _is_name,
+    "status": lambda value: value in STATUSES,
+    "code": _or_none(_is_word),
+    "message": _or_none(_is_text),
+    "offset": _or_none(_is_count),
+    "path": _or_none(_is_text),
+    "sha256": _or_none(_is_hash),
+    "size": _or_none(_is_count),
+    "stamp": _is_text,
+    "options": _is_text,
+    "version": _is_text,
+    "format": _or_none(_is_text),
+    "worst": _or_none(_is_text),
+    "issues": _are_counts,
+    "outputs": _are_outputs,
+    "also": _are_entries,
+    "details": _are_details,
+    "seconds": _is_number,
+    "finished": _is_number,
+}
+"""the columns that are read, each with what its values must be like"""
+JSON = ("issues", "outputs", "also", "details")
+"""columns that hold JSON"""
+
+
+def checked(names: tuple[str, ...], values: tuple[Any, ...]) -> Iterator[Any]:
+    """The values of these columns, JSON decoded; `BadRow` where one could not be ours."""
+    for name, value in zip(names, values, strict=True):
+        known = _loaded(name, value) if name in JSON else value
+        if name in COLUMNS and not COLUMNS[name](known):
+            raise BadRow(f"its {name} is damaged")
+        if name == "output" and not is_below(known):
+            raise BadRow(f"its output {known} leads outside the output folder")
+        yield known
+
+
+def _loaded(name: str, text: Any) -> Any:
+    if text == "[]":
+        return []
+    try:
+        if isinstance(text, str):
+            return json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        pass
+    raise BadRow(f"its {name} is damaged")
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)

@@ -1,0 +1,325 @@
+"""Ledgers are not trusted: rows that lead elsewhere, damaged rows, foreign files, files that killed a worker."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyframer.batch import Campaign, Ledger, LedgerError, beside
+from keyframer.batch.defaults import LEDGER as NAME
+from keyframer.errors import FormatError
+from tests.batch.places import GOOD, OTHER, found_in, put
+from tests.batch.test_campaign import Place
+from tests.batch.test_run import Lossy
+from tests.cli.conftest import run as run  # the fixture
+from tests.cli.running import Run
+
+posix = pytest.mark.skipif(os.name != "posix", reason="links and FIFOs")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    """Two files that were converted."""
+    made = Place(tmp_path)
+    put(made.source / "a.nanim")
+    put(made.source / "deep" / "b.3ds", OTHER)
+    made.run()
+    return made
+
+
+def change(place: Place, text: str, *values: Any) -> None:
+    base = sqlite3.connect(place.out / NAME)
+    base.execute(text, values)
+    base.commit()
+    base.close()
+
+
+def run_again(run: Run, place: Place, *more: str) -> Any:
+    return run("batch", "convert", place.source, "-o", place.out, "-j", "1", *more)
+
+
+@pytest.mark.parametrize("output", ["../outside.glb", "/{}/outside.glb", "deep/../../outside.glb", "deep//b.glb", "."])
+def test_a_row_that_leads_outside_is_refused(run: Run, place: Place, output: str) -> None:
+    place_of_row = output.format(str(place.out.parent).strip("/"))
+    change(place, "UPDATE files SET output = ?, output_key = ? WHERE source LIKE '%a.nanim'", *[place_of_row] * 2)
+    before = (place.out / "a.glb").read_bytes()
+    (place.out / "a.glb").unlink()
+    ran = run_again(run, place, "--scale", "1")
+    assert ran.code == 0, ran.err
+    (line,) = [line for line in ran.err.splitlines() if "refused" in line]
+    assert f"a.nanim in the ledger is refused: its output {place_of_row} leads outside the output folder" in line
+    assert not (place.out.parent / "outside.glb").exists()
+    assert (place.out / "a.glb").read_bytes() == before
+    assert "refused" not in run_again(run, place, "--scale", "1").err
+
+
+@posix
+def test_a_row_that_leads_through_a_link_is_refused(run: Run, place: Place, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (place.out / "link").symlink_to(tmp_path / "elsewhere")
+    change(place, "UPDATE files SET output = 'link/a.glb' WHERE source LIKE '%a.nanim'")
+    ran = run_again(run, place)
+    assert ran.code == 0, ran.err
+    assert ran.err.count("its output link/a.glb leads through a link (link)") == 1
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert (place.out / "a.glb").exists()
+
+
+@posix
+def test_no_output_goes_through_a_link(run: Run, place: Place, tmp_path: Path) -> None:
+    """The folder of an output became a link: no name that we could give leads elsewhere."""
+    (place.out / "deep").rename(tmp_path / "elsewhere")
+    (place.out / "deep").symlink_to(tmp_path / "elsewhere")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "elsewhere").iterdir()}
+    for _ in range(2):
+        ran = run_again(run, place, "--scale", "2")
+        assert ran.code == 3
+        (line,) = [line for line in ran.err.splitlines() if "link" in line]
+        assert "b.3ds: RUN_OUTPUT_REFUSED at 0x0 in /: its output deep/b.glb leads through a link (deep)" in line
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "elsewhere").iterdir()} == before
+
+
+@posix
+def test_a_link_in_the_place_of_an_output_is_not_replaced(run: Run, place: Place, tmp_path: Path) -> None:
+    put(tmp_path / "mine.glb", b"mine")
+    (place.out / "a.glb").unlink()
+    (place.out / "a.glb").symlink_to(tmp_path / "mine.glb")
+    ran = run_again(run, place)
+    assert ran.code == 3
+    assert "RUN_OUTPUT_COLLISION" in ran.err
+    assert (tmp_path / "mine.glb").read_bytes() == b"mine"
+    assert (place.out / "a.glb").is_symlink()
+
+
+def test_a_row_never_names_a_source(run: Run, tmp_path: Path) -> None:
+    """Sources and outputs in one folder: a row that takes a source for its output does not get it."""
+    folder = tmp_path / "models"
+    put(folder / "a.3ds", OTHER)
+    arguments = ("batch", "convert", folder, "-o", folder, "-j", "1", "--to", "3ds")
+    assert run(*arguments).code == 0
+    base = sqlite3.connect(folder / NAME)
+    base.execute("UPDATE files SET output = 'c.3ds', output_key = 'x' WHERE source LIKE '%a.3ds'")
+    base.commit()
+    base.close()
+    put(folder / "c.3ds", OTHER + b"tail")
+    run(*arguments)
+    assert (folder / "c.3ds").read_bytes() == OTHER + b"tail"
+
+
+def test_two_rows_never_share_an_output(run: Run, place: Place) -> None:
+    change(place, "UPDATE files SET output = 'a.glb', output_key = 'odd'")
+    ran = run_again(run, place)
+    assert ran.code == 0, ran.err
+    assert ran.err.count("its output a.glb is that of another row") == 1
+    outputs = [row["output"] for row in place.rows().values()]
+    assert sorted(outputs) == ["a.glb", "deep/b.glb"]
+
+
+DEEP = "[" * 100_000 + "]" * 100_000
+DAMAGE = {
+    "outputs": ("{", "null", "7", '{"path": 1}', '[{"path": "x"}]', '[["path"]]', DEEP, "[NaN]", b"\xff\x00"),
+    "also": ("[", "[7]", "[[1, 2, 3]]", '[["x", 1]]', '[["\\ud800", null, null]]', '[["a\\u0000b", 1, 2]]', "[null]"),
+    "issues": ("[]", '{"A": "x"}', '{"A": NaN}', "", b"{}"),
+    "details": ("[]", '{"a": NaN}', '{"a": 1e999}', '{"a":' + "[" * 60 + "]" * 60 + "}", DEEP),
+    "status": ("odd", "", b"done", 7),
+    "code": ("\x1b[31m", b"X"),
+    "message": (b"\x1b[31m",),
+    "offset": ("x", -5, b""),
+    "size": ("x", 1.5),
+    "sha256": (7, "not a hash", b""),
+    "stamp": (b"", b"\x1b"),
+    "options": (b"",),
+    "version": (b"",),
+    "seconds": ("x", b"x", float("inf")),
+    "output": (b"x", "a\0b.glb", ""),
+    "source": (b"x", "a\0b"),
+}
+
+
+@pytest.mark.parametrize(("column", "value"), [(name, value) for name, values in DAMAGE.items() for value in values])
+def test_damaged_rows_are_refused(run: Run, place: Place, column: str, value: Any) -> None:
+    """One line for the one row, in the report and in the next run; the other row is there, and everything is done."""
+    change(place, f"UPDATE files SET {column} = ? WHERE source LIKE '%a.nanim'", value)
+    for style in ("pretty", "jsonl", "html"):
+        ran = run("batch", "report", place.out, "--format", style)
+        assert ran.code == 3, ran.err
+        (line,) = ran.err.splitlines()
+        assert f"in the ledger is refused: its {column} is damaged" in line
+        assert "b.3ds" in ran.out
+        assert "\x1b" not in ran.out + ran.err
+    again = Place(place.out.parent)
+    worked, made = again.run()
+    used = column in ("outputs", "also", "status", "code", "sha256", "stamp", "options", "version", "output", "source")
+    assert worked == (["a.nanim"] if used else [])
+    assert made.summary.counts["done"] == 2
+    with Ledger(str(place.out / NAME), read_only=True) as ledger:
+        assert len(list(ledger.rows())) == (2 if used else 1)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER evil AFTER INSERT ON files BEGIN DELETE FROM files; END",
+        "CREATE VIEW more AS SELECT 1",
+        "CREATE TABLE more (x)",
+        "ALTER TABLE files ADD COLUMN more TEXT",
+        "DROP TABLE renamed",
+    ],
+)
+def test_a_file_with_other_tables_is_refused_as_a_whole(run: Run, place: Place, statement: str) -> None:
+    change(place, statement)
+    before = (place.out / NAME).read_bytes()
+    ran = run("batch", "report", place.out)
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.endswith("is not a ledger that can be used: its tables are not those of keyframer\n")
+    ran = run_again(run, place)
+    if statement.startswith("DROP"):  # as a run leaves it that is killed while it makes them
+        assert ran.code == 0
+        return
+    assert ran.code == 3
+    assert len(ran.err.splitlines()) == 1
+    assert (place.out / NAME).read_bytes() == before
+
+
+def test_damage_anywhere_in_the_file_ends_in_one_line(run: Run, place: Place) -> None:
+    for number in range(30):
+        put(place.source / f"{number}.nanim")
+    place.run("identify")
+    whole = (place.out / NAME).read_bytes()
+    assert len(whole) > 30_000
+    refused = 0
+    for begin in range(0, len(whole), 900):
+        damage = bytes((each * 37 + begin) % 256 for each in range(300))
+        (place.out / NAME).write_bytes(whole[:begin] + damage + whole[begin + len(damage) :])
+        ran = run("batch", "report", place.out)
+        assert ran.code in (0, 3)
+        assert "internal" not in ran.err
+        try:
+            place.run("identify")
+        except LedgerError:
+            refused += 1
+    assert refused > 3
+
+
+@posix
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink(str(path) + "-real", path)])
+@pytest.mark.parametrize("ending", ["", ".lock"])
+def test_the_ledger_is_an_ordinary_file(run: Run, tmp_path: Path, make: Callable[[Path], None], ending: str) -> None:
+    put(tmp_path / "in" / "a.nanim")
+    (tmp_path / "out").mkdir()
+    make(tmp_path / "out" / (NAME + ending))
+    ran = run("batch", "convert", tmp_path / "in", "-o", tmp_path / "out", "-j", "1")
+    assert ran.code == 3
+    assert len(ran.err.splitlines()) == 1
+    assert "is not an ordinary file" in ran.err
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [NAME + ending]
+
+
+@posix
+def test_a_pipe_in_the_place_of_an_output_is_not_read(place: Place) -> None:
+    (place.out / "a.glb").unlink()
+    os.mkfifo(place.out / "a.glb")
+    (row,) = (row for row in place.rows().values() if row["output"] == "a.glb")
+    outputs = [{**row["outputs"][0], "size": 0}]
+    change(place, "UPDATE files SET outputs = ? WHERE output = 'a.glb'", json.dumps(outputs))
+    assert place.run()[0] == ["a.nanim"]
+
+
+class Killed(Lossy):
+    """Every file kills its worker."""
+
+    def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_exception(FormatError("RUN_WORKER_KILLED", 0, "/", "twice"))
+        return future
+
+
+def kill_all(place: Place, options: dict[str, Any] | None = None) -> None:
+    with Ledger(str(place.out / NAME), str(place.out)) as ledger:
+        made = Campaign("convert", options or {}, str(place.out), ledger)
+        made.plan(found_in(place.source))
+        for result in made.carry_out(Killed(), files_per_task=1):
+            assert result["error"]["code"] == "RUN_WORKER_KILLED"
+
+
+@pytest.fixture
+def killed(tmp_path: Path) -> Place:
+    """A file that was done, and killed its worker when it was done again with other options."""
+    made = Place(tmp_path)
+    put(made.source / "a.anim", GOOD)
+    put(tmp_path / "images" / "wood.png", b"png")
+    made.run(options=FIRST)
+    kill_all(made, options_of(made))
+    assert made.run(options=options_of(made))[0] == []
+    return made
+
+
+FIRST = {"dialect": "text"}
+
+
+def options_of(place: Place) -> dict[str, Any]:
+    return {**FIRST, "scale": 2.0, "texture_path": [str(place.out.parent / "images")]}
+
+
+@pytest.mark.parametrize(
+    "change_input",
+    [
+        lambda place: put(place.source / "a.anim", GOOD, seconds=99),
+        lambda place: put(place.source / "a.mdl"),
+        lambda place: put(place.source / "other.png"),
+        lambda place: put(place.out.parent / "images" / "wood.png", b"gnp", seconds=99),
+        lambda place: change(place, "UPDATE files SET also = '[]'"),
+    ],
+    ids=["source", "companion", "image", "texture path", "older ledger"],
+)
+def test_what_killed_its_worker_is_tried_again_when_its_inputs_change(
+    killed: Place, change_input: Callable[[Place], object]
+) -> None:
+    change_input(killed)
+    assert "a.anim" in killed.run(options=options_of(killed))[0]
+    assert killed.rows()["a.anim"]["status"] == "done"
+    assert killed.run(options=options_of(killed))[0] == []
+
+
+def test_or_when_the_program_changes(killed: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beside, "hashed_program", lambda: "another")
+    assert killed.run(options=options_of(killed))[0] == ["a.anim"]
+
+
+def test_and_its_outputs_are_mended(killed: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the killed worker left of them."""
+    (killed.out / "a.gltf").write_bytes(b"{")
+    (killed.out / "a.bin").unlink()
+    monkeypatch.setattr(beside, "hashed_program", lambda: "another")
+    assert killed.run(options=options_of(killed))[1].summary.counts["done"] == 1
+    fresh = Place(tmp_path / "fresh")
+    put(fresh.source / "a.anim", GOOD)
+    fresh.run(options=options_of(killed))
+    for name in ("a.gltf", "a.bin"):
+        assert (killed.out / name).read_bytes() == (fresh.out / name).read_bytes()
+
+
+def test_the_hash_of_the_program_changes_with_what_it_is_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = beside.hashed_program()
+    assert beside.hashed_program() == before
+    monkeypatch.setattr(beside.sys, "version", "4.0")
+    assert beside.hashed_program() != before
+
+
+def test_a_ledger_without_rows_of_its_own_is_not_touched(tmp_path: Path) -> None:
+    """``--ledger`` names the database of another program: nothing is added to it."""
+    base = sqlite3.connect(tmp_path / "mail.sqlite")
+    base.execute("CREATE TABLE mail (text)")
+    base.commit()
+    base.close()
+    before = (tmp_path / "mail.sqlite").read_bytes()
+    with pytest.raises(LedgerError, match="its tables are not those of keyframer"):
+        Ledger(str(tmp_path / "mail.sqlite"), str(tmp_path / "out"))
+    assert (tmp_path / "mail.sqlite").read_bytes() == before
