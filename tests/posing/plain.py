@@ -91,7 +91,10 @@ def unit(v: Vector) -> Vector:
 
 
 def looking(eye: Vector, goal: Vector, roll_degrees: float) -> Matrix:
-    """X right, Y up, along -Z from eye to goal, Z is up in the world (Y where the line of sight is vertical)."""
+    """X right, Y up, along -Z from eye to goal, Z is up in the world (Y where the line of sight is vertical).
+
+    Then a roll: about Z, which points backwards, by the degrees with their sign changed.
+    """
     back = unit([a - b for a, b in zip(eye, goal, strict=True)])
     up = [0.0, 0.0, 1.0] if abs(back[0]) + abs(back[1]) > 1e-9 else [0.0, 1.0, 0.0]
     right = unit(cross(up, back))
@@ -100,5 +103,5 @@ def looking(eye: Vector, goal: Vector, roll_degrees: float) -> Matrix:
     for j in range(3):
         for i in range(3):
             frame[i][j] = columns[j][i]
-    about_z = turn([0.0, 0.0, 1.0], math.radians(roll_degrees))
+    about_z = turn([0.0, 0.0, 1.0], math.radians(-roll_degrees))
     return product(product(translation(eye), frame), about_z)

@@ -51,6 +51,8 @@ def rest_roll(scene: Scene, node: Node) -> float:
 def look(scene: Scene, eye: Floats, goal: Floats, roll_degrees: Floats) -> Floats:
     """(T, 4, 4) the frame at ``eye`` (T, 3): X right, Y up, along -Z to the goal (+Z in left-handed scenes).
 
+    A positive roll turns X down, away from Y: look-at · Rz(-roll), as 3ds Max plays 3DS files (docs/formats/3ds.md).
+
     Written out by components, which is ten times faster than `affine.look_at`; that one is asked where the line of
     sight vanishes or is vertical.
     """
@@ -64,7 +66,7 @@ def look(scene: Scene, eye: Floats, goal: Floats, roll_degrees: Floats) -> Float
     level = np.sqrt(rx * rx + ry * ry + rz * rz)
     rx, ry, rz = rx / level, ry / level, rz / level
     tx, ty, tz = by * rz - bz * ry, bz * rx - bx * rz, bx * ry - by * rx
-    angle = np.radians(roll_degrees)
+    angle = -np.radians(roll_degrees)
     cosine, sine = np.cos(angle), np.sin(angle)
     out = np.zeros((len(eye), 4, 4))
     for row, (right, top, back) in enumerate(((rx, tx, bx), (ry, ty, by), (rz, tz, bz))):

@@ -16,6 +16,7 @@ class Camera(Lean):
     fov_degrees: float = 48.0
     """horizontal field of view"""
     roll_degrees: float = 0.0
+    """positive: its X axis turns down, away from Y (clockwise as seen from behind the camera)"""
     target: tuple[float, float, float] | None = None
     """the stored point it looks at, in scene space; used where its node has no target node"""
     ranges: tuple[float, float] | None = None

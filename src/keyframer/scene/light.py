@@ -39,6 +39,7 @@ class Light(Lean):
     falloff_degrees: float | None = None
     """full angle of the outer cone (spot)"""
     roll_degrees: float = 0.0
+    """of the cone about its axis; positive as for cameras"""
     rectangular: bool = False
     aspect: float = 1.0
     casts_shadows: bool = False

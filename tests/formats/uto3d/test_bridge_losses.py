@@ -326,7 +326,7 @@ def test_a_roll_at_rest_is_a_controller_of_one_key() -> None:
     document, _, found = write(filmed(roll=30.0))
     (controller,) = document.find(r.Controller)
     assert controller.type == r.ROLL
-    assert controller.keys.value.tolist() == [[pytest.approx(math.radians(30))]]
+    assert controller.keys.value.tolist() == [[pytest.approx(-math.radians(30))]]  # 3ds Max's own sign
     assert track_of(found, "roll").values.tolist() == pytest.approx([30])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -245,6 +246,44 @@ def test_camera_with_roll_and_its_children() -> None:
         close(posed.world[index, 0], expected)
         close(posed.world[index, 2], plain.product(expected, plain.translation([0, 0, -4])))
         close(posed.camera_fov_degrees[index, 0], evaluate(make.as_slow(fov), frame, [0.0])[0])
+
+
+@pytest.mark.parametrize("ways", [(), ("a.3ds",), ("a.u3d",), ("a.glb",), ("a.glb", "b.3ds"), ("a.u3d", "b.3ds")])
+def test_a_positive_roll_turns_the_camera_clockwise_on_every_way(tmp_path: Path, ways: tuple[str, ...]) -> None:
+    """It looks along Y. A point above the line of sight is up in the picture at first; after 90 degrees it is left."""
+    scene = make.load(
+        [make.camera("Cam", (0, -10, 0), (0, 0, 0)), make.mesh("Box", [[0, 0, 2], [1, 0, 2], [0, 1, 2]])],
+        [
+            make.node("camera", "Cam", 0, make.track("position", [0], [[0, -10, 0]]), quarter_roll()),
+            make.node("camera target", "Cam", 1, make.track("position", [0], [[0, 0, 0]])),
+            make.node("object", "Box", 2),
+        ],
+    )
+    for name in ways:
+        keyframer.save(scene, tmp_path / name, **({"core_only": True} if name.endswith(".glb") else {}))
+        scene = keyframer.load(tmp_path / name)
+    numbers = [next(i for i, node in enumerate(scene.nodes) if getattr(node, part) == 0) for part in ("camera", "mesh")]
+    posed = keyframer.pose(scene, [0.0, 1.0])
+    seen = [
+        (np.linalg.inv(camera) @ [*points[0], 1.0])[:2]
+        for camera, points in zip(posed.world[:, numbers[0]], posed.vertices(numbers[1]), strict=True)
+    ]
+    close(seen, [[0, 2], [-2, 0]], 1e-3)
+
+
+def test_spot_lights_roll_like_cameras() -> None:
+    scene = make.load(
+        [make.spot("Lamp", (0, -10, 0), (0, 0, 0))],
+        [
+            make.node("spot", "Lamp", 0, make.track("position", [0], [[0, -10, 0]]), quarter_roll()),
+            make.node("spot target", "Lamp", 1, make.track("position", [0], [[0, 0, 0]])),
+        ],
+    )
+    close(worlds(scene, "Lamp", [30.0])[0, :3, :2].T, [[0, 0, -1], [1, 0, 0]])  # X points down, Y to the right
+
+
+def quarter_roll() -> r.Track:
+    return make.track("roll", [0, 30], [[0], [90]])
 
 
 def test_a_camera_without_tracks_looks_as_the_editor_has_it() -> None:

@@ -88,8 +88,8 @@ def _free(scene: Scene, number: int, world: Floats, fitter: KeyFitter) -> Aim:
     goals = placed[:, :3, 3] - distance * _unit(placed[:, :3, 2])
     level = affine.look_at(placed[:, :3, 3], goals)
     side, up = _unit(placed[:, :3, 0]), _unit(level[:, :3, 1])
-    roll = np.degrees(np.arctan2((side * up).sum(axis=1), (side * _unit(level[:, :3, 0])).sum(axis=1)))
-    roll = np.degrees(np.unwrap(np.radians(roll)))
+    turned = np.arctan2(-(side * up).sum(axis=1), (side * _unit(level[:, :3, 0])).sum(axis=1))  # X down is positive
+    roll = np.degrees(np.unwrap(turned))
     none, tolerance = RotationForm.NONE, fitter.tolerance
     position, _ = fewest_keys("position", frames, goals, none, tolerance.length, largest_difference)
     turn, _ = fewest_keys("roll", frames, roll, none, tolerance.degrees, largest_difference)

@@ -56,7 +56,7 @@ def _tracks(reporter: Reporter, record: r.Controller, options: Options, position
         return tracks
     if record.type == r.FOV:
         return [_track(record, "fov", _degrees(values[:, 0], tcb, options))]
-    return [_track(record, "roll", np.degrees(values[:, 0]))]
+    return [_track(record, "roll", 0.0 - np.degrees(values[:, 0]))]  # 3ds Max's own sign: X up is positive
 
 
 def _degrees(values: Floats, tcb: bool, options: Options) -> Floats:

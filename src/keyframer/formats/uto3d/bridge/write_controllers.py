@@ -56,7 +56,7 @@ def write_controllers(
             turned = axes_of_keys(axes, shaped, node, report)
             values = np.column_stack([values, np.zeros((len(shaped.times), 4)) if turned is None else turned])
         elif kind == "roll":
-            values = np.radians(values)
+            values = 0.0 - np.radians(values)
         found.append(_controller(_TYPES[kind], shaped, values, announced))
     return found
 

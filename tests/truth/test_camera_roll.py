@@ -1,0 +1,47 @@
+"""The roll of a camera, against what 3ds Max itself played: ASCII exports of the scenes that two 3DS files came from.
+
+The twins hold a sampled rotation for every frame, relative to the one before it and left-handed. Between the keys of
+the 3DS files 3ds Max played other curves, so only the frames of keys are compared.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import keyframer
+from tests.corpus import CORPUS, needs_corpus
+
+Matrix = npt.NDArray[np.float64]
+
+
+def turns_played(path: Path) -> dict[int, Matrix]:
+    """Frame → the camera's rotation in the world, from the text alone: the samples multiplied up, in doubles."""
+    text = path.read_text("ascii").split("*CAMERAOBJECT")[1]
+    total, found = np.eye(3), {}
+    for line in re.findall(r"\*CONTROL_ROT_SAMPLE\s+(.*)", text):
+        ticks, *axis, angle = map(float, line.split())
+        x, y, z = np.array(axis) / np.linalg.norm(axis)
+        cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+        total = (np.eye(3) - np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross) @ total
+        found[round(ticks / 160)] = total
+    return found
+
+
+@needs_corpus
+@pytest.mark.parametrize("name", ["CameraRollAnim", "CameraRollAnimWithChildObject"])
+def test_cameras_roll_as_3ds_max_played_them(name: str) -> None:
+    played = turns_played(CORPUS / "ase" / f"assimp__{name}.ase")
+    scene = keyframer.load(CORPUS / "3ds" / f"assimp__assimp__{name}.3ds")
+    (camera,) = (number for number, node in enumerate(scene.nodes) if node.camera is not None)
+    (roll,) = (each.track for each in scene.clips[0].channels if each.track.kind == "roll")
+    frames = [int(time) for time in roll.times]
+    assert max(frames) == 120
+    assert min(roll.values) == pytest.approx(-77.3, abs=0.1)
+    for frame, world in zip(frames, keyframer.pose(scene, frames=frames).world[:, camera, :3, :3], strict=True):
+        cosine = (np.trace(world.T @ played[frame]) - 1) / 2
+        assert np.degrees(np.arccos(min(cosine, 1.0))) < 0.05, frame
