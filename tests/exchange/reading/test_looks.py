@@ -148,8 +148,6 @@ def test_the_older_model_with_a_specular_colour() -> None:
     [
         ("KHR_materials_clearcoat", "warning"),
         ("KHR_texture_basisu", "warning"),
-        ("KHR_draco_mesh_compression", None),
-        ("EXT_meshopt_compression", None),
         ("EXT_mesh_gpu_instancing", None),
         ("KHR_texture_transform", ""),
     ],

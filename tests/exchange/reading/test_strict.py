@@ -50,7 +50,7 @@ CASES: list[tuple[str, Any, str, str]] = [
     ("/scenes/0/nodes", [3], "LINK_INDEX_OUT_OF_RANGE", "/scenes[0]/nodes[0]"),
     ("/asset/version", "1.0", "SEM_UNKNOWN_ENUM", "/asset/version"),
     ("/asset", None, "STRUCT_CHUNK_MISSING", "/"),
-    ("/extensionsRequired", ["KHR_draco_mesh_compression"], "SEM_EXTENSION_UNKNOWN", "/extensionsRequired[0]"),
+    ("/extensionsRequired", ["EXT_meshopt_compression"], "SEM_EXTENSION_UNKNOWN", "/extensionsRequired[0]"),
 ]
 
 

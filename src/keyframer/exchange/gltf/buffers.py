@@ -1,13 +1,15 @@
 """Accessors, and the one binary buffer behind them.
 
 Arrays of equal layout stand behind each other in a common buffer view (a pool), so that thousands of meshes cost a
-handful of views. Arrays are kept as they come and never joined: the file is written part by part.
+handful of views. An array that is there already is not written again. Arrays are kept as they come and never joined:
+the file is written part by part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -22,9 +24,6 @@ INDICES = 34963
 
 _COMPONENTS = {"u1": 5121, "u2": 5123, "u4": 5125, "f4": 5126}
 _TYPES = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
-
-SHARED_BELOW = 1 << 16
-"""animation data of up to so many bytes is looked for among what is there already"""
 
 
 @dataclass(eq=False)
@@ -55,7 +54,7 @@ class Buffers:
         self.accessors: list[dict[str, Any]] = []
         self._pools: dict[tuple[int | None, int | None, str], _Pool] = {}
         self._pool_of: list[_Pool] = []
-        self._known: dict[tuple[str, int, bytes], int] = {}
+        self._known: dict[tuple[object, ...], int] = {}
         self._blobs: list[_Pool] = []
         self._blob_sizes: dict[int, int] = {}
 
@@ -73,11 +72,11 @@ class Buffers:
 
     def times(self, array: Array) -> int:
         """Key times: their first and last are stated."""
-        return self._shared(array, {"min": [float(array.min())], "max": [float(array.max())]})
+        return self._add(array, None, {"min": [float(array.min())], "max": [float(array.max())]})
 
     def values(self, array: Array) -> int:
         """Key values."""
-        return self._shared(array, {})
+        return self._add(array, None, {})
 
     def matrices(self, array: Array) -> int:
         """Inverse bind matrices (n, 16), column by column: a view may not hold other things beside them."""
@@ -91,18 +90,13 @@ class Buffers:
         self._blob_sizes[id(pool)] = len(data)
         return -len(self._blobs)
 
-    def _shared(self, array: Array, extra: dict[str, Any]) -> int:
-        if array.nbytes > SHARED_BELOW:
-            return self._add(array, None, extra)
-        key = (array.dtype.str, _width(array), array.tobytes())
-        if key not in self._known:
-            self._known[key] = self._add(array, None, extra)
-        return self._known[key]
-
     def _add(self, array: Array, target: int | None, extra: dict[str, Any], use: str = "") -> int:
         array = np.ascontiguousarray(array)
         kind = array.dtype.str[1:]
         width = _width(array)
+        key = (target, use, kind, width, *extra, blake2b(array.data, digest_size=16).digest())
+        if key in self._known:
+            return self._known[key]
         stride = array.itemsize * width if target == VERTICES else None
         pool = self._pools.setdefault((target, stride, use or kind), _Pool(target, stride))
         accessor: dict[str, Any] = {
@@ -114,6 +108,7 @@ class Buffers:
             **extra,
         }
         self._pool_of.append(pool)
+        self._known[key] = len(self.accessors)
         self.accessors.append(accessor)
         return len(self.accessors) - 1
 

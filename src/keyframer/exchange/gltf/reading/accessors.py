@@ -44,6 +44,8 @@ class Accessors:
         self._budget = budget
         self._issues = issues
         self._read: dict[int, Array] = {}
+        self._converted: dict[tuple[int, str], Array] = {}
+        """by what was asked for: whoever uses an accessor gets the same array"""
 
     def __len__(self) -> int:
         return len(self._items)
@@ -52,6 +54,11 @@ class Accessors:
         """(count, width) numbers; normalised integers become fractions."""
         item = self._items[number]
         stored = self._stored(number, item, types)
+        if (number, "floats") not in self._converted:
+            self._converted[number, "floats"] = self._as_floats(item, stored)
+        return self._converted[number, "floats"]
+
+    def _as_floats(self, item: Item, stored: Array) -> npt.NDArray[np.float32]:
         if stored.dtype.kind == "f":
             bad = np.count_nonzero(~np.isfinite(stored))
             if bad:
@@ -70,7 +77,17 @@ class Accessors:
             raise item.fail(
                 SEM_UNKNOWN_ENUM, "componentType", value=item.value["componentType"], known="5121 5123 5125"
             )
-        return stored.astype(np.int64)
+        if (number, "integers") not in self._converted:
+            self._converted[number, "integers"] = stored.astype(np.int64)
+        return self._converted[number, "integers"]
+
+    def supply(self, number: int, rows: Array) -> None:
+        """The content of an accessor that was decompressed; the last one counts where several were."""
+        item = self._items[number]
+        self._budget.charge(rows.size, item.at("count"))
+        self._read[number] = rows.astype(self._dtype(item))
+        for kind in ("floats", "integers"):
+            self._converted.pop((number, kind), None)
 
     def has_bytes(self, number: int) -> bool:
         """Whether something stands in the file for it: without a view it is all zeros."""

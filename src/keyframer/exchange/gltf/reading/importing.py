@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from keyframer.catalogue import IO_EMPTY, SEM_UNKNOWN_ENUM, STRUCT_SYNTAX
 from keyframer.curves import Track
@@ -18,6 +19,7 @@ from keyframer.exchange.gltf.reading import authored
 from keyframer.exchange.gltf.reading.accessors import Accessors
 from keyframer.exchange.gltf.reading.animations import DEFAULT_FPS, AnimationReader
 from keyframer.exchange.gltf.reading.buffers import Budget, Buffers
+from keyframer.exchange.gltf.reading.draco import DracoReader
 from keyframer.exchange.gltf.reading.embedded import ImageReader
 from keyframer.exchange.gltf.reading.extensions import check_extensions
 from keyframer.exchange.gltf.reading.findings import Findings
@@ -32,6 +34,8 @@ from keyframer.exchange.gltf.reading.values import Item
 from keyframer.exchange.gltf.reading.welding import Shape
 from keyframer.limits import Limits
 from keyframer.scene import Channel, Clip, Morph, Scene, Space
+
+Array = npt.NDArray[Any]
 
 
 def load(
@@ -80,6 +84,7 @@ class Importer:
         self.budget = Budget(limits, len(data))
         buffers = Buffers(self.root, opened.binary, folder, limits, self.budget, self.issues)
         self.accessors = Accessors(self.root, buffers, self.budget, self.issues)
+        self.draco = DracoReader(buffers, self.accessors, limits)
         self.images = ImageReader(self.root, buffers, self.budget)
 
     @property
@@ -93,7 +98,7 @@ class Importer:
         surfaces = MaterialReader(root, self.images, self.issues)
         scene.materials = surfaces.read(ours=ours)
         scene.cameras, scene.lights = cameras.read(ours=ours), lights.read(ours=ours)
-        meshes = MeshReader(root, self.accessors, self.budget, self.issues, surfaces.numbers)
+        meshes = MeshReader(root, self.accessors, self.draco, self.budget, self.issues, surfaces.numbers)
         skins = SkinReader(root, self.accessors, self.hierarchy, self.axes, self.budget)
         nodes = NodeReader(self.hierarchy, self.axes, self.budget, self.issues, ours=ours)
         nodes.read(scene, _Shapes(meshes, scene, self), skins)
@@ -192,6 +197,8 @@ class _Shapes:
         self._scene = scene
         self._importer = importer
         self._made: dict[int, tuple[int, Shape, Morph | None] | None] = {}
+        self._placed: dict[int, tuple[Array, Array, list[Array]]] = {}
+        """by id() of the vertices that meshes share: these, and what became of them"""
 
     def __len__(self) -> int:
         return len(self._reader.items)
@@ -206,16 +213,23 @@ class _Shapes:
         return self._made[number]
 
     def _finished(self, shape: Shape) -> tuple[int, Shape, Morph | None]:
-        vectors = self._importer.axes.vectors
-        base = np.asarray(shape.mesh.positions, np.float64)
+        mesh = shape.mesh
+        key = id(mesh.positions)
+        if key not in self._placed:
+            self._placed[key] = mesh.positions, *self._turned(shape)
+        _, mesh.positions, shapes = self._placed[key]
         morph = None
-        if shape.targets:
-            shapes: list[Any] = [vectors(base + each) for each in shape.targets]
-            names = shape.names
-            if not self._importer.ours:  # shapes of a scene share out the whole mesh; those of glTF are added to it
-                shapes, names = [base, *shapes], ["", *names]
-            morph = Morph(names, shapes)
-        if self._importer.axes.mirrored:
-            shape.mesh.positions = vectors(base)
-        self._scene.meshes.append(shape.mesh)
+        if shapes:
+            morph = Morph(shape.names if self._importer.ours else ["", *shape.names], list(shapes))
+        self._scene.meshes.append(mesh)
         return len(self._scene.meshes) - 1, shape, morph
+
+    def _turned(self, shape: Shape) -> tuple[Array, list[Array]]:
+        """The places of vertices in the axes of the scene, and those of the shapes."""
+        axes = self._importer.axes
+        given = shape.mesh.positions
+        base = np.asarray(given, np.float64)
+        shapes: list[Array] = [axes.vectors(base + each) for each in shape.targets]
+        if shapes and not self._importer.ours:  # shapes of a scene share out the whole mesh; glTF's are added to it
+            shapes = [base, *shapes]
+        return axes.vectors(base) if axes.mirrored else given, shapes

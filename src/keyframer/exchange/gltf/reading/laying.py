@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from keyframer.catalogue import SEM_EXTENSION_UNKNOWN, SEM_UNKNOWN_ENUM
 from keyframer.exchange.gltf.reading.embedded import ImageReader
+from keyframer.exchange.gltf.reading.extensions import advice
 from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.values import Item
 from keyframer.exchange.gltf.textures import CLAMP, MIRRORED, REPEAT
@@ -50,6 +51,8 @@ class TextureReader:
             others = sorted((texture.child("extensions") or Item({}, texture.path)).value)
             if others:
                 effect = "the texture has no other image"
+                known = advice(others[0])
+                effect += f"; {known}" if known else ""
                 self._issues.add(SEM_EXTENSION_UNKNOWN, texture.path, 0, name=", ".join(others)[:80], effect=effect)
         return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ import numpy.typing as npt
 from keyframer.catalogue import (
     LINK_COUNT_MISMATCH,
     LINK_INDEX_OUT_OF_RANGE,
-    SEM_EXTENSION_UNKNOWN,
     SEM_UNKNOWN_ENUM,
     STRUCT_SYNTAX,
 )
@@ -19,6 +18,7 @@ from keyframer.exchange.gltf.reading import unpacking
 from keyframer.exchange.gltf.reading.accessors import Accessors
 from keyframer.exchange.gltf.reading.buffers import Budget
 from keyframer.exchange.gltf.reading.colors import shown_color
+from keyframer.exchange.gltf.reading.draco import DracoReader, Packed
 from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.values import Item
 from keyframer.exchange.gltf.reading.welding import Shape, weld
@@ -29,8 +29,6 @@ Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
 
 _MODES = ("points", "lines", "line loop", "line strip", "triangles", "triangle strip", "triangle fan")
-_PACKED = ("KHR_draco_mesh_compression",)
-"""extensions that keep the vertices elsewhere: what is read instead would be zeros"""
 MOST_SETS = 4
 """sets of joints and weights that are read"""
 
@@ -51,10 +49,13 @@ class _Pieces:
 
     parts: dict[str, _Part] = field(default_factory=dict)
     faces: list[Indices] = field(default_factory=list)
-    owners: list[Indices] = field(default_factory=list)
-    """of each face, the number of its material"""
-    smooth: list[Indices] = field(default_factory=list)
-    """of each face, 1 where its vertices have normals, which neighbours share; else it is flat, as glTF wants"""
+    """the corners of each primitive, as numbers within its part"""
+    homes: list[_Part] = field(default_factory=list)
+    """the part of each primitive"""
+    owners: list[int] = field(default_factory=list)
+    """the material of each primitive"""
+    made_of: list[object] = field(default_factory=list)
+    """what in the file each primitive is made of"""
 
     @property
     def count(self) -> int:
@@ -65,12 +66,22 @@ class _Pieces:
 
 class MeshReader:
     def __init__(
-        self, root: Item, accessors: Accessors, budget: Budget, issues: Findings, materials: list[int]
+        self,
+        root: Item,
+        accessors: Accessors,
+        draco: DracoReader,
+        budget: Budget,
+        issues: Findings,
+        materials: list[int],
     ) -> None:
         self._accessors = accessors
+        self._draco = draco
         self._budget = budget
         self._issues = issues
         self._materials = materials
+        self._triangle_lists: dict[tuple[int | None, int, int], tuple[Indices, int]] = {}
+        self._shapes: dict[tuple[object, ...], Shape] = {}
+        """by what they are made of: meshes that differ in their materials alone share their arrays"""
         self.items = root.children("meshes")
 
     def read(self, number: int, *, v_up: bool, ours: bool) -> Shape | None:
@@ -85,15 +96,38 @@ class MeshReader:
             self._issues.attempt(self._primitive, primitive, pieces)
         if not pieces.faces:
             return None
-        shape = self._joined(item, pieces, v_up)
+        made_of = tuple(pieces.made_of)
+        if made_of not in self._shapes:
+            self._shapes[made_of] = self._shape(item, pieces, v_up=v_up, ours=ours)
+        known = self._shapes[made_of]
+        shape = replace(known, mesh=replace(known.mesh, name=self._issues.attempt(item.text, "name", "") or ""))
+        shape.mesh.face_materials = self._owners(item, pieces)
+        shape.weights = self._issues.attempt(item.numbers, "weights", None, ()) or ()
+        shape.names = _target_names(item, len(shape.targets))
         kept = item.kept
         if ours and kept is not None:
             self._issues.attempt(self._restore, shape.mesh, kept)
+        return shape
+
+    def _shape(self, item: Item, pieces: _Pieces, *, v_up: bool, ours: bool) -> Shape:
+        """What a mesh shares with all that are made of the same accessors."""
+        shape = self._joined(item, pieces, v_up)
         if not ours:  # where ours say nothing, the scene that they were made of said nothing
-            shape.mesh.smoothing = np.concatenate(pieces.smooth)
+            smooth = ["NORMAL" in part.arrays for part in pieces.homes]
+            shape.mesh.smoothing = np.repeat(np.array(smooth, np.int64), [len(each) for each in pieces.faces])
         if ours or shape.normals is not None:
             weld(shape, by_normal=not ours)
         return shape
+
+    def _owners(self, item: Item, pieces: _Pieces) -> Indices | None:
+        """The material of each face; one for all takes no room."""
+        count = sum(map(len, pieces.faces))
+        if max(pieces.owners) < 0:
+            return None
+        if len(set(pieces.owners)) == 1:
+            return np.broadcast_to(np.int64(pieces.owners[0]), count)
+        self._budget.charge(count, item.path)
+        return np.repeat(np.array(pieces.owners, np.int64), [len(each) for each in pieces.faces])
 
     def _primitive(self, primitive: Item, pieces: _Pieces) -> None:
         mode = primitive.integer("mode", 4, most=6)
@@ -105,16 +139,19 @@ class MeshReader:
         if attributes is None or not attributes.has("POSITION"):
             self._issues.add(LINK_COUNT_MISMATCH, primitive.path, 0, claimed=1, what="POSITION", found=0)
             return
-        key = repr((sorted(attributes.value.items(), key=str), primitive.value.get("targets")))
-        part = pieces.parts.get(key) or self._part(primitive, attributes, pieces.count)
-        triangles = self._triangles(primitive, mode, part.count)
+        packed = self._draco.read(primitive, attributes)
+        stored = None if packed is None else primitive.value.get("extensions")
+        key = repr((sorted(attributes.value.items(), key=str), primitive.value.get("targets"), stored))
+        part = pieces.parts.get(key) or self._part(primitive, attributes, pieces.count, packed)
+        triangles = self._triangles(primitive, mode, part.count, packed)
         material = primitive.index("material", len(self._materials), "material")
         pieces.parts[key] = part
-        pieces.faces.append(triangles + part.first)
-        pieces.owners.append(np.full(len(triangles), -1 if material is None else self._materials[material]))
-        pieces.smooth.append(np.full(len(triangles), int("NORMAL" in part.arrays)))
+        pieces.faces.append(triangles)
+        pieces.homes.append(part)
+        pieces.owners.append(-1 if material is None else self._materials[material])
+        pieces.made_of.append((key, primitive.value.get("indices"), mode))
 
-    def _part(self, primitive: Item, attributes: Item, first: int) -> _Part:
+    def _part(self, primitive: Item, attributes: Item, first: int, packed: Packed | None) -> _Part:
         accessors = self._accessors
         arrays: dict[str, Array] = {}
 
@@ -122,18 +159,14 @@ class MeshReader:
             accessor = attributes.index(name, len(accessors), "accessor")
             if accessor is None:
                 return
+            if packed is not None and name in packed.columns:
+                accessors.supply(accessor, packed.columns[name])
             arrays[name] = accessors.integers(accessor, *types) if whole else accessors.floats(accessor, *types)
             if len(arrays[name]) != len(arrays["POSITION"]):
                 wanted = f"{len(arrays['POSITION'])} elements, as POSITION has"
                 raise attributes.fail(STRUCT_SYNTAX, name, wanted=wanted, found=f"{len(arrays[name])}")
-            self._budget.charge(arrays[name].size, attributes.at(name))
 
         numbers("POSITION", "VEC3")
-        packed = next((name for name in _PACKED if primitive.extension(name) is not None), None)
-        if packed is not None and not accessors.has_bytes(
-            attributes.needed_index("POSITION", len(accessors), "accessor")
-        ):
-            raise primitive.fail(SEM_EXTENSION_UNKNOWN, "extensions", name=packed, effect="it holds the vertices")
         numbers("NORMAL", "VEC3")
         numbers("TEXCOORD_0", "VEC2")
         numbers("COLOR_0", "VEC3", "VEC4")
@@ -147,59 +180,85 @@ class MeshReader:
             moved = None if accessor is None else accessors.floats(accessor, "VEC3")
             if moved is not None and len(moved) != count:
                 raise target.fail(STRUCT_SYNTAX, "POSITION", wanted=f"{count} elements", found=f"{len(moved)}")
-            self._budget.charge(3 * count, target.path)
             targets.append(moved)
         return _Part(first, count, arrays, targets)
 
-    def _triangles(self, primitive: Item, mode: int, count: int) -> Indices:
+    def _triangles(self, primitive: Item, mode: int, count: int, packed: Packed | None) -> Indices:
+        if packed is not None:
+            return packed.triangles
         accessor = primitive.index("indices", len(self._accessors), "accessor")
+        key = (accessor, mode, count if accessor is None else 0)
+        if key not in self._triangle_lists:
+            self._triangle_lists[key] = self._new_triangles(primitive, accessor, mode, count)
+        triangles, highest = self._triangle_lists[key]
+        if highest >= count:
+            corner = int(np.argmax(triangles))
+            args = {"what": "corner", "item": corner, "kind": "vertex", "index": highest, "count": count}
+            raise primitive.fail(LINK_INDEX_OUT_OF_RANGE, "indices", **args)
+        return triangles
+
+    def _new_triangles(self, primitive: Item, accessor: int | None, mode: int, count: int) -> tuple[Indices, int]:
+        """The corners of triangles, and the highest number among all that are listed."""
         if accessor is None:
             numbers: Indices = np.arange(count)
         else:
             numbers = self._accessors.integers(accessor, "SCALAR")[:, 0]
-            if len(numbers) and int(numbers.max()) >= count:
-                args = {"what": "corner", "item": int(np.argmax(numbers)), "kind": "vertex"}
-                raise primitive.fail(LINK_INDEX_OUT_OF_RANGE, "indices", **args, index=int(numbers.max()), count=count)
-        self._budget.charge(3 * len(numbers), primitive.at("indices"))
+        if accessor is None or mode > 4:
+            self._budget.charge(3 * len(numbers), primitive.at("indices"))
         if (mode == 4 and len(numbers) % 3) or (mode > 4 and len(numbers) < 3):
             args = {"wanted": "three corners for each face", "found": f"{len(numbers)} in all"}
             self._issues.add(STRUCT_SYNTAX, primitive.at("indices"), 0, severity=Severity.WARNING, **args)
+        highest = int(numbers.max(initial=-1))
         if mode == 4:
-            return numbers[: len(numbers) // 3 * 3].reshape(-1, 3)
+            return numbers[: len(numbers) // 3 * 3].reshape(-1, 3), highest
         first = np.arange(max(len(numbers) - 2, 0))
         if mode == 5:
             odd = first % 2
-            return np.column_stack([numbers[first], numbers[first + 1 + odd], numbers[first + 2 - odd]])
-        return np.column_stack([numbers[first + 1], numbers[first + 2], numbers[np.zeros_like(first)]])
+            return np.column_stack([numbers[first], numbers[first + 1 + odd], numbers[first + 2 - odd]]), highest
+        return np.column_stack([numbers[first + 1], numbers[first + 2], numbers[np.zeros_like(first)]]), highest
 
     def _joined(self, item: Item, pieces: _Pieces, v_up: bool) -> Shape:
-        parts, faces, owners = list(pieces.parts.values()), np.concatenate(pieces.faces), np.concatenate(pieces.owners)
+        """All parts behind each other, without the vertices that no face has. One part alone is not copied."""
+        parts = list(pieces.parts.values())
+        faces, used = _used_only(pieces)
+        widths = {name: array.shape[1] for part in parts for name, array in part.arrays.items()}
+        numbers = sum(widths.values()) + 3 * max(len(part.targets) for part in parts)
+        vertices = sum(part.count if some is None else len(some) for part, some in zip(parts, used, strict=True))
+        self._budget.charge(numbers * vertices + faces.size, item.path)
+
+        def joined(arrays: list[Array]) -> Array:
+            chosen = [array if some is None else array[some] for array, some in zip(arrays, used, strict=True)]
+            return chosen[0] if len(chosen) == 1 else np.concatenate(chosen)
 
         def column(name: str, width: int, filling: float = 0.0) -> Array | None:
             if not any(name in part.arrays for part in parts):
                 return None
-            rows = [part.arrays.get(name, np.full((part.count, width), filling)) for part in parts]
-            return np.concatenate([each[:, :width] for each in rows])
+            empty = np.full(width, filling)
+            return joined(
+                [part.arrays.get(name, np.broadcast_to(empty, (part.count, width)))[:, :width] for part in parts]
+            )
 
         positions = column("POSITION", 3)
         assert positions is not None
-        mesh = Mesh(self._issues.attempt(item.text, "name", "") or "", positions, faces)
-        if (owners >= 0).any():
-            mesh.face_materials = owners
+        mesh = Mesh("", positions, faces)
         uv = column("TEXCOORD_0", 2)
         if uv is not None:
             mesh.uv = np.column_stack([uv[:, 0], 1.0 - uv[:, 1]]) if v_up else uv
         colors = column("COLOR_0", 3, 1.0)
         if colors is not None:
             mesh.colors = shown_color(colors)
-        normals = column("NORMAL", 3)
-        shape = Shape(mesh, normals=normals, weights=self._issues.attempt(item.numbers, "weights", None, ()) or ())
+        shape = Shape(mesh, normals=column("NORMAL", 3))
+        still = np.zeros(3)
         for number in range(max(len(part.targets) for part in parts)):
             moved = [part.targets[number] if number < len(part.targets) else None for part in parts]
-            rows = [np.zeros((part.count, 3)) if m is None else m for m, part in zip(moved, parts, strict=True)]
-            self._budget.charge(3 * len(positions), item.path)
-            shape.targets.append(np.concatenate(rows))
-        shape.names = _target_names(item, len(shape.targets))
+            shape.targets.append(
+                joined(
+                    [
+                        np.broadcast_to(still, (part.count, 3)) if each is None else each
+                        for each, part in zip(moved, parts, strict=True)
+                    ]
+                )
+            )
         sets = [number for number in range(MOST_SETS) if column(f"JOINTS_{number}", 4) is not None]
         joints = [column(f"JOINTS_{number}", 4) for number in sets]
         shares = [column(f"WEIGHTS_{number}", 4) for number in sets]
@@ -224,6 +283,34 @@ class MeshReader:
             centre = unpacking.array(Item({"centre": sphere[0]}, kept.at("bounding_sphere")), "centre", self._budget)
             if centre is not None and centre.shape == (3,):
                 mesh.bounding_sphere = (centre, float(sphere[1]))
+
+
+def _used_only(pieces: _Pieces) -> tuple[Indices, list[Indices | None]]:
+    """The faces of a mesh, and of each part the vertices that they have; None for all of them."""
+    of_part: dict[int, list[int]] = {id(part): [] for part in pieces.parts.values()}
+    for place, home in enumerate(pieces.homes):
+        of_part[id(home)].append(place)
+    renumbered = list(pieces.faces)
+    used: list[Indices | None] = []
+    first = 0
+    for part in pieces.parts.values():
+        some = _distinct([pieces.faces[place] for place in of_part[id(part)]], part.count)
+        for place in of_part[id(part)]:
+            faces = pieces.faces[place] if some is None else np.searchsorted(some, pieces.faces[place])
+            renumbered[place] = faces + first if first else faces
+        used.append(some)
+        first += part.count if some is None else len(some)
+    return renumbered[0] if len(renumbered) == 1 else np.concatenate(renumbered), used
+
+
+def _distinct(lists: list[Indices], count: int) -> Indices | None:
+    """The numbers below ``count`` that occur, in order; None where all do. The work depends on the lists alone."""
+    if sum(each.size for each in lists) < count // 8:
+        return np.unique(np.concatenate([each.reshape(-1) for each in lists]))
+    occurs = np.zeros(count, np.bool_)
+    for each in lists:
+        occurs[each.reshape(-1)] = True
+    return None if occurs.all() else np.flatnonzero(occurs)
 
 
 def _target_names(item: Item, count: int) -> list[str]:
