@@ -148,6 +148,11 @@ LINK_UNRESOLVED_ID = issue_type("LINK_UNRESOLVED_ID", _W, "there is no {kind} wi
 SCENE_BEZIER_SMOOTH = issue_type(
     "SCENE_BEZIER_SMOOTH", Severity.INFO, "Bezier keys without handles: played with smooth (Catmull-Rom) tangents"
 )
+SCENE_ROTATION_GUESSED = issue_type(
+    "SCENE_ROTATION_GUESSED",
+    _W,
+    "{count} rotation keys are read as {choice}, which is a guess: with rotation_keys={other} they are another motion",
+)
 SCENE_NO_KEYS = issue_type(
     "SCENE_NO_KEYS", Severity.INFO, "a controller whose keys were not written to the file: its owner rests"
 )

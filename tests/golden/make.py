@@ -77,6 +77,12 @@ def _weighted(weight: float) -> bytes:
     return w.u3d(objects=[w.u3d_mesh(flags=4, skin=skin)], materials=[w.u3d_material()], bones=[w.thing(b"b", 3)])
 
 
+def _turned(flags: int, *angles: float) -> bytes:
+    """A node that turns about z; ``flags`` is the kind of curve."""
+    keys = [w.nanim_key(time / 4, angle, 0, 0, 1, tcb=(0.0,) * 5 * (flags == 1)) for time, angle in enumerate(angles)]
+    return w.nanim(w.nanim_node(b"hip", flags, rotations=keys))
+
+
 def _bezier(name: bytes) -> bytes:
     keys = [w.nanim_key(0.0, 1, 2, 3), w.nanim_key(1.0, 1, 2, 3)]
     return w.nanim(w.nanim_node(name, 2, keys))
@@ -139,6 +145,7 @@ EXTRA: dict[str, list[Case]] = {
     "SCENE_SIGN_FLIP": [("3ds", _max_turns(0.0, 6.2, 0.1)), ("3ds", _max_turns(0.1, -6.1, 0.1, 6.1))],
     "SCENE_DEFAULT_RIG": [("midtown", w.retail()), ("midtown", w.retail(2, 60))],
     "SCENE_BEZIER_SMOOTH": [("nodeanim", _bezier(b"hip")), ("nodeanim", _bezier(b"leg"))],
+    "SCENE_ROTATION_GUESSED": [("nodeanim", _turned(4, 0, 90, 90, 90)), ("nodeanim", _turned(1, 0.2, 0.3))],
     "SCENE_NO_KEYS": [
         ("uto3d", w.u3d(bones=[w.thing(b"b", 3)], controllers=[w.controller(3, 1, 2, count=4)])),
     ],

@@ -122,11 +122,11 @@ def test_a_new_name_needs_a_header_to_stand_in() -> None:
 
 
 def test_new_keys_that_readers_would_misunderstand(tmp_path: Path) -> None:
-    """The file was read as one of relative keys because somebody said so; new ones would look absolute."""
+    """The file was read as one of absolute keys because somebody said so; new ones would look like increments."""
     (tmp_path / "clip.nanim").write_bytes(original(How())[1])
-    scene = keyframer.load(tmp_path / "clip.nanim", rotation_keys="relative")
+    scene = keyframer.load(tmp_path / "clip.nanim", rotation_keys="absolute")
     scene.nodes.append(Node("Tail", NodeKind.BONE))
-    half = np.arange(4) / 8  # a steady turn about z: increments that are all the same look like a pause
+    half = np.array([0.1, -0.1, 0.1, -0.1])  # to and fro about z
     turns = np.column_stack([np.zeros(4), np.zeros(4), np.sin(half), np.cos(half)])
     form = RotationForm.QUATERNION_ABSOLUTE
     track = Track("rotation", np.arange(4) / 4, turns, Interpolation.LINEAR, form=form)

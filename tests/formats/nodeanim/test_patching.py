@@ -90,7 +90,7 @@ PATCHED: dict[str, tuple[Callable[[Scene], object], Callable[[Clip], Clip]]] = {
     "nothing": (lambda scene: None, lambda given: given),
     "place": (put("position", 1, [7.0, 8.0, 9.0]), keys("translations", 1, (7.0, 8.0, 9.0))),
     "size": (put("scale", 2, [2.0, 2.0, 2.0]), keys("scales", 2, (2.0, 2.0, 2.0))),
-    "turn": (put("rotation", 1, [0.0, 0.0, 1.0, 0.25]), keys("rotations", 1, (0.25, 0.0, 0.0, 1.0))),
+    "turn": (put("rotation", 1, [0.0, 0.0, 1.0, 0.1875]), keys("rotations", 1, (0.1875, 0.0, 0.0, 1.0))),
     "name": (
         rename,
         lambda given: replace(given, bones=(given.bones[0], replace(given.bones[1], name=b"Schw\xe4nzchen"))),

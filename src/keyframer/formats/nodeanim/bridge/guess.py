@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.curves.forms import FULL_TURN
 from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.records import Node
 from keyframer.maths import quat
@@ -22,6 +24,14 @@ Floats = npt.NDArray[np.float64]
 _TICKS_PER_SECOND = 4800
 _TICK_GRIDS = (160, 200, 192)
 """ticks of a frame at 30, 24 and 25 frames a second"""
+MOST_RADIANS = 8 * math.pi
+"""where an angle is larger, all are degrees"""
+_EQUAL = 1e-6
+"""radians between rotations that count as the same"""
+_ALIKE = 0.01
+"""of the largest turn: keys that differ by no more are a pause or a steady spin"""
+_CLEAR = 1.5
+"""how many times farther one reading turns than the other where there is no doubt"""
 
 
 @dataclass(frozen=True)
@@ -68,27 +78,52 @@ def radians_per_unit(nodes: list[Node], options: Options) -> float:
         return 1.0 if options.angle_unit == "radians" else math.pi / 180
     for node in nodes:
         angles = np.abs(np.asarray(node.rotation_keys.value, np.float64)[:, 0])
-        if (angles[np.isfinite(angles)] > 8 * math.pi).any():
+        if (angles[np.isfinite(angles)] > MOST_RADIANS).any():
             return math.pi / 180
     return 1.0
 
 
-def is_relative(axes: Floats, angles: Floats, tcb: bool, options: Options) -> bool:
+class RotationReading(NamedTuple):
+    """How the rotation keys of a node are read."""
+
+    relative: bool
+    """each key turns from the one before"""
+    sure: bool
+    """the numbers or the user say so; otherwise it is a guess, and the other reading is another motion"""
+
+
+def rotation_reading(axes: Floats, angles: Floats, tcb: bool, options: Options) -> RotationReading:
     """Whether rotation keys are increments.
 
-    The reading in which consecutive keys lie closer together is the right one. Equal keys decide nothing: they are
-    either a pause (absolute) or a steady spin (relative), so there, as for fewer than three keys, habit decides:
-    3ds Max hands out TCB keys as increments and all others as they are.
+    A first key of a full turn or more begins increments: an orientation never needs so large an angle. Otherwise the
+    reading in which consecutive keys lie closer together is taken. Equal keys decide nothing: they are a pause
+    (absolute) or a steady spin (relative). Where all keys behind the first are alike, and where both readings turn
+    equally far, habit decides: 3ds Max hands out TCB keys as increments and all others as they are.
     """
     if options.rotation_keys != "auto":
-        return options.rotation_keys == "relative"
+        return RotationReading(options.rotation_keys == "relative", True)
     usable = np.isfinite(axes).all(axis=1) & np.isfinite(angles)
-    if usable.sum() < 3:
-        return tcb
-    turns = quat.from_axis_angle(axes[usable], angles[usable])
-    between = quat.multiply(turns[1:], quat.conjugate(turns[:-1]))
-    as_absolute = float((2 * np.arccos(np.clip(np.abs(between[:, 3]), 0.0, 1.0))).mean())
-    as_relative = float(np.abs(angles[usable][1:]).mean())
-    if as_absolute < 1e-6 or math.isclose(as_absolute, as_relative, rel_tol=1e-6):
-        return tcb
-    return as_relative < as_absolute
+    half_turns = quat.half_turn(axes[usable], angles[usable])
+    lengths = 2 * np.sqrt((half_turns * half_turns).sum(axis=1))
+    if len(lengths) and lengths[0] >= FULL_TURN:
+        return RotationReading(True, True)
+    turns = quat.exp(half_turns)
+    if not lengths[1:].size or (
+        _apart(turns[:-1], np.array(quat.IDENTITY_XYZW)).max() < _EQUAL and lengths[-1] < math.pi
+    ):
+        return RotationReading(tcb, True)  # both readings are the same motion
+    as_relative, as_absolute = lengths[1:], _apart(turns[1:], turns[:-1])
+    if _apart(turns[1:], turns[1]).max() <= _ALIKE * as_relative.max():
+        return RotationReading(tcb, False)
+    telling = as_absolute > _EQUAL
+    near, far = sorted((as_relative[telling].sum(), as_absolute[telling].sum()))
+    if math.isclose(near, far, rel_tol=1e-6):
+        return RotationReading(tcb, False)
+    return RotationReading(bool(as_relative[telling].sum() == near), bool(far >= _CLEAR * near))
+
+
+def _apart(a_xyzw: Floats, b_xyzw: Floats) -> Floats:
+    """Angles between rotations, the shortest way."""
+    between = quat.multiply(a_xyzw, quat.conjugate(b_xyzw))
+    sines = np.sqrt((between[:, :3] * between[:, :3]).sum(axis=1))
+    return np.asarray(2 * np.arctan2(sines, np.abs(between[:, 3])))

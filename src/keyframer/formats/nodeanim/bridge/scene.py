@@ -7,7 +7,7 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.catalogue import DATA_ZERO_AXIS, SCENE_BEZIER_SMOOTH
+from keyframer.catalogue import DATA_ZERO_AXIS, SCENE_BEZIER_SMOOTH, SCENE_ROTATION_GUESSED
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.formats._bridging import Reporter, UniqueNames, check_keys
 from keyframer.formats._document import Document
@@ -109,7 +109,10 @@ def _rotation(
     still = np.flatnonzero((axes == 0).all(axis=1) & (angles != 0))
     if len(still):
         reporter.report(DATA_ZERO_AXIS, record, f"rotation_keys[{still[0]}]", count=len(still))
-    relative = guess.is_relative(axes, angles, interpolation is Interpolation.TCB, options)
+    relative, sure = guess.rotation_reading(axes, angles, interpolation is Interpolation.TCB, options)
+    if not sure:
+        choice, other = ("relative", "absolute") if relative else ("absolute", "relative")
+        reporter.report(SCENE_ROTATION_GUESSED, record, "rotation_keys", count=len(keys), choice=choice, other=other)
     form = RotationForm.AXIS_ANGLE_RELATIVE if relative else RotationForm.AXIS_ANGLE_ABSOLUTE
     return _track("rotation", keys, np.column_stack([axes, angles]), interpolation, form)
 

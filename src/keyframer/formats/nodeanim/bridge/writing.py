@@ -50,6 +50,7 @@ SHAPES = {
     "ease_to": "ease_in",
     "ease_from": "ease_out",
 }
+_FORMS = {"relative": RotationForm.AXIS_ANGLE_RELATIVE, "absolute": RotationForm.AXIS_ANGLE_ABSOLUTE}
 _FLAGS = {Interpolation.TCB: TCB, Interpolation.BEZIER: BEZIER, Interpolation.LINEAR: LINEAR}
 
 
@@ -103,32 +104,26 @@ class NodeWriter:
         self.options = options
         self.dialect = dialect
         self.report = report
-        self.form = options.rotation_keys
         self.reading: dict[str, object] = {}
         """what readers must be told"""
-        self.unit, per_second = self._time_unit()
-        # Keys far apart look like increments to readers.
-        rules = KeyRules(per_second, per_second / frames_per_second(clip), whole=False, widest_degrees=30.0)
+        self.rates = {"frames": frames_per_second(clip), "ticks": _TICKS_PER_SECOND, "seconds": 1.0}
+        """how many of each unit of time make a second"""
+        self.unit = self._time_unit()
+        per_second = self.rates[self.unit]
+        rules = KeyRules(per_second, per_second / frames_per_second(clip), whole=False)
         self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, options.max_error), report)
 
     def document(self) -> Document:
         names = NamesThatFit(encoding=self.options.encoding)
-        tracks = [
-            (node, self.tracks(number, node))
-            for number, node in enumerate(self.scene.nodes)
-            if node.kind is not NodeKind.AMBIENT
+        nodes = [(at, node) for at, node in enumerate(self.scene.nodes) if node.kind is not NodeKind.AMBIENT]
+        tracks = [self.tracks(number, node) for number, node in nodes]
+        if self.options.time_unit == "auto":
+            tracks = self._in_a_unit_that_is_recognised(tracks)
+        degrees = self._needs_degrees([each["rotation"] for each in tracks if "rotation" in each])
+        claimed = [names.claim(node.name, node.raw_name) for _, node in nodes]
+        records = [
+            self.record(node, each, name, degrees) for (_, node), each, name in zip(nodes, tracks, claimed, strict=True)
         ]
-        widest = [
-            float(np.abs(increments(each["rotation"])[1]).max(initial=0.0)) for _, each in tracks if "rotation" in each
-        ]
-        degrees = max(widest, default=0.0) > 8 * math.pi  # what readers take for degrees must be degrees
-        claimed = [names.claim(node.name, node.raw_name) for node, _ in tracks]
-        records = [self.record(node, each, name, degrees) for (node, each), name in zip(tracks, claimed, strict=True)]
-        if "rotation_keys" in self.reading and self.options.rotation_keys == "auto":
-            self.form = "relative"  # one word must do for the whole file
-            records = [
-                self.record(node, each, name, degrees) for (node, each), name in zip(tracks, claimed, strict=True)
-            ]
         self._tell_readers(records)
         title = self.scene.title or self.clip.name
         encoding = self.options.encoding
@@ -139,29 +134,46 @@ class NodeWriter:
             dialect=self.dialect,
         )
 
-    def _time_unit(self) -> tuple[str, float]:
-        """The unit of times and how many make a second: one in which they are exact, and which readers recognise."""
-        fps = frames_per_second(self.clip)
-        rates = {"frames": fps, "ticks": _TICKS_PER_SECOND, "seconds": 1.0}
+    def _needs_degrees(self, rotations: list[Track]) -> bool:
+        """Whether an angle is so large that readers take it for degrees; absolute keys are 180 degrees at most."""
+        if self.options.rotation_keys == "absolute":
+            return False
+        return any((np.abs(increments(each)[1]) > guess.MOST_RADIANS).any() for each in rotations)
+
+    def _time_unit(self) -> str:
+        """The unit of times: one in which those of the clip are exact, and which readers recognise."""
         if self.options.time_unit != "auto":
-            return self.options.time_unit, rates[self.options.time_unit]
+            return self.options.time_unit
         tables = [each.track.times for each in self.clip.channels if each.track.kind in MOTION]
         times = np.concatenate([np.empty(0), *tables])
         times = np.unique(times[np.isfinite(times)])
         own = _UNITS.get(self.clip.unit, "frames")
         for unit in dict.fromkeys((own, "ticks", "frames", "seconds")):
-            stored = times * (rates[unit] / units_per_second(self.clip))
+            stored = times * (self.rates[unit] / units_per_second(self.clip))
             near = np.rint(stored)
             stored = np.where(np.abs(stored - near) < 1e-6, near, stored)
-            if (stored == stored.astype(np.float32)).all() and self._is_recognised(stored, unit, rates[unit]):
-                return unit, rates[unit]
-        return "seconds", 1.0
+            if (stored == stored.astype(np.float32)).all() and self._is_recognised(stored, unit):
+                return unit
+        return "seconds"
 
-    @staticmethod
-    def _is_recognised(times: Floats, unit: str, rate: float) -> bool:
+    def _is_recognised(self, times: Floats, unit: str) -> bool:
+        """Whether readers see by themselves what these times count."""
         keys = NodeKeys.make(times, np.zeros((len(times), 3)))
         base = guess.time_base([Node(translation_keys=keys)], Options())
-        return _UNITS[base.unit] == unit and math.isclose(base.rate, rate)
+        return _UNITS[base.unit] == unit and math.isclose(base.rate, self.rates[unit])
+
+    def _in_a_unit_that_is_recognised(self, tracks: list[dict[str, Track]]) -> list[dict[str, Track]]:
+        """The tracks with times in another unit where keys that were made on the way hide which one it is."""
+        times = np.concatenate([np.empty(0), *(track.times for each in tracks for track in each.values())])
+        for unit in (self.unit, "seconds", "ticks"):
+            factor = self.rates[unit] / self.rates[self.unit]
+            if self._is_recognised(times * factor, unit):
+                self.unit = unit
+                return [
+                    {kind: replace(track, times=track.times * factor) for kind, track in each.items()}
+                    for each in tracks
+                ]
+        return tracks
 
     def tracks(self, number: int, node: SceneNode) -> dict[str, Track]:
         """What places the node, by kind, in the format's time unit; a rest place without keys becomes one key."""
@@ -218,37 +230,46 @@ class NodeWriter:
     def _check_times(self, node: SceneNode, kind: str, times: Floats) -> None:
         late = float(np.abs(times.astype(np.float32) - times).max(initial=0.0))
         if late:
-            seconds = late / self.fitter.rules.per_second
+            seconds = late / self.rates[self.unit]
             path = f"{plain_path('nodes', node.name)}/{kind}"
             self.report.add(Outcome.APPROXIMATED, path, "times are 32-bit floats", error=seconds, unit="second")
 
     def _rotations(self, node: SceneNode, track: Track, common: Interpolation, degrees: bool) -> Floats:
-        """Angle and axis of each key, in the form that readers take for what it is."""
+        """Angle and axis of each key, in a form that readers take for what it is."""
         tcb = common is Interpolation.TCB
-        forms = {"relative": RotationForm.AXIS_ANGLE_RELATIVE, "absolute": RotationForm.AXIS_ANGLE_ABSOLUTE}
-        wanted: tuple[str, ...] = ("relative", "absolute") if tcb else ("absolute", "relative")
         unit = 180 / math.pi if degrees else 1.0
-        long_way = bool((np.abs(increments(track)[1][1:]) > math.pi).any())
-        if self.form != "auto":
-            wanted = (self.form,)
-        elif long_way:
-            wanted = ("relative",)  # absolute keys mean the shortest way
-        if wanted[0] == "absolute" and long_way:
+        # Absolute keys mean the shortest way, and half a turn has two.
+        long_way = bool((np.abs(increments(track)[1][1:]) >= math.pi * (1 - 1e-6)).any())
+        asked = self.options.rotation_keys
+        if asked == "absolute" and long_way:
             path = f"{plain_path('nodes', node.name)}/rotation"
             self.report.add(Outcome.APPROXIMATED, path, "absolute keys turn the shortest way")
+        wanted = ["relative", "absolute"] if tcb else ["absolute", "relative"]
+        if asked != "auto" or long_way:
+            wanted = ["relative" if asked == "auto" else asked]
         for word in wanted:
-            values = with_form(track, forms[word]).values
+            values = with_form(track, _FORMS[word]).values
             rows = np.column_stack([values[:, 3] * unit, values[:, :3]])
             near = rows.astype(np.float32).astype(np.float64)
-            if guess.is_relative(near[:, 1:], near[:, 0] / unit, tcb, Options()) == (word == "relative"):
+            if guess.rotation_reading(near[:, 1:], near[:, 0] / unit, tcb, Options()) == (word == "relative", True):
                 return rows
-        self.reading["rotation_keys"] = wanted[0]
-        values = with_form(track, forms[wanted[0]]).values
-        return np.column_stack([values[:, 3] * unit, values[:, :3]])
+        if asked == "absolute":
+            self.reading["rotation_keys"] = asked
+            return rows
+        return self._begun_by_a_full_turn(with_form(track, _FORMS["relative"]).values, unit)
+
+    @staticmethod
+    def _begun_by_a_full_turn(values: Floats, unit: float) -> Floats:
+        """Increments that cannot be taken for anything else (see `guess`): the same motion, a full turn ahead."""
+        rows = np.column_stack([values[:, 3] * unit, values[:, :3]])
+        rows[0, 0] = (values[0, 3] % math.tau + math.tau) * unit
+        if not rows[0, 1:].any():
+            rows[0] = math.tau * unit, 0.0, 0.0, 1.0
+        return rows
 
     def _tell_readers(self, records: list[Node]) -> None:
         base = guess.time_base(records, Options())
-        rate = self.fitter.rules.per_second
+        rate = self.rates[self.unit]
         if _UNITS[base.unit] != self.unit or not math.isclose(base.rate, rate):
             self.reading["time_unit"] = self.unit
             if self.unit == "frames":
@@ -256,7 +277,13 @@ class NodeWriter:
         if (self.options.up, self.options.handedness) != ("z", "right"):
             self.reading |= {"up": self.options.up, "handedness": self.options.handedness}
         for name, value in self.reading.items():
-            self.report.add(Outcome.EXACT, "/reading", f"readers must be told {name}={value}: the file does not say so")
+            self.report.add(
+                Outcome.DROPPED, "/reading", f"readers must be told {name}={value}: the file does not say so"
+            )
+
+
+def _stretched(track: Track, factor: float) -> Track:
+    return replace(track, times=track.times * factor)
 
 
 def _or_zeros(column: Floats | None, track: Track) -> Floats:
