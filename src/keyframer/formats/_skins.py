@@ -1,12 +1,29 @@
-"""Skins that store where each influence is: they follow vertices that somebody moved."""
+"""Skins on their way into files: moved with their vertices, or cut into rigid parts where a format has no skins."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
-from keyframer.scene import Mesh, Scene, Skin
+from keyframer.formats._bridging import UniqueNames
+from keyframer.formats._dropped import MOTION
+from keyframer.formats._surfaces import mesh_part
+from keyframer.formats._writing import clip_span, plain_path
+from keyframer.maths import affine
+from keyframer.posing import Rig
+from keyframer.posing.vertices import Bound, skinned
+from keyframer.scene import Channel, Clip, Mesh, Morph, Node, NodeKind, Scene, Skin
+from keyframer.scene.report import LossReport, Outcome
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_MOST_TIMES = 65
+_MOST_PLACES = 1 << 20
+"""times at which the error of faces that bend is measured, and matrices or points at all of them"""
 
 
 def with_moved_vertices(scene: Scene, stored: Scene) -> Scene:
@@ -43,3 +60,195 @@ def _moved(skin: Skin, mesh: Mesh, old: Mesh) -> Skin:
     places = np.array(skin.positions, np.float64)
     places[chosen] += np.einsum("nij,nj->ni", inverse[:, :3, :3], way[owners[chosen]])
     return replace(skin, positions=places)
+
+
+def without_skins(scene: Scene, tolerance: float, report: LossReport) -> Scene:
+    """The scene for formats without skins: meshes are cut into parts that follow one joint each and hang on it.
+
+    Faces whose corners follow different joints bend. They go with the joint that carries most of their weight, and
+    what that loses is reported as dropped where it is more than ``tolerance``, in scene units.
+    """
+    if not any(node.skin is not None and node.mesh is not None for node in scene.nodes):
+        return scene
+    return _Unskinned(scene, tolerance, report).scene
+
+
+class _Unskinned:
+    """A scene on its way to have no skins."""
+
+    def __init__(self, scene: Scene, tolerance: float, report: LossReport) -> None:
+        self._given = scene
+        self._tolerance = tolerance
+        self._report = report
+        self._names = UniqueNames()
+        for node in scene.nodes:
+            self._names.claim(node.name)
+        self.scene = replace(scene, nodes=list(scene.nodes), meshes=list(scene.meshes), skins=[])
+        needed = {node.parent for node in scene.nodes} | {node.target for node in scene.nodes}
+        self._needed = needed | {joint for skin in scene.skins for joint in skin.joints}
+        """nodes that others need where they are"""
+        self._became: dict[int, list[int]] = {}
+        """the parts of each skinned node"""
+        for number, node in enumerate(scene.nodes):
+            if node.skin is not None and node.mesh is not None:
+                self._part(number, node, _Parts(scene.meshes[node.mesh], scene.skins[node.skin]))
+            elif node.skin is not None:
+                self.scene.nodes[number] = replace(node, skin=None)
+        self.scene.clips = [self._clip(clip) for clip in scene.clips]
+
+    def _part(self, number: int, node: Node, parts: _Parts) -> None:
+        """Put the parts of a node's mesh under their joints."""
+        free = number not in self._needed  # then the first part takes its place
+        self.scene.nodes[number] = replace(node, mesh=None, skin=None, morph=None)
+        self._became[number] = []
+        for joint, faces, vertices in parts.groups():
+            mesh = mesh_part(parts.mesh, faces, vertices, parts.places(joint, vertices))
+            above = None if joint == parts.none else parts.skin.joints[joint]
+            made = Node(node.name, NodeKind.OBJECT, above, mesh=len(self.scene.meshes), hidden=node.hidden)
+            made.morph, made.extras = self._morph(node, parts, joint, vertices), node.extras
+            self.scene.meshes.append(mesh)
+            if free and not self._became[number]:
+                made.raw_name = node.raw_name
+                self.scene.nodes[number] = made
+                self._became[number].append(number)
+            else:
+                word = "still" if above is None else self._given.nodes[above].name
+                made.name = self._names.claim(f"{node.name}.{word}")
+                self._became[number].append(len(self.scene.nodes))
+                self.scene.nodes.append(made)
+        path = f"{plain_path('nodes', node.name)}/skin"
+        error = self._bending(parts)
+        if not error <= self._tolerance:
+            bent = f"{len(parts.bent)} of {len(parts.corners)} faces bend between joints, which the format cannot"
+            words = f"{bent}: each follows one joint"
+            self._report.add(Outcome.DROPPED, path, words, error=error, unit="scene unit", extras=node.extras)
+        else:
+            words = f"rigid parts that hang on their joints: {len(self._became[number])}"
+            self._report.add(Outcome.BAKED, path, words, extras=node.extras)
+
+    def _clip(self, clip: Clip) -> Clip:
+        """Parts show and change their shape as their node does, and have no place of their own."""
+        channels = []
+        for channel in clip.channels:
+            parts = self._became.get(channel.node, [])
+            if channel.node not in parts:
+                channels.append(channel)
+            if channel.track.kind not in (*MOTION, "scale_axes"):
+                channels += [Channel(part, channel.track) for part in parts]
+        return replace(clip, channels=channels)
+
+    @staticmethod
+    def _morph(node: Node, parts: _Parts, joint: int, vertices: Ints) -> Morph | None:
+        if node.morph is None or parts.skin.positions is not None:  # those do not follow shapes
+            return None
+        shapes = [np.asarray(shape, np.float64)[vertices] for shape in node.morph.positions]
+        return Morph(node.morph.names, [parts.in_joint(joint, shape) for shape in shapes])
+
+    @cached_property
+    def _world(self) -> Floats:
+        """(T, nodes, 4, 4) at times all over the clip."""
+        clip = self._given.clips[0] if self._given.clips else Clip()
+        largest = max(len(self._given.nodes), *(len(mesh.positions) for mesh in self._given.meshes))
+        count = max(2, min(_MOST_TIMES, _MOST_PLACES // largest))
+        rig = Rig(self._given)
+        return rig.world(rig.sample(np.linspace(*clip_span(clip), count)), count)
+
+    def _bending(self, parts: _Parts) -> float:
+        """How far the corners of faces that bend are from where the skin has them, at most."""
+        if not len(parts.bent):
+            return 0.0
+        corners, joints = parts.corners[parts.bent].reshape(-1), np.repeat(parts.face_joints[parts.bent], 3)
+        used, places = np.unique(corners, return_inverse=True)
+        world = self._world
+        truth = skinned(parts.skin_of(used), np.asarray(parts.mesh.positions, np.float64)[None, used], world)
+        worst = 0.0
+        for joint in np.unique(joints).tolist():
+            chosen = joints == joint
+            points = parts.places(joint, corners[chosen])
+            if joint == parts.none:
+                found = np.broadcast_to(points, (len(world), *points.shape))
+            else:
+                found = affine.transform_points(world[:, parts.skin.joints[joint]], points[None])
+            worst = max(worst, float(np.sqrt(((truth[:, places[chosen]] - found) ** 2).sum(axis=-1)).max()))
+        return worst
+
+
+class _Parts:
+    """Which joint each face of a skinned mesh goes with."""
+
+    def __init__(self, mesh: Mesh, skin: Skin) -> None:
+        self.mesh, self.skin = mesh, skin
+        self.none = len(skin.joints)
+        """stands for the joint of vertices that nothing moves"""
+        bound = Bound(skin, len(mesh.positions))
+        free = np.flatnonzero(bound.free)
+        kept = np.flatnonzero(bound.shares != 0)
+        vertices = np.concatenate([bound.owners[kept], free])
+        order = np.argsort(vertices, kind="stable")
+        self._joints = np.concatenate([bound.joints[kept], np.full(len(free), self.none)])[order]
+        self._shares = np.concatenate([bound.shares[kept], np.ones(len(free))])[order]
+        self._rows = np.concatenate([bound.order[kept], np.full(len(free), -1)])[order]
+        """the skin's own number of each influence"""
+        self._starts = np.searchsorted(vertices[order], np.arange(len(mesh.positions) + 1))
+        self._counts = np.diff(self._starts)
+        self.corners = np.asarray(mesh.corners, np.int64).reshape(-1, 3)
+        single = (self._counts == 1)[self.corners].all(axis=1)
+        first = self._joints[self._starts[self.corners]] if len(self.corners) else self.corners
+        one = single & (first == first[:, :1]).all(axis=1)
+        self.bent = np.flatnonzero(~one)
+        """faces whose corners follow different joints, or several"""
+        self.face_joints = first[:, 0].copy()
+        self.face_joints[self.bent] = self._heaviest(self.corners[self.bent])
+
+    def _heaviest(self, groups: Ints) -> Ints:
+        """(G,) the joint that carries most of each group (G, n) of vertices."""
+        counts = self._counts[groups].reshape(-1)
+        places = np.repeat(self._starts[groups].reshape(-1) - np.cumsum(counts) + counts, counts)
+        places += np.arange(len(places))
+        group = np.repeat(np.repeat(np.arange(len(groups)), groups.shape[1]), counts)
+        pairs, where = np.unique(group * (self.none + 1) + self._joints[places], return_inverse=True)
+        weight = np.bincount(where, self._shares[places], len(pairs))
+        order = np.lexsort((weight, pairs // (self.none + 1)))
+        last = np.searchsorted(pairs[order] // (self.none + 1), np.arange(len(groups)), side="right") - 1
+        return np.asarray(pairs[order][last] % (self.none + 1))
+
+    def groups(self) -> list[tuple[int, Ints, Ints]]:
+        """Joint, faces and vertices of each part; vertices without a face go with their own joint."""
+        loose = np.setdiff1d(np.arange(len(self._counts)), self.corners)
+        loose_joints = self._heaviest(loose[:, None])
+        order, loose_order = np.argsort(self.face_joints, kind="stable"), np.argsort(loose_joints, kind="stable")
+        joints = np.union1d(self.face_joints, loose_joints)
+        faces = np.split(order, np.searchsorted(self.face_joints[order], joints[1:]))
+        free = np.split(loose[loose_order], np.searchsorted(loose_joints[loose_order], joints[1:]))
+        return [
+            (joint, some, np.union1d(self.corners[some], others))
+            for joint, some, others in zip(joints.tolist(), faces, free, strict=True)
+        ]
+
+    def places(self, joint: int, vertices: Ints) -> Floats:
+        """(V, 3) vertices in the space of a joint: as the skin stores them for it, or as they were bound."""
+        found = self.in_joint(joint, np.asarray(self.mesh.positions, np.float64)[vertices])
+        if self.skin.positions is not None and joint != self.none:
+            rows = self._starts[vertices]
+            own = (self._counts[vertices] == 1) & (self._joints[rows] == joint)
+            found[own] = np.asarray(self.skin.positions, np.float64)[self._rows[rows[own]]]
+        return found
+
+    def in_joint(self, joint: int, points: Floats) -> Floats:
+        """Points of the mesh in the space of a joint."""
+        if joint == self.none:
+            return points.copy()
+        return affine.transform_points(np.asarray(self.skin.inverse_bind, np.float64)[joint], points)
+
+    def skin_of(self, vertices: Ints) -> Skin:
+        """The skin of just these vertices."""
+        owners = np.asarray(self.skin.vertices, np.int64)
+        kept = np.flatnonzero(np.isin(owners, vertices))
+        positions = None if self.skin.positions is None else np.asarray(self.skin.positions)[kept]
+        return replace(
+            self.skin,
+            vertices=np.searchsorted(vertices, owners[kept]),
+            influences=np.asarray(self.skin.influences)[kept],
+            weights=np.asarray(self.skin.weights)[kept],
+            positions=positions,
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +52,25 @@ def pieces_by_material(mesh: Mesh) -> list[tuple[int, Piece]]:
     if len(numbers) == 1:
         return [(numbers[0], Piece(vertices, np.arange(len(corners)), corners, uv))]
     return [(number, _part(vertices, np.flatnonzero(owners == number), corners, uv)) for number in numbers]
+
+
+def mesh_part(mesh: Mesh, faces: Ints, vertices: Ints, positions: Floats) -> Mesh:
+    """The mesh of some faces; ``vertices`` (V,) are the ones it keeps, in rising order, ``positions`` (V, 3) theirs."""
+    corners = np.asarray(mesh.corners, np.int64)[faces]
+    made = replace(mesh, positions=positions, corners=np.searchsorted(vertices, corners))
+    for values, chosen in (("uv", "uv_corners"), ("colors", "color_corners")):
+        table, numbers = getattr(mesh, values), getattr(mesh, chosen)
+        if table is not None:
+            numbers = corners if numbers is None else np.asarray(numbers, np.int64)[faces]
+            used, places = np.unique(numbers, return_inverse=True)
+            setattr(made, values, np.asarray(table)[used])
+            setattr(made, chosen, places.reshape(-1, 3))
+    for name in ("smoothing", "edges", "face_materials"):
+        column = getattr(mesh, name)
+        if column is not None:
+            setattr(made, name, np.asarray(column)[faces])
+    made.bounding_sphere = None
+    return made
 
 
 def _part(vertices: Ints, faces: Ints, corners: Ints, uv: Floats | None) -> Piece:

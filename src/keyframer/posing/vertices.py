@@ -43,7 +43,7 @@ def skinned(skin: Skin, shaped: Floats, world: Floats) -> Floats:
 
     ``shaped`` is (1, V, 3), or (T, V, 3) where the mesh changes its shape. Vertices that nothing moves stay there.
     """
-    bound = _Bound(skin, shaped.shape[1])
+    bound = Bound(skin, shaped.shape[1])
     bones = world[:, np.asarray(skin.joints, np.int64)]
     if skin.positions is not None:
         out = bound.carry(bones, np.asarray(skin.positions, np.float64)[bound.order])
@@ -59,7 +59,7 @@ def skinned(skin: Skin, shaped: Floats, world: Floats) -> Floats:
     return out
 
 
-class _Bound:
+class Bound:
     """Influences in the order of their vertices, with weights that sum to 1 for each vertex."""
 
     def __init__(self, skin: Skin, vertices: int) -> None:

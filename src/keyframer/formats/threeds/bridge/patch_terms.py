@@ -9,8 +9,9 @@ import numpy as np
 
 from keyframer.formats._rates import counted_like
 from keyframer.formats._scenediff import Path
+from keyframer.formats._skins import without_skins
 from keyframer.formats._unheld import without_cone
-from keyframer.formats._writing import NamesThatFit, encode_name, plain_path
+from keyframer.formats._writing import DEFAULT_MAX_ERROR, NamesThatFit, Tolerance, encode_name, plain_path
 from keyframer.formats.threeds.bridge.materials import SHADINGS
 from keyframer.formats.threeds.bridge.write_nodes import RESERVED
 from keyframer.scene import LightType, Material, Node, NodeKind, Scene
@@ -35,7 +36,8 @@ def has_no_place(scene: Scene, path: Path) -> bool:
 
 
 def in_its_terms(scene: Scene, before: Scene, report: LossReport) -> Scene:
-    """The scene with times in frames as the file counts them: it does not say how many make a second."""
+    """The scene without skins, with times in frames as the file counts them: it does not say how many make a second."""
+    scene = without_skins(scene, Tolerance.of(scene, DEFAULT_MAX_ERROR).length, report)
     return counted_like(scene, before)
 
 

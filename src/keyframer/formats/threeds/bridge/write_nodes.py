@@ -194,12 +194,7 @@ class NodeWriter:
         """The mesh's pieces, each an object with its node; all but the first hang on the first."""
         assert node.mesh is not None
         mesh, path = self.scene.meshes[node.mesh], plain_path("nodes", node.name)
-        if node.skin is not None:
-            self.report.add(
-                Outcome.BAKED, f"{path}/skin", "the mesh stands still as it is at frame 0: there are no skins"
-            )
-            name, parent = self._apart(number, node, name, parent), None
-        elif np.any(node.pivot):
+        if np.any(node.pivot):
             self.report.add(Outcome.BAKED, f"{path}/pivot", "the mesh is moved instead", extras=node.extras)
         matrix, points = self.stage.matrix_and_points(number)
         parts = pieces(mesh, _MOST)
@@ -209,16 +204,13 @@ class NodeWriter:
         elif len(parts[0].vertices) > len(mesh.positions):
             doubled = len(parts[0].vertices) - len(mesh.positions)
             self.report.add(Outcome.BAKED, path, f"{doubled} vertices were doubled at the seams of the texture")
-        reverse = bool(self.stage.flipped[number]) and node.skin is None
+        reverse = bool(self.stage.flipped[number])
         for place, piece in enumerate(parts):
             own = name if place == 0 else self.names.claim(self.names.shown(name))
             body = write_mesh(mesh, piece, points, matrix, self.materials, reverse=reverse)
             if place == 0:
-                still = node.skin is not None  # bones move it, and there are none here
-                tracks = self.stage.tracks(-1, Node(""), PLACING) if still else self.stage.tracks(number, node, PLACING)
-                made = Placed(r.ObjectNode, own, parent, tracks)
-                first = self._next()
-                self.numbers.setdefault(number, first)
+                made = Placed(r.ObjectNode, own, parent, self.stage.tracks(number, node, PLACING))
+                first = self.numbers[number] = self._next()
                 if node.morph is not None:
                     made.tracks += self._morph(number, node, own, matrix, parts)
             else:
@@ -226,14 +218,6 @@ class NodeWriter:
             self._hide(made, number, node)
             self.objects.append(self._object(own, mesh, body, hidden=made.hidden and not _has_hide(made)))
             self.placed.append(made)
-
-    def _apart(self, number: int, node: Node, name: bytes, parent: int | None) -> bytes:
-        """A skinned mesh does not follow its own node: what hangs on that gets a dummy. The name of the mesh."""
-        if not any(each.parent == number for each in self.scene.nodes):
-            return name
-        self.numbers[number] = self._next()
-        self.placed.append(self._dummy(number, node, self.names.claim(self.names.shown(name)), parent))
-        return name
 
     @staticmethod
     def _object(name: bytes, mesh: Mesh, body: r.Mesh, *, hidden: bool) -> r.NamedObject:

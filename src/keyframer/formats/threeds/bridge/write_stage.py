@@ -94,8 +94,6 @@ class Stage:
     def matrix_and_points(self, number: int) -> tuple[Floats, Floats]:
         """4160 and the vertices to store. A flattened node has no inverse: its vertices stay in its own space."""
         matrix, points = self.world[number], self.points[number]
-        if self.scene.nodes[number].skin is not None:
-            return np.eye(4), points
         determinant = float(np.linalg.det(matrix[:3, :3]))
         if abs(determinant) > 1e-9 * float(np.abs(matrix[:3, :3]).max()) ** 3:
             if determinant < 0:  # a camera's child under a mirror: readers mirror X, and so do we

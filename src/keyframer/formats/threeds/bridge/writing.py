@@ -13,7 +13,8 @@ from keyframer.formats._axes import in_space
 from keyframer.formats._document import Document
 from keyframer.formats._dropped import tell_dropped
 from keyframer.formats._keys import KeyFitter
-from keyframer.formats._writing import DEFAULT_MAX_ERROR, Written, check_max_error, first_clip
+from keyframer.formats._skins import without_skins
+from keyframer.formats._writing import DEFAULT_MAX_ERROR, Tolerance, Written, check_max_error, first_clip
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.editor import METRES_PER_INCH
 from keyframer.formats.threeds.bridge.write_materials import (
@@ -33,7 +34,7 @@ HOLDS = (
     *("tree", "meshes", "materials", "textures", "cameras", "lights", "smoothing", "hidden", "environment", "pivots"),
     *("cast shadows", "received shadows"),
     "scale axes",  # the vertices are placed by them
-    *("segment", "morphs", "skins", "fov", "roll", "color", "hotspot", "falloff", "visible"),
+    *("segment", "morphs", "fov", "roll", "color", "hotspot", "falloff", "visible"),
 )
 _WRITER = b"KEYFRAMER"
 _MOST_NODES = 32_000
@@ -60,9 +61,10 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     report = LossReport("3ds")
     if not scene.nodes and not scene.materials:
         raise NothingToWrite("a 3D Studio file holds objects and materials, and this scene has none")
-    if len(scene.nodes) > _MOST_NODES:
-        raise NothingToWrite(f"a 3D Studio file numbers its nodes in 16 bits; {len(scene.nodes)} are too many")
     placed = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit))
+    placed = without_skins(placed, Tolerance.of(placed, options.max_error).length, report)
+    if len(placed.nodes) > _MOST_NODES:
+        raise NothingToWrite(f"a 3D Studio file numbers its nodes in 16 bits; {len(placed.nodes)} are too many")
     clip = first_clip(placed, report)
     tell_dropped(placed, clip, report, HOLDS)
     reading: dict[str, object] = {} if options.fps == 30.0 else {"fps": options.fps}
