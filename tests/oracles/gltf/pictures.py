@@ -70,6 +70,13 @@ class Painter:
         ]
         return Shown(pictures, found["seconds"], found["images"])
 
+    def lit_sphere(self, path: Path, centre: Sequence[float], radius: float, eye: Sequence[float]) -> float:
+        """How bright the lights of a file make a grey sphere that stands in the place of its meshes, 0 to 1."""
+        address = f"/files/{len(self._files)}.glb"
+        self._files[address] = path
+        given = [address, list(centre), radius, list(eye), 64]
+        return float(self._page.evaluate("all => litSphere(...all)", given))
+
     def _said(self, message: Any) -> None:
         if message.type in ("error", "warning") and "GPU stall" not in message.text:
             self.troubles.append(f"{message.type}: {message.text}")

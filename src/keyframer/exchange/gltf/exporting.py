@@ -12,9 +12,9 @@ from keyframer.exchange.gltf.asset import Asset, Json
 from keyframer.exchange.gltf.axes import Axes
 from keyframer.exchange.gltf.cameras import write_cameras
 from keyframer.exchange.gltf.context import Context
-from keyframer.exchange.gltf.extent import mesh_boxes, scene_extent
+from keyframer.exchange.gltf.extent import mesh_boxes, scene_size
 from keyframer.exchange.gltf.extras import attach, plain, stated
-from keyframer.exchange.gltf.lights import Lights, light_extras
+from keyframer.exchange.gltf.lights import Beginning, Lights, light_extras, strengths
 from keyframer.exchange.gltf.looking import find_looks
 from keyframer.exchange.gltf.materials import Materials
 from keyframer.exchange.gltf.meshes import Meshes
@@ -41,7 +41,7 @@ def export(scene: Scene, options: GltfOptions | None = None) -> tuple[Asset, Los
     span = clip_span(scene.clips[0], options.fps) if scene.clips else None
     begin = 0.0 if span is None else span.begin
     boxes = mesh_boxes(scene)
-    size, centre = scene_extent(scene, rig, span, boxes)
+    size = scene_size(scene, rig, span, boxes)
     axes = Axes(scene.space, options.metres_per_unit(scene))
     context = Context(scene, options, Asset(), axes, report, Names(), size, boxes)
     looks = find_looks(scene, rig.order)
@@ -50,9 +50,12 @@ def export(scene: Scene, options: GltfOptions | None = None) -> tuple[Asset, Los
     materials = Materials(context)
     tree = Tree(context, rig, looks, begin, world)
     write_cameras(context, states.fov.at(samples, 1)[0, :, 0])
-    places = {node.light: world[i, :3, 3] for i, node in enumerate(scene.nodes) if node.light is not None}
-    lights = Lights(context, places, centre)
     visible = states.visible.at(samples, 1)[0, :, 0] > 0.5
+    color, *numbers = (
+        state.at(samples, 1)[0].tolist() for state in (states.color, states.multiplier, states.hotspot, states.falloff)
+    )
+    begin_with = [Beginning(rgb, *(row[0] for row in rest)) for rgb, *rest in zip(color, *numbers, strict=True)]
+    lights = Lights(context, strengths(scene, world, visible, axes.unit), begin_with)
     _carry(context, tree, materials, lights, visible, {n: w[0] for n, w in states.morph_weights(samples, 1).items()})
     clips = write_animations(context, tree, looks, lights, rig)
     _about(context, clips)

@@ -9,6 +9,7 @@ from keyframer.exchange.gltf.motion import Span
 from keyframer.exchange.gltf.numbers import bounds
 from keyframer.maths import affine
 from keyframer.posing import Rig
+from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Scene
 
 Floats = npt.NDArray[np.float64]
@@ -39,9 +40,9 @@ def mesh_boxes(scene: Scene) -> list[Box]:
     return boxes
 
 
-def scene_extent(scene: Scene, rig: Rig, span: Span | None, boxes: list[Box]) -> tuple[float, Floats]:
-    """Diagonal and middle of the box around all that is drawn, at some times of the clip; of the nodes' origins where
-    nothing is drawn. The diagonal is never 0."""
+def scene_size(scene: Scene, rig: Rig, span: Span | None, boxes: list[Box]) -> float:
+    """The diagonal of the box around all that is drawn, at some times of the clip; of the nodes' origins where nothing
+    is drawn. It is never 0."""
     times = np.zeros(1) if span is None else np.linspace(span.begin, span.end, _TIMES if span.end > span.begin else 1)
     drawn = [number for number, node in enumerate(scene.nodes) if node.mesh is not None]
     world = rig.world(rig.sample(times), len(times))
@@ -54,9 +55,30 @@ def scene_extent(scene: Scene, rig: Rig, span: Span | None, boxes: list[Box]) ->
                 for begin in range(0, len(drawn), _BLOCK)
             ]
         every = parts[0] if len(parts) == 1 else np.array([row for part in parts if len(part) for row in bounds(part)])
-    if not len(every):
+    return _diagonal_and_middle(every)[0]
+
+
+def shown_extent(scene: Scene, world: Floats, shown: npt.NDArray[np.bool_]) -> tuple[float, Floats]:
+    """Diagonal and middle of the box around the faces of the nodes that are ``shown``, where ``world`` (nodes, 4, 4)
+    puts them; 1 and the origin where there is none. Meshes that are scaled to nothing do not count."""
+    found: list[Floats] = []
+    with np.errstate(all="ignore"):
+        scales = np.abs(np.linalg.det(world[:, :3, :3]))
+        for number, node in enumerate(scene.nodes):
+            if node.mesh is None or not shown[number] or (node.skin is None and not scales[number] > 0):
+                continue
+            corners = np.asarray(scene.meshes[node.mesh].corners).reshape(-1)
+            used = np.zeros(len(scene.meshes[node.mesh].positions), np.bool_)
+            used[corners[(corners >= 0) & (corners < len(used))]] = True
+            points = _usable(posed_vertices(scene, number, world[None], None)[0][used])
+            found += [np.array(bounds(points))] if len(points) else []
+    return _diagonal_and_middle(np.concatenate(found) if found else np.empty((0, 3)))
+
+
+def _diagonal_and_middle(points: Floats) -> tuple[float, Floats]:
+    if not len(points):
         return 1.0, np.zeros(3)
-    low, high = map(np.array, bounds(every))
+    low, high = map(np.array, bounds(points))
     return float(np.linalg.norm(high - low)) or 1.0, 0.5 * (low + high)
 
 

@@ -1,22 +1,25 @@
 """Lights as KHR_lights_punctual. Without extensions they are in extras only: core glTF has none.
 
 The old lights do not weaken with distance. glTF's do, by its square, so that their strength is chosen to be the old
-one at the middle of the scene (and pi times it, because a white surface gives back the pi-th part).
+one at the middle of what is shown at the beginning (and pi times it, because a white surface gives back the pi-th
+part). Reading divides by the same numbers: all that they depend on is in core glTF.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from keyframer.exchange.gltf.asset import Json
 from keyframer.exchange.gltf.context import Context
+from keyframer.exchange.gltf.extent import shown_extent
 from keyframer.exchange.gltf.extras import attach, plain, raw_name, shown_name, stated
 from keyframer.exchange.gltf.numbers import LARGEST, linear_color
 from keyframer.exchange.report import Outcome
-from keyframer.scene import Light, LightType
+from keyframer.scene import Light, LightType, Scene
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,24 +53,43 @@ def cone_angles(hotspot_degrees: npt.ArrayLike, falloff_degrees: npt.ArrayLike) 
     return np.clip(inner, 0.0, outer - _GAP), outer
 
 
-def strength(context: Context, light: Light, place: Floats | None, centre: Floats) -> float:
-    """What a multiplier of 1 is in glTF's units."""
-    if light.type is LightType.DIRECTIONAL or place is None:
-        return math.pi
-    with np.errstate(all="ignore"):
-        distance = float(np.linalg.norm(place - centre))
-    if not math.isfinite(distance):
-        distance = context.size
-    return math.pi * (max(distance, 0.01 * context.size) * context.axes.unit) ** 2
+def strengths(scene: Scene, world: Floats, shown: npt.NDArray[np.bool_], unit: float = 1.0) -> list[float]:
+    """What a multiplier of 1 of each light is in glTF's units, where ``world`` (nodes, 4, 4) puts the nodes. A light
+    that is nearer to the middle than a hundredth of the scene's size counts as that far away."""
+    found = [math.pi] * len(scene.lights)
+    shining = [
+        (number, node.light)
+        for number, node in enumerate(scene.nodes)
+        if node.light is not None and scene.lights[node.light].type in (LightType.OMNI, LightType.SPOT)
+    ]
+    if shining:
+        size, middle = shown_extent(scene, world, shown)
+    for node, light in shining:
+        with np.errstate(all="ignore"):
+            distance = float(np.linalg.norm(world[node, :3, 3] - middle))
+        if not math.isfinite(distance):
+            distance = size
+        found[light] = math.pi * (max(distance, 0.01 * size) * unit) ** 2
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What tracks say of a light at the beginning; the values of the light itself where there are none."""
+
+    color: tuple[float, ...]
+    multiplier: float
+    hotspot_degrees: float
+    falloff_degrees: float
 
 
 class Lights:
     """All lights but ambient ones; `numbers` leads from the scene's numbers to glTF's."""
 
-    def __init__(self, context: Context, places: dict[int, Floats], centre: Floats) -> None:
-        """``places``: where a light is at the beginning, by its number."""
+    def __init__(self, context: Context, strengths: list[float], beginnings: list[Beginning]) -> None:
         self.numbers: dict[int, int] = {}
-        self.strengths: dict[int, float] = {}
+        self.strengths = strengths
+        self.beginnings = beginnings
         self._context = context
         for number, light in enumerate(context.scene.lights):
             path = f"/lights/{light.name}"
@@ -77,16 +99,19 @@ class Lights:
             if not context.extensions:
                 context.report.add(Outcome.EXTRAS, path, "core glTF has no lights", extras=light.extras)
                 continue
-            self.strengths[number] = strength(context, light, places.get(number), centre)
             self.numbers[number] = len(context.asset.lights)
             context.asset.lights.append(self._light(number, light, path))
             context.asset.extensions.add("KHR_lights_punctual")
 
+    def brightest(self, number: int) -> float:
+        """What the colours of a light are divided by, so that none is above 1, and its intensity multiplied with."""
+        return max(float(np.nan_to_num(np.asarray(self.beginnings[number].color)).max()), 1.0)
+
     def _light(self, number: int, light: Light, path: str) -> Json:
         report = self._context.report
-        shown = np.nan_to_num(np.asarray(light.color, np.float64))
-        brightest = max(float(shown.max()), 1.0)
-        power = light.multiplier if light.on and math.isfinite(light.multiplier) else 0.0
+        begins = self.beginnings[number]
+        shown, brightest = np.nan_to_num(np.asarray(begins.color, np.float64)), self.brightest(number)
+        power = begins.multiplier if light.on and math.isfinite(begins.multiplier) else 0.0
         if power < 0:
             report.add(Outcome.APPROXIMATED, f"{path}/multiplier", f"{power:g} becomes 0", extras=light.extras)
             power = 0.0
@@ -102,7 +127,7 @@ class Lights:
         if light.attenuated and light.type is not LightType.DIRECTIONAL and 0 < reach < math.inf:
             written["range"] = reach * self._context.axes.unit
         if light.type is LightType.SPOT:
-            inner, outer = cone_angles(light.hotspot_degrees or 0.0, light.falloff_degrees or 45.0)
+            inner, outer = cone_angles(begins.hotspot_degrees, begins.falloff_degrees or 45.0)
             written["spot"] = {"innerConeAngle": float(inner), "outerConeAngle": float(outer)}
         attach(written, light_extras(light))
         report.add(

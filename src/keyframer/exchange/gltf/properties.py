@@ -49,11 +49,11 @@ class Properties:
         light = self._context.scene.lights[number]
         base = f"/extensions/KHR_lights_punctual/lights/{self._lights.numbers[number]}"
         if "color" in tracks:
-            brightest = max(float(np.max(np.nan_to_num(np.asarray(light.color)))), 1.0)
+            brightest = self._lights.brightest(number)
             moved = self._resampled(tracks["color"], _COLOR_ERROR, lambda v: linear_color(v / brightest))
             self._put(node, "color", f"{base}/color", moved, 1.0, "of full light")
         if "multiplier" in tracks:
-            factor = self._lights.strengths[number] if light.on else 0.0
+            factor = self._lights.strengths[number] * self._lights.brightest(number) if light.on else 0.0
             moved = self._resampled(tracks["multiplier"], _COLOR_ERROR * factor, lambda v: factor * np.maximum(v, 0.0))
             self._put(node, "multiplier", f"{base}/intensity", moved, 1.0 / (factor or 1.0), "of full light")
         if light.type is LightType.SPOT and ("hotspot" in tracks or "falloff" in tracks):
@@ -61,9 +61,9 @@ class Properties:
 
     def _cones(self, node: int, number: int, tracks: dict[str, Track], base: str, degrees: float) -> None:
         """Both cones from both tracks: the inner one stays inside the outer one."""
-        light = self._context.scene.lights[number]
         motions = {kind: track_motion(tracks[kind], self._span, degrees) for kind in tracks if kind in tracks}
-        rests = {"hotspot": light.hotspot_degrees or 0.0, "falloff": light.falloff_degrees or 45.0}
+        begins = self._lights.beginnings[number]
+        rests = {"hotspot": begins.hotspot_degrees, "falloff": begins.falloff_degrees or 45.0}
         found = {kind: motions.get(kind) for kind in rests}
 
         def full(kind: str, times: Floats) -> Floats:

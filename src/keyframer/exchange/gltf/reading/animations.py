@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ _LIGHT = re.compile(
 )
 _OF_LIGHTS: dict[str, tuple[str, int, Callable[[Any], Any]]] = {
     "color": ("color", 3, shown_color),
-    "intensity": ("multiplier", 1, lambda values: values / math.pi),
+    "intensity": ("multiplier", 1, np.asarray),  # and divided by what 1 is there
     "spot/innerConeAngle": ("hotspot", 1, lambda values: np.degrees(2 * values)),
     "spot/outerConeAngle": ("falloff", 1, lambda values: np.degrees(2 * values)),
 }
@@ -51,6 +51,7 @@ class AnimationReader:
         budget: Budget,
         issues: Findings,
         aspects: list[float],
+        strengths: list[float],
     ) -> None:
         self._scene = scene
         self._hierarchy = hierarchy
@@ -58,6 +59,7 @@ class AnimationReader:
         self._budget = budget
         self._issues = issues
         self._aspects = aspects
+        self._strengths = strengths
         self._below: list[list[int]] | None = None
 
     def read(self, item: Item, fps: float) -> Clip:
@@ -144,8 +146,11 @@ class AnimationReader:
                 return
         elif match := _LIGHT.match(pointer):
             kind, width, change = _OF_LIGHTS[match[2]]
-            if int(match[1]) < len(self._scene.lights):
-                yield from self._users("light", int(match[1]), kind, samplers.read(number, width), change)
+            light = int(match[1])
+            if light < len(self._strengths):
+                if kind == "multiplier":
+                    change = partial(np.multiply, 1.0 / self._strengths[light])
+                yield from self._users("light", light, kind, samplers.read(number, width), change)
                 return
         self._unknown(extension.at("pointer"), pointer)
 

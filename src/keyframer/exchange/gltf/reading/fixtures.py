@@ -10,12 +10,14 @@ import numpy.typing as npt
 
 from keyframer.catalogue import SEM_UNKNOWN_ENUM
 from keyframer.exchange.gltf.cameras import ASPECT_RATIO
+from keyframer.exchange.gltf.lights import strengths
 from keyframer.exchange.gltf.reading import unpacking
 from keyframer.exchange.gltf.reading.colors import shown_rgb
 from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.values import Item
 from keyframer.issues import Severity
-from keyframer.scene import Camera, Light, LightType
+from keyframer.posing import Rig
+from keyframer.scene import Camera, Light, LightType, Scene
 
 _TYPES = {"point": LightType.OMNI, "spot": LightType.SPOT, "directional": LightType.DIRECTIONAL}
 _LIGHT_NUMBERS = "multiplier inner_range outer_range hotspot_degrees falloff_degrees roll_degrees aspect"
@@ -78,19 +80,20 @@ class LightReader:
         self.items = [] if extension is None else extension.children("lights")
         self._issues = issues
         self.lost: set[int] = set()
+        self.intensities: dict[int, float] = {}
+        """of the lights whose multipliers are not known from extras"""
 
     def read(self, *, ours: bool) -> list[Light]:
-        found = [self._issues.attempt(self._light, item, ours) for item in self.items]
+        found = [self._issues.attempt(self._light, number, item, ours) for number, item in enumerate(self.items)]
         self.lost = {number for number, light in enumerate(found) if light is None}
         return [Light("", LightType.OMNI) if light is None else light for light in found]
 
-    def _light(self, item: Item, ours: bool) -> Light:
+    def _light(self, number: int, item: Item, ours: bool) -> Light:
         if ours and item.kept is not None:
             return restored_light(item.kept, item.text("name", ""))
         kind = item.choice("type", tuple(_TYPES))
         light = Light(item.text("name", ""), _TYPES[kind], shown_rgb(item.numbers("color", 3, (1.0, 1.0, 1.0))))
         intensity = item.number("intensity", 1.0)
-        light.multiplier = intensity / math.pi
         light.extras = {"gltf": {"intensity": intensity}}
         if item.has("range"):
             light.attenuated, light.outer_range = True, item.number("range")
@@ -100,7 +103,17 @@ class LightReader:
                 raise item.missing("spot")
             light.hotspot_degrees = 2 * math.degrees(cone.number("innerConeAngle", 0.0))
             light.falloff_degrees = 2 * math.degrees(cone.number("outerConeAngle", math.pi / 4))
+        self.intensities[number] = intensity
         return light
+
+    def weigh(self, scene: Scene) -> list[float]:
+        """Give the lights of a scene at rest their multipliers: intensities by what 1 is there. The latter."""
+        rig = Rig(scene)
+        shown = np.array([not node.hidden for node in scene.nodes], np.bool_)
+        found = strengths(scene, rig.world(rig.sample([0.0]), 1)[0], shown)
+        for number, intensity in self.intensities.items():
+            scene.lights[number].multiplier = intensity / found[number]
+        return found
 
 
 def restored_light(kept: Item, name: str) -> Light:

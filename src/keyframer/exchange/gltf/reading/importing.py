@@ -105,7 +105,8 @@ class Importer:
         self.issues.sources.nodes, self.issues.sources.helpers = self.hierarchy.order, self.hierarchy.helpers
         scene.skins = skins.skins
         _let_go(scene, cameras.lost, lights.lost)
-        self._animate(scene, nodes, cameras.aspects, fps)
+        weights = lights.weigh(scene) if lights.items else []
+        self._animate(scene, nodes, cameras.aspects, weights, fps)
         self.issues.attempt(self._about, scene)
         _close_gaps(scene, cameras.lost, lights.lost)
         return scene
@@ -122,7 +123,9 @@ class Importer:
             self.issues.left_out(about.fail(SEM_UNKNOWN_ENUM, "minVersion", value=needed[:40], known="2.0"))
         check_extensions(self.root, self.issues)
 
-    def _animate(self, scene: Scene, nodes: NodeReader, aspects: list[float], fps: float) -> None:
+    def _animate(
+        self, scene: Scene, nodes: NodeReader, aspects: list[float], strengths: list[float], fps: float
+    ) -> None:
         ours: set[int | None] = set()
         if self.kept is not None:
             clips = authored.ClipReader(self.root, self.kept, self.accessors, self.budget, self.issues)
@@ -134,7 +137,7 @@ class Importer:
                 for clip, track in clips.tracks(kept, nodes.movers(number)):
                     self.issues.attempt(_add_track, scene, scene.clips[clip], place, track, kept)
             scene.clips = [clip for place, clip in enumerate(clips.clips) if place not in clips.lost]
-        reader = AnimationReader(scene, self.hierarchy, self.accessors, self.budget, self.issues, aspects)
+        reader = AnimationReader(scene, self.hierarchy, self.accessors, self.budget, self.issues, aspects, strengths)
         for number, item in enumerate(self.root.children("animations")):
             if number not in ours:
                 made = self.issues.attempt(reader.read, item, fps)

@@ -1,0 +1,140 @@
+"""Lights keep their strength: in other programs' pictures, and on the way back without extras."""
+
+from __future__ import annotations
+
+import copy
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.curves import Interpolation, Track
+from keyframer.scene import Channel, Clip, LightType, Node, Scene
+from tests.corpus import CORPUS, needs_corpus, threeds_files
+from tests.exchange.lit import CORPUS_FILES, ball, lamps
+from tests.exchange.reading.making import glb, taken_apart
+from tests.exchange.scenes import cube
+from tests.exchange.truth import glb_of
+from tests.oracles.gltf.pictures import open_painter, why_no_pictures
+
+NO_PICTURES = why_no_pictures()
+
+
+def without_extras(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_extras(each) for key, each in value.items() if key != "extras"}
+    return [without_extras(each) for each in value] if isinstance(value, list) else value
+
+
+def returned(scene: Scene, **options: Any) -> Scene:
+    """The scene on the way back from a file that another program has written again: without our extras."""
+    root, binary = taken_apart(glb_of(scene, **options)[0])
+    return keyframer.load(io.BytesIO(glb(without_extras(root), binary)))
+
+
+def test_a_sun_of_1_comes_back_as_1() -> None:
+    sun, spot, day = returned(lamps()).lights
+    assert sun.multiplier == pytest.approx(1.0, rel=1e-4)
+    assert spot.multiplier == pytest.approx(0.7, rel=1e-4)
+    assert day.multiplier == pytest.approx(0.2, rel=1e-4)
+    assert (sun.type, spot.type, day.type) == (LightType.OMNI, LightType.SPOT, LightType.DIRECTIONAL)
+    assert spot.color == pytest.approx((0.9, 0.6, 0.3), abs=1e-4)
+    assert (spot.hotspot_degrees, spot.falloff_degrees) == pytest.approx((40.0, 60.0))
+
+
+def _with_unit(scene: Scene) -> Scene:
+    return replace(scene, space=replace(scene.space, metres_per_unit=0.0254))
+
+
+def _with_hidden_things(scene: Scene) -> Scene:
+    far = Node("hidden", mesh=0, hidden=True, position=np.array([9000.0, 0.0, 0.0]))
+    flat = Node("flat", mesh=0, scale=np.zeros(3), position=np.array([0.0, 9000.0, 0.0]))
+    return replace(scene, nodes=[*scene.nodes, far, flat])
+
+
+def _with_unused_vertices(scene: Scene) -> Scene:
+    mesh = cube()
+    mesh.positions = np.concatenate([np.asarray(mesh.positions), [[500.0, 0.0, 0.0]]])
+    return replace(scene, meshes=[mesh])
+
+
+def _with_motion(scene: Scene) -> Scene:
+    away = Track("position", np.array([0.0, 30.0]), np.array([[1.0, 2, 3], [9000.0, 0, 0]]), Interpolation.LINEAR)
+    bright = Track("multiplier", np.array([0.0, 30.0]), np.array([1.0, 0.25]), Interpolation.LINEAR)
+    return replace(scene, clips=[Clip(end=30.0, channels=[Channel(0, away), Channel(1, bright)])])
+
+
+@pytest.mark.parametrize("change", [_with_unit, _with_hidden_things, _with_unused_vertices, _with_motion])
+def test_lights_come_back_from_all_kinds_of_scenes(change: Any) -> None:
+    options = {"unit": "file"} if change is _with_unit else {}
+    back = returned(change(lamps()), **options)
+    assert [light.multiplier for light in back.lights] == pytest.approx([1.0, 0.7, 0.2], rel=1e-3)
+    moved = [channel.track for clip in back.clips for channel in clip.channels if channel.track.kind == "multiplier"]
+    if change is _with_motion:
+        (track,) = moved
+        assert (float(track.values[0].item()), float(track.values[-1].item())) == pytest.approx((1.0, 0.25), rel=1e-3)
+
+
+@needs_corpus
+def test_lights_of_real_files_come_back_within_a_percent() -> None:
+    count = 0
+    for path in threeds_files():
+        scene = keyframer.load(path, salvage=True)
+        kept = [light for light in scene.lights if light.type is not LightType.AMBIENT]
+        held = {node.light for node in scene.nodes}
+        if not kept or not scene.nodes:
+            continue
+        for number, (light, back) in enumerate(zip(kept, returned(scene).lights, strict=True)):
+            if scene.lights.index(light) in held:
+                wanted = light.multiplier * light.on
+                assert back.multiplier == pytest.approx(wanted, rel=0.01), (path.name, number)
+                count += 1
+    assert count > 100
+
+
+def test_single_keys_of_lights_are_in_core_gltf() -> None:
+    """A track of one key says what a light is, whatever the light itself says."""
+    scene = lamps()
+    still = {"color": [[0.2, 0.4, 0.6]], "multiplier": [0.5], "hotspot": [20.0], "falloff": [30.0]}
+    tracks = [Track(kind, np.zeros(1), np.array(value), Interpolation.TCB) for kind, value in still.items()]
+    scene.clips = [Clip(end=30.0, channels=[Channel(2, track) for track in tracks])]
+    plain = copy.deepcopy(scene)
+    plain.clips = []
+    plain.lights[1] = replace(
+        plain.lights[1], color=(0.2, 0.4, 0.6), multiplier=0.5, hotspot_degrees=20.0, falloff_degrees=30.0
+    )
+    found, wanted = (
+        taken_apart(glb_of(each)[0])[0]["extensions"]["KHR_lights_punctual"]["lights"][1] for each in (scene, plain)
+    )
+    assert without_extras(found) == without_extras(wanted)
+    assert found["spot"]["outerConeAngle"] == pytest.approx(np.radians(15.0))
+
+
+def test_a_light_brighter_than_white_moves_as_bright_as_it_begins() -> None:
+    scene = lamps()
+    scene.lights[0].color = (2.0, 2.0, 2.0)
+    dimmed = Track("multiplier", np.array([0.0, 30.0]), np.array([1.0, 0.5]), Interpolation.LINEAR)
+    scene.clips = [Clip(end=30.0, channels=[Channel(1, dimmed)])]
+    (light, *_) = returned(scene).lights
+    assert light.multiplier == pytest.approx(2.0, rel=1e-3)
+    (track,) = (each.track for each in returned(scene).clips[0].channels if each.track.kind == "multiplier")
+    assert float(track.values[0].item()) == pytest.approx(2.0, rel=1e-3)
+
+
+@pytest.mark.skipif(NO_PICTURES is not None, reason=NO_PICTURES or "")
+def test_three_shows_lights_as_bright_as_our_thumbnails(tmp_path: Path) -> None:
+    found = {"made": ball(lamps(), tmp_path, "made")}
+    for name in CORPUS_FILES if CORPUS.is_dir() else ():
+        found[name] = ball(keyframer.load(CORPUS / "3ds" / name), tmp_path, name)
+    with open_painter() as painter:
+        shown = {
+            name: painter.lit_sphere(each.path, each.centre, each.radius, each.eye) for name, each in found.items()
+        }
+        assert not painter.troubles
+    for name, each in found.items():
+        for thumbnail in each.thumbnails.values():
+            assert thumbnail / 2 < shown[name] < 2 * thumbnail, (name, each.thumbnails, shown[name])
