@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import IO
 
-from keyframer.catalogue import IO_CHANGED_DURING_READ, LIMIT_FILE_SIZE
+from keyframer.catalogue import IO_CHANGED_DURING_READ, IO_READ_FAILED, LIMIT_FILE_SIZE
 from keyframer.limits import DEFAULT_LIMITS, Limits
 
 PathLike = str | os.PathLike[str]
@@ -50,6 +50,22 @@ def check_size(size: int, limits: Limits) -> None:
     """Refuse an input that is larger than the limit."""
     if size > limits.file_size:
         raise LIMIT_FILE_SIZE.failure(0, "/", size=size, limit=limits.file_size)
+
+
+@contextmanager
+def reading_archive() -> Iterator[None]:
+    """What a zip archive that is damaged, encrypted or packed in an unknown way raises becomes a `FormatError`."""
+    from lzma import LZMAError
+    from struct import error as StructError
+    from zipfile import BadZipFile
+    from zlib import error as ZlibError
+
+    try:
+        yield
+    except (BadZipFile, RuntimeError, ValueError, ZlibError, LZMAError, StructError, EOFError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # bz2 raises it without
+            raise
+        raise IO_READ_FAILED.failure(0, "/", reason=f"cannot be read from the archive: {error}") from None
 
 
 def write_bytes(path: PathLike, parts: bytes | Iterable[bytes | memoryview], *, overwrite: bool = False) -> None:

@@ -18,6 +18,7 @@ import pytest
 
 from keyframer.batch import OPERATIONS
 from keyframer.batch.defaults import LEDGER as NAME
+from keyframer.cli import inputs
 from keyframer.cli.progress import progress_line
 from tests.batch.places import BAD, GOOD, OTHER, put, temporaries
 from tests.cli.conftest import run as run  # the fixture
@@ -196,10 +197,13 @@ def test_reports(run: Run, tmp_path: Path) -> None:
 
 
 @posix
-def test_a_file_that_hangs_and_one_that_eats_memory(run: Run, archive: Path, tmp_path: Path) -> None:
+def test_a_file_that_hangs_and_one_that_eats_memory(
+    run: Run, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A FIFO nobody writes to can be read for ever; a sparse file is larger than the memory allowed."""
     pipe = tmp_path / "pipe.3ds"
     os.mkfifo(pipe)
+    monkeypatch.setattr(inputs, "_file", inputs.FileInput)  # it is refused before a worker could hang
     with open(archive / "huge.3ds", "wb") as stream:
         stream.truncate(450 << 20)
     limits = ("--time-limit", "2", "--memory-limit", "400")

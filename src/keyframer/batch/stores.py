@@ -6,15 +6,15 @@ fsspec is imported only for names with ``://``; the extra ``[cloud]`` installs i
 from __future__ import annotations
 
 import os
+import re
 import time
-import zlib
 from importlib import import_module
 from typing import Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 from keyframer.catalogue import IO_READ_FAILED
 from keyframer.errors import FormatError
-from keyframer.files import check_size, read_bytes
+from keyframer.files import check_size, read_bytes, reading_archive
 from keyframer.limits import DEFAULT_LIMITS
 
 MEMBER = "!/"
@@ -24,7 +24,8 @@ _YOUNG = 2_000_000_000
 
 
 def is_url(name: str) -> bool:
-    return "://" in name
+    """Whether the name begins as a URL does; the member of an archive may hold ``://``, too."""
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]*(::[A-Za-z][A-Za-z0-9+.-]*)*://", name) is not None
 
 
 def file_system(url: str) -> tuple[Any, str]:
@@ -95,22 +96,16 @@ def _archive(name: str) -> ZipFile:
 
 
 def _read_member(archive: str, member: str, occurrence: int) -> bytes:
-    try:
+    with reading_archive():
         opened = _archive(archive)
-        entries = [opened.getinfo(member)]
-        if occurrence:
-            entries = [info for info in opened.infolist() if info.filename == member]
-        elif opened.namelist().count(member) > 1:
-            entries = [next(info for info in opened.infolist() if info.filename == member)]
+        entries = [info for info in opened.infolist() if info.filename == member]
+        if occurrence >= len(entries):
+            raise IO_READ_FAILED.failure(0, "/", reason="no such member in the archive")
         if entries[occurrence].flag_bits & 1:
             raise IO_READ_FAILED.failure(0, "/", reason="the member of the archive is encrypted")
         check_size(entries[occurrence].file_size, DEFAULT_LIMITS)
         with opened.open(entries[occurrence]) as stream:
             return read_bytes(stream)
-    except (KeyError, IndexError):
-        raise IO_READ_FAILED.failure(0, "/", reason="no such member in the archive") from None
-    except (BadZipFile, RuntimeError, NotImplementedError, zlib.error, EOFError) as error:
-        raise IO_READ_FAILED.failure(0, "/", reason=f"cannot be read from the archive: {error}") from None
 
 
 def write(url: str, data: bytes) -> dict[str, Any]:

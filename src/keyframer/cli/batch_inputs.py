@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import stat
-from collections import Counter
 from itertools import chain
 
 from keyframer.cli.batch_options import wanted_endings
@@ -61,17 +60,13 @@ def find_files(options: argparse.Namespace) -> Iterator[Found]:
             elif _chosen(relative, options):
                 yield Found(item.name, relative, stores.stamp_of(item.status), error=item.error)
             continue
-        if _is_url(item.name):
+        if stores.is_url(item.name):
             yield from (found for found in _from_store(item.name, options) if _chosen(found.relative, options))
         elif isinstance(item, BadInput):
             yield Found(os.path.abspath(item.name), safe_relative(item.relative), error=as_format_error(item.error))
         elif _chosen(relative, options):
             source = _absolute(item)
             yield Found(source, relative, stores.local_stamp(source), getattr(item, "occurrence", 0))
-
-
-def _is_url(name: str) -> bool:
-    return "://" in name
 
 
 def _absolute(item: Input) -> str:
@@ -99,21 +94,17 @@ def _placed(options: argparse.Namespace) -> Iterator[tuple[Input, str]]:
     """Each input and its place. Files of a folder or glob keep their place below it, members of an archive that in the
     archive, under the archive's name; files that are named one by one that below the folder common to them."""
     from keyframer.batch.naming import safe_relative
+    from keyframer.batch.stores import is_url
 
     named: list[Input] = []
-    archive, members = None, Counter[str]()
     for folder, items in _groups(options):
         for item in items:
             if isinstance(item, _Walked):
                 yield item, item.relative
             elif isinstance(item, MemberInput):
-                if item.archive is not archive:  # each time that an archive is opened its members are counted anew
-                    archive, members = item.archive, Counter()
-                item.occurrence = members[item.name]
-                members[item.name] += 1
                 place = item.name.partition(MEMBER)[0]
                 yield item, safe_relative(f"{os.path.basename(place)}/{item.relative}")
-            elif not isinstance(item, FileInput) or _is_url(item.name):
+            elif not isinstance(item, FileInput) or is_url(item.name):
                 yield item, item.relative
             elif folder is not None:
                 yield item, _slashed(os.path.relpath(item.name, folder))
@@ -132,6 +123,7 @@ def _placed(options: argparse.Namespace) -> Iterator[tuple[Input, str]]:
 
 def _groups(options: argparse.Namespace) -> Iterator[tuple[str | None, Iterator[Input]]]:
     """The inputs, argument by argument; with the folder that their places are relative to, if it is known."""
+    from keyframer.batch.stores import is_url
 
     endings = wanted_endings(options)
 
@@ -141,13 +133,13 @@ def _groups(options: argparse.Namespace) -> Iterator[tuple[str | None, Iterator[
         )
 
     for name in options.files:
-        if not _is_url(name) and "\0" not in name and os.path.isdir(name):
+        if not is_url(name) and "\0" not in name and os.path.isdir(name):
             found = _walked(os.path.abspath(name), () if options.all_files else endings)
             first = next(found, None)
             # an empty folder is the business of who says so to the other commands
             yield name, expanded([name]) if first is None else chain([first], found)
             continue
-        if not _is_url(name) and any(mark in name for mark in _GLOB) and not os.path.lexists(name):
+        if not is_url(name) and any(mark in name for mark in _GLOB) and not os.path.lexists(name):
             fixed = name[: min(name.index(mark) for mark in _GLOB if mark in name)]
             yield os.path.dirname(fixed) or ".", expanded([name])
         else:

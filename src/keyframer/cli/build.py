@@ -52,8 +52,6 @@ def run(options: argparse.Namespace) -> int:
                     path += document.format.extensions[0]
                 target.write(path, data)
                 detail(options, f"{item.name} -> {path} ({len(data)} bytes)")
-        except BrokenPipeError:
-            raise
         except READ_FAILURES as error:
             code = NOT_ALL_DONE
             failure(item.name, error)

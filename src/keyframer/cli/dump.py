@@ -55,8 +55,6 @@ def run(options: argparse.Namespace) -> int:
             else:
                 target.write(path, (part.encode() for part in parts))
                 detail(options, f"{item.name} -> {path}")
-        except BrokenPipeError:
-            raise
         except reading.READ_FAILURES as error:
             code = NOT_ALL_DONE
             failure(item.name, error)

@@ -6,6 +6,7 @@ What cannot be read is an input too: it fails when it is opened, so that one bad
 from __future__ import annotations
 
 import os
+import stat
 import sys
 
 from keyframer.errors import FormatError
@@ -37,6 +38,11 @@ class Input:
         self.name = name
         self.relative = relative or os.path.basename(name)
 
+    @property
+    def key(self) -> str:
+        """Another for every input that is another."""
+        return self.name
+
     def head(self) -> tuple[bytes, int]:
         """The first bytes, and the size of the whole."""
         raise NotImplementedError
@@ -51,7 +57,9 @@ class FileInput(Input):
             size = os.fstat(stream.fileno()).st_size
             head = stream.read(HEAD_SIZE)
             if size < len(head):  # a pipe
-                head += stream.read()
+                from keyframer.files import read_bytes
+
+                head += read_bytes(stream)
                 size = len(head)
         return head, size
 
@@ -80,16 +88,18 @@ class StdinInput(Input):
 
 
 class MemberInput(Input):
-    """A member of an open zip archive."""
+    """A member of an open zip archive; ``occurrence`` tells which, where several have this very name."""
 
-    occurrence = 0
-    """which of the members of this very name, where an archive has several; set by who counts them"""
-
-    def __init__(self, archive: ZipFile, member: ZipInfo, archive_name: str, member_name: str) -> None:
-        parts = [part for part in member_name.replace("\\", "/").split("/") if part not in ("", ".", "..")]
-        super().__init__(archive_name + MEMBER + member_name, os.path.join(*parts) if parts else "member")
+    def __init__(self, archive: ZipFile, member: ZipInfo, archive_name: str, occurrence: int) -> None:
+        parts = [part for part in member.filename.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+        super().__init__(archive_name + MEMBER + member.filename, os.path.join(*parts) if parts else "member")
         self.archive = archive
+        self.occurrence = occurrence
         self._member = member
+
+    @property
+    def key(self) -> str:
+        return f"{self.name}!#{self.occurrence}" if self.occurrence else self.name
 
     def head(self) -> tuple[bytes, int]:
         return self._read(HEAD_SIZE), self._member.file_size
@@ -98,23 +108,17 @@ class MemberInput(Input):
         return self._read(None)
 
     def _read(self, most: int | None) -> bytes:
-        import zlib
-        from zipfile import BadZipFile
+        from keyframer.files import read_bytes, reading_archive
 
-        from keyframer.files import read_bytes
-
-        try:
-            with self.archive.open(self._member) as stream:
-                return stream.read(most) if most is not None else read_bytes(stream)
-        except (BadZipFile, RuntimeError, NotImplementedError, zlib.error, EOFError) as error:
-            raise _failed(f"cannot be read from the archive: {error}") from None
+        with reading_archive(), self.archive.open(self._member) as stream:
+            return stream.read(most) if most is not None else read_bytes(stream)
 
 
 class BadInput(Input):
     """A name that leads to nothing that could be read."""
 
-    def __init__(self, name: str, error: Exception) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, error: Exception, relative: str = "") -> None:
+        super().__init__(name, relative)
         self.error = error
 
     def head(self) -> tuple[bytes, int]:
@@ -164,7 +168,7 @@ def inputs_of(options: argparse.Namespace, extensions: tuple[str, ...] | None = 
 
 
 def _listed(source: str) -> list[str]:
-    data = StdinInput().read() if source == STDIN else FileInput(source).read()
+    data = StdinInput().read() if source == STDIN else _file(source).read()
     separator = b"\0" if b"\0" in data else b"\n"
     return [os.fsdecode(line.rstrip(b"\r")) for line in data.split(separator) if line.strip()]
 
@@ -180,7 +184,7 @@ def _expanded(name: str, recursive: bool, wanted: tuple[str, ...]) -> Iterable[I
                 return (BadInput(name, _failed("this is a folder (-r looks into it)")),)
             return _from_folder(name, wanted)
         if os.path.lexists(name):
-            return _from_archive(name, wanted, None) if _is_zip(name) else (FileInput(name),)
+            return _from_archive(name, wanted, None) if _is_zip(name) else (_file(name),)
         archive, mark, member = name.partition(MEMBER)
         if mark and os.path.isfile(archive):
             return _from_archive(archive, wanted, member)
@@ -191,6 +195,18 @@ def _expanded(name: str, recursive: bool, wanted: tuple[str, ...]) -> Iterable[I
     return (FileInput(name),)
 
 
+def _file(name: str, relative: str = "") -> Input:
+    """A file, unless it could make us wait for ever or never end: of pipes only those that we were started with."""
+    try:
+        mode = os.stat(name).st_mode
+    except OSError:  # said when it is opened
+        return FileInput(name, relative)
+    ours = os.path.abspath(name).startswith(("/dev/fd/", "/dev/stdin", "/proc/self/fd/"))  # as <(command) in a shell
+    if stat.S_ISREG(mode) or (ours and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))):
+        return FileInput(name, relative)
+    return BadInput(name, _failed("not an ordinary file"), relative)
+
+
 def _from_folder(folder: str, wanted: tuple[str, ...]) -> Iterator[Input]:
     found = False
     for where, folders, names in os.walk(folder):
@@ -199,7 +215,7 @@ def _from_folder(folder: str, wanted: tuple[str, ...]) -> Iterator[Input]:
             if not wanted or name.lower().endswith(wanted):
                 found = True
                 path = os.path.join(where, name)
-                yield FileInput(path, os.path.relpath(path, folder))
+                yield _file(path, os.path.relpath(path, folder))
     if not found:
         yield BadInput(folder, _nothing("folder", wanted))
 
@@ -223,21 +239,29 @@ def _is_zip(name: str) -> bool:
 
 
 def _from_archive(name: str, wanted: tuple[str, ...], member: str | None) -> Iterator[Input]:
-    from zipfile import BadZipFile, ZipFile
+    from zipfile import ZipFile
+
+    from keyframer.files import reading_archive
 
     try:
-        archive = ZipFile(name)
-    except (BadZipFile, OSError, NotImplementedError) as error:
-        yield BadInput(name, _failed(f"the zip archive cannot be read: {error}"))
+        with reading_archive():
+            archive = ZipFile(name)
+    except (FormatError, OSError) as error:
+        yield BadInput(name, error)
         return
     with archive:
         found = False
+        seen: dict[str, int] = {}
         for info in sorted(archive.infolist(), key=lambda info: info.filename):
-            if info.is_dir() or (member is not None and info.filename != member):
+            if member is not None and info.filename != member:
                 continue
-            if member is not None or not wanted or info.filename.lower().endswith(wanted):
+            if info.filename == "":
                 found = True
-                yield MemberInput(archive, info, name, info.filename)
+                yield BadInput(name + MEMBER, _failed("a member of the archive has no name"))
+            elif not info.is_dir() and (member is not None or not wanted or info.filename.lower().endswith(wanted)):
+                found = True
+                yield MemberInput(archive, info, name, seen.get(info.filename, 0))
+                seen[info.filename] = seen.get(info.filename, 0) + 1
     if not found:
         missing = _nothing("zip archive", wanted) if member is None else _failed("no such member in the archive")
         yield BadInput(name if member is None else name + MEMBER + member, missing)

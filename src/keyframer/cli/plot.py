@@ -83,8 +83,6 @@ def run(options: argparse.Namespace) -> int:
                 sys.stdout.buffer.write(data)
             else:
                 sys.stdout.write(data.decode())
-        except BrokenPipeError:
-            raise
         except (*scenes.LOAD_FAILURES, LookupError) as error:
             code = NOT_ALL_DONE
             failure(item.name, error)

@@ -55,7 +55,7 @@ class Targets:
         else:
             path = self.out
         key = os.path.normcase(os.path.abspath(path))
-        if self._taken.setdefault(key, item.name) != item.name:
+        if self._taken.setdefault(key, item.key) != item.key:
             raise FormatError("RUN_OUTPUT_COLLISION", 0, "/", f"{path} is already the output of {self._taken[key]}")
         return path
 

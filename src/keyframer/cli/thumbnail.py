@@ -100,8 +100,6 @@ def run(options: argparse.Namespace) -> int:
             else:
                 target.write(path, data)
                 detail(options, f"{item.name} -> {path} ({len(data)} bytes)")
-        except BrokenPipeError:
-            raise
         except (*scenes.LOAD_FAILURES, LookupError) as error:
             code = NOT_ALL_DONE
             failure(item.name, error)

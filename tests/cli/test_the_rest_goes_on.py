@@ -1,0 +1,249 @@
+"""One bad input costs one line and exit code 3; everything else is done. So does a stdout that takes nothing more."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import warnings
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from keyframer.batch.defaults import LEDGER
+from keyframer.cli.parser import COMMANDS
+from tests.batch.places import GOOD, OTHER
+from tests.cli.running import EXAMPLE, START, Run
+
+posix = pytest.mark.skipif(os.name != "posix", reason="pipes, devices and descriptors")
+
+COMMANDS_FOR_MANY: dict[str, Callable[[Path, str], list[str]]] = {
+    "identify": lambda out, given: ["identify", given],
+    "info": lambda out, given: ["info", "--format", "csv", given],
+    "dump": lambda out, given: ["dump", given, "-o", f"{out}/"],
+    "plot": lambda out, given: ["plot", given, "-o", f"{out}/"],
+    "convert": lambda out, given: ["convert", given, f"{out}/"],
+    "thumbnail": lambda out, given: ["thumbnail", "--size", "16", given, "-o", f"{out}/"],
+    "batch": lambda out, given: ["batch", "identify", given, "-o", str(out), "-j", "1"],
+}
+many = pytest.mark.parametrize("command", COMMANDS_FOR_MANY)
+
+
+def archive_with(path: Path, name: str, *, packed: int = zipfile.ZIP_STORED) -> Path:
+    """``name`` is the first member; then comes one that is fine."""
+    with warnings.catch_warnings(action="ignore"), zipfile.ZipFile(path, "w", packed) as archive:
+        archive.writestr(name or zipfile.ZipInfo(name), GOOD)
+        archive.writestr("zz.nanim", OTHER)
+    return path
+
+
+def done(out: Path, ran_out: str, name: str) -> bool:
+    """Whether the file of this stem is in what was printed, or among the files that were written."""
+    return name in ran_out or any(
+        name in str(path.relative_to(out)) for path in out.rglob("*") if path.is_file() and LEDGER not in path.name
+    )
+
+
+@many
+def test_a_member_without_a_name(run: Run, tmp_path: Path, command: str) -> None:
+    given = archive_with(tmp_path / "a.zip", "")
+    ran = run(*COMMANDS_FOR_MANY[command](tmp_path / "out", str(given)))
+    assert ran.code == 3
+    assert ran.err.count("IO_READ_FAILED at 0x0 in /: a member of the archive has no name\n") == 1
+    assert done(tmp_path / "out", ran.out, "zz")
+
+
+@many
+def test_a_damaged_member(run: Run, tmp_path: Path, command: str) -> None:
+    for packed in (zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2, zipfile.ZIP_DEFLATED):
+        given = archive_with(tmp_path / f"{packed}.zip", "a.nanim", packed=packed)
+        data = bytearray(given.read_bytes())
+        data[60:90] = bytes(30)
+        given.write_bytes(data)
+        ran = run(*COMMANDS_FOR_MANY[command](tmp_path / f"out{packed}", str(given)))
+        assert ran.code == 3
+        assert ran.err.count("a.nanim: IO_READ_FAILED at 0x0 in /: cannot be read from the archive: ") == 1
+        assert done(tmp_path / f"out{packed}", ran.out, "zz")
+
+
+@many
+def test_a_member_that_looks_like_a_url(run: Run, tmp_path: Path, command: str) -> None:
+    given = archive_with(tmp_path / "a.zip", "http://127.0.0.1:9/a.nanim")
+    ran = run(*COMMANDS_FOR_MANY[command](tmp_path / "out", str(given)))
+    assert ran.code == 0, ran.err
+    assert done(tmp_path / "out", ran.out, "127.0.0.1:9/a")
+    assert done(tmp_path / "out", ran.out, "zz")
+
+
+@many
+def test_two_members_of_one_name(run: Run, tmp_path: Path, command: str) -> None:
+    """Both are read; where both want one output, the second is refused, ``-f`` or not: nothing is lost in silence."""
+    with warnings.catch_warnings(action="ignore"), zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name, data in (("a.nanim", GOOD), ("a.nanim", OTHER), ("zz.nanim", OTHER)):
+            archive.writestr(name, data)
+    arguments = COMMANDS_FOR_MANY[command](tmp_path / "out", str(tmp_path / "a.zip"))
+    ran = run(*arguments, *(["-f"] if "-o" in arguments or command == "convert" else []))
+    assert done(tmp_path / "out", ran.out, "zz")
+    if command in ("identify", "info", "batch"):  # batch gives the second another name, and says so
+        assert ran.code == 0, ran.err
+        return
+    assert ran.code == 3
+    (line,) = [line for line in ran.err.splitlines() if "RUN_" in line]
+    assert "a.zip!/a.nanim: RUN_OUTPUT_COLLISION at 0x0 in /: " in line
+
+
+@posix
+@many
+@pytest.mark.parametrize("how", ["folder", "glob"])
+def test_what_is_not_an_ordinary_file(run: Run, tmp_path: Path, command: str, how: str) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "zz.nanim").write_bytes(OTHER)
+    os.mkfifo(folder / "fifo.nanim")
+    (folder / "device.nanim").symlink_to("/dev/zero")
+    with socket.socket(socket.AF_UNIX) as listening:
+        before = os.getcwd()
+        os.chdir(folder)  # the path of a socket is short
+        try:
+            listening.bind("socket.nanim")
+        finally:
+            os.chdir(before)
+    given = str(folder) if how == "folder" else f"{folder}/*.nanim"
+    arguments = COMMANDS_FOR_MANY[command](tmp_path / "out", given)
+    ran = run(*arguments, *(["-r"] if how == "folder" else []))
+    assert ran.code == 3
+    for name in ("fifo", "device", "socket"):
+        assert ran.err.count(f"{name}.nanim: IO_READ_FAILED at 0x0 in /: not an ordinary file\n") == 1
+    assert done(tmp_path / "out", ran.out, "zz")
+
+
+@posix
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["identify"],
+        ["info"],
+        ["dump"],
+        ["sample", "--times", "0"],
+        ["plot"],
+        ["thumbnail"],
+        ["identify", "--files-from"],
+        ["diff", str(EXAMPLE)],
+    ],
+)
+def test_a_device_by_its_name(run: Run, arguments: list[str]) -> None:
+    ran = run(*arguments, "/dev/zero")
+    assert ran.code == 3
+    assert ran.err == "keyframer: /dev/zero: IO_READ_FAILED at 0x0 in /: not an ordinary file\n"
+
+
+@posix
+def test_what_a_shell_passes_on_is_read() -> None:
+    """``keyframer identify <(cat scene.3ds)`` gives us the name of a descriptor of our own."""
+    reading, writing = os.pipe()
+    os.write(writing, GOOD)
+    os.close(writing)
+    command = [sys.executable, "-c", START, "identify", f"/dev/fd/{reading}"]
+    ran = subprocess.run(command, capture_output=True, pass_fds=(reading,), check=False)
+    os.close(reading)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert b"node animation" in ran.stdout
+
+
+PRINTING = {
+    "identify": ["identify", str(EXAMPLE)],
+    "info": ["info", str(EXAMPLE)],
+    "check": ["check", "-q", str(EXAMPLE)],
+    "dump": ["dump", str(EXAMPLE)],
+    "build": ["build", "-", "-o", "-"],
+    "sample": ["sample", str(EXAMPLE), "--times", "0"],
+    "plot": ["plot", str(EXAMPLE), "--terminal"],
+    "diff": ["diff", str(EXAMPLE), str(EXAMPLE), "--format", "json"],
+    "thumbnail": ["thumbnail", "-q", "--no-textures", "--size", "16", str(EXAMPLE)],
+    "batch": ["batch", "--help"],
+    "formats": ["formats"],
+}
+"""what each command prints to stdout; ``convert`` prints nothing, ``view`` only its address"""
+
+
+def test_every_command_is_here() -> None:
+    assert sorted([*PRINTING, "convert", "view"]) == sorted(COMMANDS)
+
+
+@pytest.fixture(scope="module")
+def text() -> bytes:
+    command = [sys.executable, "-c", START, "dump", str(EXAMPLE)]
+    return subprocess.run(command, capture_output=True, check=True).stdout
+
+
+def start(arguments: list[str], redirected: str, text: bytes, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """As a shell starts it: with ``> /dev/full``, ``>&-`` and so on."""
+    command = ["sh", "-c", f'exec "$0" -c "$@" {redirected}', sys.executable, START, *arguments]
+    return subprocess.run(command, input=text, capture_output=True, check=False, env={**os.environ, **environment})
+
+
+@posix
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+@pytest.mark.parametrize("command", PRINTING)
+def test_a_stdout_that_is_full(command: str, text: bytes) -> None:
+    ran = start(PRINTING[command], "> /dev/full", text, PYTHONUNBUFFERED="1" if command in ("info", "dump") else "")
+    words = b"keyframer: <stdout>: RUN_OUTPUT_REFUSED at 0x0 in /: cannot be written: No space left on device\n"
+    assert (ran.returncode, ran.stderr) == (3, words)
+
+
+@posix
+@pytest.mark.parametrize("command", PRINTING)
+def test_a_stdout_that_is_closed(command: str, text: bytes) -> None:
+    ran = start(PRINTING[command], ">&-", text)
+    words = b"keyframer: <stdout>: RUN_OUTPUT_REFUSED at 0x0 in /: cannot be written: Bad file descriptor\n"
+    assert (ran.returncode, ran.stderr) == (3, words)
+
+
+@posix
+@pytest.mark.parametrize("command", PRINTING)
+def test_a_pipe_that_nobody_reads(command: str, text: bytes) -> None:
+    """No message, and the exit code that a shell gives to programs that SIGPIPE ends."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with subprocess.Popen(
+        [sys.executable, "-c", START, *PRINTING[command]],
+        stdin=subprocess.PIPE,
+        stdout=writing,
+        stderr=subprocess.PIPE,
+    ) as process:
+        os.close(writing)
+        _, said = process.communicate(text if command == "build" else b"")
+    assert (process.returncode, said) == (141, b"")
+
+
+@posix
+@pytest.mark.parametrize("redirected", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_files_are_written_whatever_is_closed(tmp_path: Path, redirected: str) -> None:
+    """No output file gets the number of stdout or stderr, so that no message ends in it."""
+    for number in range(2):
+        (tmp_path / f"{number}.nanim").write_bytes(GOOD if number else b"")
+    ran = start(["convert", "-r", str(tmp_path), f"{tmp_path}/out/"], redirected, b"")
+    assert ran.returncode == 3
+    assert b"internal" not in ran.stderr
+    plain = start(["convert", str(tmp_path / "1.nanim"), str(tmp_path / "plain.glb")], "", b"")
+    assert plain.returncode == 0
+    assert (tmp_path / "out" / "1.glb").stat().st_size == (tmp_path / "plain.glb").stat().st_size
+
+
+@posix
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_a_stderr_that_is_full_changes_no_exit_code(tmp_path: Path) -> None:
+    (tmp_path / "bad.3ds").write_bytes(b"bad")
+    for name, code in ((str(tmp_path / "bad.3ds"), 3), (str(EXAMPLE), 0)):
+        assert start(["info", "-v", name], "2> /dev/full", b"").returncode == code
+
+
+@posix
+def test_a_closed_stdin_is_empty() -> None:
+    ran = start(["info", "-"], "<&-", b"")
+    assert ran.returncode == 3
+    assert ran.stderr.startswith(b"keyframer: <stdin>: IO_EMPTY")
+    assert ran.stderr.count(b"\n") == 1
