@@ -1,4 +1,4 @@
-"""Images inside a scene as files beside the output, for formats that know images by their names only."""
+"""Images that a glTF file holds or names as files beside the output, for formats that know images by name only."""
 
 from __future__ import annotations
 
@@ -7,21 +7,26 @@ import os
 import re
 from dataclasses import replace
 
+from keyframer.exchange.gltf.images import role_of
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.report import LossReport, Outcome
-from keyframer.textures import ImageRefused
+from keyframer.text import safe_text
+from keyframer.textures import ImageRefused, TextureFinder, TextureSource
+from keyframer.textures.finding import HOW
 from keyframer.textures.images import decode_texture
 from keyframer.textures.naming import take_apart
 
 _ENDINGS = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"RIFF": "webp"}
 _STEMS = {"3ds": 8, "hale3d": 60}
 """formats that name images, and how long a name may be without its extension"""
+_OLD_ROLES = ("color", "alpha", "emission")
+"""what the pixels of maps are in the old formats, in the words of glTF"""
 _SLOTS = {"hale3d": ("texture1",)}
 """where not every map is named"""
 
 
 class Unpacked:
-    """The scene with names of files instead of the images inside it, and these files."""
+    """The scene with names of files instead of the images that a glTF file holds or names, and these files."""
 
     def __init__(self, format: str, scene: Scene) -> None:
         self.files: dict[str, bytes] = {}
@@ -29,8 +34,9 @@ class Unpacked:
         self._notes: list[tuple[Outcome, str, str]] = []
         self._format = format
         self._names: dict[tuple[int, str], str] = {}
+        self._source = TextureSource(TextureFinder([] if scene.folder is None else [scene.folder]))
         self.scene = scene
-        if any(map.embedded is not None for material in scene.materials for map in material.maps.values()):
+        if any(role_of(map) is not None for material in scene.materials for map in material.maps.values()):
             self.scene = replace(scene, materials=[self._material(material) for material in scene.materials])
 
     def report(self, report: LossReport) -> None:
@@ -39,32 +45,56 @@ class Unpacked:
 
     def _material(self, material: Material) -> Material:
         maps = {slot: self._map(material, slot, found) for slot, found in material.maps.items()}
-        return replace(material, maps=maps)
+        return replace(material, maps={slot: map for slot, map in maps.items() if map is not None})
 
-    def _map(self, material: Material, slot: str, map: TextureMap) -> TextureMap:
-        if map.embedded is None:
+    def _map(self, material: Material, slot: str, map: TextureMap) -> TextureMap | None:
+        """The map as the format can have it; None where it has no such map."""
+        role = role_of(map)
+        if role is None:
             return map
         path = f"/materials/{material.name}/maps/{slot}"
-        if self._format not in _STEMS or slot not in _SLOTS.get(self._format, (slot,)):
-            self._notes.append((Outcome.DROPPED, path, "the image inside the file: the format names no such image"))
-            return map
         try:
-            data, ending, how = _content(map)
+            if self._format not in _STEMS or slot not in _SLOTS.get(self._format, (slot,)):
+                raise ImageRefused("the format names no such image")
+            data, ending, how = self._content(map, role)
         except ImageRefused as refused:
-            self._notes.append((Outcome.DROPPED, path, f"the image inside the file: {refused.reason}"))
-            return replace(map, embedded=None)
-        name = self._name(map, data, ending)
+            self._notes.append((Outcome.DROPPED, path, f"the image {_where(map)}: {refused.reason}"))
+            of_gltf_only = role not in _OLD_ROLES and "gltf" in map.extras  # ours were made of a map that has a name
+            return None if of_gltf_only else replace(map, embedded=None)
+        name = self._name(map, role, data, ending)
         self.files[name] = data
         self._notes.append((Outcome.APPROXIMATED if how else Outcome.EXACT, path, f"written beside it as {name}{how}"))
         negative = map.negative and "gltf" in map.extras  # in a file of ours the pixels are turned round already
         return replace(map, file_name=name, raw_file_name=b"", embedded=None, negative=negative)
 
-    def _name(self, map: TextureMap, data: bytes, ending: str) -> str:
+    def _content(self, map: TextureMap, role: str) -> tuple[bytes, str, str]:
+        """The bytes of the file, its extension, and what is not the same any more."""
+        if role == "normal":
+            raise ImageRefused("a normal map, which is no height map")
+        if role not in _OLD_ROLES:
+            raise ImageRefused(f"{role.replace('_', ' ')}, which the old formats have no map for")
+        data = map.embedded.data if map.embedded is not None else self._beside(map)
+        if role == "alpha":
+            stream = io.BytesIO()
+            picture = decode_texture(data, map.file_name).image
+            picture.convert("RGBA").getchannel("A").save(stream, "PNG")
+            return stream.getvalue(), "png", ", its alpha as grey"
+        ending = next((ending for head, ending in _ENDINGS.items() if data.startswith(head)), None)
+        if ending is None:
+            raise ImageRefused("no image of a kind that is known by its first bytes")
+        return data, ending, ", as self-illumination" if role == "emission" else ""
+
+    def _beside(self, map: TextureMap) -> bytes:
+        opened = self._source.open_map(map)
+        if opened.texture is None:
+            raise ImageRefused(opened.reason or HOW[opened.match.how])
+        return opened.texture.data
+
+    def _name(self, map: TextureMap, role: str, data: bytes, ending: str) -> str:
         """Within the limits of the format, safe on every system, and no two images of one name."""
-        assert map.embedded is not None
-        key = (id(map.embedded.data), map.embedded.role)
+        key = (id(data if map.embedded is None else map.embedded.data), role)
         if key not in self._names:
-            known = map.file_name or map.embedded.name
+            known = map.file_name or (map.embedded.name if map.embedded is not None else "")
             stem, extension = os.path.splitext(re.split(r"[\\/]", known)[-1])
             if extension.lower() in (".jpg", ".jpeg") and ending == "jpg":
                 ending = extension[1:4]
@@ -83,20 +113,5 @@ def _joined(format: str, stem: str, ending: str) -> str:
     return name.upper() if format == "3ds" else name
 
 
-def _content(map: TextureMap) -> tuple[bytes, str, str]:
-    """The bytes of the file, its extension, and what is not the same any more."""
-    image = map.embedded
-    assert image is not None
-    if image.role == "normal":
-        raise ImageRefused("a normal map, which is no height map")
-    if image.role not in ("color", "alpha", "emission"):
-        raise ImageRefused(f"{image.role.replace('_', ' ')}, which the old formats have no map for")
-    if image.role == "alpha":
-        stream = io.BytesIO()
-        picture = decode_texture(image.data, image.name).image
-        picture.convert("RGBA").getchannel("A").save(stream, "PNG")
-        return stream.getvalue(), "png", ", its alpha as grey"
-    ending = next((ending for head, ending in _ENDINGS.items() if image.data.startswith(head)), None)
-    if ending is None:
-        raise ImageRefused("no image of a kind that is known by its first bytes")
-    return image.data, ending, ", as self-illumination" if image.role == "emission" else ""
+def _where(map: TextureMap) -> str:
+    return "inside the file" if map.embedded is not None else f"{safe_text(map.file_name)[:200]!r} beside the file"

@@ -184,6 +184,57 @@ def test_files_beside_3ds(tmp_path: Path) -> None:
     assert details["/materials/wall/maps/texture1"] == (Outcome.EXACT, "written beside it as BRICKS_O.JPG")
     assert details["/materials/wall/maps/bump"][0] is Outcome.DROPPED
     assert "a normal map, which is no height map" in details["/materials/wall/maps/bump"][1]
+    assert "bump" not in maps
+    for slot, words in (("metallic_roughness", "metallic roughness, which"), ("occlusion", "occlusion, which")):
+        assert details[f"/materials/wall/maps/{slot}"][0] is Outcome.DROPPED
+        assert words in str(details[f"/materials/wall/maps/{slot}"][1])
+
+
+def beside(folder: Path) -> Path:
+    """The same, with all images as files beside a ``.gltf``."""
+    size = int.from_bytes(foreign()[12:16], "little")
+    root = json.loads(foreign()[20 : 20 + size])
+    root["buffers"][0]["uri"] = data_uri(foreign()[28 + size :])
+    folder.mkdir()
+    names = ("skin of wall.jpg", "bumps.png", "glow.png", "shade.png")
+    for number, (name, content) in enumerate(zip(names, (BASE, BUMPS, GLOW, SHADE), strict=True)):
+        root["images"][number] = {"uri": name.replace(" ", "%20")}
+        (folder / name).write_bytes(content)
+    (folder / "a.gltf").write_text(json.dumps(root))
+    return folder / "a.gltf"
+
+
+def test_files_beside_a_gltf_go_with_it_to_3ds(tmp_path: Path) -> None:
+    scene = keyframer.load(beside(tmp_path / "in"))
+    report = keyframer.save(scene, tmp_path / "w.3ds")
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "w.3ds", "SKIN_OF_.JPG", "GLOW.PNG"}
+    assert (tmp_path / "SKIN_OF_.JPG").read_bytes() == BASE
+    assert (tmp_path / "GLOW.PNG").read_bytes() == GLOW
+    maps = keyframer.load(tmp_path / "w.3ds").materials[0].maps
+    assert {slot: map.file_name for slot, map in maps.items()} == {
+        "texture1": "SKIN_OF_.JPG",
+        "self_illumination": "GLOW.PNG",
+    }
+    assert said(report, "maps/texture1") == (Outcome.EXACT, "written beside it as SKIN_OF_.JPG")
+    for slot in ("bump", "metallic_roughness", "occlusion"):
+        assert said(report, f"maps/{slot}")[0] is Outcome.DROPPED
+    report = keyframer.save(scene, tmp_path / "w.u3d")
+    assert {said(report, f"maps/{slot}")[0] for slot in scene.materials[0].maps} == {Outcome.DROPPED}
+
+
+def test_a_file_that_is_missing_beside_a_gltf_is_reported(tmp_path: Path) -> None:
+    path = beside(tmp_path / "in")
+    (path.parent / "skin of wall.jpg").unlink()
+    report = keyframer.save(keyframer.load(path), tmp_path / "w.3ds")
+    assert said(report, "maps/texture1") == (Outcome.DROPPED, "the image 'skin of wall.jpg' beside the file: not found")
+
+
+def test_a_name_leads_nowhere_else(tmp_path: Path) -> None:
+    path = beside(tmp_path / "in")
+    (tmp_path / "secret.jpg").write_bytes(BASE)
+    path.write_text(path.read_text().replace("skin%20of%20wall.jpg", "../secret.jpg"))
+    keyframer.save(keyframer.load(path), tmp_path / "w.3ds")
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "secret.jpg", "w.3ds", "GLOW.PNG"}
 
 
 def test_two_images_of_one_name(tmp_path: Path) -> None:
