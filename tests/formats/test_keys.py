@@ -70,10 +70,30 @@ def test_times_that_only_rounding_took_off_the_grid_are_on_it() -> None:
 
 
 def test_times_between_whole_ones_are_rounded_and_said() -> None:
-    made, loss = fitted(line(0.0, 10.001, 30.0))
+    """What rounding does to the values is what counts: here 2 units in 10 frames, along Y, at the key."""
+    made, loss = fitted(line(0.0, 10.001, 30.0, how=Interpolation.LINEAR))
     assert made.times.tolist() == [0, 1600, 4800]
-    assert (loss.outcome, loss.detail, loss.unit) == (Outcome.APPROXIMATED, "times were rounded", "second")
-    assert loss.error == pytest.approx(0.001 / 30)
+    assert (loss.outcome, loss.unit) == (Outcome.APPROXIMATED, "scene unit")
+    assert loss.detail == "times were rounded by up to 3.3e-05 s"
+    assert loss.error == pytest.approx(2.0 * 0.001 / 10, rel=0.5)
+
+
+def test_times_between_frames_are_reported_in_scene_units_with_the_rate_that_holds_them() -> None:
+    rules = KeyRules(30.0, 1.0, more_frames=True)
+    made, loss = fitted(line(0.0, 10.5, 30.0, how=Interpolation.LINEAR), rules)
+    assert made.times.tolist() == [0, 10, 30]
+    assert loss.detail == "times were rounded by up to 0.017 s: fps=60 would hold them"
+    frames = np.linspace(0, 30, 3001)
+    wanted = np.interp(frames, [0, 10.5, 30], [0, 2, 4]) - np.interp(frames, [0, 10, 30], [0, 2, 4])
+    assert (loss.error, loss.unit) == (pytest.approx(np.abs(wanted).max(), rel=0.1), "scene unit")
+    _, loss = fitted(spin(0.0, 1.0, how=Interpolation.LINEAR), KeyRules(29.97, 1.0, more_frames=True))
+    assert loss.unit == "degree"
+
+
+def test_a_single_key_between_frames_is_exact() -> None:
+    made, loss = fitted(line(10.5), KeyRules(30.0, 1.0))
+    assert made.times.tolist() == [10]
+    assert (loss.outcome, loss.error) == (Outcome.EXACT, 0.0)
 
 
 def test_formats_with_float_times_keep_them() -> None:

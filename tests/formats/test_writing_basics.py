@@ -144,6 +144,21 @@ def test_names_within_a_limit_stay_different() -> None:
     ]
 
 
+def test_names_are_cut_at_characters() -> None:
+    """Letters that take two or three bytes, and marks that stand over the letter before them."""
+    russian, japanese = "\u041a\u043e\u0440\u043e\u0431\u043a\u0430", "\u7bb1\u306e\u4e2d\u8eab"
+    assert NamesThatFit(10).claim(russian).decode() == russian[:5]
+    assert NamesThatFit(10).claim(japanese).decode() == japanese[:3]
+    assert NamesThatFit(6).claim("boxe\u0301\u0301").decode() == "box"
+    assert NamesThatFit(6).claim("\u0301" * 9) == b"unname"
+    names = NamesThatFit(10)
+    made = [names.claim(japanese) for _ in range(12)]
+    assert [each.decode()[-1] for each in made[:3]] == [japanese[2], "2", "3"]
+    assert all(len(each) <= 10 and names.shown(each).isprintable() for each in made)
+    assert made[-1].decode() == japanese[:2] + "12"
+    assert NamesThatFit(4).claim("\u00e4\u00f6\u00fc\u00df\u00e9") == "\u00e4\u00f6\u00fc\u00df".encode("cp1252")
+
+
 def test_names_without_a_limit_are_numbered_as_the_reader_does() -> None:
     names = NamesThatFit()
     assert [names.claim(each) for each in ("a", "a", "A", "a.2")] == [b"a", b"a.2", b"A.3", b"a.2.2"]

@@ -94,14 +94,28 @@ class KeyFitter:
             whole = np.rint(times)
             if ((np.diff(whole) == 0) & (np.diff(times) > 0)).any():
                 return self._baked(source, path, "keys would fall on one time")
-            late = float(np.abs(whole - times).max())
-            times = whole
-            if late:
-                seconds = late / self.rules.per_second
-                self.report.add(Outcome.APPROXIMATED, path, "times were rounded", error=seconds, unit="second")
-                return replace(source, times=times)
+            if (whole != times).any():
+                return self._rounded(source, times, path)
         self.report.add(Outcome.EXACT, path, _count(source))
         return replace(source, times=times)
+
+    def _rounded(self, track: Track, times: Floats, path: str) -> Track:
+        """The same keys at whole times; what that does to the values is measured."""
+        made = replace(track, times=np.rint(times))
+        tolerance, distance, unit = self.tolerance.for_track(track)
+        checks = np.unique(np.concatenate([track.times, subframes(track.times, _CHECKED)]))
+        wanted = compile_track(track)(checks).reshape(len(checks), -1)
+        found = compile_track(made)(checks * self.factor).reshape(len(checks), -1)
+        error = float(distance(found, wanted).max())
+        seconds = float(np.abs(made.times - times).max()) / self.rules.per_second
+        words = f"times were rounded by up to {seconds:.2g} s"
+        if error > tolerance and self.rules.more_frames:
+            fine = next(
+                (parts for parts in _FINER if np.abs(times * parts - np.rint(times * parts)).max() < _SNAP), None
+            )
+            words += "" if fine is None else f": fps={self.rules.per_second * fine:g} would hold them"
+        self.report.add(Outcome.APPROXIMATED if error else Outcome.EXACT, path, words, error=error, unit=unit)
+        return made
 
     def _reason_to_bake(self, track: Track) -> str | None:
         if track.interpolation is Interpolation.SAMPLED:

@@ -1,13 +1,18 @@
-"""Meshes cut to what a format holds: one texture vertex for each vertex, so many vertices and faces, one material."""
+"""Meshes as a format holds them: one texture vertex for each vertex, so many vertices and faces, one material, no morph
+that stands still."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.scene import Mesh
+from keyframer.curves import Track
+from keyframer.scene import Mesh, Scene
+from keyframer.scene.report import LossReport, Outcome
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -25,6 +30,36 @@ class Piece:
     """(F, 3) into ``vertices``"""
     uv: Floats | None
     """(V, 2)"""
+
+
+def with_still_shapes(scene: Scene, report: LossReport, keeps: Callable[[Track], bool] | None = None) -> Scene:
+    """The scene with the shapes of morphs that stand still in its first clip as meshes; those that a format ``keeps``
+    as they are stay."""
+    meshes, nodes, done = list(scene.meshes), list(scene.nodes), set()
+    users = Counter(node.mesh for node in nodes)
+    for channel in scene.clips[0].channels if scene.clips else ():
+        node, track = nodes[channel.node], channel.track
+        weights = track.values.reshape(len(track.times), -1) if track.kind == "morph" else np.empty((0, 0))
+        shapes = [] if node.morph is None else node.morph.positions
+        if node.mesh is None or not shapes or weights.shape[1] != len(shapes) or (keeps is not None and keeps(track)):
+            continue
+        if not np.isfinite(weights).all() or (weights != weights[:1]).any():
+            continue
+        shaped = np.tensordot(weights[0], np.stack([np.asarray(shape, np.float64) for shape in shapes]), axes=1)
+        if users[node.mesh] > 1:
+            meshes.append(meshes[node.mesh])
+        place = len(meshes) - 1 if users[node.mesh] > 1 else node.mesh
+        meshes[place] = replace(meshes[place], positions=shaped)
+        nodes[channel.node] = replace(node, mesh=place, morph=None)
+        done.add(channel.node)
+        report.add(Outcome.BAKED, f"/nodes/{node.name}/morph", "the mesh has the shape that its weights give it")
+    if not done:
+        return scene
+    clips = [
+        replace(clip, channels=[each for each in clip.channels if each.track.kind != "morph" or each.node not in done])
+        for clip in scene.clips
+    ]
+    return replace(scene, nodes=nodes, meshes=meshes, clips=clips)
 
 
 def pieces(mesh: Mesh, most: int) -> list[Piece]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -128,6 +129,14 @@ def encode_name(text: str, encoding: str | None = None) -> bytes:
     return text.encode("ascii", "replace").replace(b"?", b"_")
 
 
+def cut_name(text: str, most: int, encoding: str | None = None) -> bytes:
+    """As many characters of a name as fit into ``most`` bytes; no character is cut, nor what is written over one."""
+    kept = text[:most]
+    while kept and (len(encode_name(kept, encoding)) > most or unicodedata.combining((text + " ")[len(kept)])):
+        kept = kept[:-1]
+    return encode_name(kept, encoding)
+
+
 class NamesThatFit:
     """Hands out names as bytes: within a limit, unique (letters large and small count as the same), never empty."""
 
@@ -139,19 +148,22 @@ class NamesThatFit:
 
     def claim(self, name: str, raw: bytes | None = None, fallback: str = "unnamed") -> bytes:
         """A name for the thing called ``name``; ``raw`` is how a file had it, and is taken where it says the same."""
-        wanted = (
-            raw if raw and decode_name(raw, self._encoding) == name else encode_name(name or fallback, self._encoding)
-        )
-        base = wanted[: self._limit]
+        text = name or fallback
+        same = raw if raw and decode_name(raw, self._encoding) == name else encode_name(text, self._encoding)
+        base = same if self._limit is None or len(same) <= self._limit else self._cut(text, self._limit)
+        base = base or encode_name(fallback)[: self._limit]
         made = base
         while made.lower() in self._taken:
             number = self._next.get(base.lower(), 2)
             self._next[base.lower()] = number + 1
             mark = f".{number}".encode() if self._limit is None else str(number).encode()
-            room = None if self._limit is None else max(self._limit - len(mark), 0)
-            made = base[:room] + mark
+            room = len(base) if self._limit is None else max(self._limit - len(mark), 0)
+            made = (base if len(base) <= room else self._cut(text, room)) + mark
         self._taken.add(made.lower())
         return made
+
+    def _cut(self, text: str, most: int) -> bytes:
+        return cut_name(text, most, self._encoding)
 
     def shown(self, made: bytes) -> str:
         return decode_name(made, self._encoding)

@@ -418,3 +418,56 @@ def test_nothing_of_the_input_is_changed() -> None:
     before = keyframer.encode(write(scene)[0])
     assert keyframer.encode(write(scene)[0]) == before
     assert math.isclose(scene.clips[0].end, 100.0)
+
+
+def test_morph_weights_that_stand_still_are_baked(tmp_path: Path) -> None:
+    """As glTF has them: a key that mixes shapes, in no clip that moves them."""
+    above = TRIANGLE + np.array([0, 0, 4])
+    shapes = [TRIANGLE, above, TRIANGLE * 3]
+    nodes = [Node("one", mesh=0, morph=Morph(["", "up", "large"], shapes)), Node("other", mesh=0)]
+    weights = np.array([[0.25, 0.5, 0.25]])
+    still = Channel(0, Track("morph", np.zeros(1), weights, Interpolation.LINEAR))
+    scene = Scene(nodes=nodes, meshes=[mesh()], clips=[Clip(channels=[still], rate=30.0)])
+    document, report = write(scene)
+    back = again(document, tmp_path)
+    wanted = [0.25 * TRIANGLE + 0.5 * above + 0.75 * TRIANGLE, TRIANGLE]
+    for number in range(2):
+        np.testing.assert_allclose(keyframer.pose(back, [0.0]).vertices(number)[0], wanted[number], atol=1e-6)
+    (loss,) = (each for each in report if each.path == "/nodes/one/morph")
+    assert (loss.outcome, loss.detail) == (Outcome.BAKED, "the mesh has the shape that its weights give it")
+    for format in ("hale3d", "uto3d"):
+        keyframer.save(scene, tmp_path / f"x.{format}", format=format)
+        kind = {"format": format}
+        there = keyframer.load(tmp_path / f"x.{format}", **kind)  # type: ignore[arg-type]
+        found = np.concatenate([np.asarray(each.positions) for each in there.meshes])
+        assert float(np.abs(found).max()) == pytest.approx(float(np.abs(wanted[0]).max()), rel=1e-4), format
+
+
+def test_the_cone_of_a_directional_light_is_not_closed_by_its_tracks(tmp_path: Path) -> None:
+    nodes = [Node("sun", NodeKind.LIGHT, light=0, position=np.array([0.0, 0, 9])), Node("box", mesh=0)]
+    scene = Scene(nodes=nodes, meshes=[mesh()], lights=[Light("sun", LightType.DIRECTIONAL)])
+    document, _ = write(scene)
+    pose = keyframer.pose(again(document, tmp_path), [0.0])
+    assert (pose.light_hotspot_degrees[0, 0], pose.light_falloff_degrees[0, 0]) == (80.0, 90.0)
+    scene.lights[0] = Light("spot", LightType.SPOT)
+    document, _ = write(scene)
+    pose = keyframer.pose(again(document, tmp_path), [0.0])
+    assert (pose.light_hotspot_degrees[0, 0], pose.light_falloff_degrees[0, 0]) == (44.0, 45.0)
+
+
+def test_names_of_objects_and_files_are_cut_at_characters(tmp_path: Path) -> None:
+    name = "\u041a\u043e\u0440\u043e\u0431\u043a\u0430"
+    material = Material(name + name, maps={"texture1": TextureMap(f"{name}.png")})
+    scene = Scene(nodes=[Node(name, mesh=0)], meshes=[mesh()], materials=[material])
+    back = again(write(scene)[0], tmp_path)
+    assert back.nodes[0].name == name[:5]
+    assert back.materials[0].name == (name + name)[:8]
+    assert back.materials[0].maps["texture1"].file_name == f"{name.upper()[:4]}.PNG"
+
+
+def test_times_of_hiding_that_are_rounded_are_reported() -> None:
+    blink = Track("visible", np.array([0.0, 5.4]), np.array([1.0, 0.0]), Interpolation.STEP)
+    scene = Scene(nodes=[Node("box", mesh=0)], meshes=[mesh()], clips=[Clip(channels=[Channel(0, blink)], rate=30.0)])
+    (loss,) = (each for each in write(scene)[1] if each.path == "/nodes/box/visible")
+    assert (loss.outcome, loss.unit) == (Outcome.APPROXIMATED, "second")
+    assert loss.error == pytest.approx(0.4 / 30)

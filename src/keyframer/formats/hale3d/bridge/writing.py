@@ -19,6 +19,7 @@ from keyframer.formats._joints import (
     sample_joints,
     wanted_joints,
 )
+from keyframer.formats._surfaces import with_still_shapes
 from keyframer.formats._writing import NamesThatFit, Written, first_clip, frames_per_second
 from keyframer.formats.hale3d.bridge.write_model import has_free_vertices, write_model
 from keyframer.formats.hale3d.dialect import Dialect
@@ -63,6 +64,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     options = options or WriteOptions()
     report = LossReport("hale3d")
     placed = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit, v_up=False))
+    placed = with_still_shapes(placed, report)
     clip = first_clip(placed, report)
     tell_dropped(placed, clip, report, HOLDS)
     fps = options.fps or max(round(frames_per_second(clip)), 1)

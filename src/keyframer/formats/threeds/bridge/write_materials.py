@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from keyframer.formats._writing import NamesThatFit, encode_name, plain_path
+from keyframer.formats._writing import NamesThatFit, cut_name, encode_name, plain_path
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import materials as reading
 from keyframer.formats.threeds.chunk import Chunk
@@ -31,13 +31,13 @@ class MapNames:
         if known is not None:
             return known
         stem, suffix = os.path.splitext(re.split(r"[\\/]", name)[-1])
-        wanted = encode_name(stem.upper().replace(" ", "_")) or b"MAP"
-        ending = encode_name(suffix.upper())[: _SUFFIX + 1]
-        made = wanted[:_STEM] + ending
+        wanted = stem.upper().replace(" ", "_") or "MAP"
+        ending = cut_name(suffix.upper(), _SUFFIX + 1)
+        made = cut_name(wanted, _STEM) + ending
         number = 2
         while made in self._taken:
             mark = str(number).encode()
-            made = wanted[: _STEM - len(mark)] + mark + ending
+            made = cut_name(wanted, _STEM - len(mark)) + mark + ending
             number += 1
         self._taken.add(made)
         self._made[name] = made

@@ -256,7 +256,12 @@ class NodeWriter:
         made.hidden = node.hidden
         for channel in self.scene.channels_of(number):
             if channel.track.kind == "visible":
-                frames = np.rint(self.stage.fitter.times(channel.track.times))
+                times = self.stage.fitter.times(channel.track.times)
+                frames = np.rint(times)
+                late = np.nan_to_num(np.abs(frames - times)).max(initial=0.0) / self.stage.fitter.rules.per_second
+                if late:
+                    path = f"{plain_path('nodes', node.name)}/visible"
+                    self.report.add(Outcome.APPROXIMATED, path, "times were rounded", error=float(late), unit="second")
                 hidden, track = write_hide_track(channel.track, frames, node.hidden)
                 made.hidden = hidden
                 if track is not None:

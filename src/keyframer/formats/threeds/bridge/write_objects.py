@@ -86,11 +86,16 @@ def write_light(light: Light, position: Floats, target: Floats | None, maps: Map
     return r.Light(_tuple(position), children=list(parts))
 
 
-def _spot(light: Light, target: Floats, maps: MapNames) -> r.Spotlight:
-    falloff = light.falloff_degrees if light.falloff_degrees is not None else 45.0
-    hotspot = light.hotspot_degrees if light.hotspot_degrees is not None else max(falloff - 1.0, 0.0)
+def cones(light: Light) -> tuple[float, float]:
+    """Hotspot and falloff in degrees, as they are stored for a light that has a target."""
     if light.type is LightType.DIRECTIONAL:
-        hotspot, falloff = 80.0, 90.0
+        return 80.0, 90.0
+    falloff = light.falloff_degrees if light.falloff_degrees is not None else 45.0
+    return light.hotspot_degrees if light.hotspot_degrees is not None else max(falloff - 1.0, 0.0), falloff
+
+
+def _spot(light: Light, target: Floats, maps: MapNames) -> r.Spotlight:
+    hotspot, falloff = cones(light)
     parts: list[Chunk] = []
     if light.casts_shadows:
         parts.append(r.SpotShadowed())

@@ -11,6 +11,7 @@ from keyframer.curves import Track
 from keyframer.formats._keys import KeyFitter, KeyRules, still_key
 from keyframer.formats._writing import Tolerance, plain_path
 from keyframer.formats.threeds.bridge.write_mirrors import without_mirrors
+from keyframer.formats.threeds.bridge.write_objects import cones
 from keyframer.formats.threeds.bridge.write_tracks import still_turn, write_track
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.posing import Rig
@@ -81,8 +82,8 @@ class Stage:
         if node.light is not None:
             light = self.scene.lights[node.light]
             rest["color"] = still_key("color", light.color)
-            rest["hotspot"] = still_key("hotspot", light.hotspot_degrees or 0.0)
-            rest["falloff"] = still_key("falloff", light.falloff_degrees or 0.0)
+            for kind, angle in zip(("hotspot", "falloff"), cones(light), strict=True):
+                rest[kind] = still_key(kind, angle)
         chosen = [own.get(kind) or rest.get(kind) for kind in kinds]
         return [write_track(track, self.announced) for track in chosen if track is not None]
 

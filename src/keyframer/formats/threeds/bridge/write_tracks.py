@@ -59,12 +59,19 @@ def write_hide_track(track: Track, frames: Floats, hidden: bool) -> tuple[bool, 
     return not shown[0], r.HideTrack(_WRAPS[track.wrap], 0, 0, keys)
 
 
-def write_morph_track(track: Track, names: list[bytes], announced: bool) -> r.MorphTrack | None:
-    """Keys that name shapes; None where a key mixes shapes, which none can."""
+def names_shapes(track: Track) -> bool:
+    """Whether each key of a morph is one shape, as here: none can mix them."""
     weights = track.values.reshape(len(track.times), -1)
     chosen = weights.argmax(axis=1)
-    if track.interpolation is not Interpolation.TCB or not np.array_equal(weights, np.eye(weights.shape[1])[chosen]):
+    return track.interpolation is Interpolation.TCB and np.array_equal(weights, np.eye(weights.shape[1])[chosen])
+
+
+def write_morph_track(track: Track, names: list[bytes], announced: bool) -> r.MorphTrack | None:
+    """Keys that name shapes; None where they cannot."""
+    if not names_shapes(track):
         return None
+    weights = track.values.reshape(len(track.times), -1)
+    chosen = weights.argmax(axis=1)
     keys = tcb_keys(track, np.empty((len(weights), 0)), announced)
     keys.text = tuple(names[number] for number in chosen.tolist())
     return r.MorphTrack(_WRAPS[track.wrap], 0, 0, keys)

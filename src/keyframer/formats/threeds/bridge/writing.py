@@ -14,6 +14,7 @@ from keyframer.formats._document import Document
 from keyframer.formats._dropped import tell_dropped
 from keyframer.formats._keys import KeyFitter
 from keyframer.formats._skins import without_skins
+from keyframer.formats._surfaces import with_still_shapes
 from keyframer.formats._writing import DEFAULT_MAX_ERROR, Tolerance, Written, check_max_error, first_clip
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.editor import METRES_PER_INCH
@@ -25,6 +26,7 @@ from keyframer.formats.threeds.bridge.write_materials import (
 )
 from keyframer.formats.threeds.bridge.write_nodes import NodeWriter
 from keyframer.formats.threeds.bridge.write_stage import Stage
+from keyframer.formats.threeds.bridge.write_tracks import names_shapes
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Clip, Scene, Space
@@ -62,6 +64,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     if not scene.nodes and not scene.materials:
         raise NothingToWrite("a 3D Studio file holds objects and materials, and this scene has none")
     placed = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit))
+    placed = with_still_shapes(placed, report, names_shapes)
     placed = without_skins(placed, Tolerance.of(placed, options.max_error).length, report)
     if len(placed.nodes) > _MOST_NODES:
         raise NothingToWrite(f"a 3D Studio file numbers its nodes in 16 bits; {len(placed.nodes)} are too many")

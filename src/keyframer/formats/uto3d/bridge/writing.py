@@ -13,6 +13,7 @@ from keyframer.formats._axes import in_space
 from keyframer.formats._document import Document
 from keyframer.formats._dropped import tell_dropped
 from keyframer.formats._keys import KeyFitter, KeyRules
+from keyframer.formats._surfaces import with_still_shapes
 from keyframer.formats._writing import (
     DEFAULT_MAX_ERROR,
     NamesThatFit,
@@ -67,6 +68,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     if not scene.nodes and not scene.materials:
         raise NothingToWrite("a Fantasy 2 scene holds objects and materials, and this scene has none")
     placed = in_space(scene, Space("y", Handedness.LEFT, scene.space.metres_per_unit))
+    placed = with_still_shapes(placed, report)
     clip = first_clip(placed, report)
     tell_dropped(placed, clip, report, HOLDS)
     return Written(RecordWriter(placed, clip, options, report).document(), report)
