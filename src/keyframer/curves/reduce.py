@@ -64,10 +64,13 @@ def fewest_keys(
     first = np.unique(np.concatenate([[0], np.flatnonzero(np.diff(legs)), [len(times) - 1]]))
     task = _Task(kind, times, values, form, tolerance, distance, between)
     best = task.insert(Interpolation.LINEAR, first)
-    for stride in (len(times), *_STRIDES):
+    assert best is not None
+    possible = best[1] <= tolerance or task.is_possible()
+    for stride in (len(times), *(_STRIDES if possible else ())):
         some = np.union1d(first, np.arange(0, len(times), stride))
-        if len(some) < len(best[0].times) or best[1] > tolerance:
-            smooth = task.insert(Interpolation.TCB, some)
+        only_fewer = best[1] <= tolerance or not possible
+        smooth = task.insert(Interpolation.TCB, some, len(best[0].times) if only_fewer else np.inf)
+        if smooth is not None:
             good = (smooth[1] <= tolerance, best[1] <= tolerance)
             if good[0] > good[1] or (good[0] == good[1] and len(smooth[0].times) < len(best[0].times)):
                 best = smooth
@@ -101,12 +104,22 @@ class _Task:
             wanted = np.concatenate([wanted, meant], axis=1)
         self.checks, self.wanted = checks, wanted
 
-    def insert(self, interpolation: Interpolation, chosen: Indices) -> tuple[Track, float]:
-        """Keys at the chosen frames and as many more as it takes; how far the track is off in the end."""
+    def is_possible(self) -> bool:
+        """Whether keys at all frames, smooth or straight, stay within the tolerance everywhere between them."""
+        every = np.arange(len(self.times))
+        tracks = [
+            self._track(kind, every, np.zeros(len(every), bool)) for kind in (Interpolation.LINEAR, Interpolation.TCB)
+        ]
+        errors = [self._errors(track, every).max(axis=1) for track in tracks]
+        return bool((np.minimum(*errors) <= self.tolerance).all())
+
+    def insert(self, interpolation: Interpolation, chosen: Indices, most: float = np.inf) -> tuple[Track, float] | None:
+        """Keys at the chosen frames and as many more as it takes, and how far the track is off in the end; None where
+        it takes ``most`` keys or more."""
         corners = np.zeros(len(self.times), bool)
         settled = np.zeros(len(self.times) - 1, bool)
         """intervals between two frames that are both keys, and no better for anything that could be done"""
-        while True:
+        while len(chosen) < most:
             track = self._track(interpolation, chosen, corners)
             error = self._errors(track, chosen)
             worst_of_interval = error.max(axis=1)
@@ -119,6 +132,7 @@ class _Task:
             added = [self._worst_frame(error, begin, end) for begin, end in self._pairs(starts, ends, bad & ~narrow)]
             chosen = np.unique(np.concatenate([chosen, np.array(added, np.intp)]))
             self._straighten(interpolation, starts[narrow], worst_of_interval, corners, settled)
+        return None
 
     @staticmethod
     def _pairs(starts: Indices, ends: Indices, which: Flags) -> list[tuple[int, int]]:

@@ -54,6 +54,8 @@ class KeyRules:
     """how far one rotation key made here may be from the next"""
     more_frames: bool = False
     """times are frames, and whoever writes may ask for more of them a second"""
+    find_rate: bool = False
+    """where frames are too far apart, fit again at finer rates, to say which would do (up to three fits more)"""
 
 
 class KeyFitter:
@@ -146,8 +148,11 @@ class KeyFitter:
         words = f"{len(track.times)} frames became {_count(made)}" if not why else f"{why}: now {_count(made)}"
         if error > tolerance:
             words += f"; asked for was {tolerance:.2g}, and the times that the format has do not allow it"
-            enough = self._enough(track, curve, begin, end) if self.rules.more_frames else None
-            words += "" if enough is None else f": fps={enough:g} would"
+            if self.rules.find_rate:
+                enough = self._enough(track, curve, begin, end)
+                words += "" if enough is None else f": fps={enough:g} would"
+            elif self.rules.more_frames:
+                words += "; find_rate=true looks for a rate that would"
         outcome = Outcome.EXACT if error == 0 and not why else Outcome.APPROXIMATED
         self.report.add(outcome, path, words, error=error, unit=unit)
         return made

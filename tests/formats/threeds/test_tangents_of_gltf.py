@@ -9,12 +9,14 @@ the values of the keys could move as well).
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import keyframer
-from keyframer.curves import Interpolation, Track
+from keyframer.curves import Interpolation, RotationForm, Track, reduce
+from keyframer.formats import _keys
 from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
 from keyframer.scene.report import Loss
 
@@ -57,11 +59,54 @@ def saved(path: Path, **options: object) -> tuple[float, Loss]:
     return float(np.linalg.norm(world - arcs(seconds), axis=1).max()), loss
 
 
-def test_whole_frames_are_too_far_apart_and_the_report_says_what_would_do(tmp_path: Path) -> None:
+def test_whole_frames_are_too_far_apart_and_the_report_says_so(tmp_path: Path) -> None:
     error, loss = saved(tmp_path / "out.3ds")
     assert loss.error is not None
     assert ASKED < error <= 1.05 * loss.error
+    assert "the times that the format has do not allow it; find_rate=true looks for a rate that would" in loss.detail
+
+
+def test_a_rate_that_would_do_is_looked_for_on_request(tmp_path: Path) -> None:
+    _, loss = saved(tmp_path / "out.3ds", find_rate=True)
     assert "the times that the format has do not allow it: fps=120 would" in loss.detail
+
+
+def test_a_character_of_19_joints_and_2000_keys_is_fitted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its keys stand between frames, so that no rate is fine enough: one fit for each track, of two attempts."""
+    fits: list[str] = []
+    attempts: list[Interpolation] = []
+    monkeypatch.setattr(_keys, "fewest_keys", counting(fits, _keys.fewest_keys))
+    monkeypatch.setattr(reduce._Task, "insert", counting_attempts(attempts, reduce._Task.insert))
+    chance = np.random.default_rng(7)
+    times = np.sort(chance.uniform(0.0, 4.5, 105))
+    nodes = [Node(f"joint {number}", NodeKind.DUMMY, parent=number - 1 if number else None) for number in range(19)]
+    channels = []
+    for number in range(19):
+        turns = np.column_stack([chance.normal(0.0, 0.3, (105, 3)), np.ones(105)])
+        turns /= np.linalg.norm(turns, axis=1)[:, None]
+        form = RotationForm.QUATERNION_ABSOLUTE
+        channels.append(Channel(number, Track("rotation", times, turns, Interpolation.LINEAR, form=form)))
+    clip = Clip(channels=channels, end=4.5, rate=1.0, unit="second", units_per_frame=1 / 30)
+    report = keyframer.save(Scene(nodes, clips=[clip]), tmp_path / "out.3ds")
+    assert sum("do not allow it" in loss.detail for loss in report) == 19
+    assert fits == ["rotation"] * 19
+    assert attempts == [Interpolation.LINEAR, Interpolation.TCB] * 19
+
+
+def counting(seen: list[str], fit: Any) -> Any:
+    def counted(kind: str, *arguments: Any) -> Any:
+        seen.append(kind)
+        return fit(kind, *arguments)
+
+    return counted
+
+
+def counting_attempts(seen: list[Interpolation], insert: Any) -> Any:
+    def counted(task: Any, interpolation: Interpolation, *arguments: Any) -> Any:
+        seen.append(interpolation)
+        return insert(task, interpolation, *arguments)
+
+    return counted
 
 
 def test_so_many_frames_hold_what_was_asked(tmp_path: Path) -> None:

@@ -27,12 +27,14 @@ PLACING = ("position", "rotation", "scale")
 class Stage:
     """One scene in the axes of 3D Studio, without mirrored nodes."""
 
-    def __init__(self, scene: Scene, clip: Clip, fps: float, max_error: float, report: LossReport) -> None:
+    def __init__(
+        self, scene: Scene, clip: Clip, fps: float, max_error: float, report: LossReport, find_rate: bool = False
+    ) -> None:
         self.announced = scene.source_format in ("3ds", "uto3d")
         """key flags say which floats stand there, as they do here"""
         self.original = scene
         self.scene, self.flipped = without_mirrors(scene, report)
-        rules = KeyRules(fps, 1.0, wraps=True, more_frames=True)
+        rules = KeyRules(fps, 1.0, wraps=True, more_frames=True, find_rate=find_rate)
         self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, max_error), report)
         self.fitted = self._fit()
         self.world, self.points = self._at_rest()

@@ -50,6 +50,8 @@ class WriteOptions:
     """frames a second; the format does not store it, 3D Studio played 30"""
     max_error: float = DEFAULT_MAX_ERROR
     """how far motion may be off where keys cannot hold it exactly: a fraction of the scene's size"""
+    find_rate: bool = False
+    """where whole frames cannot hold ``max_error``, try more frames a second and report which rate would (slow)"""
 
     def __post_init__(self) -> None:
         check_max_error(self.max_error)
@@ -77,7 +79,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
 
 
 def _document(scene: Scene, clip: Clip, options: WriteOptions, report: LossReport) -> Document:
-    stage = Stage(scene, clip, options.fps, options.max_error, report)
+    stage = Stage(scene, clip, options.fps, options.max_error, report, options.find_rate)
     maps = MapNames(report)
     materials = material_names(scene.materials, report)
     nodes = NodeWriter(stage, materials, maps, report)
