@@ -6,6 +6,7 @@ The animation has what no scene knows: components that no joint reads, flags of 
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.formats._loading import scene_of
 from keyframer.formats.hale3d import FORMAT
+from keyframer.formats.hale3d.bridge.frame_table import FrameTable
 from keyframer.operating import change_rate, cut, reverse
 from keyframer.scene import Channel, Scene
 from tests.corpus import CORPUS, needs_corpus
@@ -208,3 +210,44 @@ def test_the_real_animation_cut_has_the_bytes_of_its_frames(tmp_path: Path) -> N
     model = source.with_suffix(".mdl")
     if model.exists():
         assert out.with_suffix(".mdl").read_bytes() == model.read_bytes()
+
+
+def still_joints(count: int) -> Scene:
+    """A chain of joints of which only the first moves, and only up and down."""
+    joints = (w.joint(b"j%d" % n, n - 1, 0b100 if n == 0 else 0, 0, (0, 0, 0), (0, 0, 0, -1)) for n in range(count))
+    data = [w.header(FRAMES, count, 1), *joints, *(w.frame((0,) * 6, (float(n),)) for n in range(FRAMES))]
+    return scene_of(keyframer.decode(b"".join(data), format="hale3d"), {})
+
+
+def calls_to_save(scene: Scene) -> int:
+    """How many functions are called, in Python and C: work that no other program on the machine changes."""
+    count = 0
+
+    def counted(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(counted)
+    try:
+        saved(scene)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_many_joints_that_begin_to_move_cost_one_new_table_and_linear_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    laid = []
+    lay = FrameTable._lay
+    monkeypatch.setattr(FrameTable, "_lay", lambda table: laid.append(len(table._changed)) or lay(table))
+    work = {}
+    for count in (200, 400):
+        scene = still_joints(count)
+        places = np.arange(3.0 * FRAMES * count).reshape(count, FRAMES, 3) / 7
+        scene.clips[0].channels = [Channel(n, Track.sampled("position", places[n])) for n in range(count)]
+        work[count] = calls_to_save(scene)
+        assert laid == [count]
+        found = keyframer.decode(saved(scene), format="hale3d")
+        laid.clear()
+        moved = {each.node: each.track.values for each in scene_of(found, {}).clips[0].channels}
+        np.testing.assert_allclose([moved[n] for n in range(count)], places, rtol=1e-6)
+    assert work[400] < 2.2 * work[200]

@@ -16,8 +16,16 @@ _STILL = 1e-6
 """so far from the base frame a component may be that the flags call still"""
 
 
+_Changed = tuple[Joint, list[int], npt.NDArray[np.float32]]
+"""a joint, the components that move it, and their columns"""
+
+
 class FrameTable:
-    """Changes joints and rows of an animation; what is not asked for keeps its bits."""
+    """Changes joints and rows of an animation; what is not asked for keeps its bits.
+
+    Columns that joints gain or lose are put aside and laid into the table together, by `store`: one copy of the table
+    however many joints change.
+    """
 
     def __init__(self, animation: Document) -> None:
         frames = animation.first(Frames)
@@ -26,9 +34,13 @@ class FrameTable:
         self.frames = frames
         self.joints = list(animation.find(Joint))
         self.rows: npt.NDArray[np.float32] = np.array(frames.rows)
+        self._changed: dict[int, _Changed] = {}
+        """by id: joints with other columns than the rows have, not laid into them yet"""
 
     def store(self) -> None:
         """Put the rows into the document."""
+        if self._changed:
+            self._lay()
         self.frames.rows = self.rows
 
     def take_frames(self, chosen: Indices) -> None:
@@ -45,23 +57,25 @@ class FrameTable:
         """Places or the first three numbers of turns (T, 3), in the frames that changed."""
         first = 3 * (kind == "rotation")
         base = _base(joint)
-        bits = joint.moving
+        bits, columns = self._columns(joint)
         new = [
             bit
             for bit in range(first, first + 3)
             if bit not in bits and (np.abs(wanted[moved, bit - first] - base[bit]) > _STILL).any()
         ]
         if new:
-            bits = sorted([*bits, *new])
-            self._lay(joint, bits)
+            bits, columns = self._change(joint, sorted([*bits, *new]))
         for place, bit in enumerate(bits):
             if first <= bit < first + 3:
-                self.rows[moved, BOUNDS_FLOATS + joint.start_index + place] = wanted[moved, bit - first]
+                columns[moved, place] = wanted[moved, bit - first]
 
     def still(self, joint: Joint, kind: str) -> None:
         """A joint that does not move, or not turn, any more."""
         first = 3 * (kind == "rotation")
-        self._lay(joint, [bit for bit in joint.moving if not first <= bit < first + 3])
+        bits, _ = self._columns(joint)
+        kept = [bit for bit in bits if not first <= bit < first + 3]
+        if kept != bits:
+            self._change(joint, kept)
 
     def remove(self, gone: list[Joint]) -> None:
         """Joints that go, and their columns unless others read them."""
@@ -91,31 +105,66 @@ class FrameTable:
             self.joints.append(joint)
         self.rows = np.concatenate(parts, axis=1)
 
-    def _lay(self, joint: Joint, bits: list[int]) -> None:
-        """Other columns for a joint: those that it keeps are copied, new ones begin with the base frame."""
-        old, base, at = joint.moving, _base(joint), BOUNDS_FLOATS + joint.start_index
-        if bits == old:
-            return
+    def _columns(self, joint: Joint) -> tuple[list[int], npt.NDArray[np.float32]]:
+        """The components of a joint that move, and their columns, to be read and written."""
+        if id(joint) in self._changed:
+            return self._changed[id(joint)][1:]
+        bits, at = joint.moving, BOUNDS_FLOATS + joint.start_index
+        return bits, self.rows[:, at : at + len(bits)]
+
+    def _change(self, joint: Joint, bits: list[int]) -> tuple[list[int], npt.NDArray[np.float32]]:
+        """Other components for a joint: columns that it keeps are copied, new ones begin with the base frame."""
+        old, columns = self._columns(joint)
+        base = _base(joint)
         made = np.empty((len(self.rows), len(bits)), self.rows.dtype)
         for place, bit in enumerate(bits):
-            made[:, place] = self.rows[:, at + old.index(bit)] if bit in old else base[bit]
-        if not old or self._shared(joint, len(old)):
-            joint.start_index = self.rows.shape[1] - BOUNDS_FLOATS if bits else joint.start_index
-            self.rows = np.concatenate([self.rows, made], axis=1)
-        else:
-            self.rows = np.concatenate([self.rows[:, :at], made, self.rows[:, at + len(old) :]], axis=1)
-            for other in self.joints:
-                if other is not joint and other.start_index >= joint.start_index + len(old):
-                    other.start_index += len(bits) - len(old)
-        joint.flags = joint.flags & ~((1 << COMPONENTS) - 1) | sum(1 << bit for bit in bits)
+            made[:, place] = columns[:, old.index(bit)] if bit in old else base[bit]
+        self._changed[id(joint)] = joint, bits, made
+        return bits, made
 
-    def _shared(self, joint: Joint, width: int) -> bool:
-        """Whether another joint reads columns of this one."""
-        begin, end = joint.start_index, joint.start_index + width
-        return any(
-            other is not joint and other.start_index < end and begin < other.start_index + len(other.moving)
-            for other in self.joints
-        )
+    def _lay(self) -> None:
+        """The changed columns in the table: in place of the old ones, or behind all where there were none or others
+        read them, too. All joints are told where theirs are now."""
+        readers = np.zeros(self.rows.shape[1] - BOUNDS_FLOATS, np.int64)
+        for joint in self.joints:
+            readers[_own(joint)] += 1
+        in_place: list[_Changed] = []
+        behind: list[_Changed] = []
+        for each in self._changed.values():
+            own = _own(each[0])
+            if each[0].moving and not (readers[own] > 1).any():
+                in_place.append(each)
+            else:
+                readers[own] -= 1
+                behind.append(each)
+        in_place.sort(key=lambda each: each[0].start_index)
+        pieces, done, ends, growth = [], 0, [], []
+        for joint, _, made in in_place:
+            own = _own(joint)
+            pieces += [self.rows[:, done : BOUNDS_FLOATS + own.start], made]
+            done = BOUNDS_FLOATS + own.stop
+            ends.append(own.stop)
+            growth.append(made.shape[1] - len(joint.moving))
+        pieces.append(self.rows[:, done:])
+        shifts = np.concatenate([[0], np.cumsum(growth, dtype=np.int64)])
+        moved = {id(joint) for joint, _, _ in behind}
+        for joint in self.joints:
+            if id(joint) not in moved:
+                joint.start_index += int(shifts[np.searchsorted(ends, joint.start_index, side="right")])
+        width = sum(piece.shape[1] for piece in pieces) - BOUNDS_FLOATS
+        for joint, bits, made in behind:
+            joint.start_index = width if bits else joint.start_index
+            pieces.append(made)
+            width += len(bits)
+        self.rows = np.concatenate(pieces, axis=1)
+        for joint, bits, _ in self._changed.values():
+            joint.flags = joint.flags & ~((1 << COMPONENTS) - 1) | sum(1 << bit for bit in bits)
+        self._changed = {}
+
+
+def _own(joint: Joint) -> slice:
+    """Its columns, behind the box."""
+    return slice(joint.start_index, joint.start_index + len(joint.moving))
 
 
 def _base(joint: Joint) -> tuple[float, ...]:
