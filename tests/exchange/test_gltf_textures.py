@@ -13,9 +13,12 @@ import pytest
 from PIL import Image, ImageCms
 
 import keyframer
+from keyframer.exchange.gltf import pictures
 from keyframer.exchange.report import LossReport, Outcome
 from keyframer.rendering.surfaces import _matrix
 from keyframer.scene import Material, Mesh, Node, Scene, Space, TextureMap
+from keyframer.textures import TextureFinder, TextureSource, images
+from keyframer.viewer.images import images_from
 from tests.corpus import CORPUS, needs_corpus
 from tests.exchange.truth import ALLOWED_INFOS, needs_node_tools, node_lines
 from tests.oracles.gltf.sampler import Gltf
@@ -397,3 +400,27 @@ def test_every_map_is_told_of(tmp_path: Path) -> None:
     assert told["opacity"] == (Outcome.EXTRAS, "holes.png: not found; the name is kept")
     for slot in slots[2:]:
         assert told[slot] == (Outcome.EXTRAS, "'wall.png': not embedded, glTF has no such map; the name is kept")
+
+
+@pytest.mark.parametrize("page", [False, True], ids=["a file", "the viewer's page"])
+def test_an_image_is_encoded_once_however_many_materials_use_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: bool
+) -> None:
+    """24 materials of other colours and amounts; 8 image files, called by names in small and in capital letters."""
+    scene = square()
+    scene.materials.clear()
+    for number in range(24):
+        name = f"picture{number % 8}.tga"
+        made = Image.fromarray(np.full((8, 8, 3), 10 * (number % 8), np.uint8))
+        made.save(tmp_path / name)
+        map = TextureMap(name.upper() if number > 11 else name, amount=1 - number / 100)
+        scene.materials.append(Material(f"m{number}", diffuse=(number / 24, 0.5, 0.5), maps={"texture1": map}))
+    encoded: list[Any] = []
+    encode = images.as_png
+    for module in (images, pictures):
+        monkeypatch.setattr(module, "as_png", lambda image: encoded.append(image) or encode(image))
+    source = TextureSource(TextureFinder([tmp_path]))
+    asked = images_from(source) if page else pictures.Pictures(source)
+    found = [asked(material, "base_color", material.maps["texture1"]) for material in scene.materials]
+    assert len({image.data for image in found}) == 8
+    assert len(encoded) == (16 if page else 8)  # the page's images are encoded again from their pixels alone

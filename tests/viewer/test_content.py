@@ -21,8 +21,8 @@ import pytest
 
 import keyframer
 from keyframer.formats._format import Format
-from keyframer.scene import Scene
-from keyframer.viewer import ViewedFile, packed_page
+from keyframer.scene import Channel, Clip, Node, Scene
+from keyframer.viewer import ViewedFile, content, curves, packed_page
 from keyframer.viewer.curves import track_curve
 from keyframer.viewer.resources import Resources
 from tests.cli.running import Run
@@ -76,6 +76,26 @@ def test_the_line_goes_through_every_one_of_many_keys() -> None:
     found: Any = track_curve(track, 0.0, 4_999.0, 1.0)
     points = dict(zip(found["curve"]["times"], found["curve"]["values"][0], strict=True))
     assert [points[time] for time in times] == found["keys"]["values"][0]
+
+
+def test_a_page_of_many_tracks_looks_at_all_keys_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is played of a clip is found once, not for every track; tracks that do not move need no curve."""
+    spans: list[int] = []
+    compiled: list[str] = []
+    span, compile_one = content.clip_span, curves.compile_track
+    monkeypatch.setattr(content, "clip_span", lambda clip, fps: spans.append(1) or span(clip, fps))
+    monkeypatch.setattr(curves, "compile_track", lambda track: compiled.append(track.kind) or compile_one(track))
+    nodes = [Node(f"n{number}") for number in range(300)]
+    moves = [
+        Channel(number, keyframer.Track("position", np.array([0.0, 9.0]), np.array([[0, 0, 0], [1.0, 2, 3]])))
+        for number in range(len(nodes))
+    ]
+    keyframer.save(Scene(nodes, clips=[Clip(channels=moves, end=9)]), tmp_path / "many.3ds")
+    (file,) = viewed(tmp_path / "many.3ds")
+    assert file.track_count == 900  # 3D Studio has keys for turns and sizes, too
+    packed_page([file], assets(tmp_path))
+    assert len(spans) == 1
+    assert compiled == ["position"] * 300
 
 
 def test_keys_hold_what_the_file_says() -> None:

@@ -69,12 +69,17 @@ class Texture:
 
     def png(self) -> bytes:
         """The picture as PNG, the same bytes every time."""
-        stream = io.BytesIO()
-        self.image.save(stream, "PNG")
-        return stream.getvalue()
+        return as_png(self.image)
 
     def __repr__(self) -> str:
         return f"<Texture {self.name!r}: {self.format}, {self.image.width} x {self.image.height}>"
+
+
+def as_png(image: Picture) -> bytes:
+    """A picture as PNG, the same bytes every time."""
+    stream = io.BytesIO()
+    image.save(stream, "PNG")
+    return stream.getvalue()
 
 
 def open_texture(path: str | os.PathLike[str], limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> Texture:

@@ -15,6 +15,7 @@ from keyframer.errors import FormatError
 from keyframer.exchange import Importer
 from keyframer.exchange.gltf.container import glb_parts
 from keyframer.exchange.gltf.exporting import export
+from keyframer.exchange.gltf.motion import Span
 from keyframer.exchange.gltf.options import GltfOptions
 from keyframer.exchange.gltf.span import clip_span
 from keyframer.formats._document import Document
@@ -133,9 +134,16 @@ class ViewedFile:
             if number >= len(clip.channels):
                 raw = clip.raw_channels[number - len(clip.channels)]
                 return to_json({**raw_curve(raw), **self._key_places(raw)})
-            channel, span = clip.channels[number], clip_span(clip, None)
+            channel, span = clip.channels[number], self._span
             found = track_curve(channel.track, span.begin, span.end, clip.units_per_frame or 1.0)
             return to_json({**found, **self._key_places(channel)})
+
+    @cached_property
+    def _span(self) -> Span:
+        """What is played of the first clip, for the curves of all its tracks."""
+        scene = self.material.scene
+        assert scene is not None
+        return clip_span(scene.clips[0], None)
 
     def _key_places(self, channel: Channel | RawChannel) -> dict[str, object]:
         if self.places is None:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, Track, compile_track
+from keyframer.curves.forms import absolute
 from keyframer.scene import RawChannel
 from keyframer.viewer.plain import columns, numbers
 
@@ -44,11 +45,9 @@ def component_names(track: Track) -> list[str]:
 
 def track_curve(track: Track, begin: float, end: float, unit: float) -> dict[str, object]:
     """Everything about one track, with times in frames (``unit`` of the clip's own each)."""
-    curve = compile_track(track)
     times = _sample_times(track, begin, end)
     usable = np.where(np.isfinite(track.times), track.times, 0.0)
-    with np.errstate(all="ignore"):
-        sampled, at_keys = curve(times), curve(usable)
+    sampled, at_keys = np.split(_values(track, np.concatenate([times, usable])), [len(times)])
     keys: dict[str, object] = {"times": numbers(track.times / unit), "values": columns(track.values)}
     for name in _SHAPES:
         column = getattr(track, name)
@@ -63,6 +62,14 @@ def track_curve(track: Track, begin: float, end: float, unit: float) -> dict[str
         "keys": {**keys, "shown": columns(at_keys)},
         "curve": {"times": numbers(times / unit), "values": columns(sampled)},
     }
+
+
+def _values(track: Track, times: Floats) -> Floats:
+    """The track at these times. Most tracks of most files are a single key: that needs no curve."""
+    if len(track.times) == 1 and np.isfinite(track.times).all() and np.isfinite(track.values).all():
+        return np.repeat(absolute(track) if track.is_rotation else track.values, len(times), axis=0)
+    with np.errstate(all="ignore"):
+        return compile_track(track)(times)
 
 
 def raw_curve(channel: RawChannel) -> dict[str, object]:
@@ -86,6 +93,8 @@ def _sample_times(track: Track, begin: float, end: float) -> Floats:
     keys = np.unique(track.times[np.isfinite(track.times)])
     inside = keys[(keys >= begin) & (keys <= end)]
     corners = np.unique(np.concatenate([[begin, end], inside]))
+    if len(keys) < 2:
+        return corners
     if len(corners) > MOST_SAMPLES:
         return np.asarray(corners[np.linspace(0, len(corners) - 1, MOST_SAMPLES).astype(np.int64)])
     if track.interpolation in (Interpolation.SAMPLED, Interpolation.STEP) and track.wrap.value == "single":
@@ -94,7 +103,6 @@ def _sample_times(track: Track, begin: float, end: float) -> Floats:
         return np.unique(np.concatenate([corners, before]))
     count = max(2, min(PER_SEGMENT, FEW_SAMPLES // max(1, len(corners) - 1)))
     parts = [np.linspace(left, right, count, endpoint=False) for left, right in pairwise(corners.tolist())]
-    total = max(sum(map(len, parts)), 1)
-    if total < 400 and end > begin:  # repeats: keys say little about how often the line turns
+    if track.wrap.value != "single" and end > begin:  # keys say little about how often the line turns
         parts.append(np.linspace(begin, end, 400))
     return np.unique(np.concatenate([*parts, corners]))

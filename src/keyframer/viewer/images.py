@@ -15,23 +15,25 @@ from keyframer.viewer.plain import shown
 def images_from(source: TextureSource) -> ImageSource:
     """What the exporter asks for images. No byte of an image file reaches the page: only pixels, encoded again."""
     pictures = Pictures(source)
-    drawn: dict[int, Image | Missing] = {}
-    """by what the exporter's source made, which it keeps"""
+    drawn: dict[bytes, bytes | Missing] = {}
+    """by the image file that the exporter's source made: many materials may use one"""
 
     def image(material: Material, slot: str, map: TextureMap) -> Image | Missing | None:
         made = pictures(material, slot, map)
         if not isinstance(made, Image):
             return made
-        if id(made) not in drawn:
-            drawn[id(made)] = _drawn_anew(made)
-        return drawn[id(made)]
+        if made.data not in drawn:
+            drawn[made.data] = _drawn_anew(made)
+        data = drawn[made.data]
+        if isinstance(data, Missing):
+            return data
+        return replace(made, name=shown(made.name), data=data, mime_type="image/png")
 
     return image
 
 
-def _drawn_anew(made: Image) -> Image | Missing:
+def _drawn_anew(made: Image) -> bytes | Missing:
     try:
-        data = decode_texture(made.data, made.name).png()
+        return decode_texture(made.data, made.name).png()
     except ImageRefused as refused:
         return Missing(str(refused))
-    return replace(made, name=shown(made.name), data=data, mime_type="image/png")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import math
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +20,10 @@ from keyframer.exchange.report import Outcome
 from keyframer.scene import Material, TextureMap
 from keyframer.text import safe_text
 from keyframer.textures import Opened, Texture, TextureSource
+from keyframer.textures.images import as_png
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
 
 Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float64]
@@ -32,15 +38,22 @@ bytes a pixel, and a few kilobytes of PNG can hold 67 million"""
 
 
 class Pictures:
-    """An `ImageSource` that opens what a `TextureSource` finds. Each image is made once."""
+    """An `ImageSource` that opens what a `TextureSource` finds. Each image is made and encoded once."""
 
     def __init__(self, source: TextureSource) -> None:
         self._source = source
         self._made: dict[tuple[object, ...], Image | Missing] = {}
+        self._pngs: dict[tuple[object, ...], bytes] = {}
 
     def __call__(self, material: Material, slot: str, map: TextureMap) -> Image | Missing | None:
-        maps = {name: _key(each) for name, each in material.maps.items() if name in _SEEN}
-        key = (slot, _key(map), material.diffuse, tuple(maps.items()))
+        merged = [_key(each) for name in _MERGED.get(slot, ()) if (each := material.maps.get(name)) is not None]
+        key = (
+            slot,
+            _key(map),
+            material.diffuse if slot == "base_color" else None,
+            *merged,
+            said_in_gltf(material.extras).get("alpha_mode"),
+        )
         if key not in self._made:
             self._made[key] = self._make(material, slot, map)
         return self._made[key]
@@ -51,7 +64,7 @@ class Pictures:
         if texture is None:
             return Missing(_said(opened))
         if _ROLES[slot] == role_of(map):
-            return _finished(material, map, slot, opened, texture)
+            return self._finished(material, map, slot, opened, texture)
         if slot in FROM_GLTF_ONLY:
             return Missing(f"{_said(opened)}; of no use as {slot}")
         if slot == "base_color":
@@ -63,7 +76,7 @@ class Pictures:
             amount = map.amount if math.isfinite(map.amount) else 1.0
             relief = normal_map(_levels(texture, map), amount, tiled=map.tiled and not (map.decal or map.mirror))
             note = f"a normal map made of heights; {_said(opened)}"
-            return _png(texture, relief, {"bump": (Outcome.APPROXIMATED, note)}, "_normal")
+            return self._png(texture, relief, {"bump": (Outcome.APPROXIMATED, note)}, "_normal")
         return self._glow(material, map, opened, texture)
 
     def _base(self, material: Material, map: TextureMap, opened: Opened, texture: Texture) -> Image:
@@ -75,7 +88,7 @@ class Pictures:
             small, opened = _workable(texture, opened)
         covering = self._covering(material, map, notes, small)
         if covering is None and not map.negative and not shows_color:
-            return _as_it_is(texture, notes, _alpha_kind(_alpha_of(texture)) if holes else "opaque")
+            return self._as_it_is(texture, notes, _alpha_kind(_alpha_of(texture)) if holes else "opaque")
         texture, notes["texture1"] = small, _note(opened, "")
         pixels = texture.pixels().copy()
         if map.negative:
@@ -92,7 +105,7 @@ class Pictures:
         pixels[..., 3] = np.round(255 * opacity)
         kind = _alpha_kind(pixels[..., 3])
         ending = "" if covering is None else "_alpha"
-        return _png(texture, pixels[..., :3] if kind == "opaque" else pixels, notes, ending, kind)
+        return self._png(texture, pixels[..., :3] if kind == "opaque" else pixels, notes, ending, kind)
 
     def _covering(
         self, material: Material, under: TextureMap, notes: dict[str, tuple[Outcome, str]], texture: Texture
@@ -116,7 +129,7 @@ class Pictures:
         pixels = np.full((texture.image.height, texture.image.width, 4), 255, np.uint8)
         pixels[..., 3] = np.round(255 * _kept(_levels(texture, map), map))
         notes = {"opacity": _note(opened, "as the alpha of a white base colour", Outcome.BAKED)}
-        return _png(texture, pixels, notes, "_alpha", _alpha_kind(pixels[..., 3]))
+        return self._png(texture, pixels, notes, "_alpha", _alpha_kind(pixels[..., 3]))
 
     def _glow(self, material: Material, map: TextureMap, opened: Opened, texture: Texture) -> Image:
         glow = _levels(texture, map)[..., None] * (min(max(map.amount, 0.0), 1.0) if math.isfinite(map.amount) else 1.0)
@@ -128,11 +141,54 @@ class Pictures:
             color = np.asarray(under.image.convert("RGB").resize(texture.image.size), np.float64)
             how = "as emission, coloured by the base colour"
         notes = {"self_illumination": _note(opened, how, Outcome.BAKED)}
-        return _png(texture, np.asarray(np.round(glow * color), np.uint8), notes, "_glow")
+        return self._png(texture, np.asarray(np.round(glow * color), np.uint8), notes, "_glow")
+
+    def _finished(self, material: Material, map: TextureMap, slot: str, opened: Opened, texture: Texture) -> Image:
+        """An image that was made for glTF already: its pixels are what they should be."""
+        notes = {SLOTS[slot]: _note(opened, "")}
+        makes_holes = map.embedded.makes_holes if map.embedded is not None else not map.ignore_alpha
+        alpha = "opaque"
+        if texture.has_alpha and makes_holes and slot in ("base_color", "alpha"):
+            alpha = _alpha_kind(_alpha_of(texture))
+            stated = said_in_gltf(material.extras).get("alpha_mode")
+            alpha = stated.lower() if stated in ("MASK", "BLEND") else alpha
+        return self._as_it_is(texture, notes, alpha, SLOTS[slot])
+
+    def _as_it_is(
+        self, texture: Texture, notes: dict[str, tuple[Outcome, str]], alpha: str, map_name: str = "texture1"
+    ) -> Image:
+        name = safe_text(texture.name)
+        outcome, said = notes[map_name]
+        if texture.format == "PNG":
+            bare = bare_png(texture.data)
+            if bare is not None:
+                return Image(name, bare, "image/png", alpha, notes)
+        if texture.format == "JPEG" and _is_plain_jpeg(texture.data):
+            upright = upright_jpeg(texture.data)
+            if upright is not texture.data:
+                notes[map_name] = outcome, f"{said}; its Exif orientation is set to none"
+            return Image(name, upright, "image/jpeg", alpha, notes)
+        notes[map_name] = outcome, f"{said}; {texture.format} as PNG"
+        return Image(name, self._encoded(texture.image), "image/png", alpha, notes)
+
+    def _png(
+        self, texture: Texture, pixels: Bytes, notes: dict[str, tuple[Outcome, str]], ending: str, alpha: str = "opaque"
+    ) -> Image:
+        from PIL import Image as Pillow
+
+        data = self._encoded(Pillow.fromarray(pixels))
+        return Image(safe_text(texture.name) + ending, data, "image/png", alpha, notes)
+
+    def _encoded(self, image: Picture) -> bytes:
+        """The picture as PNG: the same pixels are encoded once, whatever they are called and whoever uses them."""
+        key = (image.mode, image.size, hashlib.blake2b(image.tobytes()).digest())
+        if key not in self._pngs:
+            self._pngs[key] = as_png(image)
+        return self._pngs[key]
 
 
-_SEEN = ("texture1", "opacity")
-"""maps that are merged with others"""
+_MERGED = {"base_color": ("opacity",), "emissive": ("texture1",)}
+"""maps that are merged with that of a slot"""
 
 
 _ROLES = {
@@ -143,18 +199,6 @@ _ROLES = {
     **{name: name for name in FROM_GLTF_ONLY},
 }
 """what the pixels of an image are that needs nothing done to it"""
-
-
-def _finished(material: Material, map: TextureMap, slot: str, opened: Opened, texture: Texture) -> Image:
-    """An image that was made for glTF already: its pixels are what they should be."""
-    notes = {SLOTS[slot]: _note(opened, "")}
-    makes_holes = map.embedded.makes_holes if map.embedded is not None else not map.ignore_alpha
-    alpha = "opaque"
-    if texture.has_alpha and makes_holes and slot in ("base_color", "alpha"):
-        alpha = _alpha_kind(_alpha_of(texture))
-        stated = said_in_gltf(material.extras).get("alpha_mode")
-        alpha = stated.lower() if stated in ("MASK", "BLEND") else alpha
-    return _as_it_is(texture, notes, alpha, SLOTS[slot])
 
 
 def _key(map: TextureMap) -> tuple[object, ...]:
@@ -217,35 +261,9 @@ def _note(opened: Opened, how: str, outcome: Outcome = Outcome.EXACT) -> tuple[O
     return outcome, f"{how}; {_said(opened)}" if how else _said(opened)
 
 
-def _as_it_is(texture: Texture, notes: dict[str, tuple[Outcome, str]], alpha: str, map_name: str = "texture1") -> Image:
-    name = safe_text(texture.name)
-    outcome, said = notes[map_name]
-    if texture.format == "PNG":
-        bare = bare_png(texture.data)
-        if bare is not None:
-            return Image(name, bare, "image/png", alpha, notes)
-    if texture.format == "JPEG" and _is_plain_jpeg(texture.data):
-        upright = upright_jpeg(texture.data)
-        if upright is not texture.data:
-            notes[map_name] = outcome, f"{said}; its Exif orientation is set to none"
-        return Image(name, upright, "image/jpeg", alpha, notes)
-    notes[map_name] = outcome, f"{said}; {texture.format} as PNG"
-    return Image(name, texture.png(), "image/png", alpha, notes)
-
-
 def _is_plain_jpeg(data: bytes) -> bool:
     """Not the four inks of print, which viewers of glTF do not know."""
     from PIL import Image as Pillow
 
     with Pillow.open(io.BytesIO(data), formats=("JPEG",)) as opened:
         return opened.mode in ("RGB", "L")
-
-
-def _png(
-    texture: Texture, pixels: Bytes, notes: dict[str, tuple[Outcome, str]], ending: str, alpha: str = "opaque"
-) -> Image:
-    from PIL import Image as Pillow
-
-    stream = io.BytesIO()
-    Pillow.fromarray(pixels).save(stream, "PNG")
-    return Image(safe_text(texture.name) + ending, stream.getvalue(), "image/png", alpha, notes)
