@@ -1,0 +1,389 @@
+"""Damaged inputs from sound ones: by bytes, by records, by JSON values, by archive members.
+
+Every function takes a `random.Random` and nothing else decides: the same seed gives the same inputs.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import io
+import json
+import struct
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from random import Random
+from typing import Any
+
+import keyframer
+from keyframer.inspecting.building import build_bytes
+from keyframer.inspecting.twin import dump_text
+
+LARGEST = 64 * 1024
+"""bytes of an input: up to this size SAFETY promises two seconds and 300 MB for everything"""
+
+WHOLE = (0, 1, 2, 5, 6, 7, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x10000, 0x15555556, 0x40000000)
+WHOLE += (0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF)
+FLOATS = ("0000c07f", "0000a07f", "0000807f", "000080ff", "ffff7f7f", "01000000", "00000080", "f9021550", "00f0c2c7")
+"""quiet and signalling NaN, infinities, the largest, a denormal, -0.0, 1e10 and -1e5, as they lie in a file"""
+NUMBERS = (0, -1, 1, 2, 3, 255, 65_535, 2**31 - 1, 2**31, 2**32 - 1, 2**63, -(2**31), 10**400)
+NUMBERS += (-0.0, 0.5, 1e-45, 1e-300, 1e10, -1e10, 1e38, 3.5e38, 1e300)
+TEXTS = (
+    "",
+    "nan",
+    "inf",
+    "-inf",
+    "a" * 300,
+    "../../x",
+    "\x1b[31m",
+    "\u202e",
+    "<b>",
+    "\x00",
+    "é",
+    "\ud800",
+    "=1+1",
+    "://",
+)
+OTHERS: tuple[Any, ...] = (None, True, {}, [], [[]], {"a": 1}, "0", 0)
+
+
+@dataclass(frozen=True)
+class Seed:
+    """A sound (or soundly damaged) input to start from."""
+
+    kind: str
+    """the id of a format, or gltf, zip, text"""
+    suffix: str
+    data: bytes
+    beside: tuple[tuple[str, bytes], ...] = ()
+    """files that stand beside it: the name's end behind the stem (``.mdl``), or a whole name (``map.png``)"""
+
+    @cached_property
+    def document(self) -> keyframer.Document | None:
+        try:
+            return keyframer.decode(self.data, format=self.kind)
+        except (keyframer.FormatError, ValueError):
+            return None
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """Where records begin: behind these stand ids, lengths and counts."""
+        todo = [] if self.document is None else list(self.document.records)
+        found: list[int] = []
+        while todo:
+            record = todo.pop()
+            todo += record.children
+            if record.offset is not None:
+                found.append(record.offset)
+        return tuple(sorted(found))
+
+    @cached_property
+    def tree(self) -> Any:
+        """The input as a JSON value, where it is one: the text twin of a document, the JSON of a glTF file."""
+        if self.kind == "gltf":
+            return _gltf_json(self.data)
+        text = self.data.decode("utf-8", "replace") if self.kind == "text" else None
+        if text is None and self.document is not None:
+            text = dump_text(self.document, offsets=False)
+        try:
+            return None if text is None else json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+
+
+@dataclass(frozen=True)
+class Input:
+    """What the operations are given."""
+
+    kind: str
+    suffix: str
+    data: bytes
+    beside: tuple[tuple[str, bytes], ...] = ()
+    how: tuple[str, ...] = field(default=(), compare=False)
+    """names of the mutations"""
+
+
+def mutate(seed: Seed, others: Sequence[Seed], random: Random) -> Input:
+    """One input: a seed that went through one to four mutations."""
+    beside = seed.beside
+    if beside and random.random() < 0.5:  # the companion is damaged, the file itself is not
+        at = random.randrange(len(beside))
+        name, content = beside[at]
+        beside = (*beside[:at], (name, _bytes_changed(content, (), others, random)), *beside[at + 1 :])
+        if random.random() < 0.8:
+            return Input(seed.kind, seed.suffix, seed.data, beside, ("beside",))
+    data, how = seed.data, []
+    if random.random() < 0.5:
+        ways = _STRUCTURE.get(seed.kind, _records_changed)
+        data = ways(seed, others, random)
+        how.append("structure")
+    if not how or random.random() < 0.4:
+        places = seed.places if data is seed.data else ()
+        data = _bytes_changed(data, places, others, random)
+        how.append("bytes")
+    return Input(seed.kind, seed.suffix, data[:LARGEST], beside, tuple(how))
+
+
+# -- bytes ------------------------------------------------------------------------------------------------------------
+
+
+def _bytes_changed(data: bytes, places: Sequence[int], others: Sequence[Seed], random: Random) -> bytes:
+    for _ in range(random.choice((1, 1, 1, 2, 2, 4))):
+        data = random.choice(_BYTEWISE)(data, places, others, random)
+    return data
+
+
+Bytewise = Callable[[bytes, Sequence[int], Sequence[Seed], Random], bytes]
+
+
+def _spot(data: bytes, places: Sequence[int], random: Random) -> int:
+    """A place in the file, more often than not one close behind the beginning of a record."""
+    if places and random.random() < 0.6:
+        return min(random.choice(places) + random.randrange(24), max(0, len(data) - 1))
+    return random.randrange(len(data)) if data else 0
+
+
+def _put(data: bytes, at: int, new: bytes) -> bytes:
+    return data[:at] + new + data[at + len(new) :]
+
+
+def cut(data: bytes, places: Sequence[int], others: Sequence[Seed], random: Random) -> bytes:
+    """Truncated."""
+    return data[: _spot(data, places, random)]
+
+
+def flip(data: bytes, places: Sequence[int], others: Sequence[Seed], random: Random) -> bytes:
+    """Some bits flipped."""
+    for _ in range(random.choice((1, 1, 2, 8))):
+        at = _spot(data, places, random)
+        data = _put(data, at, bytes([data[at] ^ (1 << random.randrange(8))])) if data else b""
+    return data
+
+
+def whole(data: bytes, places: Sequence[int], others: Sequence[Seed], random: Random) -> bytes:
+    """A length, count or index of another value, of two or four bytes in either order."""
+    value, form = random.choice(WHOLE), random.choice(("<H", "<I", "<I", ">I", "<B"))
+    return _put(data, _spot(data, places, random), struct.pack(form, value & ((1 << 8 * struct.calcsize(form)) - 1)))
+
+
+def number(data: bytes, places: Sequence[int], others: Sequence[Seed], random: Random) -> bytes:
+    """A strange float."""
+    return _put(data, _spot(data, places, random), bytes.fromhex(random.choice(FLOATS)))
+
+
+def nudge(data: bytes, places: Sequence[int], others: Sequence[Seed], random: Random) -> bytes:
+    """A byte one or a few more or less."""
+    at = _spot(data, places, random)
+    return _put(data, at, bytes([(data[at] + random.choice((-3, -1, 1, 2, 16))) & 255])) if data else b""
+
+
+def repeat(data: bytes, places: Sequence[int], others: Sequence[Seed], random: Random) -> bytes:
+    """A stretch twice, or hundreds of times."""
+    begin = _spot(data, places, random)
+    part = data[begin : begin + random.choice((1, 2, 4, 12, 40, 200))]
+    return (data[:begin] + part * random.choice((2, 2, 3, 400)) + data[begin + len(part) :])[:LARGEST]
+
+
+def drop(data: bytes, places: Sequence[int], others: Sequence[Seed], random: Random) -> bytes:
+    """A stretch left out."""
+    begin = _spot(data, places, random)
+    return data[:begin] + data[begin + random.choice((1, 2, 4, 6, 30, 300)) :]
+
+
+def splice(data: bytes, places: Sequence[int], others: Sequence[Seed], random: Random) -> bytes:
+    """A stretch of another file in between, or its end instead of ours."""
+    other = random.choice(others).data
+    begin, source = _spot(data, places, random), random.randrange(len(other) + 1)
+    if random.random() < 0.5:
+        return (data[:begin] + other[source:])[:LARGEST]
+    return (data[:begin] + other[source : source + random.choice((4, 16, 64, 512))] + data[begin:])[:LARGEST]
+
+
+def noise(data: bytes, places: Sequence[int], others: Sequence[Seed], random: Random) -> bytes:
+    """A stretch of random bytes."""
+    return _put(data, _spot(data, places, random), random.randbytes(random.choice((1, 2, 4, 16))))
+
+
+_BYTEWISE: tuple[Bytewise, ...] = (cut, flip, whole, whole, number, nudge, repeat, drop, splice, noise)
+
+
+# -- records and JSON -------------------------------------------------------------------------------------------------
+
+
+def tree_changed(tree: Any, random: Random, other: Any = None) -> Any:
+    """A JSON value with one to four of its parts replaced, dropped, repeated, moved or swapped."""
+    tree = copy.deepcopy(tree)
+    for _ in range(random.choice((1, 1, 2, 4))):
+        holder, key = _part(tree, random)
+        if holder is None:
+            return tree
+        _change(holder, key, _part(tree, random), _part(other, random), random)
+    return tree
+
+
+def _part(tree: Any, random: Random) -> tuple[Any, Any]:
+    """Some list or object of the tree, and an index or key of it."""
+    holder, key = None, None
+    while isinstance(tree, (dict, list)) and tree:
+        keys = list(tree) if isinstance(tree, dict) else range(len(tree))
+        holder, key = tree, random.choice(keys)
+        tree = tree[key]
+        if random.random() < 0.1:
+            break
+    return holder, key
+
+
+def _change(holder: Any, key: Any, second: tuple[Any, Any], foreign: tuple[Any, Any], random: Random) -> None:
+    old = holder[key]
+    deed = random.random()
+    if deed < 0.5:
+        holder[key] = _other_value(old, random)
+    elif deed < 0.62:
+        del holder[key]
+    elif deed < 0.74 and isinstance(holder, list):
+        holder[key:key] = [copy.deepcopy(old) for _ in range(random.choice((1, 1, 3, 100)))]
+    elif deed < 0.82 and isinstance(holder, list):
+        random.shuffle(holder)
+    elif deed < 0.92 and second[0] is not None:
+        holder[key] = copy.deepcopy(second[0][second[1]])  # a part of elsewhere in its place
+    elif foreign[0] is not None:
+        holder[key] = copy.deepcopy(foreign[0][foreign[1]])
+    else:
+        holder[key] = random.choice(OTHERS)
+
+
+def _other_value(old: Any, random: Random) -> Any:
+    if isinstance(old, bool) or random.random() < 0.05:
+        return random.choice(OTHERS)
+    if isinstance(old, (int, float)):
+        near = old + random.choice((-1, 1, 2)) if isinstance(old, int) else old * random.choice((-1.0, 1e-3, 1e6))
+        return near if random.random() < 0.3 else random.choice((*NUMBERS, *TEXTS[1:4]))
+    if isinstance(old, str):
+        return random.choice((*TEXTS, old[::-1], old * 40, old[:-1]))
+    if isinstance(old, list) and old:
+        return random.choice((old[: len(old) // 2], old[::-1], old * 3, [old] * 2, []))
+    return random.choice(OTHERS)
+
+
+def _records_changed(seed: Seed, others: Sequence[Seed], random: Random) -> bytes:
+    """Records and keys moved, dropped, repeated or of other values; written anew, so that lengths and counts fit."""
+    other = random.choice(others)
+    for _ in range(4):  # many changes give a text that no file can be built from
+        changed = tree_changed(seed.tree, random, other.tree if other.kind == seed.kind else None)
+        try:
+            return build_bytes(json.dumps(changed))[1][:LARGEST]
+        except (keyframer.FormatError, ValueError, OverflowError):
+            continue
+    return seed.data
+
+
+def _text_changed(seed: Seed, others: Sequence[Seed], random: Random) -> bytes:
+    changed = tree_changed(seed.tree, random, random.choice(others).tree)
+    text = json.dumps(changed, indent=random.choice((None, 1)))
+    deed = random.random()
+    if deed < 0.1 and ":" in text:  # a key twice
+        text = text.replace("{", '{"record": 1, "record": 2, ', 1)
+    elif deed < 0.2:
+        text = text.replace("0", "NaN", 1)
+    elif deed < 0.25:
+        text = "[" * random.choice((10, 900, 5_000)) + text
+    return text.encode("utf-8", "surrogatepass")
+
+
+# -- glTF -------------------------------------------------------------------------------------------------------------
+
+
+def _gltf_json(data: bytes) -> Any:
+    try:
+        if data[:4] != b"glTF":
+            return json.loads(data)
+        length = struct.unpack_from("<I", data, 12)[0]
+        return json.loads(data[20 : 20 + length])
+    except (ValueError, struct.error, RecursionError):
+        return None
+
+
+def _gltf_changed(seed: Seed, others: Sequence[Seed], random: Random) -> bytes:
+    """The JSON of a glTF file changed and packed again; or a chunk of the container moved or of a wrong length."""
+    if seed.tree is None:
+        return seed.data
+    other = random.choice(others)
+    changed = tree_changed(seed.tree, random, other.tree if other.kind == "gltf" else None)
+    text = json.dumps(changed).encode("utf-8", "surrogatepass")
+    if seed.data[:4] != b"glTF":
+        return _buffer_changed(text, changed, random)
+    length = struct.unpack_from("<I", seed.data, 12)[0]
+    rest = seed.data[20 + length :]
+    text += b" " * (-len(text) % 4)
+    claimed = len(text) if random.random() < 0.95 else random.choice(WHOLE)
+    parts = struct.pack("<II", claimed & 0xFFFFFFFF, 0x4E4F534A) + text + rest
+    total = 12 + len(parts) if random.random() < 0.95 else random.choice(WHOLE)
+    return b"glTF" + struct.pack("<II", 2, total & 0xFFFFFFFF) + parts
+
+
+def _buffer_changed(text: bytes, tree: Any, random: Random) -> bytes:
+    """Sometimes the numbers inside a glTF text are other numbers."""
+    if random.random() < 0.7 or not isinstance(tree, dict):
+        return text
+    prefix = b";base64,"
+    at = text.find(prefix)
+    end = text.find(b'"', at)
+    if at < 0 or end < 0:
+        return text
+    try:
+        numbers = base64.b64decode(text[at + len(prefix) : end])
+    except ValueError:
+        return text
+    numbers = _bytes_changed(numbers, range(0, len(numbers), 4), [Seed("gltf", "", numbers)], random)
+    return text[: at + len(prefix)] + base64.b64encode(numbers) + text[end:]
+
+
+# -- archives ---------------------------------------------------------------------------------------------------------
+
+NAMES = (
+    "",
+    "a.3ds",
+    "a.3ds",
+    "../x.3ds",
+    "/x.3ds",
+    "a://b.3ds",
+    "b/",
+    "A.3DS",
+    "x" * 250 + ".3ds",
+    "a\\b.3ds",
+    "é.3ds",
+)
+
+
+def _archive_changed(seed: Seed, others: Sequence[Seed], random: Random) -> bytes:
+    """An archive of other members, names, methods and order; now and then one inside another."""
+    made = io.BytesIO()
+    try:
+        with zipfile.ZipFile(io.BytesIO(seed.data)) as source:
+            members = [(info.filename, source.read(info)) for info in source.infolist()]
+    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, ValueError, EOFError):
+        members = []
+    for _ in range(random.randrange(3)):
+        other = random.choice(others)
+        members.append((random.choice(NAMES) or f"m{other.suffix}", other.data))
+    random.shuffle(members)
+    with zipfile.ZipFile(made, "w") as archive:
+        for number, (name, content) in enumerate(members[:6]):
+            method = random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA))
+            info = zipfile.ZipInfo(f"m{number}.3ds")
+            info.filename = name if random.random() < 0.6 else random.choice(NAMES)
+            info.compress_type = method
+            if random.random() < 0.3:
+                content = _bytes_changed(content, (), others, random)
+            archive.NameToInfo.pop(info.filename, None)  # else a second member of one name is a warning
+            archive.writestr(info, content)
+    return made.getvalue()
+
+
+_STRUCTURE: dict[str, Callable[[Seed, Sequence[Seed], Random], bytes]] = {
+    "gltf": _gltf_changed,
+    "text": _text_changed,
+    "zip": _archive_changed,
+}

@@ -1,0 +1,360 @@
+"""Everything that can be done to an input, and the promises that must hold whatever the input is.
+
+An operation returns a short text, its outcome (which guides the choice of inputs to go on from), or raises: any
+exception is a finding. `Broken` is a promise that was not kept without one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import keyframer
+from keyframer.batch.job import Job
+from keyframer.batch.performing import perform
+from keyframer.cli import main
+from keyframer.formats import FORMATS
+from keyframer.formats._loading import scene_of
+from keyframer.inspecting.building import build_bytes
+from keyframer.inspecting.twin import dump_text
+from keyframer.issues import IssueLog
+from tests.fuzz.mutating import Input
+
+
+class Broken(AssertionError):
+    """A promise was not kept."""
+
+
+@dataclass
+class Place:
+    """An input on the disk, with what stands beside it, in a folder of its own that is emptied before."""
+
+    folder: Path
+    given: Input
+
+    def __post_init__(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+        (self.folder / "out").mkdir(parents=True)
+        self.path.write_bytes(self.given.data)
+        for name, content in self.given.beside:
+            (self.folder / (f"in{name}" if name.startswith(".") else name)).write_bytes(content)
+
+    @property
+    def path(self) -> Path:
+        return self.folder / f"in{self.given.suffix}"
+
+    def out(self, name: str) -> Path:
+        """A name for an output that does not stand there yet."""
+        path = self.folder / "out" / name
+        path.unlink(missing_ok=True)
+        return path
+
+
+# -- the library ------------------------------------------------------------------------------------------------------
+
+
+def located(error: keyframer.FormatError, size: int) -> str:
+    if not error.code or not error.message or "\n" in str(error) or not error.path.startswith("/"):
+        raise Broken(f"not located: {error!r}")
+    if not 0 <= error.offset <= size:
+        raise Broken(f"{error.code} lies outside of the file")
+    return error.code
+
+
+def decode(place: Place) -> str:
+    """A located refusal, or a document that gives the same bytes back."""
+    data = place.given.data
+    try:
+        document = keyframer.decode(data, format=place.given.kind)
+    except keyframer.FormatError as error:
+        return located(error, len(data))
+    if keyframer.encode(document) != data:
+        raise Broken("other bytes on the way back")
+    return codes(document.issues)
+
+
+def codes(issues: IssueLog) -> str:
+    return " ".join(sorted(issues.counts)) or "clean"
+
+
+def check(place: Place) -> str:
+    """A report whose every finding is in the file, and whose verdict fits them."""
+    data = place.given.data
+    report = keyframer.check(place.path, format=place.given.kind)
+    for issue in report.issues:
+        located(issue.as_error(), len(data))
+    if (report.verdict == "clean") != (report.issues.total == report.count("info")):
+        raise Broken(f"the verdict {report.verdict} does not fit the findings")
+    return f"{report.verdict} {codes(report.issues)}"
+
+
+def load(place: Place) -> str:
+    """Refused strictly exactly where salvaging reports something unsafe."""
+    strict, salvaged = _loaded(place, False), _loaded(place, True)
+    if isinstance(salvaged, str):
+        if not isinstance(strict, str):
+            raise Broken(f"salvaging refuses ({salvaged}) what is loaded strictly")
+        return salvaged
+    unsafe = salvaged.issues.first_unsafe()
+    if (unsafe is not None) != isinstance(strict, str):
+        raise Broken(f"strictly {strict if isinstance(strict, str) else 'loaded'}, salvaged with {unsafe}")
+    return codes(salvaged.issues)
+
+
+def _loaded(place: Place, salvage: bool) -> keyframer.Scene | str:
+    try:
+        return keyframer.load(place.path, format=place.given.kind, salvage=salvage)
+    except keyframer.FormatError as error:
+        return located(error, len(place.given.data)) if not place.given.beside else error.code
+
+
+def dump(place: Place) -> str:
+    """The text twin builds the same bytes."""
+    try:
+        document = keyframer.decode(place.given.data, format=place.given.kind)
+    except keyframer.FormatError as error:
+        return error.code
+    if build_bytes(dump_text(document))[1] != place.given.data:
+        raise Broken("the text twin builds other bytes")
+    return "same"
+
+
+def view(place: Place) -> str:
+    """Everything that the page of the viewer asks for."""
+    from keyframer.viewer import Material, ViewedFile
+
+    data, kind = place.given.data, place.given.kind
+    material = Material(data, folder=place.folder)
+    try:
+        if kind == "gltf":
+            from keyframer.exchange import importer_for
+
+            material.importer = importer_for(data, place.path.name, "gltf")
+            material.scene = keyframer.load(place.path, format="gltf", salvage=True)
+        else:
+            material.document = keyframer.decode(data, format=kind)
+            material.scene = scene_of(material.document, salvage=True)
+    except keyframer.FormatError as error:
+        material.failure = error
+    viewed = ViewedFile("in", lambda: material)
+    _strict_json(viewed.scene().decode())
+    model = viewed.model()
+    for number in range(min(viewed.track_count, 8)):
+        _strict_json((viewed.track(number) or b"null").decode())
+    _strict_json(viewed.records().decode())
+    for number in range(min(viewed.page_count, 4)):
+        _strict_json((viewed.record_page(number) or b"null").decode())
+    if b"".join(viewed.block(number) or b"" for number in range(viewed.block_count)) != data:
+        raise Broken("the blocks are not the file")
+    return "nothing" if model is None else "model"
+
+
+def _strict_json(text: str) -> object:
+    return json.loads(text, parse_constant=_no_constant)
+
+
+def _no_constant(word: str) -> object:
+    raise Broken(f"{word} in JSON")
+
+
+# -- the command ------------------------------------------------------------------------------------------------------
+
+_NOISE = re.compile(r"Traceback|[A-Za-z]+Warning\b|Error:|Exception|site-packages|[\x00-\x08\x0b-\x1f\x7f]")
+_CODE = re.compile(r"\b[A-Z]+_[A-Z_]+\b")
+
+
+def command(*arguments: str | Path, fine: tuple[int, ...] = (0, 1, 3)) -> tuple[int, str, str]:
+    """Run a command in this process; the exit code is one of those for files, and stderr holds messages only."""
+    raw, err = io.BytesIO(), io.StringIO()
+    out = io.TextIOWrapper(raw, encoding="utf-8", write_through=True)
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main([str(argument) for argument in arguments])
+    text, said = raw.getvalue().decode("utf-8", "replace"), err.getvalue()
+    if code not in fine:
+        raise Broken(f"exit code {code}: {said[-300:]}")
+    if noise := _NOISE.search(said):
+        raise Broken(f"noise on stderr: {said[max(0, noise.start() - 80) : noise.end() + 80]!r}")
+    if any(not line.startswith(("keyframer: ", " ")) for line in said.splitlines()):
+        raise Broken(f"not a message: {said[:300]!r}")
+    if code == 3 and not said and not text:
+        raise Broken("exit code 3 without a word")
+    return code, text, said
+
+
+def _outcome(code: int, said: str) -> str:
+    return f"{code} {' '.join(sorted(set(_CODE.findall(said))))}"
+
+
+def _from(place: Place) -> tuple[str, ...]:
+    kind = place.given.kind
+    return () if kind in ("zip", "text") else ("--from", kind)
+
+
+def identify(place: Place) -> str:
+    code, text, said = command("identify", place.path)
+    return f"{code} {text.split(':', 1)[-1][:40]}"
+
+
+def info(place: Place) -> str:
+    code, text, said = command("info", place.path, "--format", "json", *_from(place))
+    _strict_json(text)
+    return _outcome(code, said)
+
+
+def check_archive(place: Place) -> str:
+    code, text, said = command("check", place.path, "--all-files", "--format", "json", *_from(place))
+    _strict_json(text)
+    return _outcome(code, said)
+
+
+def sample(place: Place) -> str:
+    code, text, said = command("sample", place.path, "--format", "json", "--salvage", "-q", *_from(place))
+    _strict_json(text or "null")
+    return _outcome(code, said)
+
+
+def plot(place: Place) -> str:
+    code, _, said = command("plot", place.path, "-o", place.out("plot.svg"), "--salvage", "-q", *_from(place))
+    return _outcome(code, said)
+
+
+def plot_terminal(place: Place) -> str:
+    code, _, said = command("plot", place.path, "--terminal", "--no-color", "--salvage", "-q", *_from(place))
+    return _outcome(code, said)
+
+
+def plot_motion(place: Place) -> str:
+    arguments = ("--motion", "-o", place.out("motion.svg"), "--salvage", "-q")
+    code, _, said = command("plot", place.path, *arguments, *_from(place))
+    return _outcome(code, said)
+
+
+def thumbnail(place: Place) -> str:
+    arguments = ("-o", place.out("picture.png"), "--size", "32", "--salvage", "-q")
+    code, _, said = command("thumbnail", place.path, *arguments, *_from(place))
+    return _outcome(code, said)
+
+
+def diff(place: Place) -> str:
+    """Against itself: nothing differs, in what it says and in how it moves."""
+    twin = place.folder / "out" / f"in{place.given.suffix}"
+    shutil.copy(place.path, twin)
+    arguments = ("--salvage", "-q", "--format", "json", *_from(place))
+    code, text, said = command("diff", place.path, twin, *arguments)
+    _strict_json(text or "null")
+    return _outcome(code, said)
+
+
+def build(place: Place) -> str:
+    """A text that is refused with its place, or a file that can be read and written back."""
+    out = place.out("built.bin")
+    code, _, said = command("build", place.path, "-o", out)
+    if code == 0:
+        made = out.read_bytes()
+        named = json.loads(place.given.data.decode("utf-8-sig"))["format"]
+        with contextlib.suppress(keyframer.FormatError):
+            if keyframer.encode(keyframer.decode(made, format=named)) != made:
+                raise Broken("what was built changes when it is read and written")
+    return _outcome(code, said)
+
+
+TARGETS = (("gltf", ".glb"), ("gltf", ".gltf"), *((known.name, known.extensions[0]) for known in FORMATS))
+TARGETS = tuple((name, ".anim" if name == "hale3d" else ending) for name, ending in TARGETS)
+
+
+def convert(target: str, ending: str) -> Callable[[Place], str]:
+    def run(place: Place) -> str:
+        """What is written passes our own check without error and loads again."""
+        out = place.out(f"made{ending}")
+        for old in out.parent.glob("made*"):
+            old.unlink()
+        code, _, said = command("convert", place.path, "-o", out, "--to", target, "--salvage", "-q", *_from(place))
+        if out.exists() != (code in (0, 1)):
+            raise Broken(f"exit code {code}, and the output is {'there' if out.exists() else 'missing'}")
+        if out.exists():
+            read_again(out, target)
+        return _outcome(code, said)
+
+    return run
+
+
+def read_again(path: Path, format: str) -> None:
+    report = keyframer.check(path, format=format)
+    if worst := [issue for issue in report.issues if issue.severity.label == "error"]:
+        raise Broken(f"we wrote {format} with {worst[0].code}: {worst[0].message}")
+    try:
+        keyframer.load(path, format=format)
+    except keyframer.FormatError as error:
+        raise Broken(f"we wrote {format} that we refuse: {error.code}: {error.message}") from None
+
+
+def batch(name: str, ending: str, options: dict[str, object]) -> Callable[[Place], str]:
+    def run(place: Place) -> str:
+        """A result, never a failure of ours."""
+        if place.given.kind not in ("zip", "text"):
+            options["from"] = place.given.kind
+        result = perform(Job(name, str(place.path), str(place.out(f"in{ending}")), dict(options)))
+        error = result["error"]
+        if error and error["code"] == "RUN_INTERNAL_ERROR":
+            raise Broken(error["message"])
+        json.dumps(result, allow_nan=False)
+        return str(error and error["code"])
+
+    return run
+
+
+@dataclass(frozen=True)
+class Operation:
+    name: str
+    run: Callable[[Place], str]
+    share: int
+    """how many of a thousand inputs it is done to"""
+    kinds: tuple[str, ...] = ()
+    """just these (none: all but text and zip)"""
+
+    def suits(self, kind: str) -> bool:
+        return kind in self.kinds if self.kinds else kind not in ("text", "zip")
+
+
+_DOCUMENTS = tuple(known.name for known in FORMATS)
+_ALL = (*_DOCUMENTS, "gltf", "zip", "text")
+
+OPERATIONS: tuple[Operation, ...] = (
+    Operation("identify", identify, 1000, _ALL),
+    Operation("decode", decode, 1000, _DOCUMENTS),
+    Operation("check", check, 250),
+    Operation("load", load, 250),
+    Operation("info", info, 60),
+    Operation("dump", dump, 100, _DOCUMENTS),
+    Operation("build", build, 1000, ("text",)),
+    Operation("sample", sample, 40),
+    *(Operation(f"convert {name}{ending}", convert(name, ending), 20) for name, ending in TARGETS),
+    Operation("plot svg", plot, 15),
+    Operation("plot terminal", plot_terminal, 15),
+    Operation("plot motion", plot_motion, 15),
+    Operation("diff", diff, 20),
+    Operation("thumbnail", thumbnail, 25),
+    Operation("view", view, 25),
+    Operation("batch convert", batch("convert", ".glb", {"salvage": True}), 15),
+    Operation("batch check", batch("check", ".check.json", {}), 15),
+    Operation("batch info", batch("info", ".info.json", {}), 15),
+    Operation("batch identify", batch("identify", ".identify.json", {}), 15, (*_DOCUMENTS, "gltf")),
+    Operation("batch thumbnail", batch("thumbnail", ".png", {"size": "16"}), 15),
+    Operation("archive identify", identify, 500, ("zip",)),
+    Operation("archive check", check_archive, 300, ("zip",)),
+    Operation("archive info", info, 200, ("zip",)),
+    Operation("archive convert", lambda place: _convert_archive(place), 200, ("zip",)),
+)
+
+
+def _convert_archive(place: Place) -> str:
+    folder = place.folder / "out" / "made"
+    shutil.rmtree(folder, ignore_errors=True)
+    code, _, said = command("convert", place.path, "-o", folder, "--all-files", "--to", "gltf", "--salvage", "-q")
+    return _outcome(code, said)

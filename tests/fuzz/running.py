@@ -1,0 +1,405 @@
+"""Running for hours: slices of inputs in forked workers, with limits, a ledger and numbered findings.
+
+A slice is some hundred inputs in one worker. The worker tells the parent what it has done after each input; a worker
+that dies or hangs costs the operation that it was at, which becomes a finding, and the next slice goes on. Inputs
+whose outcome was never seen before are kept and mutated further. Seed, slice number and what was kept before decide
+everything: the same seed in an empty folder gives the same inputs again.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from types import FrameType
+from typing import Any
+
+from tests.fuzz.mutating import Input, Seed, mutate
+from tests.fuzz.operations import OPERATIONS, Broken, Operation, Place
+from tests.fuzz.seeds import all_seeds
+
+SLICE = 300
+"""inputs of one worker"""
+SLOW_SECONDS = 2.0
+"""of the processor, for an operation on an input of up to 64 KB"""
+HUNG_SECONDS = 20.0
+"""of the processor: an operation that is still at work is ended"""
+GROWTH = 300 << 20
+"""bytes by which the memory of the process may grow"""
+MOST_MEMORY = 3 << 30
+"""bytes of address space: what asks for more gets a MemoryError"""
+MOST_KEPT = 400
+"""inputs of new outcomes kept for each kind"""
+
+
+class Hung(BaseException):
+    """An operation took too long and was ended; not an Exception, so that nothing on the way catches it."""
+
+
+@dataclass
+class Limits:
+    slow: float = SLOW_SECONDS
+    hung: float = HUNG_SECONDS
+    growth: int = GROWTH
+    memory: int = MOST_MEMORY
+
+
+@dataclass
+class Finding:
+    """What broke a promise; findings of one place are one finding."""
+
+    operation: str
+    place: str
+    words: str
+
+    @property
+    def key(self) -> str:
+        return hashlib.sha256(self.place.encode()).hexdigest()[:16]
+
+
+def frames_of(trace: traceback.StackSummary) -> str:
+    """The innermost functions of the library: where a finding comes from, whatever the line numbers are today."""
+    frames = [frame for frame in trace if f"{os.sep}keyframer{os.sep}" in frame.filename]
+    return " < ".join(f"{Path(frame.filename).stem}.{frame.name}" for frame in reversed(frames[-3:]))
+
+
+def place_of(error: BaseException, operation: str) -> str:
+    if isinstance(error, Broken):
+        words = "".join(letter for letter in str(error)[:100] if not letter.isdigit())
+        return f"{operation.split()[0]} Broken {words[:60]}"
+    if isinstance(error, MemoryError):
+        return f"{operation} MemoryError"
+    return f"{type(error).__name__} {frames_of(traceback.extract_tb(error.__traceback__)) or error}"
+
+
+@dataclass
+class Clock:
+    """Watches one operation: processor time by a signal, memory by the kernel's own high-water mark."""
+
+    limits: Limits
+    seen: str = ""
+    fired: int = 0
+    _before: int = field(default=0)
+
+    def install(self) -> None:
+        signal.signal(signal.SIGPROF, self._ring)
+        resource.setrlimit(resource.RLIMIT_AS, (self.limits.memory, self.limits.memory))
+
+    def start(self) -> None:
+        self.seen, self.fired = "", 0
+        _reset_peak()
+        self._before = _memory("VmRSS")
+        signal.setitimer(signal.ITIMER_PROF, self.limits.slow, self.limits.hung - self.limits.slow)
+
+    def stop(self) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+    def growth(self) -> int:
+        return _memory("VmHWM") - self._before
+
+    def _ring(self, number: int, frame: FrameType | None) -> None:
+        self.fired += 1
+        if self.fired == 1:
+            self.seen = frames_of(traceback.extract_stack(frame))
+        else:
+            raise Hung
+
+
+def _reset_peak() -> None:
+    with open("/proc/self/clear_refs", "w") as stream:
+        stream.write("5")
+
+
+def _memory(name: str) -> int:
+    with open("/proc/self/status") as stream:
+        for line in stream:
+            if line.startswith(name):
+                return int(line.split()[1]) << 10
+    return 0
+
+
+def examine(operation: Operation, place: Place, clock: Clock) -> tuple[str, Finding | None]:
+    """Carry out one operation: its outcome, and what it broke."""
+    error: BaseException | None = None
+    outcome = ""
+    clock.start()
+    try:
+        outcome = operation.run(place)
+    except Hung as ended:
+        error = ended
+    except Exception as raised:
+        error = raised
+    finally:
+        clock.stop()
+    growth = clock.growth()
+    if error is not None and not isinstance(error, Hung):
+        where = place_of(error, operation.name)
+        words = f"{type(error).__name__}: {str(error)[:300]} [{frames_of(traceback.extract_tb(error.__traceback__))}]"
+        return outcome, Finding(operation.name, where, words)
+    if clock.fired:
+        ended_by = f"ended after {clock.limits.hung:g} s" if error else "ended by itself"
+        words = f"more than {clock.limits.slow:g} s of the processor, {ended_by}, in {clock.seen}"
+        return outcome, Finding(operation.name, f"slow {clock.seen}", words)
+    if growth > clock.limits.growth:
+        name = operation.name
+        return outcome, Finding(name, f"memory {name} {place.given.kind}", f"grew by {growth >> 20} MiB")
+    return outcome, None
+
+
+def choose(kind: str, random: Random) -> list[Operation]:
+    return [each for each in OPERATIONS if each.suits(kind) and random.randrange(1000) < each.share]
+
+
+def next_input(pool: dict[str, list[Seed]], random: Random) -> Input:
+    kind = random.choice(sorted(pool))
+    base = all_seeds()[kind]
+    seed = random.choice(pool[kind]) if pool[kind] and random.random() < 0.5 else random.choice(base)
+    if random.random() < 0.02:
+        return Input(seed.kind, seed.suffix, seed.data, seed.beside, ("as it is",))
+    others = base if random.random() < 0.7 else all_seeds()[random.choice(sorted(pool))]
+    return mutate(seed, others, random)
+
+
+class Worker:
+    """One slice, in a process of its own: lines of JSON to the parent, one before each operation, one after each
+    input."""
+
+    def __init__(self, folder: Path, pool: dict[str, list[Seed]], outcomes: set[str], limits: Limits) -> None:
+        self.folder = folder
+        self.pool = pool
+        self.outcomes = outcomes
+        self.clock = Clock(limits)
+
+    def run(self, seed: str, number: int, pipe: int) -> None:
+        os.environ["KEYFRAMER_DEBUG"] = "1"  # the command raises what it would call an internal error
+        warnings.simplefilter("error")
+        self.clock.install()
+        for index in range(SLICE):
+            self._one(Random(f"{seed}/{number}/{index}"), pipe)
+
+    def _one(self, random: Random, pipe: int) -> None:
+        given = next_input(self.pool, random)
+        place = Place(self.folder, given)
+        done: Counter[str] = Counter()
+        findings: list[Finding] = []
+        new: list[str] = []
+        for operation in choose(given.kind, random):
+            _send(pipe, {"at": operation.name, "kind": given.kind})
+            outcome, finding = examine(operation, place, self.clock)
+            done[operation.name] += 1
+            if finding is not None:
+                findings.append(finding)
+            elif (mark := f"{given.kind} {operation.name} {outcome}") not in self.outcomes:
+                self.outcomes.add(mark)
+                new.append(mark)
+        message: dict[str, Any] = {"kind": given.kind, "done": done, "new": new}
+        message["findings"] = [vars(finding) for finding in findings]
+        message["how"] = given.how
+        if findings or new:
+            message["input"] = packed(given)
+            if new:
+                self.pool[given.kind] = [*self.pool[given.kind], unpacked(message["input"])][-MOST_KEPT:]
+        _send(pipe, message)
+
+
+def packed(given: Input) -> dict[str, Any]:
+    beside = [[name, content.hex()] for name, content in given.beside]
+    return {"kind": given.kind, "suffix": given.suffix, "data": given.data.hex(), "beside": beside}
+
+
+def unpacked(value: dict[str, Any]) -> Seed:
+    beside = tuple((name, bytes.fromhex(content)) for name, content in value["beside"])
+    return Seed(value["kind"], value["suffix"], bytes.fromhex(value["data"]), beside)
+
+
+def _send(pipe: int, message: dict[str, Any]) -> None:
+    line = memoryview(json.dumps(message).encode() + b"\n")
+    while line:
+        line = line[os.write(pipe, line) :]
+
+
+class Campaign:
+    """The parent: starts workers, counts, keeps findings."""
+
+    def __init__(self, work: Path, seed: str, limits: Limits | None = None, *, quiet: bool = False) -> None:
+        self.work = work
+        self.seed = seed
+        self.limits = limits or Limits()
+        self.quiet = quiet
+        (work / "findings").mkdir(parents=True, exist_ok=True)
+        self.ledger = work / "ledger.tsv"
+        self.index = work / "findings.tsv"
+        self.kept = work / f"kept-{seed}.jsonl"
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.inputs = 0
+        self.deaths = 0
+        self.seen: Counter[str] = Counter()
+        self.pool: dict[str, list[Seed]] = {kind: [] for kind, seeds in all_seeds().items() if seeds}
+        self.outcomes: set[str] = set()
+        self.next_slice = 0
+        self._resume()
+
+    def _resume(self) -> None:
+        """Go on where a run of the same seed stopped."""
+        if self.index.exists():
+            for line in self.index.read_text("utf-8").splitlines():
+                self.seen[line.split("\t")[1]] += 1
+        if self.ledger.exists():
+            rows = [line.split("\t") for line in self.ledger.read_text("utf-8").splitlines()]
+            self.next_slice = max((int(row[1]) + 1 for row in rows if row[0] == self.seed), default=0)
+        if self.kept.exists():
+            for line in self.kept.read_text("utf-8").splitlines():
+                self._keep(json.loads(line))
+
+    def _keep(self, message: dict[str, Any]) -> None:
+        kind = message["kind"]
+        self.outcomes.update(message["new"])
+        self.pool[kind] = [*self.pool[kind], unpacked(message["input"])][-MOST_KEPT:]
+
+    def run(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        for seeds in all_seeds().values():
+            for seed in seeds:
+                _ = seed.places, seed.tree  # made once here, not in every worker again
+        gc.collect()
+        gc.freeze()  # what was imported need not be looked through again in each worker
+        with tempfile.TemporaryDirectory(prefix="keyframer-fuzz-", dir=_memory_disk()) as scratch:
+            while time.monotonic() < end:
+                self.run_slice(Path(scratch) / "place", end)
+
+    def run_slice(self, folder: Path, end: float = float("inf")) -> None:
+        """One worker, to its end or to its death."""
+        number, self.next_slice = self.next_slice, self.next_slice + 1
+        start = time.monotonic()
+        before = os.times()
+        reading, writing = os.pipe()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        child = os.fork()
+        if child == 0:
+            self._be_worker(folder, number, reading, writing)
+        os.close(writing)
+        counts: Counter[tuple[str, str]] = Counter()
+        last = self._listen(child, reading, counts, end)
+        _, status = os.waitpid(child, 0)
+        os.close(reading)
+        if last is not None and time.monotonic() < end:
+            self._died(last, status, folder, counts)
+        shutil.rmtree(folder, ignore_errors=True)
+        after = os.times()
+        spent = after.children_user + after.children_system - before.children_user - before.children_system
+        self._count(number, counts, spent)
+        if not self.quiet:
+            print(
+                f"slice {number}: {sum(counts.values())} executions, {spent:.1f} s of {time.monotonic() - start:.1f} s",
+                f"{sum(self.counts.values())} in all, {len(self.seen)} findings",
+                sep="; ",
+                flush=True,
+            )
+
+    def _be_worker(self, folder: Path, number: int, reading: int, writing: int) -> None:
+        code = 1
+        try:
+            os.close(reading)
+            Worker(folder, self.pool, self.outcomes, self.limits).run(self.seed, number, writing)
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+
+    def _listen(self, child: int, pipe: int, counts: Counter[tuple[str, str]], end: float) -> dict[str, Any] | None:
+        """Count what the worker says it did. Returns what it was at when it ended early, None when all was done."""
+        waiting, underway, done = b"", None, 0
+        beat = _processor_seconds(child)
+        while True:
+            ready, _, _ = select.select([pipe], [], [], 1.0)
+            if ready:
+                part = os.read(pipe, 1 << 20)
+                if not part:
+                    return underway if done < SLICE else None
+                *lines, waiting = (waiting + part).split(b"\n")
+                for line in lines:
+                    message = json.loads(line)
+                    if "at" in message:
+                        underway = message
+                        continue
+                    done += 1
+                    underway = None
+                    self._note(message, counts)
+                beat = _processor_seconds(child)
+            spent = _processor_seconds(child) - beat
+            if spent > 2 * self.limits.hung or time.monotonic() > end + 5:
+                os.kill(child, signal.SIGKILL)
+
+    def _note(self, message: dict[str, Any], counts: Counter[tuple[str, str]]) -> None:
+        self.inputs += 1
+        for name, times in message["done"].items():
+            counts[name, message["kind"]] += times
+        for found in message["findings"]:
+            self._write(Finding(**found), message["input"])
+        if message["new"] and "input" in message:
+            self._keep(message)
+            with open(self.kept, "a", encoding="utf-8") as stream:
+                stream.write(json.dumps({key: message[key] for key in ("kind", "new", "input")}) + "\n")
+
+    def _died(self, last: dict[str, Any], status: int, folder: Path, counts: Counter[tuple[str, str]]) -> None:
+        """The worker did not come back from an operation: killed by us, by the system, or by itself."""
+        self.deaths += 1
+        counts[last["at"], last["kind"]] += 1
+        how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit code {os.WEXITSTATUS(status)}"
+        files = sorted(path for path in folder.glob("*") if path.is_file())
+        main = next((path for path in files if path.stem == "in" and path.suffix), None)
+        if main is not None:
+            beside = [[path.name, path.read_bytes().hex()] for path in files if path != main]
+            content = {"kind": last["kind"], "suffix": main.suffix, "data": main.read_bytes().hex(), "beside": beside}
+            self._write(Finding(last["at"], f"death {last['at']} {how}", f"the worker ended by {how}"), content)
+
+    def _write(self, finding: Finding, content: dict[str, Any]) -> None:
+        """A finding becomes a numbered file, once for each place; the index counts how often it came."""
+        self.seen[finding.key] += 1
+        if self.seen[finding.key] > 1:
+            return
+        number = len(list((self.work / "findings").glob("*.json"))) + 1
+        name = f"{number:04}.{content['kind']}.json"
+        (self.work / "findings" / name).write_text(json.dumps(content), "utf-8")
+        row = (name, finding.key, finding.operation, f"{len(content['data']) // 2} bytes", finding.place, finding.words)
+        with open(self.index, "a", encoding="utf-8") as stream:
+            stream.write("\t".join(" ".join(str(cell).split()) for cell in row) + "\n")
+        if not self.quiet:
+            print(f"FINDING {name} {finding.operation}: {finding.words}", flush=True)
+
+    def _count(self, number: int, counts: Counter[tuple[str, str]], spent: float) -> None:
+        self.counts += counts
+        share = spent / max(1, sum(counts.values()))
+        with open(self.ledger, "a", encoding="utf-8") as stream:
+            for (operation, kind), times in sorted(counts.items()):
+                stream.write(f"{self.seed}\t{number}\t{operation}\t{kind}\t{times}\t{share * times:.3f}\n")
+
+
+def _processor_seconds(process: int) -> float:
+    try:
+        with open(f"/proc/{process}/stat") as stream:
+            cells = stream.read().rpartition(")")[2].split()
+        return (int(cells[11]) + int(cells[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError):
+        return 0.0
+
+
+def _memory_disk() -> str | None:
+    """A folder in memory, where syncing costs nothing."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None

@@ -1,0 +1,101 @@
+"""What fuzzing starts from: every small sample, every golden file and crasher, and what we write ourselves."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import zipfile
+from functools import cache
+from pathlib import Path
+
+from PIL import Image
+
+import keyframer
+from keyframer.formats import FORMATS
+from keyframer.inspecting.twin import dump_text
+from tests.fuzz.mutating import Seed
+from tests.samples import all_samples
+
+TESTS = Path(__file__).resolve().parents[1]
+SMALL = 10_000
+SKELETON = b"NumBones 2\nbone hips {\n\toffset 0 0 0\n\tbone leg {\n\t\toffset 0 -1 0\n\t}\n}\n"
+
+
+@cache
+def all_seeds() -> dict[str, tuple[Seed, ...]]:
+    """By kind, in an order that never changes."""
+    native = [Seed(name, path.suffix, path.read_bytes()) for name, path in all_samples()]
+    native += [_golden(path) for path in sorted((TESTS / "golden" / "files").rglob("*")) if _is_small(path)]
+    native += pairs(native)
+    seeds = [*native, *textured(), *written(native), *texts(native), *archives(native)]
+    kinds = [*(known.name for known in FORMATS), "gltf", "text", "zip"]
+    return {kind: tuple(dict.fromkeys(seed for seed in seeds if seed.kind == kind)) for kind in kinds}
+
+
+def _is_small(path: Path) -> bool:
+    return path.is_file() and path.suffix not in (".json", ".py", ".md") and 0 < path.stat().st_size <= SMALL
+
+
+def _golden(path: Path) -> Seed:
+    data = path.read_bytes()
+    found = keyframer.detect(data, name=path.name).format
+    return Seed("gltf" if path.suffix in (".glb", ".gltf") else found.name if found else "3ds", path.suffix, data)
+
+
+def pairs(native: list[Seed]) -> list[Seed]:
+    """Animations with their model or skeleton beside them, and models with an animation."""
+    moves = [seed for seed in native if seed.kind == "hale3d" and seed.suffix == ".anim"]
+    models = [seed for seed in native if seed.kind == "hale3d" and seed.suffix == ".mdl"]
+    clips = [seed for seed in native if seed.kind == "midtown"]
+    found = [Seed("hale3d", ".anim", move.data, ((".mdl", models[0].data),)) for move in moves[:4]]
+    found += [Seed("hale3d", ".mdl", model.data, ((".anim", moves[0].data),)) for model in models[:2]]
+    return [*found, *(Seed("midtown", ".anim", clip.data, ((".skel", SKELETON),)) for clip in clips[:4])]
+
+
+def textured() -> list[Seed]:
+    """The windmill, whose wall has an image, beside images of several kinds under that name."""
+    data = (TESTS / "samples" / "3ds" / "windmill.3ds").read_bytes()
+    picture, found = Image.radial_gradient("L").resize((16, 16)).convert("RGB"), []
+    for kind in ("PNG", "BMP", "TGA", "GIF", "JPEG", "TIFF"):
+        made = io.BytesIO()
+        picture.save(made, kind)
+        found.append(Seed("3ds", ".3ds", data, (("stone.png", made.getvalue()),)))
+    return found
+
+
+def written(native: list[Seed]) -> list[Seed]:
+    """What we write from the samples: glTF of both kinds."""
+    found: list[Seed] = []
+    for seed in native[:60]:
+        with tempfile.TemporaryDirectory() as name:
+            source = Path(name) / f"in{seed.suffix}"
+            source.write_bytes(seed.data)
+            try:
+                scene = keyframer.load(source, format=seed.kind, salvage=True)
+                keyframer.save(scene, Path(name) / "out.glb")
+                keyframer.save(scene, Path(name) / "out.gltf")
+            except (keyframer.FormatError, ValueError):
+                continue
+            binary, text = (Path(name) / "out.glb").read_bytes(), (Path(name) / "out.gltf").read_bytes()
+            beside = tuple((path.name, path.read_bytes()) for path in sorted(Path(name).glob("*.bin")))
+        if len(binary) <= SMALL:
+            found += [Seed("gltf", ".glb", binary), Seed("gltf", ".gltf", text, beside)]
+    return found
+
+
+def texts(native: list[Seed]) -> list[Seed]:
+    """Text twins."""
+    small = [seed.document for seed in native if seed.document is not None and len(seed.data) < 1_500]
+    return [Seed("text", ".json", dump_text(document, offsets=False).encode()) for document in small[::3]]
+
+
+def archives(native: list[Seed]) -> list[Seed]:
+    """Zip archives of three samples each."""
+    found = []
+    for at in range(0, 30, 3):
+        made = io.BytesIO()
+        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+            for number, seed in enumerate(native[at : at + 3]):
+                archive.writestr(zipfile.ZipInfo(f"m{number}{seed.suffix}"), seed.data)
+        found.append(Seed("zip", ".zip", made.getvalue()))
+    return found
