@@ -98,6 +98,16 @@ def descendants(parent: int) -> list[int]:
     return found
 
 
+def _wait_for_a_moment(process: subprocess.Popen[bytes], out: Path, count: int, draw: random.Random) -> None:
+    """A moment of the start, or the one when some share of the outputs is there; the end, if that comes first."""
+    if draw.random() < 0.3:
+        time.sleep(draw.uniform(0.0, 0.3))
+        return
+    share = draw.randrange(int(0.9 * count))
+    while process.poll() is None and sum(len(names) for _, _, names in os.walk(out)) <= share:
+        time.sleep(0.01)
+
+
 def torture_round(
     source: Path,
     out: Path,
@@ -108,7 +118,6 @@ def torture_round(
     operation: str,
     jobs: int,
     kills: int,
-    longest: float,
 ) -> tuple[int, list[str]]:
     """One round; how many kills hit a running batch, and what was wrong."""
     wrong: list[str] = []
@@ -123,7 +132,7 @@ def torture_round(
             if code not in (0, 1, 3):
                 wrong.append(f"the last run ended with {code}")
         else:
-            time.sleep(draw.uniform(0.05, 1.0) * longest)
+            _wait_for_a_moment(process, out, count, draw)
             workers = descendants(process.pid) if attempt % 2 else []
             if process.poll() is None:
                 hits += 1
@@ -153,7 +162,6 @@ def torture(
     operation: str = "check",
     jobs: int = 2,
     kills: int = 2,
-    longest: float = 2.0,
     seed: int = 1,
     place: str | None = None,
     each: Callable[[int, int, list[str]], None] = lambda number, hits, wrong: None,
@@ -165,16 +173,12 @@ def torture(
     with tempfile.TemporaryDirectory(prefix="keyframer-torture-", dir=place) as folder:
         source, calm = Path(folder) / "in", Path(folder) / "calm"
         make_tree(source, count)
-        start = time.monotonic()
         subprocess.run(command(source, calm, operation, jobs), check=False, capture_output=True)
-        longest = min(longest, time.monotonic() - start)  # a kill should hit a running batch
         expected = outputs(calm)
         assert expected, "the undisturbed run wrote nothing"
         for number in range(rounds):
             out = Path(folder) / "out"
-            hit, found = torture_round(
-                source, out, expected, count, draw, operation=operation, jobs=jobs, kills=kills, longest=longest
-            )
+            hit, found = torture_round(source, out, expected, count, draw, operation=operation, jobs=jobs, kills=kills)
             hits += hit
             wrong += [f"round {number}: {what}" for what in found]
             shutil.rmtree(out)
@@ -187,7 +191,6 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--files", type=int, default=1_000)
     parser.add_argument("--kills", type=int, default=2, help="in each round")
-    parser.add_argument("--longest", type=float, default=5.0, help="seconds before a kill, at most")
     parser.add_argument("--operation", default="check")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tally", metavar="FILE", help="add each round to this file, and sum up all of it")
@@ -211,7 +214,6 @@ def main() -> int:
             options.files,
             operation=options.operation,
             kills=options.kills,
-            longest=options.longest,
             seed=options.seed,
             place=options.place,
             each=note,

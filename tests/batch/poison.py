@@ -66,11 +66,17 @@ def wait_later(path: str) -> Later:
         pass
 
     def finish() -> str:
-        while not os.path.exists(path):
-            time.sleep(0.01)
+        wait_until_made(path)
         return "waited"
 
     return Later(finish)
+
+
+def wait_until_made(path: str) -> str:
+    """Busy until somebody makes a file."""
+    while not os.path.exists(path):
+        time.sleep(0.01)
+    return "made by another"
 
 
 def make_file(path: str) -> str:

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +22,7 @@ from keyframer.batch.running import run as run_jobs
 from keyframer.batch.worker import AHEAD
 from tests.batch.places import BAD, put, temporaries
 from tests.cli.running import START
+from tests.waiting import PATIENCE, wait_for
 
 pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="the extra 'cluster' is not installed"),
@@ -63,13 +63,6 @@ def cluster(folder: Path, count: int, *security: str) -> Iterator[Cluster]:
             process.wait()
 
 
-def wait_for(condition: object, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
 def outputs(out: Path) -> int:
     return sum(1 for path in out.rglob("*.json"))
 
@@ -92,13 +85,13 @@ def test_a_worker_is_killed_and_nothing_is_lost(tmp_path: Path) -> None:
             "--cluster",
             made.address,
             "--time-limit",
-            "4",
+            "15",
         ]
         process = subprocess.Popen([sys.executable, "-c", START, *arguments], stderr=subprocess.PIPE, text=True)
-        wait_for(lambda: outputs(out) > 100)
+        wait_for(lambda: outputs(out) > 20)
         made.workers[0].send_signal(signal.SIGKILL)
         at_the_kill = outputs(out)
-        _, text = process.communicate(timeout=120)
+        _, text = process.communicate(timeout=PATIENCE)
     assert at_the_kill < count
     assert process.returncode == 3, text
     with Ledger(str(out / NAME), read_only=True) as ledger:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,9 @@ from tests.batch.poison import (
     poisoned,
     unsendable,
     wait_later,
+    wait_until_made,
 )
+from tests.waiting import wait_for
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc and prctl")
 
@@ -53,7 +56,7 @@ def test_poison_costs_only_itself(tmp_path: Path) -> None:
     for at, kind in ((0, "kill"), (1, "kill"), (17, "hang"), (30, "eat"), (31, "exit"), (59, "kill")):
         names[at] += kind
     jobs = [Job("identify", str(put(tmp_path / f"{name}.nanim")), str(tmp_path / f"{name}.json")) for name in names]
-    with LocalExecutor(2, seconds=4, memory=1 << 30) as executor:
+    with LocalExecutor(2, seconds=15, memory=1 << 30) as executor:
         results = list(run(jobs, executor, task=poisoned))
     assert len(results) == len({result["source"] for result in results}) == 60
     wanted = {"kill": "RUN_WORKER_KILLED", "exit": "RUN_WORKER_KILLED", "hang": "LIMIT_TIME", "eat": "LIMIT_MEMORY"}
@@ -70,8 +73,8 @@ def test_poison_costs_only_itself(tmp_path: Path) -> None:
 
 
 def test_a_time_limit_is_for_one_call_not_for_all() -> None:
-    with LocalExecutor(1, seconds=1.5) as executor:
-        slow = [executor.submit(time.sleep, 0.4) for _ in range(6)]
+    with LocalExecutor(1, seconds=5) as executor:
+        slow = [executor.submit(time.sleep, 2) for _ in range(3)]
         wait(slow)
         assert all(future.exception() is None for future in slow)
         late = executor.submit(time.sleep, 60).exception()
@@ -79,14 +82,26 @@ def test_a_time_limit_is_for_one_call_not_for_all() -> None:
     assert late.code == "LIMIT_TIME"
 
 
-def in_one_handful(executor: LocalExecutor, calls: list[tuple[Any, ...]]) -> list[Future[Any]]:
-    """Let the one worker take these calls at once: calls seem short, many wait, and it is busy meanwhile."""
-    list(executor.map(double, range(200)))
-    executor.submit(time.sleep, 0.3)
-    return [executor.submit(*call) for call in (*calls, *[(double, number) for number in range(100)])]
+Handful = Callable[[LocalExecutor, list[tuple[Any, ...]]], list[Future[Any]]]
 
 
-def test_the_next_call_begins_while_an_answer_waits_for_the_disk(tmp_path: Path) -> None:
+@pytest.fixture
+def in_one_handful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Handful:
+    """Lets the one worker take calls at once: it is busy until all of them wait, and none seems to be long."""
+    monkeypatch.setattr(local, "_HANDFUL", 1e9)
+
+    def submit(executor: LocalExecutor, calls: list[tuple[Any, ...]]) -> list[Future[Any]]:
+        gate = str(tmp_path / "all of them wait")
+        busy = executor.submit(wait_until_made, gate)
+        wait_for(busy.running)
+        futures = [executor.submit(*call) for call in (*calls, *[(double, number) for number in range(100)])]
+        make_file(gate)
+        return futures
+
+    return submit
+
+
+def test_the_next_call_begins_while_an_answer_waits_for_the_disk(tmp_path: Path, in_one_handful: Handful) -> None:
     path = str(tmp_path / "made")
     with LocalExecutor(1, seconds=30) as executor:
         calls = [(wait_later, path), (make_file, path), (double, 4), (act_and_return, "raise"), (double, 5)]
@@ -97,7 +112,9 @@ def test_the_next_call_begins_while_an_answer_waits_for_the_disk(tmp_path: Path)
     assert isinstance(failed, AssertionError)
 
 
-def test_several_answers_wait_for_the_disk_at_once_and_keep_their_order(tmp_path: Path) -> None:
+def test_several_answers_wait_for_the_disk_at_once_and_keep_their_order(
+    tmp_path: Path, in_one_handful: Handful
+) -> None:
     """The first is finished by the last, the second by the third."""
     one, two = str(tmp_path / "one"), str(tmp_path / "two")
     with LocalExecutor(1, seconds=30) as executor:
@@ -108,7 +125,7 @@ def test_several_answers_wait_for_the_disk_at_once_and_keep_their_order(tmp_path
     assert isinstance(answers[4], AssertionError)
 
 
-def test_who_waits_for_the_disk_is_not_blamed_for_the_next_one(tmp_path: Path) -> None:
+def test_who_waits_for_the_disk_is_not_blamed_for_the_next_one(tmp_path: Path, in_one_handful: Handful) -> None:
     with LocalExecutor(1, seconds=30) as executor:
         calls = [*((wait_later, str(tmp_path / name)) for name in "abc"), (act_and_return, "kill"), (double, 1)]
         *waiting, bad, good = in_one_handful(executor, calls)[:5]
@@ -137,7 +154,9 @@ def test_without_the_nursery_it_goes_on() -> None:
         assert list(executor.map(double, range(50))) == [2 * number for number in range(50)]
 
 
-def test_where_there_is_no_fork_processes_are_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_there_is_no_fork_processes_are_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_one_handful: Handful
+) -> None:
     monkeypatch.setattr(local, "CAN_FORK", False)
     with LocalExecutor(1, seconds=30) as executor:
         calls = [(wait_later, str(tmp_path / "a")), (act_and_return, "kill"), (double, 1)]
@@ -151,19 +170,24 @@ def test_where_there_is_no_fork_processes_are_started(tmp_path: Path, monkeypatc
 
 def test_kill_leaves_nothing_behind() -> None:
     executor = LocalExecutor(2)
-    futures = [executor.submit(time.sleep, 60) for _ in range(10)]
-    time.sleep(0.5)
+    futures = [executor.submit(time.sleep, 3_600) for _ in range(10)]
+    wait_for(lambda: len(executor._alive) == 2)
     executor.kill()
     executor.shutdown()
     assert all(future.cancelled() or isinstance(future.exception(), Stopped) for future in futures)
 
 
-def test_shutdown_can_cancel() -> None:
+def test_shutdown_can_cancel(tmp_path: Path) -> None:
     executor = LocalExecutor(1)
-    futures = [executor.submit(time.sleep, 0.2) for _ in range(50)]
-    time.sleep(0.3)
-    executor.shutdown(cancel_futures=True)
-    assert sum(future.cancelled() for future in futures) > 30
+    gate = str(tmp_path / "gate")
+    begun = executor.submit(wait_until_made, gate)
+    wait_for(begun.running)
+    waiting = [executor.submit(double, number) for number in range(50)]
+    executor.shutdown(wait=False, cancel_futures=True)
+    make_file(gate)
+    executor.shutdown()
+    assert begun.result() == "made by another"
+    assert all(future.cancelled() for future in waiting)
 
 
 SCRIPT = """
@@ -172,7 +196,8 @@ from keyframer.batch import LocalExecutor
 executor = LocalExecutor(2)
 for _ in range(2):
     executor.submit(time.sleep, 300)
-time.sleep(0.6)
+while len(executor._alive) < 2:
+    time.sleep(0.01)
 print(*[worker.process.pid for worker in executor._alive], flush=True)
 time.sleep(300)
 """
@@ -187,10 +212,7 @@ def test_workers_die_with_their_coordinator() -> None:
     coordinator.wait()
     coordinator.stdout.close()
     assert len(workers) == 2
-    end = time.monotonic() + 10
-    while any(running(worker) for worker in workers):
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    wait_for(lambda: not any(running(worker) for worker in workers))
 
 
 def running(process: int) -> bool:

@@ -7,7 +7,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ from keyframer.batch import Job, perform, stores
 from tests.batch.places import BAD, GOOD, OTHER, put
 from tests.cli.conftest import run as run  # the fixture
 from tests.cli.running import Run, spawn
+from tests.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("fsspec") is None, reason="the extra 'cloud' is not installed")
 
@@ -80,14 +80,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
     )
     address = f"http://127.0.0.1:{port}"
     try:
-        end = time.monotonic() + 60
-        while True:
+
+        def answers() -> bool:
             try:
-                urllib.request.urlopen(f"{address}/moto-api/", timeout=5).close()
-                break
+                urllib.request.urlopen(f"{address}/moto-api/", timeout=PATIENCE).close()
             except OSError:
-                assert time.monotonic() < end
-                time.sleep(0.1)
+                return False
+            return True
+
+        wait_for(answers)
         yield {
             "AWS_ENDPOINT_URL": address,
             "AWS_ACCESS_KEY_ID": "testing",

@@ -46,7 +46,9 @@ TEXTS = (
     "=1+1",
     "://",
 )
-OTHERS: tuple[Any, ...] = (None, True, {}, [], [[]], {"a": 1}, "0", 0)
+OTHERS = ("null", "true", "{}", "[]", "[[]]", '{"a": 1}', '"0"', "0")
+SAME_WHOLE = (0, 1, 2, 3, -1, -2, 127, 255, 256, 32_767, 65_535, 2**31 - 1, -(2**31), 2**32 - 1)
+SAME_FLOAT: tuple[Any, ...] = ("nan", "inf", "-inf", 0.0, -0.0, 1.0, -1.0, 1e-40, 1e10, -1e5, 3e38, 100.5)
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def mutate(seed: Seed, others: Sequence[Seed], random: Random) -> Input:
     if random.random() < 0.5:
         ways = _STRUCTURE.get(seed.kind, _records_changed)
         data = ways(seed, others, random)
-        how.append("structure")
+        how += ["structure"] if data is not seed.data else []
     if not how or random.random() < 0.4:
         places = seed.places if data is seed.data else ()
         data = _bytes_changed(data, places, others, random)
@@ -251,12 +253,16 @@ def _change(holder: Any, key: Any, second: tuple[Any, Any], foreign: tuple[Any, 
     elif foreign[0] is not None:
         holder[key] = copy.deepcopy(foreign[0][foreign[1]])
     else:
-        holder[key] = random.choice(OTHERS)
+        holder[key] = _of_another_type(random)
+
+
+def _of_another_type(random: Random) -> Any:
+    return json.loads(random.choice(OTHERS))
 
 
 def _other_value(old: Any, random: Random) -> Any:
     if isinstance(old, bool) or random.random() < 0.05:
-        return random.choice(OTHERS)
+        return _of_another_type(random)
     if isinstance(old, (int, float)):
         near = old + random.choice((-1, 1, 2)) if isinstance(old, int) else old * random.choice((-1.0, 1e-3, 1e6))
         return near if random.random() < 0.3 else random.choice((*NUMBERS, *TEXTS[1:4]))
@@ -264,19 +270,87 @@ def _other_value(old: Any, random: Random) -> Any:
         return random.choice((*TEXTS, old[::-1], old * 40, old[:-1]))
     if isinstance(old, list) and old:
         return random.choice((old[: len(old) // 2], old[::-1], old * 3, [old] * 2, []))
-    return random.choice(OTHERS)
+    return _of_another_type(random)
 
 
 def _records_changed(seed: Seed, others: Sequence[Seed], random: Random) -> bytes:
-    """Records and keys moved, dropped, repeated or of other values; written anew, so that lengths and counts fit."""
+    """Records and keys moved, dropped, repeated or of other values; written anew, so that lengths fit."""
+    if seed.tree is None:
+        return seed.data
     other = random.choice(others)
-    for _ in range(4):  # many changes give a text that no file can be built from
-        changed = tree_changed(seed.tree, random, other.tree if other.kind == seed.kind else None)
+    for _ in range(6):  # some changes give a text that no file can be built from
+        changed = copy.deepcopy(seed.tree)
+        for _ in range(random.choice((1, 1, 2, 4))):
+            _change_records(changed, other.tree if other.kind == seed.kind else None, random)
         try:
-            return build_bytes(json.dumps(changed))[1][:LARGEST]
+            made = build_bytes(json.dumps(changed))[1]
         except (keyframer.FormatError, ValueError, OverflowError):
             continue
+        if made != seed.data:
+            return made[:LARGEST]
     return seed.data
+
+
+def _homes(tree: Any) -> list[list[Any]]:
+    """Every list of records that holds some."""
+    found, todo = [], [tree["records"]]
+    while todo:
+        here = todo.pop()
+        if here:
+            found.append(here)
+            todo += [record["children"] for record in here if record.get("children")]
+    return found
+
+
+def _change_records(tree: Any, other: Any, random: Random) -> None:
+    homes = _homes(tree)
+    if not homes:
+        return
+    home, target = random.choice(homes), random.choice(homes)
+    at = random.randrange(len(home))
+    deed = random.random()
+    if deed < 0.6:
+        _change_field(home[at].get("fields"), random)
+    elif deed < 0.7:
+        del home[at]
+    elif deed < 0.8:
+        home[at:at] = [copy.deepcopy(home[at]) for _ in range(random.choice((1, 1, 2, 60)))]
+    elif deed < 0.86:
+        target.insert(random.randrange(len(target) + 1), copy.deepcopy(home[at]))
+    elif deed < 0.91:
+        random.shuffle(home)
+    elif deed < 0.96 and other is not None and other.get("records"):
+        foreign = random.choice(_homes(other) or [[]])
+        home.insert(at, copy.deepcopy(random.choice(foreign)))
+    else:
+        home[at]["tail"] = random.randbytes(random.choice((1, 4, 30))).hex()
+
+
+def _change_field(fields: Any, random: Random) -> None:
+    """A value of the same type, or rows of a table left out, repeated or in another order."""
+    holder, key = _part(fields, random)
+    if holder is None:
+        return
+    old = holder[key]
+    if isinstance(old, list) or (isinstance(holder, list) and random.random() < 0.3):
+        rows = old if isinstance(old, list) else holder
+        deed = random.randrange(4)
+        if deed == 0:
+            del rows[random.randrange(len(rows) + 1) :]
+        elif deed == 1:
+            rows += copy.deepcopy(rows) * random.choice((1, 3, 20))
+        elif deed == 2:
+            random.shuffle(rows)
+        else:
+            del rows[:1]
+    elif isinstance(old, bool):
+        holder[key] = not old
+    elif isinstance(old, int):
+        holder[key] = random.choice((*SAME_WHOLE, old + 1, old - 1, 2 * old))
+    elif isinstance(old, float) or old in SAME_FLOAT:
+        holder[key] = random.choice(SAME_FLOAT)
+    elif isinstance(old, str):
+        holder[key] = random.choice(("", "a" * 300, old * 3, old[:-1], "..\\x", "<b>", "\x1b", "00"))
 
 
 def _text_changed(seed: Seed, others: Sequence[Seed], random: Random) -> bytes:

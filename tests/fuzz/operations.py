@@ -197,7 +197,7 @@ def _from(place: Place) -> tuple[str, ...]:
 
 
 def identify(place: Place) -> str:
-    code, text, said = command("identify", place.path)
+    code, text, _ = command("identify", place.path)
     return f"{code} {text.split(':', 1)[-1][:40]}"
 
 

@@ -95,8 +95,11 @@ class Clock:
     fired: int = 0
     _before: int = field(default=0)
 
-    def install(self) -> None:
+    def watch_time(self) -> None:
         signal.signal(signal.SIGPROF, self._ring)
+
+    def limit_memory(self) -> None:
+        """For this process and for good."""
         resource.setrlimit(resource.RLIMIT_AS, (self.limits.memory, self.limits.memory))
 
     def start(self) -> None:
@@ -187,7 +190,8 @@ class Worker:
     def run(self, seed: str, number: int, pipe: int) -> None:
         os.environ["KEYFRAMER_DEBUG"] = "1"  # the command raises what it would call an internal error
         warnings.simplefilter("error")
-        self.clock.install()
+        self.clock.watch_time()
+        self.clock.limit_memory()
         for index in range(SLICE):
             self._one(Random(f"{seed}/{number}/{index}"), pipe)
 

@@ -169,9 +169,9 @@ def chain(count: int) -> Scene:
 
 def test_hierarchies_100_000_deep() -> None:
     scene = chain(100_000)
-    begin = time.perf_counter()
+    begin = time.process_time()
     posed = keyframer.pose(scene, frames=[0, 10])
-    assert time.perf_counter() - begin < 60
+    assert time.process_time() - begin < 60
     assert posed.world[:, -1, 0, 3].tolist() == [99_999, 100_009]
 
 

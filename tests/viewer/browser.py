@@ -1,4 +1,8 @@
-"""Debian's Chromium, driven by Playwright: pages that must log no error and ask nobody but us."""
+"""Debian's Chromium, driven by Playwright: pages that must log no error and ask nobody but us.
+
+Panels are drawn a frame after a change, and some wait for the server first: `Watched.settle` waits until all of that
+is done. Call it before looking at what is drawn; nothing here waits for a number of milliseconds.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from keyframer.viewer.assets import FOLDER
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -19,6 +24,26 @@ ARGUMENTS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
     "--disable-quic", "--disable-gpu-watchdog",
 )  # fmt: skip
+
+COUNT_REQUESTS = """
+const busy = { now: 0, begun: 0 };
+const counted = (make) => function (...given) {
+    busy.now++;
+    busy.begun++;
+    return make.apply(this, given).finally(() => busy.now--);
+};
+window.fetch = counted(window.fetch);
+for (const name of ["arrayBuffer", "text"]) Response.prototype[name] = counted(Response.prototype[name]);
+Object.defineProperty(window, "busyWith", { value: busy });
+"""
+SETTLE = """async () => {
+    let begun;
+    do {
+        begun = busyWith.begun;
+        for (let frame = 0; frame < 3 || busyWith.now; frame++) await new Promise(requestAnimationFrame);
+    } while (begun !== busyWith.begun);
+}"""
+"""three frames without a question to the server: one to draw, one for what drawing resized, one for its drawing"""
 
 
 def why_no_browser() -> str | None:
@@ -40,23 +65,26 @@ class Browser:
     def __init__(self, chromium: Any) -> None:
         self._chromium = chromium
 
-    def new_page(self) -> Page:
+    def new_page(self, *, dark: bool = False) -> Page:
         """An empty page of its own."""
-        page: Page = self._chromium.new_context(viewport={"width": 1280, "height": 720}).new_page()
+        context = self._chromium.new_context(
+            viewport={"width": 1280, "height": 720}, color_scheme="dark" if dark else "light"
+        )
+        context.set_default_timeout(PATIENCE * 1_000)
+        context.add_init_script(COUNT_REQUESTS)
+        page: Page = context.new_page()
         return page
 
     @contextmanager
     def page(self, url: str, *, dark: bool = False) -> Iterator[Watched]:
-        context = self._chromium.new_context(
-            viewport={"width": 1280, "height": 720}, color_scheme="dark" if dark else "light"
-        )
-        watched = Watched(context.new_page())
+        watched = Watched(self.new_page(dark=dark))
         try:
             watched.page.goto(url)
-            watched.page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
+            watched.page.wait_for_selector("html[data-ready=yes]")
+            watched.settle()
             yield watched
         finally:
-            context.close()
+            watched.page.context.close()
 
 
 class Watched:
@@ -81,9 +109,14 @@ class Watched:
         self.troubles.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
+    def settle(self) -> None:
+        """Wait until everything that was asked for is there and drawn."""
+        self.page.evaluate(SETTLE)
+
     def open_file(self, number: int) -> None:
         self.page.select_option("#file", str(number))
-        self.page.wait_for_selector(f"html[data-file='{number}']", timeout=60_000)
+        self.page.wait_for_selector(f"html[data-file='{number}']")
+        self.settle()
 
     def state(self, name: str) -> Any:
         return self.page.evaluate(f"() => keyframerViewer.store.state.{name}")

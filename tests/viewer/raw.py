@@ -6,6 +6,7 @@ import socket
 from dataclasses import dataclass, field
 
 from keyframer.viewer import Viewer
+from tests.waiting import PATIENCE
 
 
 @dataclass
@@ -15,9 +16,9 @@ class Answer:
     body: bytes = b""
 
 
-def exchange(port: int, data: bytes, timeout: float = 20.0) -> bytes:
+def exchange(port: int, data: bytes) -> bytes:
     """What comes back until the connection ends."""
-    with socket.create_connection(("127.0.0.1", port), timeout) as client:
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as client:
         client.sendall(data)
         received = b""
         while part := client.recv(65_536):

@@ -29,6 +29,7 @@ from tests.cli.running import Run
 from tests.cli.test_hostile_names import HOSTILE, UNSAFE
 from tests.viewer.hostile import hostile_file
 from tests.viewer.opening import EXAMPLE, FILES, SAMPLES, assets, viewed
+from tests.waiting import PATIENCE
 
 
 def json_of(file: ViewedFile, path: str) -> dict[str, object]:
@@ -220,10 +221,10 @@ def test_the_command_serves_until_ctrl_c() -> None:
         assert running.stdout is not None
         match = re.fullmatch(r"(http://127\.0\.0\.1:\d+/)#[0-9a-f]{32}\n", running.stdout.readline())
         assert match is not None
-        with urllib.request.urlopen(match[1], timeout=20) as answer:
+        with urllib.request.urlopen(match[1], timeout=PATIENCE) as answer:
             assert b"<title>Keyframer</title>" in answer.read()
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=20)
+        out, err = running.communicate(timeout=PATIENCE)
     assert (running.returncode, out, err) == (0, "", "")
 
 

@@ -45,7 +45,7 @@ def look_at_everything(shown: Watched) -> None:
         issue.click()
     shown.page.fill("#search", "a")
     shown.page.keyboard.press("Escape")
-    shown.page.wait_for_timeout(100)
+    shown.settle()
 
 
 @pytest.fixture(scope="module")

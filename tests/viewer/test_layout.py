@@ -75,7 +75,7 @@ def look_around(shown: Watched) -> Iterator[str]:
             shown.page.click("#node-0")
         for tab in ("issues", "details", "graph", "bytes", "dope"):
             shown.page.click(f"#tab-{tab}")
-            shown.page.wait_for_timeout(60)
+            shown.settle()
             yield f"file {number}, {tab}"
 
 
@@ -112,6 +112,7 @@ def test_the_theme_can_be_changed(shown: Watched) -> None:
     color = "() => getComputedStyle(document.body).backgroundColor"
     before = shown.page.evaluate(color)
     shown.page.click("#theme")
+    shown.settle()
     after = shown.page.evaluate(color)
     assert before != after
     weak = [what for ratio, what in shown.page.evaluate(CONTRASTS) if ratio < 4.5]

@@ -44,13 +44,11 @@ def test_nodes_are_where_the_pose_has_them(shown: Watched, number: int) -> None:
 def test_it_plays_and_stops(shown: Watched) -> None:
     assert shown.state("playing") is False
     shown.page.keyboard.press("Space")
-    shown.page.wait_for_timeout(600)
-    moving = shown.state("frame")
+    shown.page.wait_for_function("() => keyframerViewer.store.state.frame > 0")
     assert shown.state("playing") is True
-    assert moving > 0
     shown.page.click("#play")
     stopped = shown.state("frame")
-    shown.page.wait_for_timeout(200)
+    shown.settle()  # frames of the screen go by, frames of the clip do not
     assert shown.state("frame") == stopped
     assert float(shown.page.input_value("#frame")) == pytest.approx(stopped, abs=0.01)
 
@@ -60,14 +58,13 @@ def test_it_loops_or_ends(shown: Watched) -> None:
     shown.page.select_option("#speed", "4")
     shown.page.keyboard.press("Escape")
     shown.page.click("#play")
-    shown.page.wait_for_timeout(700)
-    assert shown.state("playing") is True  # the end was followed by the start
+    shown.page.wait_for_function("() => keyframerViewer.store.state.frame < 98")  # the end is followed by the start
+    assert shown.state("playing") is True
     shown.page.click("#play")
     shown.page.click("#loop")
     shown.seek(90)
     shown.page.click("#play")
-    shown.page.wait_for_timeout(1500)
-    assert shown.state("playing") is False
+    shown.page.wait_for_function("() => !keyframerViewer.store.state.playing")
     assert shown.state("frame") == 100
 
 
@@ -107,6 +104,7 @@ def test_graph_shows_tension_and_ease_of_keys(shown: Watched) -> None:
     shown.page.focus("#graph")
     shown.page.keyboard.press("ArrowRight")
     shown.page.keyboard.press("ArrowRight")
+    shown.settle()
     text = shown.page.inner_text("#key-details")
     assert "2 of 5" in text
     assert text.split("tension")[1].split()[0] == "0.5"

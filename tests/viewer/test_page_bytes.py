@@ -70,10 +70,7 @@ def wrong_marks(shown: Watched, data: bytes) -> str | None:
 
 def check_marks(shown: Watched, data: bytes) -> None:
     """Every byte that is shown is the file's, and marked if and only if it belongs to what is selected."""
-    for _ in range(50):  # a busy machine takes its time
-        shown.page.wait_for_timeout(100)
-        if wrong_marks(shown, data) is None:
-            return
+    shown.settle()
     assert wrong_marks(shown, data) is None
 
 
@@ -182,6 +179,7 @@ def test_channels_of_no_node_can_be_looked_at(shown: Watched) -> None:
     shown.page.wait_for_selector("#key-details dd")
     shown.page.focus("#graph")
     shown.page.keyboard.press("ArrowRight")
+    shown.settle()
     raw = keyframer.load(FILES[5]).clips[0].raw_channels[1]
     text = re.split(r"\s+", shown.page.inner_text("#key-details").split("value")[1].strip())
     assert [float(each) for each in text] == pytest.approx(raw.values[0].tolist(), abs=1e-3)

@@ -156,7 +156,6 @@ def test_the_picture_shows_something_in_light_and_dark(browser: Browser, running
     pictures = []
     for dark in (False, True):
         with browser.page(running.url, dark=dark) as shown:
-            shown.page.wait_for_timeout(300)
             pictures.append(shown.page.locator("#stage").screenshot())
             assert shown.troubles == []
     assert len(pictures[0]) > 5_000

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import threading
-import time
 from contextlib import suppress
 
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from keyframer.viewer import Viewer
 from keyframer.viewer.server import MOST_CLIENTS
 from tests.viewer.raw import Answer, ask, exchange, parse, session
+from tests.waiting import PATIENCE, wait_for
 
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
@@ -206,7 +206,7 @@ def test_one_request_a_connection(viewer: Viewer) -> None:
 
 def test_slow_clients_are_dropped_and_block_nobody(viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(viewer, "head_seconds", 1.0)
-    slow = [socket.create_connection(("127.0.0.1", viewer.port), 10) for _ in range(8)]
+    slow = [socket.create_connection(("127.0.0.1", viewer.port), PATIENCE) for _ in range(8)]
     try:
         stop = threading.Event()
 
@@ -220,11 +220,9 @@ def test_slow_clients_are_dropped_and_block_nobody(viewer: Viewer, monkeypatch: 
         dripping = threading.Thread(target=drip)
         dripping.start()
         assert ask(viewer).status == 200  # others are served meanwhile
-        begin = time.monotonic()
-        for client in slow:
+        for client in slow:  # the one that drips never stops: it is dropped all the same
             with suppress(ConnectionResetError):
                 assert client.recv(100) == b""
-        assert time.monotonic() - begin < 8
         stop.set()
         dripping.join()
     finally:
@@ -234,18 +232,19 @@ def test_slow_clients_are_dropped_and_block_nobody(viewer: Viewer, monkeypatch: 
 
 def test_a_crowd_is_turned_away_and_the_server_lives(viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(viewer, "head_seconds", 1.0)
-    crowd = [socket.create_connection(("127.0.0.1", viewer.port), 10) for _ in range(2 * MOST_CLIENTS)]
-    time.sleep(0.2)
+    crowd = [socket.create_connection(("127.0.0.1", viewer.port), PATIENCE) for _ in range(2 * MOST_CLIENTS)]
+    with suppress(ConnectionResetError):
+        assert crowd[-1].recv(100) == b""  # turned away, or dropped because it said nothing
     for client in crowd:
         client.close()
-    for _ in range(50):
+
+    def answers() -> bool:
         try:
-            if ask(viewer).status == 200:
-                return
+            return ask(viewer).status == 200
         except ConnectionError:
-            pass
-        time.sleep(0.1)
-    pytest.fail("the server does not answer any more")
+            return False
+
+    wait_for(answers)
 
 
 def test_it_listens_on_loopback_only(viewer: Viewer) -> None:

@@ -201,9 +201,9 @@ def test_parents_by_name_take_no_long_time() -> None:
         "scenes": [{"nodes": [0], "extras": kept}],
         "nodes": [*nodes, {"name": f"n{count - 1}"}],
     }
-    begin = time.perf_counter()
+    begin = time.process_time()
     scene = loaded(glb(root))
-    assert time.perf_counter() - begin < 30
+    assert time.process_time() - begin < 30
     assert scene.nodes[count - 1].parent == count - 2
     assert [scene.nodes[place].parent for place in (0, 1, count - 2)] == [count - 1, count - 1, None]
 

@@ -100,10 +100,10 @@ def test_containers(data: bytes, code: str, offset: int) -> None:
 
 
 def test_a_text_without_end_takes_no_long_time() -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.raises(FormatError):
         loaded(glb(b'{"asset": "' + b'\\"' * 500_000 + b"\\"))
-    assert time.perf_counter() - begin < 5
+    assert time.process_time() - begin < 5
 
 
 def test_a_circle_of_two_and_a_child_of_two() -> None:

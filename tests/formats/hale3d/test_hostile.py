@@ -129,9 +129,9 @@ def test_an_edited_damaged_file_keeps_its_counts() -> None:
 def test_many_joints_take_linear_time() -> None:
     def seconds(count: int) -> float:
         data = header(0, count, 0) + joint(b"") * count
-        start = time.perf_counter()
+        start = time.process_time()
         document = keyframer.decode(data)
-        taken = time.perf_counter() - start
+        taken = time.process_time() - start
         assert len(document.records[0].children) == count + 1
         return taken
 

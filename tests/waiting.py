@@ -1,0 +1,17 @@
+"""Waiting for what a test needs, however busy the machine is: the limit only ends what would hang for ever."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+PATIENCE = 600.0
+"""seconds after which something hangs; no test is judged by how long it takes"""
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    """Look again and again until the condition holds."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "what is waited for does not happen"
+        time.sleep(0.02)
