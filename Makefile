@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 
-.PHONY: help demo test lint test-only viewer bench batch-torture coverage pictures fuzz slow clean
+.PHONY: help demo test quick lint viewer bench batch-torture coverage pictures fuzz slow clean
 
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
@@ -43,16 +43,18 @@ bench: $(BIN)/.bench  ## all benchmarks (minutes); figures go to benchmarks/RESU
 	sh tools/install_test_tools.sh
 	@for file in benchmarks/bench_*.py; do name=$$(basename $$file .py); echo "== $$name"; $(BIN)/python -m benchmarks.$$name; done
 
-$(BIN)/.fuzz: $(BIN)/.test
-	PYTHON=$(PYTHON) sh tools/make_venv.sh $(VENV) '.[test,fuzz]'
-	@touch $@
-
 SECONDS ?= 60
-fuzz: $(BIN)/.fuzz  ## fuzz all readers for SECONDS (60); findings become numbered files in tests/crashers
-	$(BIN)/python tools/fuzz.py $(SECONDS)
+SEED ?= 0
+fuzz: $(BIN)/.test  ## fuzz everything for SECONDS (60) from SEED (0); ledger and numbered findings in build/fuzz
+	nice -n 19 $(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
 
-slow: $(BIN)/.test  ## hostile files up to 16 MiB, every byte of every sample; figures go to docs/reliability.md by hand
-	KEYFRAMER_SLOW=1 $(BIN)/python -m pytest -q tests/hostile
+QUICK := wire maths curves scene posing golden crashers conformance docs/test_house.py cli test_api.py test_files.py
+quick: $(BIN)/.test  ## lint what changed, then the tests that notice most mistakes: under 90 seconds
+	@changed=$$(git diff --name-only --diff-filter=d HEAD -- '*.py'); [ -z "$$changed" ] || { $(BIN)/ruff check $$changed && $(BIN)/ruff format --check $$changed; }
+	$(BIN)/python -m pytest -n auto -q $(addprefix tests/,$(QUICK))
+
+slow: $(BIN)/.test  ## everything, also what is marked slow; hostile files up to 16 MiB; figures go to docs/reliability.md by hand
+	KEYFRAMER_SLOW=1 $(BIN)/python -m pytest -n auto -q
 	$(BIN)/python -m tests.hostile.measure
 
 batch-torture: $(BIN)/.test  ## 100 rounds of kill -9 and resume over 1,000 files (half an hour)

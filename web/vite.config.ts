@@ -1,5 +1,5 @@
 // Builds the page into the Python package: one script and one style, so that they can also be put into a single file.
-import { defineConfig } from "vite";
+import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   base: "/",
@@ -11,4 +11,5 @@ export default defineConfig({
     chunkSizeWarningLimit: 2000,
     target: "es2022",
   },
+  test: { testTimeout: 600_000 }, // ends what hangs; nothing is judged by the clock
 });

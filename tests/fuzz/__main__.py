@@ -60,19 +60,26 @@ def summarise(ledgers: list[Path]) -> None:
 def replay(paths: list[Path]) -> int:
     """Every operation on each of these; what still breaks a promise is said."""
     clock = Clock(Limits())
-    clock.watch_time()
     broken = 0
-    for path in paths:
-        seed = unpacked(json.loads(path.read_text("utf-8")))
-        with tempfile.TemporaryDirectory() as folder:
-            place = Place(Path(folder) / "place", Input(seed.kind, seed.suffix, seed.data, seed.beside))
-            for operation in OPERATIONS:
-                if operation.suits(seed.kind):
-                    _, finding = examine(operation, place, clock)
-                    if finding is not None:
-                        broken += 1
-                        print(f"{path.name}: {operation.name}: {finding.words}")
+    with clock.watching_time():
+        for path in paths:
+            broken += _replay(path, clock)
     return 1 if broken else 0
+
+
+def _replay(path: Path, clock: Clock) -> int:
+    """How many operations break a promise."""
+    seed = unpacked(json.loads(path.read_text("utf-8")))
+    broken = 0
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(Path(folder) / "place", Input(seed.kind, seed.suffix, seed.data, seed.beside))
+        for operation in OPERATIONS:
+            if operation.suits(seed.kind):
+                _, finding = examine(operation, place, clock)
+                if finding is not None:
+                    broken += 1
+                    print(f"{path.name}: {operation.name}: {finding.words}")
+    return broken
 
 
 if __name__ == "__main__":

@@ -88,7 +88,8 @@ def check(place: Place) -> str:
     data = place.given.data
     report = keyframer.check(place.path, format=place.given.kind)
     for issue in report.issues:
-        located(issue.as_error(), len(data))
+        if not place.given.beside:  # else it may lie in the companion
+            located(issue.as_error(), len(data))
     if (report.verdict == "clean") != (report.issues.total == report.count("info")):
         raise Broken(f"the verdict {report.verdict} does not fit the findings")
     return f"{report.verdict} {codes(report.issues)}"

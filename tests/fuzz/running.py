@@ -22,6 +22,8 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -73,7 +75,7 @@ class Finding:
 
 def frames_of(trace: traceback.StackSummary) -> str:
     """The innermost functions of the library: where a finding comes from, whatever the line numbers are today."""
-    frames = [frame for frame in trace if f"{os.sep}keyframer{os.sep}" in frame.filename]
+    frames = [frame for frame in trace if f"{os.sep}keyframer{os.sep}" in frame.filename] or list(trace)
     return " < ".join(f"{Path(frame.filename).stem}.{frame.name}" for frame in reversed(frames[-3:]))
 
 
@@ -83,7 +85,7 @@ def place_of(error: BaseException, operation: str) -> str:
         return f"{operation.split()[0]} Broken {words[:60]}"
     if isinstance(error, MemoryError):
         return f"{operation} MemoryError"
-    return f"{type(error).__name__} {frames_of(traceback.extract_tb(error.__traceback__)) or error}"
+    return f"{type(error).__name__} {frames_of(traceback.extract_tb(error.__traceback__))}"
 
 
 @dataclass
@@ -95,8 +97,13 @@ class Clock:
     fired: int = 0
     _before: int = field(default=0)
 
-    def watch_time(self) -> None:
-        signal.signal(signal.SIGPROF, self._ring)
+    @contextmanager
+    def watching_time(self) -> Iterator[None]:
+        before = signal.signal(signal.SIGPROF, self._ring)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGPROF, before)
 
     def limit_memory(self) -> None:
         """For this process and for good."""
@@ -159,7 +166,7 @@ def examine(operation: Operation, place: Place, clock: Clock) -> tuple[str, Find
         return outcome, Finding(operation.name, f"slow {clock.seen}", words)
     if growth > clock.limits.growth:
         name = operation.name
-        return outcome, Finding(name, f"memory {name} {place.given.kind}", f"grew by {growth >> 20} MiB")
+        return outcome, Finding(name, f"memory {name}", f"grew by {growth >> 20} MiB")
     return outcome, None
 
 
@@ -190,10 +197,10 @@ class Worker:
     def run(self, seed: str, number: int, pipe: int) -> None:
         os.environ["KEYFRAMER_DEBUG"] = "1"  # the command raises what it would call an internal error
         warnings.simplefilter("error")
-        self.clock.watch_time()
         self.clock.limit_memory()
-        for index in range(SLICE):
-            self._one(Random(f"{seed}/{number}/{index}"), pipe)
+        with self.clock.watching_time():
+            for index in range(SLICE):
+                self._one(Random(f"{seed}/{number}/{index}"), pipe)
 
     def _one(self, random: Random, pipe: int) -> None:
         given = next_input(self.pool, random)

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -41,7 +42,7 @@ def test_the_seed_decides() -> None:
 
 
 def test_every_kind_of_input_is_made_and_none_is_large() -> None:
-    made = inputs("kinds", 400)
+    made = inputs("kinds", 200)
     assert {given.kind for given in made} == set(all_seeds())
     assert {way for given in made for way in given.how} == {"structure", "bytes", "beside", "as it is"}
     assert max(len(given.data) for given in made) <= LARGEST
@@ -139,7 +140,8 @@ def hangs_deaf(place: Place) -> str:
 
 
 def is_slow(place: Place) -> str:
-    for _ in range(20_000_000):
+    end = time.process_time() + 0.25
+    while time.process_time() < end:
         pass
     return "slow"
 
@@ -149,7 +151,7 @@ def grows(place: Place) -> str:
 
 
 def eats(place: Place) -> str:
-    return str(len([bytearray(1 << 30) for _ in range(64)]))
+    return str(len(bytearray(1 << 40)))
 
 
 BROKEN: list[tuple[Callable[[Place], str], str]] = [
@@ -166,12 +168,12 @@ BROKEN: list[tuple[Callable[[Place], str], str]] = [
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "SLICE", 4)
+    monkeypatch.setattr(running, "SLICE", 2)
 
 
 def run_slices(work: Path, count: int, *functions: Callable[[Place], str]) -> Campaign:
     """A campaign over operations of these functions, on every input."""
-    limits = Limits(slow=0.3, hung=1.2, growth=64 << 20)
+    limits = Limits(slow=0.1, hung=0.5, growth=64 << 20)
     kinds = tuple(all_seeds())
     operations = tuple(Operation(function.__name__, function, 1000, kinds) for function in functions)
     with pytest.MonkeyPatch.context() as patch:

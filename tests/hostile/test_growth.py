@@ -8,7 +8,7 @@ import pytest
 
 from tests.hostile.measure import MIB, MOST_RATIO, SIZES, allowed, cost, seconds
 from tests.hostile.shapes import ALL, Shape
-from tests.hostile.test_truncation import SLOW
+from tests.slow import SLOW
 
 per_shape = pytest.mark.parametrize(
     ("name", "shape"), [(name, shape) for name, _, shape in ALL], ids=[f"{name}-{title}" for name, title, _ in ALL]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -10,12 +9,12 @@ import pytest
 import keyframer
 from tests.hostile.law import located, obey
 from tests.samples import FOLDER, all_samples
+from tests.slow import SLOW
 
-SLOW = bool(os.environ.get("KEYFRAMER_SLOW"))
 SAMPLES = all_samples()
 EVERY_BYTE_UP_TO = 8192
-CHECK_EVERY_BYTE_UP_TO = 1024
-"""larger samples are checked at every seventh byte (with KEYFRAMER_SLOW at every byte); all are decoded at each"""
+CHECK_EVERY_BYTE_UP_TO = 256
+"""larger samples are checked at every seventh byte (by make slow at every byte); all are decoded at each"""
 
 SMALLEST = (
     *("3ds/library.mli", "hale3d/signalling-nan.anim", "midtown/old.anim", "nodeanim/default_empty_clip.nanim"),
@@ -48,13 +47,15 @@ def decode_or_refuse(data: bytes, name: str) -> keyframer.Document | None:
 @pytest.mark.parametrize("part", range(4))
 @pytest.mark.parametrize("sample", SMALLEST)
 def test_every_value_of_every_byte(sample: str, part: int) -> None:
-    """All 255 other values at every byte (in four parts, so that the machine's cores share them)."""
+    """At every byte each bit flipped and the ends of both ranges; by make slow all 255 other values (in four parts, so
+    that the machine's cores share them)."""
     data = (FOLDER / sample).read_bytes()
     name = sample.partition("/")[0]
     assert len(data) < 300
     changed = bytearray(data)
     for at in range(part, len(data), 4):
-        for value in range(256):
+        flipped = {data[at] ^ (1 << bit) for bit in range(8)} | {0, 127, 128, 255}
+        for value in range(256) if SLOW else sorted(flipped):
             if value == data[at]:
                 continue
             changed[at] = value

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from keyframer.curves import Interpolation, Track, compile_track
 from keyframer.curves.forms import absolute
 from keyframer.scene import RawChannel
-from keyframer.viewer.plain import columns, numbers
+from keyframer.viewer.plain import columns, numbers, table_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -74,9 +74,7 @@ def _values(track: Track, times: Floats) -> Floats:
 
 def raw_curve(channel: RawChannel) -> dict[str, object]:
     """Rows of numbers without a meaning: the first columns as lines from frame to frame."""
-    rows = (
-        channel.values.reshape(len(channel.values), -1) if channel.values.size else np.empty((len(channel.values), 0))
-    )
+    rows = table_of(channel.values)
     times, lines = numbers(np.arange(len(rows))), columns(rows[:, :MOST_LINES])
     return {
         "components": [str(index) for index in range(len(lines))],

@@ -38,6 +38,9 @@ def numbers(values: npt.NDArray[Any]) -> list[float | None]:
 
 def columns(values: npt.NDArray[Any]) -> list[list[float | None]]:
     """(n,) or (n, k) as k columns."""
-    table = np.asarray(values, np.float64)
-    table = table.reshape(len(table), -1) if table.size else table.reshape(len(table), 1)[:, :0]
-    return [numbers(column) for column in table.T]
+    return [numbers(column) for column in table_of(np.asarray(values, np.float64)).T]
+
+
+def table_of(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """(n,) or (n, …) as (n, k); of rows without numbers, or of no rows at all, k is 0."""
+    return values.reshape(len(values), -1) if values.size else np.empty((len(values), 0))
