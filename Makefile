@@ -53,7 +53,7 @@ quick: $(BIN)/.test  ## lint what changed, then the tests that notice most mista
 	@changed=$$(git diff --name-only --diff-filter=d HEAD -- '*.py'); [ -z "$$changed" ] || { $(BIN)/ruff check $$changed && $(BIN)/ruff format --check $$changed; }
 	$(BIN)/python -m pytest -n auto -q $(addprefix tests/,$(QUICK))
 
-slow: $(BIN)/.test  ## everything, also what is marked slow; hostile files up to 16 MiB; figures go to docs/reliability.md by hand
+slow: $(BIN)/.test  ## everything, also what is marked slow; hostile files up to 16 MiB, a fault at every step of writing; figures go to docs/reliability.md by hand
 	KEYFRAMER_SLOW=1 $(BIN)/python -m pytest -n auto -q
 	$(BIN)/python -m tests.hostile.measure
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
 import os
 import stat
+import struct
+import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +20,7 @@ import pytest
 
 from keyframer import files
 from keyframer.errors import FormatError
-from keyframer.files import read_bytes, write_bytes
+from keyframer.files import disk, journals, read_bytes, write_bytes, write_set
 from keyframer.limits import Limits
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs a POSIX system")
@@ -136,13 +141,6 @@ class TestWriting:
         assert contents(tmp_path) == {"a": b"new", "b": b"fresh"}
 
     @posix
-    def test_a_replaced_file_keeps_who_may_read_it(self, tmp_path: Path) -> None:
-        (tmp_path / "a").write_bytes(b"secret")
-        (tmp_path / "a").chmod(0o600)
-        write_bytes(tmp_path / "a", b"new", overwrite=True)
-        assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
-
-    @posix
     def test_a_dangling_link_is_a_taken_name(self, tmp_path: Path) -> None:
         (tmp_path / "a").symlink_to(tmp_path / "nowhere")
         with pytest.raises(FileExistsError):
@@ -191,7 +189,7 @@ class TestWriting:
             yield b"er"
 
         if moment == "flush":
-            monkeypatch.setattr(files, "open", _opening_streams_that_fail(fail), raising=False)
+            monkeypatch.setattr(files.os, "fdopen", _opening_streams_that_fail(fail))
         if moment == "fsync":
             monkeypatch.setattr(files.os, "fsync", fail)
         if moment == "replace":
@@ -282,12 +280,208 @@ class TestWriting:
         assert all(len(name) <= 24 for name in temporary)
 
 
+@posix
+class TestPermissions:
+    @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o755, 0o666])
+    def test_a_replaced_file_keeps_its_mode(self, tmp_path: Path, mode: int) -> None:
+        (tmp_path / "a").write_bytes(b"old")
+        (tmp_path / "a").chmod(mode)
+        write_bytes(tmp_path / "a", b"new", overwrite=True)
+        assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == mode
+
+    def test_a_new_file_has_the_usual_mode(self, tmp_path: Path) -> None:
+        before = os.umask(0o027)
+        try:
+            write_bytes(tmp_path / "a", b"new")
+            write_bytes(tmp_path / "b", b"new", overwrite=True)
+            (tmp_path / "c").symlink_to("nowhere")
+            write_bytes(tmp_path / "c", b"new", overwrite=True)
+        finally:
+            os.umask(before)
+        assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o640}
+
+    @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root gives files away")
+    def test_while_it_is_written_nobody_else_can_read_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Only its writer, until it belongs to the same user and group as the old file."""
+        (tmp_path / "a").write_bytes(b"old")
+        (tmp_path / "a").chmod(0o640)
+        os.chown(tmp_path / "a", 1234, 2345)
+        seen: list[tuple[int, int]] = []
+
+        def look() -> None:
+            (path,) = tmp_path.glob(".kf-*")
+            seen.append((stat.S_IMODE(path.stat().st_mode), path.stat().st_uid))
+
+        def parts() -> Iterator[bytes]:
+            look()
+            yield b"new"
+            look()
+
+        for name in ("fchown", "fchmod"):
+            real = getattr(os, name)
+            monkeypatch.setattr(os, name, lambda *given, real=real: (look(), real(*given), look()))
+        write_bytes(tmp_path / "a", parts(), overwrite=True)
+        assert seen == [(0o600, 0)] * 3 + [(0o600, 1234)] * 2 + [(0o640, 1234)]
+
+    @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root gives files away")
+    def test_a_replaced_file_keeps_its_owner(self, tmp_path: Path) -> None:
+        (tmp_path / "a").write_bytes(b"old")
+        os.chown(tmp_path / "a", 1234, 2345)
+        (tmp_path / "a").chmod(0o4750)
+        write_bytes(tmp_path / "a", b"new", overwrite=True)
+        status = (tmp_path / "a").stat()
+        assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (1234, 2345, 0o4750)
+
+    @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root gives files away")
+    def test_what_cannot_keep_its_owner_is_not_replaced(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "a").write_bytes(b"old")
+        os.chown(tmp_path / "a", 1234, 2345)
+
+        def refuse(*_: object) -> None:
+            raise PermissionError(1, "Operation not permitted")
+
+        monkeypatch.setattr(os, "fchown", refuse)
+        with pytest.raises(PermissionError, match="belongs to another user or group"):
+            write_bytes(tmp_path / "a", b"new", overwrite=True)
+        assert contents(tmp_path) == {"a": b"old"}
+
+    def test_a_replaced_file_keeps_its_access_list(self, tmp_path: Path) -> None:
+        """User 1234 may read, the group may not: without the list, the mode alone would let the group read."""
+        (tmp_path / "a").write_bytes(b"old")
+        name = "system.posix_acl_access"
+        entries = ((0x01, 6, -1), (0x02, 4, 1234), (0x04, 0, -1), (0x10, 4, -1), (0x20, 0, -1))
+        wanted = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+        try:
+            os.setxattr(tmp_path / "a", name, wanted)
+        except (AttributeError, OSError):
+            pytest.skip("no access lists here")
+        write_bytes(tmp_path / "a", b"new", overwrite=True)
+        assert os.getxattr(tmp_path / "a", name) == wanted
+
+
+@posix
+class TestWhatKilledWritersLeave:
+    """What a kill at any moment leaves is tested in `tests.faults`; here is what may be taken for that, and may not."""
+
+    @pytest.fixture(autouse=True)
+    def _as_a_new_process(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(journals, "_SWEPT", set())
+
+    def test_temporary_files_go_unless_somebody_writes_them(self, tmp_path: Path) -> None:
+        for name in (".kf-0123456789ab", ".kf-notours", ".kf-0123456789abc", "kf-0123456789ab"):
+            (tmp_path / name).write_bytes(b"x")
+        (tmp_path / ".kf-000000000000").mkdir()
+        os.mkfifo(tmp_path / ".kf-111111111111")
+        with files.named_later() as sets:
+            write_bytes(tmp_path / "b", b"not named yet")
+            write_in_another_process(tmp_path / "a")
+            assert len(list(tmp_path.iterdir())) == 7  # ours, theirs, and the one that is being written
+        sets[0].finish()
+        assert not (tmp_path / ".kf-0123456789ab").exists()
+        assert (tmp_path / "b").read_bytes() == b"not named yet"
+
+    def test_in_a_folder_that_another_machine_uses_only_old_ones_go(self, tmp_path: Path) -> None:
+        for name, age in ((".kf-0123456789ab", 700), (".kf-aaaaaaaaaaaa", 500)):
+            (tmp_path / name).write_bytes(b"x")
+            os.utime(tmp_path / name, (time.time() - age,) * 2)
+        assert files.sweep(str(tmp_path), older_than=600) == 1
+        assert list(contents(tmp_path)) == [".kf-aaaaaaaaaaaa"]
+
+    def pair(self, folder: Path, left: str = "a.mdl") -> Path:
+        """As a kill leaves it between the two names: ``left`` has not got its own yet."""
+        content = {"a.anim": b"new anim", "a.mdl": b"new mdl"}
+        entries = []
+        for number, (name, data) in enumerate(content.items()):
+            draft = f".kf-{number:012x}"
+            (folder / name).write_bytes(b"old" if name == left else data)
+            if name == left:
+                (folder / draft).write_bytes(data)
+            digest = hashlib.sha256(data).hexdigest()
+            entries.append({"draft": draft, "target": name, "sha256": digest, "replaces": True})
+        journal = Path(journals._path(str(folder / "a.anim"), pair=True))
+        journal.write_text(json.dumps({"main": "a.anim", "files": entries, "superseded": []}))
+        return journal
+
+    def test_the_next_run_finishes_a_pair(self, tmp_path: Path) -> None:
+        self.pair(tmp_path)
+        for name in ("a.anim", "A.MDL", "a.skel"):
+            assert files.is_unfinished(tmp_path / name)
+        assert not files.is_unfinished(tmp_path / "b.anim")
+        write_bytes(tmp_path / "x", b"anything")
+        assert contents(tmp_path) == {"a.anim": b"new anim", "a.mdl": b"new mdl", "x": b"anything"}
+
+    def test_one_that_is_still_at_work_is_left_alone(self, tmp_path: Path) -> None:
+        journal = self.pair(tmp_path)
+        with open(journal, "rb") as stream, open(tmp_path / ".kf-000000000001", "rb") as draft:
+            for held in (stream, draft):
+                assert disk.lock(held.fileno(), wait=False)
+            write_in_another_process(tmp_path / "x")
+            assert journal.exists()
+            assert (tmp_path / "a.mdl").read_bytes() == b"old"
+
+    def test_one_that_cannot_be_finished_stays_until_the_pair_is_written_again(self, tmp_path: Path) -> None:
+        journal = self.pair(tmp_path)
+        (tmp_path / ".kf-000000000001").write_bytes(b"not what was written")
+        write_bytes(tmp_path / "x", b"anything")
+        assert journal.exists()
+        assert (tmp_path / "a.mdl").read_bytes() == b"old"
+        write_set((tmp_path / "a.anim", b"1"), pair=[(tmp_path / "a.mdl", b"2")], overwrite=True)
+        assert not files.is_unfinished(tmp_path / "a.anim")
+        assert (tmp_path / "a.anim").read_bytes() + (tmp_path / "a.mdl").read_bytes() == b"12"
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"main": "../a.anim"},
+            {"main": "b.anim"},
+            {"main": ""},
+            {"main": 1},
+            {"superseded": ["precious"]},
+            {"superseded": ["../precious"]},
+            {"files": "x"},
+            {"draft": "../outside"},
+            {"draft": "precious"},
+            {"target": "../outside"},
+            {"target": "/etc/passwd"},
+            {"target": "precious"},
+            {"target": ".."},
+            {"sha256": None},
+            {"replaces": 1},
+        ],
+        ids=str,
+    )
+    def test_a_journal_that_somebody_made_up_changes_nothing_else(self, tmp_path: Path, change: dict[str, Any]) -> None:
+        folder = tmp_path / "folder"
+        folder.mkdir()
+        journal = self.pair(folder)
+        content = json.loads(journal.read_text())
+        for name, value in change.items():
+            (content if name in content else content["files"][1])[name] = value
+        journal.write_text(json.dumps(content))
+        (folder / "precious").write_bytes(b"precious")
+        write_bytes(folder / "x", b"anything")
+        assert (folder / "precious").read_bytes() == b"precious"
+        assert os.listdir(tmp_path) == ["folder"]
+
+    def test_nonsense_is_no_journal(self, tmp_path: Path) -> None:
+        for data in (b"", b"[" * 100_000, b"\xff", b"[]", b"{}", b"null"):
+            journal = Path(journals._path(str(tmp_path / "a.anim"), pair=True))
+            journal.write_bytes(data)
+            assert files.sweep(str(tmp_path)) == 0
+            assert journal.exists()
+
+
+def write_in_another_process(path: Path) -> None:
+    code = "import sys; from keyframer.files import write_bytes; write_bytes(sys.argv[1], b'x')"
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+
+
 def _opening_streams_that_fail(fail: Callable[..., None]) -> Callable[..., Any]:
     class Failing(io.FileIO):
         def flush(self) -> None:
             fail()
 
-    def opened(path: Any, mode: str) -> Failing:
-        return Failing(path, mode.replace("b", ""))
+    def opened(descriptor: int, mode: str) -> Failing:
+        return Failing(descriptor, mode.replace("b", ""))
 
     return opened

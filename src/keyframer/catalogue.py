@@ -196,6 +196,11 @@ DATA_ANGLE_HUGE = issue_type(
     "DATA_ANGLE_HUGE", _W, "an angle of {angle:g} at {index}: the fraction of a turn is lost in rounding"
 )
 
+IO_PAIR_UNFINISHED = issue_type(
+    "IO_PAIR_UNFINISHED",
+    _E,
+    "a run was cut short while it wrote the files of {stem}; the next run that writes into this folder finishes them",
+)
 RUN_OUTPUT_COLLISION = issue_type("RUN_OUTPUT_COLLISION", _E, "{reason}")
 RUN_OUTPUT_REFUSED = issue_type("RUN_OUTPUT_REFUSED", _E, "{reason}")
 RUN_REFUSED = issue_type("RUN_REFUSED", _E, "{reason}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 
@@ -33,6 +34,11 @@ def found_in(folder: Path) -> list[Found]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     ]
+
+
+def unhashed(name: str) -> str:
+    """A name without the hash of the content that may be in it."""
+    return re.sub(r"\.[0-9a-f]{12}\.", ".", name)
 
 
 def temporaries(folder: Path) -> list[Path]:

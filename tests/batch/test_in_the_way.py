@@ -19,7 +19,7 @@ from keyframer.batch import Job, Ledger, LedgerError
 from keyframer.batch.defaults import LEDGER as NAME
 from keyframer.batch.job import new_result
 from keyframer.batch.naming import safe_relative
-from tests.batch.places import BAD, GOOD, OTHER, put, temporaries
+from tests.batch.places import BAD, GOOD, OTHER, put, temporaries, unhashed
 from tests.cli.conftest import run as run  # the fixture
 from tests.cli.running import Run, spawn
 
@@ -68,7 +68,6 @@ def test_nor_is_it_by_way_of_a_link(run: Run, tmp_path: Path) -> None:
     [
         (("convert",), "a.glb"),
         (("convert", "--dialect", "text"), "a.gltf"),
-        (("convert", "--dialect", "text"), "a.bin"),
         (("check",), "a.3ds.check.json"),
         (("thumbnail", "--size", "16"), "a.3ds.png"),
     ],
@@ -110,16 +109,26 @@ def test_an_output_whose_row_was_lost_is_taken_for_what_it_is(run: Run, tmp_path
     assert "1 of these already" in run(*batch).err
 
 
-def test_numbers_whose_text_was_never_written_are_taken_for_what_they_are(run: Run, tmp_path: Path) -> None:
-    """As ``kill -9`` leaves them between the two files of a glTF text."""
+@pytest.mark.parametrize("damaged", [False, True])
+def test_numbers_whose_text_was_never_written_are_taken_for_what_they_are(
+    run: Run, tmp_path: Path, damaged: bool
+) -> None:
+    """As somebody leaves them who takes the text away; what only has their name is somebody else's."""
     put(tmp_path / "in" / "a.3ds", OTHER)
     batch = ("batch", "convert", tmp_path / "in", "-o", tmp_path / "out", "--dialect", "text", "-j", "1")
     assert run(*batch).code == 0
     before = contents(tmp_path / "out")
-    assert set(before) == {"a.gltf", "a.bin"}
+    assert {unhashed(name) for name in before} == {"a.gltf", "a.bin"}
     for path in (*(tmp_path / "out").glob(NAME + "*"), tmp_path / "out" / "a.gltf"):
         path.unlink()
-    assert run(*batch).code == 0
+    if damaged:
+        (theirs,) = (tmp_path / "out").iterdir()
+        theirs.write_bytes(b"not what the name says")
+        ran = run(*batch)
+        assert ran.code == 3
+        assert f"RUN_OUTPUT_COLLISION at 0x0 in /: {theirs} is there already" in ran.err
+        assert theirs.read_bytes() == b"not what the name says"
+    assert run(*batch, *(("--force",) if damaged else ())).code == 0
     assert contents(tmp_path / "out") == before
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -11,7 +12,6 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer import files
 from keyframer.exchange.gltf.extras import packed, plain
 from keyframer.exchange.report import LOSS_SCHEMA, LossReport, Outcome
 from tests.exchange.scenes import SCENES
@@ -31,14 +31,22 @@ def test_gltf_and_bin(tmp_path: Path) -> None:
     scene = SCENES["splines"]()
     path = tmp_path / "a b.gltf"
     report = keyframer.save(scene, path)
-    assert sorted(os.listdir(tmp_path)) == ["a b.bin", "a b.gltf"]
-    assert report.written == [str(path), str(tmp_path / "a b.bin")]
+    binary = numbers_of(tmp_path, "a b")
+    assert sorted(os.listdir(tmp_path)) == [binary.name, "a b.gltf"]
+    assert report.written == [str(path), str(binary)]
     text = json.loads(path.read_text("utf-8"))
-    assert text["buffers"][0]["uri"] == "a%20b.bin"
-    text["buffers"][0]["uri"] = "a b.bin"
+    assert text["buffers"][0]["uri"] == binary.name.replace(" ", "%20")
+    text["buffers"][0]["uri"] = binary.name
     gltf = Gltf(json.dumps(text).encode(), tmp_path)
     seconds = moments(gltf, np.random.default_rng(1))
     assert max(largest_differences(scene, gltf, seconds)) < 1e-4 * report.measured["size"]
+
+
+def numbers_of(folder: Path, stem: str) -> Path:
+    """The one file of numbers in a folder; its name tells what is in it."""
+    (binary,) = folder.glob("*.bin")
+    assert binary.name == f"{stem}.{hashlib.sha256(binary.read_bytes()).hexdigest()[:12]}.bin"
+    return binary
 
 
 def test_dialect_and_format_decide_without_an_extension(tmp_path: Path) -> None:
@@ -80,32 +88,50 @@ def test_nothing_is_overwritten_unasked(tmp_path: Path, name: str) -> None:
     assert (tmp_path / name).read_bytes() != b"old"
 
 
-def test_an_existing_bin_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "a.bin").write_bytes(b"old")
-    with pytest.raises(FileExistsError):
-        keyframer.save(SCENES["static"](), tmp_path / "a.gltf")
-    assert os.listdir(tmp_path) == ["a.bin"]
-    assert (tmp_path / "a.bin").read_bytes() == b"old"
+def test_other_numbers_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(b"of somebody else")
+    (tmp_path / "a.0123456789ab.bin").write_bytes(b"not what the name says")
+    keyframer.save(SCENES["static"](), tmp_path / "a.gltf")
+    keyframer.save(SCENES["splines"](), tmp_path / "a.gltf", overwrite=True)
+    assert (tmp_path / "a.bin").read_bytes() == b"of somebody else"
+    assert (tmp_path / "a.0123456789ab.bin").read_bytes() == b"not what the name says"
+    assert len(os.listdir(tmp_path)) == 4
 
 
-@pytest.mark.parametrize("had_old", [False, True])
-def test_neither_file_of_a_pair_stands_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, had_old: bool) -> None:
-    if had_old:
-        (tmp_path / "a.bin").write_bytes(b"old bin")
-        (tmp_path / "a.gltf").write_bytes(b"old text")
-    before = sorted(os.listdir(tmp_path))
+def test_numbers_that_are_there_already_are_in_nobodys_way(tmp_path: Path) -> None:
+    keyframer.save(SCENES["static"](), tmp_path / "a.gltf")
+    before = numbers_of(tmp_path, "a").stat().st_ino
+    (tmp_path / "a.gltf").unlink()
+    keyframer.save(SCENES["static"](), tmp_path / "a.gltf")
+    assert numbers_of(tmp_path, "a").stat().st_ino == before
 
-    def failing(path: Path, parts: object, *, overwrite: bool = False) -> None:
-        if str(path).endswith(".gltf"):
-            raise OSError("no space left")
-        files.write_bytes(path, parts, overwrite=overwrite)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("keyframer.exchange.gltf.container.write_bytes", failing)
-    with pytest.raises(OSError, match="no space"):
-        keyframer.save(SCENES["static"](), tmp_path / "a.gltf", overwrite=True)
-    assert sorted(os.listdir(tmp_path)) == before
-    if had_old:
-        assert (tmp_path / "a.bin").read_bytes() == b"old bin"
+def test_damaged_numbers_are_mended(tmp_path: Path) -> None:
+    keyframer.save(SCENES["static"](), tmp_path / "a.gltf")
+    numbers_of(tmp_path, "a").write_bytes(b"damaged")
+    keyframer.save(SCENES["static"](), tmp_path / "a.gltf", overwrite=True)
+    numbers_of(tmp_path, "a")
+
+
+@pytest.mark.parametrize("copied", [False, True])
+def test_old_numbers_go_when_nothing_names_them(tmp_path: Path, copied: bool) -> None:
+    keyframer.save(SCENES["static"](), tmp_path / "a.gltf")
+    old = numbers_of(tmp_path, "a")
+    if copied:
+        (tmp_path / "copy.gltf").write_bytes((tmp_path / "a.gltf").read_bytes())
+    keyframer.save(SCENES["splines"](), tmp_path / "a.gltf", overwrite=True)
+    assert old.exists() == copied
+    if not copied:
+        numbers_of(tmp_path, "a")
+    keyframer.load(tmp_path / "a.gltf")
+
+
+def test_the_numbers_of_a_long_name_have_one_that_fits(tmp_path: Path) -> None:
+    name = "ä" * 125 + ".gltf"
+    keyframer.save(SCENES["static"](), tmp_path / name)
+    (binary,) = tmp_path.glob("*.bin")
+    assert len(os.fsencode(binary.name)) in (254, 255)
+    keyframer.load(tmp_path / name)
 
 
 def test_provenance_and_copyright(tmp_path: Path) -> None:

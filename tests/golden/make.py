@@ -32,6 +32,7 @@ LIMITS = {
 NOT_BY_A_FILE = {
     "IO_READ_FAILED": "the system says so, not the file",
     "IO_CHANGED_DURING_READ": "somebody else writes to the file meanwhile",
+    "IO_PAIR_UNFINISHED": "a run was killed between the files of a pair",
     "LIMIT_SAMPLES": "the user asks for too many times",
     "LIMIT_TIME": "a batch worker has a budget of time",
     "LIMIT_MEMORY": "a batch worker has a budget of memory",

@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from keyframer.batch.listings import Listings
+from keyframer.formats._format import companion_names
 
 COMPANIONS, IMAGES, INSIDE, ANYTHING, PROGRAM = "companions", "images", "inside", "anything", "program"
 
-_COMPANION_ENDINGS = (".anim", ".mdl", ".skel")
 _BELOW = "//"
 
 
@@ -91,12 +91,8 @@ def _seen(path: str) -> list[int | None]:
 
 
 def _companions(path: str, exists: Callable[[str], bool]) -> list[str]:
-    """The names beside a file under its stem in the usual spellings, as `keyframer.formats` tries them."""
-    own = os.path.basename(path)
-    stem = os.path.splitext(own)[0]
-    endings = [spelt for ending in _COMPANION_ENDINGS for spelt in (ending, ending.upper())]
-    names = dict.fromkeys(spelt + ending for spelt in (stem, stem.lower(), stem.upper()) for ending in endings)
-    return [name for name in names if name != own and exists(name)]
+    """The names beside a file that belong to it."""
+    return [name for name in companion_names(os.path.basename(path)) if exists(name)]
 
 
 def _companions_there(path: str) -> list[str]:

@@ -8,11 +8,13 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from keyframer._version import __version__
-from keyframer.batch import naming, stores, sweeping
+from keyframer.batch import naming, stores
 from keyframer.batch.beside import Surroundings, file_of
 from keyframer.batch.defaults import FAILED, LEDGER
 from keyframer.batch.job import Job, Result, fail_with, new_result, options_hash
@@ -22,9 +24,18 @@ from keyframer.batch.rows import Row
 from keyframer.batch.running import run
 from keyframer.catalogue import RUN_OUTPUT_REFUSED
 from keyframer.errors import FormatError
+from keyframer.files import sweep
+from keyframer.formats._format import COMPANION_ENDINGS
 
 _IN_THE_WAY = "RUN_OUTPUT_COLLISION"
-_PASSING = ("IO_READ_FAILED", "IO_CHANGED_DURING_READ", "RUN_OUTPUT_REFUSED", _IN_THE_WAY, "RUN_INTERNAL_ERROR")
+_PASSING = (
+    "IO_READ_FAILED",
+    "IO_CHANGED_DURING_READ",
+    "IO_PAIR_UNFINISHED",
+    "RUN_OUTPUT_REFUSED",
+    _IN_THE_WAY,
+    "RUN_INTERNAL_ERROR",
+)
 """failures that are not the file's: the next run tries again"""
 _ROWS = 500
 """rows that are asked for at once"""
@@ -171,7 +182,7 @@ class Campaign:
         if self._is_url:
             return 0
         folders = {output.rpartition("/")[0] for output in self._outputs}
-        return sweeping.sweep(map(self._path, folders), older_than=older_than)
+        return sum(sweep(self._path(folder), older_than=older_than) for folder in folders)
 
     def carry_out(
         self,
@@ -233,7 +244,40 @@ class Campaign:
                     self._count(row.status, row.code)
                     skipped()
                     continue
+                source = self._replaced_source(path) if job.replaces else None
+                if source is not None:
+                    reason = f"{source} is an input of this run: an output never replaces one"
+                    failed.append(fail_with(new_result(job), RUN_OUTPUT_REFUSED.failure(0, "/", reason=reason)))
+                    continue
                 yield job
+
+    def _replaced_source(self, path: str) -> str | None:
+        """A file that an output would replace and that is one of the sources, by way of a link or as half of a pair.
+        That sources below the output folder are not replaced by their names, planning sees to."""
+        stem, ending = os.path.splitext(path)
+        pair = [stem + other for other in COMPANION_ENDINGS if ending in COMPANION_ENDINGS and other != ending]
+        for place in () if self._is_url else (path, *pair):
+            try:
+                status = os.lstat(place)
+                if place == path and status.st_nlink == 1 and not stat.S_ISLNK(status.st_mode):
+                    continue
+                status = os.stat(place)
+            except OSError:
+                continue
+            if (status.st_dev, status.st_ino) in self._identities:
+                return place
+        return None
+
+    @cached_property
+    def _identities(self) -> set[tuple[int, int]]:
+        """Devices and numbers of all sources on disks, and of the archives that they are in."""
+        found = set()
+        for file in self._files:
+            member = stores.split_member(file.source)
+            with suppress(OSError, ValueError):
+                status = os.stat(file.source if member is None else member[0])
+                found.add((status.st_dev, status.st_ino))
+        return found
 
     def _path(self, output: str) -> str:
         if self._is_url or os.sep == "/":

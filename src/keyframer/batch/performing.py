@@ -14,6 +14,7 @@ from keyframer.batch.job import Job, Result, fail, fail_with, new_result
 from keyframer.batch.operations import OPERATIONS
 from keyframer.batch.worker import Later
 from keyframer.errors import FormatError
+from keyframer.files import running
 
 if TYPE_CHECKING:
     from keyframer.batch.operations._outputs import Output
@@ -74,10 +75,11 @@ def _perform(job: Job, result: Result, outputs: list[Output]) -> None:
     operation = OPERATIONS.get(job.operation)
     if operation is None:
         raise ValueError(f"no operation is called {job.operation!r} (there are: {', '.join(OPERATIONS)})")
-    subject = Subject(job, outputs)
-    result["sha256"] = hashlib.sha256(subject.data).hexdigest()
-    result["size"] = len(subject.data)
-    try:
-        operation.function()(subject, result)
-    finally:
-        result["format"] = result["format"] or subject.format_name
+    with running():
+        subject = Subject(job, outputs)
+        result["sha256"] = hashlib.sha256(subject.data).hexdigest()
+        result["size"] = len(subject.data)
+        try:
+            operation.function()(subject, result)
+        finally:
+            result["format"] = result["format"] or subject.format_name

@@ -14,7 +14,7 @@ from zipfile import ZipFile
 
 from keyframer.catalogue import IO_READ_FAILED
 from keyframer.errors import FormatError
-from keyframer.files import check_size, read_bytes, reading_archive
+from keyframer.files import check_size, note_input, read_bytes, reading_archive
 from keyframer.limits import DEFAULT_LIMITS
 
 MEMBER = "!/"
@@ -83,6 +83,7 @@ _OPEN: dict[str, tuple[tuple[int, int], ZipFile]] = {}
 def _archive(name: str) -> ZipFile:
     """The archive, kept open: reading its directory for each of ten thousand members would take for ever."""
     status = os.stat(name)
+    note_input(status)
     seen = (status.st_size, status.st_mtime_ns)
     kept = _OPEN.get(name)
     if kept is not None and kept[0] == seen:

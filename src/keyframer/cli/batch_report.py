@@ -10,6 +10,8 @@ from keyframer.batch.defaults import LEDGER, STATUSES
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import failure, shown_name
 from keyframer.cli.output import STYLES, Records
+from keyframer.cli.targets import write_file
+from keyframer.errors import FormatError
 from keyframer.text import safe_text
 
 _OPERATIONS = ("convert", "check", "info", "identify", "thumbnail")
@@ -36,8 +38,11 @@ def run(options: argparse.Namespace) -> int:
     from io import StringIO
 
     from keyframer.batch.ledger import Ledger
+    from keyframer.files import note_input
 
     path = os.path.join(options.where, LEDGER) if os.path.isdir(options.where) else options.where
+    for part in ("", "-wal", "-shm", ".lock"):
+        note_input(path + part)
     with Ledger(path, read_only=True) as ledger:
         if options.output is None:
             _write(ledger, options)
@@ -46,12 +51,9 @@ def run(options: argparse.Namespace) -> int:
         with redirect_stdout(text):
             _write(ledger, options)
         code = show_refused(ledger)
-    from keyframer.files import write_bytes
-
     try:
-        data = text.getvalue().encode("utf-8", "backslashreplace")
-        write_bytes(options.output, data, overwrite=options.force)
-    except OSError as error:
+        write_file(options.output, text.getvalue().encode("utf-8", "backslashreplace"), force=options.force)
+    except FormatError as error:
         failure(options.output, error)
         return NOT_ALL_DONE
     return code

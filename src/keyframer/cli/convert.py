@@ -8,7 +8,8 @@ import sys
 from keyframer.cli import inputs, operations, scenes, texturing
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import detail, error_record, failure, note, shown_name
-from keyframer.cli.targets import STDOUT, Targets, refused
+from keyframer.cli.targets import STDOUT, Targets, check_file, refused, refusing, write_file
+from keyframer.errors import FormatError
 from keyframer.exchange import EXPORTERS, Exporter, exporter_for
 from keyframer.text import safe_text
 
@@ -94,6 +95,12 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("OUT is a file, a folder or a suffix such as .glb")
     if options.report is not None and not options.force and os.path.lexists(options.report):
         options.parser.error(f"{options.report} exists (-f overwrites it)")
+    if options.report is not None:
+        try:
+            check_file(options.report, force=options.force)
+        except FormatError as error:
+            failure(options.report, error)
+            return NOT_ALL_DONE
     many = options.recursive or options.files_from is not None or len(options.files) > 1
     target = Targets(options, many, lambda name: os.path.splitext(name)[0] + extension)
     named = "x.glb" if target.is_folder else "x" + options.output if target.is_suffix else options.output
@@ -154,8 +161,6 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
 
     path = target.path_for(item)
     assert path is not None
-    if not options.force and os.path.lexists(path):
-        raise refused(f"{path} exists (-f overwrites it)")
     fps, options.fps = options.fps, None  # the exporter applies it, whether or not the format has such an option
     try:
         data = item.read()
@@ -176,9 +181,9 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
         from keyframer.formats._option_values import typed
 
         chosen = typed(format_by_name(exporter.name).write_option_types(), options.written)
-    if target.is_folder:
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-    try:
+    with refusing(path):
+        if target.is_folder:
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         report = save(
             scene,
             path,
@@ -188,10 +193,6 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
             overwrite=options.force,
             **chosen,
         )
-    except FileExistsError as error:
-        raise refused(str(error).replace("pass overwrite=True to replace it", "-f overwrites it")) from None
-    except OSError as error:
-        raise refused(f"{path} cannot be written: {error.strerror or error}") from None
     texturing.report(item, source, options)
     return path, report
 
@@ -226,13 +227,11 @@ def _source(item: Input, data: bytes, document: Document | None) -> dict[str, ob
 def _write_report(options: argparse.Namespace, records: list[dict[str, object]]) -> bool:
     import json
 
-    from keyframer.files import write_bytes
-
     content = {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, "files": records}
     text = json.dumps(content, allow_nan=False, indent=1) + "\n"
     try:
-        write_bytes(options.report, text.encode("ascii"), overwrite=options.force)
-    except OSError as error:
+        write_file(options.report, text.encode("ascii"), force=options.force)
+    except FormatError as error:
         failure(options.report, error)
         return False
     return True

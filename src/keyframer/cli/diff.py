@@ -192,9 +192,8 @@ def _pretty(items: list[Input], comparison: Comparison) -> list[str]:
 
 def _plot(items: list[Input], comparison: Comparison, options: argparse.Namespace) -> bool:
     """Write the plot; False where that failed."""
-    from keyframer.cli.targets import refused
+    from keyframer.cli.targets import refused, write_file
     from keyframer.errors import FormatError
-    from keyframer.files import write_bytes
     from keyframer.inspecting.charts import chart
     from keyframer.inspecting.motion_diff import motion_panels
 
@@ -204,11 +203,8 @@ def _plot(items: list[Input], comparison: Comparison, options: argparse.Namespac
         panels = motion_panels(comparison.motion, comparison.tolerance, comparison.degrees)
         drawing = chart(panels, " and ".join(os.path.basename(item.name) for item in items))
         data = drawing.png() if options.plot.lower().endswith(".png") else drawing.svg().encode()
-        try:
-            write_bytes(options.plot, data, overwrite=options.force)
-        except FileExistsError:
-            raise refused(f"{options.plot} exists (-f overwrites it)") from None
-    except (FormatError, OSError) as error:
+        write_file(options.plot, data, force=options.force)
+    except FormatError as error:
         failure(options.plot, error)
         return False
     return True

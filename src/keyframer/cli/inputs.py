@@ -76,9 +76,13 @@ class StdinInput(Input):
         super().__init__("<stdin>", "stdin")
 
     def read(self) -> bytes:
-        from keyframer.files import read_bytes
+        from contextlib import suppress
+
+        from keyframer.files import note_input, read_bytes
 
         if StdinInput._data is None:
+            with suppress(OSError, ValueError):  # a stream that stands for stdin has no number
+                note_input(os.fstat(sys.stdin.fileno()))
             StdinInput._data = read_bytes(sys.stdin.buffer)
         return StdinInput._data
 
@@ -155,6 +159,8 @@ def inputs_of(options: argparse.Namespace, extensions: tuple[str, ...] | None = 
     """
     wanted = extensions or DECODABLE
     chosen = () if options.all_files else wanted
+    if hasattr(options, "force"):
+        _note_all(options, chosen)
     for name in options.files:
         yield from _expanded(name, options.recursive, chosen)
     if options.files_from is not None:
@@ -165,6 +171,29 @@ def inputs_of(options: argparse.Namespace, extensions: tuple[str, ...] | None = 
             return
         for name in names:
             yield from _expanded(name, options.recursive, chosen)
+
+
+def _note_all(options: argparse.Namespace, wanted: tuple[str, ...]) -> None:
+    """Tell all inputs to the run before anything is written: an output of the first must not replace the last, nor what
+    stands beside it and belongs to it."""
+    from contextlib import suppress
+
+    from keyframer.files import note_input
+    from keyframer.formats._format import companion_names
+
+    names = [*options.files]
+    with suppress(OSError, FormatError):  # said when the list is read for the second time
+        names += [] if options.files_from is None else _listed(options.files_from)
+    for name in names:
+        for item in _expanded(name, options.recursive, wanted):
+            note_input(item.name.partition(MEMBER)[0] if isinstance(item, MemberInput) else item.name)
+            if isinstance(item, StdinInput):
+                with suppress(OSError, FormatError):
+                    item.read()
+            if isinstance(item, FileInput):
+                folder, own = os.path.split(item.name)
+                for other in companion_names(own):
+                    note_input(os.path.join(folder, other))
 
 
 def _listed(source: str) -> list[str]:

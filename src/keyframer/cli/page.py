@@ -9,8 +9,9 @@ from keyframer.cli.exits import CODES
 from keyframer.cli.parser import ABOUT, COMMANDS, build_parser, command_module
 
 _INTRODUCTION = """\
-stdout carries data only; messages go to stderr. Nothing is overwritten without `-f`, and a file appears whole or not at
-all. Names from files are made inert before they are shown, in every style.
+stdout carries data only; messages go to stderr. Nothing is overwritten without `-f`, inputs of the same run not even
+with it, and a file appears whole or not at all ([outputs](reliability.md#outputs)). Names from files are made inert
+before they are shown, in every style.
 
 **Inputs** are files, folders with `-r`, globs in quotes, `--files-from LIST`, `-` for stdin, and members of zip
 archives (also `.mvr` and `.gdtf`): an archive stands for its members, `pack.zip!/scene.3ds` for one of them. In folders

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import nullcontext
 
 from keyframer._version import __version__
 from keyframer.cli.exits import FINDINGS, FINE
@@ -13,6 +14,7 @@ from keyframer.text import safe_text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
     from types import ModuleType
     from typing import Any, NoReturn
 
@@ -66,7 +68,8 @@ def run(given: Sequence[str]) -> int:
             parser = _filled(Parser(prog=f"keyframer {given[0]}", **_texts(module)), module)
             options = parser.parse_args(given[1:])
             options.parser = parser
-            code = int(module.run(options))
+            with _running(options):
+                code = int(module.run(options))
             return FINDINGS if code == FINE and getattr(options, "salvaged", False) else code
         parser = build_parser()
         if given:
@@ -75,6 +78,15 @@ def run(given: Sequence[str]) -> int:
     except SystemExit as left:  # argparse leaves this way
         return left.code if isinstance(left.code, int) else 0
     return 0 if not given else 2
+
+
+def _running(options: argparse.Namespace) -> AbstractContextManager[object]:
+    """No output of a command takes the place of its inputs. Every command that writes files has ``-f``."""
+    if not hasattr(options, "force"):
+        return nullcontext()
+    from keyframer.files import running
+
+    return running()
 
 
 def build_parser() -> Parser:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from keyframer.cli import clips, inputs, scenes
+from keyframer.cli import clips, inputs, scenes, targets
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import failure, note
 from keyframer.errors import FormatError
@@ -91,12 +91,7 @@ def _write(sample: Sample, options: argparse.Namespace) -> None:
     else:
         data = {"json": _json, "csv": _csv, "pretty": _pretty}[options.format](sample).encode()
     if options.output and options.output != "-":
-        from keyframer.files import write_bytes
-
-        try:
-            write_bytes(options.output, data, overwrite=options.force)
-        except FileExistsError:
-            raise FormatError("RUN_OUTPUT_REFUSED", 0, "/", f"{options.output} exists (-f overwrites it)") from None
+        targets.write_file(options.output, data, force=options.force)
     else:
         sys.stdout.write(data.decode())
 

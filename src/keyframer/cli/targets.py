@@ -1,11 +1,13 @@
 """Where output goes: stdout, a file, a folder (the tree of the inputs is kept) or beside each input under a suffix.
 
-Nothing is overwritten without ``-f``; a file appears whole or not at all.
+Nothing is overwritten without ``-f``, inputs and what is no ordinary file not even with it; a file appears whole or not
+at all.
 """
 
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 
 from keyframer.cli.inputs import FileInput, Input
 from keyframer.errors import FormatError
@@ -13,7 +15,7 @@ from keyframer.errors import FormatError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 STDOUT = "-"
 
@@ -42,35 +44,67 @@ class Targets:
         )
 
     def path_for(self, item: Input) -> str | None:
-        """Where the output of this input goes; None for stdout."""
+        """Where the output of this input goes; None for stdout. `FormatError` where nothing may be written there."""
+        path = self.place_of(item)
+        if path is None:
+            return None
+        key = os.path.normcase(os.path.abspath(path))
+        if self._taken.setdefault(key, item.key) != item.key:
+            raise FormatError("RUN_OUTPUT_COLLISION", 0, "/", f"{path} is already the output of {self._taken[key]}")
+        check_file(path, force=self.force)
+        return path
+
+    def place_of(self, item: Input) -> str | None:
+        """The path that an output of this input would have."""
         if self.out is None:
             return None
         if self.is_suffix:
             if not isinstance(item, FileInput):
                 raise refused(f"a suffix such as {self.out} needs an input that is a file")
-            path = os.path.splitext(item.name)[0] + self.out
-        elif self.is_folder:
+            return os.path.splitext(item.name)[0] + self.out
+        if self.is_folder:
             folder, name = os.path.split(item.relative)
-            path = os.path.join(self.out, folder, self._rename(name))
-        else:
-            path = self.out
-        key = os.path.normcase(os.path.abspath(path))
-        if self._taken.setdefault(key, item.key) != item.key:
-            raise FormatError("RUN_OUTPUT_COLLISION", 0, "/", f"{path} is already the output of {self._taken[key]}")
-        return path
+            return os.path.join(self.out, folder, self._rename(name))
+        return self.out
 
     def write(self, path: str, parts: bytes | Iterable[bytes]) -> None:
         """The file, whole or not at all; raises `FormatError` where that is refused."""
-        from keyframer.files import write_bytes
-
-        try:
-            if self.is_folder:
+        if self.is_folder:
+            with refusing(path):
                 os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-            write_bytes(path, parts, overwrite=self.force)
-        except FileExistsError:
-            raise refused(f"{path} exists (-f overwrites it)") from None
-        except OSError as error:
-            raise refused(f"{path} cannot be written: {error.strerror or error}") from None
+        write_file(path, parts, force=self.force)
+
+
+def write_file(path: str, parts: bytes | Iterable[bytes], *, force: bool) -> None:
+    """Write an output; raises `FormatError` where that is refused."""
+    from keyframer.files import write_bytes
+
+    with refusing(path):
+        write_bytes(path, parts, overwrite=force)
+
+
+def check_file(path: str, *, force: bool) -> None:
+    """Finish what a killed run began in the folder of an output, and refuse the output now if it will be refused."""
+    from keyframer.files import check_output, sweep_once
+
+    with refusing(path):
+        sweep_once(os.path.dirname(path))
+        check_output(path, overwrite=force)
+
+
+@contextmanager
+def refusing(path: str) -> Iterator[None]:
+    """What is said against an output becomes a `FormatError` that names it."""
+    from keyframer.files import OutputExists, OutputRefused
+
+    try:
+        yield
+    except OutputExists as error:
+        raise refused(f"{error.target} exists (-f overwrites it)") from None
+    except OutputRefused as error:
+        raise refused(str(error)) from None
+    except OSError as error:
+        raise refused(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 def refused(reason: str) -> FormatError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from keyframer.cli.inputs import FileInput
 from keyframer.cli.messages import detail, note
 
@@ -10,6 +12,7 @@ if TYPE_CHECKING:
     import argparse
 
     from keyframer.cli.inputs import Input
+    from keyframer.scene import Scene
     from keyframer.textures import TextureFinder, TextureSource
 
 
@@ -44,6 +47,25 @@ def source_for(item: Input, options: argparse.Namespace) -> TextureSource | None
 
     finder = finder_for(item, options)
     return None if finder is None else TextureSource(finder)
+
+
+def note_inputs(item: Input, scene: Scene, options: argparse.Namespace) -> None:
+    """Tell the run which images of a scene are there, without opening them."""
+    from keyframer.files import note_input
+    from keyframer.textures import ImageRefused
+    from keyframer.textures.opening import first_of_list, is_list
+
+    finder = finder_for(item, options)
+    if finder is None:
+        return
+    for map in [map for material in scene.materials for map in material.maps.values()]:
+        path = finder.find(map.file_name).path
+        if path is None:
+            continue
+        note_input(path)
+        if is_list(path):
+            with suppress(ImageRefused):
+                note_input(first_of_list(finder, path))
 
 
 def report(item: Input, source: TextureSource | None, options: argparse.Namespace) -> None:

@@ -88,6 +88,8 @@ def run(options: argparse.Namespace) -> int:
     except ValueError as error:
         options.parser.error(str(error))
     target = targets.Targets(options, many, lambda name: f"{name}.{order.kind}")
+    if options.force:
+        _note_images(options, target)
     code = FINE
     for number, item in enumerate(inputs.inputs_of(options, inputs.LOADABLE)):
         try:
@@ -104,6 +106,27 @@ def run(options: argparse.Namespace) -> int:
             code = NOT_ALL_DONE
             failure(item.name, error)
     return code
+
+
+def _note_images(options: argparse.Namespace, target: targets.Targets) -> None:
+    """Where pictures replace existing files: tell the run which images all inputs use. The picture of the first input
+    must not replace an image of the last."""
+    from contextlib import suppress
+
+    from keyframer.errors import FormatError
+
+    def replaces(item: Input) -> bool:
+        with suppress(FormatError):
+            return os.path.lexists(target.place_of(item) or "")
+        return False
+
+    if not any(replaces(item) for item in inputs.inputs_of(options, inputs.LOADABLE)):
+        return
+    quiet = type(options)(**{**vars(options), "quiet": True, "salvage": True})
+    for item in inputs.inputs_of(options, inputs.LOADABLE):
+        with suppress(*scenes.LOAD_FAILURES, LookupError, MemoryError):  # said when its picture is made
+            scene, _ = scenes.load_scene(item, quiet)
+            texturing.note_inputs(item, scene, options)
 
 
 class Order:

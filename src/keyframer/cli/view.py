@@ -10,6 +10,8 @@ from keyframer.cli import inputs, reading, scenes, texturing
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.inputs import FileInput
 from keyframer.cli.messages import as_format_error, failure, note
+from keyframer.cli.targets import check_file, write_file
+from keyframer.errors import FormatError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,13 +129,13 @@ class _ReadFile(_ReadInput, FileInput):
 
 
 def _export(opened: list[ViewedFile], options: argparse.Namespace) -> int:
-    from keyframer.files import write_bytes
     from keyframer.viewer import packed_page
 
-    page = packed_page(opened)
     try:
-        write_bytes(options.export, page, overwrite=options.force)
-    except OSError as error:
+        check_file(options.export, force=options.force)
+        page = packed_page(opened)
+        write_file(options.export, page, force=options.force)
+    except FormatError as error:
         failure(options.export, error)
         return NOT_ALL_DONE
     note(options, f"{options.export}: {len(page)} bytes, {len(opened)} file{'s' if len(opened) != 1 else ''}")

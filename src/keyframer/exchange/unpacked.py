@@ -6,6 +6,7 @@ import io
 import os
 import re
 from dataclasses import replace
+from pathlib import Path
 
 from keyframer.exchange.gltf.images import role_of
 from keyframer.scene import Material, Scene, TextureMap
@@ -28,11 +29,12 @@ _SLOTS = {"hale3d": ("texture1",)}
 class Unpacked:
     """The scene with names of files instead of the images that a glTF file holds or names, and these files."""
 
-    def __init__(self, format: str, scene: Scene) -> None:
+    def __init__(self, format: str, scene: Scene, folder: Path) -> None:
         self.files: dict[str, bytes] = {}
         """the name beside the output, and the content"""
         self._notes: list[tuple[Outcome, str, str]] = []
         self._format = format
+        self._folder = folder
         self._names: dict[tuple[int, str], str] = {}
         self._source = TextureSource(TextureFinder([] if scene.folder is None else [scene.folder]))
         self.scene = scene
@@ -91,7 +93,8 @@ class Unpacked:
         return opened.texture.data
 
     def _name(self, map: TextureMap, role: str, data: bytes, ending: str) -> str:
-        """Within the limits of the format, safe on every system, and no two images of one name."""
+        """Within the limits of the format, safe on every system, and no two images of one name: neither here nor in the
+        folder, where other files may need an image of the same name."""
         key = (id(data if map.embedded is None else map.embedded.data), role)
         if key not in self._names:
             known = map.file_name or (map.embedded.name if map.embedded is not None else "")
@@ -101,11 +104,22 @@ class Unpacked:
             stem = re.sub(r"[^A-Za-z0-9_-]+", "_", stem).strip("_") or "image"
             longest = _STEMS[self._format]
             name, number = _joined(self._format, stem[:longest], ending), 2
-            while self.files.get(name, data) != data or not take_apart(name).parts:
+            while not (take_apart(name).parts and self._is_free(name, data)):
                 mark = str(number)
                 name, number = _joined(self._format, stem[: longest - len(mark)] + mark, ending), number + 1
             self._names[key] = name
         return self._names[key]
+
+    def _is_free(self, name: str, data: bytes) -> bool:
+        if self.files.get(name, data) != data:
+            return False
+        path = self._folder / name
+        if not os.path.lexists(path):
+            return True
+        try:
+            return path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data
+        except OSError:
+            return False
 
 
 def _joined(format: str, stem: str, ending: str) -> str:

@@ -21,6 +21,7 @@ from keyframer.curves.lean import Lean
 from keyframer.errors import FormatError
 from keyframer.files import PathLike, read_bytes
 from keyframer.formats._document import Document
+from keyframer.formats._format import companion_names
 from keyframer.formats._places import Places
 from keyframer.issues import IssueLog, IssueType, Severity
 from keyframer.wire.record import Record
@@ -140,9 +141,7 @@ def check_weights(
 
 def neighbours(path: Path, suffix: str) -> list[Path]:
     """The files beside ``path`` under the same stem with this suffix, in the usual spellings; no folder is listed."""
-    stems = dict.fromkeys((path.stem, path.stem.lower(), path.stem.upper()))
-    names = [stem + ending for stem in stems for ending in (suffix, suffix.upper())]
-    return [path.parent / name for name in names if name != path.name and (path.parent / name).is_file()]
+    return [found for name in companion_names(path.name, (suffix,)) if (found := path.parent / name).is_file()]
 
 
 def read_companion(source: PathLike, what: str) -> bytes:

@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from keyframer.scene import Scene
 
 
+COMPANION_ENDINGS = (".anim", ".mdl", ".skel")
+"""of files that belong to each other when they stand side by side under one stem"""
+
+
+def companion_names(name: str, endings: tuple[str, ...] = COMPANION_ENDINGS) -> list[str]:
+    """The names that files beside this one may have if they belong to it: its stem, in the usual spellings."""
+    stem = name[: name.rfind(".")] if "." in name[1:] else name
+    spelt = [ending for each in endings for ending in (each, each.upper())]
+    names = dict.fromkeys(start + ending for start in (stem, stem.lower(), stem.upper()) for ending in spelt)
+    return [each for each in names if each != name]
+
+
 class Match:
     """How surely the bytes are of a format (0 to 1), why, and what the head says about version and layout."""
 
@@ -118,9 +130,17 @@ class Format:
 
     def companions(self, document: Document, path: Path, options: Mapping[str, object]) -> dict[str, object]:
         """Options for the files that belong to one and stand beside it under the same stem; none where the user
-        named any of them, and for formats that have no companions."""
+        named any of them, and for formats that have no companions. `FormatError` where they are half written."""
         find = self._load_if_there("bridge", "companions")
-        found: dict[str, object] = find(document, path) if find is not None else {}
+        if find is None:
+            return {}
+        from keyframer.files import is_unfinished
+
+        if is_unfinished(path):
+            from keyframer.catalogue import IO_PAIR_UNFINISHED
+
+            raise IO_PAIR_UNFINISHED.failure(0, "/", stem=path.stem)
+        found: dict[str, object] = find(document, path)
         return {} if set(found) & set(options) else found
 
     def apply_rules(self, document: Document, scene: Scene | None, reporter: Reporter) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from keyframer.files import note_input
 from keyframer.scene import TextureMap
 from keyframer.text import safe_text
 from keyframer.textures.autodesk import AN_IFL, ifl_names
@@ -87,6 +88,7 @@ class TextureSource:
 def first_of_list(finder: TextureFinder, path: Path) -> Path:
     """The first image that a list (IFL) names; a list in a list is not followed. `ImageRefused` where there is none."""
     try:
+        note_input(path)
         with open(path, "rb") as stream:
             names = ifl_names(stream.read(_LIST_SIZE), 1)
     except OSError as error:

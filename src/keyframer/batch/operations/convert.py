@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from keyframer.batch import beside, stores
 from keyframer.batch.job import Result
-from keyframer.batch.operations._outputs import Output, drafted, foreign, noted, refusing
+from keyframer.batch.operations._outputs import drafted, refusing
 from keyframer.batch.operations._subject import Subject, note_issues
 from keyframer.batch.operations._targets import exporter_of
 from keyframer.exchange import Exporter, save
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
     from keyframer.exchange.gltf.images import ImageSource
     from keyframer.textures import TextureFinder
 
-_MOVES = (".gltf",)
-"""outputs whose writer moves what it replaces out of the way itself; all others get their names when they are on the
-disk, while the next file is worked on"""
 _EXPORT = ("core_only", "unit", "fps")
 
 
@@ -75,46 +71,10 @@ def _images(finder: TextureFinder | None) -> ImageSource:
 
 def _write(scene: Scene, subject: Subject, chosen: dict[str, Any]) -> LossReport:
     path = subject.job.output
-    with refusing(path):
-        if path.endswith(_MOVES):
-            if not subject.job.replaces:
-                _refuse_foreign(scene, path, chosen)
-            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-            report = save(scene, path, overwrite=True, **chosen)
-            subject.outputs += [Output(each, partial(noted, each)) for each in report.written]
-            return report
-        with drafted(path, replaces=subject.job.replaces) as outputs:
-            report = save(scene, path, overwrite=True, **chosen)
-        subject.outputs += outputs
+    with refusing(path), drafted(path, replaces=subject.job.replaces) as outputs:
+        report = save(scene, path, overwrite=True, **chosen)
+    subject.outputs += outputs
     return report
-
-
-def _refuse_foreign(scene: Scene, path: str, chosen: dict[str, Any]) -> None:
-    """A glTF text, or the file for its numbers, that is not known to be ours."""
-    numbers = f"{os.path.splitext(path)[0]}.bin"
-    if os.path.lexists(path):
-        if not _is_ours(path):
-            raise foreign(path)
-    elif os.path.lexists(numbers) and not _stands_for(scene, numbers, chosen):
-        raise foreign(numbers)
-
-
-def _is_ours(path: str) -> bool:
-    """Whether it is a glTF text that keyframer wrote; the head tells."""
-    with open(path, "rb") as stream:
-        return b'"generator":"keyframer ' in stream.read(4096).replace(b'": "', b'":"')
-
-
-def _stands_for(scene: Scene, numbers: str, chosen: dict[str, Any]) -> bool:
-    """Whether the file is what is written there now, as a run leaves it that is killed before it writes the text; or
-    nothing is written there."""
-    with tempfile.TemporaryDirectory(prefix="keyframer-") as folder:
-        _, *own = save(scene, os.path.join(folder, "a.gltf"), **chosen).written
-        wanted = [noted(path)["sha256"] for path in own]
-    try:
-        return not wanted or wanted == [noted(numbers)["sha256"]]
-    except OSError:  # a link to nowhere, a folder
-        return False
 
 
 def _upload(scene: Scene, subject: Subject, chosen: dict[str, Any]) -> LossReport:

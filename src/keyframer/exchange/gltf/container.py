@@ -1,9 +1,9 @@
-"""The files: ``.glb``, or ``.gltf`` with its ``.bin`` beside it. Whole or not at all."""
+"""The files: ``.glb``, or ``.gltf`` with a ``.bin`` beside it. Whole or not at all."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from keyframer.exchange.gltf.asset import Asset
-from keyframer.files import write_bytes
+from keyframer.files import content_name, write_bytes, write_set
 
 _GLB_MAGIC, _JSON_CHUNK, _BIN_CHUNK = 0x46546C67, 0x4E4F534A, 0x004E4942
 _LARGEST_GLB = 0xFFFFFFFF
@@ -39,33 +39,20 @@ def write_glb(asset: Asset, path: Path, *, overwrite: bool) -> list[str]:
 
 
 def write_gltf(asset: Asset, path: Path, *, overwrite: bool) -> list[str]:
-    """Both files or neither: where the second cannot be written, the first goes and what it replaced comes back."""
-    if not overwrite and os.path.lexists(path):
-        raise FileExistsError(f"{path} exists (pass overwrite=True to replace it)")
+    """The text and the file with its numbers. That has a hash of its content in its name, so that no text ever names
+    numbers of another one, whenever writing is cut short."""
     size = asset.buffer_size
-    if not size:
-        write_bytes(path, _json(asset.root([]), indent=1), overwrite=overwrite)
-        return [str(path)]
-    binary = path.with_suffix(".bin")
-    text = _json(asset.root([{"byteLength": size, "uri": quote(binary.name)}]), indent=1)
-    kept = path.parent / f".kf-{os.urandom(6).hex()}"
-    replaced = overwrite and os.path.lexists(binary)
-    if replaced:
-        os.rename(binary, kept)
-    try:
-        write_bytes(binary, asset.buffers.parts(), overwrite=False)
-        try:
-            write_bytes(path, text, overwrite=overwrite)
-        except BaseException:
-            binary.unlink(missing_ok=True)
-            raise
-    except BaseException:
-        if replaced:
-            os.replace(kept, binary)
-        raise
-    if replaced:
-        kept.unlink(missing_ok=True)
-    return [str(path), str(binary)]
+    named: list[tuple[Path, Iterator[bytes | memoryview]]] = []
+    buffers: list[dict[str, Any]] = []
+    if size:
+        digest = hashlib.sha256()
+        for part in asset.buffers.parts():
+            digest.update(part)
+        binary = Path(content_name(path, digest.hexdigest(), ".bin"))
+        named.append((binary, asset.buffers.parts()))
+        buffers.append({"byteLength": size, "uri": quote(binary.name)})
+    write_set((path, _json(asset.root(buffers), indent=1)), named=named, overwrite=overwrite)
+    return [str(path), *(str(each) for each, _ in named)]
 
 
 def _json(root: dict[str, Any], indent: int | None = None) -> bytes:

@@ -13,6 +13,7 @@ from keyframer.exchange.gltf.exporting import export
 from keyframer.exchange.gltf.images import ImageSource, no_images
 from keyframer.exchange.gltf.options import GltfOptions
 from keyframer.exchange.report import LossReport
+from keyframer.files import check_output
 from keyframer.scene import Scene
 
 _TEXTURES = ("texture_path", "texture_recursive", "textures")
@@ -53,8 +54,7 @@ def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options
             raise ValueError(f"images says where images come from, so {next(iter(looked))} has no meaning")
     else:
         chosen = replace(chosen, images=_images(scene, **looked))
-    if not overwrite and os.path.lexists(path):
-        raise FileExistsError(f"{path} exists (pass overwrite=True to replace it)")
+    check_output(path, overwrite=overwrite)
     asset, report = export(scene, chosen)
     as_text = dialect == "text" or (dialect is None and path.suffix.lower() == ".gltf")
     report.written = (write_gltf if as_text else write_glb)(asset, path, overwrite=overwrite)

@@ -1,0 +1,308 @@
+"""What never becomes an output, in any command: devices, pipes, sockets, folders, and the inputs of the run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import stat
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import keyframer
+from tests.cli.running import EXAMPLE, Run, spawn
+from tests.samples import sample_files
+
+SAMPLES = {path.name: path.read_bytes() for name in ("3ds", "hale3d") for path in sample_files(name)}
+SMALL = SAMPLES["tracks.3ds"]
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, pipes and devices of POSIX")
+
+WRITERS = {
+    "dump": "dump IN/a.3ds -o PATH",
+    "build": "build IN/a.json -o PATH",
+    "sample": "sample IN/a.3ds -o PATH",
+    "convert": "convert IN/a.3ds PATH --to gltf",
+    "convert text": "convert IN/a.3ds PATH --to gltf --dialect text",
+    "convert natively": "convert IN/a.3ds PATH --to 3ds",
+    "report": "convert IN/a.3ds IN/other.glb -f --report PATH",
+    "plot": "plot IN/a.3ds -o PATH",
+    "diff": "diff IN/a.3ds IN/b.3ds --plot PATH",
+    "thumbnail": "thumbnail IN/a.3ds --size 16 -o PATH",
+    "view": "view IN/a.3ds --export PATH",
+    "batch report": "batch report IN/batch -o PATH",
+}
+"""commands that write one file"""
+ENDINGS = {"diff": ".svg"}
+"""where the command insists on one"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, run: Run) -> Path:
+    (tmp_path / "a.3ds").write_bytes(SMALL)
+    (tmp_path / "b.3ds").write_bytes(SMALL)
+    run("dump", tmp_path / "a.3ds", "-o", tmp_path / "a.json")
+    return tmp_path
+
+
+def command(name: str, folder: Path, path: Path, *more: str) -> list[str]:
+    words = WRITERS[name].split()
+    return [word.replace("IN", str(folder)).replace("PATH", str(path)) for word in words] + list(more)
+
+
+def ready(name: str, place: Path, run: Run) -> None:
+    if name == "batch report":
+        run("batch", "identify", place / "a.3ds", "-o", place / "batch", "-j", "1", "-q")
+    if name == "view":
+        from keyframer.viewer.assets import Assets, PageMissing
+
+        try:
+            Assets()
+        except PageMissing:
+            pytest.skip("the page of the viewer is not built")
+
+
+def _device(path: Path) -> None:
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.stat("/dev/null").st_rdev)
+    except OSError:
+        pytest.skip("only root makes devices")
+
+
+def _socket(path: Path) -> None:
+    here = os.getcwd()
+    os.chdir(path.parent)  # names of sockets are short
+    try:
+        with socket.socket(socket.AF_UNIX) as bound:
+            bound.bind(path.name)
+    finally:
+        os.chdir(here)
+
+
+ODD: dict[str, tuple[Callable[[Path], None], str]] = {
+    "device": (_device, "a device"),
+    "link to a device": (lambda path: path.symlink_to("/dev/null"), "a device"),
+    "pipe": (os.mkfifo, "a pipe"),
+    "socket": (_socket, "a socket"),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("name", WRITERS)
+def test_what_is_no_ordinary_file_is_refused(name: str, odd: str, place: Path, run: Run) -> None:
+    ready(name, place, run)
+    path = place / f"odd{ENDINGS.get(name, '.glb')}"
+    make, kind = ODD[odd]
+    make(path)
+    before = os.lstat(path)
+    ran = run(*command(name, place, path, "-f"))
+    assert ran.code == 3, ran.err
+    assert f"RUN_OUTPUT_REFUSED at 0x0 in /: {path} is {kind}, not an ordinary file" in ran.err
+    assert os.path.samestat(os.lstat(path), before)
+    assert not list(place.glob(".kf-*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("dump IN/a.3ds -o IN/out -f", "a.3ds.json"),
+        ("build IN/a.json -o IN/out -f", "a.3ds"),
+        ("convert IN/a.3ds IN/out -f", "a.glb"),
+        ("convert IN/a.3ds IN/out --to hale3d -f", "a.anim"),
+        ("convert IN/mill.3ds IN/out --to hale3d -f", "mill.mdl"),
+        ("plot IN/a.3ds -o IN/out -f", "a.3ds.svg"),
+        ("thumbnail IN/a.3ds -o IN/out -f --size 16", "a.3ds.png"),
+        ("sample IN/a.3ds -o IN/out/x -f", "x"),
+        ("batch check IN/a.3ds -o IN/out --force -j 1", "a.3ds.check.json"),
+        ("batch convert IN/mill.3ds -o IN/out --force -j 1 --to hale3d", "mill.mdl"),
+    ],
+)
+def test_a_folder_in_the_place_of_a_file_is_refused(words: str, name: str, place: Path, run: Run) -> None:
+    shutil.copyfile(EXAMPLE, place / "mill.3ds")
+    path = place / "out" / name
+    path.mkdir(parents=True)
+    ran = run(*words.replace("IN", str(place)).split())
+    assert ran.code == 3, ran.err
+    assert f"RUN_OUTPUT_REFUSED at 0x0 in /: {path} is a folder, not an ordinary file" in ran.err
+    assert list(path.iterdir()) == []
+    assert [each.name for each in (place / "out").iterdir() if "sqlite" not in each.name] == [name]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_nor_does_a_batch_write_there(odd: str, place: Path, run: Run) -> None:
+    (place / "out").mkdir()
+    path = place / "out" / "a.3ds.check.json"
+    make, kind = ODD[odd]
+    make(path)
+    before = os.lstat(path)
+    for more in ((), ("--force",)):
+        ran = run("batch", "check", place / "a.3ds", "-o", place / "out", "-j", "1", *more)
+        assert ran.code == 3
+        assert f"RUN_OUTPUT_REFUSED at 0x0 in /: {path} is {kind}" in ran.err
+        assert os.path.samestat(os.lstat(path), before)
+
+
+def test_nor_does_python(place: Path) -> None:
+    (place / "null.glb").symlink_to("/dev/null")
+    for path in (place / "null.glb", place):
+        with pytest.raises(OSError, match="not an ordinary file"):
+            keyframer.write(keyframer.read(place / "a.3ds"), path, overwrite=True)
+    with pytest.raises(OSError, match="not an ordinary file"):
+        keyframer.save(keyframer.load(place / "a.3ds"), place / "null.glb", overwrite=True)
+    assert (place / "null.glb").is_symlink()
+
+
+@pytest.mark.parametrize("way", ["name", "another spelling", "link", "hard link"])
+@pytest.mark.parametrize("name", WRITERS)
+def test_an_input_is_never_replaced(name: str, way: str, place: Path, run: Run) -> None:
+    ready(name, place, run)
+    source = place / {"build": "a.json", "batch report": "batch/keyframer-batch.sqlite"}.get(name, "a.3ds")
+    path = place / f"way{ENDINGS.get(name, '')}"
+    if way == "link":
+        path.symlink_to(source)
+    elif way == "hard link":
+        path.hardlink_to(source)
+    elif name in ENDINGS:
+        pytest.skip("the ending is another")
+    elif way == "name":
+        path = source
+    else:
+        (place / "sub").mkdir()
+        path = place / "sub" / ".." / source.relative_to(place)
+    before, there = source.read_bytes(), os.lstat(path)
+    for more in ((), ("-f",), ("-f", "--salvage")):
+        if "--salvage" in more and name in ("dump", "build", "batch report"):
+            continue
+        ran = run(*command(name, place, path, *more))
+        assert ran.code in (2, 3), ran.err
+        if "-f" in more:
+            assert ran.code == 3
+            assert f"RUN_OUTPUT_REFUSED at 0x0 in /: {path} is an input of this run" in ran.err
+        assert os.path.samestat(os.lstat(path), there)
+        assert source.read_bytes() == before
+
+
+def refused(run: Run, words: str, place: Path, path: str) -> None:
+    before = {each: each.read_bytes() for each in place.rglob("*") if each.is_file()}
+    ran = run(*words.replace("IN", str(place)).split())
+    assert ran.code == 3, ran.err
+    assert f"RUN_OUTPUT_REFUSED at 0x0 in /: {place / path} is an input of this run" in ran.err
+    assert {each: each.read_bytes() for each in before} == before
+
+
+def test_nor_is_one_that_comes_later(place: Path, run: Run) -> None:
+    run("convert", place / "b.3ds", place / "a.glb")
+    refused(run, "convert IN/a.3ds IN/a.glb -o .glb -f", place, "a.glb")
+    refused(run, "dump IN/b.3ds IN/a.3ds -o .3ds -f", place, "b.3ds")
+
+
+def test_nor_the_other_half_of_a_pair(place: Path, run: Run) -> None:
+    (place / "walk.anim").write_bytes(SAMPLES["wave-nul-ended.anim"])
+    (place / "walk.mdl").write_bytes(SAMPLES["arm-nul-ended.mdl"])
+    refused(run, "convert IN/walk.anim IN/walk.mdl --to hale3d -f", place, "walk.mdl")
+    refused(run, "dump IN/walk.anim -o IN/walk.mdl -f", place, "walk.mdl")
+    (place / "x.anim").write_bytes(SAMPLES["wave-nul-ended.anim"])
+    (place / "m.mdl").write_bytes(SAMPLES["arm-nul-ended.mdl"])
+    refused(run, "convert IN/x.anim IN/m.mdl --model IN/m.mdl --to hale3d -f", place, "m.mdl")
+    refused(run, "convert IN/a.3ds IN/b.3ds --merge IN/b.3ds -f", place, "b.3ds")
+
+
+def test_nor_an_archive_or_a_list(place: Path, run: Run) -> None:
+    with zipfile.ZipFile(place / "p.zip", "w") as archive:
+        archive.write(place / "a.3ds", "a.3ds")
+    refused(run, "dump IN/p.zip!/a.3ds -o IN/p.zip -f", place, "p.zip")
+    refused(run, "convert IN/p.zip IN/out/ --report IN/p.zip -f", place, "p.zip")
+    (place / "list").write_text(f"{place / 'a.3ds'}\n")
+    refused(run, "convert --files-from IN/list IN/out/ --report IN/list -f", place, "list")
+
+
+def test_nor_an_image_of_this_or_a_later_input(place: Path, run: Run) -> None:
+    from PIL import Image
+
+    shutil.copyfile(EXAMPLE, place / "mill.3ds")
+    Image.new("RGB", (4, 4), (255, 0, 0)).save(place / "stone.png")
+    refused(run, "thumbnail IN/mill.3ds --size 16 -o IN/stone.png -f", place, "stone.png")
+    refused(run, "convert IN/mill.3ds IN/m.glb --report IN/stone.png -f", place, "stone.png")
+    shutil.copyfile(place / "a.3ds", place / "stone.3ds")
+    refused(run, "thumbnail IN/stone.3ds IN/mill.3ds --size 16 -o .png -f", place, "stone.png")
+    assert (place / "mill.png").exists()
+    ran = run("thumbnail", place / "stone.3ds", "--size", "16", "-o", place / "stone.png", "-f")
+    assert ran.code == 0, "of this run it is no input"
+
+
+def test_nor_the_file_that_is_stdin(place: Path) -> None:
+    import subprocess
+    import sys
+
+    from tests.cli.running import START
+
+    before = (place / "a.3ds").read_bytes()
+    with open(place / "a.3ds", "rb") as stream:
+        words = ["dump", "-", "-o", str(place / "a.3ds"), "-f"]
+        ran = subprocess.run([sys.executable, "-c", START, *words], stdin=stream, capture_output=True, check=False)
+    assert ran.returncode == 3
+    assert b"is an input of this run" in ran.stderr
+    assert (place / "a.3ds").read_bytes() == before
+
+
+def test_an_output_does_not_replace_another_of_the_same_run(place: Path, run: Run) -> None:
+    ran = run("convert", place / "a.3ds", place / "a.glb", "--report", place / "a.glb", "-f")
+    assert ran.code == 3
+    assert f"RUN_OUTPUT_REFUSED at 0x0 in /: {place / 'a.glb'} is already an output of this run" in ran.err
+    assert (place / "a.glb").read_bytes()[:4] == b"glTF"
+
+
+def test_in_a_batch_neither_links_nor_pairs_replace_a_source(place: Path, run: Run) -> None:
+    source, out = place / "in", place / "out"
+    source.mkdir()
+    out.mkdir()
+    (source / "a.3ds").write_bytes(SMALL)
+    (source / "b.3ds").write_bytes(SMALL)
+    (out / "a.glb").hardlink_to(source / "b.3ds")
+    (out / "b.glb").symlink_to(source / "a.3ds")
+    ran = run("batch", "convert", source, "-o", out, "-j", "1", "--force")
+    assert ran.code == 3
+    for name in ("a.glb", "b.glb"):
+        assert f"RUN_OUTPUT_REFUSED at 0x0 in /: {out / name} is an input of this run" in ran.err
+        assert (out / name).read_bytes() == SMALL
+    (place / "more").mkdir()
+    (source / "deep").mkdir()
+    shutil.copyfile(EXAMPLE, place / "more" / "c.3ds")
+    (source / "deep" / "c.mdl").write_bytes(SAMPLES["arm-nul-ended.mdl"])
+    words = ("-o", source / "deep", "-j", "1", "--force", "--to", "hale3d")
+    ran = run("batch", "convert", place / "more", source, *words)
+    assert f"RUN_OUTPUT_REFUSED at 0x0 in /: {source / 'deep' / 'c.mdl'} is an input of this run" in ran.err
+    assert (source / "deep" / "c.mdl").read_bytes() == SAMPLES["arm-nul-ended.mdl"]
+
+
+def test_python_may_replace_what_it_read(place: Path) -> None:
+    scene = keyframer.load(place / "a.3ds")
+    keyframer.save(scene, place / "a.3ds", overwrite=True)
+    keyframer.write(keyframer.read(place / "a.3ds"), place / "a.3ds", overwrite=True)
+    assert (place / "a.3ds").read_bytes() == SMALL
+
+
+def test_a_link_is_replaced_and_what_it_leads_to_is_not(place: Path, run: Run) -> None:
+    (place / "kept").write_bytes(b"kept")
+    for name, target in (("to a file", "kept"), ("to nowhere", "missing")):
+        link = place / f"{name}.json"
+        link.symlink_to(place / target)
+        assert run("dump", place / "a.3ds", "-o", link).code == 3
+        assert link.is_symlink()
+        assert run("dump", place / "a.3ds", "-o", link, "-f").code == 0
+        assert link.is_file()
+        assert not link.is_symlink()
+    assert (place / "kept").read_bytes() == b"kept"
+    assert not (place / "missing").exists()
+
+
+def test_standard_output_stays_a_dash(place: Path) -> None:
+    ran = spawn("dump", place / "a.3ds", "-o", "-")
+    assert ran.returncode == 0
+    assert ran.stdout == (place / "a.json").read_bytes()
+    ran = spawn("dump", place / "a.3ds", "-o", "/dev/stdout")
+    assert ran.returncode == 3
+    assert b"RUN_OUTPUT_REFUSED at 0x0 in /: /dev/stdout is a pipe, not an ordinary file" in ran.stderr

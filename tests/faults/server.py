@@ -1,0 +1,76 @@
+"""Runs commands with faults, each in a process forked from this one, which has loaded everything already.
+
+Started with the shim preloaded. A line of JSON asks for a run, a line of JSON answers.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import json
+import os
+import struct
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import keyframer.cli
+from keyframer.cli.parser import COMMANDS
+
+MODULES = (
+    *(f"keyframer.cli.{name}" for name in COMMANDS),
+    "PIL.PngImagePlugin",
+    "keyframer.exchange.gltf.pictures",
+    "keyframer.exchange.gltf.reading",
+    "keyframer.exchange.gltf.saving",
+    "keyframer.exchange.native",
+    "keyframer.inspecting.building",
+    "keyframer.inspecting.charts",
+    "keyframer.inspecting.samples",
+    "keyframer.rendering.showing",
+    "keyframer.viewer",
+)
+
+
+def answer(asked: dict[str, Any], shim: ctypes.CDLL, counter: str, place: str) -> dict[str, Any]:
+    Path(counter).write_bytes(bytes(16))
+    child = os.fork()
+    if not child:
+        _run(asked, shim, counter, place)
+    _, status = os.waitpid(child, 0)
+    calls, kinds = struct.unpack("ll", Path(counter).read_bytes())
+    return {
+        "code": os.waitstatus_to_exitcode(status),
+        "calls": calls,
+        "kinds": kinds,
+        "err": Path(place, "err").read_text(),
+    }
+
+
+def _run(asked: dict[str, Any], shim: ctypes.CDLL, counter: str, place: str) -> None:
+    os.setsid()  # a fault may kill all processes of a run, and nobody else
+    for number, name in ((1, "out"), (2, "err")):
+        os.dup2(os.open(os.path.join(place, name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+    armed = {"ROOT": asked["root"], "AT": str(asked["at"]), "MODE": str(asked["mode"]), "COUNTER": counter}
+    os.environ.update({f"FAULT_{name}": value for name, value in armed.items()})
+    shim.fault_arm(asked["root"].encode(), ctypes.c_long(asked["at"]), asked["mode"], counter.encode())
+    code = keyframer.cli.main(asked["arguments"])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def main() -> None:
+    for name in MODULES:
+        importlib.import_module(name)
+    shim = ctypes.CDLL(os.environ["LD_PRELOAD"])
+    with tempfile.TemporaryDirectory(prefix="keyframer-faults-") as place:
+        counter = os.path.join(place, "counter")
+        for line in sys.stdin:
+            sys.stdout.write(json.dumps(answer(json.loads(line), shim, counter, place)) + "\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
