@@ -299,6 +299,26 @@ def test_a_link_is_replaced_and_what_it_leads_to_is_not(place: Path, run: Run) -
     assert not (place / "missing").exists()
 
 
+@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="needs /dev/fd")
+def test_lists_and_inputs_may_be_pipes(place: Path, run: Run) -> None:
+    """As ``<(command)`` in a shell: what it gives can be read once, though all inputs are looked at before."""
+    (place / "out").mkdir()
+    (place / "out" / "a.3ds.png").write_bytes(b"old")
+    assert len(SMALL) < 4096  # a pipe holds that much without a reader
+    pipes = []
+    for data in (SMALL, f"{place / 'a.3ds'}\n".encode()):
+        reading, writing = os.pipe()
+        os.write(writing, data)
+        os.close(writing)
+        pipes.append(reading)
+    words = ("--size", "16", "-o", place / "out", "-f")
+    ran = run("thumbnail", f"/dev/fd/{pipes[0]}", "--files-from", f"/dev/fd/{pipes[1]}", *words)
+    for pipe in pipes:
+        os.close(pipe)
+    assert ran.code == 0, ran.err
+    assert sorted(os.listdir(place / "out")) == sorted([f"{pipes[0]}.png", "a.3ds.png"])
+
+
 def test_standard_output_stays_a_dash(place: Path) -> None:
     ran = spawn("dump", place / "a.3ds", "-o", "-")
     assert ran.returncode == 0

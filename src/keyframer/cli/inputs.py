@@ -159,21 +159,30 @@ def inputs_of(options: argparse.Namespace, extensions: tuple[str, ...] | None = 
     """
     wanted = extensions or DECODABLE
     chosen = () if options.all_files else wanted
+    names, missing = _names(options)
     if hasattr(options, "force"):
-        _note_all(options, chosen)
-    for name in options.files:
+        _note_all(names, options.recursive, chosen)
+    for name in names:
         yield from _expanded(name, options.recursive, chosen)
-    if options.files_from is not None:
-        try:
-            names = _listed(options.files_from)
-        except (OSError, FormatError) as error:
-            yield BadInput(options.files_from, error)
-            return
-        for name in names:
-            yield from _expanded(name, options.recursive, chosen)
+    if missing is not None:
+        yield missing
 
 
-def _note_all(options: argparse.Namespace, wanted: tuple[str, ...]) -> None:
+def _names(options: argparse.Namespace) -> tuple[list[str], BadInput | None]:
+    """The arguments and what is listed; the input that stands for a list that cannot be read. A list may come from a
+    pipe: it is read once, however often its inputs are asked for."""
+    if not hasattr(options, "listed"):
+        options.listed = [], None
+        if options.files_from is not None:
+            try:
+                options.listed = _listed(options.files_from), None
+            except (OSError, FormatError) as error:
+                options.listed = [], BadInput(options.files_from, error)
+    listed, missing = options.listed
+    return [*options.files, *listed], missing
+
+
+def _note_all(names: list[str], recursive: bool, wanted: tuple[str, ...]) -> None:
     """Tell all inputs to the run before anything is written: an output of the first must not replace the last, nor what
     stands beside it and belongs to it."""
     from contextlib import suppress
@@ -181,14 +190,11 @@ def _note_all(options: argparse.Namespace, wanted: tuple[str, ...]) -> None:
     from keyframer.files import note_input
     from keyframer.formats._format import companion_names
 
-    names = [*options.files]
-    with suppress(OSError, FormatError):  # said when the list is read for the second time
-        names += [] if options.files_from is None else _listed(options.files_from)
     for name in names:
-        for item in _expanded(name, options.recursive, wanted):
+        for item in _expanded(name, recursive, wanted):
             note_input(item.name.partition(MEMBER)[0] if isinstance(item, MemberInput) else item.name)
             if isinstance(item, StdinInput):
-                with suppress(OSError, FormatError):
+                with suppress(OSError, FormatError):  # said when it is its turn
                     item.read()
             if isinstance(item, FileInput):
                 folder, own = os.path.split(item.name)

@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
     except ValueError as error:
         options.parser.error(str(error))
     target = targets.Targets(options, many, lambda name: f"{name}.{order.kind}")
-    if options.force:
+    if options.force and many:
         _note_images(options, target)
     code = FINE
     for number, item in enumerate(inputs.inputs_of(options, inputs.LOADABLE)):
@@ -124,6 +124,8 @@ def _note_images(options: argparse.Namespace, target: targets.Targets) -> None:
         return
     quiet = type(options)(**{**vars(options), "quiet": True, "salvage": True})
     for item in inputs.inputs_of(options, inputs.LOADABLE):
+        if isinstance(item, inputs.FileInput) and not os.path.isfile(item.name):
+            continue  # what a pipe gives is given once
         with suppress(*scenes.LOAD_FAILURES, LookupError, MemoryError):  # said when its picture is made
             scene, _ = scenes.load_scene(item, quiet)
             texturing.note_inputs(item, scene, options)
