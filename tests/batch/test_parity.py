@@ -23,8 +23,8 @@ PICTURES = (
 )
 CONVERSIONS = (
     [],
-    ["--core-only", "--max-error", "1e-3", "--no-textures"],
-    ["--dialect", "text", "--unit", "cm", "--fps", "12"],
+    ["--core-only", "--max-error", "1e-3", "--no-textures", "--keys", "cubic"],
+    ["--dialect", "text", "--unit", "cm", "--fps", "12", "--keys", "frames"],
     ["--to", "uto3d", "--dialect", "A", "--scale", "2", "--fps", "20"],
     ["--axes", "y-up", "--reverse", "--salvage"],
     ["--to", "hale3d", "--write", "fps=10"],

@@ -89,12 +89,13 @@ def test_suffix_stands_beside_each_input(run: Run, scene: Path, tmp_path: Path) 
 
 def test_options_reach_the_file(run: Run, scene: Path, tmp_path: Path) -> None:
     target = tmp_path / "m.glb"
-    arguments = ("--core-only", "--unit", "cm", "--fps", "15", "--max-error", "1e-3", "--to", "gltf")
+    arguments = ("--core-only", "--unit", "cm", "--fps", "15", "--max-error", "1e-3", "--to", "gltf", "--keys", "cubic")
     assert run("convert", scene, target, *arguments).code == 0
     gltf = Gltf(target.read_bytes())
     assert gltf.json["asset"]["extras"]["keyframer"]["options"] == {
         "core_only": True,
         "max_error": 1e-3,
+        "keys": "cubic",
         "unit": "cm",
         "fps": 15.0,
     }

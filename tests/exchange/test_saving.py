@@ -145,7 +145,7 @@ def test_provenance_and_copyright(tmp_path: Path) -> None:
     about = asset["extras"]["keyframer"]
     assert about["source"] == {**source, "format": "3ds"}
     assert about["version"] == keyframer.__version__
-    assert about["options"] == {"core_only": True, "max_error": 1e-4, "unit": "cm"}
+    assert about["options"] == {"core_only": True, "max_error": 1e-4, "keys": "linear", "unit": "cm"}
 
 
 @pytest.mark.parametrize("name", sorted(SCENES))

@@ -127,10 +127,6 @@ def largest_differences(
     frames = frames_of(gltf, scene, seconds, clip) if scene.clips else seconds
     pose = keyframer.pose(scene, frames=frames, clip=clip)
     turn = to_file_axes(scene, unit)
-    mirror = np.sign(np.diag([1, 1, 1, 1]))
-    if scene.space.handedness is Handedness.LEFT:
-        axis = 1 if scene.space.up == "z" else 2
-        mirror[axis, axis] = -1
     origins = shapes = 0.0
     for number, node in enumerate(scene.nodes):
         wanted = turn[:3, :3] @ pose.world[:, number, :3, 3:]
@@ -141,16 +137,24 @@ def largest_differences(
         if place is None or not shown.any():
             continue
         points = gltf.vertices(place, seconds[shown], worlds[shown], animation)
-        sources = _sources(scene, gltf, place, node.mesh, mirror)
+        sources = sources_of(scene, gltf, place, node.mesh)
         some = np.linspace(0, len(sources) - 1, min(vertices, len(sources))).astype(int)
         meant = pose.vertices(number)[shown][:, sources[some]] @ turn[:3, :3].T
         shapes = max(shapes, float(np.abs(points[:, some] - meant).max()))
     return origins / unit, shapes / unit
 
 
-def _sources(scene: Scene, gltf: Gltf, place: int, mesh: int, mirror: np.ndarray) -> np.ndarray:
+def mirror_of(scene: Scene) -> np.ndarray:
+    """(3,) the signs of a node's own axes in the file: left-handed data is mirrored."""
+    mirror = np.ones(3)
+    if scene.space.handedness is Handedness.LEFT:
+        mirror[1 if scene.space.up == "z" else 2] = -1
+    return mirror
+
+
+def sources_of(scene: Scene, gltf: Gltf, place: int, mesh: int) -> np.ndarray:
     """For each written vertex a vertex of the scene's mesh at the same position."""
-    original = (np.asarray(scene.meshes[mesh].positions) @ mirror[:3, :3]).astype(np.float32) + np.float32(0)
+    original = (np.asarray(scene.meshes[mesh].positions) * mirror_of(scene)).astype(np.float32) + np.float32(0)
     known = {row.tobytes(): index for index, row in enumerate(original)}
     found: list[int] = []
     for primitive in gltf.json["meshes"][gltf.nodes[place]["mesh"]]["primitives"]:

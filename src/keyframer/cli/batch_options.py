@@ -32,6 +32,7 @@ def _convert(parser: argparse.ArgumentParser) -> None:
         "--write", action="append", default=[], metavar="NAME=VALUE", help="an option of the format that is written"
     )
     group.add_argument("--max-error", type=operations.positive, metavar="X", help="how far fitted motion may be off")
+    operations.add_keys(group)
     group.add_argument("--core-only", action="store_true", help="use no glTF extensions")
     group.add_argument(
         "--unit", type=operations.unit, metavar="LENGTH", help="how long a unit is, as for keyframer convert"
@@ -75,7 +76,8 @@ def wanted_endings(options: argparse.Namespace) -> tuple[str, ...]:
 def options_of(options: argparse.Namespace) -> dict[str, Any]:
     """Plain values, and only those that were given: they are hashed, and travel to workers. ValueError if wrong."""
     given = vars(options)
-    found = {name: given.get(name) for name in ("dialect", "max_error", "core_only", "unit", "ignore", "only")}
+    found = {name: given.get(name) for name in ("dialect", "max_error", "keys", "core_only", "unit", "ignore")}
+    found["only"] = given.get("only")
     found |= {name: given.get(name) for name in ("table", "encoding", "fail_on", "no_textures", "texture_recursive")}
     found["from"] = given.get("from_format")
     found["texture_path"] = [os.path.abspath(folder) for folder in given.get("texture_path") or ()]

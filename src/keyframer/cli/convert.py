@@ -29,16 +29,18 @@ ABOUT = """Files as glTF 2.0: meshes with normals, materials, the tree of nodes,
 Or as any of the formats that can be read: what each holds of a scene is in docs/converting.md.
 
 OUT is a file (one input), a folder (the tree of the inputs is kept), or a suffix such as .glb (beside each
-input). Motion that a cubic spline can hold is kept exactly; the rest is fitted within --max-error, and the
-error reached is measured and reported. What glTF cannot say is kept in extras; what was lost is summed up
-on stderr, -v lists it, and --report writes all of it as JSON. Images are looked for beside the file and in
-the folders of --texture-path, nowhere else; every guess and every miss is reported."""
+input). In glTF, curves become LINEAR keys that stay within --max-error in every player; --keys writes cubic
+splines or a key for each frame instead. The error reached is measured and reported. What glTF cannot say is
+kept in extras; what was lost is summed up on stderr, -v lists it, and --report writes all of it as JSON.
+Images are looked for beside the file and in the folders of --texture-path, nowhere else; every guess and
+every miss is reported."""
 
 EXAMPLES = (
     "keyframer convert scene.3ds scene.glb",
     "keyframer convert -r archive/ converted/ --report losses.json",
     "keyframer convert 'models/*.3ds' .glb --unit file",
     "keyframer convert scene.3ds scene.gltf --core-only --max-error 1e-5",
+    "keyframer convert scene.3ds scene.glb --keys cubic",
     "keyframer convert scene.3ds scene.glb --texture-path maps --texture-recursive",
     "keyframer convert scene.3ds scene.u3d --dialect A",
     "keyframer convert walk.nanim walk.anim --to hale3d --cut 10:40 --axes y-up",
@@ -74,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how far motion may be off where it must be fitted, as a share of the scene's size (default 1e-4; turns "
         "may then be 0.01 degree off, and more or less with it)",
     )
+    operations.add_keys(output)
     output.add_argument("--core-only", action="store_true", help="use no glTF extensions")
     output.add_argument(
         "--unit",
@@ -174,8 +177,8 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
     if exporter.name == "gltf":
         source = texturing.source_for(item, options)
         chosen = _for_gltf(options, fps, source, _source(item, data, document))
-    elif options.core_only or options.unit is not None:
-        raise refused("--core-only and --unit are for glTF only")
+    elif options.core_only or options.unit is not None or options.keys is not None:
+        raise refused("--core-only, --unit and --keys are for glTF only")
     else:
         from keyframer.formats import format_by_name
         from keyframer.formats._option_values import typed
@@ -208,6 +211,8 @@ def _for_gltf(
     chosen["images"] = no_images if source is None else Pictures(source)
     if options.unit is not None:
         chosen["unit"] = options.unit
+    if options.keys is not None:
+        chosen["keys"] = options.keys
     if fps is not None:
         chosen["fps"] = fps
     return chosen

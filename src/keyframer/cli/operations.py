@@ -36,6 +36,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_keys(group: argparse._ArgumentGroup) -> None:
+    """How the keys of glTF files are written, for the commands that write them."""
+    from keyframer.exchange import KEY_STYLES
+
+    group.add_argument(
+        "--keys",
+        choices=KEY_STYLES,
+        help="how curves are written to glTF: linear keys where --max-error needs them (the default; every player "
+        "shows them alike), cubic splines with the fewest keys (Blender ignores their tangents), or a key for each "
+        "frame",
+    )
+
+
 def positive(text: str) -> float:
     """A positive number of the command line."""
     from argparse import ArgumentTypeError

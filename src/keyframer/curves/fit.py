@@ -25,7 +25,7 @@ Distance = Callable[[Floats, Floats], Floats]
 # Where the error is looked for: uneven, so that nothing periodic hides between.
 _PROBES = np.array((0.09, 0.22, 0.37, 0.5, 0.66, 0.81, 0.93))
 _STEP = 1e-4  # of an interval, for slopes
-_BEFORE = 1e-9  # of an interval: just before a jump
+BEFORE = 1e-9  # of an interval: just before a jump
 HALVINGS = 24
 MOST_KEYS = 1_000_000
 
@@ -87,7 +87,7 @@ def fit_cubic(
         open_, wanted = _halved(function, open_.select(wrong))
     keys = _keys(done)
     if jumps[0]:
-        keys = _with_still_key(keys, function(breaks[:1] - _BEFORE * (breaks[1] - breaks[0])), 0)
+        keys = _with_still_key(keys, function(breaks[:1] - BEFORE * (breaks[1] - breaks[0])), 0)
     if jumps[-1]:
         keys = _with_still_key(keys, function(breaks[-1:]), len(keys.times))
     return Fit(keys, error)
@@ -131,7 +131,7 @@ def _first_intervals(function: Function, breaks: Floats, jumps: Flags) -> tuple[
     begin, end = breaks[:-1], breaks[1:]
     span = end - begin
     step = _STEP * span
-    stop = np.where(jumps[1:], end - _BEFORE * span, end)
+    stop = np.where(jumps[1:], end - BEFORE * span, end)
     ends = [begin, begin + step, begin + 2 * step, stop, stop - step, stop - 2 * step]
     values, wanted = _values(function, ends, begin, end)
     step = step[:, None]
@@ -177,7 +177,7 @@ def _keys(parts: list[_Intervals]) -> Hermite:
 
     begin, end, first, last = column("begin"), column("end"), column("first"), column("last")
     leaving, arriving = column("leaving"), column("arriving")
-    # _BEFORE moves values by a billionth of what they change in the interval; a jump is more than that.
+    # BEFORE moves values by a billionth of what they change in the interval; a jump is more than that.
     change = np.abs(last - first).max(axis=1) + np.abs(arriving).max(axis=1) * (end - begin) + 1e-300
     jump = np.any(np.abs(first[1:] - last[:-1]) > 1e-6 * np.maximum(change[:-1], change[1:])[:, None], axis=1)
     count = len(begin)

@@ -70,6 +70,9 @@ class NativeExporter(Exporter):
         return save(self.name, scene, path, dialect, overwrite, options)
 
 
+KEY_STYLES = ("linear", "cubic", "frames")
+"""how curves are written to glTF; the first is the default"""
+
 _DIALECTS = {
     "uto3d": ("B", "A", "literal"),
     "hale3d": ("nul-ended", "length-with-nul", "length"),
@@ -186,10 +189,10 @@ def save(
 
     ``max_error`` is how far motion may be off where the format cannot hold it exactly, as a fraction of the scene's
     size (default 1e-4, and 0.01 degree for turns). ``options`` are those of the format; for glTF `GltfOptions`:
-    ``core_only``, ``unit``, ``fps`` …, for the five the `WriteOptions` of their bridge. A scene that came from a file
-    of the same format patches it: what was not changed stays byte for byte. Files that belong beside it (the model of
-    a Hale3D animation, the skeleton of a Midtown clip) are written, too. A file appears whole or not at all; an
-    existing one is left alone unless ``overwrite``. ValueError where the format could hold nothing of the scene, or
+    ``keys`` (``linear``, ``cubic`` or ``frames``), ``core_only``, ``unit``, ``fps`` …, for the five the `WriteOptions`
+    of their bridge. A scene that came from a file of the same format patches it: what was not changed stays byte for
+    byte. Files that belong beside it (the model of a Hale3D animation, the skeleton of a Midtown clip) are written,
+    too. A file appears whole or not at all; an existing one is left alone unless ``overwrite``. ValueError where the format could hold nothing of the scene, or
     where a scene made by hand contradicts itself.
     """
     from pathlib import Path

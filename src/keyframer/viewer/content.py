@@ -15,6 +15,7 @@ from keyframer.errors import FormatError
 from keyframer.exchange import Importer
 from keyframer.exchange.gltf.container import glb_parts
 from keyframer.exchange.gltf.exporting import export
+from keyframer.exchange.gltf.images import no_images
 from keyframer.exchange.gltf.motion import Span
 from keyframer.exchange.gltf.options import GltfOptions
 from keyframer.exchange.gltf.span import clip_span
@@ -109,10 +110,8 @@ class ViewedFile:
         if material.scene is None:
             return None
         source = {"name": self.name, "sha256": hashlib.sha256(material.data).hexdigest()}
-        if material.textures is None:
-            options = GltfOptions(source=source)
-        else:
-            options = GltfOptions(source=source, images=images_from(material.textures))
+        images = no_images if material.textures is None else images_from(material.textures)
+        options = GltfOptions(source=source, images=images, keys="cubic")  # which three.js plays exactly
         asset, _ = export(material.scene, options)
         return b"".join(glb_parts(asset))
 

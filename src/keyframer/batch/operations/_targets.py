@@ -21,8 +21,8 @@ def suffix(options: Mapping[str, Any]) -> str:
         if options.get("write"):
             raise ValueError("--write is for the formats that can be read; glTF has options of its own")
         return exporter.extensions[exporter.dialects.index(str(dialect)) if dialect is not None else 0]
-    if options.get("core_only") or options.get("unit") is not None:
-        raise ValueError("--core-only and --unit are for glTF only")
+    if any(options.get(name) for name in ("core_only", "unit", "keys")):
+        raise ValueError("--core-only, --unit and --keys are for glTF only")
     return exporter.extensions[0]
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from keyframer.exchange.gltf.images import ImageSource
     from keyframer.textures import TextureFinder
 
-_EXPORT = ("core_only", "unit", "fps")
+_EXPORT = ("keys", "core_only", "unit", "fps")
 
 
 def carry_out(subject: Subject, result: Result) -> None:

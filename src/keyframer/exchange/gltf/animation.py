@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Track
+from keyframer.curves.lines import ROTATIONS, VECTORS
 from keyframer.exchange.gltf import visibility
 from keyframer.exchange.gltf.asset import Json
 from keyframer.exchange.gltf.authored import clip_extras, keep_tracks
@@ -16,10 +17,10 @@ from keyframer.exchange.gltf.keys import LINEAR, Sampler
 from keyframer.exchange.gltf.lights import Lights
 from keyframer.exchange.gltf.looking import Gaze, Look
 from keyframer.exchange.gltf.measure import world_error
-from keyframer.exchange.gltf.motion import Motion, function_motion, track_motion
+from keyframer.exchange.gltf.motion import Motion, MotionMaker, breaks_of
 from keyframer.exchange.gltf.nodes import Tree
 from keyframer.exchange.gltf.numbers import single
-from keyframer.exchange.gltf.properties import KINDS, Properties, breaks_of
+from keyframer.exchange.gltf.properties import KINDS, Properties
 from keyframer.exchange.gltf.span import clip_span
 from keyframer.exchange.report import Outcome
 from keyframer.maths import quat
@@ -46,6 +47,7 @@ class ClipWriter:
         self._number = number
         self.clip: Clip = context.scene.clips[number]
         self.span = clip_span(self.clip, context.options.fps)
+        self._maker = MotionMaker(self.span, context.options.keys)
         self._rig = rig
         moving = {
             (kind, node)
@@ -89,7 +91,7 @@ class ClipWriter:
                 allowed = options.max_error * (self._context.size if kind == "position" else 1.0)
                 if track.is_rotation:
                     allowed = options.max_degrees
-                motion = track_motion(track, self.span, allowed * tightness)
+                motion = self._maker.track(track, allowed * tightness)
                 if motion is not None:
                     self._motions[node, kind] = motion
         for node, look in self._looks.items():
@@ -110,24 +112,13 @@ class ClipWriter:
         gaze = Gaze(self._context.scene, self._rig.order, self.clip, look)
         gaze.follow_signs(breaks)
         options = self._context.options
-        self._motions[node, "gaze"] = function_motion(
-            gaze.turns,
-            breaks,
-            jumps,
-            options.max_degrees * tightness,
-            self.span,
-            is_rotation=True,
-            outcome=Outcome.BAKED,
+        self._motions[node, "gaze"] = self._maker.function(
+            gaze.turns, breaks, jumps, options.max_degrees * tightness, ROTATIONS, Outcome.BAKED
         )
         if look.detached:
-            self._motions[node, "place"] = function_motion(
-                gaze.positions,
-                breaks,
-                jumps,
-                options.max_error * self._context.size * tightness,
-                self.span,
-                is_rotation=False,
-                outcome=Outcome.BAKED,
+            allowed = options.max_error * self._context.size * tightness
+            self._motions[node, "place"] = self._maker.function(
+                gaze.positions, breaks, jumps, allowed, VECTORS, Outcome.BAKED
             )
 
     def _targets(self, node: int, kind: str) -> list[tuple[int, str, Floats]]:
@@ -186,11 +177,13 @@ class ClipWriter:
         allowed = context.options.max_error * context.size
         tightness = 1.0
         error = world_error(context, self._rig, self.span, self._tree.placed, samplers)
-        fitted = any(motion.outcome is not Outcome.EXACT for motion in self._motions.values())
+        fitted = context.options.keys != "frames" and any(
+            motion.outcome is not Outcome.EXACT for motion in self._motions.values()
+        )
         for _ in range(_ROUNDS):
             if error <= allowed or not fitted:
                 break
-            tightness *= min(max(0.5 * allowed / error, 0.05), 0.5)
+            tightness *= min(max(0.8 * allowed / error, 0.05), 0.9)
             self._make_motions(tightness, fitted_only=True)
             samplers.clear()
             samplers.update(self._samplers())
@@ -217,7 +210,7 @@ class ClipWriter:
 
     def _other_channels(self, channels: Channels) -> None:
         """Visibility, morphs, cameras and lights."""
-        properties = Properties(self._context, self._lights, channels, self.span)
+        properties = Properties(self._context, self._lights, channels, self._maker)
         for node, tracks in self._tracks.items():
             placed = self._tree.placed[node]
             for kind in ("visible", "morph"):

@@ -10,7 +10,7 @@ from keyframer.curves import Track
 from keyframer.exchange.gltf.asset import Json
 from keyframer.exchange.gltf.context import Context
 from keyframer.exchange.gltf.extras import attach, plain, stated, track_extras
-from keyframer.exchange.gltf.keys import MOST_KEYS
+from keyframer.exchange.gltf.keys import CUBIC, MOST_KEYS
 from keyframer.exchange.gltf.motion import Motion, Span
 from keyframer.exchange.gltf.nodes import Placed
 from keyframer.exchange.gltf.numbers import unusable
@@ -111,5 +111,6 @@ def _report(
     else:
         sampler = motion.written(span)
         unit = "degree" if track.is_rotation else "scene unit" if track.kind == "position" else "1"
-        words = f"{len(track.times)} keys became {len(sampler.times)} of a cubic spline"
+        sort = "of a cubic spline" if sampler.mode == CUBIC else "straight ones"
+        words = f"{len(track.times)} keys became {len(sampler.times)} {sort}"
         say(motion.outcome, words, motion.error(sampler, span), unit)

@@ -7,6 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.curves.fit import largest_difference
+from keyframer.curves.lines import Measure, straight
 from keyframer.exchange.gltf.asset import Json
 from keyframer.exchange.gltf.context import Context
 from keyframer.exchange.gltf.extras import attach, plain, raw_name, shown_name, stated
@@ -26,6 +28,16 @@ def vertical_fov(horizontal_degrees: npt.ArrayLike) -> Floats:
     usual = np.nan_to_num(np.asarray(horizontal_degrees, np.float64), nan=48.0, posinf=_WIDEST, neginf=_NARROWEST)
     half = np.radians(np.clip(usual, _NARROWEST, _WIDEST)) / 2
     return np.asarray(2 * np.arctan(np.tan(half) / ASPECT_RATIO))
+
+
+def _straight_lens(first: Floats, last: Floats, u: Floats) -> Floats:
+    """Blender's way between two vertical fields of view: straight in focal lengths."""
+    with np.errstate(all="ignore"):
+        return np.asarray(2 * np.arctan(1 / straight(1 / np.tan(first / 2), 1 / np.tan(last / 2), u)))
+
+
+FIELDS_OF_VIEW = Measure(largest_difference, (straight, _straight_lens))
+"""vertical ones, in radians"""
 
 
 def write_cameras(context: Context, fov_degrees: Floats) -> None:

@@ -25,6 +25,8 @@ class Context:
     """the diagonal of everything the scene shows while it moves, in its own unit"""
     boxes: list[Box]
     """around each mesh, in its own space"""
+    joint_boxes: dict[int, Box]
+    """around what each joint moves, in the joint's space, by its node"""
 
     @property
     def extensions(self) -> bool:

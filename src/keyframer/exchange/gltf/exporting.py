@@ -12,7 +12,7 @@ from keyframer.exchange.gltf.asset import Asset, Json
 from keyframer.exchange.gltf.axes import Axes
 from keyframer.exchange.gltf.cameras import write_cameras
 from keyframer.exchange.gltf.context import Context
-from keyframer.exchange.gltf.extent import mesh_boxes, scene_size
+from keyframer.exchange.gltf.extent import joint_boxes, mesh_boxes, scene_size
 from keyframer.exchange.gltf.extras import attach, plain, stated
 from keyframer.exchange.gltf.lights import Beginning, Lights, light_extras, strengths
 from keyframer.exchange.gltf.looking import find_looks
@@ -43,7 +43,7 @@ def export(scene: Scene, options: GltfOptions | None = None) -> tuple[Asset, Los
     boxes = mesh_boxes(scene)
     size = scene_size(scene, rig, span, boxes)
     axes = Axes(scene.space, options.metres_per_unit(scene))
-    context = Context(scene, options, Asset(), axes, report, Names(), size, boxes)
+    context = Context(scene, options, Asset(), axes, report, Names(), size, boxes, joint_boxes(scene))
     looks = find_looks(scene, rig.order)
     samples = rig.sample([begin])
     world, states = rig.world(samples, 1)[0], rig.states

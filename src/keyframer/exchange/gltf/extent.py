@@ -40,6 +40,30 @@ def mesh_boxes(scene: Scene) -> list[Box]:
     return boxes
 
 
+def joint_boxes(scene: Scene) -> dict[int, Box]:
+    """Lower and upper corner of what each joint moves, in the joint's own space, by its node."""
+    boxes: dict[int, Box] = {}
+    for node in scene.nodes:
+        if node.mesh is None or node.skin is None:
+            continue
+        skin, points = scene.skins[node.skin], np.asarray(scene.meshes[node.mesh].positions, np.float64)
+        vertex, joint = np.asarray(skin.vertices, np.intp), np.asarray(skin.influences, np.intp)
+        usable = (vertex >= 0) & (vertex < len(points)) & (joint >= 0) & (joint < len(skin.joints))
+        usable &= np.nan_to_num(np.asarray(skin.weights, np.float64)) > 0
+        with np.errstate(all="ignore"):
+            matrices = np.asarray(skin.inverse_bind, np.float64)[joint[usable]]
+            bound = np.einsum("nij,nj->ni", matrices[:, :3, :3], points[vertex[usable]]) + matrices[:, :3, 3]
+        fine = (np.abs(bound) < 1e30).all(axis=1)
+        owner, bound = joint[usable][fine], bound[fine]
+        low, high = np.full((len(skin.joints), 3), np.inf), np.full((len(skin.joints), 3), -np.inf)
+        np.minimum.at(low, owner, bound)
+        np.maximum.at(high, owner, bound)
+        for number in np.unique(owner).tolist():
+            known = boxes.get(skin.joints[number], (low[number], high[number]))
+            boxes[skin.joints[number]] = np.minimum(known[0], low[number]), np.maximum(known[1], high[number])
+    return boxes
+
+
 def scene_size(scene: Scene, rig: Rig, span: Span | None, boxes: list[Box]) -> float:
     """The diagonal of the box around all that is drawn, at some times of the clip; of the nodes' origins where nothing
     is drawn. It is never 0."""

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Hermite
+from keyframer.curves.lines import ROTATIONS, Measure
 from keyframer.exchange.gltf.numbers import single
 from keyframer.maths import quat
 
@@ -59,6 +60,11 @@ class Keys:
             return True
         alike = bool(np.all(self.values == self.values[0]))
         return alike and (self.mode != CUBIC or not (self.tangents_in.any() or self.tangents_out.any()))
+
+    def breaks(self) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """The times (n,), each once, and whether the value jumps there."""
+        times, counts = np.unique(self.times, return_counts=True)
+        return times, np.full(len(times), True) if self.mode == STEP else counts > 1
 
     def _take(self, which: slice | npt.NDArray[np.bool_]) -> Keys:
         return Keys(
@@ -210,8 +216,8 @@ def in_seconds(keys: Keys, origin: float, rate: float) -> Sampler:
     return Sampler(keys.mode, times, single(values), single(into), single(out))
 
 
-def sample(sampler: Sampler, seconds: Floats, is_rotation: bool) -> Floats:
-    """(T, k) what a viewer makes of it."""
+def sample(sampler: Sampler, seconds: Floats, measure: Measure, player: int) -> Floats:
+    """(T, k) what a player makes of it: the one that goes by ``measure.between[player]`` from key to key."""
     times, values = sampler.times.astype(np.float64), sampler.values.astype(np.float64)
     place = np.clip(np.searchsorted(times, seconds, side="right") - 1, 0, len(times) - 1)
     after = np.minimum(place + 1, len(times) - 1)
@@ -221,10 +227,10 @@ def sample(sampler: Sampler, seconds: Floats, is_rotation: bool) -> Floats:
     if sampler.mode == STEP:
         return a
     if sampler.mode == LINEAR:
-        return quat.slerp(a, b, u) if is_rotation else a + u[:, None] * (b - a)
+        return measure.between[player](a, b, u)
     x = u[:, None]
     start = sampler.tangents_out.astype(np.float64)[place] * span[:, None]
     end = sampler.tangents_in.astype(np.float64)[after] * span[:, None]
     chord = b - a
     value = a + x * (start + x * (3 * chord - 2 * start - end + x * (start + end - 2 * chord)))
-    return quat.normalise(value) if is_rotation else value
+    return quat.normalise(value) if measure is ROTATIONS else value

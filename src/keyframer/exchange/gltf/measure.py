@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.curves.lines import ROTATIONS, VECTORS
 from keyframer.exchange.gltf.context import Context
-from keyframer.exchange.gltf.keys import Sampler, sample
+from keyframer.exchange.gltf.keys import LINEAR, Sampler, sample
 from keyframer.exchange.gltf.motion import Span
 from keyframer.exchange.gltf.nodes import Placed
 from keyframer.maths import affine
@@ -21,6 +22,7 @@ Samplers = Mapping[tuple[int, str], Sampler]
 _MOST_MATRICES = 100_000
 _MOST_TIMES = 1_000
 _SHARES = np.array((0.05, 0.5, 0.95))
+_CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float64)
 _REST = {"translation": (0.0, 0.0, 0.0), "rotation": (0.0, 0.0, 0.0, 1.0), "scale": (1.0, 1.0, 1.0)}
 
 
@@ -38,17 +40,19 @@ def world_error(context: Context, rig: Rig, span: Span, placed: list[Placed], sa
     most = max(24, min(_MOST_TIMES, _MOST_MATRICES // max(len(context.scene.nodes), len(watched), 1)))
     if len(seconds) > most:
         seconds = seconds[np.linspace(0, len(seconds) - 1, most).astype(int)]
-    found = _worlds(context, parents, moving, samplers, seconds)
     meant = rig.world(rig.sample(seconds * span.rate + span.begin), len(seconds))
     to_file = context.axes.root_matrix()
     worst = 0.0
+    straight = any(path == "rotation" and sampler.mode == LINEAR for (_, path), sampler in samplers.items())
     with np.errstate(all="ignore"):
+        found = [_worlds(context, parents, moving, samplers, seconds, player) for player in range(1 + straight)]
         for number in watched:
             wanted = to_file @ context.axes.matrices(meant[:, number])
             points = _points(context, number)
-            there = affine.transform_points(found[placed[number].tail], points)
-            away = there - affine.transform_points(wanted, points)
-            worst = max(worst, float(np.nan_to_num(np.abs(away)).max(initial=0.0)))
+            there = affine.transform_points(wanted, points)
+            for worlds in found:
+                away = affine.transform_points(worlds[placed[number].tail], points) - there
+                worst = max(worst, float(np.nan_to_num(np.abs(away)).max(initial=0.0)))
     return worst / context.axes.unit
 
 
@@ -80,9 +84,9 @@ def _moving(context: Context, parents: list[int], samplers: Samplers) -> list[bo
 
 
 def _worlds(
-    context: Context, parents: list[int], moving: list[bool], samplers: Samplers, seconds: Floats
+    context: Context, parents: list[int], moving: list[bool], samplers: Samplers, seconds: Floats, player: int
 ) -> dict[int, Floats]:
-    """(T, 4, 4) of every node that moves, (1, 4, 4) of what they hang on."""
+    """(T, 4, 4) of every node that moves, (1, 4, 4) of what they hang on, as a player of `ROTATIONS` turns them."""
     worlds: dict[int, Floats] = {}
     for number in _order(parents):
         node = context.asset.nodes[number]
@@ -94,7 +98,8 @@ def _worlds(
             if sampler is None:
                 parts.append(np.array([node.get(path, rest)], np.float64))
             else:
-                parts.append(sample(sampler, seconds, path == "rotation"))
+                turning = path == "rotation"
+                parts.append(sample(sampler, seconds, ROTATIONS if turning else VECTORS, player if turning else 0))
         local = affine.compose(*parts)
         parent = parents[number]
         worlds[number] = local if parent < 0 else worlds[parent] @ local
@@ -102,12 +107,12 @@ def _worlds(
 
 
 def _points(context: Context, number: int) -> Floats:
-    """The origin, and the corners of the box around the geometry, in the node's own space."""
+    """The origin, and the corners of boxes around what the node draws and moves as a joint, in its own space."""
     node = context.scene.nodes[number]
-    origin = np.zeros((1, 3))
-    if node.mesh is None or node.skin is not None or not len(context.scene.meshes[node.mesh].positions):
-        return origin
-    low, high = context.boxes[node.mesh]
-    corners = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)])
-    box = low + corners * (high - low) - np.asarray(node.pivot, np.float64)
-    return np.concatenate([origin, context.axes.vectors(box)])
+    boxes = [context.joint_boxes[number]] if number in context.joint_boxes else []
+    if node.mesh is not None and node.skin is None and len(context.scene.meshes[node.mesh].positions):
+        pivot = np.asarray(node.pivot, np.float64)
+        low, high = context.boxes[node.mesh]
+        boxes.append((low - pivot, high - pivot))
+    corners = [low + _CORNERS * (high - low) for low, high in boxes]
+    return np.concatenate([np.zeros((1, 3)), *(context.axes.vectors(each) for each in corners)])

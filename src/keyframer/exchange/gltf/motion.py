@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from keyframer.curves import Curve, Interpolation, RotationForm, Track, compile_track
 from keyframer.curves.columns import KeyColumns, gather
-from keyframer.curves.fit import fit_cubic, largest_difference, turn_degrees
+from keyframer.curves.fit import BEFORE, fit_cubic
+from keyframer.curves.lines import ROTATIONS, VECTORS, Measure, place_keys, whole_frames
 from keyframer.curves.turns import absolute_rotations
 from keyframer.curves.vector import hermite_keys
-from keyframer.exchange.gltf.keys import CUBIC, LINEAR, STEP, Keys, Sampler, in_seconds, sample
+from keyframer.exchange.gltf.keys import CUBIC, LINEAR, MOST_KEYS, STEP, Keys, Sampler, in_seconds, sample
 from keyframer.exchange.report import Outcome
 from keyframer.maths import quat
 
@@ -21,25 +22,32 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Function = Callable[[Floats], Floats]
 
-_WIDEST_HALF_TURN = np.radians(60.0)
-"""LINEAR takes the shortest way: steps of 180 degrees or more are parted so that none comes near it"""
-
 _MARGIN = 0.8
 """of the error allowed: the largest error may stand between the places where it is looked for"""
 
+_MOST_FITTED = 5 * MOST_KEYS
+"""keys of one channel that is fitted"""
+
+_CLOSEST = 5e-4
+"""seconds between two straight keys: Blender, at 24 frames a second, makes one key of two within 0.01 frames"""
+
 _SINGLE = 5e-7
 """of a number: what single precision and some arithmetic leave of it"""
+
+_WORST_SHARE = 0.2113
+"""of the way between two rotations: where components that run straight are farthest from a steady turn"""
 
 _STRAIGHT = (Interpolation.LINEAR, Interpolation.SAMPLED)
 
 
 @dataclass(frozen=True)
 class Span:
-    """The stretch of a clip that is written, in its own unit; ``rate`` units make a second."""
+    """The stretch of a clip that is written, in its own unit; ``rate`` units make a second, ``frame`` a frame."""
 
     begin: float
     end: float
     rate: float
+    frame: float = 1.0
 
     def seconds(self, times: npt.ArrayLike) -> Floats:
         return np.asarray((np.asarray(times, np.float64) - self.begin) / self.rate)
@@ -47,6 +55,13 @@ class Span:
     def shortest(self, last: float) -> float:
         """Intervals below this are lost in the rounding of seconds to single precision, up to the time ``last``."""
         return 4e-7 * max(last - self.begin, 1e-30)
+
+    def frames(self) -> Floats | None:
+        """All whole frames, and the two ends; None if there are more than a channel may have."""
+        inner = whole_frames(self.begin, self.end, self.frame, MOST_KEYS)
+        if not len(inner) and self.end - self.begin > 2 * self.frame:
+            return None
+        return np.unique(np.concatenate([[self.begin], inner, [self.end]]))
 
 
 @dataclass(eq=False)
@@ -56,6 +71,11 @@ class Motion:
     keys: Keys
     truth: Function
     outcome: Outcome
+    measure: Measure
+    breaks: Floats
+    """(n,) rising times between which the function is smooth"""
+    jumps: Flags
+    """(n,) whether it jumps there"""
     repeats_keys: bool = False
     """whether keys are those of the track, one for one, and need not be kept elsewhere"""
 
@@ -69,56 +89,120 @@ class Motion:
         return in_seconds(self.keys, span.begin, span.rate)
 
     def error(self, sampler: Sampler, span: Span) -> float:
-        """The largest difference between what is written and what was meant, between and at keys; degrees for turns.
+        """The largest difference between what is written and what was meant, between and at keys, for any player;
+        degrees for turns.
 
         Jumps are left out: there the difference of a rounded time is the whole jump.
         """
         written = sampler.times.astype(np.float64)
         gaps = np.diff(written)
-        wide = gaps > 1e-6 * written[1:]
+        wide = gaps > 1e-5 * np.maximum(1.0, written[1:])
         begins, spans = written[:-1][wide], gaps[wide]
         shares = np.array((0.03, 0.31, 0.5, 0.69, 0.97))
         seconds = (begins[:, None] + spans[:, None] * shares).reshape(-1)
         if not len(seconds):
             return 0.0
-        found = sample(sampler, seconds, self.keys.is_rotation)
-        wanted = self.truth(seconds * span.rate + span.begin)
-        distance = turn_degrees if self.keys.is_rotation else largest_difference
         with np.errstate(all="ignore"):
-            return float(np.nan_to_num(distance(found, wanted)).max(initial=0.0))
+            wanted = self.truth(seconds * span.rate + span.begin)
+            shown = [sample(sampler, seconds, self.measure, player) for player in range(len(self.measure.between))]
+            return max(float(np.nan_to_num(self.measure.distance(found, wanted)).max()) for found in shown)
 
 
-def track_motion(track: Track, span: Span, tolerance: float) -> Motion | None:
-    """A track over the span; None if it has no usable key. ``tolerance`` is in degrees for rotations."""
-    width = 1 if track.values.ndim == 1 else track.values.shape[1]
-    columns = gather([track], width)
-    if not len(columns.times):
-        return None
-    truth = _function(track)
-    keys, outcome = _keys(track, columns, truth, tolerance, span)
-    periodic = bool(columns.periodic[0])
-    if periodic:
-        keys = keys.repeated(span.begin, span.end)
-    elif keys.times[-1] > span.end or keys.times[0] < span.begin:
-        keys = keys.cut(max(float(keys.times[0]), span.begin), min(float(keys.times[-1]), span.end))
-    same = outcome is Outcome.EXACT and not periodic and track.interpolation in (*_STRAIGHT, Interpolation.CUBIC)
-    same &= len(keys.times) == len(track.times) and track.form in (
-        RotationForm.NONE,
-        RotationForm.QUATERNION_ABSOLUTE,
-    )
-    return Motion(keys, truth, outcome, same)
+@dataclass(frozen=True)
+class MotionMaker:
+    """Makes the motions of one clip; ``style`` is `GltfOptions.keys`."""
+
+    span: Span
+    style: str
+
+    def track(self, track: Track, tolerance: float) -> Motion | None:
+        """A track over the span; None if it has no usable key. ``tolerance`` is in degrees for rotations."""
+        width = 1 if track.values.ndim == 1 else track.values.shape[1]
+        columns = gather([track], width)
+        if not len(columns.times):
+            return None
+        given, straight = _authored(track, columns, tolerance if self.style == "linear" else np.inf)
+        keys = self._over_span(given, columns)
+        breaks, jumps = keys.breaks()
+        truth = _function(track)
+        measure = ROTATIONS if track.is_rotation else VECTORS
+        seams = jumps.copy()
+        seams[-1] |= columns.periodic[0]
+        exact = Motion(keys, truth, Outcome.EXACT, measure, breaks, seams)
+        if given.mode == STEP or len(breaks) == 1:
+            return exact
+        if straight and (self.style == "cubic" or (self.style == "linear" and not jumps.any())):
+            same = given is keys and track.form in (RotationForm.NONE, RotationForm.QUATERNION_ABSOLUTE)
+            return replace(exact, repeats_keys=same and len(keys.times) == len(track.times))
+        cubic = _cubic(track, columns) if self.style == "cubic" else None
+        if cubic is not None:
+            keys = self._over_span(cubic, columns)
+            same = track.interpolation is Interpolation.CUBIC and len(keys.times) == len(track.times)
+            return replace(exact, keys=keys, repeats_keys=same and not columns.periodic[0])
+        if columns.periodic[0]:  # time may begin again at the end, so the last value is only ever approached
+            last = breaks[-1] - BEFORE * (breaks[-1] - breaks[-2])
+            truth = _until(last, truth)
+        maker, outcome = self, Outcome.APPROXIMATED
+        if self.style == "cubic" and track.interpolation in _STRAIGHT and not _is_eased(columns):
+            maker, outcome = MotionMaker(self.span, "linear"), Outcome.EXACT  # more keys on the same way
+        fitted = maker.function(truth, breaks, jumps, tolerance, measure, outcome)
+        return replace(exact, keys=fitted.keys, outcome=outcome)
+
+    def function(
+        self, truth: Function, breaks: Floats, jumps: Flags, tolerance: float, measure: Measure, outcome: Outcome
+    ) -> Motion:
+        """Any function, fitted between breaks."""
+        turning = measure is ROTATIONS
+        frames = self.span.frames() if self.style == "frames" else None
+        with np.errstate(all="ignore"):
+            if not turning:  # closer than single precision is in vain
+                tolerance = max(tolerance, _SINGLE * float(np.nan_to_num(np.abs(truth(breaks))).max(initial=0.0)))
+            tolerance *= _MARGIN
+            if self.style == "cubic":
+                shortest = self.span.shortest(float(breaks[-1]))
+                fit = fit_cubic(
+                    truth, breaks, jumps, tolerance, measure.distance, shortest=shortest, most_keys=_MOST_FITTED
+                )
+                keys = Keys.cubic(fit.keys, turning)
+            else:
+                times, leaping = breaks, jumps
+                if frames is not None:
+                    times = np.union1d(frames, breaks[jumps])
+                    leaping = np.isin(times, breaks[jumps])
+                    tolerance = np.inf
+                lines = place_keys(
+                    truth,
+                    times,
+                    leaping,
+                    tolerance,
+                    measure,
+                    frame=self.span.frame,
+                    shortest=max(self.span.shortest(float(breaks[-1])), _CLOSEST * self.span.rate),
+                    most_keys=_MOST_FITTED,
+                )
+                keys = Keys.of(LINEAR, lines.times, lines.values, turning)
+        return Motion(keys, truth, outcome, measure, breaks, jumps)
+
+    def _over_span(self, keys: Keys, columns: KeyColumns) -> Keys:
+        """One pass over a track's own keys, repeated or cut as the span wants it."""
+        begin, end = self.span.begin, self.span.end
+        if columns.periodic[0]:
+            return keys.repeated(begin, end)
+        if keys.times[-1] > end or keys.times[0] < begin:
+            return keys.cut(max(float(keys.times[0]), begin), min(float(keys.times[-1]), end))
+        return keys
 
 
-def function_motion(
-    truth: Function, breaks: Floats, jumps: Flags, tolerance: float, span: Span, *, is_rotation: bool, outcome: Outcome
-) -> Motion:
-    """Any function, fitted between breaks."""
-    distance = turn_degrees if is_rotation else largest_difference
-    with np.errstate(all="ignore"):
-        if not is_rotation:  # closer than single precision is in vain
-            tolerance = max(tolerance, _SINGLE * float(np.nan_to_num(np.abs(truth(breaks))).max(initial=0.0)))
-        fit = fit_cubic(truth, breaks, jumps, _MARGIN * tolerance, distance, shortest=span.shortest(float(breaks[-1])))
-    return Motion(Keys.cubic(fit.keys, is_rotation), truth, outcome)
+def breaks_of(motions: list[Motion], span: Span) -> tuple[Floats, Flags]:
+    """The times at which some motion has a break, and whether one jumps there."""
+    if not motions:
+        return np.array([span.begin]), np.zeros(1, np.bool_)
+    times = np.unique(np.concatenate([motion.breaks for motion in motions]))
+    return times, np.isin(times, np.concatenate([motion.breaks[motion.jumps] for motion in motions]))
+
+
+def _until(last: float, function: Function) -> Function:
+    return lambda times: function(np.minimum(times, last))
 
 
 def _function(track: Track) -> Function:
@@ -134,47 +218,35 @@ def _function(track: Track) -> Function:
     return values
 
 
-def _keys(track: Track, columns: KeyColumns, truth: Function, tolerance: float, span: Span) -> tuple[Keys, Outcome]:
-    """One pass over the track's own keys, before any repetition."""
-    turning = track.is_rotation
-    if track.interpolation is Interpolation.STEP:
-        values = absolute_rotations(columns, track.form)[0] if turning else columns.values
-        return Keys.of(STEP, columns.times, values, turning), Outcome.EXACT
-    eased = bool(columns.ease_to.any() or columns.ease_from.any())
-    if turning and track.interpolation is Interpolation.CUBIC:
-        parts = (quat.normalise(columns.values), columns.tangents_in, columns.tangents_out)
-        return Keys(CUBIC, columns.times, *parts, True), Outcome.EXACT
-    if turning and track.interpolation in _STRAIGHT and not eased:
-        return _straight_turns(columns, track.form), Outcome.EXACT
-    if not turning:
+def _is_eased(columns: KeyColumns) -> bool:
+    return bool(columns.ease_to.any() or columns.ease_from.any())
+
+
+def _authored(track: Track, columns: KeyColumns, tolerance: float) -> tuple[Keys, bool]:
+    """The track's own keys, and whether steps or straight lines between them are all there is to it, for any player
+    within ``tolerance``."""
+    mode = STEP if track.interpolation is Interpolation.STEP else LINEAR
+    straight = track.interpolation in _STRAIGHT and not _is_eased(columns)
+    if not track.is_rotation:
+        return Keys.of(mode, columns.times, columns.values), straight
+    if track.interpolation is Interpolation.CUBIC:
+        return Keys.of(mode, columns.times, quat.normalise(columns.values), True), False
+    rotations, turns = absolute_rotations(columns, track.form)
+    angles = np.sqrt(np.sum(turns[1:] * turns[1:], axis=1))  # half the angle of the turn that leads to each key
+    u = _WORST_SHARE
+    off = np.arctan2(u * np.sin(angles), 1 - u + u * np.cos(angles)) - u * angles
+    near = np.degrees(2 * np.abs(off)) <= _MARGIN * tolerance
+    # players take the shortest way: a turn of 180 degrees or more needs keys between
+    straight &= bool(np.all(near & (angles < 0.5 * np.pi - 1e-6)))
+    return Keys.of(mode, columns.times, rotations, True), straight
+
+
+def _cubic(track: Track, columns: KeyColumns) -> Keys | None:
+    """The cubic spline that a track is; None if it is none."""
+    if not track.is_rotation:
         exact = hermite_keys(track, columns)
-        if exact is not None:
-            keys = Keys.cubic(exact)
-            return (replace(keys, mode=LINEAR) if track.interpolation in _STRAIGHT else keys), Outcome.EXACT
-    breaks, first = np.unique(columns.times, return_index=True)
-    jumps = np.diff(np.append(first, len(columns.times))) > 1
-    jumps[-1] |= bool(columns.periodic[0])  # there time begins again, so the last value is only ever approached
-    if len(breaks) == 1:
-        return Keys.of(LINEAR, breaks, truth(breaks), turning), Outcome.EXACT
-    fitted = function_motion(truth, breaks, jumps, tolerance, span, is_rotation=turning, outcome=Outcome.APPROXIMATED)
-    return fitted.keys, Outcome.APPROXIMATED
-
-
-def _straight_turns(columns: KeyColumns, form: RotationForm) -> Keys:
-    """Turns at constant speed: a key at each key, and between keys where the way is long."""
-    rotations, turns = absolute_rotations(columns, form)
-    angles = np.sqrt(np.sum(turns * turns, axis=1))  # half the angle of the turn that leads to each key
-    angles[0] = 0.0
-    if np.all(angles < 0.5 * np.pi - 1e-6):
-        return Keys.of(LINEAR, columns.times, rotations, True)
-    times, values = [columns.times[:1]], [rotations[:1]]
-    for key in range(1, len(rotations)):
-        steps = int(np.ceil(angles[key] / _WIDEST_HALF_TURN)) if angles[key] >= 0.5 * np.pi - 1e-6 else 1
-        if columns.times[key] == columns.times[key - 1]:
-            steps = 1
-        shares = np.arange(1, steps) / steps
-        times.append(columns.times[key - 1] + shares * (columns.times[key] - columns.times[key - 1]))
-        values.append(quat.multiply(quat.exp(shares[:, None] * turns[key]), rotations[key - 1]))
-        times.append(columns.times[key : key + 1])
-        values.append(rotations[key : key + 1])
-    return Keys.of(LINEAR, np.concatenate(times), np.concatenate(values), True)
+        return None if exact is None else Keys.cubic(exact)
+    if track.interpolation is Interpolation.CUBIC:
+        parts = (quat.normalise(columns.values), columns.tangents_in, columns.tangents_out)
+        return Keys(CUBIC, columns.times, *parts, True)
+    return None

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from keyframer.exchange import KEY_STYLES
 from keyframer.exchange.gltf.images import ImageSource, no_images
 from keyframer.scene import Scene
 
@@ -24,7 +25,11 @@ class GltfOptions:
     core_only: bool = False
     """leave out all extensions"""
     max_error: float = DEFAULT_MAX_ERROR
-    """how far motion may be off where a cubic cannot hold it exactly: a fraction of the scene's size"""
+    """how far motion may be off where keys cannot hold it exactly: a fraction of the scene's size"""
+    keys: str = KEY_STYLES[0]
+    """how curves are written: ``linear`` puts LINEAR keys where ``max_error`` needs them, which every player shows
+    alike; ``cubic`` writes CUBICSPLINE with the fewest keys (Blender drops the tangents); ``frames`` writes one LINEAR
+    key for each frame"""
     unit: str | float | None = None
     """how long a unit of the scene is: metres, a name of `UNITS`, ``file`` for what the file says; None keeps the
     numbers as they are"""
@@ -41,6 +46,8 @@ class GltfOptions:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.max_error) and self.max_error > 0):
             raise ValueError(f"max_error must be positive, not {self.max_error}")
+        if self.keys not in KEY_STYLES:
+            raise ValueError(f"keys is one of {', '.join(KEY_STYLES)}, not {self.keys!r}")
         if self.fps is not None and not (math.isfinite(self.fps) and self.fps > 0):
             raise ValueError(f"fps must be positive, not {self.fps}")
         if isinstance(self.unit, str):
@@ -63,7 +70,7 @@ class GltfOptions:
 
     def stated(self) -> dict[str, Any]:
         """The options that change the result, for the provenance."""
-        plain: dict[str, Any] = {"core_only": self.core_only, "max_error": self.max_error}
+        plain: dict[str, Any] = {"core_only": self.core_only, "max_error": self.max_error, "keys": self.keys}
         for name in ("unit", "fps", "smooth"):
             if getattr(self, name) is not None:
                 plain[name] = getattr(self, name)

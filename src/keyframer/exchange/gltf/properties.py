@@ -6,11 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Track
-from keyframer.exchange.gltf.cameras import vertical_fov
+from keyframer.curves.lines import VECTORS, Measure
+from keyframer.exchange.gltf.cameras import FIELDS_OF_VIEW, vertical_fov
 from keyframer.exchange.gltf.channels import Channels
 from keyframer.exchange.gltf.context import Context
 from keyframer.exchange.gltf.lights import Lights, cone_angles
-from keyframer.exchange.gltf.motion import Function, Motion, Span, function_motion, track_motion
+from keyframer.exchange.gltf.motion import Function, Motion, MotionMaker, breaks_of
 from keyframer.exchange.gltf.numbers import linear_color
 from keyframer.exchange.report import Outcome
 from keyframer.scene import LightType
@@ -24,11 +25,12 @@ _COLOR_ERROR = 1e-3
 class Properties:
     """Writes the channels of one clip that move cameras and lights."""
 
-    def __init__(self, context: Context, lights: Lights, channels: Channels, span: Span) -> None:
+    def __init__(self, context: Context, lights: Lights, channels: Channels, maker: MotionMaker) -> None:
         self._context = context
         self._lights = lights
         self._channels = channels
-        self._span = span
+        self._maker = maker
+        self._span = maker.span
 
     def write(self, node: int, tracks: dict[str, Track]) -> None:
         """``tracks`` of one node by kind."""
@@ -40,7 +42,7 @@ class Properties:
         camera, light = self._context.scene.nodes[node].camera, self._context.scene.nodes[node].light
         degrees = self._context.options.max_degrees
         if camera is not None and "fov" in tracks:
-            moved = self._resampled(tracks["fov"], np.radians(degrees), lambda v: vertical_fov(v))
+            moved = self._resampled(tracks["fov"], np.radians(degrees), vertical_fov, FIELDS_OF_VIEW)
             self._put(node, "fov", f"/cameras/{camera}/perspective/yfov", moved, np.degrees(1.0), "degree")
         if light is not None and light in self._lights.numbers:
             self._light(node, light, tracks, degrees)
@@ -61,7 +63,7 @@ class Properties:
 
     def _cones(self, node: int, number: int, tracks: dict[str, Track], base: str, degrees: float) -> None:
         """Both cones from both tracks: the inner one stays inside the outer one."""
-        motions = {kind: track_motion(tracks[kind], self._span, degrees) for kind in tracks if kind in tracks}
+        motions = {kind: self._maker.track(tracks[kind], np.inf) for kind in tracks}
         begins = self._lights.beginnings[number]
         rests = {"hotspot": begins.hotspot_degrees, "falloff": begins.falloff_degrees or 45.0}
         found = {kind: motions.get(kind) for kind in rests}
@@ -76,26 +78,17 @@ class Properties:
             def angle(times: Floats, index: int = index) -> Floats:
                 return cone_angles(full("hotspot", times), full("falloff", times))[index]
 
-            moved = function_motion(
-                angle, breaks, jumps, np.radians(degrees), self._span, is_rotation=False, outcome=Outcome.APPROXIMATED
-            )
+            moved = self._maker.function(angle, breaks, jumps, np.radians(degrees), VECTORS, Outcome.APPROXIMATED)
             self._put(node, kind, f"{base}/spot/{name}", moved, np.degrees(1.0), "degree")
 
-    def _resampled(self, track: Track, tolerance: float, change: Function) -> Motion | None:
+    def _resampled(self, track: Track, tolerance: float, change: Function, measure: Measure = VECTORS) -> Motion | None:
         """A track whose values are changed by a function that is not linear."""
-        motion = track_motion(track, self._span, tolerance)
-        if motion is None or motion.keys.is_still:
+        motion = self._maker.track(track, np.inf)
+        if motion is None:
             return None
         truth = motion.truth
-        breaks, jumps = breaks_of([motion], self._span)
-        return function_motion(
-            lambda times: change(truth(times)),
-            breaks,
-            jumps,
-            tolerance,
-            self._span,
-            is_rotation=False,
-            outcome=Outcome.APPROXIMATED,
+        return self._maker.function(
+            lambda times: change(truth(times)), motion.breaks, motion.jumps, tolerance, measure, Outcome.APPROXIMATED
         )
 
     def _put(self, node: int, kind: str, pointer: str, motion: Motion | None, factor: float, unit: str) -> None:
@@ -110,18 +103,3 @@ class Properties:
 
     def _path(self, node: int, kind: str) -> str:
         return f"/nodes/{self._context.scene.nodes[node].name}/{kind}"
-
-
-def breaks_of(motions: list[Motion], span: Span) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """The times at which some motion has a key, and whether one jumps there."""
-    if not motions:
-        return np.array([span.begin]), np.zeros(1, np.bool_)
-    times = np.unique(np.concatenate([motion.keys.times for motion in motions]))
-    jumps = np.zeros(len(times), np.bool_)
-    for motion in motions:
-        own = motion.keys.times
-        twice = own[1:][own[1:] == own[:-1]]
-        jumps[np.searchsorted(times, twice)] = True
-        if motion.keys.mode == "STEP":
-            jumps[np.searchsorted(times, own)] = True
-    return times, jumps

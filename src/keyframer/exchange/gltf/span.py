@@ -27,7 +27,7 @@ def clip_span(clip: Clip, fps: float | None) -> Span:
         times = key_times(channel.track)
         if len(times):
             begin, end = min(begin, float(times.min())), max(end, float(times.max()))
-    return Span(begin, end, rate)
+    return Span(begin, end, rate, _frame(clip))
 
 
 def key_times(track: Track) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -40,6 +40,11 @@ def key_times(track: Track) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     if track.interpolation is Interpolation.STEP:
         times = np.sort(times)[1:]
     return times[np.abs(times) <= LONGEST]
+
+
+def _frame(clip: Clip) -> float:
+    length = float(clip.units_per_frame)
+    return length if np.isfinite(length) and length > 0 else 1.0
 
 
 def _finite(value: float) -> float:

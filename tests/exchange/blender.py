@@ -1,0 +1,156 @@
+"""What Blender shows of an exported file against what the scene means."""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.scene import Scene
+from tests.exchange.truth import ORACLES, frames_of, geometry, head, key_seconds, mirror_of, sources_of, to_file_axes
+from tests.oracles.gltf.sampler import Gltf
+
+PYTHON = Path(__file__).resolve().parents[2] / ".venv-blender" / "bin" / "python"
+
+needs_blender = pytest.mark.skipif(
+    not any(PYTHON.parents[1].glob(".bpy-*")),
+    reason="Blender's bpy is not installed (tools/install_blender.sh installs it where it can be had)",
+)
+
+
+@dataclass
+class Case:
+    """One exported clip."""
+
+    name: str
+    scene: Scene
+    data: bytes
+    size: float
+    clip: int = 0
+
+    def __post_init__(self) -> None:
+        self.gltf = Gltf(self.data)
+        clips = self.gltf.json["scenes"][0]["extras"]["keyframer"].get("clips", [])
+        self.animation: int | None = clips[self.clip].get("animation") if clips else None
+
+    def seconds(self, generator: np.random.Generator, most: int) -> np.ndarray:
+        """Frames of Blender's 24 a second, keys, and times between; jumps are shown up to a ten thousandth of a frame
+        early there, so times stay clear of them."""
+        if self.animation is None:
+            return np.zeros(1)
+        keys = key_seconds(self.gltf, self.animation)
+        frames = np.arange(int(keys[-1] * 24) + 1) / 24
+        chosen = [generator.permutation(some)[:most] for some in (frames, keys, generator.uniform(0, keys[-1], most))]
+        return np.unique(np.concatenate([*chosen, keys[-1:]]))
+
+
+@dataclass
+class Difference:
+    """The largest ones of a clip: places in sizes of the scene, angles in degrees."""
+
+    places: float = 0.0
+    vertices: float = 0.0
+    aim: float = 0.0
+    up: float = 0.0
+    fov: float = 0.0
+
+
+def differences(cases: Iterable[Case], folder: Path, most: int = 5) -> Iterator[tuple[Case, Difference]]:
+    """All cases through one process."""
+    generator = np.random.default_rng(24)
+    waiting = []
+    with open(folder / "requests", "w", encoding="utf-8") as requests:
+        for number, case in enumerate(cases):
+            path = folder / f"{number}.glb"
+            path.write_bytes(_with_plain_names(case.data))
+            seconds = case.seconds(generator, most)
+            shapes = _shapes(case)
+            request = {
+                "file": str(path),
+                "names": [f"n{index}" for index in range(len(case.gltf.nodes))],
+                "seconds": seconds.tolist(),
+                "animation": None if case.animation is None else f"a{case.animation}",
+                "vertices": {f"n{place}": numbers.tolist() for place, (_, numbers, _) in shapes.items()},
+            }
+            requests.write(json.dumps(request) + "\n")
+            waiting.append((case, seconds, shapes))
+    command = [str(PYTHON), str(ORACLES / "blender" / "play.py"), str(folder / "requests"), str(folder / "answers")]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout[-2000:] + found.stderr[-4000:]
+    with open(folder / "answers", encoding="utf-8") as answers:
+        for line, (case, seconds, shapes) in zip(answers, waiting, strict=True):
+            yield case, _compared(case, seconds, shapes, json.loads(line))
+
+
+def _with_plain_names(data: bytes) -> bytes:
+    """The file with nodes called n0, n1 … and animations a0, a1 …: Blender changes names that are long or alike."""
+    length = struct.unpack_from("<I", data, 12)[0]
+    text = json.loads(data[20 : 20 + length])
+    for letter, kind in (("n", "nodes"), ("a", "animations")):
+        for number, entry in enumerate(text.get(kind, ())):
+            entry["name"] = f"{letter}{number}"
+    packed = json.dumps(text).encode()
+    packed += b" " * (-len(packed) % 4)
+    rest = data[20 + length :]
+    whole = 20 + len(packed) + len(rest)
+    return struct.pack("<4sIIII", b"glTF", 2, whole, len(packed), 0x4E4F534A) + packed + rest
+
+
+Shapes = dict[int, tuple[int, np.ndarray, np.ndarray]]
+"""by glTF node: the node of the scene, some vertices as Blender numbers them, the same as the scene does"""
+
+
+def _shapes(case: Case, some: int = 12) -> Shapes:
+    found: Shapes = {}
+    for number, node in enumerate(case.scene.nodes):
+        place = None if node.mesh is None else geometry(case.gltf, head(case.gltf, case.scene, number))
+        if place is None:
+            continue
+        kept, count = [], 0
+        for primitive in case.gltf.json["meshes"][case.gltf.nodes[place]["mesh"]]["primitives"]:
+            # Blender's importer keeps the vertices that faces use, primitive by primitive
+            kept.append(count + np.unique(case.gltf.accessor(primitive["indices"])))
+            count += len(case.gltf.accessor(primitive["attributes"]["POSITION"]))
+        written = np.concatenate(kept)
+        numbers = np.linspace(0, len(written) - 1, min(some, len(written))).astype(int)
+        sources = sources_of(case.scene, case.gltf, place, node.mesh)
+        found[place] = number, numbers, sources[written[numbers]]
+    return found
+
+
+def _compared(case: Case, seconds: np.ndarray, shapes: Shapes, answer: dict[str, Any]) -> Difference:
+    scene, gltf = case.scene, case.gltf
+    frames = frames_of(gltf, scene, seconds, case.clip) if scene.clips else seconds
+    pose = keyframer.pose(scene, frames=frames, clip=case.clip)
+    turn = to_file_axes(scene)[:3, :3]
+    worst = Difference()
+    for number, node in enumerate(scene.nodes):
+        name = f"n{head(gltf, scene, number)}"
+        away = np.array(answer["places"][name]) - pose.world[:, number, :3, 3] @ turn.T
+        worst.places = max(worst.places, float(np.abs(away).max()) / case.size)
+        if node.camera is not None and name in answer["cameras"]:
+            aim, up, yfov = (np.array(column) for column in zip(*answer["cameras"][name], strict=True))
+            matrix = turn @ pose.world[:, number, :3, :3] @ np.diag(mirror_of(scene))
+            matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+            worst.aim = max(worst.aim, _degrees(aim, -matrix[:, :, 2]))
+            worst.up = max(worst.up, _degrees(up, matrix[:, :, 1]))
+            wide = np.tan(np.radians(pose.camera_fov_degrees[:, node.camera]) / 2)
+            worst.fov = max(worst.fov, float(np.abs(np.degrees(yfov - 2 * np.arctan(wide * 3 / 4))).max()))
+    for place, (number, _, sources) in shapes.items():
+        shown = pose.visible[:, number]
+        if shown.any():
+            away = np.array(answer["vertices"][f"n{place}"])[shown] - pose.vertices(number)[shown][:, sources] @ turn.T
+            worst.vertices = max(worst.vertices, float(np.abs(away).max()) / case.size)
+    return worst
+
+
+def _degrees(a: np.ndarray, b: np.ndarray) -> float:
+    return float(np.degrees(2 * np.arcsin(np.clip(np.linalg.norm(a - b, axis=1) / 2, 0, 1))).max())
