@@ -22,6 +22,7 @@ demo: $(BIN)/.run  ## the main job on the bundled example
 test: $(BIN)/.test  ## install what the tests need, lint, run everything
 	sh tools/install_test_tools.sh
 	sh tools/install_node_tools.sh
+	PYTHON=$(PYTHON) sh tools/install_blender.sh
 	$(BIN)/python tools/build_viewer.py --if-possible
 	$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest -n auto -q
@@ -71,4 +72,4 @@ pictures: $(BIN)/.test  ## the pictures of the documentation, made by the comman
 	$(BIN)/python tools/make_gltf_pictures.py
 
 clean:           ## remove what make made
-	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-blender build .pytest_cache .mypy_cache .ruff_cache .hypothesis

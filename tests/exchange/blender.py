@@ -15,7 +15,17 @@ import pytest
 
 import keyframer
 from keyframer.scene import Scene
-from tests.exchange.truth import ORACLES, frames_of, geometry, head, key_seconds, mirror_of, sources_of, to_file_axes
+from tests.exchange.truth import (
+    ORACLES,
+    between_jumps,
+    frames_of,
+    geometry,
+    head,
+    key_seconds,
+    mirror_of,
+    sources_of,
+    to_file_axes,
+)
 from tests.oracles.gltf.sampler import Gltf
 
 PYTHON = Path(__file__).resolve().parents[2] / ".venv-blender" / "bin" / "python"
@@ -35,6 +45,8 @@ class Case:
     data: bytes
     size: float
     clip: int = 0
+    fov_error: float = 0.0
+    """degrees, as reported by the exporter"""
 
     def __post_init__(self) -> None:
         self.gltf = Gltf(self.data)
@@ -42,14 +54,13 @@ class Case:
         self.animation: int | None = clips[self.clip].get("animation") if clips else None
 
     def seconds(self, generator: np.random.Generator, most: int) -> np.ndarray:
-        """Frames of Blender's 24 a second, keys, and times between; jumps are shown up to a ten thousandth of a frame
-        early there, so times stay clear of them."""
+        """Frames of Blender's 24 a second, keys, and times between."""
         if self.animation is None:
             return np.zeros(1)
         keys = key_seconds(self.gltf, self.animation)
         frames = np.arange(int(keys[-1] * 24) + 1) / 24
         chosen = [generator.permutation(some)[:most] for some in (frames, keys, generator.uniform(0, keys[-1], most))]
-        return np.unique(np.concatenate([*chosen, keys[-1:]]))
+        return between_jumps(self.gltf, np.unique(np.concatenate([*chosen, keys[-1:]])), self.animation)
 
 
 @dataclass

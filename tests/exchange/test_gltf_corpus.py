@@ -13,6 +13,7 @@ from keyframer.scene import Scene
 from tests.corpus import needs_corpus, threeds_files
 from tests.exchange.truth import (
     ALLOWED_INFOS,
+    between_jumps,
     frames_of,
     glb_of,
     head,
@@ -112,6 +113,7 @@ def test_three_js_reaches_the_same_places(tmp_path: Path) -> None:
         gltf = Gltf(data)
         # three keeps key times in single precision too, but adds up real time: stay clear of the jumps themselves
         seconds = np.concatenate([key_seconds(gltf)[:20] + 1e-4, generator.uniform(0, key_seconds(gltf)[-1], 30)])
+        seconds = between_jumps(gltf, seconds)
         scenes[str(target)] = scene, gltf, seconds, report.measured["size"]
         lines.append(json.dumps({"file": str(target), "seconds": seconds.tolist()}))
     for line in node_lines("play.mjs", lines):

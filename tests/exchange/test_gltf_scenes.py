@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import keyframer
 from keyframer.exchange.report import Outcome
 from keyframer.scene import Mesh, Node, Scene
-from tests.exchange.scenes import SCENES
+from tests.exchange.scenes import SCENES, cube, moved, tcb
 from tests.exchange.truth import (
     ALLOWED_INFOS,
     geometry,
@@ -21,6 +23,7 @@ from tests.exchange.truth import (
     moments,
     needs_node_tools,
     node_lines,
+    to_file_axes,
 )
 from tests.oracles.gltf.sampler import Gltf
 
@@ -101,7 +104,7 @@ def _samplers(gltf: Gltf, node: str, path: str) -> tuple[str, np.ndarray]:
 
 
 def test_tcb_without_ease_is_a_cubic_with_the_same_keys() -> None:
-    gltf = Gltf(glb_of(SCENES["splines"]())[0])
+    gltf = Gltf(glb_of(SCENES["splines"](), keys="cubic")[0])
     for node, path, frames in (("base", "translation", [0, 7, 20, 30]), ("arm", "scale", [0, 15, 30])):
         mode, times = _samplers(gltf, node, path)
         assert mode == "CUBICSPLINE"
@@ -110,8 +113,8 @@ def test_tcb_without_ease_is_a_cubic_with_the_same_keys() -> None:
 
 def test_what_no_cubic_holds_is_fitted_and_the_error_is_said() -> None:
     scene = SCENES["eased"]()
-    for max_error in (1e-3, 1e-4, 1e-5):
-        data, report = glb_of(scene, max_error=max_error)
+    for max_error, keys in itertools.product((1e-3, 1e-4, 1e-5), ("cubic", "linear")):
+        data, report = glb_of(scene, max_error=max_error, keys=keys)
         fitted = report.of(Outcome.APPROXIMATED)
         assert {loss.path for loss in fitted} == {"/nodes/box/position", "/nodes/box/rotation"}
         for loss in fitted:
@@ -120,21 +123,85 @@ def test_what_no_cubic_holds_is_fitted_and_the_error_is_said() -> None:
             assert 0 < loss.error <= allowed
         assert report.measured["world_error"] <= max_error * report.measured["size"]
         mode, times = _samplers(Gltf(data), "box", "rotation")
-        assert mode == "CUBICSPLINE"
+        assert mode == ("CUBICSPLINE" if keys == "cubic" else "LINEAR")
         np.testing.assert_allclose(times[[0, -1]], [0.0, 1.0])
 
 
-def test_a_cubic_needs_far_fewer_keys_than_lines_would() -> None:
-    gltf = Gltf(glb_of(SCENES["splines"]())[0])
-    times = _samplers(gltf, "arm", "rotation")[1]
-    dense = np.linspace(0, times[-1], 200_001)
-    animation = gltf.json["animations"][0]
-    channel = next(c for c in animation["channels"] if c["target"] == {"node": gltf.named("arm"), "path": "rotation"})
-    truth = gltf.sampled(animation["samplers"][channel["sampler"]], dense, "rotation")
-    speed = np.linalg.norm(np.diff(truth, axis=0), axis=1) / np.diff(dense)
-    bend = np.abs(np.diff(speed)) / np.diff(dense)[1:] + speed[1:] ** 2  # second derivative, about
-    lines = np.sum(np.sqrt(bend / (8 * np.radians(0.01) / 2)) * np.diff(dense)[1:])
-    assert len(times) < lines / 4
+def test_a_cubic_needs_far_fewer_keys_than_lines() -> None:
+    counts = {}
+    for keys in ("cubic", "linear"):
+        gltf = Gltf(glb_of(SCENES["splines"](), keys=keys)[0])
+        counts[keys] = len(_samplers(gltf, "arm", "rotation")[1])
+    assert counts["cubic"] < counts["linear"] / 4
+
+
+def _modes(gltf: Gltf) -> set[str]:
+    return {
+        each.get("interpolation", "LINEAR") for clip in gltf.json.get("animations", ()) for each in clip["samplers"]
+    }
+
+
+@pytest.mark.parametrize("name", [name for name in HEALTHY if name != "static"])
+def test_curves_are_linear_keys_unless_cubics_are_asked_for(name: str) -> None:
+    assert _modes(Gltf(glb_of(SCENES[name]())[0])) <= {"LINEAR", "STEP"}
+    assert _modes(Gltf(glb_of(SCENES[name](), keys="frames")[0])) <= {"LINEAR", "STEP"}
+
+
+def test_linear_keys_stand_on_frames_where_that_is_enough() -> None:
+    gltf = Gltf(glb_of(SCENES["splines"](), max_error=2e-3)[0])
+    times = _samplers(gltf, "base", "translation")[1].astype(float) * 30
+    assert {0, 7, 20, 30} <= set(np.rint(times).tolist())  # authored keys stay keys
+    assert 6 < len(times) < 31
+    np.testing.assert_allclose(times, np.rint(times), atol=1e-5)
+    closer = _samplers(Gltf(glb_of(SCENES["splines"]())[0]), "base", "rotation")[1].astype(float) * 30
+    assert len(closer) > 31  # and between frames where it is not
+    assert set(range(31)) <= set(np.round(closer, 4).tolist())
+
+
+def test_frames_are_one_key_each() -> None:
+    gltf = Gltf(glb_of(SCENES["splines"](), keys="frames")[0])
+    for sampler in gltf.json["animations"][0]["samplers"]:
+        np.testing.assert_allclose(gltf.accessor(sampler["input"])[:, 0] * 30, np.arange(31), atol=1e-5)
+    assert len({sampler["input"] for sampler in gltf.json["animations"][0]["samplers"]}) == 1
+    worlds = gltf.worlds(np.arange(31) / 30)
+    pose = keyframer.pose(SCENES["splines"](), frames=np.arange(31))
+    wanted = pose.world[:, :, :3, 3] @ to_file_axes(SCENES["splines"]())[:3, :3].T
+    np.testing.assert_allclose(worlds[:, 1:4, :3, 3], wanted, atol=1e-4)
+
+
+def test_linear_rotations_hold_component_by_component() -> None:
+    """As Blender plays them: `splines` turns by up to 430 degrees between keys."""
+    scene = SCENES["splines"]()
+    gltf = Gltf(glb_of(scene)[0])
+    channels = {
+        (c["target"].get("node"), c["target"]["path"]): c["sampler"] for c in gltf.json["animations"][0]["channels"]
+    }
+    for node, track in ((1, scene.clips[0].channels[2].track), (2, scene.clips[0].channels[3].track)):
+        sampler = gltf.json["animations"][0]["samplers"][channels[head(gltf, scene, node), "rotation"]]
+        times, values = gltf.accessor(sampler["input"])[:, 0].astype(float), gltf.accessor(sampler["output"])
+        assert np.all(np.sum(values[1:] * values[:-1], axis=1) > 0)
+        seconds = np.linspace(times[0], times[-1], 4000)
+        shown = np.stack([np.interp(seconds, times, column) for column in values.T], axis=1)
+        wanted = keyframer.compile_track(track)(seconds * 30)
+        cosine = np.abs(np.sum(shown * wanted, axis=1)) / np.linalg.norm(shown, axis=1)
+        assert np.degrees(2 * np.arccos(np.clip(cosine, -1, 1))).max() <= 0.0102
+
+
+def test_a_jump_is_a_jump_for_blender_too() -> None:
+    """LINEAR has no jumps, so it is two keys; they must be 0.01 of Blender's frames apart, or it makes one of them."""
+    gltf = Gltf(glb_of(SCENES["jumping"]())[0])
+    times = _samplers(gltf, "cut", "translation")[1].astype(float)
+    gaps = np.diff(times)
+    assert np.count_nonzero(gaps < 1e-3) == 3
+    assert gaps.min() * 24 > 0.01
+    assert np.isin(np.float32([5 / 30, 12 / 30, 30 / 30]), times.astype(np.float32)).all()
+
+
+def test_clips_of_very_many_frames_get_keys_where_they_need_them() -> None:
+    track = tcb("position", [0, 10, 9e6], [(0, 0, 0), (1, 2, 0), (5, 0, 0)])
+    scene = Scene(nodes=[Node("box", mesh=0)], meshes=[cube()], clips=[moved((0, track), end=9e6)])
+    gltf = Gltf(glb_of(scene, keys="frames")[0])
+    assert len(_samplers(gltf, "box", "translation")[1]) < 2000
 
 
 def test_long_turns_of_linear_keys_are_parted() -> None:

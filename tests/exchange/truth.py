@@ -69,11 +69,27 @@ def to_file_axes(scene: Scene, unit: float = 1.0) -> np.ndarray:
     return out
 
 
+JUMP = 6e-4
+"""seconds: LINEAR has no jumps, so one is two keys that are nearer than this"""
+
+
 def key_seconds(gltf: Gltf, animation: int = 0) -> np.ndarray:
     """The times of all keys. Of two that stand for a jump only the later one: at its time the later value holds."""
+    times = _all_key_seconds(gltf, animation)
+    return times[np.append(np.diff(times) > JUMP, True)]
+
+
+def _all_key_seconds(gltf: Gltf, animation: int) -> np.ndarray:
     samplers = gltf.json["animations"][animation]["samplers"]
-    times = np.unique(np.concatenate([gltf.accessor(each["input"])[:, 0] for each in samplers])).astype(float)
-    return times[np.append(np.diff(times) > 1e-5 * np.maximum(1.0, times[1:]), True)]
+    return np.unique(np.concatenate([gltf.accessor(each["input"])[:, 0] for each in samplers])).astype(float)
+
+
+def between_jumps(gltf: Gltf, seconds: np.ndarray, animation: int = 0) -> np.ndarray:
+    """Those of some times that no jump is under way at."""
+    times = _all_key_seconds(gltf, animation)
+    after = np.clip(np.searchsorted(times, seconds, side="right"), 1, len(times) - 1)
+    inside = (seconds > times[after - 1]) & (seconds < times[after])
+    return seconds[~(inside & (times[after] - times[after - 1] <= JUMP))]
 
 
 def moments(gltf: Gltf, generator: np.random.Generator, most: int = 300, animation: int = 0) -> np.ndarray:
@@ -86,7 +102,7 @@ def moments(gltf: Gltf, generator: np.random.Generator, most: int = 300, animati
         generator.uniform(0, keys[-1], most // 3),
         keys[:1],
     ]
-    return np.concatenate(chosen)
+    return between_jumps(gltf, np.concatenate(chosen), animation)
 
 
 def frames_of(gltf: Gltf, scene: Scene, seconds: np.ndarray, clip: int = 0) -> np.ndarray:

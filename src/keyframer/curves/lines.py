@@ -83,11 +83,12 @@ def place_keys(
     """
     if len(breaks) < 2:
         return Lines(breaks, function(breaks))
-    open_, wanted = _first_intervals(function, breaks, jumps, frame, shortest)
+    frames = _at_frames(function, breaks, frame)
+    open_, wanted = _first_intervals(function, breaks, jumps, shortest)
     done: list[_Intervals] = []
     count = len(breaks)
     for _ in range(_ROUNDS):
-        error = open_.errors(measure, wanted)
+        error = np.maximum(open_.errors(measure, wanted), open_.errors(measure, open_.probes_of(frames)))
         most = np.minimum((open_.end - open_.begin) / shortest, _MOST_PIECES)
         wrong = (error > tolerance) & (most >= 2)
         pieces = np.minimum(np.ceil(np.sqrt(error[wrong] / tolerance)), most[wrong]).astype(np.intp)
@@ -120,6 +121,14 @@ class _Intervals(NamedTuple):
     def select(self, which: Flags) -> _Intervals:
         return _Intervals(*(column[which] for column in self))
 
+    def probes_of(self, known: Lines) -> _Probes:
+        """Those of rising times whose values are known that lie in some interval."""
+        owner = np.maximum(np.searchsorted(self.begin, known.times, side="right") - 1, 0)
+        inside = (known.times > self.begin[owner]) & (known.times < self.end[owner])
+        owner = owner[inside]
+        u = (known.times[inside] - self.begin[owner]) / (self.end - self.begin)[owner]
+        return _Probes(owner, u, known.values[inside])
+
     def errors(self, measure: Measure, wanted: _Probes) -> Floats:
         found = np.zeros(len(self.begin))
         first, last = self.first[wanted.owner], self.last[wanted.owner]
@@ -127,33 +136,28 @@ class _Intervals(NamedTuple):
         return found
 
 
-def _evaluated(
-    function: Function, begin: Floats, end: Floats, ends: list[Floats], more: Floats
-) -> tuple[list[Floats], _Probes]:
-    """The function at ``ends``, and at the probes of intervals and ``more`` rising times, in one call: a call costs
-    more than the points of a short track."""
-    span = (end - begin)[:, None]
-    times = (begin[:, None] + span * _PROBES).reshape(-1)
-    owner = np.repeat(np.arange(len(begin)), len(_PROBES))
-    if len(more):
-        times = np.concatenate([times, more])
-        owner = np.concatenate([owner, np.clip(np.searchsorted(begin, more, side="right") - 1, 0, len(begin) - 1)])
-    values = function(np.concatenate([*ends, times]))
-    u = (times - begin[owner]) / (end - begin)[owner]
-    parts = np.split(values, np.cumsum([len(each) for each in ends]))
+def _evaluated(function: Function, begin: Floats, end: Floats, ends: list[Floats]) -> tuple[list[Floats], _Probes]:
+    """The function at ``ends`` and at the probes of intervals, in one call: a call costs more than the points of a
+    short track."""
+    times = begin[:, None] + (end - begin)[:, None] * _PROBES
+    parts = np.split(function(np.concatenate([*ends, times.reshape(-1)])), np.cumsum([len(each) for each in ends]))
+    owner, u = np.repeat(np.arange(len(begin)), len(_PROBES)), np.tile(_PROBES, len(begin))
     return parts[:-1], _Probes(owner, u, parts[-1])
 
 
-def _first_intervals(
-    function: Function, breaks: Floats, jumps: Flags, frame: float, shortest: float
-) -> tuple[_Intervals, _Probes]:
-    """One interval from break to break, or to a jump's beginning; every frame is a probe, so that nothing hides in a
-    long one."""
+def _at_frames(function: Function, breaks: Floats, frame: float) -> Lines:
+    """The function at every frame of a long stretch, so that nothing hides between its probes."""
+    if np.diff(breaks).max() <= len(_PROBES) * frame:
+        return Lines(breaks[:0], function(breaks[:1])[:0])
+    frames = whole_frames(breaks[0], breaks[-1], frame, _FRAMES_PROBED)
+    return Lines(frames, function(frames) if len(frames) else function(breaks[:1])[:0])
+
+
+def _first_intervals(function: Function, breaks: Floats, jumps: Flags, shortest: float) -> tuple[_Intervals, _Probes]:
+    """One interval from break to break, or to a jump's beginning."""
     begin, end = breaks[:-1], breaks[1:]
     end = np.where(jumps[1:], end - np.minimum(shortest, 0.25 * (end - begin)), end)
-    frames = whole_frames(breaks[0], breaks[-1], frame, _FRAMES_PROBED)
-    frames = frames[~np.isin(frames, breaks)]
-    (first, last), probes = _evaluated(function, begin, end, [begin, end], frames)
+    (first, last), probes = _evaluated(function, begin, end, [begin, end])
     return _Intervals(begin, end, first, last), probes
 
 
@@ -178,7 +182,7 @@ def _cut(
     begins, ends = np.concatenate([begin, times]), np.concatenate([end, times])
     order, order_of_ends = np.argsort(begins, kind="stable"), np.argsort(ends, kind="stable")
     begins, ends = begins[order], ends[order_of_ends]
-    (values,), probes = _evaluated(function, begins, ends, [times], times[:0])
+    (values,), probes = _evaluated(function, begins, ends, [times])
     first = np.concatenate([intervals.first, values])[order]
     last = np.concatenate([intervals.last, values])[order_of_ends]
     return _Intervals(begins, ends, first, last), probes

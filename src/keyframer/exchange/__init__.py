@@ -192,8 +192,8 @@ def save(
     ``keys`` (``linear``, ``cubic`` or ``frames``), ``core_only``, ``unit``, ``fps`` …, for the five the `WriteOptions`
     of their bridge. A scene that came from a file of the same format patches it: what was not changed stays byte for
     byte. Files that belong beside it (the model of a Hale3D animation, the skeleton of a Midtown clip) are written,
-    too. A file appears whole or not at all; an existing one is left alone unless ``overwrite``. ValueError where the format could hold nothing of the scene, or
-    where a scene made by hand contradicts itself.
+    too. A file appears whole or not at all; an existing one is left alone unless ``overwrite``. ValueError where the
+    format could hold nothing of the scene, or where a scene made by hand contradicts itself.
     """
     from pathlib import Path
 

@@ -21,8 +21,8 @@ COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "flags", "ta
 
 
 def turned_alike(given: np.ndarray, found: np.ndarray) -> bool:
-    """The same turns: samplers hold unit quaternions of either sign."""
-    given = given / np.linalg.norm(given, axis=1, keepdims=True)
+    """The same turns: samplers hold unit quaternions of either sign, extras the authored ones."""
+    given, found = (each / np.linalg.norm(each, axis=1, keepdims=True) for each in (given, found))
     return bool(np.all(np.abs(np.sum(given * found, axis=1)) > 1 - 1e-6))
 
 

@@ -29,9 +29,7 @@ _REST = {"translation": (0.0, 0.0, 0.0), "rotation": (0.0, 0.0, 0.0, 1.0), "scal
 def world_error(context: Context, rig: Rig, span: Span, placed: list[Placed], samplers: Samplers) -> float:
     """The largest distance, in scene units, of origins and of the corners of boxes around geometry."""
     written = np.unique(np.concatenate([sampler.times for sampler in samplers.values()])).astype(np.float64)
-    gaps = np.diff(written)
-    wide = gaps > 1e-5 * written[1:]
-    seconds = (written[:-1][wide, None] + gaps[wide, None] * _SHARES).reshape(-1)
+    seconds = span.between_keys(written, _SHARES)
     parents = _parents(context)
     moving = _moving(context, parents, samplers)
     watched = [number for number, nodes in enumerate(placed) if moving[nodes.tail]]

@@ -37,6 +37,9 @@ _SINGLE = 5e-7
 _WORST_SHARE = 0.2113
 """of the way between two rotations: where components that run straight are farthest from a steady turn"""
 
+_SHARES = np.array((0.03, 0.31, 0.5, 0.69, 0.97))
+"""of the way between two keys: where errors are measured"""
+
 _STRAIGHT = (Interpolation.LINEAR, Interpolation.SAMPLED)
 
 
@@ -55,6 +58,18 @@ class Span:
     def shortest(self, last: float) -> float:
         """Intervals below this are lost in the rounding of seconds to single precision, up to the time ``last``."""
         return 4e-7 * max(last - self.begin, 1e-30)
+
+    def closest(self, last: float) -> float:
+        """How near two straight keys may come, up to the time ``last``: what a jump takes."""
+        return max(self.shortest(last), _CLOSEST * self.rate)
+
+    def between_keys(self, seconds: Floats, shares: Floats) -> Floats:
+        """Seconds between keys at rising seconds (n,), as shares of the gaps. Jumps are left out: there the
+        difference of a rounded time is the whole jump."""
+        gaps = np.diff(seconds)
+        last = float(seconds[-1]) * self.rate + self.begin
+        wide = gaps > 1.1 * self.closest(last) / self.rate
+        return np.asarray((seconds[:-1][wide, None] + gaps[wide, None] * shares).reshape(-1))
 
     def frames(self) -> Floats | None:
         """All whole frames, and the two ends; None if there are more than a channel may have."""
@@ -90,16 +105,8 @@ class Motion:
 
     def error(self, sampler: Sampler, span: Span) -> float:
         """The largest difference between what is written and what was meant, between and at keys, for any player;
-        degrees for turns.
-
-        Jumps are left out: there the difference of a rounded time is the whole jump.
-        """
-        written = sampler.times.astype(np.float64)
-        gaps = np.diff(written)
-        wide = gaps > 1e-5 * np.maximum(1.0, written[1:])
-        begins, spans = written[:-1][wide], gaps[wide]
-        shares = np.array((0.03, 0.31, 0.5, 0.69, 0.97))
-        seconds = (begins[:, None] + spans[:, None] * shares).reshape(-1)
+        degrees for turns."""
+        seconds = span.between_keys(sampler.times.astype(np.float64), _SHARES)
         if not len(seconds):
             return 0.0
         with np.errstate(all="ignore"):
@@ -177,7 +184,7 @@ class MotionMaker:
                     tolerance,
                     measure,
                     frame=self.span.frame,
-                    shortest=max(self.span.shortest(float(breaks[-1])), _CLOSEST * self.span.rate),
+                    shortest=self.span.closest(float(breaks[-1])),
                     most_keys=_MOST_FITTED,
                 )
                 keys = Keys.of(LINEAR, lines.times, lines.values, turning)
