@@ -44,17 +44,20 @@ class _Stream(io.FileIO):
     failure: OSError | None = None
 
     def write(self, data: Any) -> int:
+        rest = memoryview(data).cast("B")
+        size = len(rest)
         try:
-            while self.failure is None:
-                written = super().write(data)
-                if written is not None:
-                    return written
-                _wait_for(self)
+            while self.failure is None and rest:
+                written = super().write(rest)
+                if written is None:
+                    _wait_for(self)
+                else:
+                    rest = rest[written:]
         except OSError as error:
             self.failure = error
             if error.errno == errno.EPIPE and self.fileno() == 1:
                 raise _PipeClosed from None
-        return memoryview(data).nbytes
+        return size
 
 
 def _wait_for(stream: _Stream) -> None:
@@ -83,7 +86,8 @@ def guarded(run: Callable[[Sequence[str] | None], int], arguments: Sequence[str]
 
 def _has_failed(stdout: Any) -> bool:
     """Whether not everything reached stdout; says so."""
-    raw = getattr(getattr(stdout, "buffer", None), "raw", None)
+    buffer = getattr(stdout, "buffer", None)
+    raw = getattr(buffer, "raw", buffer)
     if not isinstance(raw, _Stream) or raw.failure is None:
         return False
     from keyframer.cli.messages import failure
@@ -139,8 +143,9 @@ def _take_over(stream: Any, number: int) -> Any:
             stream.reconfigure(errors="backslashreplace")
         return stream
     stream.flush()
+    below: Any = _Stream(number, "w", closefd=False)
     return io.TextIOWrapper(
-        io.BufferedWriter(_Stream(number, "w", closefd=False)),
+        below if raw is buffer else io.BufferedWriter(below),
         stream.encoding,
         "backslashreplace",
         line_buffering=stream.line_buffering,

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 ABOUT = """Files in the browser: playing, with their tree, every key on a timeline, curves, issues, and their bytes.
 
 The page is served to this machine only, until Ctrl-C, at an address that holds a secret; it is printed, and
-opened unless --no-open. --export writes one page with everything inside, which works without a server and
-offline; it holds the files' bytes, too. What is wrong with a file is shown beside it, also where nothing
-can play (--salvage leaves out what is unsafe)."""
+opened unless --no-open (by way of a page that only you can read, so that ps shows no secret). --export
+writes one page with everything inside, which works without a server and offline; it holds the files' bytes,
+too. What is wrong with a file is shown beside it, also where nothing can play (--salvage leaves out what is
+unsafe)."""
 
 EXAMPLES = (
     "keyframer view scene.3ds",
@@ -144,23 +145,33 @@ def _export(opened: list[ViewedFile], options: argparse.Namespace) -> int:
 
 def _serve(opened: list[ViewedFile], options: argparse.Namespace) -> int:
     from keyframer.viewer import Viewer
+    from keyframer.viewer.handover import Handover
 
     try:
         viewer = Viewer(opened, options.port)
     except OSError as error:
         failure(f"127.0.0.1:{options.port}", error)
         return NOT_ALL_DONE
+    handover: Handover | None = None
     try:  # from the first line on: whoever reads the address may interrupt at once
+        if not options.no_open:
+            try:
+                handover = Handover(viewer.url)
+                viewer.when_opened = handover.remove
+            except OSError as error:  # no folder for temporary files: the address is still printed
+                failure("the page for the browser", error)
         sys.stdout.write(f"{viewer.url}\n")
         sys.stdout.flush()
         note(options, "serving to this machine only; Ctrl-C ends it")
-        if not options.no_open:
+        if handover is not None:
             import webbrowser
 
-            webbrowser.open(viewer.url)
+            webbrowser.open(handover.url)
         viewer.wait()
     except KeyboardInterrupt:
         pass
     finally:
+        if handover is not None:
+            handover.remove()
         viewer.close()
     return FINE

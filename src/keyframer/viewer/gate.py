@@ -45,8 +45,12 @@ class Gate:
         """cookies are shared by all ports of a host: the name tells them apart"""
         self.hosts = (f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}")
 
-    def refusal(self, headers: Headers) -> str | None:
-        """Why a request is refused whatever it asks for; None if it is not."""
+    def refusal(self, headers: Headers, method: str, path: str) -> str | None:
+        """Why a request is refused; None if it is not.
+
+        The page of `Handover` is of another site, as every file is. So any site may lead the user's window to our page,
+        which holds nothing: what it shows needs the token, or the cookie that only our page sends.
+        """
         hosts = headers.get_all("Host") or []
         if len(hosts) != 1 or hosts[0] not in self.hosts:
             return "wrong Host"
@@ -54,7 +58,8 @@ class Gate:
         if any(origin != f"http://{hosts[0]}" for origin in origins):
             return "wrong Origin"
         sites = headers.get_all("Sec-Fetch-Site") or []
-        if any(site not in ("same-origin", "none") for site in sites):
+        foreign = any(site not in ("same-origin", "none") for site in sites)
+        if foreign and not (sites == ["cross-site"] and method == "GET" and path == "/" and _is_navigation(headers)):
             return "request of another site"
         return None
 
@@ -73,6 +78,11 @@ class Gate:
         except CookieError:
             return False
         return found is not None and _same([found.value], self._session)
+
+
+def _is_navigation(headers: Headers) -> bool:
+    """Whether the answer becomes the document of a window or tab of its own: no frame, no script sees it."""
+    return headers.get_all("Sec-Fetch-Mode") == ["navigate"] and headers.get_all("Sec-Fetch-Dest") == ["document"]
 
 
 def _same(given: Sequence[str] | None, secret: str) -> bool:

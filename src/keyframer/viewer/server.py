@@ -6,7 +6,7 @@ import io
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -33,6 +33,8 @@ class Viewer:
         self.resources = Resources(files)
         self.assets = assets or Assets()
         self.head_seconds = HEAD_SECONDS
+        self.when_opened: Callable[[], object] = lambda: None
+        """called when a browser has handed over the token"""
         first = _Server(("127.0.0.1", port), self)
         self.port: int = first.server_address[1]
         self._servers: list[_Server] = [first]
@@ -53,6 +55,7 @@ class Viewer:
                 handler.refuse(HTTPStatus.FORBIDDEN, "wrong token")
             else:
                 handler.send("application/json", b"{}", {"Set-Cookie": self.gate.set_cookie()})
+                self.when_opened()
             return
         asset = self.assets.get(path)
         if asset is not None:
@@ -165,7 +168,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.request_version not in ("HTTP/1.0", "HTTP/1.1"):
             self.refuse(HTTPStatus.BAD_REQUEST, "not HTTP/1.1")
             return
-        refusal = viewer.gate.refusal(self.headers)
+        path = self.requestline.split()[1]  # as it came: http.server mends //
+        refusal = viewer.gate.refusal(self.headers, self.command, path)
         if refusal is not None:
             self.refuse(HTTPStatus.FORBIDDEN, refusal)
         elif self.command not in ("GET", "HEAD"):
@@ -173,7 +177,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.headers.get_all("Content-Length", ["0"]) != ["0"] or self.headers.get_all("Transfer-Encoding"):
             self.refuse(HTTPStatus.BAD_REQUEST, "a request has no body here")
         else:
-            viewer.answer(self.requestline.split()[1], self)  # as it came: http.server mends //
+            viewer.answer(path, self)
 
     def send(self, kind: str, content: bytes, extra: dict[str, str] | None = None, status: int = 200) -> None:
         self.request_version = "HTTP/1.1"  # for anything older http.server leaves out the headers
