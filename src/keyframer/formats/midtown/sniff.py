@@ -99,6 +99,8 @@ def _sniff_document(head: bytes, size: int) -> Match | None:
 
 def _adds_up(channels: int, frames: int, left: int) -> bool:
     """Whether some widths make this many channels fill exactly what is left."""
+    if frames == 0:
+        return False
     floats, rest = divmod(left - CHANNEL_HEADER_SIZE * channels, 4 * frames)
     return rest == 0 and channels <= floats <= channels * MOST_FLOATS
 
