@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-from importlib.machinery import ModuleSpec
 from typing import Any
 
 import numpy as np
@@ -66,13 +64,8 @@ def compressed(users: int = 1) -> tuple[Json, bytes]:
 @pytest.fixture
 def without_draco(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if DracoPy was not installed."""
-    find = importlib.util.find_spec
-
-    def hidden(name: str, package: str | None = None) -> ModuleSpec | None:
-        return None if name == "DracoPy" else find(name, package)
-
     for module in ("extensions", "draco"):
-        monkeypatch.setattr(f"keyframer.exchange.gltf.reading.{module}.find_spec", hidden)
+        monkeypatch.setattr(f"keyframer.exchange.gltf.reading.{module}.draco_is_installed", lambda: False)
 
 
 def test_a_compressed_mesh_is_what_was_compressed() -> None:

@@ -67,6 +67,7 @@ def test_hundreds_of_meshes_of_the_same_accessors_share_their_arrays() -> None:
     first, last = scene.meshes[0], scene.meshes[-1]
     for name in ("positions", "corners", "uv", "uv_corners", "smoothing"):
         assert getattr(first, name) is getattr(last, name), name
+        assert not getattr(first, name).flags.writeable
     assert first.face_materials is not None
     assert last.face_materials is not None
     assert (int(first.face_materials[0]), int(last.face_materials[0])) == (0, SPHERES - 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy.typing as npt
 from keyframer.catalogue import LIMIT_COPIES, LINK_INDEX_OUT_OF_RANGE, SEM_EXTENSION_UNKNOWN, STRUCT_SYNTAX
 from keyframer.exchange.gltf.reading.accessors import Accessors
 from keyframer.exchange.gltf.reading.buffers import Buffers
-from keyframer.exchange.gltf.reading.extensions import DRACO, advice
+from keyframer.exchange.gltf.reading.extensions import DRACO, advice, draco_is_installed
 from keyframer.exchange.gltf.reading.values import Item
 from keyframer.limits import Limits
 
@@ -39,6 +38,7 @@ class DracoReader:
         self._accessors = accessors
         self._limits = limits
         self._decoded: dict[int, Any] = {}
+        self._is_installed = draco_is_installed()
 
     def read(self, primitive: Item, attributes: Item) -> Packed | None:
         """None where the primitive is not compressed, or where the file holds its vertices uncompressed, too."""
@@ -46,7 +46,7 @@ class DracoReader:
         if extension is None:
             return None
         position = attributes.needed_index("POSITION", len(self._accessors), "accessor")
-        if find_spec("DracoPy") is None:
+        if not self._is_installed:
             if self._accessors.has_bytes(position):
                 return None
             raise primitive.fail(SEM_EXTENSION_UNKNOWN, "extensions", name=DRACO, effect=advice(DRACO))

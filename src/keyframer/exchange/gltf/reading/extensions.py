@@ -38,10 +38,14 @@ def advice(name: str) -> str | None:
     return _ADVICE.get(name)
 
 
+def draco_is_installed() -> bool:
+    return find_spec("DracoPy") is not None
+
+
 def check_extensions(root: Item, issues: Findings) -> None:
     """What is required and not understood is an error, except where only looks depend on it; the rest is told."""
     required = [str(name)[:80] for name in root.entries("extensionsRequired")]
-    understood = {*UNDERSTOOD, DRACO} if find_spec("DracoPy") is not None else {*UNDERSTOOD}
+    understood = {*UNDERSTOOD, DRACO} if draco_is_installed() else {*UNDERSTOOD}
     for place, name in enumerate(required):
         if name in understood:
             continue

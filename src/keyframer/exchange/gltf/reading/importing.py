@@ -235,4 +235,7 @@ class _Shapes:
         shapes: list[Array] = [axes.vectors(base + each) for each in shape.targets]
         if shapes and not self._importer.ours:  # shapes of a scene share out the whole mesh; glTF's are added to it
             shapes = [base, *shapes]
-        return axes.vectors(base) if axes.mirrored else given, shapes
+        placed = axes.vectors(base) if axes.mirrored else given
+        for each in (placed, *shapes):  # meshes share them
+            each.flags.writeable = False
+        return placed, shapes

@@ -117,6 +117,10 @@ class MeshReader:
             shape.mesh.smoothing = np.repeat(np.array(smooth, np.int64), [len(each) for each in pieces.faces])
         if ours or shape.normals is not None:
             weld(shape, by_normal=not ours)
+        mesh = shape.mesh
+        for name in ("positions", "corners", "uv", "uv_corners", "colors", "color_corners", "smoothing"):
+            if getattr(mesh, name) is not None:  # whoever changes one mesh must not change all that share its arrays
+                setattr(mesh, name, _read_only(getattr(mesh, name)))
         return shape
 
     def _owners(self, item: Item, pieces: _Pieces) -> Indices | None:
@@ -283,6 +287,12 @@ class MeshReader:
             centre = unpacking.array(Item({"centre": sphere[0]}, kept.at("bounding_sphere")), "centre", self._budget)
             if centre is not None and centre.shape == (3,):
                 mesh.bounding_sphere = (centre, float(sphere[1]))
+
+
+def _read_only(array: Array) -> Array:
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _used_only(pieces: _Pieces) -> tuple[Indices, list[Indices | None]]:
