@@ -10,6 +10,8 @@ import pytest
 import keyframer
 from keyframer.errors import FormatError
 from tests.exchange.reading.making import Json, glb, loaded, taken_apart
+from tests.exchange.test_gltf_textures import judge
+from tests.exchange.truth import needs_node_tools
 
 SPHERES = 200
 RINGS = 64
@@ -85,6 +87,12 @@ def test_what_is_shared_is_written_once(tmp_path: Path) -> None:
     assert len(buffer) < 1.2 * len(binary)
     again = keyframer.load(tmp_path / "x.glb")
     assert again.meshes[0].positions is again.meshes[-1].positions
+
+
+@needs_node_tools
+def test_the_validator_accepts_what_is_shared(tmp_path: Path) -> None:
+    keyframer.save(loaded(glb(*spheres(20))), tmp_path / "x.glb")
+    judge([tmp_path / "x.glb"])
 
 
 def test_meshes_that_take_parts_of_the_same_vertices_get_these_alone() -> None:
