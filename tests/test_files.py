@@ -345,18 +345,26 @@ class TestPermissions:
             write_bytes(tmp_path / "a", b"new", overwrite=True)
         assert contents(tmp_path) == {"a": b"old"}
 
-    def test_a_replaced_file_keeps_its_access_list(self, tmp_path: Path) -> None:
-        """User 1234 may read, the group may not: without the list, the mode alone would let the group read."""
+    @pytest.mark.parametrize("whose", ["file", "folder"])
+    def test_a_replaced_file_keeps_its_access_list(self, tmp_path: Path, whose: str) -> None:
+        """User 1234 may read, the group may not: without the list, the mode alone would let the group read. A folder
+        may have a list for new files; what a new file replaces has not got it."""
         (tmp_path / "a").write_bytes(b"old")
-        name = "system.posix_acl_access"
+        (tmp_path / "a").chmod(0o640)
         entries = ((0x01, 6, -1), (0x02, 4, 1234), (0x04, 0, -1), (0x10, 4, -1), (0x20, 0, -1))
-        wanted = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+        acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+        own = "system.posix_acl_access"
         try:
-            os.setxattr(tmp_path / "a", name, wanted)
+            if whose == "file":
+                os.setxattr(tmp_path / "a", own, acl)
+            else:
+                os.setxattr(tmp_path, "system.posix_acl_default", acl)
         except (AttributeError, OSError):
             pytest.skip("no access lists here")
         write_bytes(tmp_path / "a", b"new", overwrite=True)
-        assert os.getxattr(tmp_path / "a", name) == wanted
+        assert (own in os.listxattr(tmp_path / "a")) == (whose == "file")
+        assert whose == "folder" or os.getxattr(tmp_path / "a", own) == acl
+        assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
 
 
 @posix

@@ -52,9 +52,18 @@ def _run(asked: dict[str, Any], shim: ctypes.CDLL, counter: str, place: str) -> 
     os.setsid()  # a fault may kill all processes of a run, and nobody else
     for number, name in ((1, "out"), (2, "err")):
         os.dup2(os.open(os.path.join(place, name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
-    armed = {"ROOT": asked["root"], "AT": str(asked["at"]), "MODE": str(asked["mode"]), "COUNTER": counter}
+    skipped = asked["skip"]
+    armed = {
+        "ROOT": asked["root"],
+        "SKIP": skipped,
+        "AT": str(asked["at"]),
+        "MODE": str(asked["mode"]),
+        "COUNTER": counter,
+    }
     os.environ.update({f"FAULT_{name}": value for name, value in armed.items()})
-    shim.fault_arm(asked["root"].encode(), ctypes.c_long(asked["at"]), asked["mode"], counter.encode())
+    shim.fault_arm(
+        asked["root"].encode(), skipped.encode(), ctypes.c_long(asked["at"]), asked["mode"], counter.encode()
+    )
     code = keyframer.cli.main(asked["arguments"])
     sys.stdout.flush()
     sys.stderr.flush()

@@ -18,6 +18,7 @@ enum { OPENED, WRITTEN, SYNCED, CLOSED, LINKED, RENAMED, REMOVED, OTHERWISE };
 enum { MOST = 1 << 16 };
 
 static char root[4096];
+static char skipped[64]; /* paths that hold this are not looked at */
 static long at;
 static int mode;
 static long *counter; /* calls so far, and a bit for each kind of them */
@@ -26,9 +27,10 @@ static char watched[MOST];
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 /* at_call 0 only counts; the counter is shared with all processes that map the same file */
-void fault_arm(const char *folder, long at_call, int what, const char *counter_file) {
+void fault_arm(const char *folder, const char *skip, long at_call, int what, const char *counter_file) {
     int file = REAL(open)(counter_file, O_RDWR);
     strncpy(root, folder, sizeof root - 1);
+    strncpy(skipped, skip, sizeof skipped - 1);
     at = at_call;
     mode = what;
     counter = mmap(NULL, 2 * sizeof *counter, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -38,10 +40,14 @@ void fault_arm(const char *folder, long at_call, int what, const char *counter_f
 
 __attribute__((constructor)) static void arm_from_environment(void) {
     if (getenv("FAULT_ROOT"))
-        fault_arm(getenv("FAULT_ROOT"), atol(getenv("FAULT_AT")), atoi(getenv("FAULT_MODE")), getenv("FAULT_COUNTER"));
+        fault_arm(getenv("FAULT_ROOT"), getenv("FAULT_SKIP"), atol(getenv("FAULT_AT")), atoi(getenv("FAULT_MODE")),
+                  getenv("FAULT_COUNTER"));
 }
 
-static int below(const char *path) { return counter && path && !strncmp(path, root, strlen(root)); }
+static int below(const char *path) {
+    if (!counter || !path || strncmp(path, root, strlen(root))) return 0;
+    return !*skipped || !strstr(path, skipped);
+}
 static int is_watched(int fd) { return counter && fd >= 0 && fd < MOST && watched[fd]; }
 static void watch(int fd, int yes) { if (fd >= 0 && fd < MOST) watched[fd] = (char)yes; }
 

@@ -24,10 +24,8 @@ import pytest
 import keyframer
 from keyframer.batch.defaults import LEDGER
 from tests.samples import sample_files
+from tests.slow import SLOW
 
-SLOW = bool(os.environ.get("KEYFRAMER_SLOW"))
-STRIDE = 1 if SLOW else 9
-"""steps between the cuts; each scenario begins elsewhere"""
 COUNT, FAIL, KILL, KILL_ALL = range(4)
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = {path.name: path.read_bytes() for name in ("3ds", "hale3d", "midtown") for path in sample_files(name)}
@@ -55,10 +53,12 @@ class Server:
             text=True,
         )
 
-    def __call__(self, arguments: list[str], root: Path, *, at: int = 0, mode: int = COUNT) -> dict[str, Any]:
+    def __call__(
+        self, arguments: list[str], root: Path, *, skip: str = "", at: int = 0, mode: int = COUNT
+    ) -> dict[str, Any]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        asked = {"arguments": arguments, "root": str(root), "at": at, "mode": mode}
+        asked = {"arguments": arguments, "root": str(root), "skip": skip, "at": at, "mode": mode}
         self._process.stdin.write(json.dumps(asked) + "\n")
         self._process.stdin.flush()
         answer: dict[str, Any] = json.loads(self._process.stdout.readline())
@@ -87,6 +87,10 @@ class Scenario:
     main: str = ""
     """the output that readers begin with"""
     kills: tuple[int, ...] = (FAIL, KILL)
+    stride: int = 1
+    """steps between the cuts in ``make slow``"""
+    skip: str = LEDGER
+    """what the name of a file holds that is not cut"""
 
     def arguments(self, folder: Path, command: str) -> list[str]:
         return command.replace("IN", str(folder / "in")).replace("OUT", str(folder / "out")).split()
@@ -111,6 +115,8 @@ def _textured() -> dict[str, bytes]:
 
 
 TWO = {"a.3ds": SMALL, "b.3ds": OTHER}
+SMALLEST = {"a.3ds": SAMPLES["bare_editor.3ds"], "c.anim": SAMPLES["wave-nul-ended.anim"]}
+ALL = (FAIL, KILL, KILL_ALL)
 PAIR = {"a.anim": SAMPLES["wave-nul-ended.anim"], "a.mdl": SAMPLES["arm-nul-ended.mdl"], "b.3ds": SMALL}
 RETAIL = {"a.anim": SAMPLES["retail.anim"], "b.3ds": OTHER}
 SCENARIOS = (
@@ -156,20 +162,21 @@ SCENARIOS = (
         "thumbnail", "thumbnail IN/a.3ds --size 16 -o OUT/a.png -f", TWO, "thumbnail IN/b.3ds --size 16 -o OUT/a.png"
     ),
     Scenario("view", "view IN/a.3ds --export OUT/a.html -f", TWO, "view IN/b.3ds --export OUT/a.html"),
-    Scenario("batch", "batch convert IN -o OUT -j 1 --force", TWO, "", kills=(FAIL, KILL, KILL_ALL)),
-    Scenario("batch text", "batch convert IN -o OUT -j 1 --dialect text", TWO, "", kills=(FAIL, KILL, KILL_ALL)),
+    Scenario("batch", "batch convert IN -o OUT -j 1 --force", SMALLEST, "", kills=ALL),
+    Scenario("batch text", "batch convert IN -o OUT -j 1 --dialect text", SMALLEST, "", kills=ALL),
     Scenario(
         "batch pairs",
         "batch convert IN -o OUT -j 1 --to hale3d",
-        TWO,
+        {"b.3ds": OTHER},
         "batch convert IN -o OUT -j 1 --to hale3d --scale 3",
-        kills=(FAIL, KILL, KILL_ALL),
+        kills=ALL,
     ),
-    Scenario("batch check", "batch check IN -o OUT -j 1", TWO, "", kills=(FAIL, KILL, KILL_ALL)),
+    Scenario("batch check", "batch check IN -o OUT -j 1", SMALLEST, "", kills=ALL),
+    Scenario("ledger", "batch identify IN -o OUT -j 1", SMALLEST, "", kills=ALL, stride=5, skip=""),
     Scenario("batch report", "batch report OUT -o OUT/r.csv --format csv -f", TWO, "batch identify IN -o OUT -j 1"),
 )
 QUICK = ("gltf", "pair", "images")
-"""scenarios of ``make test``"""
+"""scenarios of ``make test``, with some of the cuts"""
 REPORT = "out/r.json"
 
 
@@ -206,7 +213,7 @@ class Place:
         assert not [name for name in self.new if "/.kf-" in name]
 
     def ran(self, command: str, **fault: int) -> dict[str, Any]:
-        return self.run(self.scenario.arguments(self.now, command), self.now / "out", **fault)
+        return self.run(self.scenario.arguments(self.now, command), self.now / "out", skip=self.scenario.skip, **fault)
 
     def reset(self) -> None:
         shutil.rmtree(self.now)
@@ -279,14 +286,16 @@ def _is_refused(path: Path) -> bool:
     return False
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize(
+    "scenario",
+    [pytest.param(each, id=each.name, marks=[] if each.name in QUICK else [pytest.mark.slow]) for each in SCENARIOS],
+)
 def test_a_cut_leaves_the_old_or_the_new(scenario: Scenario, server: Server, tmp_path: Path) -> None:
-    if not SLOW and scenario.name not in QUICK:
-        pytest.skip("make slow")
     place = Place(scenario, tmp_path, server)
-    first = 1 + SCENARIOS.index(scenario) % STRIDE
+    stride = scenario.stride if SLOW else 9
+    first = 1 + SCENARIOS.index(scenario) % stride
     for mode in scenario.kills:
-        for at in range(first, place.calls + 1, STRIDE):
+        for at in range(first, place.calls + 1, stride):
             place.cut(at, mode)
 
 

@@ -62,6 +62,9 @@ def is_abandoned(descriptor: int, older_than: float = 0.0) -> bool:
     return age >= older_than if lock(descriptor, wait=False) else fcntl is None and age >= _ABANDONED
 
 
+_ACCESS_LIST = "system.posix_acl_access"
+
+
 def keep_permissions(descriptor: int, target: str) -> None:
     """Give an open file owner, group, mode and access list of the file that it will replace, if there is one.
 
@@ -71,21 +74,27 @@ def keep_permissions(descriptor: int, target: str) -> None:
         wanted = os.stat(target)
     except OSError:  # a new file, or a link that leads nowhere
         return
-    own = os.fstat(descriptor)
     if os.name != "posix":
         return
+    own = os.fstat(descriptor)
     if (own.st_uid, own.st_gid) != (wanted.st_uid, wanted.st_gid):
         try:
             os.fchown(descriptor, wanted.st_uid, wanted.st_gid)
         except PermissionError:
             raise PermissionError(1, "it belongs to another user or group, and that cannot be kept") from None
+    if hasattr(os, "getxattr"):  # before the mode, which decides how much of a list is in force
+        _keep_access_list(descriptor, target)
     os.fchmod(descriptor, stat.S_IMODE(wanted.st_mode))
-    if hasattr(os, "getxattr"):
-        with suppress(OSError):  # most files have no access list
-            os.setxattr(descriptor, _ACCESS_LIST, os.getxattr(target, _ACCESS_LIST))
 
 
-_ACCESS_LIST = "system.posix_acl_access"
+def _keep_access_list(descriptor: int, target: str) -> None:
+    try:
+        wanted = os.getxattr(target, _ACCESS_LIST)
+    except OSError:  # it has none; the new file may have got one from its folder
+        with suppress(OSError):
+            os.removexattr(descriptor, _ACCESS_LIST)
+    else:
+        os.setxattr(descriptor, _ACCESS_LIST, wanted)
 
 
 def rename_new(temporary: str, target: str) -> None:

@@ -62,7 +62,7 @@ def _path(target: str, *, pair: bool) -> str:
     """One journal for all spellings of a stem, because readers look for several."""
     folder, name = os.path.split(target)
     key = f"pair {os.path.splitext(name)[0].casefold()}" if pair else f"set {name}"
-    digest = hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
+    digest = hashlib.sha256(os.fsencode(key)).hexdigest()
     return os.path.join(folder, f".kf-{digest[:12]}.journal")
 
 
@@ -152,7 +152,7 @@ class _Change:
     def make(self) -> None:
         if self._had:
             kept = temporary_name(self._draft.target)
-            with suppress(OSError):  # no hard links here
+            with suppress(OSError, NotImplementedError):  # no hard links here
                 os.link(self._draft.target, kept, follow_symlinks=False)
                 self._kept = kept
         self._draft.rename()
