@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import io
+import json
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +17,11 @@ import keyframer
 from keyframer.curves import Interpolation, Track
 from keyframer.scene import Channel, Clip, LightType, Node, Scene
 from tests.corpus import CORPUS, needs_corpus, threeds_files
-from tests.exchange.lit import CORPUS_FILES, ball, lamps
+from tests.exchange.blender import PYTHON, needs_blender
+from tests.exchange.lit import CORPUS_FILES, Ball, ball, lamps
 from tests.exchange.reading.making import glb, taken_apart
 from tests.exchange.scenes import cube
-from tests.exchange.truth import glb_of
+from tests.exchange.truth import ORACLES, glb_of
 from tests.oracles.gltf.pictures import open_painter, why_no_pictures
 
 NO_PICTURES = why_no_pictures()
@@ -125,16 +128,42 @@ def test_a_light_brighter_than_white_moves_as_bright_as_it_begins() -> None:
     assert float(track.values[0].item()) == pytest.approx(2.0, rel=1e-3)
 
 
-@pytest.mark.skipif(NO_PICTURES is not None, reason=NO_PICTURES or "")
-def test_three_shows_lights_as_bright_as_our_thumbnails(tmp_path: Path) -> None:
-    found = {"made": ball(lamps(), tmp_path, "made")}
+@pytest.fixture(scope="module")
+def balls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ball]:
+    """A scene of our own, and real ones where they are."""
+    folder = tmp_path_factory.mktemp("lit")
+    found = {"made": ball(lamps(), folder, "made")}
     for name in CORPUS_FILES if CORPUS.is_dir() else ():
-        found[name] = ball(keyframer.load(CORPUS / "3ds" / name), tmp_path, name)
-    with open_painter() as painter:
-        shown = {
-            name: painter.lit_sphere(each.path, each.centre, each.radius, each.eye) for name, each in found.items()
-        }
-        assert not painter.troubles
-    for name, each in found.items():
+        found[name] = ball(keyframer.load(CORPUS / "3ds" / name), folder, name)
+    return found
+
+
+def _assert_as_bright(balls: dict[str, Ball], shown: dict[str, float]) -> None:
+    """Within a factor of two of our thumbnails: those by default, and those with the lights of the file alone."""
+    for name, each in balls.items():
         for thumbnail in each.thumbnails.values():
             assert thumbnail / 2 < shown[name] < 2 * thumbnail, (name, each.thumbnails, shown[name])
+
+
+@pytest.mark.skipif(NO_PICTURES is not None, reason=NO_PICTURES or "")
+def test_three_shows_lights_as_bright_as_our_thumbnails(balls: dict[str, Ball]) -> None:
+    with open_painter() as painter:
+        shown = {
+            name: painter.lit_sphere(each.path, each.centre, each.radius, each.eye) for name, each in balls.items()
+        }
+        assert not painter.troubles
+    _assert_as_bright(balls, shown)
+
+
+@needs_blender
+def test_blender_shows_lights_as_bright_as_our_thumbnails(balls: dict[str, Ball], tmp_path: Path) -> None:
+    """With its importer's *Lighting Mode: Unitless*; its *Standard* divides every light by 683."""
+    modes = [(name, mode) for mode in ("COMPAT", "SPEC") for name in balls]
+    requests, answers = tmp_path / "requests", tmp_path / "answers"
+    requests.write_text("".join(json.dumps(balls[name].request(mode)) + "\n" for name, mode in modes))
+    command = [str(PYTHON), str(ORACLES / "blender" / "light.py"), str(requests), str(answers)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr[-4000:]
+    shown = dict(zip(modes, map(float, answers.read_text().split()), strict=True))
+    _assert_as_bright(balls, {name: shown[name, "COMPAT"] for name in balls})
+    assert shown["made", "SPEC"] < shown["made", "COMPAT"] / 50  # what docs/gltf.md warns of
