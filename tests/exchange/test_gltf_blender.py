@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import keyframer
 from keyframer.formats import FORMATS
-from keyframer.scene import Scene
 from tests.corpus import CORPUS, needs_corpus, threeds_files
-from tests.exchange.blender import Case, Difference, differences, needs_blender
+from tests.exchange.players import cases_of, in_blender, needs_blender, troubles
 from tests.exchange.scenes import SCENES
 from tests.exchange.test_gltf_corpus import is_animated, strict_scene
 from tests.exchange.test_gltf_samples import loadable
-from tests.exchange.truth import glb_of
 
 NOT_BLENDERS_WAY = {
     "morphing": "Blender holds the weights of shapes within 0..1, and those of smooth keys swing beyond",
@@ -22,42 +19,16 @@ NOT_BLENDERS_WAY = {
 """whose vertices are elsewhere there, whatever the keys are"""
 
 
-def cases(named: Iterable[tuple[str, Scene]], keys: str = "linear") -> Iterator[Case]:
-    for name, scene in named:
-        data, report = glb_of(scene, keys=keys)
-        reached = [loss.error for loss in report if loss.path.endswith("/fov") and loss.error is not None]
-        for clip in range(len(scene.clips)):
-            yield Case(name, scene, data, report.measured["size"], clip, fov_error=max(reached, default=0.0))
-
-
-def troubles(case: Case, found: Difference) -> list[str]:
-    said = []
-    if found.places > 1e-4:
-        said.append(f"{case.name}: a node is {found.places:.2g} of the scene's size off")
-    if found.vertices > 1e-4 and case.name not in NOT_BLENDERS_WAY:
-        said.append(f"{case.name}: a vertex is {found.vertices:.2g} of the scene's size off")
-    said += [
-        f"{case.name}: the {what} of a camera is {degrees:.2g} degrees off"
-        for what, degrees, allowed in (
-            ("aim", found.aim, 0.01),
-            ("up", found.up, 0.01),
-            ("field of view", found.fov, max(0.01, case.fov_error + 1e-3)),
-        )
-        if degrees > allowed
-    ]
-    return said
-
-
 @needs_blender
 def test_blender_plays_scenes_and_samples_as_they_are_meant(tmp_path: Path) -> None:
     made = [(name, make()) for name, make in SCENES.items() if name not in ("sick", "nothing")]
     samples = [(path.name, scene) for known in FORMATS for path, scene in loadable(known.name) if is_animated(scene)]
     example = Path(__file__).resolve().parents[2] / "examples" / "windmill.3ds"
     wanted = [*made, *samples, (example.name, keyframer.load(example))]
-    cubic = list(cases([("splines", SCENES["splines"]())], "cubic"))
-    *found, (_, wrong) = differences([*cases(wanted), *cubic], tmp_path)
+    cubic = list(cases_of([("splines", SCENES["splines"]())], "cubic"))
+    *found, (_, wrong) = in_blender([*cases_of(wanted), *cubic], tmp_path)
     assert len(found) > 40
-    assert [said for case, difference in found for said in troubles(case, difference)] == []
+    assert [said for case, difference in found for said in troubles(case, difference, NOT_BLENDERS_WAY)] == []
     # cases where the allowed error of a field of view cannot be held: those that begin with 0 degrees
     assert {case.name for case, _ in found if case.fov_error > 0.01} <= {"flexporter.u3d"}
     assert wrong.places > 1e-3, "Blender seems to read the tangents of cubic keys now: is `linear` still needed?"
@@ -70,6 +41,6 @@ def test_blender_plays_real_files_as_they_are_meant(tmp_path: Path) -> None:
     wanted = [(name, scene) for name, scene in scenes if scene is not None and is_animated(scene)]
     folder = CORPUS / "hale3d"
     bob = keyframer.load(folder / "bob_lamp_update.anim", model=folder / "bob_lamp_update.mdl")
-    found = list(differences(cases([*wanted, ("bob", bob)]), tmp_path, most=4))
+    found = list(in_blender(cases_of([*wanted, ("bob", bob)]), tmp_path, most=4))
     assert len(found) > 40
-    assert [said for case, difference in found for said in troubles(case, difference)] == []
+    assert [said for case, difference in found for said in troubles(case, difference, NOT_BLENDERS_WAY)] == []

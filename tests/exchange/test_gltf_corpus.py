@@ -11,36 +11,20 @@ import pytest
 import keyframer
 from keyframer.scene import Scene
 from tests.corpus import needs_corpus, threeds_files
+from tests.exchange.players import cases_of, in_sampler, in_three, troubles
 from tests.exchange.truth import (
     ALLOWED_INFOS,
-    between_jumps,
-    frames_of,
     glb_of,
-    head,
-    key_seconds,
     largest_differences,
     moments,
     needs_node_tools,
     node_lines,
-    to_file_axes,
 )
 from tests.oracles.gltf.sampler import Gltf
 
 pytestmark = needs_corpus
 
 GROUPS = 8
-TEN = (
-    "blitz-research__blitz3d__mak_robotic.3DS",
-    "assimp__assimp__CameraRollAnimWithChildObject.3ds",
-    "blitz-research__blitz3d__skull.3ds",
-    "joric__j3de__01-2ndreal.3DS",
-    "jumalauta__3-640e050a.3ds",
-    "jumalauta__3.3ds",
-    "jumalauta__kaari.3ds",
-    "jumalauta__kaihdin.3ds",
-    "jumalauta__sotilas.3ds",
-    "blitz-research__blitz3d__claw.3DS",
-)
 
 
 def strict_scene(path: Path) -> Scene | None:
@@ -96,33 +80,15 @@ def test_what_moves_moves_as_the_scene_does(group: int) -> None:
         assert report.measured["world_error"] <= allowed, path.name
         worst = [loss.error for loss in report if loss.unit == "degree" and loss.error is not None]
         assert max(worst, default=0.0) <= 0.0101, path.name
+        (case,) = cases_of([(path.name, scene)])
+        assert troubles(case, in_sampler(case, seconds)) == []
     assert checked > 0
 
 
 @needs_node_tools
 def test_three_js_reaches_the_same_places(tmp_path: Path) -> None:
-    generator = np.random.default_rng(3)
-    by_name = {path.name: path for path in threeds_files()}
-    scenes: dict[str, tuple[Scene, Gltf, np.ndarray, float]] = {}
-    lines = []
-    for name in TEN:
-        scene = keyframer.load(by_name[name])
-        data, report = glb_of(scene)
-        target = tmp_path / f"{name}.glb"
-        target.write_bytes(data)
-        gltf = Gltf(data)
-        # three keeps key times in single precision too, but adds up real time: stay clear of the jumps themselves
-        seconds = np.concatenate([key_seconds(gltf)[:20] + 1e-4, generator.uniform(0, key_seconds(gltf)[-1], 30)])
-        seconds = between_jumps(gltf, seconds)
-        scenes[str(target)] = scene, gltf, seconds, report.measured["size"]
-        lines.append(json.dumps({"file": str(target), "seconds": seconds.tolist()}))
-    for line in node_lines("play.mjs", lines):
-        answer = json.loads(line)
-        scene, gltf, seconds, size = scenes[answer["file"]]
-        pose = keyframer.pose(scene, frames=frames_of(gltf, scene, seconds))
-        places = np.array(answer["places"])
-        turn = to_file_axes(scene)[:3, :3]
-        for number in range(len(scene.nodes)):
-            wanted = pose.world[:, number, :3, 3] @ turn.T
-            there = places[:, head(gltf, scene, number)]
-            assert np.abs(there - wanted).max() <= 1e-4 * size, (answer["file"], scene.nodes[number].name)
+    scenes = [(path.name, strict_scene(path)) for path in threeds_files()]
+    wanted = [(name, scene) for name, scene in scenes if scene is not None and is_animated(scene)]
+    found = list(in_three(cases_of(wanted), tmp_path, 8))
+    assert len(found) > 40
+    assert [said for case, difference in found for said in troubles(case, difference)] == []

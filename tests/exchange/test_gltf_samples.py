@@ -11,6 +11,7 @@ import pytest
 import keyframer
 from keyframer.formats import FORMATS
 from tests.corpus import CORPUS, needs_corpus
+from tests.exchange.players import cases_of, in_sampler, in_three, troubles
 from tests.exchange.truth import (
     ALLOWED_INFOS,
     glb_of,
@@ -61,6 +62,16 @@ def test_everything_is_where_the_pose_has_it(name: str) -> None:
             seconds = moments(gltf, np.random.default_rng(2))
         differences = largest_differences(scene, gltf, seconds)
         assert max(differences) <= 1e-4 * report.measured["size"], path.name
+
+
+@needs_node_tools
+def test_three_js_and_the_sampler_play_them_as_they_are_meant(tmp_path: Path) -> None:
+    samples = [(path.name, scene) for known in FORMATS for path, scene in loadable(known.name)]
+    cases = [case for case in cases_of(samples) if case.animation is not None]
+    assert len(cases) > 25
+    found = [*in_three(cases, tmp_path, 8)]
+    found += [(case, in_sampler(case, case.seconds(np.random.default_rng(5), 40))) for case in cases]
+    assert [said for case, difference in found for said in troubles(case, difference)] == []
 
 
 @needs_corpus

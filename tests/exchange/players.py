@@ -1,11 +1,11 @@
-"""What Blender shows of an exported file against what the scene means."""
+"""What players show of exported files against what the scenes mean: Blender, three.js and the independent sampler."""
 
 from __future__ import annotations
 
 import json
 import struct
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,11 @@ from tests.exchange.truth import (
     between_jumps,
     frames_of,
     geometry,
+    glb_of,
     head,
     key_seconds,
     mirror_of,
+    node_lines,
     sources_of,
     to_file_axes,
 )
@@ -65,7 +67,7 @@ class Case:
 
 @dataclass
 class Difference:
-    """The largest ones of a clip: places in sizes of the scene, angles in degrees."""
+    """The largest ones of a clip: places in sizes of the scene, angles of cameras in degrees."""
 
     places: float = 0.0
     vertices: float = 0.0
@@ -74,8 +76,48 @@ class Difference:
     fov: float = 0.0
 
 
-def differences(cases: Iterable[Case], folder: Path, most: int = 5) -> Iterator[tuple[Case, Difference]]:
-    """All cases through one process."""
+def in_sampler(case: Case, seconds: np.ndarray) -> Difference:
+    """The independent sampler."""
+    gltf = case.gltf
+    worlds = gltf.worlds(seconds, case.animation)
+    clip = None if case.animation is None else gltf.json["animations"][case.animation]
+    pointers = {
+        channel["target"]["extensions"]["KHR_animation_pointer"]["pointer"]: clip["samplers"][channel["sampler"]]
+        for channel in ([] if clip is None else clip["channels"])
+        if channel["target"]["path"] == "pointer"
+    }
+    cameras = {}
+    for number, node in enumerate(gltf.nodes):
+        if "camera" in node:
+            moved = pointers.get(f"/cameras/{node['camera']}/perspective/yfov")
+            yfov = np.full(len(seconds), gltf.json["cameras"][node["camera"]]["perspective"]["yfov"])
+            yfov = yfov if moved is None else gltf.sampled(moved, seconds, "yfov")[:, 0]
+            turn = worlds[:, number, :3, :3] / np.linalg.norm(worlds[:, number, :3, :3], axis=1, keepdims=True)
+            cameras[f"n{number}"] = list(zip(-turn[:, :, 2], turn[:, :, 1], yfov, strict=True))
+    places = {f"n{number}": worlds[:, number, :3, 3] for number in range(len(gltf.nodes))}
+    return _compared(case, seconds, {}, {"places": places, "cameras": cameras})
+
+
+def in_three(cases: Iterable[Case], folder: Path, most: int) -> Iterator[tuple[Case, Difference]]:
+    """three.js' loader and mixer, all cases through one process. It does not know KHR_animation_pointer, so fields of
+    view are not compared."""
+    generator = np.random.default_rng(3)
+    waiting, lines = [], []
+    for number, case in enumerate(cases):
+        path = folder / f"{number}.glb"
+        path.write_bytes(case.data)
+        seconds = case.seconds(generator, most)
+        waiting.append((case, seconds))
+        lines.append(json.dumps({"file": str(path), "seconds": seconds.tolist(), "animation": case.animation or 0}))
+    for line, (case, seconds) in zip(node_lines("play.mjs", lines), waiting, strict=True):
+        answer = json.loads(line)
+        places = {f"n{number}": place for number, place in enumerate(zip(*answer["places"], strict=True))}
+        cameras = {f"n{number}": [(*each, np.nan) for each in column] for number, column in answer["cameras"].items()}
+        yield case, _compared(case, seconds, {}, {"places": places, "cameras": cameras})
+
+
+def in_blender(cases: Iterable[Case], folder: Path, most: int = 5) -> Iterator[tuple[Case, Difference]]:
+    """Blender's importer and animation system, all cases through one process."""
     generator = np.random.default_rng(24)
     waiting = []
     with open(folder / "requests", "w", encoding="utf-8") as requests:
@@ -154,7 +196,8 @@ def _compared(case: Case, seconds: np.ndarray, shapes: Shapes, answer: dict[str,
             worst.aim = max(worst.aim, _degrees(aim, -matrix[:, :, 2]))
             worst.up = max(worst.up, _degrees(up, matrix[:, :, 1]))
             wide = np.tan(np.radians(pose.camera_fov_degrees[:, node.camera]) / 2)
-            worst.fov = max(worst.fov, float(np.abs(np.degrees(yfov - 2 * np.arctan(wide * 3 / 4))).max()))
+            away = np.nan_to_num(np.degrees(yfov - 2 * np.arctan(wide * 3 / 4)))
+            worst.fov = max(worst.fov, float(np.abs(away).max()))
     for place, (number, _, sources) in shapes.items():
         shown = pose.visible[:, number]
         if shown.any():
@@ -165,3 +208,31 @@ def _compared(case: Case, seconds: np.ndarray, shapes: Shapes, answer: dict[str,
 
 def _degrees(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.degrees(2 * np.arcsin(np.clip(np.linalg.norm(a - b, axis=1) / 2, 0, 1))).max())
+
+
+def cases_of(named: Iterable[tuple[str, Scene]], keys: str = "linear") -> Iterator[Case]:
+    """Every clip of named scenes, exported."""
+    for name, scene in named:
+        data, report = glb_of(scene, keys=keys)
+        reached = [loss.error for loss in report if loss.path.endswith("/fov") and loss.error is not None]
+        for clip in range(len(scene.clips)):
+            yield Case(name, scene, data, report.measured["size"], clip, fov_error=max(reached, default=0.0))
+
+
+def troubles(case: Case, found: Difference, other_vertices: Container[str] = ()) -> list[str]:
+    """Where a player is farther off than the default allows; vertices of some cases do not count."""
+    said = []
+    if found.places > 1e-4:
+        said.append(f"{case.name}: a node is {found.places:.2g} of the scene's size off")
+    if found.vertices > 1e-4 and case.name not in other_vertices:
+        said.append(f"{case.name}: a vertex is {found.vertices:.2g} of the scene's size off")
+    said += [
+        f"{case.name}: the {what} of a camera is {degrees:.2g} degrees off"
+        for what, degrees, allowed in (
+            ("aim", found.aim, 0.01),
+            ("up", found.up, 0.01),
+            ("field of view", found.fov, max(0.01, case.fov_error + 1e-3)),
+        )
+        if degrees > allowed
+    ]
+    return said
