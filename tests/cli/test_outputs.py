@@ -15,6 +15,7 @@ import pytest
 import keyframer
 from keyframer.batch import Ledger
 from keyframer.batch.defaults import LEDGER
+from keyframer.files import journals
 from tests.cli.running import EXAMPLE, Run, spawn
 from tests.samples import sample_files
 
@@ -319,6 +320,47 @@ def test_lists_and_inputs_may_be_pipes(place: Path, run: Run) -> None:
         os.close(pipe)
     assert ran.code == 0, ran.err
     assert sorted(os.listdir(place / "out")) == sorted([f"{pipes[0]}.png", "a.3ds.png"])
+
+
+def test_half_a_pair_is_refused_until_a_run_finishes_it(place: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    (place / "in").mkdir()
+    shutil.copyfile(EXAMPLE, place / "in" / "mill.3ds")
+    words = ("convert", place / "in" / "mill.3ds", place / "mill.anim", "--to", "hale3d")
+    assert run(*words).code == 0
+    renamed: list[str] = []
+
+    def replace(source: str, target: str, real: Callable[[str, str], None] = os.replace) -> None:
+        renamed.append(target)
+        if len(renamed) > 1:
+            raise OSError(5, "Input/output error")
+        real(source, target)
+
+    with monkeypatch.context() as context:
+        context.setattr(os, "replace", replace)
+        ran = run(*words, "--scale", "2", "-f")
+    assert ran.code == 3
+    assert "mill.anim cannot be written: Input/output error; the next run that writes into this folder" in ran.err
+
+    clip = place / "mill.anim"
+    for reading in (("info", clip), ("sample", clip), ("convert", clip, place / "in" / "x.glb")):
+        ran = run(*reading)
+        assert ran.code == 3
+        assert ran.err.count("\n") == 1
+        assert (
+            f"{clip}: IO_PAIR_UNFINISHED at 0x0 in /: a run was cut short while it wrote the files of mill" in ran.err
+        )
+    ran = run("check", clip)
+    assert ran.code == 1
+    assert "IO_PAIR_UNFINISHED" in ran.out
+    for reading in (("identify", clip), ("dump", clip)):
+        assert run(*reading).code == 0, reading
+
+    monkeypatch.setattr(journals, "_SWEPT", set())  # as in a new process
+    assert run("convert", clip, place / "x.glb").code == 0
+    assert not list(place.glob(".kf-*"))
+    assert run(*words[:2], place / "in" / "mill.anim", *words[3:], "--scale", "2").code == 0
+    for name in ("mill.anim", "mill.mdl"):
+        assert (place / name).read_bytes() == (place / "in" / name).read_bytes()
 
 
 def test_standard_output_stays_a_dash(place: Path) -> None:

@@ -27,7 +27,7 @@ from keyframer.files.disk import (
     sync_folder,
     temporary_name,
 )
-from keyframer.files.runs import check_output
+from keyframer.files.runs import Run, check_output
 
 if TYPE_CHECKING:
     from keyframer.files.writing import Draft
@@ -314,7 +314,9 @@ def _finish_one(folder: str, entry: dict[str, Any]) -> bool:
     draft, target = os.path.join(folder, entry["draft"]), os.path.join(folder, entry["target"])
     if digest_of(draft) == entry["sha256"]:
         if entry["replaces"]:
-            check_output(target, overwrite=True)
+            check_output(
+                target, overwrite=True, run=Run()
+            )  # not an output of the run at hand: it may read the file next
             os.replace(draft, target)
         elif not os.path.lexists(target):
             rename_new(draft, target)
