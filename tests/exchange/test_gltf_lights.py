@@ -17,8 +17,8 @@ import keyframer
 from keyframer.curves import Interpolation, Track
 from keyframer.scene import Channel, Clip, LightType, Node, Scene
 from tests.corpus import CORPUS, needs_corpus, threeds_files
-from tests.exchange.blender import PYTHON, needs_blender
 from tests.exchange.lit import CORPUS_FILES, Ball, ball, lamps
+from tests.exchange.players import PYTHON, needs_blender
 from tests.exchange.reading.making import glb, taken_apart
 from tests.exchange.scenes import cube
 from tests.exchange.truth import ORACLES, glb_of
