@@ -57,6 +57,7 @@ quick: $(BIN)/.test  ## lint what changed, then the tests that notice most mista
 slow: $(BIN)/.test  ## everything, also what is marked slow; hostile files up to 16 MiB, a fault at every step of writing; figures go to docs/reliability.md by hand
 	KEYFRAMER_SLOW=1 $(BIN)/python -m pytest -n auto -q
 	$(BIN)/python -m tests.hostile.measure
+	$(BIN)/python -m tests.hostile.expense
 
 batch-torture: $(BIN)/.test  ## 100 rounds of kill -9 and resume over 1,000 files (half an hour)
 	$(BIN)/python tools/batch_torture.py --rounds 100 --files 1000

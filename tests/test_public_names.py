@@ -35,7 +35,7 @@ def test_names() -> None:
         ("write", "document, path, *, overwrite=False"),
         ("detect", "data, *, size=None, name=''"),
         ("supported_formats", ""),
-        ("save", "scene, path, *, format=None, dialect=None, max_error=None, overwrite=False, **options"),
+        ("save", "scene, path, *, format=None, dialect=None, max_error=None, overwrite=False, limits=None, **options"),
         ("check", "source, *, format=None, limits=None"),
     ],
 )

@@ -31,9 +31,28 @@ LIMIT_RECORDS = issue_type("LIMIT_RECORDS", _E, "more than {limit} records")
 LIMIT_DEPTH = issue_type("LIMIT_DEPTH", _E, "nested deeper than {limit}")
 LIMIT_NAME = issue_type("LIMIT_NAME", _E, "a name of {size} bytes, the limit is {limit}")
 LIMIT_SAMPLES = issue_type("LIMIT_SAMPLES", _E, "{count} samples are wanted, the limit is {limit}")
+LIMIT_KEYS = issue_type("LIMIT_KEYS", _E, "{count} keys would be made, the limit is {limit}")
+LIMIT_FACES = issue_type("LIMIT_FACES", _E, "{count} faces would be made, the limit is {limit}")
+LIMIT_PIXELS = issue_type("LIMIT_PIXELS", _E, "{count} pixels would be drawn, the limit is {limit}")
+LIMIT_IMAGE_BYTES = issue_type(
+    "LIMIT_IMAGE_BYTES", _E, "images would take {count} bytes when decoded, the limit is {limit}"
+)
+LIMIT_ARCHIVE_BYTES = issue_type(
+    "LIMIT_ARCHIVE_BYTES", _E, "members of the archive would take {count} bytes when unpacked, the limit is {limit}"
+)
 LIMIT_COPIES = issue_type(
     "LIMIT_COPIES", _E, "{what} that are used many times over would become {count} numbers, the limit is {limit}"
 )
+LIMIT_BUDGETS = {
+    "copies": LIMIT_COPIES,
+    "keys": LIMIT_KEYS,
+    "samples": LIMIT_SAMPLES,
+    "faces": LIMIT_FACES,
+    "pixels": LIMIT_PIXELS,
+    "image_bytes": LIMIT_IMAGE_BYTES,
+    "archive_bytes": LIMIT_ARCHIVE_BYTES,
+}
+"""what a budget counts (see `keyframer.limits`), and the code where it is too much"""
 
 STRUCT_TRUNCATED = issue_type("STRUCT_TRUNCATED", _E, "{wanted} bytes wanted, {left} left")
 STRUCT_CHUNK_TOO_SMALL = issue_type(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import keyframer
 from keyframer.formats._loading import scene_of
 from keyframer.inspecting.samples import Sample
+from keyframer.limits import FULL_SIZE, Budget, budgeted, limits_of, spend
 from tests import writers as w
 
 BOX = w.mesh(w.points(*w.TRIANGLE))
@@ -73,7 +76,50 @@ def test_shared_data_is_not_copied_without_end(make: object) -> None:
 def test_samples() -> None:
     scene = scene_of(keyframer.decode(w.keyframer(w.node(b"a", 0), w.node(b"b", 1))))
     Sample(scene, frames=[0, 1, 2], times=None)
-    for limits in (keyframer.Limits(samples_per_channel=2), keyframer.Limits(samples=5)):
-        with pytest.raises(keyframer.FormatError) as caught:
-            Sample(scene, frames=[0, 1, 2], times=None, limits=limits)
-        assert caught.value.code == "LIMIT_SAMPLES"
+    matrices = 16 * 2 * 3
+    with Budget(keyframer.Limits(samples=matrices)).opened():
+        Sample(scene, frames=[0, 1, 2], times=None)
+    with Budget(keyframer.Limits(samples=matrices - 1)).opened(), pytest.raises(keyframer.FormatError) as caught:
+        Sample(scene, frames=[0, 1, 2], times=None)
+    assert caught.value.code == "LIMIT_SAMPLES"
+    assert caught.value.details["count"] == matrices
+
+
+def test_a_budget_grows_in_proportion_to_what_was_read() -> None:
+    budget = Budget(keyframer.Limits(keys=100), 10)
+    assert budget.room("keys") == 100
+    budget.feed(FULL_SIZE - 10)
+    assert budget.room("keys") == 100
+    budget.feed(FULL_SIZE)
+    assert budget.room("keys") == 200
+    assert budget.allows("keys", 200)
+    assert budget.left("keys") == 0
+    assert not budget.allows("keys", 1)
+    with pytest.raises(keyframer.FormatError, match=r"LIMIT_KEYS at 0x0 in /x: 202 keys would be made, .* is 200"):
+        budget.spend("keys", 1, "/x")
+
+
+def test_work_inside_work_has_one_budget() -> None:
+    with budgeted(keyframer.Limits(keys=5)) as outer:
+        with budgeted(keyframer.Limits(keys=50), 10**9) as inner:
+            assert inner is outer
+        spend("keys", 3)
+        assert outer.spent == {"keys": 3}
+    spend("keys", 10**12)  # nobody opened one
+
+
+def test_a_second_file_makes_a_budget_larger(tmp_path: Path) -> None:
+    (tmp_path / "a.3ds").write_bytes(w.editor(BOX) + bytes(3 * FULL_SIZE))
+    with budgeted() as budget:
+        keyframer.load(tmp_path / "a.3ds")
+    assert budget.size == (tmp_path / "a.3ds").stat().st_size
+
+
+@pytest.mark.parametrize("given", [{"keys": "0"}, {"keys": "many"}, {"keys": "1e99"}, {"keys": "nan"}, {"kees": "5"}])
+def test_limits_that_are_none(given: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="limit"):
+        limits_of(given)
+
+
+def test_limits_by_name() -> None:
+    assert limits_of({"keys": "1e6", "depth": 3}) == keyframer.Limits(keys=1_000_000, depth=3)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from keyframer.errors import FormatError
+from keyframer.limits import Budget, Limits
 from keyframer.rendering.clipping import Screen, on_screen
 from keyframer.rendering.raster import DepthBuffer, fragments
 from keyframer.rendering.view import View
@@ -128,11 +130,15 @@ def test_what_lies_behind_a_full_picture_costs_nothing(monkeypatch: pytest.Monke
     assert before - buffer.left == 64 * 64
 
 
-def test_work_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("keyframer.rendering.raster.MOST_PIXELS", 1000)
+def test_work_is_limited() -> None:
     half = np.array([[-9.0, -9], [30, -9], [-9, 30]])
     screen = screen_of(np.stack([half] * 500))
-    buffer = DepthBuffer(64, 64)
-    buffer.draw(screen, np.arange(500))
+    budget = Budget(Limits(pixels=6_000))
+    with budget.opened():
+        buffer = DepthBuffer(64, 64)
+        buffer.draw(screen, np.arange(500))
     assert buffer.left < 0
     assert buffer.left > -50_000 * 64
+    assert budget.spent["pixels"] <= 6_000
+    with budget.opened(), pytest.raises(FormatError, match="LIMIT_PIXELS"):
+        DepthBuffer(64, 64)

@@ -71,11 +71,12 @@ def _caught(result: Result, act: Callable[[], None]) -> None:
 
 def _perform(job: Job, result: Result, outputs: list[Output]) -> None:
     from keyframer.batch.operations._subject import Subject
+    from keyframer.limits import Budget, limits_of
 
     operation = OPERATIONS.get(job.operation)
     if operation is None:
         raise ValueError(f"no operation is called {job.operation!r} (there are: {', '.join(OPERATIONS)})")
-    with running():
+    with running(), Budget(limits_of(job.options.get("limit", {}))).opened():
         subject = Subject(job, outputs)
         result["sha256"] = hashlib.sha256(subject.data).hexdigest()
         result["size"] = len(subject.data)

@@ -14,7 +14,7 @@ from zipfile import ZipFile
 
 from keyframer.catalogue import IO_READ_FAILED
 from keyframer.errors import FormatError
-from keyframer.files import check_size, note_input, read_bytes, reading_archive
+from keyframer.files import check_size, note_input, read_bytes, reading_archive, refused_members
 from keyframer.limits import DEFAULT_LIMITS
 
 MEMBER = "!/"
@@ -77,36 +77,42 @@ def _read_url(url: str) -> bytes:
         raise OSError(f"{type(error).__name__}: {error}") from None
 
 
-_OPEN: dict[str, tuple[tuple[int, int], ZipFile]] = {}
+Members = tuple[ZipFile, dict[int, FormatError]]
+_OPEN: dict[str, tuple[tuple[int, int], Members]] = {}
 
 
-def _archive(name: str) -> ZipFile:
-    """The archive, kept open: reading its directory for each of ten thousand members would take for ever."""
+def _archive(name: str) -> Members:
+    """The archive, kept open, and the members that are refused: reading its directory for each of ten thousand members
+    would take for ever."""
     status = os.stat(name)
     note_input(status)
     seen = (status.st_size, status.st_mtime_ns)
     kept = _OPEN.get(name)
     if kept is not None and kept[0] == seen:
         return kept[1]
-    for _, old in _OPEN.values():
+    for _, (old, _) in _OPEN.values():
         old.close()
     _OPEN.clear()
     opened = ZipFile(name)
-    _OPEN[name] = (seen, opened)
-    return opened
+    found = (opened, refused_members(opened.infolist(), status.st_size))
+    _OPEN[name] = (seen, found)
+    return found
 
 
 def _read_member(archive: str, member: str, occurrence: int) -> bytes:
     with reading_archive():
-        opened = _archive(archive)
+        opened, refused = _archive(archive)
         entries = [info for info in opened.infolist() if info.filename == member]
         if occurrence >= len(entries):
             raise IO_READ_FAILED.failure(0, "/", reason="no such member in the archive")
         if entries[occurrence].flag_bits & 1:
             raise IO_READ_FAILED.failure(0, "/", reason="the member of the archive is encrypted")
-        check_size(entries[occurrence].file_size, DEFAULT_LIMITS)
-        with opened.open(entries[occurrence]) as stream:
-            return read_bytes(stream)
+        chosen = entries[occurrence]
+        if chosen.header_offset in refused:
+            raise refused[chosen.header_offset]
+        check_size(chosen.file_size, DEFAULT_LIMITS)
+        with opened.open(chosen) as stream:
+            return read_bytes(stream, packed=chosen.compress_size)
 
 
 def write(url: str, data: bytes) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from keyframer.formats import Format, decode, detect, format_by_name
 from keyframer.formats._bridging import Reporter
 from keyframer.formats._document import Document
 from keyframer.issues import Issue, IssueLog, IssueType
-from keyframer.limits import DEFAULT_LIMITS, Limits
+from keyframer.limits import DEFAULT_LIMITS, Limits, budgeted
 from keyframer.scene import Scene
 
 
@@ -27,11 +27,15 @@ def check(
     What cannot be read at all is a report, too: its verdict is *not readable* and its one issue says why. ``format``
     is the id of a format where the content does not decide; ValueError if there is none of this id.
     """
-    limits = limits or DEFAULT_LIMITS
     if isinstance(source, Document):
         return check_document(source)
     if format is not None:
         _known(format)
+    with budgeted(limits, len(source) if isinstance(source, bytes) else 0):
+        return _check(source, format, limits or DEFAULT_LIMITS)
+
+
+def _check(source: PathLike | IO[bytes] | bytes, format: str | None, limits: Limits) -> Report:
     name = os.fspath(source) if isinstance(source, (str, os.PathLike)) else ""
     data: bytes | None = None
     try:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 from collections.abc import Iterator
+from itertools import pairwise
 
 from keyframer.catalogue import CATALOGUE
 from keyframer.checking.report import PASSES, VERDICTS, pass_of
 from keyframer.issues import ISSUES_PER_CODE, ISSUES_PER_FILE
-from keyframer.limits import Limits
+from keyframer.limits import FULL_SIZE, Limits
 
 _FAMILIES = {
     "IO": "The file itself.",
-    "LIMIT": "What reading may cost at most; every limit is an option (`keyframer.Limits`).",
+    "LIMIT": "What reading a file and making something of it may cost at most; every limit is an option (see below).",
     "STRUCT": "How the bytes lie.",
     "LINK": "What refers to something else.",
     "SEM": "What fields say.",
@@ -42,6 +45,17 @@ At most {ISSUES_PER_CODE} issues of a code and {ISSUES_PER_FILE:,} of a file are
 files for every code that a file alone can cause, with the exact report, are in `tests/golden/files`."""
 
 
+_LIMITS = f"""\
+`keyframer.Limits(name=…)` for `load`, `read`, `check` and `save`, and `--limit NAME=N` on the command line; the
+defaults are far above any real file known.
+
+Limits that say *budget* are for all that is made of a file: a scene, another file, pictures, a table. They hold for
+inputs of up to {FULL_SIZE // 1024} KiB and grow in proportion beyond; companions, buffers and images that were read
+beside a file count as input, and so does an archived file as far as it is compressed. A budget that is used up refuses
+the work with its code, in one line. Where something useful is left, less is done instead and the report says so: motion
+is *cut short*, an image is left out, faces behind many others are not drawn."""
+
+
 def issues_page() -> str:
     """The page in Markdown."""
     return "\n".join(_page()) + "\n"
@@ -70,9 +84,20 @@ def _page() -> Iterator[str]:
     yield ""
     yield "## Limits"
     yield ""
-    yield "`keyframer.Limits(name=…)`; the defaults are far above any real file known."
+    yield _LIMITS
     yield ""
-    yield "| limit | default |"
-    yield "| --- | --- |"
-    for name in Limits.__dataclass_fields__:
-        yield f"| `{name}` | {getattr(Limits(), name):,} |"
+    yield "| limit | default | what |"
+    yield "| --- | --- | --- |"
+    for name, meaning in _meanings().items():
+        yield f"| `{name}` | {getattr(Limits(), name):,} | {meaning} |"
+
+
+def _meanings() -> dict[str, str]:
+    """What each limit says about itself in the source."""
+    (declared,) = ast.parse(inspect.getsource(Limits)).body
+    assert isinstance(declared, ast.ClassDef)
+    found: dict[str, str] = {}
+    for line, below in pairwise(declared.body):
+        if isinstance(line, ast.AnnAssign) and isinstance(below, ast.Expr):
+            found[ast.unparse(line.target)] = " ".join(str(ast.literal_eval(below.value)).split())
+    return found

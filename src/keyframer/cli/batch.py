@@ -65,7 +65,7 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     workers.add_argument("-j", "--jobs", type=_count, metavar="N", help="worker processes (default: one for each core)")
     workers.add_argument(
         "--time-limit",
-        type=operations.positive,
+        type=operations.number(0.1, 1e7),
         default=SECONDS,
         metavar="SECONDS",
         help=f"for each file (default: {SECONDS:g})",

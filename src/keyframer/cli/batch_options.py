@@ -31,7 +31,7 @@ def _convert(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--write", action="append", default=[], metavar="NAME=VALUE", help="an option of the format that is written"
     )
-    group.add_argument("--max-error", type=operations.positive, metavar="X", help="how far fitted motion may be off")
+    group.add_argument("--max-error", type=operations.share, metavar="X", help="how far fitted motion may be off")
     operations.add_keys(group)
     group.add_argument("--core-only", action="store_true", help="use no glTF extensions")
     group.add_argument(
@@ -80,6 +80,7 @@ def options_of(options: argparse.Namespace) -> dict[str, Any]:
     found["only"] = given.get("only")
     found |= {name: given.get(name) for name in ("table", "encoding", "fail_on", "no_textures", "texture_recursive")}
     found["from"] = given.get("from_format")
+    found["limit"] = dict(given.get("limit") or ())
     found["texture_path"] = [os.path.abspath(folder) for folder in given.get("texture_path") or ()]
     if options.operation in ("convert", "thumbnail"):
         found["scene"] = _scene(options)

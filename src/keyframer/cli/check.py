@@ -55,7 +55,8 @@ def run(options: argparse.Namespace) -> int:
     code = FINE
     checked = failed = 0
     for item in inputs.inputs_of(options, inputs.LOADABLE):
-        report = _check(item, options.from_format).restricted(options.only, options.ignore)
+        with reading.budget_for(options):
+            report = _check(item, options.from_format).restricted(options.only, options.ignore)
         checked += 1
         if _fails(report, options.fail_on):
             failed += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from keyframer.cli import inputs, operations, scenes, texturing
+from keyframer.cli import inputs, operations, reading, scenes, texturing
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import detail, error_record, failure, note, shown_name
 from keyframer.cli.targets import STDOUT, Targets, check_file, refused, refusing, write_file
@@ -16,6 +16,7 @@ from keyframer.text import safe_text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from typing import Any
 
     from keyframer.cli.inputs import Input
     from keyframer.exchange.report import LossReport
@@ -71,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--report", metavar="FILE", help="write what was lost, file by file, as JSON")
     output.add_argument(
         "--max-error",
-        type=operations.positive,
+        type=operations.share,
         metavar="X",
         help="how far motion may be off where it must be fitted, as a share of the scene's size (default 1e-4; turns "
         "may then be 0.01 degree off, and more or less with it)",
@@ -123,7 +124,8 @@ def run(options: argparse.Namespace) -> int:
     for item in inputs.inputs_of(options, _wanted(exporter)):
         progress.show(item.name)
         try:
-            path, report = _convert(item, options, target)
+            with reading.budget_for(options):
+                path, report = _convert(item, options, target)
         except (*scenes.LOAD_FAILURES, MemoryError) as error:
             progress.clear()
             code = NOT_ALL_DONE
@@ -170,7 +172,7 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
         scene, document = scenes.load_scene(item, options, data)
     finally:
         options.fps = fps
-    chosen: dict[str, object] = {}
+    chosen: dict[str, Any] = {}
     source = None
     exporter = exporter_for(path, options.to)
     scene = operations.apply(scene, options, None if exporter.name == "gltf" else fps, exporter.axes)
@@ -202,12 +204,12 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
 
 def _for_gltf(
     options: argparse.Namespace, fps: float | None, source: TextureSource | None, about: dict[str, object]
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """The options of the exporter. Images come from the folders that the user named, and from that of the file."""
     from keyframer.exchange.gltf.images import no_images
     from keyframer.exchange.gltf.pictures import Pictures
 
-    chosen: dict[str, object] = {"core_only": options.core_only, "source": about}
+    chosen: dict[str, Any] = {"core_only": options.core_only, "source": about}
     chosen["images"] = no_images if source is None else Pictures(source)
     if options.unit is not None:
         chosen["unit"] = options.unit

@@ -68,7 +68,7 @@ def _positive(text: str) -> float:
 
 
 def run(options: argparse.Namespace) -> int:
-    from keyframer.inspecting.comparison import COLUMNS, SCHEMA, SCHEMA_VERSION, compare
+    from keyframer.inspecting.comparison import COLUMNS, SCHEMA, SCHEMA_VERSION
 
     options.recursive, options.all_files, options.files_from = False, True, None
     items = list(inputs.inputs_of(options))
@@ -84,6 +84,13 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error(str(error))
     records = output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS, key="comparisons")
     names = {"a": safe_text(items[0].name), "b": safe_text(items[1].name)}
+    with reading.budget_for(options):
+        return _compare(items, names, records, options)
+
+
+def _compare(items: list[Input], names: dict[str, str], records: output.Records, options: argparse.Namespace) -> int:
+    from keyframer.inspecting.comparison import compare
+
     read = [_read(item, options) for item in items]
     errors = [found for found in read if isinstance(found, Exception)]
     if errors:

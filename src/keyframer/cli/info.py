@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
+    from keyframer.cli.inputs import Input
     from keyframer.formats._summary import Table
 
 ABOUT = """What a file says, as tables: overview, objects, materials and maps, nodes and tracks with their keys,
@@ -53,11 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from pathlib import Path
-
     from keyframer.formats._summary import Table
-    from keyframer.inspecting.report import SCHEMA, SCHEMA_VERSION, report
-    from keyframer.inspecting.scene_tables import document_scene_tables, imported_tables
+    from keyframer.inspecting.report import SCHEMA, SCHEMA_VERSION
     from keyframer.inspecting.tables import json_rows
 
     if not options.files and options.files_from is None:
@@ -67,19 +65,8 @@ def run(options: argparse.Namespace) -> int:
     first = True
     for item in inputs.inputs_of(options, inputs.LOADABLE):
         try:
-            data = item.read()
-            size = len(data)
-            importer = reading.find_importer(data, item, options.from_format)
-            if importer is not None:
-                scene = importer.load(data, reading.folder_of(item), salvage=True)
-                format, found = importer.name, scene.issues.total
-                tables = imported_tables(scene, importer, size, texturing.finder_for(item, options))
-            else:
-                document, _ = reading.read_document(item, options.from_format, data)
-                format, found = document.format.name, document.issues.total
-                beside = Path(item.name) if isinstance(item, inputs.FileInput) else None
-                looked = texturing.finder_for(item, options)
-                tables = [*report(document, size), *document_scene_tables(document, beside, options.encoding, looked)]
+            with reading.budget_for(options):
+                format, size, found, tables = _tables(item, options)
         except reading.READ_FAILURES as error:
             code = NOT_ALL_DONE
             failure(item.name, error)
@@ -107,6 +94,25 @@ def run(options: argparse.Namespace) -> int:
         first = False
     records.close()
     return code
+
+
+def _tables(item: Input, options: argparse.Namespace) -> tuple[str, int, int, list[Table]]:
+    """Format, size, number of issues, and all tables of an input."""
+    from pathlib import Path
+
+    from keyframer.inspecting.report import report
+    from keyframer.inspecting.scene_tables import document_scene_tables, imported_tables
+
+    data = item.read()
+    importer = reading.find_importer(data, item, options.from_format)
+    looked = texturing.finder_for(item, options)
+    if importer is not None:
+        scene = importer.load(data, reading.folder_of(item), salvage=True)
+        return importer.name, len(data), scene.issues.total, imported_tables(scene, importer, len(data), looked)
+    document, size = reading.read_document(item, options.from_format, data)
+    beside = Path(item.name) if isinstance(item, inputs.FileInput) else None
+    tables = [*report(document, size), *document_scene_tables(document, beside, options.encoding, looked)]
+    return document.format.name, size, document.issues.total, tables
 
 
 def _once(tables: list[Table]) -> list[Table]:

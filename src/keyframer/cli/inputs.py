@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from zipfile import ZipFile, ZipInfo
 
+    from keyframer.limits import Limits
+
 STDIN = "-"
 MEMBER = "!/"
 """between the name of an archive and that of its member"""
@@ -65,8 +67,9 @@ class FileInput(Input):
 
     def read(self) -> bytes:
         from keyframer.files import read_bytes
+        from keyframer.limits import DEFAULT_LIMITS, open_budget
 
-        return read_bytes(self.name)
+        return read_bytes(self.name, open_budget(DEFAULT_LIMITS, 0).limits)
 
 
 class StdinInput(Input):
@@ -79,11 +82,14 @@ class StdinInput(Input):
         from contextlib import suppress
 
         from keyframer.files import note_input, read_bytes
+        from keyframer.limits import feed
 
-        if StdinInput._data is None:
-            with suppress(OSError, ValueError):  # a stream that stands for stdin has no number
-                note_input(os.fstat(sys.stdin.fileno()))
-            StdinInput._data = read_bytes(sys.stdin.buffer)
+        if StdinInput._data is not None:
+            feed(len(StdinInput._data))
+            return StdinInput._data
+        with suppress(OSError, ValueError):  # a stream that stands for stdin has no number
+            note_input(os.fstat(sys.stdin.fileno()))
+        StdinInput._data = read_bytes(sys.stdin.buffer)
         return StdinInput._data
 
     def head(self) -> tuple[bytes, int]:
@@ -93,6 +99,9 @@ class StdinInput(Input):
 
 class MemberInput(Input):
     """A member of an open zip archive; ``occurrence`` tells which, where several have this very name."""
+
+    refused: FormatError | None = None
+    """why it is not unpacked; set by who knows all members"""
 
     def __init__(self, archive: ZipFile, member: ZipInfo, archive_name: str, occurrence: int) -> None:
         parts = [part for part in member.filename.replace("\\", "/").split("/") if part not in ("", ".", "..")]
@@ -114,8 +123,12 @@ class MemberInput(Input):
     def _read(self, most: int | None) -> bytes:
         from keyframer.files import read_bytes, reading_archive
 
+        if self.refused is not None and most is None:
+            raise self.refused
         with reading_archive(), self.archive.open(self._member) as stream:
-            return stream.read(most) if most is not None else read_bytes(stream)
+            if most is not None:
+                return stream.read(most)
+            return read_bytes(stream, packed=self._member.compress_size)
 
 
 class BadInput(Input):
@@ -157,13 +170,16 @@ def inputs_of(options: argparse.Namespace, extensions: tuple[str, ...] | None = 
 
     In folders and archives only files with one of ``extensions`` are taken (`DECODABLE` if None).
     """
+    from keyframer.limits import limits_of
+
     wanted = extensions or DECODABLE
     chosen = () if options.all_files else wanted
+    limits = limits_of(dict(getattr(options, "limit", ())))
     names, missing = _names(options)
     if hasattr(options, "force"):
-        _note_all(names, options.recursive, chosen)
+        _note_all(names, options.recursive, chosen, limits)
     for name in names:
-        yield from _expanded(name, options.recursive, chosen)
+        yield from _expanded(name, options.recursive, chosen, limits)
     if missing is not None:
         yield missing
 
@@ -182,7 +198,7 @@ def _names(options: argparse.Namespace) -> tuple[list[str], BadInput | None]:
     return [*options.files, *listed], missing
 
 
-def _note_all(names: list[str], recursive: bool, wanted: tuple[str, ...]) -> None:
+def _note_all(names: list[str], recursive: bool, wanted: tuple[str, ...], limits: Limits) -> None:
     """Tell all inputs to the run before anything is written: an output of the first must not replace the last, nor what
     stands beside it and belongs to it."""
     from contextlib import suppress
@@ -191,7 +207,7 @@ def _note_all(names: list[str], recursive: bool, wanted: tuple[str, ...]) -> Non
     from keyframer.formats._format import companion_names
 
     for name in names:
-        for item in _expanded(name, recursive, wanted):
+        for item in _expanded(name, recursive, wanted, limits):
             note_input(item.name.partition(MEMBER)[0] if isinstance(item, MemberInput) else item.name)
             if isinstance(item, StdinInput):
                 with suppress(OSError, FormatError):  # said when it is its turn
@@ -208,7 +224,7 @@ def _listed(source: str) -> list[str]:
     return [os.fsdecode(line.rstrip(b"\r")) for line in data.split(separator) if line.strip()]
 
 
-def _expanded(name: str, recursive: bool, wanted: tuple[str, ...]) -> Iterable[Input]:
+def _expanded(name: str, recursive: bool, wanted: tuple[str, ...], limits: Limits) -> Iterable[Input]:
     if name == STDIN:
         return (StdinInput(),)
     if "\0" in name:
@@ -219,12 +235,12 @@ def _expanded(name: str, recursive: bool, wanted: tuple[str, ...]) -> Iterable[I
                 return (BadInput(name, _failed("this is a folder (-r looks into it)")),)
             return _from_folder(name, wanted)
         if os.path.lexists(name):
-            return _from_archive(name, wanted, None) if _is_zip(name) else (_file(name),)
+            return _from_archive(name, wanted, None, limits) if _is_zip(name) else (_file(name),)
         archive, mark, member = name.partition(MEMBER)
         if mark and os.path.isfile(archive):
-            return _from_archive(archive, wanted, member)
+            return _from_archive(archive, wanted, member, limits)
         if any(character in name for character in "*?["):
-            return _from_glob(name, recursive, wanted)
+            return _from_glob(name, recursive, wanted, limits)
     except OSError as error:
         return (BadInput(name, error),)
     return (FileInput(name),)
@@ -255,7 +271,7 @@ def _from_folder(folder: str, wanted: tuple[str, ...]) -> Iterator[Input]:
         yield BadInput(folder, _nothing("folder", wanted))
 
 
-def _from_glob(pattern: str, recursive: bool, wanted: tuple[str, ...]) -> Iterator[Input]:
+def _from_glob(pattern: str, recursive: bool, wanted: tuple[str, ...], limits: Limits) -> Iterator[Input]:
     from glob import glob
 
     names = sorted(glob(pattern, recursive=True))
@@ -263,7 +279,7 @@ def _from_glob(pattern: str, recursive: bool, wanted: tuple[str, ...]) -> Iterat
         yield BadInput(pattern, _failed("no file has such a name"))
     for name in names:
         if not os.path.isdir(name) or recursive:
-            yield from _expanded(name, recursive, wanted)
+            yield from _expanded(name, recursive, wanted, limits)
 
 
 def _is_zip(name: str) -> bool:
@@ -273,10 +289,10 @@ def _is_zip(name: str) -> bool:
         return stream.read(4) == _ZIP
 
 
-def _from_archive(name: str, wanted: tuple[str, ...], member: str | None) -> Iterator[Input]:
+def _from_archive(name: str, wanted: tuple[str, ...], member: str | None, limits: Limits) -> Iterator[Input]:
     from zipfile import ZipFile
 
-    from keyframer.files import reading_archive
+    from keyframer.files import reading_archive, refused_members
 
     try:
         with reading_archive():
@@ -287,6 +303,7 @@ def _from_archive(name: str, wanted: tuple[str, ...], member: str | None) -> Ite
     with archive:
         found = False
         seen: dict[str, int] = {}
+        refused = refused_members(archive.infolist(), os.path.getsize(name), limits)
         for info in sorted(archive.infolist(), key=lambda info: info.filename):
             if member is not None and info.filename != member:
                 continue
@@ -295,7 +312,9 @@ def _from_archive(name: str, wanted: tuple[str, ...], member: str | None) -> Ite
                 yield BadInput(name + MEMBER, _failed("a member of the archive has no name"))
             elif not info.is_dir() and (member is not None or not wanted or info.filename.lower().endswith(wanted)):
                 found = True
-                yield MemberInput(archive, info, name, seen.get(info.filename, 0))
+                made = MemberInput(archive, info, name, seen.get(info.filename, 0))
+                made.refused = refused.get(info.header_offset)
+                yield made
                 seen[info.filename] = seen.get(info.filename, 0) + 1
     if not found:
         missing = _nothing("zip archive", wanted) if member is None else _failed("no such member in the archive")

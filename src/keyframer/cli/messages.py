@@ -31,7 +31,13 @@ def detail(options: argparse.Namespace, text: str) -> None:
 
 def one_line(error: Exception) -> str:
     located = isinstance(error, (FormatError, OSError, MemoryError))  # else nothing is wrong with the file as such
-    text = "; ".join([str(as_format_error(error)) if located else str(error), *getattr(error, "__notes__", ())])
+    said = [str(as_format_error(error)) if located else str(error), *getattr(error, "__notes__", ())]
+    if isinstance(error, FormatError) and error.code.startswith("LIMIT_"):
+        from keyframer.limits import Limits
+
+        name = error.code.removeprefix("LIMIT_").lower()
+        said += [f"--limit {name}=N allows more"] if name in Limits.__slots__ else []
+    text = "; ".join(said)
     return text if len(text) <= 1_000 else f"{text[:999]}…"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from keyframer.scene import Scene
 
@@ -24,10 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--cut", metavar="A:B", help="frames A to B, which become 0 to B - A")
     group.add_argument("--reverse", action="store_true", help="play it backwards")
-    group.add_argument(
-        "--rate", type=positive, metavar="N", help="count N frames a second; the motion takes the same time"
-    )
-    group.add_argument("--scale", type=positive, metavar="X", help="all lengths times X")
+    group.add_argument("--rate", type=rate, metavar="N", help="count N frames a second; the motion takes the same time")
+    group.add_argument("--scale", type=factor, metavar="X", help="all lengths times X")
     group.add_argument(
         "--axes",
         choices=AXES,
@@ -49,22 +48,37 @@ def add_keys(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def positive(text: str) -> float:
-    """A positive number of the command line."""
-    from argparse import ArgumentTypeError
+def number(least: float, most: float) -> Callable[[str], float]:
+    """The type of an argument that is a number of this range: what is beyond cannot be meant."""
 
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise ArgumentTypeError(f"{text!r} is not a positive number")
-    return value
+    def read(text: str) -> float:
+        from argparse import ArgumentTypeError
+
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not least <= value <= most:
+            raise ArgumentTypeError(f"{text!r} is not a number from {least:g} to {most:g}")
+        return value
+
+    return read
+
+
+factor = number(1e-9, 1e9)
+"""lengths"""
+rate = number(1e-3, 1e5)
+"""frames a second"""
+share = number(1e-8, 1.0)
+"""errors, of the scene's size: single precision, which most formats have, ends at 6e-8"""
+LONGEST = 1e7
+"""frames from 0, four days of them: where motion may begin and end"""
+frame = number(-LONGEST, LONGEST)
 
 
 def unit(text: str) -> str | float:
     """A length of the command line: the name of one, or metres."""
-    return text if text in LENGTHS else positive(text)
+    return text if text in LENGTHS else factor(text)
 
 
 def cut_of(options: argparse.Namespace) -> tuple[float, float] | None:
@@ -73,11 +87,12 @@ def cut_of(options: argparse.Namespace) -> tuple[float, float] | None:
         return None
     first, mark, last = options.cut.partition(":")
     try:
-        if not mark or not float(first) < float(last):
+        if not mark or not -LONGEST <= float(first) < float(last) <= LONGEST:
             raise ValueError
         return float(first), float(last)
     except ValueError:
-        raise ValueError(f"--cut wants two frames, A:B, the earlier first, not {options.cut!r}") from None
+        allowed = f"from {-LONGEST:g} to {LONGEST:g}, the earlier first"
+        raise ValueError(f"--cut wants two frames A:B {allowed}, not {options.cut!r}") from None
 
 
 def wanted_of(options: argparse.Namespace) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from keyframer.cli import clips, inputs, output, scenes, targets
+from keyframer.cli import clips, inputs, output, reading, scenes, targets
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import detail, failure, note, shown_name
 from keyframer.errors import FormatError
@@ -23,6 +23,9 @@ ABOUT = """The curves of tracks with their keys, tangents, ease and wrap, in the
 
 Without --node and --track everything that moves is plotted, up to --most panels. Rotations are shown as turns about
 the three axes in degrees, without jumps. --motion shows the path of nodes in space instead."""
+
+_LONGEST = 1e11
+"""times of a plot from 0, in units of which some formats have 4,800 a frame"""
 
 EXAMPLES = (
     "keyframer plot scene.3ds --node Rotor -o rotor.svg",
@@ -57,8 +60,8 @@ def run(options: argparse.Namespace) -> int:
     many = options.recursive or options.files_from is not None or len(options.files) > 1
     if many and options.output is None and not options.terminal:
         options.parser.error("several files need -o: a folder, or a suffix such as .svg")
-    if options.most < 1:
-        options.parser.error("--most: at least 1")
+    if not 1 <= options.most <= 1_000:
+        options.parser.error("--most: 1 to 1000")
     extension = os.path.splitext(options.output or "")[1] or (options.output or "")
     kind = options.to or ("png" if extension.lower() == ".png" else "svg")
     if kind == "png" and options.output is None and not options.terminal and sys.stdout.isatty():
@@ -75,7 +78,8 @@ def run(options: argparse.Namespace) -> int:
             path = target.path_for(item)
             if number and path is None and not options.terminal:
                 raise targets.refused("only one plot fits stdout (-o gives each its own file)")
-            data = _plot(item, options, kind, span)
+            with reading.budget_for(options):
+                data = _plot(item, options, kind, span)
             if path is not None:
                 target.write(path, data)
                 detail(options, f"{item.name} -> {path}")
@@ -169,16 +173,15 @@ def _say_rest(item: Input, count: int, what: str, options: argparse.Namespace) -
 
 
 def _span(text: str | None) -> tuple[float, float] | None:
-    import math
-
     if text is None:
         return None
     try:
         first, last = (float(part) for part in text.split(":"))
     except ValueError:
         raise ValueError(f"--span wants two times such as 0:100, not {text!r}") from None
-    if not (math.isfinite(first) and math.isfinite(last) and first < last):
-        raise ValueError(f"--span does not lead from the first time to a later one: {text!r}")
+    if not -_LONGEST <= first < last <= _LONGEST:
+        allowed = f"from {-_LONGEST:g} to {_LONGEST:g}, the earlier first"
+        raise ValueError(f"--span wants two times A:B {allowed}, not {text!r}")
     return first, last
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from keyframer.cli import clips, inputs, scenes, targets
+from keyframer.cli import clips, inputs, reading, scenes, targets
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import failure, note
 from keyframer.errors import FormatError
@@ -68,9 +68,10 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error(str(error))
     item = items[0]
     try:
-        scene, _ = scenes.load_scene(item, options)
-        sample = Sample(scene, frames=frames, times=times, nodes=options.node, axes=options.axes)
-        _write(sample, options)
+        with reading.budget_for(options):
+            scene, _ = scenes.load_scene(item, options)
+            sample = Sample(scene, frames=frames, times=times, nodes=options.node, axes=options.axes)
+            _write(sample, options)
     except scenes.READ_FAILURES as error:
         failure(item.name, error)
         return NOT_ALL_DONE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keyframer.cli import clips, reading, salvaging
+from keyframer.cli import clips, operations, reading, salvaging
 from keyframer.errors import FormatError
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     scenes.add_argument("--salvage", action="store_true", help="leave out what is unsafe instead of refusing the file")
     scenes.add_argument("--model", metavar="FILE", help="the Hale3D model that an animation moves")
     scenes.add_argument("--skeleton", metavar="FILE", help="the .skel of a Midtown Madness 2 clip")
-    scenes.add_argument("--fps", type=float, metavar="N", help="frames a second, for formats that store none")
+    scenes.add_argument("--fps", type=operations.rate, metavar="N", help="frames a second, for formats that store none")
     scenes.add_argument(
         "--set",
         action="append",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from keyframer.cli import clips, inputs, scenes, targets, texturing
+from keyframer.cli import clips, inputs, operations, reading, scenes, targets, texturing
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import detail, failure, note
 
@@ -48,7 +48,7 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--size", default="256", metavar="N|WxH", help="pixels, 256 or 320x200 (default: 256)")
     moment = what.add_mutually_exclusive_group()
     moment.add_argument(
-        "--frame", type=float, metavar="N", help="the frame to show (default: the one saved, else the first)"
+        "--frame", type=operations.frame, metavar="N", help="the frame to show (default: the one saved, else the first)"
     )
     moment.add_argument("--frames", metavar="LIST", help="frames of a sheet or a playback: 0:100:5 or 3,7")
     what.add_argument("--sheet", metavar="CxR", help="a contact sheet of so many columns and rows")
@@ -57,9 +57,17 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--camera", default="auto", metavar="NAME", help="a camera of the file, fit, or auto (default)")
     what.add_argument(
-        "--around", type=float, metavar="DEGREES", help="fit: from how far to the right of the front (default: 30)"
+        "--around",
+        type=operations.number(-360, 360),
+        metavar="DEGREES",
+        help="fit: from how far to the right of the front (default: 30)",
     )
-    what.add_argument("--above", type=float, metavar="DEGREES", help="fit: from how far above (default: 22)")
+    what.add_argument(
+        "--above",
+        type=operations.number(-90, 90),
+        metavar="DEGREES",
+        help="fit: from how far above (default: 22)",
+    )
     what.add_argument(
         "--lights", choices=("auto", "file", "studio"), default="auto", help="whose lights (default: auto)"
     )
@@ -96,7 +104,8 @@ def run(options: argparse.Namespace) -> int:
             if number and target.out is None:
                 raise targets.refused("only one picture fits stdout (-o gives each its own file)")
             path = target.path_for(item)
-            data = order.carry_out(item)
+            with reading.budget_for(options):
+                data = order.carry_out(item)
             if path is None:
                 sys.stdout.buffer.write(data)
             else:
@@ -192,7 +201,7 @@ def _pair(text: str, option: str) -> tuple[int, int]:
     """``256`` or ``320x200``."""
     parts = text.lower().split("x")
     if len(parts) not in (1, 2) or not all(part.isascii() and part.isdigit() and int(part[:9]) > 0 for part in parts):
-        raise ValueError(f"{option} wants a number such as 4, or two such as 4x3, not {text!r}")
+        raise ValueError(f"{option} wants a number such as 4, or two such as 4x3, not {text[:40]!r}")
     return int(parts[0][:9]), int(parts[-1][:9])
 
 

@@ -71,14 +71,15 @@ def _viewed(item: Input, options: argparse.Namespace) -> ViewedFile:
     """A file of the page; members of archives and stdin are read now, files when they are looked at."""
     from keyframer.viewer import ViewedFile
 
-    if not isinstance(item, FileInput):
+    with reading.budget_for(options) as budget:
+        if isinstance(item, FileInput):
+            return ViewedFile(item.name, lambda: _from_disk(item, options), budget)
         try:
             data = item.read()
         except scenes.READ_FAILURES as error:
             caught = as_format_error(error)
             return ViewedFile(item.name, lambda: _nothing(item, caught))
-        return ViewedFile(item.name, lambda: _material(item, data, options))
-    return ViewedFile(item.name, lambda: _from_disk(item, options))
+    return ViewedFile(item.name, lambda: _material(item, data, options), budget)
 
 
 def _from_disk(item: Input, options: argparse.Namespace) -> Material:

@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..limits import spend
 from ..maths import quat
 from .columns import Flags, Indices, KeyColumns, gather
 from .neighbours import find_segments
@@ -30,6 +31,7 @@ from .wrap import clean_times
 # times as long to compile as 50,000.)
 KEYS_PER_GROUP = 50_000
 POINTS_PER_BLOCK = 8_192
+_CALL = 600  # numbers that take as long as a call of numpy functions for a few
 
 _SHAPES = {
     Interpolation.STEP: "straight",
@@ -142,6 +144,7 @@ def family_of(track: Track) -> str:
 
 def _evaluate(family: _Family, times: Floats, block: int, count: int) -> Floats:
     """The first `count` slots of a family: all, or those that change."""
+    spend("samples", _CALL + len(times) * count * family.width)
     out = np.empty((len(times), count, family.width))
     if count > family.moving:
         out[:, family.moving :] = family.still_values
@@ -164,6 +167,7 @@ def _compile_family(
 ) -> tuple[_Family, list[int], list[int]]:
     """The family, which of its tracks each slot holds, and the tracks without a usable key."""
     width = 1 if tracks[0].values.ndim == 1 else tracks[0].values.shape[1]
+    spend("samples", _CALL + width * sum(len(track.times) for track in tracks))
     groups: list[_Group] = []
     order: list[int] = []
     still: list[int] = []

@@ -131,10 +131,11 @@ class Importer:
     ) -> Scene:
         from importlib import import_module
 
-        from keyframer.limits import DEFAULT_LIMITS
+        from keyframer.limits import budgeted
 
         read = import_module(self.module).load
-        scene: Scene = read(data, folder, limits or DEFAULT_LIMITS, options or {}, salvage=salvage)
+        with budgeted(limits, len(data)) as budget:
+            scene: Scene = read(data, folder, limits or budget.limits, options or {}, salvage=salvage)
         return scene
 
     def check(self, data: bytes, scene: Scene, limits: Limits | None = None) -> None:
@@ -183,6 +184,7 @@ def save(
     dialect: str | None = None,
     max_error: float | None = None,
     overwrite: bool = False,
+    limits: Limits | None = None,
     **options: object,
 ) -> LossReport:
     """Write a scene in the format of the extension (or ``format``), and say what became of it.
@@ -192,17 +194,22 @@ def save(
     ``keys`` (``linear``, ``cubic`` or ``frames``), ``core_only``, ``unit``, ``fps`` …, for the five the `WriteOptions`
     of their bridge. A scene that came from a file of the same format patches it: what was not changed stays byte for
     byte. Files that belong beside it (the model of a Hale3D animation, the skeleton of a Midtown clip) are written,
-    too. A file appears whole or not at all; an existing one is left alone unless ``overwrite``. ValueError where the
-    format could hold nothing of the scene, or where a scene made by hand contradicts itself.
+    too. A file appears whole or not at all; an existing one is left alone unless ``overwrite``. Motion that would cost
+    more than ``limits`` allow is cut short, and the report says so; what cannot be cut short is refused with
+    `FormatError`. ValueError where the format could hold nothing of the scene, or where a scene made by hand
+    contradicts itself.
     """
     from pathlib import Path
 
+    from keyframer.limits import budgeted
     from keyframer.scene.soundness import ensure_sound
 
     ensure_sound(scene)
     if max_error is not None:
         options["max_error"] = max_error
-    report = exporter_for(path, format).save(scene, Path(path), dialect=dialect, overwrite=overwrite, options=options)
+    exporter = exporter_for(path, format)
+    with budgeted(limits, scene.stored_bytes):
+        report = exporter.save(scene, Path(path), dialect=dialect, overwrite=overwrite, options=options)
     if scene.issues.first_unsafe() is not None:
         from keyframer.exchange.salvaging import tell_salvaged
 

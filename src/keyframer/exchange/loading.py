@@ -11,7 +11,7 @@ from keyframer.exchange import importer_for
 from keyframer.files import PathLike, read_bytes
 from keyframer.formats import detect, format_by_name
 from keyframer.formats._loading import scene_of
-from keyframer.limits import DEFAULT_LIMITS, Limits
+from keyframer.limits import DEFAULT_LIMITS, Limits, budgeted
 from keyframer.scene import Scene
 
 
@@ -30,6 +30,13 @@ def load(
     there in any case.
     """
     limits = limits or DEFAULT_LIMITS
+    with budgeted(limits):
+        return _load(source, format, salvage, limits, options)
+
+
+def _load(
+    source: PathLike | IO[bytes], format: str | None, salvage: bool, limits: Limits, options: dict[str, object]
+) -> Scene:
     path = Path(source) if isinstance(source, (str, os.PathLike)) else None
     name = "" if path is None else str(path)
     data = read_bytes(source, limits)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO
 
 from keyframer.catalogue import IO_CHANGED_DURING_READ, IO_READ_FAILED, LIMIT_FILE_SIZE
+from keyframer.errors import FormatError
 from keyframer.files.disk import OutputExists, PathLike
 from keyframer.files.journals import content_name, is_unfinished, sweep, sweep_once
 from keyframer.files.runs import OutputRefused, check_output, note_input, running
 from keyframer.files.writing import OutputSet, named_later, write_bytes, write_set
-from keyframer.limits import DEFAULT_LIMITS, Limits
+from keyframer.limits import DEFAULT_LIMITS, Budget, Limits, feed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from zipfile import ZipInfo
 
 __all__ = [
     "OutputExists",
@@ -27,6 +32,7 @@ __all__ = [
     "note_input",
     "read_bytes",
     "reading_archive",
+    "refused_members",
     "running",
     "sweep",
     "sweep_once",
@@ -35,11 +41,18 @@ __all__ = [
 ]
 
 
-def read_bytes(source: PathLike | IO[bytes], limits: Limits = DEFAULT_LIMITS) -> bytes:
-    """The whole content of a path or of a binary stream.
+def read_bytes(source: PathLike | IO[bytes], limits: Limits = DEFAULT_LIMITS, packed: int | None = None) -> bytes:
+    """The whole content of a path or of a binary stream; the budget that is open grows with it.
 
-    Raises OSError where the system does, `FormatError` where the content is over the limit or changed meanwhile.
+    ``packed`` is how many bytes it takes in its archive: these are its input, not what they become. Raises OSError
+    where the system does, `FormatError` where the content is over the limit or changed meanwhile.
     """
+    data = _read(source, limits)
+    feed(len(data) if packed is None else packed)
+    return data
+
+
+def _read(source: PathLike | IO[bytes], limits: Limits) -> bytes:
     if isinstance(source, (str, os.PathLike)):
         with open(source, "rb") as stream:
             before = os.fstat(stream.fileno())
@@ -70,6 +83,19 @@ def check_size(size: int, limits: Limits) -> None:
     """Refuse an input that is larger than the limit."""
     if size > limits.file_size:
         raise LIMIT_FILE_SIZE.failure(0, "/", size=size, limit=limits.file_size)
+
+
+def refused_members(members: Iterable[ZipInfo], packed: int, limits: Limits | None = None) -> dict[int, FormatError]:
+    """Members of an archive of ``packed`` bytes that would take too much room beside those before them, in the order of
+    their names, by their ``header_offset`` (LIMIT_ARCHIVE_BYTES). Of a member never more is unpacked than it claims."""
+    budget = Budget(limits or DEFAULT_LIMITS, packed)
+    refused: dict[int, FormatError] = {}
+    for member in sorted(members, key=lambda each: each.filename):
+        try:
+            budget.spend("archive_bytes", member.file_size)
+        except FormatError as error:
+            refused[member.header_offset] = error
+    return refused
 
 
 @contextmanager

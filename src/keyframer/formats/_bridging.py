@@ -80,20 +80,6 @@ class Reporter:
             self.issues.count_more(kind, len(entries) - len(seen), severity)
 
 
-class Budget:
-    """How many numbers a scene may hold beyond those of its file: a part that thousands of others use must not become
-    thousands of copies."""
-
-    def __init__(self, room: int) -> None:
-        self.room = room
-        self.made = 0
-
-    def allows(self, count: int) -> bool:
-        """Whether so many more are within the budget; they are counted."""
-        self.made += count
-        return self.made <= self.room
-
-
 def check_keys(
     reporter: Reporter, record: Record, field: str, times: npt.NDArray[Any], *columns: npt.NDArray[Any]
 ) -> None:

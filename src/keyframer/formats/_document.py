@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from keyframer.formats._format import Format
 from keyframer.issues import IssueLog
-from keyframer.limits import DEFAULT_LIMITS, Limits
+from keyframer.limits import DEFAULT_LIMITS, Budget, Limits, open_budget
 from keyframer.wire.cursor import Place
 from keyframer.wire.record import Record
 
@@ -30,6 +30,13 @@ class Document:
     issues: IssueLog = field(default_factory=IssueLog)
     limits: Limits = DEFAULT_LIMITS
     """what reading was allowed to cost, and making a scene may"""
+    size: int = 0
+    """bytes of the file it was read from"""
+
+    @property
+    def budget(self) -> Budget:
+        """What making a scene of it may cost."""
+        return open_budget(self.limits, self.size)
 
     def walk(self) -> Iterator[tuple[Place, Record]]:
         """Every record with its place (``str(place)`` is its path), parents before children, in file order."""

@@ -82,7 +82,7 @@ class Format:
     def decode(self, data: bytes, limits: Limits) -> Document:
         with Uncollected():
             document: Document = self._load("document", "decode")(data, limits)
-        document.limits = limits
+        document.limits, document.size = limits, len(data)
         return document
 
     def encode(self, document: Document) -> bytes:
@@ -101,7 +101,10 @@ class Format:
         chosen = known(**options)
         import numpy as np
 
-        with Uncollected(), np.errstate(all="ignore"):  # bridges ask numbers whether they are finite: no warning
+        from keyframer.limits import budgeted
+
+        # bridges ask numbers whether they are finite: no warning
+        with budgeted(document.limits, document.size), Uncollected(), np.errstate(all="ignore"):
             scene: Scene = self._load("bridge", "to_scene")(document, chosen)
         return scene
 

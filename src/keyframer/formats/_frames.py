@@ -12,6 +12,7 @@ import numpy.typing as npt
 from keyframer.curves import Interpolation, RotationForm, Track, compile_track
 from keyframer.formats._rates import counted
 from keyframer.formats._writing import Unpatchable, clip_span, frames_per_second, plain_path
+from keyframer.limits import expect
 from keyframer.scene import Channel, Clip, Scene
 from keyframer.scene.report import LossReport, Outcome
 
@@ -19,14 +20,14 @@ Indices = npt.NDArray[np.int64]
 Tracks = Mapping[tuple[int, str], Track]
 
 _KINDS = ("position", "rotation")
-_MOST_FRAMES = 10_000_000
 
 
 def frame_count(clip: Clip) -> int:
     """How many frames a clip takes that is counted in frames from 0."""
     begin, end = clip_span(clip)
-    if begin < 0 or end > _MOST_FRAMES:
-        raise Unpatchable("frames before the first" if begin < 0 else "too many frames")
+    if begin < 0:
+        raise Unpatchable("frames before the first")
+    expect("samples", int(end))
     return int(np.ceil(end - 1e-6)) + 1
 
 

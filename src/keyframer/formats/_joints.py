@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from keyframer.formats._dropped import moving_kinds
 from keyframer.formats._writing import clip_span, plain_path, units_per_second
+from keyframer.limits import expect, spend
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
 from keyframer.posing.order import placing_order
@@ -23,8 +24,8 @@ from keyframer.scene.report import LossReport, Outcome
 
 Floats = npt.NDArray[np.float64]
 
-MOST_MATRICES = 20_000_000
-"""joints times frames; 2.5 GB"""
+_NUMBERS = 48
+"""sampled for a joint at a frame, beside the matrix of its node: with scale, without it, and under its parent"""
 _SCALE = 1e-6
 
 
@@ -80,9 +81,7 @@ def sample_joints(scene: Scene, clip: Clip, fps: float, report: LossReport, *, d
     """The joints of a scene at ``fps`` frames a second from time 0 (from the first key, if that is earlier)."""
     nodes, parents = _choose(scene, depth_first)
     _tell_left_out(scene, set(nodes), report)
-    times = _frames(clip, fps, report)
-    if len(times) * max(len(nodes), 1) > MOST_MATRICES:
-        raise ValueError(f"{len(times)} frames of {len(nodes)} joints are more than {MOST_MATRICES} matrices")
+    times = _frames(clip, fps, len(nodes), report)
     made, sizes = joints_at(scene, nodes, parents, times)
     _tell_scales(scene, nodes, sizes, report)
     return made
@@ -90,6 +89,7 @@ def sample_joints(scene: Scene, clip: Clip, fps: float, report: LossReport, *, d
 
 def joints_at(scene: Scene, nodes: list[int], parents: list[int], times: Floats) -> tuple[Joints, Floats]:
     """Some nodes as joints at these times of the clip; and their sizes (T, J, 3), which joints do not have."""
+    spend("samples", len(times) * len(nodes) * _NUMBERS)
     rig = Rig(scene)
     world = rig.world(rig.sample(times), len(times))
     origins, turns, sizes = affine.decompose(world[:, nodes])
@@ -166,7 +166,7 @@ def nodes_depth_first(above: list[int], wanted: Collection[int]) -> list[int]:
     return order
 
 
-def _frames(clip: Clip, fps: float, report: LossReport) -> Floats:
+def _frames(clip: Clip, fps: float, joints: int, report: LossReport) -> Floats:
     """Times of the frames in the clip's unit; the last covers the end."""
     begin, end = clip_span(clip)
     step = units_per_second(clip) / fps
@@ -176,8 +176,7 @@ def _frames(clip: Clip, fps: float, report: LossReport) -> Floats:
         words = f"frames begin at 0: {-first / units_per_second(clip):g} seconds were added to all times"
         report.add(Outcome.APPROXIMATED, "/clips/start", words)
     count = math.ceil((max(end, first) - first) / step - 1e-6) + 1
-    if count > MOST_MATRICES:
-        raise ValueError(f"the clip takes {count} frames")
+    expect("samples", count * max(joints, 1) * _NUMBERS)
     return np.asarray(first + step * np.arange(count), np.float64)
 
 

@@ -20,6 +20,7 @@ from keyframer.curves.fit import Function
 from keyframer.curves.forms import absolute, has_full_turns, increments, usable_keys
 from keyframer.curves.reduce import fewest_keys, subframes
 from keyframer.formats._writing import Tolerance, clip_span, units_per_second
+from keyframer.limits import expect, left
 from keyframer.scene import Clip
 from keyframer.scene.report import LossReport, Outcome
 from keyframer.wire.keytable import EXTRAS, Keys
@@ -29,7 +30,8 @@ Floats = npt.NDArray[np.float64]
 _SNAP = 1e-6
 """of a grid step, or of a large time: closer is the grid's own time, rounded on the way"""
 _EXTRA_BITS = (1 << len(EXTRAS)) - 1
-MOST_SAMPLES = 1_000_000
+_LEAST, _LOOKS = 8, 40
+"""numbers that are sampled for each time of a grid until keys are found, at least and about"""
 _FINER = (2, 4, 8)
 """parts of a frame that keys may stand at, where frames are too far apart"""
 _CHECKED = np.linspace(0, 1, 9)[1:-1]
@@ -162,7 +164,7 @@ class KeyFitter:
         for parts in _FINER:
             first, last = (float(value) for value in self.times([begin, end]))
             count = math.ceil((last - first) * parts / self.rules.step)
-            if count < MOST_SAMPLES:
+            if count * track.values[:1].size < left("samples") // _LOOKS:
                 grid = np.append(first + np.arange(count) * self.rules.step / parts, last)
                 if self._fewest(track, curve, np.unique(grid))[1] <= self.tolerance.for_track(track)[0]:
                     return self.rules.per_second * parts
@@ -205,8 +207,7 @@ class KeyFitter:
         if self.rules.whole and step < 1:
             return np.empty(0)
         count = math.ceil((last - first) / step) + 1
-        if count > MOST_SAMPLES:
-            raise ValueError(f"sampling from {begin:g} to {end:g} takes {count} frames, {MOST_SAMPLES} are allowed")
+        expect("samples", count * _LEAST)
         grid = first + step * np.arange(count)
         grid = np.concatenate([grid, own[own <= last]])
         return np.unique(np.rint(grid) if self.rules.whole else grid)

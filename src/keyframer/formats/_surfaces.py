@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Track
+from keyframer.limits import spend
 from keyframer.scene import Mesh, Scene
 from keyframer.scene.report import LossReport, Outcome
 
@@ -65,6 +66,7 @@ def with_still_shapes(scene: Scene, report: LossReport, keeps: Callable[[Track],
 def pieces(mesh: Mesh, most: int) -> list[Piece]:
     """The mesh as one piece, or several where it has more than ``most`` vertices or faces. Vertices are doubled where
     texture seams need it."""
+    spend("faces", len(mesh.corners))
     corners = np.asarray(mesh.corners, np.int64).reshape(-1, 3)
     vertices, corners, uv = _unseamed(mesh, corners)
     if len(vertices) <= most and len(corners) <= most:
@@ -80,6 +82,7 @@ def pieces(mesh: Mesh, most: int) -> list[Piece]:
 
 def pieces_by_material(mesh: Mesh) -> list[tuple[int, Piece]]:
     """A piece for each material of the mesh (-1 for none), with the material's number; a mesh without faces is one."""
+    spend("faces", len(mesh.corners))
     corners = np.asarray(mesh.corners, np.int64).reshape(-1, 3)
     vertices, corners, uv = _unseamed(mesh, corners)
     owners = np.full(len(corners), -1) if mesh.face_materials is None else np.asarray(mesh.face_materials, np.int64)

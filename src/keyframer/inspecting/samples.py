@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.catalogue import LIMIT_SAMPLES
-from keyframer.limits import DEFAULT_LIMITS, Limits
+from keyframer.limits import budgeted
 from keyframer.maths import affine
 from keyframer.posing import Pose, pose
 from keyframer.scene import Handedness, Scene
@@ -18,12 +17,13 @@ from keyframer.text import safe_text
 
 SCHEMA = "keyframer.sample/1"
 AXES = ("file", "y-up")
+_LONGEST = 1e9
+"""times from 0 that can be asked for"""
+_MOST_FRAMES = 1_000_000
 _MOST = 1_000
 """characters of a name"""
 _MOST_IN_ARRAYS = 255
 """characters of a name where all names have the room of the longest"""
-MOST_MATRICES = 20_000_000
-"""nodes x times in one sample: 2.5 GB of matrices"""
 
 Floats = npt.NDArray[np.float64]
 
@@ -55,8 +55,8 @@ def parse_frames(text: str) -> list[float]:
         if step <= 0 or end < start:
             raise ValueError(f"{part!r} does not lead from START up to END")
         count = math.floor((end - start) / step + 1e-9) + 1
-        if len(frames) + count > 1_000_000:
-            raise ValueError(f"{part!r} asks for {count} frames, at most 1000000 are sampled")
+        if len(frames) + count > _MOST_FRAMES:
+            raise ValueError(f"{part!r} asks for {count} frames, at most {_MOST_FRAMES} are sampled")
         frames += [start + step * index for index in range(count)]
     return frames
 
@@ -66,8 +66,8 @@ def _number(text: str) -> float:
         number = float(text)
     except ValueError:
         raise ValueError(f"{text!r} is not a number") from None
-    if not math.isfinite(number):
-        raise ValueError(f"{text!r} is not a time")
+    if not abs(number) <= _LONGEST:
+        raise ValueError(f"{text!r} is not a time from {-_LONGEST:g} to {_LONGEST:g}")
     return number
 
 
@@ -81,13 +81,6 @@ def default_frames(scene: Scene) -> list[float]:
     return [start + index * max(end - start, 0.0) / max(count - 1, 1) for index in range(count)]
 
 
-def check_samples(things: int, times: int, limits: Limits = DEFAULT_LIMITS) -> None:
-    """Refuse to sample at more times, or more things at all times, than the limits allow (LIMIT_SAMPLES)."""
-    for count, limit in ((times, limits.samples_per_channel), (things * times, limits.samples)):
-        if count > limit:
-            raise LIMIT_SAMPLES.failure(0, "/", count=count, limit=limit)
-
-
 class Sample:
     """Some nodes of a scene at some times. Nodes are chosen by shown name; LookupError names one that is not there."""
 
@@ -99,17 +92,13 @@ class Sample:
         times: Sequence[float] | None,
         nodes: Sequence[str] = (),
         axes: str = "file",
-        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self.scene = scene
         if frames is None and times is None:
             frames = default_frames(scene)
-        check_samples(len(scene.nodes), len(frames if frames is not None else times or ()), limits)
-        asked = len(scene.nodes) * len(times if frames is None and times is not None else frames or ())
-        if asked > MOST_MATRICES:
-            raise ValueError(f"{asked} matrices are asked for, at most {MOST_MATRICES} are made in one go")
         self.numbers = self._find(nodes) if nodes else list(range(len(scene.nodes)))
-        self.pose: Pose = pose(scene, times, frames=frames)
+        with budgeted(size=scene.stored_bytes):
+            self.pose: Pose = pose(scene, times, frames=frames)
         self._turn = _Y_UP[scene.space.up] if axes == "y-up" else None
 
     def _find(self, names: Sequence[str]) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.limits import spend
 from keyframer.posing.channels import Channels, Samples
 from keyframer.posing.standing import Standing
 from keyframer.posing.states import States
@@ -41,6 +42,7 @@ class Rig(Standing):
 
     def local(self, samples: Samples, count: int) -> Floats:
         """(T, nodes, 4, 4) of each node under its parent."""
+        spend("samples", count * self.locals.rest.size)
         out = np.empty((count, *self.locals.rest.shape))
         out[:] = self.locals.rest
         if len(self.locals.moving):
@@ -49,6 +51,7 @@ class Rig(Standing):
 
     def world(self, samples: Samples, count: int) -> Floats:
         """(T, nodes, 4, 4) of each node in scene space; what looks at a target is turned towards it."""
+        spend("samples", count * self.locals.rest.size)
         out = np.empty((count, *self.locals.rest.shape))
         out[:] = self.world_at_rest
         if not self._moving_levels:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.limits import spend
 from keyframer.maths import affine
 from keyframer.scene import Scene, Skin
 
@@ -29,6 +30,7 @@ def posed_vertices(scene: Scene, number: int, world: Floats, weights: Floats | N
     if node.mesh is None:
         return np.empty((count, 0, 3))
     base = np.asarray(scene.meshes[node.mesh].positions, np.float64)
+    spend("samples", count * len(base))
     shaped = base[None]
     if weights is not None and node.morph is not None and node.morph.positions:
         shapes = np.stack([np.asarray(shape, np.float64) for shape in node.morph.positions])

@@ -24,8 +24,6 @@ Bytes = npt.NDArray[np.uint8]
 
 LAYERS = 12
 """translucent faces that are seen through each other"""
-_FRAGMENTS_KEPT = 6_000_000
-"""pixels of translucent faces that are kept for sorting"""
 _DARK, _BRIGHT = 0.45, 1.0
 """mean light below which light is added, and light of the brightest tenth above which it is taken away"""
 _AIM, _MEAN_OF_STUDIO = 0.55, 0.65
@@ -134,14 +132,7 @@ class Canvas:
         """Pixels and triangles of the nearest translucent layer, of the one behind it, and so on."""
         if not len(chosen):
             return []
-        kept: list[tuple[Indices, Indices, Floats]] = []
-        count = 0
-        for found in self._buffer.in_front(self._screen, chosen):
-            kept.append(found)
-            count += len(found[0])
-            if count > _FRAGMENTS_KEPT:
-                self._buffer.left = -1
-                break
+        kept = list(self._buffer.in_front(self._screen, chosen))
         if not kept:
             return []
         pixel, triangle, near = (np.concatenate(parts) for parts in zip(*kept, strict=True))

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.limits import left, room, spend
 from keyframer.rendering.clipping import Screen
 
 Floats = npt.NDArray[np.float64]
@@ -21,8 +22,12 @@ PIXELS_AT_ONCE = 600_000
 """temporaries of a few dozen bytes each, so that everything stays near the processor"""
 BOXES_AT_ONCE = 4_000_000
 """pixels of the boxes around triangles that are drawn before it is asked again what is hidden"""
-MOST_PIXELS = 600_000_000
-"""pixels of triangles that are looked at for one picture: some ten seconds"""
+_SHARES = 16
+"""a picture of the usual size takes one share of the budget of pixels at most, a larger one more in proportion"""
+_USUAL = 512 * 512
+"""pixels of such a picture, which are made smaller in the end"""
+KEPT = 25
+"""pixels that one of a translucent face counts as: it is kept and sorted"""
 
 Fragments = tuple[Indices, Indices, Floats]
 """pixel numbers, triangle numbers, closeness"""
@@ -114,8 +119,15 @@ class DepthBuffer:
         """0 where nothing is"""
         self.owner: Indices = np.full(width * height, -1, np.int64)
         """the triangle, -1 for none"""
-        self.left = MOST_PIXELS
+        spend("pixels", width * height)
+        share = room("pixels") * max(width * height, _USUAL) // (_SHARES * _USUAL)
+        self.left = min(share, left("pixels"))
         """pixels of triangles that may still be looked at; below 0 the picture is not complete"""
+
+    def take(self, count: int) -> None:
+        """Count pixels of triangles."""
+        self.left -= count
+        spend("pixels", min(count, left("pixels")))
 
     def draw(self, screen: Screen, chosen: Indices) -> None:
         """Opaque triangles, the nearest first: once the whole picture is covered, what lies behind costs nothing."""
@@ -127,7 +139,7 @@ class DepthBuffer:
             if not len(some) or self.left < 0:
                 return
             for pixel, triangle, near in fragments(screen, some, self.width, self.height):
-                self.left -= len(pixel)
+                self.take(len(pixel))
                 np.maximum.at(self.closeness, pixel, near)
                 front = near == self.closeness[pixel]
                 self.owner[pixel[front]] = triangle[front]
@@ -137,8 +149,8 @@ class DepthBuffer:
     def in_front(self, screen: Screen, chosen: Indices) -> Iterator[Fragments]:
         """The pixels of triangles that are not hidden by what was drawn."""
         for pixel, triangle, near in fragments(screen, chosen, self.width, self.height):
-            self.left -= len(pixel)
             clear = near > self.closeness[pixel]
+            self.take(len(pixel) + KEPT * int(np.count_nonzero(clear)))
             yield pixel[clear], triangle[clear], near[clear]
             if self.left < 0:
                 return

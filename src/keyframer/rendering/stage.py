@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.errors import FormatError
+from keyframer.limits import spend
 from keyframer.posing import Pose
 from keyframer.rendering import sticks
 from keyframer.rendering.normals import corner_normals, face_normals, normal_groups
@@ -19,8 +19,6 @@ Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.int64]
 
-MOST_FACES = 8_000_000
-"""of all nodes together"""
 _FARTHEST = 1e18
 """points beyond this are not shown: products of them must stay numbers"""
 _GROUPED = ("3ds",)
@@ -57,8 +55,7 @@ class Stage:
         self.surfaces = Surfaces(scene, source, lift_black)
         self.carriers = [n for n, node in enumerate(scene.nodes) if node.mesh is not None and _faces(scene, n)]
         counts = [_faces(scene, number) for number in self.carriers]
-        if sum(counts) > MOST_FACES:
-            raise FormatError("LIMIT_COPIES", 0, "/", f"{sum(counts)} faces, the limit of a picture is {MOST_FACES}")
+        spend("faces", sum(counts))
         self._sizes = [len(_mesh(scene, number).positions) for number in self.carriers]
         starts = np.cumsum([0, *self._sizes])
         self._bones = bones

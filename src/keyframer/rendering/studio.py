@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +35,8 @@ _LEAST_SEEN = 0.015
 _FILLED = 0.25
 """part of the picture at which it may leave out as much of the scene as it likes; one that fills less must show more:
 3 of 58 corpus files with cameras have theirs pointing past what is there"""
+_MOST_CAMERAS = 16
+"""that are tried"""
 _MOST_OF_ONE = 0.97
 """part of the picture that one object among others may take"""
 _LABEL = (70, 74, 82)
@@ -94,7 +97,8 @@ class Studio:
         if wanted == "fit":
             return None
         if wanted == "auto":
-            return next((number for number in self._cameras.values() if self._shows_something(number)), None)
+            first = islice(self._cameras.values(), _MOST_CAMERAS)
+            return next((number for number in first if self._shows_something(number)), None)
         return self._cameras[wanted]
 
     def pose(self, frames: Sequence[float]) -> Pose:

@@ -63,6 +63,15 @@ class Scene:
         if self.clips:
             yield from (channel for channel in self.clips[clip].channels if channel.node == node)
 
+    @property
+    def stored_bytes(self) -> int:
+        """How large it is: the bytes of the file it came from, or else of its vertices, faces and keys."""
+        if self.origin is not None:
+            return int(self.origin.document.size)
+        parts = [array for mesh in self.meshes for array in (mesh.positions, mesh.corners)]
+        tracks = [channel.track for clip in self.clips for channel in clip.channels]
+        return sum(part.nbytes for part in parts) + sum(each.times.nbytes + each.values.nbytes for each in tracks)
+
     def __repr__(self) -> str:
         keys = sum(len(channel.track.times) for clip in self.clips for channel in clip.channels)
         parts = [

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from keyframer.errors import FormatError
 from keyframer.files import read_bytes
-from keyframer.limits import Limits
+from keyframer.limits import Limits, spend
 from keyframer.textures.autodesk import autodesk_kind, read_cel
 from keyframer.textures.refused import ImageRefused, why_unreadable
 
@@ -101,6 +101,7 @@ def decode_texture(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_L
     kind = autodesk_kind(data, name)
     if kind == "CEL":
         size, rows = read_cel(data, limits.pixels)
+        _spend(*size)
         return Texture(name, data, "CEL", Image.frombytes("RGB", size, rows))
     found: str | None = None
     try:
@@ -110,6 +111,7 @@ def decode_texture(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_L
                 width, height = opened.size
                 if width * height > limits.pixels:
                     raise ImageRefused(f"{width} x {height} pixels, the limit is {limits.pixels} in all")
+                _spend(width, height)
                 found = str(opened.format)
                 picture = _plain(opened)
     except ImageRefused:
@@ -119,6 +121,14 @@ def decode_texture(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_L
     except Exception:  # a decoder may raise anything on damaged data
         raise ImageRefused(why_unreadable(len(data), kind, found)) from None
     return Texture(name, data, found, picture)
+
+
+def _spend(width: int, height: int) -> None:
+    """Count the pixels that are about to be decoded; `ImageRefused` where they are too many with those before."""
+    try:
+        spend("image_bytes", 4 * width * height)
+    except FormatError as error:
+        raise ImageRefused(f"{width} x {height} pixels: {error.code}: {error.message}") from None
 
 
 def _plain(opened: Any) -> Picture:

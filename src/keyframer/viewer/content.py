@@ -20,6 +20,7 @@ from keyframer.exchange.gltf.motion import Span
 from keyframer.exchange.gltf.options import GltfOptions
 from keyframer.exchange.gltf.span import clip_span
 from keyframer.formats._document import Document
+from keyframer.limits import Budget
 from keyframer.scene import Channel, RawChannel, Scene
 from keyframer.textures import TextureSource
 from keyframer.viewer.curves import raw_curve, track_curve
@@ -54,14 +55,17 @@ class Material:
 class ViewedFile:
     """One file of the page. ``load`` is called once, in whichever thread needs it first."""
 
-    def __init__(self, name: str, load: Callable[[], Material]) -> None:
+    def __init__(self, name: str, load: Callable[[], Material], budget: Budget | None = None) -> None:
         self.name = shown(name, 300)
         self._load = load
         self._lock = threading.RLock()
+        self._budget = budget or Budget()
+        """of all that is made once; a track is made whenever it is asked for"""
 
     @cached_property
     def material(self) -> Material:
-        return self._load()
+        with self._budget.opened():
+            return self._load()
 
     @cached_property
     def places(self) -> Finder | None:
@@ -92,7 +96,7 @@ class ViewedFile:
 
     def scene(self) -> bytes:
         """Tree, tracks, times, issues."""
-        with self._lock:
+        with self._lock, self._budget.opened():
             return self._described
 
     @cached_property
@@ -101,7 +105,7 @@ class ViewedFile:
 
     def model(self) -> bytes | None:
         """The GLB; None where no scene could be made."""
-        with self._lock:
+        with self._lock, self._budget.opened():
             return self._glb
 
     @cached_property

@@ -16,7 +16,7 @@ from keyframer.errors import FormatError
 from keyframer.exchange import importer_for
 from keyframer.formats import detect, format_by_name
 from keyframer.formats._option_values import typed
-from keyframer.limits import DEFAULT_LIMITS
+from keyframer.limits import DEFAULT_LIMITS, open_budget
 
 if TYPE_CHECKING:
     from keyframer.exchange import Importer
@@ -89,7 +89,7 @@ class Subject:
 
     @cached_property
     def document(self) -> Document:
-        return self.format.decode(self.data, DEFAULT_LIMITS)
+        return self.format.decode(self.data, open_budget(DEFAULT_LIMITS, 0).limits)
 
     def scene(self, result: Result) -> Scene:
         """The scene; what was read or looked for besides is noted in the result."""

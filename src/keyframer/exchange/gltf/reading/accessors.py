@@ -15,9 +15,10 @@ from keyframer.catalogue import (
     STRUCT_COUNT_EXCEEDS_DATA,
     STRUCT_SYNTAX,
 )
-from keyframer.exchange.gltf.reading.buffers import Budget, Buffers
+from keyframer.exchange.gltf.reading.buffers import Buffers
 from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.values import Item
+from keyframer.limits import Budget
 
 Array = npt.NDArray[Any]
 
@@ -84,7 +85,7 @@ class Accessors:
     def supply(self, number: int, rows: Array) -> None:
         """The content of an accessor that was decompressed; the last one counts where several were."""
         item = self._items[number]
-        self._budget.charge(rows.size, item.at("count"))
+        self._budget.spend("copies", rows.size, item.at("count"))
         self._read[number] = rows.astype(self._dtype(item))
         for kind in ("floats", "integers"):
             self._converted.pop((number, kind), None)
@@ -112,7 +113,7 @@ class Accessors:
         view = item.index("bufferView", self._buffers.view_count, "buffer view")
         count = item.integer("count", least=1)
         if view is None:
-            self._budget.charge(count, item.at("count"))
+            self._budget.spend("copies", count, item.at("count"))
             found = Elements(np.full(count, -1), np.full(count, -1), size)
         else:
             count = len(self._stored(number, item, tuple(_WIDTHS)))  # no claim any more
@@ -143,11 +144,11 @@ class Accessors:
         count = item.integer("count", least=1)
         view = item.index("bufferView", self._buffers.view_count, "buffer view")
         if view is None:
-            self._budget.charge(count * width, item.at("count"))
+            self._budget.spend("copies", count * width, item.at("count"))
             found: Array = np.zeros((count, width), dtype)
         else:
             found = self._elements(item, view, item.integer("byteOffset", 0), count, width, dtype, strided=True)
-            self._budget.charge(count * width, item.at("count"))
+            self._budget.spend("copies", count * width, item.at("count"))
         sparse = item.child("sparse")
         return found if sparse is None else self._replaced(found, sparse)
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from keyframer.catalogue import LINK_RANGE_OVERLAP, SEM_UNKNOWN_ENUM
 from keyframer.exchange.gltf.reading.accessors import Accessors
-from keyframer.exchange.gltf.reading.buffers import Budget
 from keyframer.exchange.gltf.reading.colors import shown_color
 from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.fixtures import horizontal_fov
@@ -20,6 +19,7 @@ from keyframer.exchange.gltf.reading.samplers import Keys, SamplerReader
 from keyframer.exchange.gltf.reading.sources import TrackSource
 from keyframer.exchange.gltf.reading.values import Item
 from keyframer.issues import Severity
+from keyframer.limits import Budget
 from keyframer.scene import Channel, Clip, Scene
 from keyframer.text import safe_text
 
@@ -133,7 +133,7 @@ class AnimationReader:
                 keys = samplers.read(number, 1)
                 shown = (keys.values > 0.5).astype(np.float64)
                 for each in self._all_below(place):
-                    self._budget.charge(2 * len(keys.times), extension.path)
+                    self._budget.spend("copies", 2 * len(keys.times), extension.path)
                     yield each, "visible", Keys(keys.times, shown, keys.interpolation)
                 return
         elif match := _FOV.match(pointer):
@@ -161,7 +161,7 @@ class AnimationReader:
         mapped = keys.mapped(change)
         for place, node in enumerate(self._scene.nodes):
             if getattr(node, what) == number:
-                self._budget.charge(mapped.values.size, f"/{what}s[{number}]")
+                self._budget.spend("copies", mapped.values.size, f"/{what}s[{number}]")
                 yield place, kind, mapped
 
     def _all_below(self, place: int) -> Iterator[int]:

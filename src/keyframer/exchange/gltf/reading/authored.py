@@ -8,11 +8,11 @@ from keyframer.catalogue import STRUCT_SYNTAX
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.exchange.gltf.reading import unpacking
 from keyframer.exchange.gltf.reading.accessors import Accessors
-from keyframer.exchange.gltf.reading.buffers import Budget
 from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.samplers import Floats, SamplerReader
 from keyframer.exchange.gltf.reading.sources import TrackSource
 from keyframer.exchange.gltf.reading.values import Item
+from keyframer.limits import Budget
 from keyframer.scene import Clip, Environment, Fog, Gradient, Handedness, LayeredFog, RawChannel, Space
 
 _WIDTHS = {

@@ -11,30 +11,13 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from keyframer.catalogue import IO_READ_FAILED, LIMIT_COPIES, SEC_PATH_TRAVERSAL, STRUCT_SYNTAX, STRUCT_TRUNCATED
+from keyframer.catalogue import IO_READ_FAILED, SEC_PATH_TRAVERSAL, STRUCT_SYNTAX, STRUCT_TRUNCATED
 from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.values import Item
 from keyframer.files import check_size, read_bytes
 from keyframer.limits import Limits
 from keyframer.text import safe_text
 from keyframer.textures.naming import take_apart
-
-
-class Budget:
-    """How many numbers a scene may become: a few bytes that are used many times over must not fill the memory."""
-
-    def __init__(self, limits: Limits, size: int) -> None:
-        self._limit = limits.copies + 4 * size
-        self._used = 0
-
-    def grow(self, size: int) -> None:
-        """More bytes were read."""
-        self._limit += 4 * size
-
-    def charge(self, numbers: int, path: str) -> None:
-        self._used += numbers
-        if self._used > self._limit:
-            raise LIMIT_COPIES.failure(0, path, what="accessors", count=self._used, limit=self._limit)
 
 
 class Buffers:
@@ -44,7 +27,6 @@ class Buffers:
         binary: memoryview | None,
         folder: Path | None,
         limits: Limits,
-        budget: Budget,
         issues: Findings,
     ) -> None:
         self._items = root.children("buffers")
@@ -52,7 +34,6 @@ class Buffers:
         self._binary = binary
         self._folder = folder
         self._limits = limits
-        self._budget = budget
         self._issues = issues
         self._read: dict[int, memoryview] = {}
         self._files: dict[tuple[str, ...], bytes] = {}
@@ -94,9 +75,7 @@ class Buffers:
             return self._binary
         uri = item.text("uri")
         if uri[:5].lower() == "data:":
-            content = inline(item, uri)
-            self._budget.grow(len(content))
-            return memoryview(content)
+            return memoryview(inline(item, uri))
         return memoryview(self._file(item, uri))
 
     def _file(self, item: Item, uri: str) -> bytes:
@@ -119,7 +98,6 @@ class Buffers:
                 raise item.fail(IO_READ_FAILED, "uri", reason=reason) from None
             self._total += len(content)
             check_size(self._total, self._limits)
-            self._budget.grow(len(content))
             self._files[name.parts] = content
         return self._files[name.parts]
 

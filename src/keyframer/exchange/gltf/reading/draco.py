@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.catalogue import LIMIT_COPIES, LINK_INDEX_OUT_OF_RANGE, SEM_EXTENSION_UNKNOWN, STRUCT_SYNTAX
+from keyframer.catalogue import LINK_INDEX_OUT_OF_RANGE, SEM_EXTENSION_UNKNOWN, STRUCT_SYNTAX
 from keyframer.exchange.gltf.reading.accessors import Accessors
 from keyframer.exchange.gltf.reading.buffers import Buffers
 from keyframer.exchange.gltf.reading.extensions import DRACO, advice, draco_is_installed
 from keyframer.exchange.gltf.reading.values import Item
-from keyframer.limits import Limits
+from keyframer.limits import Budget
 
 Array = npt.NDArray[Any]
 
-_MOST_PER_BYTE = 4096
-"""vertices that a byte of compressed data may stand for: the most that encoders reach on real meshes is below 50"""
+_WORTH = 8
+"""bytes of other files that a compressed one counts as in the budget: a vertex takes one or two instead of twenty"""
 
 
 class Packed:
@@ -33,10 +33,10 @@ class Packed:
 class DracoReader:
     """Decompresses each buffer view once."""
 
-    def __init__(self, buffers: Buffers, accessors: Accessors, limits: Limits) -> None:
+    def __init__(self, buffers: Buffers, accessors: Accessors, budget: Budget) -> None:
         self._buffers = buffers
         self._accessors = accessors
-        self._limits = limits
+        self._budget = budget
         self._decoded: dict[int, Any] = {}
         self._is_installed = draco_is_installed()
 
@@ -73,9 +73,8 @@ class DracoReader:
         view = extension.needed_index("bufferView", self._buffers.view_count, "buffer view")
         if view not in self._decoded:
             content = bytes(self._buffers.view(view)[0])
-            limit = self._limits.copies + _MOST_PER_BYTE * len(content)
-            if claimed > limit:
-                raise extension.fail(LIMIT_COPIES, "bufferView", what="vertices", count=claimed, limit=limit)
+            self._budget.feed((_WORTH - 1) * len(content))
+            self._budget.spend("copies", 3 * claimed, extension.at("bufferView"), "vertices")
             self._decoded[view] = self._decode(extension, content)
         return self._decoded[view]
 

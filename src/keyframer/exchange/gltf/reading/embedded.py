@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from keyframer.exchange.gltf.reading.buffers import Budget, Buffers, inline
+from keyframer.exchange.gltf.reading.buffers import Buffers, inline
 from keyframer.exchange.gltf.reading.values import Item
+from keyframer.limits import Budget
 from keyframer.scene import EmbeddedImage
 
 _KINDS = (
@@ -48,7 +49,7 @@ class ImageReader:
         else:
             view = item.needed_index("bufferView", self._buffers.view_count, "buffer view")
             content, _ = self._buffers.view(view)
-            self._budget.charge(len(content), item.at("bufferView"))
+            self._budget.spend("copies", len(content), item.at("bufferView"))
             data, claimed = bytes(content), ""
         known = next((kind for head, kind in _KINDS if data.startswith(head)), None)
         return data, known or item.text("mimeType", claimed)

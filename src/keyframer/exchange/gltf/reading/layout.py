@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from keyframer.errors import FormatError
 from keyframer.exchange.gltf.reading.accessors import Accessors, Elements
-from keyframer.exchange.gltf.reading.buffers import Budget, Buffers
+from keyframer.exchange.gltf.reading.buffers import Buffers
 from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.opening import open_container
 from keyframer.exchange.gltf.reading.places import Span
-from keyframer.limits import DEFAULT_LIMITS
+from keyframer.limits import DEFAULT_LIMITS, open_budget
 
 Whole = npt.NDArray[np.int64]
 
@@ -47,8 +47,8 @@ class Layout:
         self.is_binary = data[:4] == b"glTF"
         self.text_end = 20 + int.from_bytes(data[12:16], "little") if self.is_binary else len(data)
         self._data = data
-        budget = Budget(DEFAULT_LIMITS, len(data))
-        buffers = Buffers(self.root, opened.binary, folder, DEFAULT_LIMITS, budget, issues)
+        budget = open_budget(DEFAULT_LIMITS, len(data))
+        buffers = Buffers(self.root, opened.binary, folder, DEFAULT_LIMITS, issues)
         self._accessors = Accessors(self.root, buffers, budget, issues)
         self._buffers, self._views = self.root.children("buffers"), self.root.children("bufferViews")
 

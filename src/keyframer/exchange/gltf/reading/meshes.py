@@ -16,13 +16,13 @@ from keyframer.catalogue import (
 )
 from keyframer.exchange.gltf.reading import unpacking
 from keyframer.exchange.gltf.reading.accessors import Accessors
-from keyframer.exchange.gltf.reading.buffers import Budget
 from keyframer.exchange.gltf.reading.colors import shown_color
 from keyframer.exchange.gltf.reading.draco import DracoReader, Packed
 from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.values import Item
 from keyframer.exchange.gltf.reading.welding import Shape, weld
 from keyframer.issues import Severity
+from keyframer.limits import Budget
 from keyframer.scene import Mesh
 
 Array = npt.NDArray[Any]
@@ -130,7 +130,7 @@ class MeshReader:
             return None
         if len(set(pieces.owners)) == 1:
             return np.broadcast_to(np.int64(pieces.owners[0]), count)
-        self._budget.charge(count, item.path)
+        self._budget.spend("copies", count, item.path)
         return np.repeat(np.array(pieces.owners, np.int64), [len(each) for each in pieces.faces])
 
     def _primitive(self, primitive: Item, pieces: _Pieces) -> None:
@@ -208,7 +208,7 @@ class MeshReader:
         else:
             numbers = self._accessors.integers(accessor, "SCALAR")[:, 0]
         if accessor is None or mode > 4:
-            self._budget.charge(3 * len(numbers), primitive.at("indices"))
+            self._budget.spend("copies", 3 * len(numbers), primitive.at("indices"))
         if (mode == 4 and len(numbers) % 3) or (mode > 4 and len(numbers) < 3):
             args = {"wanted": "three corners for each face", "found": f"{len(numbers)} in all"}
             self._issues.add(STRUCT_SYNTAX, primitive.at("indices"), 0, severity=Severity.WARNING, **args)
@@ -228,7 +228,7 @@ class MeshReader:
         widths = {name: array.shape[1] for part in parts for name, array in part.arrays.items()}
         numbers = sum(widths.values()) + 3 * max(len(part.targets) for part in parts)
         vertices = sum(part.count if some is None else len(some) for part, some in zip(parts, used, strict=True))
-        self._budget.charge(numbers * vertices + faces.size, item.path)
+        self._budget.spend("copies", numbers * vertices + faces.size, item.path)
 
         def joined(arrays: list[Array]) -> Array:
             chosen = [array if some is None else array[some] for array, some in zip(arrays, used, strict=True)]

@@ -13,7 +13,6 @@ from keyframer.curves import Interpolation, Track
 from keyframer.exchange.gltf.axes import Axes
 from keyframer.exchange.gltf.names import Names
 from keyframer.exchange.gltf.reading import unpacking
-from keyframer.exchange.gltf.reading.buffers import Budget
 from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.fixtures import restored_light
 from keyframer.exchange.gltf.reading.hierarchy import Hierarchy, circles
@@ -22,6 +21,7 @@ from keyframer.exchange.gltf.reading.sources import TrackSource
 from keyframer.exchange.gltf.reading.values import Item
 from keyframer.exchange.gltf.reading.welding import Shape
 from keyframer.issues import Severity
+from keyframer.limits import Budget
 from keyframer.maths import affine
 from keyframer.scene import Channel, Clip, Morph, Node, NodeKind, Scene
 

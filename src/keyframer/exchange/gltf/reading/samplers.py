@@ -11,9 +11,9 @@ import numpy.typing as npt
 from keyframer.catalogue import DATA_KEYS_NOT_INCREASING, STRUCT_SYNTAX
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.exchange.gltf.reading.accessors import Accessors
-from keyframer.exchange.gltf.reading.buffers import Budget
 from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.values import Item
+from keyframer.limits import Budget
 
 Floats = npt.NDArray[np.float64]
 
@@ -83,7 +83,7 @@ class SamplerReader:
         wanted = len(times) * parts * (width if flat else 1)
         if len(values) != wanted:
             raise item.fail(STRUCT_SYNTAX, "output", wanted=f"{wanted} elements", found=f"{len(values)}")
-        self._budget.charge(values.size + len(times), item.path)
+        self._budget.spend("copies", values.size + len(times), item.path)
         falling = np.flatnonzero(np.diff(times) <= 0)
         if len(falling):
             key = int(falling[0]) + 1

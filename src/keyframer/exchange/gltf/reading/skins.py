@@ -8,10 +8,10 @@ from keyframer.catalogue import LINK_INDEX_OUT_OF_RANGE, STRUCT_SYNTAX
 from keyframer.exchange.gltf.axes import Axes
 from keyframer.exchange.gltf.reading import unpacking
 from keyframer.exchange.gltf.reading.accessors import Accessors
-from keyframer.exchange.gltf.reading.buffers import Budget
 from keyframer.exchange.gltf.reading.hierarchy import Hierarchy
 from keyframer.exchange.gltf.reading.values import Item
 from keyframer.exchange.gltf.reading.welding import Shape
+from keyframer.limits import Budget
 from keyframer.scene import Skin
 
 
@@ -41,7 +41,7 @@ class SkinReader:
             raise item.missing("joints")
         if shape.joints is None or shape.shares is None:
             return None
-        self._budget.charge(4 * shape.joints.size + 16 * len(joints), item.path)
+        self._budget.spend("copies", 4 * shape.joints.size + 16 * len(joints), item.path)
         matrices = self._matrices(item, len(joints))
         weights = np.where(np.isfinite(shape.shares), shape.shares, 0.0)
         vertex, column = np.nonzero(weights > 0)

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.catalogue import STRUCT_COUNT_EXCEEDS_DATA, STRUCT_SYNTAX
-from keyframer.exchange.gltf.reading.buffers import Budget
 from keyframer.exchange.gltf.reading.values import Item, described
+from keyframer.limits import Budget
 
 Array = npt.NDArray[Any]
 
@@ -39,7 +39,7 @@ def array(item: Item, name: str, budget: Budget, *, kind: type = float) -> Array
             deep = type(number) is list and kind is float and len(number) <= 16
             if type(number) not in (int, float, type(None), bool) and not deep:
                 raise item.wrong(name, "numbers", number)
-    budget.charge(len(rows) * max(width, 1), item.at(name))
+    budget.spend("copies", len(rows) * max(width, 1), item.at(name))
     try:
         with np.errstate(all="ignore"):
             plain = np.array(found, np.float64)  # None becomes NaN
@@ -62,7 +62,7 @@ def _unpacked(item: Item, budget: Budget) -> Array:
     if size > _TIGHTEST * len(content):
         args = {"count": count, "size": dtype.itemsize, "left": len(content), "available": _TIGHTEST * len(content)}
         raise item.fail(STRUCT_COUNT_EXCEEDS_DATA, "shape", **args)
-    budget.charge(count, item.at("shape"))
+    budget.spend("copies", count, item.at("shape"))
     try:
         plain = zlib.decompressobj().decompress(content, size + 1)
     except zlib.error:

@@ -135,7 +135,7 @@ def _add_animation(scene: Scene, reporter: Reporter, animation: Document, model:
     clip.extras["hale3d"] = {"version": top.version}
     frames = animation.first(Frames)
     if frames is not None:
-        animate(reporter, joints, frames, clip, animation.limits)
+        animate(reporter, joints, frames, clip, animation.budget)
     scene.clips.append(clip)
 
 
@@ -157,7 +157,7 @@ def _add_model(scene: Scene, reporter: Reporter, model: Document, with_joints: b
             reporter.mark(node, "hale3d", joint)
             scene.nodes.append(node)
     for number, record in enumerate(model.find(Mesh)):
-        mesh, skin, material = read_surface(reporter, record, bind, number, model.limits)
+        mesh, skin, material = read_surface(reporter, record, bind, number, model.budget)
         scene.materials.append(material)
         scene.meshes.append(mesh)
         scene.skins.append(skin)

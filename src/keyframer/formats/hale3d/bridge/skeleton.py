@@ -17,7 +17,7 @@ from keyframer.catalogue import (
 from keyframer.curves import RotationForm, Track
 from keyframer.formats._bridging import Reporter
 from keyframer.formats.hale3d.records import COMPONENTS, Frames, Joint
-from keyframer.limits import Limits
+from keyframer.limits import Budget
 from keyframer.maths import quat
 from keyframer.scene import Channel, Clip, Node, NodeKind
 
@@ -42,13 +42,11 @@ def joint_nodes(reporter: Reporter, joints: list[Joint], parents: list[int | Non
     return nodes
 
 
-def animate(reporter: Reporter, joints: list[Joint], frames: Frames, clip: Clip, limits: Limits) -> None:
+def animate(reporter: Reporter, joints: list[Joint], frames: Frames, clip: Clip, budget: Budget) -> None:
     """A channel for everything that the flags say moves."""
     components = np.asarray(frames.components, np.float64)
     clip.bounds = np.asarray(frames.bounds, np.float64)
     clip.start, clip.end = 0.0, float(max(len(components) - 1, 0))
-    room = 4 * components.size + limits.copies
-    made = 0
     for index, joint in enumerate(joints):
         bits = joint.moving
         if joint.flags >> COMPONENTS:
@@ -67,9 +65,9 @@ def animate(reporter: Reporter, joints: list[Joint], frames: Frames, clip: Clip,
                 count=components.shape[1],
             )
             continue
-        made += len(components) * (3 * any(bit < 3 for bit in bits) + 4 * any(bit >= 3 for bit in bits))
-        if made > room:
-            reporter.report(LIMIT_COPIES, joint, "start_index", what="components", count=made, limit=room)
+        made = len(components) * (3 * any(bit < 3 for bit in bits) + 4 * any(bit >= 3 for bit in bits))
+        if not budget.allows("copies", made):
+            reporter.report(LIMIT_COPIES, joint, "start_index", what="components", **budget.state("copies"))
             return
         base = np.array([*joint.position, *joint.orientation[:3]], np.float64)
         rows = np.tile(base, (len(components), 1))

@@ -16,7 +16,7 @@ from keyframer.formats.hale3d.bridge.skeleton import with_w
 from keyframer.formats.hale3d.model import Mesh as MeshRecord
 from keyframer.formats.hale3d.model import ModelJoint
 from keyframer.formats.hale3d.records import unquoted
-from keyframer.limits import Limits
+from keyframer.limits import Budget
 from keyframer.maths import affine, quat
 from keyframer.scene import Material, Mesh, Skin, TextureMap
 from keyframer.text import decode_name
@@ -63,14 +63,14 @@ def bind_locals(world: Floats, parents: list[int | None]) -> tuple[Floats, Float
 
 
 def read_surface(
-    reporter: Reporter, record: MeshRecord, bind: Floats, number: int, limits: Limits
+    reporter: Reporter, record: MeshRecord, bind: Floats, number: int, budget: Budget
 ) -> tuple[Mesh, Skin, Material]:
     """One mesh in its bind pose, the skin that moves it, and its material. Unsafe faces and weights are left out."""
     path = decode_name(unquoted(record.material))
     material = Material(path, raw_name=record.material, diffuse=(1.0, 1.0, 1.0))
     if path:
         material.maps["texture1"] = TextureMap(path, record.material)
-    owners, chosen = _influences(reporter, record, len(bind), limits)
+    owners, chosen = _influences(reporter, record, len(bind), budget)
     joints = record.weights["joint"].astype(np.int64)[chosen]
     stored = np.column_stack([record.weights["position"], record.weights["bias"]])
     numbers = finite_rows(reporter, record, "weights", stored)[chosen]
@@ -90,7 +90,7 @@ def read_surface(
     return mesh, skin, material
 
 
-def _influences(reporter: Reporter, record: MeshRecord, joint_count: int, limits: Limits) -> tuple[Ints, Ints]:
+def _influences(reporter: Reporter, record: MeshRecord, joint_count: int, budget: Budget) -> tuple[Ints, Ints]:
     """For every influence its vertex and its weight record, in the order of the vertices.
 
     Vertices may share weights, but not so often that a small file becomes a huge scene.
@@ -101,11 +101,11 @@ def _influences(reporter: Reporter, record: MeshRecord, joint_count: int, limits
     good = first + counts <= total
     _complain(reporter, record, "vertices", "weight", ~good, first + counts - 1, total)
     counts = np.where(good, counts, 0)
-    room = 4 * total + limits.copies // _NUMBERS
-    beyond = np.cumsum(counts) > room
-    if beyond.any():
-        field, made = f"vertices[{int(beyond.argmax())}]", int(counts.sum()) * _NUMBERS
-        reporter.report(LIMIT_COPIES, record, field, what="weights", count=made, limit=room * _NUMBERS)
+    room = budget.left("copies") // _NUMBERS
+    if not budget.allows("copies", int(counts.sum()) * _NUMBERS):
+        beyond = np.cumsum(counts) > room
+        field = f"vertices[{int(beyond.argmax())}]"
+        reporter.report(LIMIT_COPIES, record, field, what="weights", **budget.state("copies"))
         counts = np.where(beyond, 0, counts)
     owners = np.repeat(np.arange(len(counts)), counts)
     starts = np.repeat(first - (np.cumsum(counts) - counts), counts)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from keyframer.catalogue import DATA_NON_FINITE
-from keyframer.formats._bridging import Budget, Reporter
+from keyframer.formats._bridging import Reporter
 from keyframer.formats._document import Document
 from keyframer.formats.threeds.bridge.options import Options
 from keyframer.formats.threeds.chunk import Chunk, RawChunk
@@ -35,7 +35,7 @@ class Context(Reporter):
         super().__init__(document, issues)
         self.document = document
         self.options = options
-        self.budget = Budget(document.limits.copies)
+        self.budget = document.budget
 
     def text(self, raw: bytes) -> str:
         return decode_name(raw, self.options.encoding)

@@ -273,9 +273,9 @@ class _Builder:
         shapes = each.node.morph.positions if each.node.morph is not None else []
         count = sum(shape.size for shape in shapes) + (0 if first else item.mesh.positions.size)
         budget = self.context.budget
-        if budget.allows(count):
+        if budget.allows("copies", count):
             return True
-        self.context.report(LIMIT_COPIES, each.chunk, what="vertices", count=budget.made, limit=budget.room)
+        self.context.report(LIMIT_COPIES, each.chunk, what="vertices", **budget.state("copies"))
         return False
 
     def _report(self, each: KeyframerNode, choice: rest.Choice) -> None:

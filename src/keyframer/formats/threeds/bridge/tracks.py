@@ -198,9 +198,8 @@ def read_morph_track(
     if not shapes:
         return None
     beyond = len(chosen) * max(0, len(shapes) - _FEW_SHAPES)
-    if not context.budget.allows(beyond):
-        budget = context.budget
-        context.report(LIMIT_COPIES, chunk, "keys", what="shapes", count=budget.made, limit=budget.room)
+    if not context.budget.allows("copies", beyond):
+        context.report(LIMIT_COPIES, chunk, "keys", what="shapes", **context.budget.state("copies"))
         return None
     first = next(number for number in chosen if number >= 0)
     weights = np.eye(len(shapes))[[first if number < 0 else number for number in chosen]]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from keyframer.formats._writing import plain_path
 from keyframer.formats.uto3d import records as r
+from keyframer.limits import spend
 from keyframer.scene import Camera, Light, LightType, Mesh, Node, NodeKind, Scene
 from keyframer.scene.report import LossReport, Outcome
 from keyframer.wire.record import Record
@@ -90,6 +91,7 @@ def _light(light: Light, has_target: bool, sort: Sort, path: str, report: LossRe
 def write_surface(record: r.Mesh, mesh: Mesh, pivot: npt.ArrayLike, materials: list[int]) -> None:
     """Vertices, faces and what belongs to them."""
     faces = len(mesh.corners)
+    spend("faces", faces)
     record.vertices = np.asarray(mesh.positions, np.float64) - np.asarray(pivot, np.float64)  # type: ignore[assignment]
     record.vertices = record.vertices.astype("<f4")
     record.faces = np.asarray(mesh.corners).astype("<i4")

@@ -1,0 +1,226 @@
+"""What commands cost on small hostile files: ``python -m tests.hostile.expense [--json] [NAME …]``.
+
+A name is an attack, an operation, or ATTACK/OPERATION.
+
+A process that has imported everything and done everything once forks a child for every attack and operation: the growth
+of the child's peak of resident memory and its time of the processor are those of the work alone (Linux).
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import math
+import os
+import resource
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from keyframer.cli import main as keyframer
+from keyframer.limits import FULL_SIZE
+from tests.hostile.attacks import ATTACKS, Files
+from tests.samples import FOLDER as SAMPLES
+
+MIB = 1024 * 1024
+MOST_SECONDS, MOST_GROWTH, MOST_RATIO = 2.0, 300 * MIB, 2.5
+"""for the files of an attack up to 64 KiB, and so many times as much for each doubling"""
+PATIENCE = 10
+"""seconds of the processor after which a child is ended"""
+HOLD = 6 << 30
+"""bytes of address space of a child: a cost beyond this is a MemoryError, not a dead machine"""
+
+OPERATIONS: dict[str, list[str]] = {
+    "glb": ["convert", "{file}", "-o", "{out}/x.glb"],
+    "gltf": ["convert", "{file}", "-o", "{out}/x.gltf"],
+    "3ds": ["convert", "{file}", "-o", "{out}/x.3ds"],
+    "u3d": ["convert", "{file}", "-o", "{out}/x.u3d"],
+    "hale3d": ["convert", "{file}", "--to", "hale3d", "-o", "{out}/x.anim"],
+    "midtown": ["convert", "{file}", "--to", "midtown", "-o", "{out}/x.anim"],
+    "nodeanim": ["convert", "{file}", "-o", "{out}/x.nanim"],
+    "cut": ["convert", "{file}", "--cut", "1:50", "--rate", "60", "--reverse", "-o", "{out}/x.glb"],
+    "view": ["view", "{file}", "--export", "{out}/x.html"],
+    "thumbnail": ["thumbnail", "{file}", "-o", "{out}/x.png"],
+    "film": ["thumbnail", "{file}", "--size", "64", "-o", "{out}/x.gif"],
+    "sheet": ["thumbnail", "{file}", "--size", "32", "--sheet", "4x4", "-o", "{out}/x.png"],
+    "plot": ["plot", "{file}", "-o", "{out}/x.svg"],
+    "plot-png": ["plot", "{file}", "-o", "{out}/x.png"],
+    "path": ["plot", "{file}", "--motion", "-o", "{out}/x.svg"],
+    "sample": ["sample", "{file}", "--format", "json", "-o", "{out}/x.json"],
+    "sample-text": ["sample", "{file}", "-o", "{out}/x.txt"],
+    "npz": ["sample", "{file}", "--format", "npz", "-o", "{out}/x.npz"],
+    "check": ["check", "{file}"],
+    "info": ["info", "{file}"],
+    "diff": ["diff", "{file}", "{other}"],
+    "diff-self": ["diff", "{file}", "{file}"],
+}
+
+
+class Expense(NamedTuple):
+    attack: str
+    operation: str
+    size: int
+    """bytes of all files"""
+    seconds: float
+    """of the processor"""
+    growth: int
+    """bytes of resident memory"""
+    code: int
+    """of exit; -9 where patience ended"""
+    said: str
+    """the first line of stderr"""
+
+    sampled: int
+    """numbers that curves and matrices were asked for"""
+    decoded: int
+    """bytes of decoded images"""
+    written: int
+    """bytes of outputs"""
+
+    @property
+    def within(self) -> bool:
+        return self.seconds <= MOST_SECONDS * _share(self.size) and self.growth <= most_growth(self.size)
+
+
+def most_growth(size: int) -> int:
+    """Bytes of memory that an attack of this size may take."""
+    return round(MOST_GROWTH * _share(size))
+
+
+def _share(size: int) -> float:
+    return MOST_RATIO ** math.log2(max(size, FULL_SIZE) / FULL_SIZE)
+
+
+def lay_out(files: Files, folder: Path) -> tuple[str, int]:
+    """Write the files of an attack; the main one and the bytes of all of them."""
+    folder.mkdir()
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    return str(folder / next(iter(files))), sum(map(len, files.values()))
+
+
+def run(arguments: list[str]) -> dict[str, Any]:
+    """Run a command in a child of this process; its cost and what became of it."""
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read_end)
+        before = _status("VmRSS")  # of what a fork leaves: files that are mapped are not
+        resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE, PATIENCE))
+        resource.setrlimit(resource.RLIMIT_AS, (HOLD, HOLD))
+        said, shown = io.StringIO(), io.StringIO()
+        work = count_work()
+        code = 4
+        try:
+            with redirect_stderr(said), redirect_stdout(shown):
+                code = keyframer(arguments)
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else 1
+        finally:
+            told = {"code": code, "growth": _status("VmHWM") - before, "said": said.getvalue()[-2_000:]}
+            answer = json.dumps({**told, **work})
+            os.write(write_end, answer.encode())
+            os._exit(0)
+    os.close(write_end)
+    with os.fdopen(read_end, "rb") as stream:
+        answer = stream.read()
+    _, status, used = os.wait4(child, 0)
+    ended = {"code": -9, "growth": used.ru_maxrss * 1024, "said": "ended", "sampled": 0, "decoded": 0}
+    found = json.loads(answer) if answer else ended
+    assert not os.WIFSIGNALED(status) or os.WTERMSIG(status) in (signal.SIGKILL, signal.SIGXCPU, signal.SIGSEGV)
+    return {**found, "seconds": used.ru_utime + used.ru_stime}
+
+
+def count_work() -> dict[str, int]:
+    """Count from now on, beside all budgets, what curves, rigs and decoders of images really make."""
+    from PIL import ImageFile
+
+    from keyframer.curves import bank
+    from keyframer.posing import Rig
+
+    work = {"sampled": 0, "decoded": 0}
+
+    def counted(function: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            made = function(*arguments)
+            work["sampled"] += made.size
+            return made
+
+        return call
+
+    bank._evaluate = counted(bank._evaluate)
+    Rig.world = counted(Rig.world)  # type: ignore[method-assign]
+    load = ImageFile.ImageFile.load
+
+    def loaded(image: Any) -> Any:
+        work["decoded"] += 4 * image.width * image.height if image.tile else 0
+        return load(image)
+
+    ImageFile.ImageFile.load = loaded  # type: ignore[method-assign]
+    return work
+
+
+def _status(field: str) -> int:
+    with open("/proc/self/status") as stream:
+        return next(int(line.split()[1]) for line in stream if line.startswith(field)) * 1024
+
+
+def warm_up(folder: Path) -> None:
+    """Everything once, on a file of no harm."""
+    for number, pattern in enumerate(OPERATIONS.values()):
+        out = folder / f"warm{number}"
+        out.mkdir()
+        for sample in (SAMPLES / "3ds" / "windmill.3ds", SAMPLES / "hale3d" / "wave-nul-ended.anim"):
+            arguments = [part.format(file=sample, out=out, other=sample) for part in pattern]
+            with redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()):
+                keyframer(arguments)
+
+
+def expenses(pairs: list[tuple[str, str]]) -> Iterator[Expense]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        warm_up(folder)
+        other = str(SAMPLES / "3ds" / "windmill.3ds")
+        for attack, some in groupby(pairs, key=lambda pair: pair[0]):
+            file, size = lay_out(ATTACKS[attack](), folder / attack)
+            for _, operation in some:
+                out = folder / f"{attack}-{operation}"
+                out.mkdir()
+                found = run([part.format(file=file, out=out, other=other) for part in OPERATIONS[operation]])
+                lines = found["said"].replace(str(folder), "").splitlines()
+                found["said"] = (lines or [""])[-1][:200]
+                found["written"] = sum(path.stat().st_size for path in out.iterdir())
+                yield Expense(attack, operation, size, **found)
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--json", action="store_true", help="one record a line")
+    parser.add_argument("--all", action="store_true", help="also what is within the rule")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="attacks and operations (default: all)")
+    options = parser.parse_args(arguments)
+    attacks = [name for name in ATTACKS if name in options.names] or list(ATTACKS)
+    operations = [name for name in OPERATIONS if name in options.names] or list(OPERATIONS)
+    pairs = [(name.split("/")[0], name.split("/")[1]) for name in options.names if "/" in name]
+    broken = 0
+    for found in expenses(pairs or [(attack, operation) for attack in attacks for operation in operations]):
+        broken += not found.within
+        if options.json:
+            sys.stdout.write(json.dumps(found._asdict()) + "\n")
+        elif options.all or not found.within:
+            sys.stdout.write(
+                f"{found.attack} {found.operation}: {found.size} bytes, {found.seconds:.1f} s, "
+                f"{found.growth / MIB:.0f} MiB, {found.written} bytes written, exit {found.code} {found.said}\n"
+            )
+        sys.stdout.flush()
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

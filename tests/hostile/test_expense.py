@@ -1,0 +1,83 @@
+"""Small files cost little, whatever is asked: every attack within the memory it may take and the work it may cause.
+
+Time is measured by ``make slow``; here the work is counted: numbers sampled, pixels of images decoded, bytes written.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyframer.limits import FULL_SIZE, Limits
+from tests.hostile.attacks import ATTACKS
+from tests.hostile.expense import OPERATIONS, most_growth
+
+ROOT = Path(__file__).resolve().parents[2]
+
+CASES = [
+    *(("one_huge_turn", operation) for operation in ("glb", "view")),
+    ("camera_with_a_huge_roll", "glb"),
+    ("loops_over_a_long_range", "glb"),
+    ("a_long_segment", "hale3d"),
+    ("many_nodes_in_a_long_segment", "u3d"),
+    ("instances_of_one_mesh", "thumbnail"),
+    ("layers_of_glass", "thumbnail"),
+    ("morphs_of_many_nodes", "glb"),
+    ("pngs_of_8192", "thumbnail"),
+    ("images_that_must_be_made_anew", "glb"),
+    ("joints_that_share_components", "sample"),
+    ("nodes_of_a_long_animation", "hale3d"),
+    ("zeros_without_a_view", "check"),
+    ("instances_of_zeros", "3ds"),
+    ("channels_that_share_a_sampler", "plot"),
+    ("images_inside", "view"),
+    ("a_member_of_chunks", "check"),
+    ("a_member_of_zeros", "glb"),
+    ("many_members", "info"),
+]
+
+
+@pytest.fixture(scope="module")
+def costs() -> dict[tuple[str, str], dict[str, Any]]:
+    names = [f"{attack}/{operation}" for attack, operation in CASES]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.hostile.expense", "--json", *names],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=1800,
+        check=False,
+    )
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(records) == len(CASES), done.stderr
+    return {(each["attack"], each["operation"]): each for each in records}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
+@pytest.mark.parametrize("case", CASES, ids=["-".join(case) for case in CASES])
+def test_small_files_cost_little(costs: dict[tuple[str, str], dict[str, Any]], case: tuple[str, str]) -> None:
+    found = costs[case]
+    assert found["growth"] <= most_growth(found["size"]), found
+    share = max(found["size"], FULL_SIZE) / FULL_SIZE
+    assert found["sampled"] <= Limits().samples * share
+    assert found["decoded"] <= Limits().image_bytes * share
+    assert found["written"] <= 40_000_000 * share
+    assert found["code"] in (0, 1, 3), found
+    assert "Traceback" not in found["said"]
+
+
+def test_there_is_an_attack_for_every_format_and_operation() -> None:
+    endings = {Path(name).suffix for made in ATTACKS.values() for name in [next(iter(made()))]}
+    assert endings == {".3ds", ".u3d", ".anim", ".mdl", ".nanim", ".glb", ".gltf", ".zip"}
+    assert {"glb", "view", "thumbnail", "plot", "sample", "check", "info", "diff"} <= set(OPERATIONS)
+
+
+def test_attacks_are_small() -> None:
+    for name, make in ATTACKS.items():
+        files = make()
+        assert len(next(iter(files.values()))) <= FULL_SIZE, name
