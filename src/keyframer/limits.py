@@ -133,6 +133,12 @@ def spend(kind: str, count: int, path: str = "/") -> None:
         open_.spend(kind, count, path)
 
 
+def allows(kind: str, count: int) -> bool:
+    """`Budget.allows` of the open budget; yes where none is open."""
+    open_ = _OPEN.get()
+    return open_ is None or open_.allows(kind, count)
+
+
 def expect(kind: str, count: int) -> None:
     """Refuse what is known to be too much before any of it is done; nothing is counted."""
     budget = _OPEN.get() or Budget()

@@ -36,6 +36,8 @@ class Fit:
 
     keys: Hermite
     error: float
+    complete: bool = True
+    """whether more keys than were allowed would not have been closer"""
 
 
 def largest_difference(a: Floats, b: Floats) -> Floats:
@@ -72,12 +74,15 @@ def fit_cubic(
         return Fit(Hermite(breaks, values, np.zeros_like(values), np.zeros_like(values)), 0.0)
     done: list[_Intervals] = []
     open_, wanted = _first_intervals(function, breaks, jumps)
-    error, kept = 0.0, 0
+    error, kept, complete = 0.0, 0, True
     for halving in range(HALVINGS + 1):
         difference = distance(open_.at(_PROBES), wanted).max(axis=1)
         wrong = difference > tolerance
         wrong &= open_.end - open_.begin > 2 * shortest
-        if halving == HALVINGS or kept + len(open_.begin) + np.count_nonzero(wrong) > most_keys:
+        if kept + len(open_.begin) + np.count_nonzero(wrong) > most_keys:
+            complete = not wrong.any()
+            wrong[:] = False
+        elif halving == HALVINGS:
             wrong[:] = False
         done.append(open_.select(~wrong))
         kept += len(done[-1].begin)
@@ -90,7 +95,7 @@ def fit_cubic(
         keys = _with_still_key(keys, function(breaks[:1] - BEFORE * (breaks[1] - breaks[0])), 0)
     if jumps[-1]:
         keys = _with_still_key(keys, function(breaks[-1:]), len(keys.times))
-    return Fit(keys, error)
+    return Fit(keys, error, complete)
 
 
 @dataclass(eq=False)

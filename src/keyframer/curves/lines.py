@@ -62,6 +62,8 @@ class Lines(NamedTuple):
 
     times: Floats
     values: Floats
+    complete: bool = True
+    """whether more keys than were allowed would not have been closer"""
 
 
 def place_keys(
@@ -87,12 +89,14 @@ def place_keys(
     open_, wanted = _first_intervals(function, breaks, jumps, shortest)
     done: list[_Intervals] = []
     count = len(breaks)
+    complete = True
     for _ in range(_ROUNDS):
         error = np.maximum(open_.errors(measure, wanted), open_.errors(measure, open_.probes_of(frames)))
         most = np.minimum((open_.end - open_.begin) / shortest, _MOST_PIECES)
         wrong = (error > tolerance) & (most >= 2)
         pieces = np.minimum(np.ceil(np.sqrt(error[wrong] / tolerance)), most[wrong]).astype(np.intp)
         if count + int(pieces.sum()) > most_keys:
+            complete = not wrong.any()
             wrong[:] = False
         done.append(open_.select(~wrong))
         if not wrong.any():
@@ -101,7 +105,7 @@ def place_keys(
         count += len(open_.begin) - len(pieces)
     else:
         done.append(open_)
-    return _joined(function, done, breaks, jumps, shortest)
+    return _joined(function, done, breaks, jumps, shortest)._replace(complete=complete)
 
 
 class _Probes(NamedTuple):

@@ -93,6 +93,11 @@ class LossReport:
         where, offset = _source_of(extras)
         self.losses.append(Loss(outcome, path, detail, error, unit, where, offset))
 
+    def add_cut_short(self, path: str, detail: str, code: str) -> None:
+        """Note motion that a limit ended early, or left rougher than was asked for: the summary says so, too."""
+        self.add(Outcome.DROPPED, path, f"cut short: {detail} ({code})")
+        self.measured["cut_short"] = self.measured.get("cut_short", 0.0) + 1
+
     def forget(self, path: str) -> None:
         """Take back what was noted of a part of the scene, because it was left out after all."""
         self.losses = [loss for loss in self.losses if loss.path != path]
@@ -119,11 +124,15 @@ class LossReport:
         """One line: how many of each, and the error reached."""
         counts = Counter(loss.outcome for loss in self.losses)
         words = ", ".join(f"{counts[outcome]} {outcome.value}" for outcome in Outcome if counts[outcome])
+        parts = [words or "nothing to say"]
         reached = self.measured.get("world_error")
-        if reached is None:
-            return words or "nothing to say"
-        allowed = self.measured.get("world_error_allowed", 0.0)
-        return f"{words}; motion within {reached:.2g} (allowed {allowed:.2g}) scene units"
+        if reached is not None:
+            allowed = self.measured.get("world_error_allowed", 0.0)
+            parts.append(f"motion within {reached:.2g} (allowed {allowed:.2g}) scene units")
+        cut = round(self.measured.get("cut_short", 0))
+        if cut:
+            parts.append(f"{cut} motion{'s' if cut > 1 else ''} cut short by a limit")
+        return "; ".join(parts)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON, as `LOSS_SCHEMA` describes."""

@@ -23,6 +23,7 @@ from keyframer.exchange.gltf.numbers import single
 from keyframer.exchange.gltf.properties import KINDS, Properties
 from keyframer.exchange.gltf.span import clip_span
 from keyframer.exchange.report import Outcome
+from keyframer.limits import left, room
 from keyframer.maths import quat
 from keyframer.posing import Rig
 from keyframer.scene import Clip
@@ -77,6 +78,10 @@ class ClipWriter:
         if len(channels):
             content["animation"] = channels.finish(shown_name(self.clip.name))
         keep_tracks(self._context, self._number, self._tree.placed, self._motions, set(self._looks), self.span)
+        for (node, kind), motion in self._motions.items():
+            if not motion.complete:
+                path = f"/nodes/{self._context.scene.nodes[node].name}/{kind}"
+                self._context.report.add_cut_short(path, motion.shortcoming(self.span), "LIMIT_KEYS")
         return content
 
     def _make_motions(self, tightness: float, *, fitted_only: bool = False) -> None:
@@ -181,7 +186,7 @@ class ClipWriter:
             motion.outcome is not Outcome.EXACT for motion in self._motions.values()
         )
         for _ in range(_ROUNDS):
-            if error <= allowed or not fitted:
+            if error <= allowed or not fitted or not left("keys") or left("samples") < room("samples") // 2:
                 break
             tightness *= min(max(0.8 * allowed / error, 0.05), 0.9)
             self._make_motions(tightness, fitted_only=True)

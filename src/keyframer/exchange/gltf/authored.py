@@ -10,7 +10,7 @@ from keyframer.curves import Track
 from keyframer.exchange.gltf.asset import Json
 from keyframer.exchange.gltf.context import Context
 from keyframer.exchange.gltf.extras import attach, plain, stated, track_extras
-from keyframer.exchange.gltf.keys import CUBIC, MOST_KEYS
+from keyframer.exchange.gltf.keys import CUBIC
 from keyframer.exchange.gltf.motion import Motion, Span
 from keyframer.exchange.gltf.nodes import Placed
 from keyframer.exchange.gltf.numbers import unusable
@@ -102,8 +102,6 @@ def _report(
             say(Outcome.EXTRAS, "without a target there is nothing to roll about")
         else:
             say(Outcome.BAKED, "into the rotation", gaze.error(gaze.written(span), span), "degree")
-    elif track.wrap.value != "single" and motion.keys.times[-1] < span.end:
-        say(Outcome.DROPPED, f"repeated only up to {motion.keys.times[-1]:g} of {span.end:g}: {MOST_KEYS} keys")
     elif motion.outcome is Outcome.EXACT:
         say(
             Outcome.EXACT, motion.keys.mode + (f", {track.wrap.value} unrolled" if track.wrap.value != "single" else "")

@@ -17,8 +17,6 @@ Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
 
 STEP, LINEAR, CUBIC = "STEP", "LINEAR", "CUBICSPLINE"
-MOST_KEYS = 20_000
-"""of one channel, when repeated: no real animation needs more, and a few bytes must not become megabytes"""
 
 
 @dataclass(eq=False)
@@ -123,9 +121,9 @@ class Keys:
         last = int(np.searchsorted(whole.times, end, side="left")) if end > begin else first
         return whole._take(slice(first, last + 1))
 
-    def repeated(self, begin: float, end: float) -> Keys:
-        """From ``begin`` to ``end`` with time modulo the last key's; where keys begin before 0, those come first and
-        are not repeated (see `keyframer.curves.wrap`)."""
+    def repeated(self, begin: float, end: float, most_keys: int) -> Keys:
+        """From ``begin`` to ``end`` with time modulo the last key's, as far as ``most_keys`` last; where keys begin
+        before 0, those come first and are not repeated (see `keyframer.curves.wrap`)."""
         period = float(self.times[-1])
         parts: list[Keys] = []
         first = math.floor(begin / period)
@@ -133,7 +131,7 @@ class Keys:
             parts.append(self.cut(begin, 0.0))
             first = 0
         cycle = self.cut(0.0, period)
-        most = max(1, MOST_KEYS // len(cycle.times))
+        most = max(1, most_keys // len(cycle.times))
         last = min(max(math.ceil(end / period), first + 1), first + most)
         parts += [cycle.shifted(number * period) for number in range(first, last)]
         return _joined(parts).cut(begin, min(end, last * period))

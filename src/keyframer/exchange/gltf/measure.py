@@ -12,6 +12,7 @@ from keyframer.exchange.gltf.context import Context
 from keyframer.exchange.gltf.keys import LINEAR, Sampler, sample
 from keyframer.exchange.gltf.motion import Span
 from keyframer.exchange.gltf.nodes import Placed
+from keyframer.limits import left
 from keyframer.maths import affine
 from keyframer.posing import Rig
 
@@ -21,6 +22,8 @@ Samplers = Mapping[tuple[int, str], Sampler]
 
 _MOST_MATRICES = 100_000
 _MOST_TIMES = 1_000
+_NUMBERS = 64
+"""of the budget of samples that a matrix takes at most, so that something is left for the next round"""
 _SHARES = np.array((0.05, 0.5, 0.95))
 _CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float64)
 _REST = {"translation": (0.0, 0.0, 0.0), "rotation": (0.0, 0.0, 0.0, 1.0), "scale": (1.0, 1.0, 1.0)}
@@ -35,7 +38,8 @@ def world_error(context: Context, rig: Rig, span: Span, placed: list[Placed], sa
     watched = [number for number, nodes in enumerate(placed) if moving[nodes.tail]]
     if not len(seconds) or not watched:
         return 0.0
-    most = max(24, min(_MOST_TIMES, _MOST_MATRICES // max(len(context.scene.nodes), len(watched), 1)))
+    matrices = min(_MOST_MATRICES, left("samples") // _NUMBERS)
+    most = max(24, min(_MOST_TIMES, matrices // max(len(context.scene.nodes), len(watched), 1)))
     if len(seconds) > most:
         seconds = seconds[np.linspace(0, len(seconds) - 1, most).astype(int)]
     meant = rig.world(rig.sample(seconds * span.rate + span.begin), len(seconds))

@@ -14,19 +14,23 @@ from keyframer.curves.fit import BEFORE, fit_cubic
 from keyframer.curves.lines import ROTATIONS, VECTORS, Measure, place_keys, whole_frames
 from keyframer.curves.turns import absolute_rotations
 from keyframer.curves.vector import hermite_keys
-from keyframer.exchange.gltf.keys import CUBIC, LINEAR, MOST_KEYS, STEP, Keys, Sampler, in_seconds, sample
+from keyframer.exchange.gltf.keys import CUBIC, LINEAR, STEP, Keys, Sampler, in_seconds, sample
 from keyframer.exchange.report import Outcome
+from keyframer.limits import allows, left, room
 from keyframer.maths import quat
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Function = Callable[[Floats], Floats]
 
+_MOTIONS = 10
+"""that may use up the budget of keys together"""
+
+_SAMPLES_PER_KEY = 50
+"""numbers that are sampled until a key is placed, about"""
+
 _MARGIN = 0.8
 """of the error allowed: the largest error may stand between the places where it is looked for"""
-
-_MOST_FITTED = 5 * MOST_KEYS
-"""keys of one channel that is fitted"""
 
 _CLOSEST = 5e-4
 """seconds between two straight keys: Blender, at 24 frames a second, makes one key of two within 0.01 frames"""
@@ -41,6 +45,13 @@ _SHARES = np.array((0.03, 0.31, 0.5, 0.69, 0.97))
 """of the way between two keys: where errors are measured"""
 
 _STRAIGHT = (Interpolation.LINEAR, Interpolation.SAMPLED)
+
+
+def _most_keys() -> int:
+    """How many keys one motion may have: a share of the budget, as far as that is left, and as far as the samples last
+    that it takes to find them; half of the samples are for measuring."""
+    samples = left("samples") - room("samples") // 2
+    return max(0, min(room("keys") // _MOTIONS, left("keys"), samples // _SAMPLES_PER_KEY))
 
 
 @dataclass(frozen=True)
@@ -73,7 +84,7 @@ class Span:
 
     def frames(self) -> Floats | None:
         """All whole frames, and the two ends; None if there are more than a channel may have."""
-        inner = whole_frames(self.begin, self.end, self.frame, MOST_KEYS)
+        inner = whole_frames(self.begin, self.end, self.frame, _most_keys())
         if not len(inner) and self.end - self.begin > 2 * self.frame:
             return None
         return np.unique(np.concatenate([[self.begin], inner, [self.end]]))
@@ -93,12 +104,19 @@ class Motion:
     """(n,) whether it jumps there"""
     repeats_keys: bool = False
     """whether keys are those of the track, one for one, and need not be kept elsewhere"""
+    complete: bool = True
+    """whether they are as many as the motion wants: not where the budget ends it early, or leaves it rough"""
 
     def mapped(self, factor: npt.ArrayLike) -> Motion:
         """Every value multiplied, component by component."""
         truth = self.truth
         factors = np.asarray(factor, np.float64)
         return replace(self, keys=self.keys.mapped(factors), truth=lambda times: truth(times) * factors)
+
+    def shortcoming(self, span: Span) -> str:
+        """What is missing where it is not complete."""
+        last = float(self.keys.times[-1])
+        return f"repeated only up to {last:g} of {span.end:g}" if last < span.end else "not as close as was asked for"
 
     def written(self, span: Span) -> Sampler:
         return in_seconds(self.keys, span.begin, span.rate)
@@ -135,7 +153,8 @@ class MotionMaker:
         measure = ROTATIONS if track.is_rotation else VECTORS
         seams = jumps.copy()
         seams[-1] |= columns.periodic[0]
-        exact = Motion(keys, truth, Outcome.EXACT, measure, breaks, seams)
+        complete = not columns.periodic[0] or float(keys.times[-1]) >= self.span.end
+        exact = Motion(keys, truth, Outcome.EXACT, measure, breaks, seams, complete=complete)
         if given.mode == STEP or len(breaks) == 1:
             return exact
         if straight and (self.style == "cubic" or (self.style == "linear" and not jumps.any())):
@@ -153,7 +172,7 @@ class MotionMaker:
         if self.style == "cubic" and track.interpolation in _STRAIGHT and not _is_eased(columns):
             maker, outcome = MotionMaker(self.span, "linear"), Outcome.EXACT  # more keys on the same way
         fitted = maker.function(truth, breaks, jumps, tolerance, measure, outcome)
-        return replace(exact, keys=fitted.keys, outcome=outcome)
+        return replace(exact, keys=fitted.keys, outcome=outcome, complete=complete and fitted.complete)
 
     def function(
         self, truth: Function, breaks: Floats, jumps: Flags, tolerance: float, measure: Measure, outcome: Outcome
@@ -168,9 +187,9 @@ class MotionMaker:
             if self.style == "cubic":
                 shortest = self.span.shortest(float(breaks[-1]))
                 fit = fit_cubic(
-                    truth, breaks, jumps, tolerance, measure.distance, shortest=shortest, most_keys=_MOST_FITTED
+                    truth, breaks, jumps, tolerance, measure.distance, shortest=shortest, most_keys=_most_keys()
                 )
-                keys = Keys.cubic(fit.keys, turning)
+                keys, complete = Keys.cubic(fit.keys, turning), fit.complete
             else:
                 times, leaping = breaks, jumps
                 if frames is not None:
@@ -185,16 +204,19 @@ class MotionMaker:
                     measure,
                     frame=self.span.frame,
                     shortest=self.span.closest(float(breaks[-1])),
-                    most_keys=_MOST_FITTED,
+                    most_keys=_most_keys(),
                 )
-                keys = Keys.of(LINEAR, lines.times, lines.values, turning)
-        return Motion(keys, truth, outcome, measure, breaks, jumps)
+                keys, complete = Keys.of(LINEAR, lines.times, lines.values, turning), lines.complete
+        complete &= allows("keys", len(keys.times))
+        return Motion(keys, truth, outcome, measure, breaks, jumps, complete=complete)
 
     def _over_span(self, keys: Keys, columns: KeyColumns) -> Keys:
         """One pass over a track's own keys, repeated or cut as the span wants it."""
         begin, end = self.span.begin, self.span.end
         if columns.periodic[0]:
-            return keys.repeated(begin, end)
+            unrolled = keys.repeated(begin, end, _most_keys())
+            allows("keys", len(unrolled.times))
+            return unrolled
         if keys.times[-1] > end or keys.times[0] < begin:
             return keys.cut(max(float(keys.times[0]), begin), min(float(keys.times[-1]), end))
         return keys

@@ -99,6 +99,8 @@ class Properties:
         error = motion.error(sampler, self._span) * float(factor)
         detail = "resampled; needs KHR_animation_pointer"
         path, extras = self._path(node, kind), self._context.scene.nodes[node].extras
+        if not motion.complete:
+            self._context.report.add_cut_short(path, motion.shortcoming(self._span), "LIMIT_KEYS")
         self._context.report.add(Outcome.APPROXIMATED, path, detail, error=error, unit=unit, extras=extras)
 
     def _path(self, node: int, kind: str) -> str:
