@@ -281,6 +281,18 @@ def test_in_a_batch_neither_links_nor_pairs_replace_a_source(place: Path, run: R
     assert (source / "deep" / "c.mdl").read_bytes() == SAMPLES["arm-nul-ended.mdl"]
 
 
+def test_nor_does_its_ledger(place: Path, run: Run) -> None:
+    """An empty file is a ledger to SQLite."""
+    (place / "empty.3ds").touch()
+    os.mkfifo(place / "pipe")
+    for name, reason in (("empty.3ds", "is an input of this run"), ("pipe", "is a pipe, not an ordinary file")):
+        words = ("-o", place / "out", "--ledger", place / name, "-j", "1")
+        ran = run("batch", "identify", place / "a.3ds", place / "empty.3ds", *words)
+        assert ran.code == 3
+        assert f"RUN_OUTPUT_REFUSED at 0x0 in /: {place / name} {reason}" in ran.err
+    assert (place / "empty.3ds").stat().st_size == 0
+
+
 def test_python_may_replace_what_it_read(place: Path) -> None:
     scene = keyframer.load(place / "a.3ds")
     keyframer.save(scene, place / "a.3ds", overwrite=True)

@@ -7,13 +7,13 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import Any
 
 from keyframer.batch import stores
-from keyframer.batch.campaign import Campaign
+from keyframer.batch.campaign import Campaign, Found
 from keyframer.batch.cluster import ClusterError, connect, isolated_task
 from keyframer.batch.defaults import FAILED, FILES_PER_TASK, FINDINGS, LEDGER
 from keyframer.batch.job import options_hash
@@ -23,8 +23,10 @@ from keyframer.batch.operations import OPERATIONS
 from keyframer.cli import batch_inputs, batch_options, batch_report
 from keyframer.cli.exits import FINDINGS as EXIT_FINDINGS
 from keyframer.cli.exits import FINE, INTERRUPTED, NOT_ALL_DONE
-from keyframer.cli.messages import detail, note, shown_name
+from keyframer.cli.messages import detail, failure, note, shown_name
 from keyframer.cli.progress import Progress, clock
+from keyframer.cli.targets import refusing
+from keyframer.errors import FormatError
 from keyframer.text import safe_text
 
 _MOST_LINES = 20
@@ -55,7 +57,15 @@ def _run(options: argparse.Namespace) -> int:
         OPERATIONS[options.operation].suffix(chosen)
     except ValueError as error:
         options.parser.error(str(error))
+    found: Iterable[Found] = batch_inputs.find_files(options)
     ledger_path = options.ledger or _ledger_path(out, options)
+    if os.path.lexists(ledger_path) and options.ledger:
+        found = list(found)
+        try:
+            _check_ledger(ledger_path, found)
+        except FormatError as error:
+            failure(ledger_path, error)
+            return NOT_ALL_DONE
     with Ledger(ledger_path, out) as ledger, _stopping(options) as stopping, _executor(options) as executor:
         campaign = Campaign(
             options.operation,
@@ -66,7 +76,7 @@ def _run(options: argparse.Namespace) -> int:
             verify=options.verify,
             force=options.force,
         )
-        campaign.plan(batch_inputs.find_files(options))
+        campaign.plan(found)
         for renamed in campaign.summary.renamed[:_MOST_LINES]:
             note(options, f"RUN_OUTPUT_COLLISION: {renamed}")
         if len(campaign.summary.renamed) > _MOST_LINES:
@@ -81,6 +91,17 @@ def _run(options: argparse.Namespace) -> int:
             _sweep(campaign, options)
             batch_report.show_refused(ledger)
         return _summed_up(campaign, options, progress, ledger_path, stopping.is_set())
+
+
+def _check_ledger(path: str, found: list[Found]) -> None:
+    """Refuse a ledger that is no ordinary file, or one of the inputs: an empty one would become a ledger."""
+    from keyframer.files import check_output, note_input
+
+    for file in found:
+        member = stores.split_member(file.source)
+        note_input(file.source if member is None else member[0])
+    with refusing(path):
+        check_output(path, overwrite=True)
 
 
 def _ledger_path(out: str, options: argparse.Namespace) -> str:
