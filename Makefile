@@ -25,7 +25,7 @@ test: $(BIN)/.test  ## install what the tests need, lint, run everything
 	PYTHON=$(PYTHON) sh tools/install_blender.sh
 	$(BIN)/python tools/build_viewer.py --if-possible
 	$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest -n auto -q
+	$(BIN)/python -m pytest -n auto --dist worksteal -q
 
 viewer:  ## build the page of "keyframer view" (Node 20.19 or newer, or one from PyPI)
 	$(PYTHON) tools/build_viewer.py
@@ -55,7 +55,7 @@ quick: $(BIN)/.test  ## lint what changed, then the tests that notice most mista
 	$(BIN)/python -m pytest -n auto -q $(addprefix tests/,$(QUICK))
 
 slow: $(BIN)/.test  ## everything, also what is marked slow; hostile files up to 16 MiB, a fault at every step of writing; figures go to docs/reliability.md by hand
-	KEYFRAMER_SLOW=1 $(BIN)/python -m pytest -n auto -q
+	KEYFRAMER_SLOW=1 $(BIN)/python -m pytest -n auto --dist worksteal -q
 	$(BIN)/python -m tests.hostile.measure
 	$(BIN)/python -m tests.hostile.expense
 

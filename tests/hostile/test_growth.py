@@ -50,7 +50,7 @@ def test_time_is_linear(name: str, shape: Shape) -> None:
 def test_memory_is_in_proportion(name: str, title: str) -> None:
     """Document, scene and report together. 40 times the size and 64 MiB are 44 times the size of the largest file: a
     smaller one, to which 64 MiB would mean nothing, may not need more than that and what a process needs once."""
-    found = cost(name, title, SIZES[-1] if SLOW else MIB)
+    found = cost(name, title, SIZES[-1] if SLOW else MIB // 4)
     assert found.report <= allowed(found.size)
     if title not in COPIES:
         assert found.report <= 44 * found.size + 8 * MIB
