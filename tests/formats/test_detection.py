@@ -33,6 +33,12 @@ def test_the_extension_never_changes_the_format(name: str) -> None:
         assert keyframer.detect(data[:HEAD], size=len(data), name=name).format is found.format
 
 
+def test_no_bytes_are_an_empty_file_whatever_size_is_claimed() -> None:
+    for size in (None, 0, 100):
+        found = keyframer.detect(b"", size=size, name="a.nanim")
+        assert (found.format, found.reason) == (None, "an empty file (0 bytes)")
+
+
 def test_two_formats_called_anim_are_told_apart() -> None:
     clips = [midtown.retail(midtown.walk(frames, bones)) for frames in (1, 7, 90) for bones in (1, 19)]
     clips += [midtown.old(midtown.walk(6, 19)), midtown.beta(6, midtown.channel(midtown.walk(6, 19)))]

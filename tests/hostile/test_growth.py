@@ -13,7 +13,7 @@ from tests.slow import SLOW
 per_shape = pytest.mark.parametrize(
     ("name", "shape"), [(name, shape) for name, _, shape in ALL], ids=[f"{name}-{title}" for name, title, _ in ALL]
 )
-SMALL = 96 * 1024
+SMALL = (96 if SLOW else 48) * 1024
 LARGE = 4 * SMALL
 """two doublings, of which each may take 2.5 times as long"""
 TRIES = 4

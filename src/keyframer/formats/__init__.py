@@ -71,7 +71,7 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
     """
     head = bytes(data[:HEAD_SIZE])
     size = len(data) if size is None else size
-    if size == 0:
+    if not head or size == 0:  # a member of an archive may claim more bytes than it has
         return Detection(None, 0.0, "an empty file (0 bytes)")
     found: list[tuple[float, bool, Format, Match]] = []
     extension = os.path.splitext(name)[1].lower()
