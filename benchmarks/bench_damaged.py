@@ -1,6 +1,6 @@
 """What damaged 3D Studio files do to readers: Keyframer, assimp and lib3ds, on the same files from a fixed seed.
 
-Each file is loaded in a process of its own with ten seconds of the processor and 2 GiB of address space. Every file is
+Each file is loaded in a process of its own with two seconds of the processor and 2 GiB of address space. Every file is
 damaged where a reader can notice it: cut, a bit flipped in an id or a length, a count or a length replaced, or nested
 without end. A reader that accepts a file has said something if it says anything that it does not say of the sound file.
 Peers are Debian's libassimp and lib3ds, called through ctypes; one that is missing is left out.
@@ -28,7 +28,7 @@ import keyframer
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("examples/windmill.3ds", "tests/samples/uto3d/maxscript.u3d", "tests/samples/hale3d/arm-nul-ended.mdl")
 """sound files with meshes, as 3D Studio files: every reader here accepts them"""
-SECONDS = 10
+SECONDS = 2
 MEMORY = 2 << 30
 BLOW_UP = 300 << 20
 
