@@ -9,8 +9,9 @@ import random
 import pytest
 
 import keyframer
+from keyframer.inspecting import building
 from keyframer.inspecting.building import TextError, build_bytes, build_document
-from keyframer.inspecting.positions import line_and_column, path_at, position_of, show_path, values
+from keyframer.inspecting.positions import line_and_column, path_at, position_of, repeated_key, show_path, values
 from keyframer.inspecting.twin import dump_text
 from tests.samples import sample_files
 
@@ -154,3 +155,39 @@ def test_positions() -> None:
     assert path_at(text, len(text)) == ('c\\"d',)
     assert line_and_column(text, text.index("null")) == (2, 10)
     assert line_and_column("", 0) == (1, 1)
+
+
+class CountedKey(str):
+    """A key that counts how often it is compared."""
+
+    compared = 0
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        CountedKey.compared += 1
+        return str.__eq__(self, other)
+
+
+def test_finding_a_key_that_stands_twice_is_linear() -> None:
+    """8,000 keys took 32 million comparisons once."""
+    names = [f"k{number}" for number in range(4_000)]
+    CountedKey.compared = 0
+    with pytest.raises(building._RepeatedKey):
+        building._object([(CountedKey(name), 1) for name in (*names, names[-1])])
+    assert CountedKey.compared < 10 * len(names)
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "path"),
+    [
+        ('{"a": 1, "b": {"a": 2, "c": 3}, "b": 4}', '"b": 4', "/b"),
+        ('{"a": [{"x": 1}, {"x": 1, "y": [], "x": 2}]}', '"x": 2', "/a[1]/x"),
+        ('{"a": 1, "\\u0061": 2}', '"\\u0061": 2', "/\\u0061"),
+        ('[[{"a": {}, "b": {}}], {"a": {"a": [1, 2]}, "a": 0}]', '"a": 0', "[1]/a"),
+    ],
+)
+def test_it_is_located_in_its_own_object(text: str, at: str, path: str) -> None:
+    position = repeated_key(text)
+    assert text[:position].endswith(at[: at.index(":") + 2])
+    assert show_path(path_at(text, position)) == path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -274,3 +275,33 @@ def test_many_keys_do_not_cover_the_curve_in_a_terminal() -> None:
     text = panels_as_text([crowded(400)], 80, 10)
     assert "◆" not in text
     assert len([character for character in text if "\u2800" < character <= "\u28ff"]) > 60
+
+
+ABSURD = (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e-310)
+
+
+@pytest.mark.parametrize("interpolation", [Interpolation.TCB, Interpolation.LINEAR, Interpolation.STEP])
+@pytest.mark.parametrize("odd", ABSURD)
+def test_absurd_keys_are_drawn_without_a_word(odd: float, interpolation: Interpolation) -> None:
+    """Warnings of numpy are errors here."""
+    for wrap in Wrap:
+        for row in range(3):
+            values = np.array([[0.0, 1e308, 0], [8, -1e308, 0], [0, 2, odd]])
+            values[row, 0] = odd
+            panel = panel_of(
+                Track("position", np.array([0.0, 10, 20]), values, interpolation, wrap), "t", "f", "u", None
+            )
+            assert len(panel.keys) == 9
+            drawn = chart([panel]).svg()
+            ET.fromstring(drawn)
+            assert not re.search(r'(points|cx|cy)="[^"]*(nan|inf)', drawn)
+            assert panels_as_text([panel])
+
+
+@pytest.mark.parametrize("odd", ABSURD)
+def test_paths_at_an_absurd_rate(odd: float) -> None:
+    track = Track("position", np.array([0.0, 1e300]), np.array([[0.0, 0, 0], [1, 1, 1]]), Interpolation.LINEAR)
+    scene = Scene(nodes=[Node("a")], clips=[Clip("c", [Channel(0, track)], units_per_frame=odd)])
+    paths = motion_paths(scene, [0], [0.0, 1.0])
+    ET.fromstring(path_drawing(scene, paths).svg())
+    assert paths_as_text(scene, paths, 40, 10)

@@ -99,10 +99,11 @@ def _refuse(word: str) -> object:
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise _RepeatedKey(repr(next(name for at, name in enumerate(names) if name in names[:at])))
+    made: dict[str, object] = {}
+    for name, value in pairs:
+        if name in made:
+            raise _RepeatedKey(repr(name))
+        made[name] = value
     return made
 
 

@@ -66,6 +66,8 @@ class _Frame:
             self._curve(curve, COLORS[number % len(COLORS)])
         room = (self._right - self._left) / max(len({key.time for key in panel.keys}), 1)
         for key in panel.keys:
+            if not math.isfinite(key.value):  # it has no place
+                continue
             color = COLORS[key.curve % len(COLORS)]
             here = self._at(key.time, key.value)
             for handle in (key.arriving, key.leaving) if room >= _HANDLES else ():

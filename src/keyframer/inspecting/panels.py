@@ -139,6 +139,7 @@ def track_panel(scene: Scene, clip: Clip, channel: Channel, span: tuple[float, f
     )
 
 
+@np.errstate(all="ignore")  # absurd but finite keys may overflow; what is not finite is not drawn
 def panel_of(
     track: Track,
     title: str,

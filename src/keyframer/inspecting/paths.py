@@ -57,7 +57,8 @@ def _key_frames(scene: Scene, node: int, first: float, last: float) -> set[float
     found: set[float] = set()
     for channel in scene.channels_of(node):
         if channel.track.kind == "position":
-            frames = channel.track.times / (scene.clips[0].units_per_frame or 1.0)
+            with np.errstate(all="ignore"):  # absurd rates
+                frames = channel.track.times / (scene.clips[0].units_per_frame or 1.0)
             found |= set(frames[(frames >= first) & (frames <= last)][:_MOST_KEYS].tolist())
     return found
 

@@ -5,6 +5,7 @@ One pass over the tokens with a stack of its own, so that neither size nor nesti
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -65,12 +66,12 @@ def position_of(text: str, path: Path) -> int:
 
 def path_at(text: str, position: int) -> Path:
     """The path of the last value that starts at or before a position."""
-    last: Path = ()
-    for live, start, _ in values(text):
+    last = -1
+    for _, start, _ in values(text):
         if start > position:
             break
-        last = _settled(live)
-    return last
+        last = start
+    return next((_settled(live) for live, start, _ in values(text) if start == last), ())
 
 
 def too_deep(text: str) -> int:
@@ -87,13 +88,19 @@ def odd_literal(text: str) -> int:
 
 
 def repeated_key(text: str) -> int:
-    """Where the first value starts whose path was there before: an object names a key twice."""
-    seen: set[Path] = set()
-    for live, start, _ in values(text):
-        path = _settled(live)
-        if path in seen:
-            return start
-        seen.add(path)
+    """Where the first value starts whose key its object has named before."""
+    named: list[set[str]] = []
+    for live, start, token in values(text):
+        depth = len(live)
+        key = live[-1] if live else None
+        if isinstance(key, str):
+            key = json.loads(f'"{key}"') if "\\" in key else key
+            if key in named[depth - 1]:
+                return start
+            named[depth - 1].add(key)
+        if token in "{[":
+            del named[depth:]
+            named.append(set())
     return 0
 
 

@@ -76,7 +76,9 @@ def pose(
     rig = rig or Rig(scene, clip)
     seconds, whole = _both(rig.clip, times, frames)
     count = len(whole)
-    samples = rig.sample(whole if rig.clip.units_per_frame == 1 else whole * rig.clip.units_per_frame)
+    with np.errstate(over="ignore", invalid="ignore"):  # absurd rates
+        moments = whole if rig.clip.units_per_frame == 1 else whole * rig.clip.units_per_frame
+    samples = rig.sample(moments)
     states = rig.states
     return Pose(
         scene=scene,

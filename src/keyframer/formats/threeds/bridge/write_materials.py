@@ -52,9 +52,9 @@ def rgb(color: Sequence[float]) -> r.ColorFloat:
 
 def share(value: float) -> Chunk:
     """A percentage: whole ones as such, which all readers know, others as a float."""
-    percent = round(value * 100)
-    if abs(value * 100 - percent) < 1e-4:
-        return r.PercentInt(percent)
+    percent = value * 100
+    if abs(percent) < 1 << 15 and abs(percent - round(percent)) < 1e-4:  # neither for what an i16 cannot hold, nor NaN
+        return r.PercentInt(round(percent))
     return r.PercentFloat(value)
 
 

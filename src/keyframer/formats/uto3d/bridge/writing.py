@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -227,7 +228,8 @@ class RecordWriter:
     def _segment(self, controllers: list[r.Controller]) -> tuple[int, int]:
         """First and last frame, in the unit that readers will take them for."""
         last_key = max((int(each.keys.time.max()) for each in controllers if len(each.keys)), default=0)
-        begin, end = (float(value) for value in self.fitter.times([self.clip.start, self.clip.end]))
+        times = (float(value) for value in self.fitter.times([self.clip.start, self.clip.end]))
+        begin, end = (time if math.isfinite(time) else 0.0 for time in times)
         flexporter = self._looks_like_flexporter()
 
         def in_ticks(last: int) -> bool:
