@@ -1,13 +1,32 @@
-"""What a format has no place for at all, said out loud: one line for each kind of thing that a scene has of it."""
+"""What a format has no place for at all, said out loud: one line for each kind of thing that a scene has of it.
+
+Kinds with words of their own stand in `_present`. All other fields of the model are found from its dataclasses, so that
+a new field is reported as dropped until a format says that it holds it.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import MISSING, Field, fields
+from typing import Any
 
 import numpy as np
 
-from keyframer.scene import Clip, Environment, Node, NodeKind, Scene
+from keyframer.curves.lean import LATER
+from keyframer.formats._writing import clip_span
+from keyframer.scene import (
+    Camera,
+    Clip,
+    Environment,
+    Light,
+    Material,
+    Mesh,
+    Node,
+    NodeKind,
+    Scene,
+    TextureMap,
+)
 from keyframer.scene.report import LossReport, Outcome
 
 MOTION = ("position", "rotation", "scale")
@@ -22,16 +41,53 @@ _INSIDE = {
     "cast shadows": "meshes",
     "received shadows": "meshes",
     "textures": "materials",
+    "other maps": "textures",
 }
+_FIELDS_INSIDE = {"maps": "textures", "nodes": None, "clips": None}
+"""what the fields of a part are inside of, where that is not the part"""
+
+_FIELDS: dict[str, tuple[type, frozenset[str]]] = {
+    "nodes": (Node, frozenset({item.name for item in fields(Node)} - {"bounding_box"})),
+    "meshes": (
+        Mesh,
+        frozenset(("positions", "corners", "uv", "uv_corners", "colors", "color_corners", "smoothing"))
+        | {"face_materials", "casts_shadows", "receives_shadows"},
+    ),
+    "materials": (Material, frozenset({"maps"})),
+    "maps": (TextureMap, frozenset({"file_name", "raw_file_name", "embedded"})),
+    "cameras": (Camera, frozenset({"target"})),
+    "lights": (Light, frozenset({"type", "target"})),
+    "clips": (
+        Clip,
+        frozenset(("channels", "start", "end", "rate", "unit", "units_per_frame", "bounds", "raw_channels")),
+    ),
+}
+"""parts of the model, and those of their fields that are spoken of elsewhere: by a word of their own in `_present`, or
+because they are what the part is made of"""
+_NEVER = {"name", "raw_name", "extras"}
+
+_BOOKKEEPING = {
+    *("offset", "path", "record", "id", "parent", "parent_id", "controller_id", "start_index", "node_count", "dialect"),
+    *("version", "model_version", "revision", "length", "flags", "flags1", "flags2", "geometry", "type", "prefix"),
+    *("first_frame", "last_frame", "fov"),
+}
+"""what files say about themselves: how they number, count and lay out their own parts"""
+
+
+def every(part: str) -> tuple[str, ...]:
+    """The words of all fields of a part, for formats that hold it whole: ``materials.shininess`` …"""
+    return tuple(f"{part}.{item.name}" for item in fields(_FIELDS[part][0]))
 
 
 def tell_dropped(scene: Scene, clip: Clip, report: LossReport, holds: Collection[str]) -> None:
-    """Report what the scene has and the format does not hold.
+    """Report what the scene has and the format does not hold: kinds of things, single fields, and what a file of
+    another format said that the model has no place for.
 
     ``holds`` are the words of the kinds it does hold: ``tree``, ``meshes``, ``materials``, ``cameras``, ``lights``,
     ``skins``, ``morphs``, ``pivots``, ``scale axes``, ``smoothing``, ``vertex colours``, ``textures``, ``hidden``,
-    ``environment``, ``bounds``, ``raw channels``, ``cast shadows``, ``received shadows``, ``title``, ``authors``, and
-    those of channels (``scale``, ``fov`` …).
+    ``environment``, ``bounds``, ``raw channels``, ``cast shadows``, ``received shadows``, ``title``, ``author``,
+    ``copyright``, ``kinds``, ``segment`` (``frames``: a value for each frame from the first to the last), those of
+    channels (``scale``, ``fov`` …) and those of fields (``meshes.edges``, `every`).
     """
     for what, detail in _present(scene, clip):
         inside = _INSIDE.get(what)  # said already where the whole has no place
@@ -40,6 +96,79 @@ def tell_dropped(scene: Scene, clip: Clip, report: LossReport, holds: Collection
     kinds = Counter(each.track.kind for each in clip.channels)
     for kind in sorted(set(kinds) - set(MOTION) - {"morph"} - set(holds)):
         report.add(Outcome.DROPPED, f"/channels/{kind}", f"the format has no place for {kinds[kind]} {kind} tracks")
+    for part, item, count in _stated_fields(scene, clip):
+        inside = _FIELDS_INSIDE.get(part, part)
+        if f"{part}.{item}" not in holds and (inside is None or inside in holds):
+            words = f"the format has no place for {item.replace('_', ' ')} of {_counted(count, part)}"
+            report.add(Outcome.DROPPED, f"/{part}/{item}", words)
+    for part, name, count in leftovers(scene, clip, report.target):
+        words = f"the format has no place for {name} of {_counted(count, part)}"
+        report.add(Outcome.DROPPED, f"/{part}/{name}", words)
+    _tell_segment(clip, report, holds)
+
+
+def leftovers(scene: Scene, clip: Clip, target: str) -> list[tuple[str, str, int]]:
+    """What a file of another format said that the model has no field for: part, name, and in how many of them."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for part, each in _parts(scene, clip):
+        for format, said in each.extras.items():
+            if format != target and isinstance(said, Mapping):
+                counts.update((part, name) for name in _names_left(said))
+    return [(part, name, count) for (part, name), count in counts.items()]
+
+
+def _parts(scene: Scene, clip: Clip) -> Iterator[tuple[str, Any]]:
+    for part in ("nodes", "meshes", "materials", "cameras", "lights", "skins"):
+        yield from ((part, each) for each in getattr(scene, part))
+    yield from (("maps", map) for material in scene.materials for map in material.maps.values())
+    yield from (("tracks", channel.track) for channel in clip.channels)
+    yield from (("clips", clip), ("environment", scene.environment), ("scene", scene))
+
+
+def _names_left(said: Mapping[str, Any]) -> set[str]:
+    found = {str(name) for name in said if name not in _BOOKKEEPING and name != "chunks"}
+    for chunk in said.get("chunks", ()):
+        if isinstance(chunk, Mapping):
+            found.add(str(chunk.get("name") or f"chunk {chunk.get('chunk')}"))
+    return found
+
+
+def _counted(count: int, part: str) -> str:
+    one = {"meshes": "mesh", "scene": "scene", "environment": "environment"}.get(part, part.removesuffix("s"))
+    return f"the {one}" if part in ("scene", "environment") else f"{count} {one if count == 1 else part}"
+
+
+def _stated_fields(scene: Scene, clip: Clip) -> Iterator[tuple[str, str, int]]:
+    """Fields that some part states otherwise than by default, and how many do."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for part, each in _parts(scene, clip):
+        if part in _FIELDS:
+            kind, elsewhere = _FIELDS[part]
+            for item in fields(kind):
+                if item.name not in elsewhere and (item.name not in _NEVER or (part, item.name) == ("clips", "name")):
+                    counts[part, item.name] += _is_stated(getattr(each, item.name), item)
+    yield from ((part, name, count) for (part, name), count in counts.items() if count)
+
+
+def _is_stated(value: Any, item: Field[Any]) -> bool:
+    if value is None or item.default is None:
+        return value is not None
+    if item.default is MISSING or item.default is LATER:
+        return bool(value)
+    return bool(value != item.default)
+
+
+def _tell_segment(clip: Clip, report: LossReport, holds: Collection[str]) -> None:
+    """The active segment, where the format has none: what is played is then all that is written."""
+    if "segment" in holds:
+        return
+    first, last = clip_span(clip)
+    if "frames" not in holds:
+        ends = [float(end) for each in clip.channels if len(each.track.times) for end in each.track.times[[0, -1]]]
+        first, last = min(ends, default=clip.start), max(ends, default=clip.end)
+    if (clip.start, clip.end) != (first, last):
+        words = f"the format has no active segment: {clip.start:g} to {clip.end:g} becomes {first:g} to {last:g}"
+        report.add(Outcome.DROPPED, "/clips/segment", words)
 
 
 def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
@@ -61,7 +190,16 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
         ("cast shadows", sum(not mesh.casts_shadows for mesh in scene.meshes), "meshes that cast no shadows"),
         ("received shadows", sum(not mesh.receives_shadows for mesh in scene.meshes), "meshes that receive no shadows"),
         ("textures", sum(bool(each.maps) for each in scene.materials), "materials with maps"),
+        (
+            "other maps",
+            sum(bool(set(each.maps) - {"texture1"}) for each in scene.materials),
+            "materials with more maps",
+        ),
         ("raw channels", len(clip.raw_channels), "raw channels"),
+        ("kinds", sum(node.kind is NodeKind.DUMMY for node in nodes), "dummies: they become joints"),
+        ("unused meshes", _unused(scene, "mesh"), "meshes that no node shows"),
+        ("unused cameras", _unused(scene, "camera"), "cameras that no node has"),
+        ("unused lights", _unused(scene, "light"), "lights that no node has"),
     )
     found = [(what, f"{count} {words}") for what, count, words in kinds if count]
     around = [words for words, there in _surroundings(environment) if there]
@@ -71,9 +209,17 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
         found.append(("bounds", "the boxes of the frames"))
     if scene.title:
         found.append(("title", "the title"))
-    if scene.author or scene.copyright:
-        found.append(("authors", "the author"))
+    if scene.author:
+        found.append(("author", "the author"))
+    if scene.copyright:
+        found.append(("copyright", "the copyright"))
     return found
+
+
+def _unused(scene: Scene, part: str) -> int:
+    """How many meshes, cameras or lights no node refers to."""
+    used = {getattr(node, part) for node in scene.nodes}
+    return len(set(range(len(getattr(scene, {"mesh": "meshes"}.get(part, f"{part}s"))))) - used)
 
 
 def _surroundings(given: Environment) -> tuple[tuple[str, bool], ...]:

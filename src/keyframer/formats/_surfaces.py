@@ -116,6 +116,13 @@ def _part(vertices: Ints, faces: Ints, corners: Ints, uv: Floats | None) -> Piec
     return Piece(vertices[used], faces, places.reshape(-1, 3), None if uv is None else uv[used])
 
 
+def _chosen(count: int, corners: Ints, uv_corners: Ints) -> Ints:
+    """A texture vertex for each vertex: the last one that a corner has; -1 for vertices without faces."""
+    chosen = np.full(count, -1)
+    chosen[corners.reshape(-1)] = uv_corners.reshape(-1)
+    return chosen
+
+
 def _unseamed(mesh: Mesh, corners: Ints) -> tuple[Ints, Ints, Floats | None]:
     """Vertices, corners and texture vertices with the same numbers."""
     own = np.arange(len(mesh.positions))
@@ -123,12 +130,15 @@ def _unseamed(mesh: Mesh, corners: Ints) -> tuple[Ints, Ints, Floats | None]:
         return own, corners, None
     uv = np.asarray(mesh.uv, np.float64)
     uv_corners = corners if mesh.uv_corners is None else np.asarray(mesh.uv_corners, np.int64).reshape(-1, 3)
+    chosen = _chosen(len(own), corners, uv_corners)
+    if not np.array_equal(chosen[corners], uv_corners):  # texture vertices in the same place are no seam
+        uv, same = np.unique(uv, axis=0, return_inverse=True)
+        uv_corners = same.reshape(-1)[uv_corners]
+        chosen = _chosen(len(own), corners, uv_corners)
     # One texture vertex for each vertex is enough where no vertex has two.
-    chosen = np.full(len(own), -1)
-    chosen[corners.reshape(-1)] = uv_corners.reshape(-1)
     if np.array_equal(chosen[corners], uv_corners):
         spread = np.zeros((len(own), 2))
-        if mesh.uv_corners is None:
+        if uv_corners is corners:
             spread[: len(uv)] = uv[: len(own)]
         else:
             spread[chosen >= 0] = uv[chosen[chosen >= 0]]

@@ -121,18 +121,39 @@ class LossReport:
         return [loss for loss in self.losses if loss.outcome is outcome]
 
     def summary(self) -> str:
-        """One line: how many of each, and the error reached."""
+        """One line: what was lost, how near the rest is, then how many of each."""
+        if not self.losses:
+            return "nothing to say"
+        dropped = self.of(Outcome.DROPPED)
+        rest = "everything else" if dropped else "everything"
+        said = [f"dropped: {_named(dropped)}"] if dropped else []
+        cut = round(self.measured.get("cut_short", 0))
+        if cut:
+            said.append(f"{cut} motion{'s' if cut > 1 else ''} cut short by a limit")
+        said.append(f"{rest} {self._nearness()}")
         counts = Counter(loss.outcome for loss in self.losses)
         words = ", ".join(f"{counts[outcome]} {outcome.value}" for outcome in Outcome if counts[outcome])
-        parts = [words or "nothing to say"]
+        return f"{'; '.join(said)} ({words})"
+
+    def _nearness(self) -> str:
+        """How near everything is that was not dropped."""
+        kinds = {loss.outcome for loss in self.losses}
         reached = self.measured.get("world_error")
         if reached is not None:
             allowed = self.measured.get("world_error_allowed", 0.0)
-            parts.append(f"motion within {reached:.2g} (allowed {allowed:.2g}) scene units")
-        cut = round(self.measured.get("cut_short", 0))
-        if cut:
-            parts.append(f"{cut} motion{'s' if cut > 1 else ''} cut short by a limit")
-        return "; ".join(parts)
+            near = f"within {reached:.2g} (allowed {allowed:.2g}) scene units"
+        else:
+            errors: dict[str, float] = {}
+            for loss in self.losses:
+                if loss.error is not None and loss.outcome is not Outcome.DROPPED:
+                    errors[loss.unit or ""] = max(errors.get(loss.unit or "", 0.0), loss.error)
+            units = [f"{error:.2g} {unit}".rstrip() for unit, error in sorted(errors.items()) if error]
+            near = f"within {', '.join(units)}" if units else "approximated" if Outcome.APPROXIMATED in kinds else ""
+        words = ["exact"] if Outcome.EXACT in kinds or not near else []
+        words += [near] if near else []
+        words += ["baked"] if Outcome.BAKED in kinds else []
+        words += ["in extras"] if Outcome.EXTRAS in kinds else []
+        return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON, as `LOSS_SCHEMA` describes."""
@@ -149,6 +170,23 @@ class LossReport:
 
     def __repr__(self) -> str:
         return f"<LossReport to {self.target}: {self.summary()}>"
+
+
+_MOST_NAMED = 4
+
+
+def _named(dropped: list[Loss]) -> str:
+    """What was dropped, most frequent kinds first: ``morphs of 2 nodes, textures``."""
+    kinds: Counter[str] = Counter()
+    for loss in dropped:
+        steps = [step for step in loss.path.split("/") if step]
+        if len(steps) > 2:  # /nodes/Box/morph: one part of many
+            kinds[f"{steps[-1]} of {steps[0]}"] += 1
+        else:
+            kinds[" of ".join(reversed(steps)) or loss.detail.split(":")[0]] += 1
+    words = [safe_text(f"{kind} ({count})" if count > 1 else kind) for kind, count in kinds.most_common(_MOST_NAMED)]
+    more = len(kinds) - len(words)
+    return ", ".join(words).replace("_", " ") + (f" and {more} more" if more > 0 else "")
 
 
 def _source_of(extras: Mapping[str, Any] | None) -> tuple[str | None, int | None]:

@@ -259,7 +259,7 @@ DROPPED = {
     "/smoothing": "the format has no place for 1 meshes with smoothing groups",
     "/vertex_colours": "the format has no place for 1 meshes with vertex colours",
     "/environment": "the format has no place for background and fog",
-    "/authors": "the format has no place for the author",
+    "/author": "the format has no place for the author",
     "/raw_channels": "the format has no place for 1 raw channels",
     "/channels/fov": "the format has no place for 1 fov tracks",
     "/clips/second": "the format holds one clip",

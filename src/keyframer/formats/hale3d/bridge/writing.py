@@ -31,7 +31,7 @@ from keyframer.scene.report import LossReport, NothingToWrite, Outcome
 
 Floats = npt.NDArray[np.float64]
 
-HOLDS = ("tree", "meshes", "materials", "textures", "skins", "pivots", "bounds")
+HOLDS = ("tree", "meshes", "materials", "textures", "skins", "pivots", "bounds", "frames")
 _BLOCK = 4_000_000
 """vertices times frames that are posed at once"""
 

@@ -33,7 +33,7 @@ from keyframer.scene.report import LossReport, NothingToWrite, Outcome
 
 Floats = npt.NDArray[np.float64]
 
-HOLDS = ("tree",)
+HOLDS = ("tree", "frames")
 NOISE = 1e-9
 """metres or radians: what is left of nothing on the way through matrices"""
 

@@ -91,7 +91,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
 
 def held(dialect: Dialect) -> set[str]:
     """What such files hold beside keys, in the words of `tell_dropped`."""
-    words = {"title", "authors"}
+    words = {"title", "author", "clips.name"}
     return words | {"scale_axes", "scale axes"} if dialect.scale_axis else words
 
 

@@ -194,6 +194,8 @@ class NodeWriter:
         """The mesh's pieces, each an object with its node; all but the first hang on the first."""
         assert node.mesh is not None
         mesh, path = self.scene.meshes[node.mesh], plain_path("nodes", node.name)
+        if mesh.axes is not None:
+            self.report.add(Outcome.BAKED, f"{path}/axes", "the mesh's own axes are those of its node")
         if np.any(node.pivot):
             self.report.add(Outcome.BAKED, f"{path}/pivot", "the mesh is moved instead", extras=node.extras)
         matrix, points = self.stage.matrix_and_points(number)
@@ -231,6 +233,7 @@ class NodeWriter:
         track = self.stage.fitted.get(number, {}).get("morph")
         path = f"{plain_path('nodes', node.name)}/morph"
         if track is None or node.morph is None or node.mesh is None:
+            self.report.add(Outcome.DROPPED, path, "shapes that no key uses have no place in the format")
             return []
         mesh = self.scene.meshes[node.mesh]
         names = [name] * len(node.morph.names)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from keyframer.formats._axes import in_space
 from keyframer.formats._document import Document
-from keyframer.formats._dropped import tell_dropped
+from keyframer.formats._dropped import every, tell_dropped
 from keyframer.formats._keys import KeyFitter
 from keyframer.formats._skins import without_skins
 from keyframer.formats._surfaces import with_still_shapes
@@ -33,10 +33,24 @@ from keyframer.scene import Clip, Scene, Space
 from keyframer.scene.report import LossReport, NothingToWrite, Outcome
 
 HOLDS = (
-    *("tree", "meshes", "materials", "textures", "cameras", "lights", "smoothing", "hidden", "environment", "pivots"),
+    *(
+        "tree",
+        "meshes",
+        "materials",
+        "textures",
+        "other maps",
+        "cameras",
+        "lights",
+        "smoothing",
+        "hidden",
+        "environment",
+        "pivots",
+    ),
     *("cast shadows", "received shadows"),
     "scale axes",  # the vertices are placed by them
-    *("segment", "morphs", "fov", "roll", "color", "hotspot", "falloff", "visible"),
+    *("segment", "morphs", "fov", "roll", "color", "hotspot", "falloff", "visible", "kinds"),
+    *("nodes.bounding_box", "meshes.edges", "meshes.axes", "clips.current"),
+    *(*every("materials"), *every("maps"), *every("cameras"), *every("lights")),
 )
 _WRITER = b"KEYFRAMER"
 _MOST_NODES = 32_000
@@ -101,4 +115,8 @@ def keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport) -> list[Ch
     first, last = (round(value) if math.isfinite(value) else 0 for value in (begin, end))
     if (first, last) != (begin, end):
         report.add(Outcome.APPROXIMATED, "/clips/segment", f"the active segment became {first} to {last}")
-    return [r.KeyframerHeader(5, _WRITER, last), r.Frames(first, last), r.CurrentTime(0)]
+    shown = 0.0 if clip.current is None else float(fitter.times(clip.current))
+    now = round(shown) if math.isfinite(shown) else 0
+    if now != shown:
+        report.add(Outcome.APPROXIMATED, "/clips/current", f"the frame that is shown became {now}")
+    return [r.KeyframerHeader(5, _WRITER, last), r.Frames(first, last), r.CurrentTime(now)]

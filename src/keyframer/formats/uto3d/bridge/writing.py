@@ -12,7 +12,7 @@ import numpy.typing as npt
 from keyframer.curves import Track
 from keyframer.formats._axes import in_space
 from keyframer.formats._document import Document
-from keyframer.formats._dropped import tell_dropped
+from keyframer.formats._dropped import every, tell_dropped
 from keyframer.formats._keys import KeyFitter, KeyRules
 from keyframer.formats._surfaces import with_still_shapes
 from keyframer.formats._writing import (
@@ -40,7 +40,11 @@ Floats = npt.NDArray[np.float64]
 
 HOLDS = (
     *("tree", "meshes", "materials", "cameras", "lights", "skins", "vertex colours", "hidden", "segment", "pivots"),
-    *("fov", "roll", "scale_axes", "scale axes", "cast shadows"),
+    *("fov", "roll", "scale_axes", "scale axes", "cast shadows", "kinds"),
+    *("meshes.edges", "meshes.bounding_sphere", "meshes.dynamic"),
+    *every("materials"),  # what has no place of these is reported by the writer of materials
+    *(set(every("cameras")) - {"cameras.shows_cone"}),
+    *(set(every("lights")) - {"lights.roll_degrees", "lights.aspect"}),
 )
 
 DIALECTS = {"A": Sort.FLEXPORTER, "B": Sort.MAXSCRIPT, "literal": Sort.LITERAL}

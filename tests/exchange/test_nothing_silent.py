@@ -1,0 +1,388 @@
+"""Nothing is lost in silence: each field of the model is found again in each target, or named in its report.
+
+The fields are those of the dataclasses: a new one fails here until it is listed, and until every target holds it or
+says that it does not. For each a scene is written twice, with and without a value in that field. Then either the report
+has a new line that is not *exact*, or the files, loaded again, differ in that field.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.curves import Interpolation, RotationForm, Track
+from keyframer.scene import (
+    Camera,
+    Channel,
+    Clip,
+    Environment,
+    Light,
+    LightType,
+    Material,
+    Mesh,
+    Node,
+    NodeKind,
+    RawChannel,
+    Scene,
+    Skin,
+    TextureMap,
+)
+from keyframer.scene.environment import Fog, Gradient, LayeredFog
+from keyframer.scene.node import Morph
+from keyframer.scene.report import Outcome
+
+TARGETS: dict[str, dict[str, Any]] = {
+    "a.3ds": {},
+    "a.u3d": {},
+    "a.anim": {"format": "hale3d"},
+    "b.anim": {"format": "midtown"},
+    "a.bin": {"format": "nodeanim"},
+    "a.glb": {},
+    "core.glb": {"core_only": True},
+}
+
+
+def base() -> Scene:
+    """A little of everything, nothing but defaults where there are any."""
+    sheet = Mesh("sheet", np.array([[0, 0, 0], [4, 0, 0], [4, 3, 0], [0, 3, 1.0]]), np.array([[0, 1, 2], [0, 2, 3]]))
+    sheet.uv, sheet.face_materials = np.array([[0, 0], [1, 0], [1, 1], [0, 1.0]]), np.zeros(2, np.int64)
+    nodes = [
+        Node("root", NodeKind.DUMMY),
+        Node("sheet", parent=0, mesh=0),
+        Node("eye", NodeKind.CAMERA, camera=0, target=4, position=np.array([0, -9.0, 2])),
+        Node("lamp", NodeKind.LIGHT, light=0, target=5, position=np.array([0, -9.0, 5])),
+        Node("eye.target", NodeKind.TARGET),
+        Node("lamp.target", NodeKind.TARGET),
+        Node("bone", NodeKind.BONE),
+        Node("skinned", mesh=1, skin=0),
+    ]
+    skin = Skin("skin", [6], np.eye(4)[None], np.arange(4), np.zeros(4, np.int64), np.ones(4))
+    material = Material("paint", maps={"texture1": TextureMap("paint.png")})
+    move = Track("position", np.array([0.0, 10.0]), np.array([[0, 0, 0], [1, 2, 3.0]]), Interpolation.LINEAR)
+    bend = Track("position", np.array([0.0, 10.0]), np.array([[0, 0, 0], [0, 0, 3.0]]), Interpolation.LINEAR)
+    return Scene(
+        nodes,
+        [sheet, copy.deepcopy(sheet)],
+        [material],
+        [Camera("eye")],
+        [Light("lamp", LightType.SPOT, hotspot_degrees=30.0, falloff_degrees=40.0)],
+        [skin],
+        [Clip("", [Channel(0, move), Channel(6, bend)], end=10.0)],
+    )
+
+
+def track(kind: str, first: Any, last: Any) -> Track:
+    return Track(kind, np.array([0.0, 10.0]), np.array([first, last], np.float64), Interpolation.LINEAR)
+
+
+ROOT, SHEET, EYE, LAMP = 0, 1, 2, 3
+ON_LIGHTS = ("color", "multiplier", "hotspot", "falloff")
+CLASSES: dict[str, Any] = {
+    "nodes": Node,
+    "meshes": Mesh,
+    "materials": Material,
+    "maps": TextureMap,
+    "cameras": Camera,
+    "lights": Light,
+    "skins": Skin,
+    "clips": Clip,
+    "environment": Environment,
+    "scene": Scene,
+}
+PARTS = ("nodes", "meshes", "materials", "cameras", "lights", "skins", "clips")
+FEATURES: dict[str, Any] = {
+    "nodes.parent": (SHEET, None),
+    "nodes.position": (SHEET, np.array([7.0, 8, 9])),
+    "nodes.rotation_xyzw": (SHEET, np.array([0, 0, 0.6, 0.8])),
+    "nodes.scale": (SHEET, np.array([1.0, 2, 3])),
+    "nodes.scale_axes_xyzw": (SHEET, np.array([0, 0, 0.6, 0.8])),
+    "nodes.pivot": (SHEET, np.array([1.0, 2, 3])),
+    "nodes.mesh": (SHEET, None),
+    "nodes.camera": (EYE, None),
+    "nodes.light": (LAMP, None),
+    "nodes.skin": (7, None),
+    "nodes.target": (EYE, None),
+    "nodes.morph": (SHEET, Morph(["up"], [np.array([[0, 0, 5], [4, 0, 5], [4, 3, 5], [0, 3, 5.0]])])),
+    "nodes.hidden": (SHEET, True),
+    "nodes.bounding_box": (ROOT, (np.array([-1.0, -2, -3]), np.array([1.0, 2, 3]))),
+    "nodes.kind": (ROOT, NodeKind.BONE),
+    "meshes.positions": np.array([[0, 0, 0], [4, 0, 0], [4, 3, 0], [0, 3, 2.0]]),
+    "meshes.corners": np.array([[0, 1, 2], [0, 1, 3]]),
+    "meshes.uv": np.array([[0, 0], [1, 0], [1, 1], [0, 0.5]]),
+    "meshes.uv_corners": np.array([[0, 1, 2], [1, 2, 3]]),
+    "meshes.colors": np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0.0]]),
+    "meshes.color_corners": np.array([[3, 2, 1], [0, 2, 3]]),
+    "meshes.smoothing": np.array([1, 2]),
+    "meshes.edges": np.array([3, 6]),
+    "meshes.face_materials": np.array([-1, 0]),
+    "meshes.axes": np.array([[1, 0, 0, 5], [0, 1, 0, 6], [0, 0, 1, 7], [0, 0, 0, 1.0]]),
+    "meshes.bounding_sphere": (np.array([2.0, 1.5, 0.5]), 3.5),
+    "meshes.casts_shadows": False,
+    "meshes.receives_shadows": False,
+    "meshes.dynamic": True,
+    "materials.ambient": (0.1, 0.2, 0.3),
+    "materials.diffuse": (0.25, 0.5, 0.75),
+    "materials.specular": (0.1, 0.2, 0.3),
+    "materials.shininess": 0.25,
+    "materials.shininess_strength": 0.25,
+    "materials.transparency": 0.25,
+    "materials.transparency_falloff": 0.25,
+    "materials.falloff_inwards": True,
+    "materials.reflection_blur": 0.25,
+    "materials.self_illumination": 0.25,
+    "materials.two_sided": True,
+    "materials.additive": True,
+    "materials.wire": True,
+    "materials.wire_size": 2.0,
+    "materials.wire_in_units": True,
+    "materials.face_map": True,
+    "materials.soften": True,
+    "materials.supersample": True,
+    "materials.shading": "metal",
+    "materials.maps": {"texture1": TextureMap("paint.png"), "bump": TextureMap("bump.png")},
+    "maps.file_name": "other.png",
+    "maps.amount": 0.5,
+    "maps.scale": (2.0, 3.0),
+    "maps.offset": (0.25, 0.5),
+    "maps.rotation_degrees": 30.0,
+    "maps.blur": 0.5,
+    "maps.mirror": True,
+    "maps.negative": True,
+    "maps.decal": True,
+    "maps.tiled": False,
+    "maps.summed_area": True,
+    "maps.alpha_source": True,
+    "maps.ignore_alpha": True,
+    "maps.tints": {"first": (0.1, 0.2, 0.3)},
+    "cameras.fov_degrees": 70.0,
+    "cameras.roll_degrees": 20.0,
+    "cameras.target": (3.0, 4.0, 5.0),
+    "cameras.ranges": (5.0, 50.0),
+    "cameras.clip": (5.0, 50.0),
+    "cameras.shows_cone": True,
+    "lights.type": LightType.DIRECTIONAL,
+    "lights.color": (0.25, 0.5, 0.75),
+    "lights.multiplier": 2.0,
+    "lights.on": False,
+    "lights.attenuated": True,
+    "lights.inner_range": 10.0,
+    "lights.outer_range": 20.0,
+    "lights.target": (3.0, 4.0, 5.0),
+    "lights.hotspot_degrees": 20.0,
+    "lights.falloff_degrees": 60.0,
+    "lights.roll_degrees": 20.0,
+    "lights.rectangular": True,
+    "lights.aspect": 2.0,
+    "lights.casts_shadows": True,
+    "lights.projector": "slide.png",
+    "lights.excludes": ["sheet"],
+    "skins.joints": [0],
+    "skins.inverse_bind": np.array([[[1, 0, 0, 5], [0, 1, 0, 6], [0, 0, 1, 7], [0, 0, 0, 1.0]]]),
+    "clips.start": 2.0,
+    "clips.end": 20.0,
+    "clips.rate": 15.0,
+    "clips.current": 5.0,
+    "clips.bounds": np.tile(np.array([[-9.0, -9, -9], [9, 9, 9]]), (11, 1, 1)),
+    "clips.raw_channels": [RawChannel("raw", np.arange(22.0).reshape(11, 2))],
+    "clips.name": "other",
+    "environment.ambient": (0.1, 0.2, 0.3),
+    "environment.background_color": (0.1, 0.2, 0.3),
+    "environment.background_image": "sky.png",
+    "environment.gradient": Gradient(0.5, [(0, 0, 0), (0.5, 0.5, 0.5), (1, 1, 1)]),
+    "environment.fog": Fog(1.0, 0.25, 100.0, 0.5, (0.1, 0.2, 0.3)),
+    "environment.distance_cue": Fog(1.0, 0.25, 100.0, 0.5),
+    "environment.layered_fog": LayeredFog(0.0, 10.0, 0.5, 0, (0.1, 0.2, 0.3)),
+    "environment.uses": {"background_color"},
+    "scene.title": "The sheet",
+    "scene.author": "Somebody",
+    "scene.copyright": "Nobody's",
+    "channels.position": track("position", (1, 2, 3), (4, 5, 6)),
+    "channels.rotation": Track(
+        "rotation",
+        np.array([0.0, 10.0]),
+        np.array([[0, 0, 0, 1], [0, 0, 0.6, 0.8]]),
+        Interpolation.LINEAR,
+        form=RotationForm.QUATERNION_ABSOLUTE,
+    ),
+    "channels.scale": track("scale", (1, 1, 1), (2, 3, 4)),
+    "channels.visible": Track("visible", np.array([0.0, 5.0]), np.array([1.0, 0.0]), Interpolation.STEP),
+    "channels.fov": track("fov", 40, 60),
+    "channels.roll": track("roll", 0, 60),
+    "channels.hotspot": track("hotspot", 10, 20),
+    "channels.falloff": track("falloff", 50, 60),
+    "channels.color": track("color", (1, 0, 0), (0, 1, 0)),
+    "channels.multiplier": track("multiplier", 1, 3),
+}
+"""a value for every field that means something; of nodes with the number of the node, of channels the track"""
+
+CHANGED_WITH: dict[str, dict[str, Any]] = {
+    "nodes.scale_axes_xyzw": {"nodes.scale": (SHEET, np.array([1.0, 2, 3]))},
+    "materials.wire_size": {"materials.wire": True},
+    "materials.wire_in_units": {"materials.wire": True, "materials.wire_size": 2.0},
+    "lights.inner_range": {"lights.attenuated": True, "lights.outer_range": 30.0},
+    "lights.outer_range": {"lights.attenuated": True, "lights.inner_range": 5.0},
+    "lights.aspect": {"lights.rectangular": True},
+    "environment.uses": {"environment.background_color": (0.1, 0.2, 0.3)},
+    "meshes.color_corners": {"meshes.colors": np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0.0]])},
+    "cameras.target": {"nodes.target": (EYE, None)},
+    "lights.target": {"nodes.target": (LAMP, None)},
+}
+"""what a field needs to mean something: both scenes have it"""
+
+PLACING = {
+    *(
+        f"nodes.{name}"
+        for name in ("parent", "position", "rotation_xyzw", "scale", "scale_axes_xyzw", "pivot", "target")
+    ),
+    *("nodes.skin", "skins.joints", "skins.inverse_bind", "meshes.positions", "cameras.target", "lights.target"),
+    *("cameras.roll_degrees", "lights.roll_degrees", "channels.position", "channels.rotation", "channels.scale"),
+    *("channels.roll", "clips.rate"),
+}
+"""fields that are found again if everything is where it was meant, however the target says so"""
+
+WHOLE = {
+    "nodes.mesh": ("meshes",),
+    "nodes.camera": ("cameras",),
+    "nodes.light": ("lights",),
+    "nodes.skin": ("skins", "meshes"),
+    "nodes.morph": ("morphs", "meshes"),
+    "nodes.target": ("cameras",),
+    "nodes.parent": ("tree",),
+    "clips.bounds": ("bounds",),
+    "nodes.pivot": ("meshes",),
+    "meshes.color_corners": ("vertex_colours", "meshes"),
+    "channels.fov": ("cameras",),
+    "channels.roll": ("cameras",),
+    **{f"channels.{kind}": ("lights",) for kind in ON_LIGHTS},
+    **{f"maps.{field.name}": ("materials", "textures") for field in fields(TextureMap)},
+    **{f"skins.{field.name}": ("skins", "meshes") for field in fields(Skin)},
+}
+"""what a field goes with: where all of that is reported as dropped, its fields need no lines of their own"""
+
+CORNERS = {
+    **dict.fromkeys(("meshes.uv", "meshes.uv_corners"), ("uv", "uv_corners")),
+    **dict.fromkeys(("meshes.colors", "meshes.color_corners"), ("colors", "color_corners")),
+}
+"""tables and the numbers into them: what counts is the value at each corner"""
+
+BOOKKEEPING = {
+    *(f"{part}.{name}" for part in PARTS for name in ("name", "extras")),
+    *(f"{part}.raw_name" for part in PARTS if part not in ("skins", "clips")),
+    *("nodes.file_id", "maps.raw_file_name", "maps.extras", "environment.extras"),
+    "maps.embedded",  # an image, written beside or inside: tests of images
+    *("skins.vertices", "skins.influences", "skins.weights", "skins.positions", "skins.rigid"),  # tests of skins
+    *("clips.channels", "clips.unit", "clips.units_per_frame"),  # how times are counted
+    *(f"scene.{name}" for name in (*PARTS, "environment", "space")),  # the parts themselves
+    *("scene.source_format", "scene.extras", "scene.issues", "scene.folder", "scene.sources", "scene.origin"),
+} - {"clips.name"}
+"""fields that say how the rest is named, numbered, grouped or kept"""
+
+
+def test_every_field_of_the_model_is_listed() -> None:
+    there = {f"{part}.{field.name}" for part, kind in CLASSES.items() for field in fields(kind)}
+    listed = {name for name in FEATURES if not name.startswith("channels.")}
+    assert there == listed | BOOKKEEPING
+    assert not listed & BOOKKEEPING
+
+
+def with_value(scene: Scene, name: str, value: Any) -> Scene:
+    part, field = name.split(".")
+    if part == "channels":
+        node = {"fov": EYE, "roll": EYE}.get(field, LAMP if field in ON_LIGHTS else SHEET)
+        scene.clips[0].channels.append(Channel(node, value))
+    elif part == "nodes":
+        setattr(scene.nodes[value[0]], field, value[1])
+    elif part == "maps":
+        setattr(scene.materials[0].maps["texture1"], field, value)
+    elif part in ("environment", "scene"):
+        setattr(scene if part == "scene" else scene.environment, field, value)
+    else:
+        setattr(getattr(scene, part)[0], field, value)
+    return scene
+
+
+def values_of(scene: Scene, name: str) -> Iterator[Any]:
+    """All values of a field in a loaded scene."""
+    part, field = name.split(".")
+    if part == "channels":
+        yield from (
+            (each.track.times, each.track.values)
+            for clip in scene.clips
+            for each in clip.channels
+            if each.track.kind == field
+        )
+    elif name in CORNERS:
+        table, numbers = CORNERS[name]
+        for mesh in scene.meshes:
+            values, chosen = getattr(mesh, table), getattr(mesh, numbers)
+            yield None if values is None else np.asarray(values)[mesh.corners if chosen is None else chosen]
+    elif part == "maps":
+        yield from (getattr(map, field) for each in scene.materials for map in each.maps.values())
+    elif part in ("environment", "scene"):
+        yield getattr(scene if part == "scene" else scene.environment, field)
+    else:
+        yield from (getattr(each, field) for each in getattr(scene, part))
+
+
+def plain(value: Any) -> str:
+    """A value as text that can be compared: numbers to five digits."""
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(plain, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {plain(each)}" for key, each in sorted(value.items())) + "}"
+    if isinstance(value, set):
+        return plain(sorted(value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain({field.name: getattr(value, field.name) for field in fields(value) if field.name != "extras"})
+    return repr(value)
+
+
+def placed(scene: Scene) -> list[Any]:
+    """Where all vertices and nodes are, from the beginning to the end."""
+    posed = keyframer.pose(scene, [0.0, 1 / 6, 1 / 3])
+    return [np.round(posed.vertices(number), 3).tolist() for number in range(len(scene.nodes))] + [
+        np.round(posed.world, 3).tolist()
+    ]
+
+
+def written(scene: Scene, target: str, folder: Path) -> tuple[set[str], Scene]:
+    """The lines of the report about what is not exact, and the scene that is read from the file."""
+    options = dict(TARGETS[target])
+    format = options.get("format")
+    folder.mkdir()
+    report = keyframer.save(scene, folder / target, **options)
+    lines = {f"{loss.path}: {loss.detail}" for loss in report if loss.outcome is not Outcome.EXACT}
+    return lines, keyframer.load(folder / target, **({"format": format} if format else {}))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_each_field_is_found_again_or_named_in_the_report(target: str, tmp_path: Path) -> None:
+    silent = []
+    for number, (name, value) in enumerate(FEATURES.items()):
+        needed = CHANGED_WITH.get(name, {})
+        without, having = base(), base()
+        for other, its in needed.items():
+            with_value(without, other, its)
+            with_value(having, other, its)
+        with_value(having, name, value)
+        said_before, before = written(without, target, tmp_path / f"{number}-without")
+        said, after = written(having, target, tmp_path / f"{number}-with")
+        found = sorted(map(plain, values_of(before, name))) != sorted(map(plain, values_of(after, name)))
+        if name in PLACING:
+            found = found or plain(placed(before)) != plain(placed(after))
+        whole = {f"/{part}: " for part in WHOLE.get(name, (name.split(".")[0],))}
+        gone = any(line.startswith(tuple(whole)) for line in said_before)
+        if not found and not gone and not said ^ said_before:
+            silent.append(name)
+    assert not silent, " ".join(silent)
