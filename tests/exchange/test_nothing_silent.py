@@ -18,6 +18,7 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
+from keyframer.formats._dropped import leftovers
 from keyframer.scene import (
     Camera,
     Channel,
@@ -36,7 +37,9 @@ from keyframer.scene import (
 )
 from keyframer.scene.environment import Fog, Gradient, LayeredFog
 from keyframer.scene.node import Morph
-from keyframer.scene.report import Outcome
+from keyframer.scene.report import LossReport, NothingToWrite, Outcome
+from tests.exchange.reading.making import Json, glb, triangle
+from tests.formats.threeds.bridge.everything import everything
 
 TARGETS: dict[str, dict[str, Any]] = {
     "a.3ds": {},
@@ -386,3 +389,115 @@ def test_each_field_is_found_again_or_named_in_the_report(target: str, tmp_path:
         if not found and not gone and not said ^ said_before:
             silent.append(name)
     assert not silent, " ".join(silent)
+
+
+def orthographic(root: Json) -> None:
+    lens = {"xmag": 1.0, "ymag": 1.0, "znear": 0.1, "zfar": 9.0}
+    root["cameras"] = [{"type": "orthographic", "orthographic": lens}]
+    root["nodes"].append({"camera": 0})
+
+
+def points(root: Json) -> None:
+    root["meshes"][0]["primitives"].append({**root["meshes"][0]["primitives"][0], "mode": 0})
+
+
+def lines(root: Json) -> None:
+    root["meshes"][0]["primitives"].append({**root["meshes"][0]["primitives"][0], "mode": 1})
+
+
+def second_uv(root: Json) -> None:
+    root["meshes"][0]["primitives"][0]["attributes"]["TEXCOORD_1"] = 0
+
+
+def instances(root: Json) -> None:
+    root["extensionsUsed"] = ["EXT_mesh_gpu_instancing"]
+    root["nodes"][0]["extensions"] = {"EXT_mesh_gpu_instancing": {"attributes": {"TRANSLATION": 0}}}
+
+
+def animated_color(root: Json) -> None:
+    root["materials"] = [{}]
+    target = {"path": "pointer", "extensions": {"KHR_animation_pointer": {"pointer": POINTER}}}
+    root["animations"] = [
+        {"channels": [{"sampler": 0, "target": target}], "samplers": [{"input": 0, "output": 0}]},
+    ]
+
+
+def not_shown(root: Json) -> None:
+    root["nodes"].append({"name": "elsewhere"})
+
+
+POINTER = "/materials/0/pbrMetallicRoughness/baseColorFactor"
+LEFT_OUT = {
+    "/orthographic": orthographic,
+    "/points": points,
+    "/lines": lines,
+    "/TEXCOORD_1": second_uv,
+    "/EXT_mesh_gpu_instancing": instances,
+    f"/{POINTER}": animated_color,
+    "/nodes": not_shown,
+}
+
+
+@pytest.mark.parametrize("path", LEFT_OUT)
+@pytest.mark.parametrize("target", ["out.3ds", "out.glb"])
+def test_what_an_importer_leaves_out_is_in_check_and_in_the_report(path: str, target: str, tmp_path: Path) -> None:
+    root, binary = triangle()
+    root.setdefault("scenes", [{"nodes": [0]}])
+    root.setdefault("scene", 0)
+    LEFT_OUT[path](root)
+    (tmp_path / "in.glb").write_bytes(glb(root, binary))
+    told = [issue for issue in keyframer.check(tmp_path / "in.glb").issues if path[1:] in issue.message]
+    assert len(told) == 1
+    report = keyframer.save(keyframer.load(tmp_path / "in.glb"), tmp_path / target)
+    (loss,) = (loss for loss in report.of(Outcome.DROPPED) if loss.path == path)
+    assert loss.detail == f"left out on reading: {told[0].message}"
+
+
+def test_what_3d_studio_says_and_no_field_holds_is_named_on_every_way(tmp_path: Path) -> None:
+    """A file with every chunk there is: the chunks without a field are in every report, by their names."""
+    (tmp_path / "all.3ds").write_bytes(keyframer.encode(everything()))
+    scene = keyframer.load(tmp_path / "all.3ds", salvage=True)
+    kept = {f"/{part}/{name}" for part, name, _ in leftovers(scene, scene.clips[0], "")}
+    assert {
+        *("/scene/ViewportLayout", "/scene/DefaultView", "/scene/ConstructionPlanes", "/scene/ShadowBiasLow"),
+        *("/meshes/PointFlags", "/meshes/MeshColor", "/nodes/MorphSmooth", "/lights/SpotShadow"),
+    } <= kept
+    for target in ("a.u3d", "a.anim", "b.anim", "a.bin", "a.glb"):
+        try:
+            report = keyframer.save(scene, tmp_path / target, **TARGETS[target])
+        except NothingToWrite:
+            continue
+        said = {loss.path: loss.outcome for loss in report}
+        wanted = Outcome.EXTRAS if target == "a.glb" else Outcome.DROPPED
+        assert {path for path in kept if said.get(path) is not wanted} == set(), target
+
+
+def test_the_summary_names_what_was_lost_first() -> None:
+    report = LossReport("3ds")
+    assert report.summary() == "nothing to say"
+    report.add(Outcome.EXACT, "/nodes/a/position", "2 keys")
+    assert report.summary() == "everything exact (1 exact)"
+    report.add(Outcome.APPROXIMATED, "/nodes/a/rotation", "3 keys", error=0.0004, unit="degree")
+    assert report.summary() == "everything exact or within 0.0004 degree (1 exact, 1 approximated)"
+    report.add(Outcome.DROPPED, "/nodes/a/morph")
+    report.add(Outcome.DROPPED, "/nodes/b/morph")
+    report.add(Outcome.DROPPED, "/meshes/edges")
+    assert report.summary() == (
+        "dropped: morph of nodes (2), edges of meshes; everything else exact or within 0.0004 degree "
+        "(1 exact, 1 approximated, 3 dropped)"
+    )
+
+
+def test_texture_vertices_in_the_same_place_are_no_seam(tmp_path: Path) -> None:
+    scene = base()
+    sheet = scene.meshes[0]
+    sheet.uv = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 0], [1, 1.0]])
+    sheet.uv_corners = np.array([[0, 1, 2], [4, 5, 3]])
+    assert not [loss for loss in keyframer.save(scene, tmp_path / "a.3ds") if "doubled" in loss.detail]
+    found = keyframer.load(tmp_path / "a.3ds").meshes[0]
+    assert len(found.positions) == 4
+    sheet.uv[4] = (0.5, 0.5)
+    report = keyframer.save(scene, tmp_path / "b.3ds")
+    assert [loss.detail for loss in report if "doubled" in loss.detail] == [
+        "1 vertices were doubled at the seams of the texture"
+    ]

@@ -210,10 +210,13 @@ def save(
     exporter = exporter_for(path, format)
     with budgeted(limits, scene.stored_bytes):
         report = exporter.save(scene, Path(path), dialect=dialect, overwrite=overwrite, options=options)
-    if scene.issues.first_unsafe() is not None:
-        from keyframer.exchange.salvaging import tell_salvaged
+    if len(scene.issues):
+        from keyframer.exchange.salvaging import tell_left_out, tell_salvaged
 
-        tell_salvaged(scene, report)
+        if scene.origin is None:
+            tell_left_out(scene, report)
+        if scene.issues.first_unsafe() is not None:
+            tell_salvaged(scene, report)
     return report
 
 

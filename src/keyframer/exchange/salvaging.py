@@ -1,9 +1,26 @@
-"""What is written of a damaged file says what is missing."""
+"""What is written says what reading left out: pieces of a damaged file, and what scenes have no place for."""
 
 from __future__ import annotations
 
+from collections import Counter
+
 from keyframer.scene import Scene
 from keyframer.scene.report import Loss, LossReport, Outcome
+
+_LEFT_OUT = {"SEM_UNKNOWN_ENUM": "value", "SEM_EXTENSION_UNKNOWN": "name", "LINK_NOT_SHOWN": "what"}
+"""codes of what an importer found and left out, and which of their arguments says what it is"""
+
+
+def tell_left_out(scene: Scene, report: LossReport) -> None:
+    """An entry for each thing of an imported file that did not come into the scene: points, lines, instances, animated
+    colours, a second set of texture coordinates …"""
+    told: Counter[tuple[str, str]] = Counter()
+    for issue in scene.issues:
+        if issue.code in _LEFT_OUT and not issue.unsafe:
+            told[f"/{issue.args.get(_LEFT_OUT[issue.code])}", issue.message] += 1
+    for (path, message), count in told.items():
+        times = f", {count} times" if count > 1 else ""
+        report.add(Outcome.DROPPED, path, f"left out on reading: {message}{times}")
 
 
 def tell_salvaged(scene: Scene, report: LossReport) -> None:

@@ -69,7 +69,8 @@ _NEVER = {"name", "raw_name", "extras"}
 _BOOKKEEPING = {
     *("offset", "path", "record", "id", "parent", "parent_id", "controller_id", "start_index", "node_count", "dialect"),
     *("version", "model_version", "revision", "length", "flags", "flags1", "flags2", "geometry", "type", "prefix"),
-    *("first_frame", "last_frame", "fov"),
+    *("first_frame", "last_frame", "fov", "lens", "header", "instance", "toggles", "key_flags", "key_extras"),
+    *("time_min", "time_max", "Version", "KeyframerVersion", "MeshVersion", "Null", "Dummy"),
 }
 """what files say about themselves: how they number, count and lay out their own parts"""
 
@@ -113,7 +114,7 @@ def leftovers(scene: Scene, clip: Clip, target: str) -> list[tuple[str, str, int
     for part, each in _parts(scene, clip):
         for format, said in each.extras.items():
             if format != target and isinstance(said, Mapping):
-                counts.update((part, name) for name in _names_left(said))
+                counts.update((part, name) for name in sorted(_names_left(said)))
     return [(part, name, count) for (part, name), count in counts.items()]
 
 
@@ -126,11 +127,18 @@ def _parts(scene: Scene, clip: Clip) -> Iterator[tuple[str, Any]]:
 
 
 def _names_left(said: Mapping[str, Any]) -> set[str]:
-    found = {str(name) for name in said if name not in _BOOKKEEPING and name != "chunks"}
-    for chunk in said.get("chunks", ()):
-        if isinstance(chunk, Mapping):
-            found.add(str(chunk.get("name") or f"chunk {chunk.get('chunk')}"))
-    return found
+    """Chunks by their own names, wherever a list of them is kept; everything else by the word it is kept under."""
+    found = set()
+    for word, value in said.items():
+        chunks = [each for each in value if isinstance(each, Mapping) and "chunk" in each] if _is_list(value) else []
+        found |= {str(each.get("name") or f"chunk {each['chunk']}") for each in chunks}
+        if not chunks and word not in _BOOKKEEPING:
+            found.add(word)
+    return found - _BOOKKEEPING
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple)
 
 
 def _counted(count: int, part: str) -> str:

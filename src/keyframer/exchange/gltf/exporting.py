@@ -24,9 +24,10 @@ from keyframer.exchange.gltf.options import GltfOptions
 from keyframer.exchange.gltf.skins import Skins
 from keyframer.exchange.gltf.span import clip_span
 from keyframer.exchange.report import LossReport, Outcome
+from keyframer.formats._dropped import leftovers
 from keyframer.formats._places import path_finder
 from keyframer.posing import Rig
-from keyframer.scene import LightType, Scene
+from keyframer.scene import Clip, LightType, Scene
 
 Floats = npt.NDArray[np.float64]
 
@@ -128,6 +129,8 @@ def _about(context: Context, clips: list[Json]) -> None:
     if scene.extras:
         content["extras"] = plain(scene.extras)
         context.report.add(Outcome.EXTRAS, "/extras", "what the scene model has no place for")
+    for part, name, count in leftovers(scene, scene.clips[0] if scene.clips else Clip(), "gltf"):
+        context.report.add(Outcome.EXTRAS, f"/{part}/{name}", f"stated by {count} of them" if count > 1 else "")
     if scene.title:
         asset.scene["name"] = scene.title
     attach(asset.scene, content)

@@ -31,6 +31,11 @@ Indices = npt.NDArray[np.int64]
 _MODES = ("points", "lines", "line loop", "line strip", "triangles", "triangle strip", "triangle fan")
 MOST_SETS = 4
 """sets of joints and weights that are read"""
+_READ_ATTRIBUTES = {
+    *("POSITION", "NORMAL", "TEXCOORD_0", "COLOR_0"),
+    "TANGENT",  # worked out again from normals and coordinates where a normal map needs it
+    *(f"{name}_{number}" for name in ("JOINTS", "WEIGHTS") for number in range(MOST_SETS)),
+}
 
 
 @dataclass(eq=False)
@@ -170,6 +175,10 @@ class MeshReader:
                 wanted = f"{len(arrays['POSITION'])} elements, as POSITION has"
                 raise attributes.fail(STRUCT_SYNTAX, name, wanted=wanted, found=f"{len(arrays[name])}")
 
+        for name in attributes.value:
+            if name not in _READ_ATTRIBUTES:  # a second set of coordinates, colours of another program …
+                args = {"value": str(name)[:80], "known": "POSITION, NORMAL, TEXCOORD_0, COLOR_0, JOINTS_n, WEIGHTS_n"}
+                self._issues.add(SEM_UNKNOWN_ENUM, attributes.at(name), 0, severity=Severity.WARNING, **args)
         numbers("POSITION", "VEC3")
         numbers("NORMAL", "VEC3")
         numbers("TEXCOORD_0", "VEC2")
