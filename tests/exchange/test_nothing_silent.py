@@ -283,7 +283,15 @@ BOOKKEEPING = {
     *("skins.vertices", "skins.influences", "skins.weights", "skins.positions", "skins.rigid"),  # tests of skins
     *("clips.channels", "clips.unit", "clips.units_per_frame"),  # how times are counted
     *(f"scene.{name}" for name in (*PARTS, "environment", "space")),  # the parts themselves
-    *("scene.source_format", "scene.extras", "scene.issues", "scene.folder", "scene.sources", "scene.origin"),
+    *(
+        "scene.source_format",
+        "scene.extras",
+        "scene.issues",
+        "scene.folder",
+        "scene.sources",
+        "scene.origin",
+        "scene.stored_bytes",
+    ),
 } - {"clips.name"}
 """fields that say how the rest is named, numbered, grouped or kept"""
 
@@ -372,6 +380,7 @@ def written(scene: Scene, target: str, folder: Path) -> tuple[set[str], Scene]:
 @pytest.mark.parametrize("target", TARGETS)
 def test_each_field_is_found_again_or_named_in_the_report(target: str, tmp_path: Path) -> None:
     silent = []
+    plain_one = written(base(), target, tmp_path / "base")
     for number, (name, value) in enumerate(FEATURES.items()):
         needed = CHANGED_WITH.get(name, {})
         without, having = base(), base()
@@ -379,7 +388,7 @@ def test_each_field_is_found_again_or_named_in_the_report(target: str, tmp_path:
             with_value(without, other, its)
             with_value(having, other, its)
         with_value(having, name, value)
-        said_before, before = written(without, target, tmp_path / f"{number}-without")
+        said_before, before = written(without, target, tmp_path / f"{number}-without") if needed else plain_one
         said, after = written(having, target, tmp_path / f"{number}-with")
         found = sorted(map(plain, values_of(before, name))) != sorted(map(plain, values_of(after, name)))
         if name in PLACING:
@@ -501,3 +510,18 @@ def test_texture_vertices_in_the_same_place_are_no_seam(tmp_path: Path) -> None:
     assert [loss.detail for loss in report if "doubled" in loss.detail] == [
         "1 vertices were doubled at the seams of the texture"
     ]
+
+
+@pytest.mark.parametrize("target", ["a.anim", "b.anim"])
+def test_frames_that_were_sampled_from_keys_are_not_called_exact(target: str, tmp_path: Path) -> None:
+    options = {**TARGETS[target], **({"fps": 30.0} if target == "b.anim" else {})}
+    report = keyframer.save(base(), tmp_path / target, **options)
+    (loss,) = (loss for loss in report if loss.path == "/clips/frames")
+    assert (loss.outcome, loss.detail.endswith(", sampled from keys")) == (Outcome.BAKED, True)
+    scene = base()
+    for channel in scene.clips[0].channels:
+        channel.track = Track.sampled("position", np.linspace(0, 1, 33).reshape(11, 3))
+    (tmp_path / "again").mkdir()
+    report = keyframer.save(scene, tmp_path / "again" / target, **options)
+    (loss,) = (loss for loss in report if loss.path == "/clips/frames")
+    assert loss.outcome is Outcome.EXACT

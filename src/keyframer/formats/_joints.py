@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.curves import Interpolation
 from keyframer.formats._dropped import moving_kinds
-from keyframer.formats._writing import clip_span, plain_path, units_per_second
+from keyframer.formats._writing import clip_span, frames_per_second, plain_path, units_per_second
 from keyframer.limits import expect, spend
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
@@ -178,6 +179,17 @@ def _frames(clip: Clip, fps: float, joints: int, report: LossReport) -> Floats:
     count = math.ceil((max(end, first) - first) / step - 1e-6) + 1
     expect("samples", count * max(joints, 1) * _NUMBERS)
     return np.asarray(first + step * np.arange(count), np.float64)
+
+
+def tell_frames(clip: Clip, fps: float, count: int, joints: str, report: LossReport) -> None:
+    """How many frames were written: exact only where the clip has these very frames, not where keys were sampled."""
+    moving = [each.track for each in clip.channels if len(each.track.times) > 1]
+    same = math.isclose(frames_per_second(clip), fps)
+    report.measured["frames"] = float(count)
+    if all(track.interpolation is Interpolation.SAMPLED and same for track in moving):
+        report.add(Outcome.EXACT, "/clips/frames", f"{count} frames of {joints}")
+    else:
+        report.add(Outcome.BAKED, "/clips/frames", f"{count} frames of {joints}, sampled from keys")
 
 
 def _tell_left_out(scene: Scene, kept: set[int], report: LossReport) -> None:

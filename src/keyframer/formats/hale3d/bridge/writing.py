@@ -17,6 +17,7 @@ from keyframer.formats._joints import (
     parents_first,
     places_above,
     sample_joints,
+    tell_frames,
     wanted_joints,
 )
 from keyframer.formats._surfaces import with_still_shapes
@@ -112,8 +113,7 @@ def _animation(
         columns.append(rows[:, number][:, bits])
         records.append(record)
         start += len(bits)
-    report.measured["frames"] = float(len(rows))
-    report.add(Outcome.EXACT, "/clips/frames", f"{len(rows)} frames of {len(names)} joints")
+    tell_frames(clip, fps, len(rows), f"{len(names)} joints", report)
     moving_columns = np.concatenate(columns, axis=1)
     bounds = boxes(scene, joints)
     if clip.bounds is not None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from keyframer.formats._axes import in_space
 from keyframer.formats._dropped import tell_dropped
-from keyframer.formats._joints import Joints, sample_joints
+from keyframer.formats._joints import Joints, sample_joints, tell_frames
 from keyframer.formats._writing import (
     NamesThatFit,
     Tolerance,
@@ -81,8 +81,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     channels = [make_channel(rows, _distance(clip, options))]
     if layout is Layout.DOCUMENT:
         channels += _raw_channels(clip, len(rows), report)
-    report.measured["frames"] = float(len(rows))
-    report.add(Outcome.EXACT, "/clips/frames", f"{len(rows)} frames of {len(joints.nodes)} bones")
+    tell_frames(clip, options.fps, len(rows), f"{len(joints.nodes)} bones", report)
     beside = ((".skel", write_skeleton(_skeleton(placed, joints, report))),) if options.skeleton else ()
     if not options.skeleton:
         report.add(Outcome.DROPPED, "/tree", "names, offsets and parents of the bones are in no file")
