@@ -290,7 +290,6 @@ BOOKKEEPING = {
         "scene.folder",
         "scene.sources",
         "scene.origin",
-        "scene.stored_bytes",
     ),
 } - {"clips.name"}
 """fields that say how the rest is named, numbered, grouped or kept"""
