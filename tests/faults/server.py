@@ -59,6 +59,7 @@ def _run(asked: dict[str, Any], shim: ctypes.CDLL, counter: str, place: str) -> 
         "AT": str(asked["at"]),
         "MODE": str(asked["mode"]),
         "COUNTER": counter,
+        "LEADER": str(os.getpid()),
     }
     os.environ.update({f"FAULT_{name}": value for name, value in armed.items()})
     shim.fault_arm(

@@ -57,7 +57,10 @@ static int hit(int kind) {
     long now = __atomic_add_fetch(counter, 1, __ATOMIC_SEQ_CST);
     if (now != at) return 0;
     if (mode == KILL) kill(getpid(), SIGKILL);
-    if (mode == KILL_ALL) kill(0, SIGKILL);
+    if (mode == KILL_ALL) {
+        if (getenv("FAULT_LEADER")) kill(atoi(getenv("FAULT_LEADER")), SIGKILL); /* workers have a group of their own */
+        kill(0, SIGKILL);
+    }
     errno = EIO;
     return mode == FAIL;
 }
