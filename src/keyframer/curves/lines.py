@@ -91,7 +91,7 @@ def place_keys(
     count = len(breaks)
     complete = True
     for _ in range(_ROUNDS):
-        error = np.maximum(open_.errors(measure, wanted), open_.errors(measure, open_.probes_of(frames)))
+        error = open_.errors(measure, wanted, frames)
         most = np.minimum((open_.end - open_.begin) / shortest, _MOST_PIECES)
         wrong = (error > tolerance) & (most >= 2)
         pieces = np.minimum(np.ceil(np.sqrt(error[wrong] / tolerance)), most[wrong]).astype(np.intp)
@@ -125,7 +125,7 @@ class _Intervals(NamedTuple):
     def select(self, which: Flags) -> _Intervals:
         return _Intervals(*(column[which] for column in self))
 
-    def probes_of(self, known: Lines) -> _Probes:
+    def _probes_of(self, known: Lines) -> _Probes:
         """Those of rising times whose values are known that lie in some interval."""
         owner = np.maximum(np.searchsorted(self.begin, known.times, side="right") - 1, 0)
         inside = (known.times > self.begin[owner]) & (known.times < self.end[owner])
@@ -133,8 +133,16 @@ class _Intervals(NamedTuple):
         u = (known.times[inside] - self.begin[owner]) / (self.end - self.begin)[owner]
         return _Probes(owner, u, known.values[inside])
 
-    def errors(self, measure: Measure, wanted: _Probes) -> Floats:
+    def errors(self, measure: Measure, wanted: _Probes, frames: Lines) -> Floats:
+        """(n,) the largest error at the probes, and at the frames inside."""
         found = np.zeros(len(self.begin))
+        if len(frames.times):
+            known = self._probes_of(frames)
+            wanted = _Probes(
+                np.concatenate([wanted.owner, known.owner]),
+                np.concatenate([wanted.u, known.u]),
+                np.concatenate([wanted.values, known.values]),
+            )
         first, last = self.first[wanted.owner], self.last[wanted.owner]
         np.maximum.at(found, wanted.owner, measure.error(first, last, wanted.u, wanted.values))
         return found
