@@ -15,6 +15,7 @@ from keyframer.curves import Track
 from keyframer.curves.fit import Distance, largest_difference, turn_degrees
 from keyframer.formats._document import Document
 from keyframer.scene import Clip, Scene
+from keyframer.scene.clip import FASTEST, SLOWEST
 from keyframer.scene.report import LossReport, Outcome
 from keyframer.text import decode_name
 
@@ -96,9 +97,17 @@ def first_clip(scene: Scene, report: LossReport) -> Clip:
 
 
 def frames_per_second(clip: Clip) -> float:
-    """The clip's own rate; 30 where it has none."""
+    """The clip's own rate, within reason; 30 where it has none."""
     rate = clip.frames_per_second
-    return rate if math.isfinite(rate) and rate > 0 else 30.0
+    return min(max(rate, SLOWEST), FASTEST) if math.isfinite(rate) and rate > 0 else 30.0
+
+
+def whole_frame(time: float) -> int:
+    """The frame next to a time; ValueError where 32 bits cannot count so far, 0 where it is no number."""
+    frame = round(time) if math.isfinite(time) else 0
+    if not -(1 << 31) <= frame < 1 << 31:
+        raise ValueError(f"frame {time:g} is too far for the format to count")
+    return frame
 
 
 def units_per_second(clip: Clip) -> float:
@@ -149,7 +158,8 @@ class NamesThatFit:
     def claim(self, name: str, raw: bytes | None = None, fallback: str = "unnamed") -> bytes:
         """A name for the thing called ``name``; ``raw`` is how a file had it, and is taken where it says the same."""
         text = name or fallback
-        same = raw if raw and decode_name(raw, self._encoding) == name else encode_name(text, self._encoding)
+        usable = raw and b"\0" not in raw and decode_name(raw, self._encoding) == name
+        same = raw if raw and usable else encode_name(text, self._encoding)
         base = same if self._limit is None or len(same) <= self._limit else self._cut(text, self._limit)
         base = base or encode_name(fallback)[: self._limit]
         made = base

@@ -37,6 +37,10 @@ class RawChannel(Lean):
         return f"<RawChannel {self.name!r}: {'x'.join(map(str, self.values.shape))} numbers>"
 
 
+FASTEST, SLOWEST = 10_000.0, 0.001
+"""frames a second: beyond these a rate means nothing"""
+
+
 @dataclass(eq=False)
 class Clip:
     """An animation. Key times count in ``unit``, of which ``rate`` make a second."""

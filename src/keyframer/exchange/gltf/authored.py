@@ -61,10 +61,17 @@ def keep_tracks(
             context.report.add(Outcome.DROPPED, f"/clips/{number}", f"{channel.track!r} of a node that does not exist")
             continue
         track = channel.track
+        shapes = context.scene.nodes[channel.node].morph
+        if track.kind == "morph" and (shapes is None or np.shape(track.values)[1:] != (len(shapes.names),)):
+            path = f"/nodes/{context.scene.nodes[channel.node].name}/morph"
+            context.report.add(Outcome.DROPPED, path, "weights of shapes that the node does not have")
+            continue
         motion = motions.get((channel.node, track.kind))
         head: Json = context.asset.nodes[placed[channel.node].head]
         repeated = motion is not None and motion.repeats_keys and not motion.keys.is_still
         repeated &= track.kind in _WHOLE and channel.node not in looking and not context.axes.mirrored
+        if repeated and motion is not None:  # keys closer than single precision fall together in seconds
+            repeated = len(motion.written(span).times) == len(track.times)
         kept: list[Json] = head.get("extras", {}).get("keyframer", {}).get("tracks", [])
         kept.append(track_extras(track, number, repeated))
         attach(head, {"tracks": kept})

@@ -10,10 +10,9 @@ from keyframer.formats._rules import check_boxes, check_depth, check_numbers
 from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
 from keyframer.formats.hale3d.records import Animation, Frames, Joint, unquoted
 from keyframer.scene import Scene
+from keyframer.scene.clip import FASTEST
 from keyframer.wire.record import Record
 
-_FASTEST = 10_000
-"""frames a second"""
 _COVERED = {
     (Frames, "rows"),
     *((cls, field) for cls in (Joint, ModelJoint) for field in ("position", "orientation")),
@@ -29,7 +28,7 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
     for top in document.records:
         if isinstance(top, (Animation, Model)) and top.version != 1:
             reporter.report(SEM_UNKNOWN_VERSION, top, "version", version=top.version, known="1")
-        if isinstance(top, Animation) and top.frame_rate > _FASTEST:  # a rate of 0 is the bridge's to tell
+        if isinstance(top, Animation) and top.frame_rate > FASTEST:  # a rate of 0 is the bridge's to tell
             reporter.report(DATA_RATE_INVALID, top, "frame_rate", rate=top.frame_rate)
     for joint in joints:
         assert isinstance(joint, (Joint, ModelJoint))

@@ -12,6 +12,7 @@ still be read by naming the format.
 
 from __future__ import annotations
 
+import math
 import struct
 
 from keyframer.formats._format import Match
@@ -26,9 +27,9 @@ from keyframer.formats.midtown.arithmetic import (
 
 COMPRESSED = b"cmp\0"
 
-# The longest retail clip has 53 frames of 60 floats; the limits leave room for everything a modder may make.
-MOST_FRAMES = 100_000
-MOST_FLOATS = 3 * 1024
+# The longest retail clip has 53 frames of 60 floats; the limits leave room for everything that can be written.
+MOST_FRAMES = 1_000_000
+MOST_FLOATS = 3 * 100_000
 MOST_CHANNELS = 64
 
 # Metres and radians. What a float stores exactly 0 for is fine; integers seen as floats are below 1e-30.
@@ -62,6 +63,8 @@ def _sniff_retail(head: bytes, size: int) -> Match | None:
     odd, seen = _odd_floats(head, 17, fit.end)
     if size == fit.end and 8 * odd <= seen:  # a few odd numbers do not unmake a clip that is right in all else
         return _match(fit, 0.9 if floats == 60 else 0.8, f"{frames} frames of {floats} floats, size matches")
+    if size == fit.end and not _odd_floats(head, 17, fit.end, math.inf)[0]:
+        return _match(fit, 0.5, f"{frames} frames of {floats} floats, some of them large, size matches")
     if fit.end < size < fit.end + 4 * floats and not odd:
         extra = size - fit.end
         return _match(fit, 0.5, f"{frames} frames of {floats} floats, {extra} bytes left over")
@@ -125,12 +128,12 @@ def _is_rph(floats: int) -> bool:
     return 3 <= floats <= MOST_FLOATS and floats % 3 == 0
 
 
-def _odd_floats(head: bytes, start: int, end: int) -> tuple[int, int]:
+def _odd_floats(head: bytes, start: int, end: int, largest: float = _LARGEST) -> tuple[int, int]:
     """How many floats between two offsets, as far as the head shows them, are odd; and how many it shows."""
     count = max(0, min(end, len(head)) - start) // 4
     values = struct.unpack_from(f"<{count}f", head, start) if count else ()
-    return sum(not _is_plausible(value) for value in values), count
+    return sum(not _is_plausible(value, largest) for value in values), count
 
 
-def _is_plausible(value: float) -> bool:
-    return value == 0 or _SMALLEST <= abs(value) <= _LARGEST
+def _is_plausible(value: float, largest: float = _LARGEST) -> bool:
+    return value == 0 or _SMALLEST <= abs(value) <= largest

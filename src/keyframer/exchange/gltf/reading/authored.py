@@ -181,11 +181,13 @@ def environment(kept: Item) -> Environment:
     if gradient is not None:
         colors = [Item({"rgb": each}, gradient.at("colors")) for each in gradient.entries("colors")]
         shown = [unpacking.triple(each, "rgb") for each in colors]
-        made.gradient = Gradient(gradient.number("midpoint", 0.5), [each for each in shown if each is not None])
+        made.gradient = Gradient(
+            unpacking.number(gradient, "midpoint", 0.5), [each for each in shown if each is not None]
+        )
     made.fog, made.distance_cue = _fog(content.child("fog")), _fog(content.child("distance_cue"))
     layered = content.child("layered_fog")
     if layered is not None:
-        bounds = [layered.number(name, 0.0) for name in ("z_min", "z_max", "density")]
+        bounds = [unpacking.number(layered, name, 0.0) for name in ("z_min", "z_max", "density")]
         flags, color = layered.integer("flags", 0), unpacking.triple(layered, "color")
         made.layered_fog = LayeredFog(bounds[0], bounds[1], bounds[2], flags, color)
     made.uses = {each for each in content.entries("uses") if type(each) is str}
@@ -197,6 +199,6 @@ def _fog(item: Item | None) -> Fog | None:
     if item is None:
         return None
     near, near_density, far, far_density = (
-        item.number(name, 0.0) for name in ("near", "near_density", "far", "far_density")
+        unpacking.number(item, name, 0.0) for name in ("near", "near_density", "far", "far_density")
     )
     return Fog(near, near_density, far, far_density, unpacking.triple(item, "color"), item.flag("affects_background"))

@@ -72,6 +72,11 @@ def _unpacked(item: Item, budget: Budget) -> Array:
     return np.frombuffer(plain, dtype).reshape(shape)
 
 
+def number(item: Item, name: str, default: float) -> float:
+    """A number, or the default where it is not stated or was none."""
+    return default if item.value.get(name) is None else item.number(name)
+
+
 def restore(target: Any, item: Item, numbers: str = "", flags: str = "", texts: str = "", tuples: str = "") -> None:
     """Set the named attributes of a dataclass to what is stated; names are separated by blanks."""
     for name in numbers.split():

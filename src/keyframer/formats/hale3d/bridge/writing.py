@@ -28,6 +28,7 @@ from keyframer.formats.hale3d.document import encode, new_animation
 from keyframer.formats.hale3d.records import Joint
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene, Space
+from keyframer.scene.clip import FASTEST
 from keyframer.scene.report import LossReport, NothingToWrite, Outcome
 
 Floats = npt.NDArray[np.float64]
@@ -55,8 +56,8 @@ class WriteOptions:
     def __post_init__(self) -> None:
         if self.file not in ("animation", "model"):
             raise ValueError(f"file is animation or model, not {self.file!r}")
-        if self.fps is not None and not 0 < self.fps < 1 << 32:
-            raise ValueError(f"fps must be a positive whole number, not {self.fps}")
+        if self.fps is not None and not 0 < self.fps <= FASTEST:
+            raise ValueError(f"fps must be a positive whole number up to {FASTEST:g}, not {self.fps}")
         Dialect(self.dialect)
 
 
@@ -69,8 +70,8 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     clip = first_clip(placed, report)
     tell_dropped(placed, clip, report, HOLDS)
     fps = options.fps or max(round(frames_per_second(clip)), 1)
-    if not math.isclose(fps, frames_per_second(clip)):
-        words = f"sampled at {fps} frames a second; the clip has {frames_per_second(clip):g}"
+    if not math.isclose(fps, clip.frames_per_second):
+        words = f"sampled at {fps} frames a second; the clip has {clip.frames_per_second:g}"
         report.add(Outcome.APPROXIMATED, "/clips/rate", words)
     joints = sample_joints(placed, clip, float(fps), report, depth_first=False)
     if not joints.nodes:

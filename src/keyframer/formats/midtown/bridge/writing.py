@@ -74,10 +74,11 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     joints = sample_joints(placed, clip, options.fps, report, depth_first=True)
     if not joints.nodes:
         raise NothingToWrite("a Midtown clip holds the motion of bones, and this scene has no bones or objects")
-    if not joints.moves() and scene.source_format != "midtown":
+    rows = np.concatenate([joints.positions[:, 0], angles(joints, options.euler_order)], axis=1)
+    rows[np.abs(rows) <= NOISE] = 0.0
+    if not (rows != rows[:1]).any() and scene.source_format != "midtown":
         raise NothingToWrite("a Midtown clip holds motion and nothing else, and nothing in this scene moves")
     tell_lost_motion(placed, joints, Tolerance.of(placed, options.max_error), report, set(joints.nodes))
-    rows = np.concatenate([joints.positions[:, 0], angles(joints, options.euler_order)], axis=1)
     channels = [make_channel(rows, _distance(clip, options))]
     if layout is Layout.DOCUMENT:
         channels += _raw_channels(clip, len(rows), report)

@@ -120,7 +120,7 @@ class NodeWriter:
         if self.options.time_unit == "auto":
             tracks = self._in_a_unit_that_is_recognised(tracks)
         degrees = self._needs_degrees([each["rotation"] for each in tracks if "rotation" in each])
-        claimed = [names.claim(node.name, node.raw_name) for _, node in nodes]
+        claimed = [names.claim(_printable(node.name), node.raw_name) for _, node in nodes]
         records = [
             self.record(node, each, name, degrees) for (_, node), each, name in zip(nodes, tracks, claimed, strict=True)
         ]
@@ -129,8 +129,8 @@ class NodeWriter:
         encoding = self.options.encoding
         return new_document(
             *records,
-            name=encode_name(title, encoding),
-            author=encode_name(self.scene.author, encoding),
+            name=encode_name(_printable(title), encoding),
+            author=encode_name(_printable(self.scene.author), encoding),
             dialect=self.dialect,
         )
 
@@ -280,6 +280,11 @@ class NodeWriter:
             self.report.add(
                 Outcome.DROPPED, "/reading", f"readers must be told {name}={value}: the file does not say so"
             )
+
+
+def _printable(text: str) -> str:
+    """Without control characters: files that have them are not recognised."""
+    return "".join("_" if ord(mark) < 32 or ord(mark) == 127 else mark for mark in text)
 
 
 def _stretched(track: Track, factor: float) -> Track:

@@ -153,7 +153,8 @@ class NodeWriter:
         else:
             made = self._dummy(number, node, name, parent)
         self._hide(made, number, node)
-        self.numbers[number] = self._next()
+        if made.kind is not r.AmbientNode:  # that has no number: nothing can hang on it
+            self.numbers[number] = self._next()
         self.placed.append(made)
 
     def _dummy(self, number: int, node: Node, name: bytes, parent: int | None) -> Placed:

@@ -15,7 +15,7 @@ from keyframer.formats._dropped import every, tell_dropped
 from keyframer.formats._keys import KeyFitter
 from keyframer.formats._skins import without_skins
 from keyframer.formats._surfaces import with_still_shapes
-from keyframer.formats._writing import DEFAULT_MAX_ERROR, Tolerance, Written, check_max_error, first_clip
+from keyframer.formats._writing import DEFAULT_MAX_ERROR, Tolerance, Written, check_max_error, first_clip, whole_frame
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.editor import METRES_PER_INCH
 from keyframer.formats.threeds.bridge.write_materials import (
@@ -112,7 +112,7 @@ def _document(scene: Scene, clip: Clip, options: WriteOptions, report: LossRepor
 def keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport) -> list[Chunk]:
     """What stands before the nodes: the writer, the active segment, the time shown."""
     begin, end = (float(value) for value in fitter.times([clip.start, clip.end]))
-    first, last = (round(value) if math.isfinite(value) else 0 for value in (begin, end))
+    first, last = whole_frame(begin), whole_frame(end)
     if (first, last) != (begin, end):
         report.add(Outcome.APPROXIMATED, "/clips/segment", f"the active segment became {first} to {last}")
     shown = 0.0 if clip.current is None else float(fitter.times(clip.current))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.formats._bridging import UniqueNames
 from keyframer.formats._writing import Tolerance, plain_path
 from keyframer.formats.uto3d import records as r
 from keyframer.maths import affine
-from keyframer.scene import Node, Scene, Skin
+from keyframer.scene import Node, NodeKind, Scene, Skin
 from keyframer.scene.report import LossReport, Outcome
 
 Floats = npt.NDArray[np.float64]
@@ -19,6 +21,28 @@ Place = tuple[Any, Any, Any]
 """position, rotation_xyzw, scale"""
 
 _SAME = 1e-6
+
+
+def with_bones(scene: Scene) -> Scene:
+    """The scene with joints that the format can name: bones. A joint that is something to see, a camera, a light or a
+    target gets a bone that hangs on it."""
+    joints = {joint for skin in scene.skins for joint in skin.joints}
+    others = sorted(joint for joint in joints if scene.nodes[joint].kind is not NodeKind.BONE)
+    if not others:
+        return scene
+    nodes, instead = list(scene.nodes), {}
+    names = UniqueNames()
+    for node in nodes:
+        names.claim(node.name)
+    for joint in others:
+        node = nodes[joint]
+        if node.kind in (NodeKind.OBJECT, NodeKind.DUMMY) and node.mesh is node.camera is node.light is None:
+            nodes[joint] = replace(node, kind=NodeKind.BONE)
+        else:
+            instead[joint] = len(nodes)
+            nodes.append(Node(names.claim(f"{node.name}.bone"), NodeKind.BONE, joint))
+    skins = [replace(skin, joints=[instead.get(joint, joint) for joint in skin.joints]) for skin in scene.skins]
+    return replace(scene, nodes=nodes, skins=skins)
 
 
 def bind_pose(scene: Scene, rest: Floats) -> dict[int, Place]:

@@ -24,11 +24,12 @@ from keyframer.formats._writing import (
     first_clip,
     frames_per_second,
     plain_path,
+    whole_frame,
 )
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.skins import rest_world
 from keyframer.formats.uto3d.bridge.write_controllers import write_controllers
-from keyframer.formats.uto3d.bridge.write_skins import bind_pose, write_skin
+from keyframer.formats.uto3d.bridge.write_skins import bind_pose, with_bones, write_skin
 from keyframer.formats.uto3d.bridge.write_things import Sort, record_of, write_surface
 from keyframer.formats.uto3d.document import TICKS_PER_SECOND, new_document
 from keyframer.formats.uto3d.sections import BoneSection, FileHeader, Section
@@ -73,7 +74,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     if not scene.nodes and not scene.materials:
         raise NothingToWrite("a Fantasy 2 scene holds objects and materials, and this scene has none")
     placed = in_space(scene, Space("y", Handedness.LEFT, scene.space.metres_per_unit))
-    placed = with_still_shapes(placed, report)
+    placed = with_bones(with_still_shapes(placed, report))
     clip = first_clip(placed, report)
     tell_dropped(placed, clip, report, HOLDS)
     return Written(RecordWriter(placed, clip, options, report).document(), report)
@@ -240,11 +241,11 @@ class RecordWriter:
             return not flexporter and last % self.delta == 0 and last >= last_key
 
         for step in (self.delta, 1):
-            first, last = round(begin / step), round(end / step)
+            first, last = whole_frame(begin / step), whole_frame(end / step)
             exact = first * step == begin and last * step == end
             if exact and in_ticks(last) == (step == 1):
                 return first, last
-        first, last = round(begin / self.delta), round(end / self.delta)
+        first, last = whole_frame(begin / self.delta), whole_frame(end / self.delta)
         if in_ticks(last):
             first, last = first * self.delta, -(-round(end) // self.delta) * self.delta
         self.report.add(Outcome.APPROXIMATED, "/clips/segment", f"the active segment became {first} to {last}")

@@ -1,0 +1,356 @@
+"""What we write, we read: a conversion that succeeds gives files that `check` finds no error in, and that load again.
+
+Every file that can be read, damaged ones by salvage, and random scenes full of odd things, to every target.
+"""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.curves import Interpolation, RotationForm, Track, Wrap
+from keyframer.formats import detect
+from keyframer.scene import (
+    Camera,
+    Channel,
+    Clip,
+    Fog,
+    Handedness,
+    Light,
+    LightType,
+    Material,
+    Mesh,
+    Morph,
+    Node,
+    NodeKind,
+    Scene,
+    Skin,
+    Space,
+    TextureMap,
+)
+from tests import crashers
+from tests.golden.make import format_of
+from tests.samples import all_samples
+
+TESTS = Path(__file__).parents[1]
+TARGETS = {
+    "3ds": ("3ds", ".3ds"),
+    "uto3d": ("uto3d", ".u3d"),
+    "hale3d": ("hale3d", ".anim"),
+    "midtown": ("midtown", ".anim"),
+    "nodeanim": ("nodeanim", ".nanim"),
+    "glb": ("gltf", ".glb"),
+    "gltf": ("gltf", ".gltf"),
+}
+MODELS = {suffix for _, suffix in TARGETS.values()} | {".mdl"}
+
+
+def errors(path: Path, format: str | None) -> set[str]:
+    """Codes of the errors that `check` finds."""
+    found = keyframer.check(path, format=format).issues
+    return {issue.code for issue in found if issue.severity is keyframer.Severity.ERROR}
+
+
+def reread(scene: Scene, folder: Path, allowed: set[str] | None = None, own: str = "", *, named: bool = False) -> int:
+    """Write a scene to every target, check and load what was written; how many files that were.
+
+    A file of the ``own`` format may be a copy of the original, with the errors ``allowed`` there; where that had to be
+    ``named`` to be read, so has its copy.
+    """
+    written = 0
+    for target, (format, suffix) in TARGETS.items():
+        place = folder / target
+        place.mkdir()
+        try:
+            keyframer.save(scene, place / f"out{suffix}", format=format)
+        except ValueError:  # refused in one line: nothing may be there
+            assert list(place.iterdir()) == [], target
+            continue
+        copied = format == own
+        for path in sorted(place.iterdir()):
+            if path.suffix in MODELS:
+                assert errors(path, format) <= (allowed or set() if copied else set()), (target, path.name)
+                keyframer.load(path, format=format)
+                if not (copied and named) and path.suffix != ".mdl":
+                    assert errors(path, None) <= (allowed or set() if copied else set()), (target, path.name)
+                    keyframer.load(path)
+                written += 1
+    return written
+
+
+def reread_file(path: Path, format: str | None, folder: Path) -> int:
+    """Strictly where that is possible, else what can be saved."""
+    try:
+        scene = keyframer.load(path, format=format)
+    except keyframer.FormatError:
+        try:
+            scene = keyframer.load(path, format=format, salvage=True)
+        except keyframer.FormatError:
+            return 0
+    found = detect(path.read_bytes(), name=path.name).format
+    unsafe = scene.issues.first_unsafe() is not None
+    allowed = set() if unsafe else errors(path, format)  # what is salvaged is written anew, clean
+    return reread(scene, folder, allowed, scene.source_format or "", named=found is None)
+
+
+def files() -> Iterator[tuple[Path, str | None]]:
+    for name, path in all_samples():
+        yield path, name
+    for path in sorted((TESTS / "golden/files").glob("*/1.*")):
+        if path.suffix != ".json":
+            yield path, format_of(path)
+    for path in sorted(Path(crashers.__file__).parent.glob("*.bin")):
+        yield path, None if ".any." in path.name else path.suffixes[0][1:]
+
+
+FILES = list(files())
+
+
+@pytest.mark.parametrize(("path", "format"), FILES, ids=[f"{path.parent.name}-{path.name}" for path, _ in FILES])
+def test_files(path: Path, format: str | None, tmp_path: Path) -> None:
+    reread_file(path, format, tmp_path)
+
+
+NUMBERS = (0.0, -0.0, 1e-40, 1e30, -1e30, 3e38, float("nan"), float("inf"), 1e10, -1.0, 0.5, 7.0)
+WHOLES = (0, 1, 2, -1, 3, 7, 255, 65535, 65536, 2**31 - 1, -(2**31))
+
+
+def damaged(data: bytes, chance: random.Random) -> bytes:
+    """A few bytes, numbers or stretches changed."""
+    made = bytearray(data)
+    for _ in range(chance.choice((1, 1, 2, 3))):
+        at = chance.randrange(max(len(made) - 3, 1))
+        size = chance.choice((1, 2, 4, 8, 16))
+        match chance.randrange(6):
+            case 0:
+                made[at] ^= 1 << chance.randrange(8)
+            case 1:
+                made[at] = chance.randrange(256)
+            case 2:
+                made[at : at + 4] = struct.pack("<f", chance.choice(NUMBERS))
+            case 3:
+                made[at : at + 4] = struct.pack("<i", chance.choice(WHOLES))
+            case 4:
+                del made[at : at + size]
+            case _:
+                made[at:at] = made[at : at + size]
+    return bytes(made)
+
+
+SMALL = [(path, format) for path, format in FILES if 0 < path.stat().st_size < 6_000]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_damaged_files(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    source, format = chance.choice(SMALL)
+    path = tmp_path / f"in{source.suffix}"
+    path.write_bytes(damaged(source.read_bytes(), chance))
+    reread_file(path, format, tmp_path)
+
+
+# --- scenes ----------------------------------------------------------------------------------------------------------
+
+NAMES = ("", "Box", "Box", "a\0b", "Größe", "雪" * 12, "x" * 300, "$$$DUMMY", "../up", "a b{c}", "\x1b[0m")
+
+
+class Odd:
+    """Scenes of every kind of part, with numbers and names that nobody would choose."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = np.random.default_rng(seed)
+        self.odd = seed % 3 == 0
+
+    def pick(self, *choices: object) -> object:
+        return choices[int(self.chance.integers(len(choices)))]
+
+    def vector(self, size: float = 5.0) -> np.ndarray:
+        made = self.chance.uniform(-size, size, 3)
+        if self.odd and self.chance.random() < 0.05:
+            made[int(self.chance.integers(3))] = NUMBERS[int(self.chance.integers(len(NUMBERS)))]
+        return made
+
+    def number(self, low: float, high: float) -> float:
+        if self.odd and self.chance.random() < 0.05:
+            return NUMBERS[int(self.chance.integers(len(NUMBERS)))]
+        return float(self.chance.uniform(low, high))
+
+    def name(self) -> str:
+        return NAMES[int(self.chance.integers(len(NAMES)))]
+
+    def scene(self) -> Scene:
+        count = int(self.chance.integers(1, 9))
+        scene = Scene(title=self.name(), author=self.name())
+        scene.space = Space(str(self.pick("x", "y", "z")), Handedness(self.pick("left", "right")))
+        scene.materials = [self.material() for _ in range(int(self.chance.integers(4)))]
+        scene.meshes = [self.mesh(len(scene.materials)) for _ in range(int(self.chance.integers(1, 4)))]
+        for _ in range(2):
+            scene.cameras.append(Camera(self.name(), fov_degrees=self.number(1, 170), roll_degrees=self.number(-9, 9)))
+            kind = list(LightType)[int(self.chance.integers(len(LightType)))]
+            light = Light(self.name(), kind, multiplier=self.number(0, 9))
+            light.falloff_degrees, light.target = self.number(1, 170), tuple(self.vector())
+            scene.lights.append(light)
+        if self.chance.random() < 0.3:
+            scene.environment.fog = Fog(self.number(0, 9), 0.0, self.number(9, 99), 1.0, (0.5, 0.5, 0.5))
+        scene.nodes = [self.node(scene, number, count) for number in range(count)]
+        for node in scene.nodes:
+            if node.mesh is not None and self.chance.random() < 0.5:
+                node.skin = len(scene.skins)
+                scene.skins.append(self.skin(len(scene.meshes[node.mesh].positions), count))
+        scene.clips = [self.clip(count) for _ in range(int(self.chance.integers(3)))]
+        return scene
+
+    def material(self) -> Material:
+        made = Material(self.name(), diffuse=(self.number(0, 1), self.number(0, 1), self.number(0, 1)))
+        made.transparency, made.shininess = self.number(0, 1), self.number(0, 1)
+        if self.chance.random() < 0.5:
+            made.maps["texture1"] = TextureMap(self.name(), amount=self.number(0, 1))
+        return made
+
+    def mesh(self, materials: int) -> Mesh:
+        count, faces = int(self.chance.integers(3, 12)), int(self.chance.integers(0, 9))
+        positions = np.array([self.vector() for _ in range(count)])
+        made = Mesh(self.name(), positions, self.chance.integers(0, count, (faces, 3)))
+        if self.chance.random() < 0.5:
+            made.uv, made.uv_corners = self.chance.uniform(-2, 2, (5, 2)), self.chance.integers(0, 5, (faces, 3))
+        if self.chance.random() < 0.3:
+            made.colors = self.chance.uniform(0, 1, (count, 3))
+        if self.chance.random() < 0.5:
+            made.smoothing = self.chance.integers(0, 1 << 31, faces)
+        if materials and self.chance.random() < 0.7:
+            made.face_materials = self.chance.integers(-1, materials, faces)
+        return made
+
+    def node(self, scene: Scene, number: int, count: int) -> Node:
+        node = Node(f"{self.name()}{number}", NodeKind.DUMMY, position=self.vector(), scale=self.vector(2.0))
+        node.rotation_xyzw = self.chance.normal(size=4)
+        node.rotation_xyzw /= np.linalg.norm(node.rotation_xyzw)
+        node.parent = int(self.chance.integers(count)) if self.chance.random() < 0.6 else None  # circles too
+        node.hidden = bool(self.chance.random() < 0.2)
+        match int(self.chance.integers(6)):
+            case 0 | 1:
+                node.kind, node.mesh = NodeKind.OBJECT, int(self.chance.integers(len(scene.meshes)))
+                if self.chance.random() < 0.3:
+                    base = scene.meshes[node.mesh].positions
+                    node.morph = Morph(["a", "b"], [base, base * 1.5])
+                if self.chance.random() < 0.3:
+                    node.pivot = self.vector()
+            case 2:
+                node.kind, node.camera = NodeKind.CAMERA, int(self.chance.integers(2))
+            case 3:
+                node.kind, node.light = NodeKind.LIGHT, int(self.chance.integers(2))
+            case 4:
+                node.kind = NodeKind.BONE
+            case _:
+                node.kind = NodeKind(self.pick("object", "dummy", "target"))
+        if node.kind in (NodeKind.CAMERA, NodeKind.LIGHT) and self.chance.random() < 0.5:
+            node.target = int(self.chance.integers(count))
+        return node
+
+    def skin(self, vertices: int, nodes: int) -> Skin:
+        """Joints may be anything: cameras, meshes, the skinned node itself."""
+        joints = self.chance.integers(0, nodes, int(self.chance.integers(1, 4))).tolist()
+        influences = int(self.chance.integers(1, 2 * vertices))
+        bind = np.tile(np.eye(4), (len(joints), 1, 1))
+        bind[:, :3, 3] = self.chance.uniform(-2, 2, (len(joints), 3))
+        owners = np.sort(self.chance.integers(0, vertices, influences))
+        weights = self.chance.uniform(0, 1, influences).round(1)
+        made = Skin("skin", joints, bind, owners, self.chance.integers(0, len(joints), influences), weights)
+        if self.chance.random() < 0.3:
+            made.positions = self.chance.uniform(-2, 2, (influences, 3))
+        return made
+
+    def clip(self, nodes: int) -> Clip:
+        bases = (("frame", 30.0, 1.0), ("tick", 4800.0, 160.0), ("second", 1.0, 1 / 30), ("frame", 15.0, 1.0))
+        unit, rate, step = bases[int(self.chance.integers(len(bases)))]
+        chosen = self.chance.integers(0, nodes, int(self.chance.integers(2 * nodes)))
+        channels = [Channel(node, self.track(step)) for node in chosen.tolist()]
+        return Clip(self.name(), channels, end=60 * step, rate=rate, unit=unit, units_per_frame=step)
+
+    def track(self, step: float) -> Track:
+        count = int(self.chance.integers(1, 6))
+        times = np.sort(self.chance.integers(0, 60, count)) * step  # some twice
+        if self.chance.random() < 0.2:
+            times = times + 0.3 * step
+        kind = str(self.pick("position", "rotation", "rotation", "scale", "fov", "roll", "visible", "color", "morph"))
+        hows = (Interpolation.TCB, Interpolation.LINEAR, Interpolation.STEP, Interpolation.BEZIER)
+        how = hows[int(self.chance.integers(len(hows)))]
+        wrap = list(Wrap)[int(self.chance.integers(len(Wrap)))]
+        if kind == "rotation":
+            form = list(RotationForm)[int(self.chance.integers(1, len(RotationForm)))]
+            values = np.column_stack([self.chance.normal(size=(count, 3)), self.chance.uniform(-9, 9, count)])
+            return Track(kind, times, values, how, wrap, form)
+        width = {"position": 3, "scale": 3, "color": 3, "morph": 2}.get(kind)
+        values = np.array([self.vector() for _ in range(count)])[:, : width or 1]
+        return Track(kind, times, values if width else values[:, 0], how, wrap)
+
+
+@pytest.mark.parametrize("seed", range(45))
+def test_random_scenes(seed: int, tmp_path: Path) -> None:
+    written = reread(Odd(seed).scene(), tmp_path)
+    assert written >= 4  # 3ds, U3D and both of glTF hold everything, Hale3D all that has a place
+
+
+def test_keys_closer_than_seconds_of_single_precision(tmp_path: Path) -> None:
+    """glTF counts seconds in 32 bits: two keys fall together, and the authored ones are kept apart."""
+    times = np.array([0.0, 1e9, 1e9 + 1])
+    track = Track("position", times, np.eye(3), Interpolation.LINEAR, flags=np.array([1, 2, 3]))
+    scene = Scene([Node("far", NodeKind.BONE)], clips=[Clip(channels=[Channel(0, track)], end=1e9 + 1)])
+    keyframer.save(scene, tmp_path / "far.glb")
+    assert errors(tmp_path / "far.glb", None) == set()
+    (channel,) = keyframer.load(tmp_path / "far.glb").clips[0].channels
+    assert channel.track.times.tolist() == times.tolist()
+
+
+def test_fog_without_a_number(tmp_path: Path) -> None:
+    scene = Scene([Node("box")])
+    scene.environment.fog = Fog(float("nan"), 0.0, 5.0, 1.0, (1.0, 1.0, 1.0))
+    keyframer.save(scene, tmp_path / "fog.glb")
+    assert errors(tmp_path / "fog.glb", None) == set()
+    fog = keyframer.load(tmp_path / "fog.glb").environment.fog
+    assert fog is not None
+    assert (fog.near, fog.far) == (0.0, 5.0)
+
+
+@pytest.mark.parametrize("rate", [1e-12, 0.0, 1e6, 4e9])
+def test_rates_that_mean_nothing(rate: float, tmp_path: Path) -> None:
+    track = Track("position", np.array([0.0, 3.0]), np.eye(3)[:2], Interpolation.LINEAR)
+    scene = Scene([Node("box", NodeKind.BONE)], clips=[Clip(channels=[Channel(0, track)], end=3.0, rate=rate)])
+    assert reread(scene, tmp_path) >= 3  # 3ds, U3D and frames may be too far to count
+
+
+def test_joints_of_u3d_are_bones(tmp_path: Path) -> None:
+    """glTF lets any node be a joint: what is no bone becomes one, or gets one."""
+    turns = np.array([[0, 0, 1, 0.0], [0, 0, 1, 1.5]])
+    track = Track("rotation", np.array([0.0, 30.0]), turns, form=RotationForm.AXIS_ANGLE_RELATIVE)
+    mesh = Mesh("sheet", np.array([[1.0, 0, 0], [2, 0, 0], [1, 1, 0], [3, 1, 0]]), np.array([[0, 1, 2], [1, 2, 3]]))
+    nodes = [Node("plain"), Node("seen", mesh=0, parent=0), Node("sheet", mesh=0, skin=0)]
+    inverse = np.tile(np.eye(4), (2, 1, 1))
+    skin = Skin("skin", [0, 1], inverse, np.arange(4), np.array([0, 1, 0, 1]), np.ones(4))
+    scene = Scene(nodes, [mesh], skins=[skin], clips=[Clip(channels=[Channel(0, track), Channel(1, track)], end=30.0)])
+    keyframer.save(scene, tmp_path / "made.u3d")
+    assert errors(tmp_path / "made.u3d", None) == set()
+    found = keyframer.load(tmp_path / "made.u3d")
+    assert {found.nodes[joint].kind for joint in found.skins[0].joints} == {NodeKind.BONE}
+    seconds = np.linspace(0, 1, 7)
+    ours = keyframer.pose(scene, times=seconds).vertices(2)
+    place = [node.name for node in found.nodes].index("sheet")
+    theirs = keyframer.pose(found, times=seconds).vertices(place)
+    assert np.allclose(theirs[..., [0, 2, 1]], ours, atol=1e-3)
+
+
+def test_large_midtown_clips_are_recognised(tmp_path: Path) -> None:
+    """More bones than any figure has, and kilometres from the origin: the file has no signature, but its size fits."""
+    nodes = [Node(f"b{number}", NodeKind.BONE, None if number == 0 else 0) for number in range(1500)]
+    track = Track("position", np.array([0.0, 3.0]), np.array([[0.0, 2e7, 0], [1e-40, 3e7, 0]]), Interpolation.LINEAR)
+    scene = Scene(nodes, clips=[Clip(channels=[Channel(0, track)], end=3.0)])
+    keyframer.save(scene, tmp_path / "made.anim", format="midtown")
+    found = detect((tmp_path / "made.anim").read_bytes(), name="made.anim").format
+    assert found is not None
+    assert found.name == "midtown"
