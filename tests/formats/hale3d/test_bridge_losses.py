@@ -115,7 +115,7 @@ def test_parents_that_come_later_come_first_in_the_file() -> None:
     ("options", "words"),
     [
         ({"file": "both"}, "file is animation or model, not 'both'"),
-        ({"fps": 0}, "fps must be a positive whole number, not 0"),
+        ({"fps": 0}, "fps must be a positive whole number up to 10000, not 0"),
         ({"fps": 1 << 32}, "fps must be a positive whole number"),
         ({"dialect": "morse"}, "morse"),
     ],

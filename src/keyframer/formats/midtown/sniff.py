@@ -12,7 +12,6 @@ still be read by naming the format.
 
 from __future__ import annotations
 
-import math
 import struct
 
 from keyframer.formats._format import Match
@@ -34,6 +33,7 @@ MOST_CHANNELS = 64
 
 # Metres and radians. What a float stores exactly 0 for is fine; integers seen as floats are below 1e-30.
 _LARGEST = 1e4
+FARTHEST = 1e12  # where all else is right
 _SMALLEST = 1e-30
 
 
@@ -63,7 +63,7 @@ def _sniff_retail(head: bytes, size: int) -> Match | None:
     odd, seen = _odd_floats(head, 17, fit.end)
     if size == fit.end and 8 * odd <= seen:  # a few odd numbers do not unmake a clip that is right in all else
         return _match(fit, 0.9 if floats == 60 else 0.8, f"{frames} frames of {floats} floats, size matches")
-    if size == fit.end and not _odd_floats(head, 17, fit.end, math.inf)[0]:
+    if size == fit.end and not _odd_floats(head, 17, fit.end, FARTHEST)[0]:
         return _match(fit, 0.5, f"{frames} frames of {floats} floats, some of them large, size matches")
     if fit.end < size < fit.end + 4 * floats and not odd:
         extra = size - fit.end

@@ -27,6 +27,7 @@ from keyframer.formats.midtown.dialect import Layout
 from keyframer.formats.midtown.document import new_document
 from keyframer.formats.midtown.records import Channel, make_channel
 from keyframer.formats.midtown.skeleton import Bone, Skeleton, write_skeleton
+from keyframer.formats.midtown.sniff import FARTHEST
 from keyframer.maths import euler
 from keyframer.scene import Clip, Scene, Space
 from keyframer.scene.report import LossReport, NothingToWrite, Outcome
@@ -76,6 +77,8 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
         raise NothingToWrite("a Midtown clip holds the motion of bones, and this scene has no bones or objects")
     rows = np.concatenate([joints.positions[:, 0], angles(joints, options.euler_order)], axis=1)
     rows[np.abs(rows) <= NOISE] = 0.0
+    if not np.abs(rows).max() <= FARTHEST:
+        raise NothingToWrite(f"a Midtown clip counts metres, and {np.abs(rows).max():g} are too far")
     if not (rows != rows[:1]).any() and scene.source_format != "midtown":
         raise NothingToWrite("a Midtown clip holds motion and nothing else, and nothing in this scene moves")
     tell_lost_motion(placed, joints, Tolerance.of(placed, options.max_error), report, set(joints.nodes))
