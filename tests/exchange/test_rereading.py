@@ -70,7 +70,7 @@ def reread(scene: Scene, folder: Path, allowed: set[str] | None = None, own: str
         place.mkdir()
         try:
             keyframer.save(scene, place / f"out{suffix}", format=format)
-        except ValueError:  # refused in one line: nothing may be there
+        except (ValueError, keyframer.FormatError):  # refused in one line, or beyond a limit: nothing may be there
             assert list(place.iterdir()) == [], target
             continue
         copied = format == own
@@ -322,7 +322,7 @@ def test_fog_without_a_number(tmp_path: Path) -> None:
 def test_rates_that_mean_nothing(rate: float, tmp_path: Path) -> None:
     track = Track("position", np.array([0.0, 3.0]), np.eye(3)[:2], Interpolation.LINEAR)
     scene = Scene([Node("box", NodeKind.BONE)], clips=[Clip(channels=[Channel(0, track)], end=3.0, rate=rate)])
-    assert reread(scene, tmp_path) >= 3  # 3ds, U3D and frames may be too far to count
+    assert reread(scene, tmp_path) >= 2  # where 3 units are 100,000 years, frames are too many
 
 
 def test_joints_of_u3d_are_bones(tmp_path: Path) -> None:
