@@ -55,6 +55,8 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 FULL_SIZE = 64 * 1024
 """bytes of input up to which a budget is what `Limits` say; of more input it is more in proportion"""
+_FULL_SIZES = {"copies": 64 * FULL_SIZE}
+"""the same for what takes much memory: large files hold what they need themselves"""
 MOST_ENTRIES = 200_000
 """files and folders looked at below one folder, where images are looked for"""
 
@@ -66,6 +68,7 @@ class Budget:
         self.limits = limits
         self.size = size
         self.spent: dict[str, int] = {}
+        self.granted: dict[str, int] = {}
 
     @contextmanager
     def opened(self) -> Iterator[Budget]:
@@ -83,7 +86,12 @@ class Budget:
     def room(self, kind: str) -> int:
         """How much of a kind may be spent in all."""
         floor: int = getattr(self.limits, kind)
-        return floor * max(self.size, FULL_SIZE) // FULL_SIZE
+        full = _FULL_SIZES.get(kind, FULL_SIZE)
+        return floor * max(self.size, full) // full + self.granted.get(kind, 0)
+
+    def grant(self, kind: str, count: int) -> None:
+        """Allow more: what a file holds itself is no copy."""
+        self.granted[kind] = self.granted.get(kind, 0) + count
 
     def left(self, kind: str) -> int:
         return max(self.room(kind) - self.spent.get(kind, 0), 0)

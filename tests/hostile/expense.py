@@ -187,7 +187,7 @@ def expenses(pairs: list[tuple[str, str]]) -> Iterator[Expense]:
         folder = Path(name)
         warm_up(folder)
         other = str(SAMPLES / "3ds" / "windmill.3ds")
-        for attack, some in groupby(pairs, key=lambda pair: pair[0]):
+        for attack, some in groupby(sorted(pairs), key=lambda pair: pair[0]):
             file, size = lay_out(ATTACKS[attack](), folder / attack)
             for _, operation in some:
                 out = folder / f"{attack}-{operation}"

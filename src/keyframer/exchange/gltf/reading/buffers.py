@@ -15,9 +15,12 @@ from keyframer.catalogue import IO_READ_FAILED, SEC_PATH_TRAVERSAL, STRUCT_SYNTA
 from keyframer.exchange.gltf.reading.findings import Findings
 from keyframer.exchange.gltf.reading.values import Item
 from keyframer.files import check_size, read_bytes
-from keyframer.limits import Limits
+from keyframer.limits import Budget, Limits
 from keyframer.text import safe_text
 from keyframer.textures.naming import take_apart
+
+OWN = 4
+"""numbers that a byte of a file may become: stored, joined to others, as corners of faces"""
 
 
 class Buffers:
@@ -27,6 +30,7 @@ class Buffers:
         binary: memoryview | None,
         folder: Path | None,
         limits: Limits,
+        budget: Budget,
         issues: Findings,
     ) -> None:
         self._items = root.children("buffers")
@@ -34,6 +38,7 @@ class Buffers:
         self._binary = binary
         self._folder = folder
         self._limits = limits
+        self._budget = budget
         self._issues = issues
         self._read: dict[int, memoryview] = {}
         self._files: dict[tuple[str, ...], bytes] = {}
@@ -98,6 +103,7 @@ class Buffers:
                 raise item.fail(IO_READ_FAILED, "uri", reason=reason) from None
             self._total += len(content)
             check_size(self._total, self._limits)
+            self._budget.grant("copies", OWN * len(content))
             self._files[name.parts] = content
         return self._files[name.parts]
 

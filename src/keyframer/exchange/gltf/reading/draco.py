@@ -17,8 +17,8 @@ from keyframer.limits import Budget
 
 Array = npt.NDArray[Any]
 
-_WORTH = 8
-"""bytes of other files that a compressed one counts as in the budget: a vertex takes one or two instead of twenty"""
+_WORTH = 64
+"""numbers that a compressed byte may become: a vertex takes one or two"""
 
 
 class Packed:
@@ -73,7 +73,7 @@ class DracoReader:
         view = extension.needed_index("bufferView", self._buffers.view_count, "buffer view")
         if view not in self._decoded:
             content = bytes(self._buffers.view(view)[0])
-            self._budget.feed((_WORTH - 1) * len(content))
+            self._budget.grant("copies", _WORTH * len(content))
             self._budget.spend("copies", 3 * claimed, extension.at("bufferView"), "vertices")
             self._decoded[view] = self._decode(extension, content)
         return self._decoded[view]

@@ -18,7 +18,7 @@ from keyframer.exchange.gltf.axes import Axes
 from keyframer.exchange.gltf.reading import authored
 from keyframer.exchange.gltf.reading.accessors import Accessors
 from keyframer.exchange.gltf.reading.animations import DEFAULT_FPS, AnimationReader
-from keyframer.exchange.gltf.reading.buffers import Buffers
+from keyframer.exchange.gltf.reading.buffers import OWN, Buffers
 from keyframer.exchange.gltf.reading.draco import DracoReader
 from keyframer.exchange.gltf.reading.embedded import ImageReader
 from keyframer.exchange.gltf.reading.extensions import check_extensions
@@ -82,7 +82,8 @@ class Importer:
         self.space = Space("y", metres_per_unit=1.0, v_up=False) if found is None else found[0]
         self.axes = Axes(self.space)
         self.budget = open_budget(limits, len(data))
-        buffers = Buffers(self.root, opened.binary, folder, limits, self.issues)
+        self.budget.grant("copies", OWN * len(data))
+        buffers = Buffers(self.root, opened.binary, folder, limits, self.budget, self.issues)
         self.accessors = Accessors(self.root, buffers, self.budget, self.issues)
         self.draco = DracoReader(buffers, self.accessors, self.budget)
         self.images = ImageReader(self.root, buffers, self.budget)

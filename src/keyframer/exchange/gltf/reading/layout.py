@@ -48,7 +48,7 @@ class Layout:
         self.text_end = 20 + int.from_bytes(data[12:16], "little") if self.is_binary else len(data)
         self._data = data
         budget = open_budget(DEFAULT_LIMITS, len(data))
-        buffers = Buffers(self.root, opened.binary, folder, DEFAULT_LIMITS, issues)
+        buffers = Buffers(self.root, opened.binary, folder, DEFAULT_LIMITS, budget, issues)
         self._accessors = Accessors(self.root, buffers, budget, issues)
         self._buffers, self._views = self.root.children("buffers"), self.root.children("bufferViews")
 

@@ -47,6 +47,7 @@ def animate(reporter: Reporter, joints: list[Joint], frames: Frames, clip: Clip,
     components = np.asarray(frames.components, np.float64)
     clip.bounds = np.asarray(frames.bounds, np.float64)
     clip.start, clip.end = 0.0, float(max(len(components) - 1, 0))
+    budget.grant("copies", 4 * components.size)
     for index, joint in enumerate(joints):
         bits = joint.moving
         if joint.flags >> COMPONENTS:

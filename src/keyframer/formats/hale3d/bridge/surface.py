@@ -101,6 +101,7 @@ def _influences(reporter: Reporter, record: MeshRecord, joint_count: int, budget
     good = first + counts <= total
     _complain(reporter, record, "vertices", "weight", ~good, first + counts - 1, total)
     counts = np.where(good, counts, 0)
+    budget.grant("copies", 4 * total * _NUMBERS)
     room = budget.left("copies") // _NUMBERS
     if not budget.allows("copies", int(counts.sum()) * _NUMBERS):
         beyond = np.cumsum(counts) > room
