@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.samples import all_samples
 
 from keyframer.formats import detect
-from keyframer.formats._format import HEAD_SIZE
+from keyframer.formats.contract import HEAD_SIZE
 
 COUNT = 1_000
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from keyframer.exchange.loading import load
     from keyframer.exchange.report import LossReport
     from keyframer.formats import Detection, Format, decode, detect, encode, read, supported_formats, write
-    from keyframer.formats._document import Document
+    from keyframer.formats.document import Document
     from keyframer.issues import Issue, IssueLog, Severity
     from keyframer.limits import Limits
     from keyframer.posing import Pose, pose
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Detection": "keyframer.formats",
-    "Document": "keyframer.formats._document",
+    "Document": "keyframer.formats.document",
     "Format": "keyframer.formats",
     "FormatError": "keyframer.errors",
     "Issue": "keyframer.issues",
@@ -113,7 +113,7 @@ _IN_NOTEBOOKS = {
     ("keyframer.scene.clip", "Clip"): ("keyframer.inspecting.notebook", "clip_html"),
     ("keyframer.scene.clip", "Channel"): ("keyframer.inspecting.notebook", "channel_html"),
     ("keyframer.curves.track", "Track"): ("keyframer.inspecting.notebook", "track_html"),
-    ("keyframer.formats._document", "Document"): ("keyframer.inspecting.notebook", "document_html"),
+    ("keyframer.formats.document", "Document"): ("keyframer.inspecting.notebook", "document_html"),
 }
 """What notebooks show with a picture or a curve, and who makes it: the classes themselves hold only data."""
 

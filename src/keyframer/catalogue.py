@@ -154,7 +154,9 @@ SEM_RPH_WIDTH = issue_type(
     "SEM_RPH_WIDTH", _W, "a channel of type {type} with {floats} floats a frame is no figure: kept as raw numbers"
 )
 SCENE_DEFAULT_RIG = issue_type(
-    "SCENE_DEFAULT_RIG", _I, "the clip has no skeleton: its {bones} bones are shown on a default rig (give a .skel)"
+    "SCENE_DEFAULT_RIG",
+    _I,
+    "the clip has no skeleton: its {bones} bones use a default rig (give its skeleton)",
 )
 DATA_SCALE_INVALID = issue_type("DATA_SCALE_INVALID", _W, "a global scale of {scale}: nothing is scaled by it")
 DATA_WEIGHT_SUM = issue_type(

@@ -63,8 +63,8 @@ def test_folders_get_the_ending_of_the_format(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["x.u3d", "--dialect", "C"], "--dialect is B or A or literal"),
-        (["x.3ds", "--dialect", "A"], "of no use for 3ds"),
+        (["x.u3d", "--dialect", "C"], "uto3d has no dialect 'C' (it has: B, A, literal)"),
+        (["x.3ds", "--dialect", "A"], "3ds has no dialect 'A' (it has none)"),
         (["x.nanim", "--dialect", "odd"], "is not a dialect"),
         (["x.3ds", "--cut", "10"], "--cut wants two frames"),
         (["x.3ds", "--cut", "40:10"], "the earlier first"),

@@ -1,57 +1,175 @@
-"""The code of docs/add-a-format.md is taken as it stands, listed, and its own tests pass."""
+"""The code of docs/add-a-format.md is installed as a package of its own, and every command works on its files."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import subprocess
 import sys
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "add-a-format.md"
+FILES = ["__init__.py", "sniff.py", "records.py", "document.py", "bridge.py", "rules.py"]
 
-RUN = """
-import importlib.util, sys
-import keyframer.formats
-keyframer.formats.__path__.append(sys.argv[1])
-from keyframer.formats import wagtail
-keyframer.formats.FORMATS = (*keyframer.formats.FORMATS, wagtail.FORMAT)  # before anybody asks for it
-spec = importlib.util.spec_from_file_location("test_wagtail", sys.argv[1] + "/test_wagtail.py")
-module = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
-for name in [name for name in dir(module) if name.startswith("test_")]:
-    getattr(module, name)()
+OWN_TESTS = """
+import test_wagtail, keyframer
+for name in [name for name in dir(test_wagtail) if name.startswith("test_")]:
+    getattr(test_wagtail, name)()
     print(name)
-import keyframer
-for size in range(1, len(module.TWO_BIRDS)):
-    cut = module.TWO_BIRDS[:size]
+for size in range(1, len(test_wagtail.TWO_BIRDS)):
+    cut = test_wagtail.TWO_BIRDS[:size]
     try:
         assert keyframer.encode(keyframer.decode(cut, format="wagtail")) == cut
     except keyframer.FormatError as error:
         assert error.code and error.path
 print("every prefix keeps the law")
+open("birds.wag", "wb").write(test_wagtail.TWO_BIRDS)
+"""
+
+COMMANDS = """
+import json, sys
+from keyframer.cli import main
+for arguments in json.loads(sys.argv[1]):
+    print("$", *arguments, flush=True)
+    code = main(arguments)
+    sys.stdout.flush()
+    assert code == (1 if arguments[0] == "diff" and "slow.wag" in arguments else 0), (arguments, code)
 """
 
 
-def test_the_example_works_as_it_stands(tmp_path: Path) -> None:
-    package = tmp_path / "wagtail"
+def install(site: Path, package: str, entry_points: str) -> None:
+    """What an installer leaves behind."""
+    information = site / f"{package}-1.0.dist-info"
+    information.mkdir(parents=True)
+    (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n", encoding="utf-8")
+    (information / "entry_points.txt").write_text(entry_points, encoding="utf-8")
+
+
+def run(site: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+    )
+
+
+@pytest.fixture(scope="module")
+def wagtail(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the package of the page installed."""
+    site = tmp_path_factory.mktemp("site")
+    package = site / "keyframer_wagtail"
     package.mkdir()
-    sections = re.split(r"^## \d+\. ", PAGE.read_text(encoding="utf-8"), flags=re.M)
     written = []
-    for section in sections[1:]:
+    for section in re.split(r"^## \d+\. ", PAGE.read_text(encoding="utf-8"), flags=re.M)[1:]:
         title, block = section.split("\n", 1)[0], re.search(r"^```python\n(\"\"\".*?)^```", section, re.M | re.S)
         if block is None:
             continue
         named = re.search(r"`(\w+\.py)`", title)
-        target = package / named[1] if named else tmp_path / "test_wagtail.py"
+        target = package / named[1] if named else site / "test_wagtail.py"
         target.write_text(block[1], encoding="utf-8")
         written.append(target.name)
-    assert written == ["__init__.py", "sniff.py", "records.py", "document.py", "test_wagtail.py"]
-    ran = subprocess.run([sys.executable, "-c", RUN, tmp_path], cwd=ROOT, capture_output=True, text=True)
+    assert written == [*FILES, "test_wagtail.py"]
+    declared = re.search(r"^```toml\n\[project\.entry-points\.\"(.*?)\"\]\n(.*?) = \"(.*?)\"", PAGE.read_text(), re.M)
+    assert declared is not None
+    install(site, "keyframer_wagtail", f"[{declared[1]}]\n{declared[2]} = {declared[3]}\n")
+    return site
+
+
+def test_every_command_works_on_its_files(wagtail: Path, tmp_path: Path) -> None:
+    ran = run(wagtail, tmp_path, "-c", OWN_TESTS)
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.split("\n")[:4] == [
+    assert ran.stdout.split("\n")[:5] == [
         "test_a_count_that_cannot_be_true",
         "test_a_track_more",
         "test_fields",
+        "test_meaning",
         "every prefix keeps the law",
     ]
+    commands = [
+        ["identify", "birds.wag"],
+        ["info", "birds.wag"],
+        ["check", "birds.wag"],
+        ["dump", "birds.wag", "-o", "birds.json"],
+        ["build", "birds.json", "-o", "again.wag"],
+        ["sample", "birds.wag", "--frames", "0,1"],
+        ["convert", "birds.wag", "birds.glb"],
+        ["convert", "birds.wag", "birds.3ds"],
+        ["convert", "birds.glb", "back.wag"],
+        ["convert", "birds.3ds", "through3ds.wag"],
+        ["convert", "birds.wag", "slow.wag", "--scale", "2", "--rate", "10"],
+        ["diff", "birds.wag", "again.wag"],
+        ["diff", "birds.wag", "slow.wag"],
+        ["plot", "birds.wag", "-o", "birds.svg"],
+        ["thumbnail", "birds.wag", "-o", "birds.png"],
+        ["view", "birds.wag", "--export", "page.html"],
+        ["batch", "convert", "birds.wag", "-o", "out", "-j", "1"],
+        ["formats"],
+    ]
+    ran = run(wagtail, tmp_path, "-c", COMMANDS, json.dumps(commands))
+    assert ran.returncode == 0, ran.stdout[-500:] + ran.stderr
+    assert "Wagtail (wagtail)" in ran.stdout
+    assert (tmp_path / "again.wag").read_bytes() == (tmp_path / "birds.wag").read_bytes()
+    assert (tmp_path / "back.wag").read_bytes()[:4] == b"WAGT"
+    assert (tmp_path / "out" / "birds.glb").is_file()
+
+
+def test_the_viewer_serves_its_files(wagtail: Path, tmp_path: Path) -> None:
+    assert run(wagtail, tmp_path, "-c", OWN_TESTS).returncode == 0
+    command = [sys.executable, "-m", "keyframer", "view", "birds.wag", "--no-open"]
+    environment = {**os.environ, "PYTHONPATH": str(wagtail), "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as server:
+        try:
+            assert server.stdout is not None
+            address = next(found for line in server.stdout if (found := re.search(r"http://([\d.]+):(\d+)/", line)))
+            with closing(HTTPConnection(address[1], int(address[2]), timeout=60)) as connection:
+                connection.request("GET", "/")
+                assert connection.getresponse().status == 200
+        finally:
+            server.kill()
+
+
+def test_a_broken_package_costs_one_line(tmp_path: Path) -> None:
+    for package, target in {
+        "absent": "no_such_module:FORMAT",
+        "odd": "json:dumps",
+        "again": "keyframer_again:FORMAT",
+    }.items():
+        install(
+            tmp_path / "site", package, f"[console_scripts]\nx = y:z\n\n[keyframer.formats]\n{package} = {target}\n"
+        )
+    (tmp_path / "site" / "keyframer_again.py").write_text(
+        "from keyframer.formats.contract import Format\nclass Again(Format):\n    name = '3ds'\nFORMAT = Again()\n"
+    )
+    ran = run(tmp_path / "site", ROOT, "-m", "keyframer", "identify", "examples/windmill.3ds")
+    assert (ran.returncode, ran.stdout.split(":")[0]) == (0, "examples/windmill.3ds")
+    assert (
+        ran.stderr.splitlines()
+        == [
+            "keyframer: plugin absent is not used: ModuleNotFoundError: No module named 'no_such_module'",
+            "keyframer: plugin again is not used: ValueError: the id '3ds' is taken",
+            "keyframer: plugin odd is not used: TypeError: dumps is not a Format",
+        ]
+        or sorted(ran.stderr.splitlines()) == ran.stderr.splitlines()
+    )
+
+
+def test_a_package_that_fails_on_every_file_is_left_out(tmp_path: Path) -> None:
+    install(tmp_path / "site", "touchy", "[keyframer.formats]\ntouchy = keyframer_touchy:FORMAT\n")
+    (tmp_path / "site" / "keyframer_touchy.py").write_text(
+        "from keyframer.formats.contract import Format\n"
+        "class Touchy(Format):\n"
+        "    name, title, extensions = 'touchy', 'Touchy', ('.3ds',)\n"
+        "    def sniff(self, head, size):\n        raise RuntimeError('ouch')\n"
+        "FORMAT = Touchy()\n"
+    )
+    notes = ROOT / "README.md"
+    ran = run(tmp_path / "site", ROOT, "-m", "keyframer", "identify", str(notes), "examples/windmill.3ds")
+    assert "examples/windmill.3ds: 3D Studio" in ran.stdout
+    assert ran.stderr.count("plugin touchy is not used: RuntimeError: ouch") == 1

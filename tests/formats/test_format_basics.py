@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import keyframer
 from keyframer.formats._bridging import Reporter
-from keyframer.formats._format import Format, Match
 from keyframer.formats._option_values import typed
-from keyframer.formats._patchmodule import PatchModule
 from keyframer.formats._places import Places, path_finder
 from keyframer.formats._summary import Table
 from keyframer.formats._surfaces import pieces, pieces_by_material
 from keyframer.formats._writing import Unpatchable
+from keyframer.formats.bridge import Editor
+from keyframer.formats.contract import Format, Match
 from keyframer.formats.threeds import FORMAT
+from keyframer.inspecting.abilities import abilities
 from keyframer.issues import IssueLog
 from keyframer.scene import Mesh, Node, Scene
-from keyframer.scene.report import LossReport
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 
@@ -161,13 +162,12 @@ def test_a_record_of_another_document_has_no_place() -> None:
 
 
 def test_a_format_without_rules_of_its_own_has_nothing_to_report() -> None:
-    """Only ``document`` and ``bridge`` are a must; here everything is missing."""
-    bare = Format("bare", "a format of nothing", (), lambda head, size: None, "tests")
+    bare = Format()
     document = keyframer.read(SAMPLES / "3ds/windmill.3ds")
     reporter = Reporter(document, IssueLog())
     bare.apply_rules(document, None, reporter)
     assert not reporter.issues
-    assert not bare.has("rules")
+    assert bare.rules() is None
 
 
 @pytest.mark.parametrize("cells", [(), (1,), (1, 2, 3)])
@@ -179,12 +179,32 @@ def test_a_row_has_as_many_cells_as_there_are_columns(cells: tuple[int, ...]) ->
     assert table.rows == [(2, 3)]
 
 
-def test_documents_of_a_format_that_says_nothing_of_patching_are_written_anew() -> None:
-    package = "tests.formats.threeds"  # it has a package "bridge", and in that no module "patching"
-    bare = PatchModule(Format("bare", "a format of nothing", (), lambda head, size: None, package))
-    document, report = keyframer.read(SAMPLES / "3ds/windmill.3ds"), LossReport("bare")
-    assert (bare.holds_unit, bare.said_otherwise) == (False, ())
-    with pytest.raises(Unpatchable, match="documents cannot be patched"):
-        bare.patch(document, {}, Scene([Node("box")]), report)
+def test_a_format_that_offers_nothing_but_documents() -> None:
+    class Bare(type(FORMAT)):  # type: ignore[misc]
+        name = "bare"
+        reader = writer = editor = rules = summary = Format.editor
+
+    bare = Bare()
+    assert abilities(bare) == ["read", "write", "text", "diagnose"]
+    with pytest.raises(ValueError, match="bare files can be read, but not as scenes"):
+        bare.to_scene(keyframer.read(SAMPLES / "3ds/windmill.3ds"), {})
+    with pytest.raises(ValueError, match="scenes cannot be written as bare"):
+        bare.from_scene(Scene([Node("box")]))
+
+
+def test_a_format_without_an_editor_writes_edited_scenes_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(FORMAT), "editor", Format.editor)
+    scene = keyframer.load(SAMPLES / "3ds/windmill.3ds")
+    written = FORMAT.from_scene(scene)
+    assert any("documents of this format cannot be edited" in loss.detail for loss in written.report)
+    assert keyframer.encode(written.document) != (SAMPLES / "3ds/windmill.3ds").read_bytes()
+
+
+def test_an_editor_that_changes_fields_only_refuses_new_nodes() -> None:
+    class FieldsOnly(Editor[None]):
+        def patch(self, document: Any, options: Any, goal: Any, report: Any) -> Any:
+            raise AssertionError("not called")
+
+    document = keyframer.read(SAMPLES / "3ds/windmill.3ds")
     with pytest.raises(Unpatchable, match="nodes came or went"):
-        bare.anchors(document, {})
+        FieldsOnly().anchors(document, None)

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats._format import Format
+from keyframer.formats.contract import Format
 from keyframer.scene import Channel, Clip, Node, Scene
 from keyframer.viewer import ViewedFile, content, curves, packed_page
 from keyframer.viewer.curves import track_curve

@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from keyframer.batch.listings import Listings
-from keyframer.formats._format import companion_names
+from keyframer.formats import COMPANION_ENDINGS
+from keyframer.formats.contract import companion_names
 
 COMPANIONS, IMAGES, INSIDE, ANYTHING, PROGRAM = "companions", "images", "inside", "anything", "program"
 
@@ -92,7 +93,7 @@ def _seen(path: str) -> list[int | None]:
 
 def _companions(path: str, exists: Callable[[str], bool]) -> list[str]:
     """The names beside a file that belong to it."""
-    return [name for name in companion_names(os.path.basename(path)) if exists(name)]
+    return [name for name in companion_names(os.path.basename(path), COMPANION_ENDINGS) if exists(name)]
 
 
 def _companions_there(path: str) -> list[str]:

@@ -25,7 +25,7 @@ from keyframer.batch.running import run
 from keyframer.catalogue import RUN_OUTPUT_REFUSED
 from keyframer.errors import FormatError
 from keyframer.files import sweep
-from keyframer.formats._format import COMPANION_ENDINGS
+from keyframer.formats import COMPANION_ENDINGS
 
 _IN_THE_WAY = "RUN_OUTPUT_COLLISION"
 _PASSING = (

@@ -9,11 +9,17 @@ import os
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
+from keyframer.exchange import EXPORTERS
+from keyframer.formats import FORMATS
 from keyframer.limits import MOST_ENTRIES
 from keyframer.text import dos_beginning
 
 _NO_IMAGES = frozenset(
-    (".anim", ".mdl", ".skel", ".3ds", ".prj", ".mli", ".u3d", ".nanim", ".glb", ".gltf", ".bin", ".json", ".sqlite")
+    (
+        *(ending for known in EXPORTERS for ending in known.extensions),
+        *(companion.extension for known in FORMATS for companion in known.companions),
+        *(".bin", ".json", ".sqlite"),
+    )
 )
 """what stands beside images and is none, our own outputs among it"""
 

@@ -13,7 +13,7 @@ from keyframer.exchange import IMPORTERS, Importer, importer_for
 from keyframer.files import PathLike, read_bytes
 from keyframer.formats import Format, decode, detect, format_by_name
 from keyframer.formats._bridging import Reporter
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.issues import Issue, IssueLog, IssueType
 from keyframer.limits import DEFAULT_LIMITS, Limits, budgeted
 from keyframer.scene import Scene
@@ -83,7 +83,7 @@ def check_document(
 def _scene(document: Document, issues: IssueLog, path: Path | None) -> Scene | None:
     """The scene, as far as it can be made, with what making it finds; None where it breaks a limit."""
     try:
-        options = {} if path is None else document.format.companions(document, path, {})
+        options = {} if path is None else document.format.find_companions(document, path, {})
         scene = document.format.to_scene(document, options)
     except FormatError as error:
         issues.add_issue(_issue(error))

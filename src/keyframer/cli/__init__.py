@@ -17,7 +17,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _dispatch(list(sys.argv[1:] if arguments is None else arguments))
+    finally:
+        _report_plugins()
+
+
+def _report_plugins() -> None:
+    """One line for each package from outside that could not be used."""
+    plugins = sys.modules.get("keyframer.plugins")
+    for line in plugins.FAILURES if plugins is not None else ():
+        from keyframer.text import safe_text
+
+        print(f"keyframer: {safe_text(line)}", file=sys.stderr)
+
+
+def _dispatch(given: list[str]) -> int:
     if len(given) > 1 and given[0] == "identify" and not any(word.startswith("-") and word != "-" for word in given):
         from types import SimpleNamespace
 

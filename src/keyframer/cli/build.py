@@ -9,6 +9,7 @@ from keyframer.cli import inputs, targets
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import detail, failure
 from keyframer.cli.reading import READ_FAILURES
+from keyframer.formats import FORMATS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    targets.add_arguments(parser, required=True, suffix=".3ds")
+    targets.add_arguments(parser, required=True, suffix=FORMATS[0].extensions[0])
 
 
 def run(options: argparse.Namespace) -> int:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from keyframer.cli.inputs import Input
     from keyframer.exchange.report import LossReport
-    from keyframer.formats._document import Document
+    from keyframer.formats.document import Document
     from keyframer.textures import TextureSource
 
 SCHEMA = "keyframer.convert"
@@ -55,12 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output.add_argument("-o", "--output", metavar="OUT", help="a file, a folder, or a suffix such as .glb")
     output.add_argument("-f", "--force", action="store_true", help="overwrite files that exist")
     ids = [known.name for known in EXPORTERS]
+    dialects = "; ".join(f"{known.name}: {', '.join(known.dialects)}" for known in EXPORTERS if known.dialects)
     output.add_argument("--to", metavar="ID", choices=ids, help=f"what to write, if OUT does not say: {', '.join(ids)}")
     output.add_argument(
         "--dialect",
         metavar="NAME",
-        help="of glTF: binary (.glb) or text (.gltf and .bin); of uto3d: A, B or literal; of midtown: retail, document "
-        "or old; of hale3d and nodeanim: how text and chunks lie (see docs/converting.md)",
+        help=f"the layout that is written; {dialects} (see docs/converting.md)",
     )
     output.add_argument(
         "--write",
@@ -113,7 +113,7 @@ def run(options: argparse.Namespace) -> int:
     except ValueError as error:
         options.parser.error(f"{error}; --to decides")
     try:
-        extension = _extension(options.dialect, exporter)
+        extension = exporter.extension(options.dialect)
         operations.cut_of(options)
         options.written = scenes.pairs_of(options.write, "--write")
     except ValueError as error:
@@ -140,20 +140,6 @@ def run(options: argparse.Namespace) -> int:
     if options.report is not None and not _write_report(options, records):
         code = NOT_ALL_DONE
     return code
-
-
-def _extension(dialect: str | None, exporter: Exporter) -> str:
-    """The ending of files in a folder; ValueError for a dialect that is none."""
-    if exporter.name == "nodeanim" and dialect is not None:
-        from keyframer.formats.nodeanim.dialect import Dialect
-
-        Dialect.parse(dialect)
-    elif dialect is not None and dialect not in exporter.dialects:
-        known = " or ".join(exporter.dialects) or f"of no use for {exporter.name}"
-        raise ValueError(f"--dialect is {known}, not {dialect!r}")
-    if exporter.name == "gltf" and dialect is not None:
-        return exporter.extensions[exporter.dialects.index(dialect)]
-    return exporter.extensions[0]
 
 
 def _wanted(exporter: Exporter) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import sys
 from keyframer.errors import FormatError
 from keyframer.exchange import IMPORTERS
 from keyframer.formats import FORMATS
-from keyframer.formats._format import HEAD_SIZE
+from keyframer.formats.contract import HEAD_SIZE
 
 TYPE_CHECKING = False  # no `typing` on the way to ``identify``
 if TYPE_CHECKING:
@@ -204,7 +204,8 @@ def _note_all(names: list[str], recursive: bool, wanted: tuple[str, ...], limits
     from contextlib import suppress
 
     from keyframer.files import note_input
-    from keyframer.formats._format import companion_names
+    from keyframer.formats import COMPANION_ENDINGS
+    from keyframer.formats.contract import companion_names
 
     for name in names:
         for item in _expanded(name, recursive, wanted, limits):
@@ -214,7 +215,7 @@ def _note_all(names: list[str], recursive: bool, wanted: tuple[str, ...], limits
                     item.read()
             if isinstance(item, FileInput):
                 folder, own = os.path.split(item.name)
-                for other in companion_names(own):
+                for other in companion_names(own, COMPANION_ENDINGS):
                     note_input(os.path.join(folder, other))
 
 

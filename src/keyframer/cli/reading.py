@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from keyframer.cli.inputs import Input
     from keyframer.exchange import Importer
-    from keyframer.formats._document import Document
+    from keyframer.formats.document import Document
     from keyframer.limits import Budget, Limits
 
 READ_FAILURES = (FormatError, OSError)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from keyframer.cli import clips, operations, reading, salvaging
 from keyframer.errors import FormatError
+from keyframer.formats import FORMATS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from keyframer.cli.inputs import Input
-    from keyframer.formats._document import Document
+    from keyframer.formats.document import Document
     from keyframer.scene import Scene
 
 READ_FAILURES = reading.READ_FAILURES
@@ -19,13 +20,16 @@ LOAD_FAILURES = (*READ_FAILURES, ValueError)
 """what loading an input may raise; ValueError is an option that its format does not have"""
 
 
+COMPANIONS = [companion for known in FORMATS for companion in known.companions]
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     reading.add_arguments(parser)
     scenes = parser.add_argument_group("meaning")
     parser.set_defaults(salvaged=False)
     scenes.add_argument("--salvage", action="store_true", help="leave out what is unsafe instead of refusing the file")
-    scenes.add_argument("--model", metavar="FILE", help="the Hale3D model that an animation moves")
-    scenes.add_argument("--skeleton", metavar="FILE", help="the .skel of a Midtown Madness 2 clip")
+    for companion in COMPANIONS:
+        scenes.add_argument(f"--{companion.option}", metavar="FILE", help=companion.words)
     scenes.add_argument("--fps", type=operations.rate, metavar="N", help="frames a second, for formats that store none")
     scenes.add_argument(
         "--set",
@@ -39,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def options_of(options: argparse.Namespace) -> dict[str, object]:
     """The options of the bridge, from the command line."""
     found = pairs_of(options.set, "--set")
-    for name in ("model", "skeleton", "fps"):
+    for name in (*(companion.option for companion in COMPANIONS), "fps"):
         value = getattr(options, name)
         if value is not None:
             found[name] = value
@@ -76,7 +80,7 @@ def load_scene(item: Input, options: argparse.Namespace, data: bytes | None = No
         chosen = typed(document.format.option_types(), options_of(options))
         path = reading.path_of(item)
         if path is not None:
-            chosen = {**document.format.companions(document, path, chosen), **chosen}
+            chosen = {**document.format.find_companions(document, path, chosen), **chosen}
         make = partial(scene_of, document, chosen)
     try:
         scene = make(salvage=options.salvage)

@@ -1,14 +1,16 @@
 """Scenes written to files: today's formats, which owe a loss report and no losslessness, and the five of `formats`.
 Those of today that can be read become scenes at once: they have no document that would keep every byte.
 
-A further exporter is one package and one line in `EXPORTERS`, an importer one line in `IMPORTERS`.
+A further exporter is one package and one line in `EXPORTERS`, an importer one line in `IMPORTERS`; packages from
+outside declare the entry point groups ``keyframer.exporters`` and ``keyframer.importers``.
 """
 
 from __future__ import annotations
 
 import os
 
-from keyframer.formats import FORMATS
+from keyframer.formats import FORMATS, Format
+from keyframer.plugins import load_plugins
 
 TYPE_CHECKING = False  # naming the exporters costs nothing: they are loaded when used
 if TYPE_CHECKING:
@@ -43,13 +45,25 @@ class Exporter:
         self.axes = axes
         """which axis is up in its files, and which hand they are of"""
 
+    def check_dialect(self, dialect: str) -> None:
+        """ValueError for a dialect that cannot be written."""
+        if dialect not in self.dialects:
+            raise ValueError(f"{self.name} has no dialect {dialect!r} (it has: {', '.join(self.dialects)})")
+
+    def extension(self, dialect: str | None) -> str:
+        """The ending of new files; ValueError for a dialect that cannot be written."""
+        if dialect is None:
+            return self.extensions[0]
+        self.check_dialect(dialect)
+        return self.extensions[self.dialects.index(dialect)]
+
     def save(
         self, scene: Scene, path: Path, *, dialect: str | None, overwrite: bool, options: dict[str, object]
     ) -> LossReport:
         from importlib import import_module
 
-        if dialect is not None and dialect not in self.dialects:
-            raise ValueError(f"{self.name} has no dialect {dialect!r} (it has: {', '.join(self.dialects)})")
+        if dialect is not None:
+            self.check_dialect(dialect)
         report: LossReport = import_module(self.module).save(scene, path, dialect, overwrite, options)
         return report
 
@@ -58,43 +72,40 @@ class Exporter:
 
 
 class NativeExporter(Exporter):
-    """One of the five formats, by its own bridge."""
+    """A format of `keyframer.formats`, by its own bridge."""
 
-    __slots__ = ()
+    __slots__ = ("format",)
+
+    def __init__(self, format: Format) -> None:
+        super().__init__(format.name, format.title, format.extensions, format.dialects, "", format.axes)
+        self.format = format
+
+    def check_dialect(self, dialect: str) -> None:
+        self.format.check_dialect(dialect)
+
+    def extension(self, dialect: str | None) -> str:
+        if dialect is not None:
+            self.check_dialect(dialect)
+        return self.extensions[0]
 
     def save(
         self, scene: Scene, path: Path, *, dialect: str | None, overwrite: bool, options: dict[str, object]
     ) -> LossReport:
         from keyframer.exchange.native import save
 
-        return save(self.name, scene, path, dialect, overwrite, options)
+        return save(self.format, scene, path, dialect, overwrite, options)
 
 
 KEY_STYLES = ("linear", "cubic", "frames")
 """how curves are written to glTF; the first is the default"""
 
-_DIALECTS = {
-    "uto3d": ("B", "A", "literal"),
-    "hale3d": ("nul-ended", "length-with-nul", "length"),
-    "midtown": ("retail", "document", "old"),
-}
-
-_AXES = {
-    "3ds": ("z", "right"),
-    "uto3d": ("y", "left"),
-    "hale3d": ("z", "right"),
-    "midtown": ("y", "right"),
-    "nodeanim": ("z", "right"),  # its document has none: these are the ones that reading takes for granted
-}
-
+GLTF = Exporter(
+    "gltf", "glTF 2.0", (".glb", ".gltf"), ("binary", "text"), "keyframer.exchange.gltf.saving", ("y", "right")
+)
 EXPORTERS: tuple[Exporter, ...] = (
-    Exporter(
-        "gltf", "glTF 2.0", (".glb", ".gltf"), ("binary", "text"), "keyframer.exchange.gltf.saving", ("y", "right")
-    ),
-    *(
-        NativeExporter(each.name, each.title, each.extensions, _DIALECTS.get(each.name, ()), "", _AXES[each.name])
-        for each in FORMATS
-    ),
+    GLTF,
+    *(NativeExporter(known) for known in FORMATS),
+    *load_plugins("keyframer.exporters", Exporter, {GLTF.name, *(known.name for known in FORMATS)}),
 )
 
 
@@ -113,12 +124,7 @@ class Importer:
 
     def sniff(self, head: bytes, name: str = "") -> str | None:
         """Why the first bytes are of this format, in a few words; None if they are not."""
-        if head[:4] == b"glTF":
-            return "binary glTF by its first bytes"
-        text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-        if text[:1] == b"{" and (b'"asset"' in head or os.path.splitext(name)[1].lower() == ".gltf"):
-            return "a JSON object with an asset" if b'"asset"' in head else "a JSON object, and the extension"
-        return None
+        raise NotImplementedError
 
     def load(
         self,
@@ -150,7 +156,20 @@ class Importer:
         return f"<Importer {self.name}: {self.title}>"
 
 
-IMPORTERS = (Importer("gltf", "glTF 2.0", (".glb", ".gltf"), "keyframer.exchange.gltf.reading"),)
+class GltfImporter(Importer):
+    __slots__ = ()
+
+    def sniff(self, head: bytes, name: str = "") -> str | None:
+        if head[:4] == b"glTF":
+            return "binary glTF by its first bytes"
+        text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+        if text[:1] == b"{" and (b'"asset"' in head or os.path.splitext(name)[1].lower() == ".gltf"):
+            return "a JSON object with an asset" if b'"asset"' in head else "a JSON object, and the extension"
+        return None
+
+
+_GLTF = GltfImporter("gltf", "glTF 2.0", (".glb", ".gltf"), "keyframer.exchange.gltf.reading")
+IMPORTERS: tuple[Importer, ...] = (_GLTF, *load_plugins("keyframer.importers", Importer, {_GLTF.name}))
 
 
 def importer_for(head: bytes, name: str = "", format: str | None = None) -> Importer | None:

@@ -52,5 +52,5 @@ def _load(
         raise IO_UNRECOGNISED.failure(0, "/", reason=detection.reason)
     document = known.decode(data, limits)
     if path is not None:
-        options = {**known.companions(document, path, options), **options}
+        options = {**known.find_companions(document, path, options), **options}
     return scene_of(document, options, salvage=salvage, folder=None if path is None else path.parent)

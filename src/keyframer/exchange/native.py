@@ -6,25 +6,20 @@ from pathlib import Path
 
 from keyframer.exchange.unpacked import Unpacked
 from keyframer.files import write_set
-from keyframer.formats import encode, format_by_name
+from keyframer.formats import Format, encode
 from keyframer.scene import Scene
 from keyframer.scene.report import LossReport
 
-_HALE3D_FILES = {".anim": "animation", ".mdl": "model"}
-"""which of the two files of a pair is meant by a name"""
-
 
 def save(
-    name: str, scene: Scene, path: Path, dialect: str | None, overwrite: bool, options: dict[str, object]
+    format: Format, scene: Scene, path: Path, dialect: str | None, overwrite: bool, options: dict[str, object]
 ) -> LossReport:
     """Write the document and what belongs beside it, images from inside the source too: all of it, or nothing where a
     file is in the way. An image never is: another image of its name makes it get the next name that is free."""
-    format = format_by_name(name)
     if dialect is not None:
         options = {**options, "dialect": dialect}
-    if name == "hale3d" and path.suffix.lower() in _HALE3D_FILES:
-        options = {"file": _HALE3D_FILES[path.suffix.lower()], **options}
-    unpacked = Unpacked(name, scene, path.parent)
+    options = {**format.options_for(path.suffix.lower()), **options}
+    unpacked = Unpacked(format.image_names, scene, path.parent)
     written = format.from_scene(unpacked.scene, options)
     unpacked.report(written.report)
     main = (path, encode(written.document))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from keyframer.exchange.gltf.images import role_of
+from keyframer.formats.contract import ImageNames
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.report import LossReport, Outcome
 from keyframer.text import safe_text
@@ -18,22 +19,18 @@ from keyframer.textures.images import decode_texture
 from keyframer.textures.naming import take_apart
 
 _ENDINGS = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"RIFF": "webp"}
-_STEMS = {"3ds": 8, "hale3d": 60}
-"""formats that name images, and how long a name may be without its extension"""
 _OLD_ROLES = ("color", "alpha", "emission")
 """what the pixels of maps are in the old formats, in the words of glTF"""
-_SLOTS = {"hale3d": ("texture1",)}
-"""where not every map is named"""
 
 
 class Unpacked:
     """The scene with names of files instead of the images that a glTF file holds or names, and these files."""
 
-    def __init__(self, format: str, scene: Scene, folder: Path) -> None:
+    def __init__(self, image_names: ImageNames | None, scene: Scene, folder: Path) -> None:
         self.files: dict[str, bytes] = {}
         """the name beside the output, and the content"""
         self._notes: list[tuple[Outcome, str, str]] = []
-        self._format = format
+        self._rules = image_names
         self._folder = folder
         self._names: dict[tuple[int, str], str] = {}
         self._source = TextureSource(TextureFinder([] if scene.folder is None else [scene.folder]))
@@ -56,14 +53,14 @@ class Unpacked:
             return map
         path = f"/materials/{material.name}/maps/{slot}"
         try:
-            if self._format not in _STEMS or slot not in _SLOTS.get(self._format, (slot,)):
+            if self._rules is None or slot not in (self._rules.slots or (slot,)):
                 raise ImageRefused("the format names no such image")
             data, ending, how = self._content(map, role)
         except ImageRefused as refused:
             self._notes.append((Outcome.DROPPED, path, f"the image {_where(map)}: {refused.reason}"))
             of_gltf_only = role not in _OLD_ROLES and "gltf" in map.extras  # ours were made of a map that has a name
             return None if of_gltf_only else replace(map, embedded=None)
-        name = self._name(map, role, data, ending)
+        name = self._name(self._rules, map, role, data, ending)
         self.files[name] = data
         self._notes.append((Outcome.APPROXIMATED if how else Outcome.EXACT, path, f"written beside it as {name}{how}"))
         negative = map.negative and "gltf" in map.extras  # in a file of ours the pixels are turned round already
@@ -92,7 +89,7 @@ class Unpacked:
             raise ImageRefused(opened.reason or HOW[opened.match.how])
         return opened.texture.data
 
-    def _name(self, map: TextureMap, role: str, data: bytes, ending: str) -> str:
+    def _name(self, rules: ImageNames, map: TextureMap, role: str, data: bytes, ending: str) -> str:
         """Within the limits of the format, safe on every system, and no two images of one name: neither here nor in the
         folder, where other files may need an image of the same name."""
         key = (id(data if map.embedded is None else map.embedded.data), role)
@@ -102,11 +99,10 @@ class Unpacked:
             if extension.lower() in (".jpg", ".jpeg") and ending == "jpg":
                 ending = extension[1:4]
             stem = re.sub(r"[^A-Za-z0-9_-]+", "_", stem).strip("_") or "image"
-            longest = _STEMS[self._format]
-            name, number = _joined(self._format, stem[:longest], ending), 2
+            name, number = _joined(rules, stem[: rules.longest], ending), 2
             while not (take_apart(name).parts and self._is_free(name, data)):
                 mark = str(number)
-                name, number = _joined(self._format, stem[: longest - len(mark)] + mark, ending), number + 1
+                name, number = _joined(rules, stem[: rules.longest - len(mark)] + mark, ending), number + 1
             self._names[key] = name
         return self._names[key]
 
@@ -122,9 +118,9 @@ class Unpacked:
             return False
 
 
-def _joined(format: str, stem: str, ending: str) -> str:
+def _joined(rules: ImageNames, stem: str, ending: str) -> str:
     name = f"{stem}.{ending}"
-    return name.upper() if format == "3ds" else name
+    return name.upper() if rules.upper else name
 
 
 def _where(map: TextureMap) -> str:

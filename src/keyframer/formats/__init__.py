@@ -1,6 +1,7 @@
 """The formats, and the way from bytes to documents and back.
 
-A sixth format is one folder and one line in `FORMATS`; everything else iterates over it.
+A further format is one folder and one line in `BUILT_IN`, or a package of its own that declares the entry point group
+``keyframer.formats``; everything else iterates over `FORMATS`.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 import os
 
 from keyframer.formats import hale3d, midtown, nodeanim, threeds, uto3d
-from keyframer.formats._format import HEAD_SIZE, Format, Match
 from keyframer.formats._strangers import name_stranger
+from keyframer.formats.contract import HEAD_SIZE, Format, Match
+from keyframer.plugins import load_plugins, report_failure
 
 TYPE_CHECKING = False  # detection starts fast: what only reading needs is imported where it is used
 if TYPE_CHECKING:
@@ -17,10 +19,24 @@ if TYPE_CHECKING:
     from typing import IO
 
     from keyframer.files import PathLike
-    from keyframer.formats._document import Document
+    from keyframer.formats.document import Document
     from keyframer.limits import Limits
 
-FORMATS: tuple[Format, ...] = (threeds.FORMAT, uto3d.FORMAT, hale3d.FORMAT, midtown.FORMAT, nodeanim.FORMAT)
+BUILT_IN: tuple[Format, ...] = (threeds.FORMAT, uto3d.FORMAT, hale3d.FORMAT, midtown.FORMAT, nodeanim.FORMAT)
+FORMATS: tuple[Format, ...] = (
+    *BUILT_IN,
+    *load_plugins("keyframer.formats", Format, {known.name for known in BUILT_IN}),
+)
+"""those of other packages last"""
+COMPANION_ENDINGS = tuple(
+    dict.fromkeys(
+        ending
+        for known in FORMATS
+        if known.companions
+        for ending in (*known.extensions, *(companion.extension for companion in known.companions))
+    )
+)
+"""of files that belong to each other when they stand side by side under one stem"""
 
 
 SURE = 0.9
@@ -63,6 +79,15 @@ def format_by_name(name: str) -> Format:
     raise ValueError(f"unknown format {name!r} (known: {', '.join(known.name for known in FORMATS)})")
 
 
+_ANY = Format()
+"""what holds for files of which nothing is known"""
+
+
+def facts_of(name: str | None) -> Format:
+    """The format with this id, for what it says of itself; the defaults of all formats where there is none."""
+    return next((known for known in FORMATS if known.name == name), _ANY)
+
+
 def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection:
     """The format of a file from its content.
 
@@ -76,17 +101,29 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
     found: list[tuple[float, bool, Format, Match]] = []
     extension = os.path.splitext(name)[1].lower()
     for candidate in FORMATS:
-        match = candidate.sniff(head, size)
+        match = _sniff(candidate, head, size)
         if match is not None:
             found.append((match.score, extension in candidate.extensions, candidate, match))
             if match.score >= SURE:  # formats without a signature, which look closer, need not be asked
                 break
     if not found:
-        stranger = name_stranger(head, size)
+        relatives = (known.name_relative(head, size) for known in FORMATS)
+        stranger = next(filter(None, relatives), None) or name_stranger(head, size)
         known = ", ".join(each.title for each in FORMATS)
         return Detection(None, 0.0, f"this is {stranger}" if stranger else f"not a file of a known format ({known})")
     _, _, best, match = max(found, key=lambda entry: entry[:2])
     return Detection(best, match.score, match.reason, match.version, match.dialect)
+
+
+def _sniff(candidate: Format, head: bytes, size: int) -> Match | None:
+    """What a format says of a head; one of another package that fails says nothing."""
+    try:
+        return candidate.sniff(head, size)
+    except Exception as error:
+        if candidate in BUILT_IN:
+            raise
+        report_failure(candidate.name, error)
+        return None
 
 
 def decode(data: bytes, *, format: str | None = None, limits: Limits | None = None) -> Document:
@@ -151,6 +188,7 @@ __all__: Sequence[str] = (
     "decode",
     "detect",
     "encode",
+    "facts_of",
     "format_by_name",
     "read",
     "supported_formats",

@@ -20,9 +20,9 @@ from keyframer.catalogue import (
 from keyframer.curves.lean import Lean
 from keyframer.errors import FormatError
 from keyframer.files import PathLike, read_bytes
-from keyframer.formats._document import Document
-from keyframer.formats._format import companion_names
 from keyframer.formats._places import Places
+from keyframer.formats.contract import companion_names
+from keyframer.formats.document import Document
 from keyframer.issues import IssueLog, IssueType, Severity
 from keyframer.wire.record import Record
 

@@ -19,6 +19,7 @@ from keyframer.curves.curve import Curve
 from keyframer.curves.fit import Function
 from keyframer.curves.forms import absolute, has_full_turns, increments, usable_keys
 from keyframer.curves.reduce import fewest_keys, subframes
+from keyframer.formats import facts_of
 from keyframer.formats._writing import Tolerance, clip_span, units_per_second
 from keyframer.limits import expect, left
 from keyframer.scene import Clip
@@ -188,11 +189,12 @@ class KeyFitter:
 
     def _between(self, track: Track, curve: Curve, grid: Floats) -> Function | None:
         """The track at any time of the format, where its own playback says what stands between two frames; None where
-        frames are all there is (Midtown's game shows whole ones), and where they are not on the grid: keys that stand
+        frames are all there is, and where they are not on the grid: keys that stand
         beside them cannot follow their corners."""
         if track.interpolation is Interpolation.SAMPLED:
             own = np.unique(self.times(track.times))
-            if "midtown" in self.clip.extras or not np.array_equal(own, grid):
+            played = all(facts_of(name).plays_between_frames for name in self.clip.extras)
+            if not played or not np.array_equal(own, grid):
                 return None
         return lambda times: curve(times / self.factor)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.scene import Origin, Scene
 
 

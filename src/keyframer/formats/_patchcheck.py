@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,8 +11,9 @@ from keyframer.curves import Interpolation, compile_track
 from keyframer.curves.reduce import subframes
 from keyframer.formats._scenediff import Comparison, Path, by_kind
 from keyframer.formats._writing import DEFAULT_MAX_ERROR, Tolerance, clip_span, scene_size
+from keyframer.formats.bridge import Editor
 from keyframer.posing import Rig
-from keyframer.scene import NodeKind, Scene
+from keyframer.scene import Scene
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,19 +25,19 @@ _PLACED = 1e-3
 """of the scene's size, and of 1 in the axes of a node: what new nodes may be off"""
 
 
-def differences(goal: Scene, again: Scene) -> tuple[list[Path], set[Path]]:
+def differences(goal: Scene, again: Scene, editor: Editor[Any]) -> tuple[list[Path], set[Path]]:
     """What does not come out as it is meant; and what does not because something else has the say."""
     apart = _NEAR.scenes(goal, again)
     wrong = [
         path
         for path in apart
-        if not is_overruled(goal, path)
+        if not _is_overruled(goal, path, editor)
         and not _says_the_rest(goal, again, path)
         and not _is_usual(goal, again, path)
         and not _same_shapes(goal, again, path)
         and not _same_motion(goal, again, path)
     ]
-    return wrong, {path for path in apart if is_overruled(goal, path)}
+    return wrong, {path for path in apart if _is_overruled(goal, path, editor)}
 
 
 def _is_usual(goal: Scene, again: Scene, path: Path) -> bool:
@@ -94,19 +97,12 @@ def _taken_shapes(scene: Scene, number: int) -> list[object] | None:
     return [track.times, track.wrap, shapes, *(zeros if column is None else column for column in columns)]
 
 
-def is_overruled(scene: Scene, path: Path) -> bool:
-    """Whether a value has no say: at rest where there are keys, the name of what is called as its node."""
+def _is_overruled(scene: Scene, path: Path, editor: Editor[Any]) -> bool:
+    """Whether a value is overridden: at rest where there are keys, the name of what has the name of its node."""
     if len(path) == 3 and path[0] in ("meshes", "cameras", "lights", "skins") and path[2] in ("name", "axes"):
         return True
-    if len(path) == 3 and path[0] == "nodes" and path[2] == "name":
-        node = scene.nodes[int(path[1])]
-        if scene.source_format == "hale3d":
-            return node.mesh is not None  # it is called by its number
-        return scene.source_format == "3ds" and node.kind is NodeKind.TARGET
-    if len(path) == 3 and path[0] == "materials" and path[2] == "name":
-        return scene.source_format == "hale3d"  # a material is the path of its texture
-    if path == ("clips", 0, "end"):
-        return scene.source_format == "nodeanim"  # it ends with the last key, and says so nowhere else
+    if editor.is_overridden(scene, path):
+        return True
     if len(path) != 3 or path[0] != "nodes" or not scene.clips:
         return False
     kind = {"position": "position", "rotation_xyzw": "rotation", "scale": "scale", "hidden": "visible"}.get(

@@ -1,6 +1,6 @@
 """From a scene to a document: the original patched where there is one, else a new one.
 
-What formats have to offer for that is in `_patchmodule`.
+What a format offers for that is its `Editor` (`bridge`).
 
 A patch is checked before it counts: the bytes of the patched document are read again and must mean the scene that was
 given. Where they do not, or where something changed that has no place in the original, the whole document is written
@@ -10,22 +10,25 @@ anew, and the report says why and what of the original is gone.
 from __future__ import annotations
 
 import copy
-from dataclasses import fields, replace
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from keyframer.errors import FormatError
 from keyframer.formats._axes import in_space
 from keyframer.formats._dangling import without_dangling
-from keyframer.formats._document import Document
-from keyframer.formats._format import Format
 from keyframer.formats._matching import Matching, Rebuilt, in_order_of, match
 from keyframer.formats._patchcheck import differences, displaced
-from keyframer.formats._patchmodule import Change, PatchModule
 from keyframer.formats._rewritten import tell_rewritten
 from keyframer.formats._scenediff import Comparison, Path, shown
 from keyframer.formats._unheld import one_clip, take_back
 from keyframer.formats._writing import Unpatchable, Written, plain_path
+from keyframer.formats.bridge import Change, Editor
+from keyframer.formats.contract import Format, make_options
+from keyframer.formats.document import Document
 from keyframer.scene import Scene
 from keyframer.scene.report import LossReport, Outcome
 
@@ -38,22 +41,17 @@ _FREE_OPTIONS = {"max_error", "companion"}
 
 def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Written:
     """What `Format.from_scene` does."""
-    known = format._load("bridge.writing", "WriteOptions")
-    names = [item.name for item in fields(known)]
-    unknown = sorted(set(options) - set(names))
-    if unknown:
-        raise ValueError(f"{format.name} has no option {unknown[0]!r} (it has: {', '.join(names)})")
-    chosen: Any = known(**options)
+    writer = format.scene_writer()
+    chosen = make_options(format.name, writer.options, options)
     scene, dangling = without_dangling(scene)
     with np.errstate(all="ignore"):
         found = _patch(format, scene, options)
-        written: Written = (
-            found if isinstance(found, Written) else format._load("bridge.writing", "from_scene")(scene, chosen)
-        )
+        written = found if isinstance(found, Written) else writer.from_scene(scene, chosen)
     for path, why in dangling:
         written.report.add(Outcome.DROPPED, path, why)
     if isinstance(found, str) and scene.origin is not None:
-        tell_rewritten(scene.origin.document, written, found, PatchModule(format).said_otherwise)
+        editor = format.editor()
+        tell_rewritten(scene.origin.document, written, found, editor.equivalent_records if editor is not None else ())
     return written
 
 
@@ -65,30 +63,32 @@ def _patch(format: Format, scene: Scene, options: dict[str, object]) -> Written 
     original: Document = origin.document
     if scene.issues.first_unsafe() is not None:
         return "what is unsafe in the original is left out"
-    module = PatchModule(format)
+    editor = format.editor()
+    if editor is None:
+        return "documents of this format cannot be edited"
     asked = {name: value for name, value in options.items() if name not in _FREE_OPTIONS}
-    if not module.agrees(original, asked, origin.options):
+    if not editor.keeps_layout(original, asked, origin.options):
         return "another layout is asked for"
-    given = module.with_copies(origin.options)
+    given = editor.copy_companions(origin.options)
     before = format.to_scene(original, given)
     report = LossReport(format.name)
-    metres = (scene.space.metres_per_unit if module.holds_unit else None) or before.space.metres_per_unit
+    metres = (scene.space.metres_per_unit if editor.stores_unit else None) or before.space.metres_per_unit
     after = in_space(scene, replace(before.space, metres_per_unit=metres))
     comparison = _EXACT if after is scene else _TURNED
     try:
-        after = module.in_its_terms(one_clip(after, before, report), before, report)
+        after = editor.normalise_for_format(one_clip(after, before, report), before, report)
     except (Unpatchable, ArithmeticError, ValueError) as why:
         return str(why)
     matching = match(before, after)
     if matching.plain and not comparison.scenes(before, after):
         report.add(Outcome.EXACT, "/", "nothing was changed: the original is written as it was")
-        return module.as_asked(Written(original, report, module.companions(original, given)), asked)
-    if matching.plain and module.out_of_order(after) and not module.out_of_order(before):
+        return editor.choose_file(Written(original, report, editor.companion_files(original, given)), asked)
+    if matching.plain and editor.needs_reordering(after) and not editor.needs_reordering(before):
         matching.plain = False
     made = copy.deepcopy(original, {id(original.format): original.format, id(original.limits): original.limits})
-    work = _Work(module, made, given, before, after, matching, report)
+    work = _Work(format, editor, made, given, before, after, matching, report)
     try:
-        return module.as_asked(work.patched(comparison), asked)
+        return editor.choose_file(work.patched(comparison), asked)
     except (Unpatchable, ArithmeticError, ValueError) as why:  # scenes made by hand have rates and lenses of 0 and NaN
         return str(why)
 
@@ -98,7 +98,8 @@ class _Work:
 
     def __init__(
         self,
-        module: PatchModule,
+        format: Format,
+        editor: Editor[Any],
         made: Document,
         options: dict[str, object],
         before: Scene,
@@ -106,7 +107,8 @@ class _Work:
         matching: Matching,
         report: LossReport,
     ) -> None:
-        self.module = module
+        self.format = format
+        self.editor = editor
         self.made = made
         self.options = options
         self.before = before
@@ -121,17 +123,17 @@ class _Work:
         start, goal = self.before, self.after
         if not self.matching.plain:
             start, goal = self._restructured()
-        goal = self.module.in_its_order(goal, start, self.report)
+        goal = self.editor.align_with_document(goal, start, self.report)
         changed = comparison.scenes(start, goal)
         wanted = goal
-        goal = take_back(start, goal, changed, lambda path: self.module.no_place(wanted, path), self.report)
+        goal = take_back(start, goal, changed, lambda path: self.editor.is_unsupported(wanted, path), self.report)
         if goal is not wanted:
             changed = comparison.scenes(start, goal)
-        patch = self.module.patch(self.made, self.options, goal, self.report)
+        patch = self.editor.patch(self.made, self._reading(), goal, self.report)
         patch.apply(changed)
-        reading = {**self.options, **getattr(patch, "reading", {})}
-        again = self.module.read_again(self.made, reading)
-        apart, overruled = differences(goal, again)
+        reading = {**self.options, **patch.reading}
+        again = _read_again(self.made, reading)
+        apart, overruled = differences(goal, again, self.editor)
         if apart:
             raise Unpatchable(f"{shown(apart[0])} would not come out as it is meant")
         if not self.matching.plain:
@@ -139,31 +141,36 @@ class _Work:
             if lost is not None:
                 raise Unpatchable(f"{lost!r} would not stand where it should")
         self._tell(changed, overruled)
-        return Written(self.made, self.report, self.module.companions(self.made, reading))
+        return Written(self.made, self.report, self.editor.companion_files(self.made, reading))
 
     def _restructured(self) -> tuple[Scene, Scene]:
         """Records taken out and put in: what the document then means, and what it should."""
         rebuilt = self._rebuilt()
         self.places = rebuilt.nodes
         self.options |= rebuilt.reading
-        middle = self.module.format.to_scene(self.made, self.options)
+        middle = self.format.to_scene(self.made, self.options)
         if len(middle.nodes) != rebuilt.node_count or not set(self.matching.nodes) <= set(self.places):
             raise Unpatchable("nodes would get lost")
         return middle, in_order_of(middle, self.after, self.matching, self.places, rebuilt.materials)
 
+    def _reading(self) -> Any:
+        """The options of the reader, as they stand."""
+        return make_options(self.format.name, self.format.scene_reader().options, self.options)
+
     def _rebuilt(self) -> Rebuilt:
-        module, made, matching = self.module, self.made, self.matching
+        editor, made, matching = self.editor, self.made, self.matching
         change = Change(self.before, self.after, matching, self.report)
-        found = module.rebuild(made, self.options, change)
+        options = self._reading()
+        found = editor.rebuild(made, options, change)
         if found is not None:
             return found
-        nodes, materials = module.anchors(made, self.options)
+        nodes, materials = map(_keys, editor.anchors(made, options))
         kept = {nodes[old]: new for new, old in matching.nodes.items()}
         paints = {materials[old]: new for new, old in matching.materials.items()}
-        new, new_paints = module.restructure(made, self.options, change)
-        kept |= {key: number for number, key in new.items()}
-        paints |= {key: number for number, key in new_paints.items()}
-        now, colours = module.anchors(made, self.options)
+        new, new_paints = editor.restructure(made, options, change)
+        kept |= {(id(record), 0): number for number, record in new.items()}
+        paints |= {(id(record), 0): number for number, record in new_paints.items()}
+        now, colours = map(_keys, editor.anchors(made, options))
         places = {kept[key]: place for place, key in enumerate(now) if key in kept}
         painted = {paints[key]: place for place, key in enumerate(colours) if key in paints}
         return Rebuilt(places, painted, len(now))
@@ -189,3 +196,30 @@ class _Work:
             outcome = Outcome.DROPPED if lost else Outcome.EXACT
             words = "other parts of the scene say otherwise" if lost else "changed in the original"
             self.report.add(outcome, shown(field), words)
+
+
+def _read_again(made: Document, options: Mapping[str, object]) -> Scene:
+    """What readers of the file will find; `Unpatchable` where that is not a sound file."""
+    format = made.format
+    try:
+        document = format.decode(format.encode(made), made.limits)
+    except (FormatError, ValueError) as error:
+        raise Unpatchable(f"it would not be a readable file: {error}") from None
+    if document.dialect != made.dialect:
+        raise Unpatchable(f"readers would take it for {document.dialect}")
+    scene = format.to_scene(document, options)
+    for issues in (document.issues, scene.issues):
+        unsafe = issues.first_unsafe()
+        if unsafe is not None:
+            raise Unpatchable(f"it would not be a sound file: {unsafe.code} in {unsafe.path}")
+    return scene
+
+
+def _keys(records: Iterable[object]) -> list[tuple[int, int]]:
+    """A key for each record; one that stands for several nodes gets several."""
+    seen: Counter[int] = Counter()
+    keys = []
+    for record in records:
+        keys.append((id(record), seen[id(record)]))
+        seen[id(record)] += 1
+    return keys

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.wire.record import Record
 
 

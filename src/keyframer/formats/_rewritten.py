@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from keyframer.formats._document import Document
 from keyframer.formats._writing import Written
+from keyframer.formats.document import Document
 from keyframer.scene.report import Outcome
-from keyframer.wire.record import Record
+from keyframer.wire.record import Raw, Record
 
 _MOST = 100
 """unknown parts that are named one by one"""
@@ -28,25 +28,19 @@ def tell_rewritten(original: Document, written: Written, why: str, otherwise: tu
     kept = {type(record) for record in written.document.find(Record)}
     gone: Counter[str] = Counter()
     for each in original.find(Record):
-        if type(each) not in kept and not _raw(each) and not isinstance(each, otherwise):
+        if type(each) not in kept and not isinstance(each, Raw) and not isinstance(each, otherwise):
             gone[type(each).__name__] += 1
     if gone:
         words = ", ".join(f"{count} {name}" for name, count in sorted(gone.items()))
         report.add(Outcome.DROPPED, "/", f"records of the original that a new file has none of: {words}")
 
 
-def _raw(record: Record) -> bool:
-    """Bytes kept as they are, with the reason: every format has one such kind of record."""
-    return hasattr(record, "reason")
-
-
 def _unknown(original: Document) -> list[tuple[str, int]]:
     """Raw records, tails of records and bytes behind the last one: path and size."""
     found = []
     for place, record in original.walk():
-        if _raw(record):
-            data = getattr(record, "data", b"")
-            found.append((str(place), len(data)))
+        if isinstance(record, Raw):
+            found.append((str(place), len(record.data)))
         if record.tail:
             found.append((f"{place}/tail", len(record.tail)))
     if original.trailing:

@@ -22,7 +22,7 @@ from keyframer.catalogue import (
     SEM_UNKNOWN_FLAG_BITS,
 )
 from keyframer.formats._bridging import Reporter
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.issues import IssueType
 from keyframer.wire.record import Record
 

@@ -11,10 +11,6 @@ def name_stranger(head: bytes, size: int) -> str | None:
         return "a Git LFS pointer: the real file was never downloaded (git lfs pull fetches it)"
     if head[:4] in (b"MM\x00*", b"MM\x00+", b"II*\x00", b"II+\x00"):
         return "a TIFF image"
-    if head[:2] == b"-=":
-        return "a 3D Studio shaper file (.shp), which holds shapes and no animation"
-    if head[:2] == b"=-":
-        return "a 3D Studio lofter file (.lft), which holds paths and no animation"
     for magic, what in _MAGICS:
         if head.startswith(magic):
             return what
@@ -26,7 +22,6 @@ def name_stranger(head: bytes, size: int) -> str | None:
 
 
 _MAGICS = (
-    (b"cmp\x00", "a compressed animation of Smuggler's Run 2, whose layout nobody has documented"),
     (b"PK\x03\x04", "a zip archive"),
     (b"\x1f\x8b", "a gzip archive"),
     (b"Rar!", "a RAR archive"),

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from keyframer.curves import Track
 from keyframer.curves.fit import Distance, largest_difference, turn_degrees
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.scene import Clip, Scene
 from keyframer.scene.clip import FASTEST, SLOWEST
 from keyframer.scene.report import LossReport, Outcome

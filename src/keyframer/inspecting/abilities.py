@@ -1,4 +1,4 @@
-"""What can be done with each format, found out from its modules; and with those that scenes are exchanged in."""
+"""What can be done with each format, from what its class offers; and with those that scenes are exchanged in."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from keyframer.formats._summary import Table
 SCHEMA = "keyframer.formats"
 SCHEMA_VERSION = 1
 
-# Module of a format -> what it makes possible. Every format reads and writes documents byte for byte.
-_PARTS = {"summary": "info", "damage": "diagnose", "bridge": "scene", "rules": "checks"}
-
 
 def abilities(known: Format) -> list[str]:
-    return ["read", "write", "text", *(words for part, words in _PARTS.items() if known.has(part))]
+    """What can be done with a format. Every one reads and writes documents byte for byte."""
+    optional = {
+        "info": known.summary() is not None,
+        "diagnose": known.diagnoses_damage,
+        "scene": known.reader() is not None,
+        "checks": known.rules() is not None,
+    }
+    return ["read", "write", "text", *(words for words, offered in optional.items() if offered)]
 
 
 def formats_table() -> Table:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from keyframer.errors import FormatError
 from keyframer.formats import Format, format_by_name
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.inspecting import positions
-from keyframer.inspecting.plain import dialect_type, extra_attributes, from_plain
+from keyframer.inspecting.plain import extra_attributes, from_plain
 from keyframer.inspecting.positions import Path, line_and_column, path_at, position_of, show_path
 from keyframer.inspecting.twin import INFORMATION, SCHEMA, SCHEMA_VERSION
 from keyframer.text import hex_to_bytes, safe_text
@@ -132,7 +133,7 @@ def _document(value: object) -> tuple[Document, list[tuple[Path, Record]]]:
 def _dialect(known: Format, value: object) -> object | None:
     if value is None:
         return None
-    wanted = dialect_type(known)
+    wanted = known.dialect_type()
     if wanted is None:
         raise _Wrong(("dialect",), f"files of {known.title} have no dialects")
     try:
@@ -160,7 +161,7 @@ def _records(known: Format, value: object) -> tuple[list[Record], list[tuple[Pat
     return records, places
 
 
-def _record(types: dict[str, type[Any]], item: object, path: Path) -> tuple[Record, list[object]]:
+def _record(types: Mapping[str, type[Any]], item: object, path: Path) -> tuple[Record, list[object]]:
     if not isinstance(item, dict):
         raise _Wrong(path, "an object is wanted")
     name = item.get("record")

@@ -67,7 +67,7 @@ def identify(head: bytes, size: int, name: str, whole: Callable[[], bytes]) -> I
     identity.dialect = found.dialect
     identity.score = found.score
     identity.certainty = certainty(found.score)
-    if found.score < 1 and identity.damage is None and found.format.has("damage"):
+    if found.score < 1 and identity.damage is None and found.format.diagnoses_damage:
         identity.damage = found.format.diagnose(whole())
     return identity
 

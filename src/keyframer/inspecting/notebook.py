@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from keyframer.curves import Track
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.inspecting.charts import chart
 from keyframer.inspecting.drawing import inert
 from keyframer.inspecting.panels import panel_of, value_label

@@ -20,8 +20,8 @@ _NOTE = f"<!-- Generated from the code: edit the records or the notes, then run 
 
 def format_page(known: Format, notes: str = "") -> str:
     """The page of a format in Markdown: what it is, the notes of its author, and a table for each record."""
-    package = import_module(known.package)
-    lines = [_NOTE, "", f"# {known.title} (`{known.name}`)", "", *_words(package.__doc__), ""]
+    about = import_module(type(known).__module__).__doc__
+    lines = [_NOTE, "", f"# {known.title} (`{known.name}`)", "", *_words(about), ""]
     lines += markdown(
         ("extensions", "PRONOM", "keyframer can"),
         [[" ".join(f"`{each}`" for each in known.extensions), known.pronom or "", ", ".join(abilities(known))]],
@@ -63,11 +63,9 @@ def _fields(known: Format, cls: type[Any]) -> list[str]:
 
 
 def _described(known: Format, cls: type[Any]) -> dict[str, str]:
-    """What the format's own ``summary.describe`` says about a record."""
-    if not known.has("summary"):
-        return {}
-    describe = getattr(import_module(f"{known.package}.summary"), "describe", None)
-    return dict(describe(cls)) if describe is not None else {}
+    """What the format's own summary says about a record."""
+    summary = known.summary()
+    return {} if summary is None else dict(summary.describe(cls))
 
 
 def _words(text: str | None) -> list[str]:

@@ -9,10 +9,8 @@ from __future__ import annotations
 import dataclasses
 import types
 from enum import Enum
-from importlib import import_module
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from keyframer.formats import Format
 from keyframer.text import bytes_to_hex, hex_to_bytes
 
 _WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", bytes: "hex digits"}
@@ -106,27 +104,6 @@ def _from_object(value: object, cls: type[Any]) -> Any:
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
     return cls(**made)
-
-
-def dialect_type(known: Format) -> type[Any] | None:
-    """The type of a format's dialects: ``Dialect``, or else the only enum or dataclass, of its module ``dialect``."""
-    for name in ("dialect", "document"):
-        if not known.has(name):
-            continue
-        module = import_module(f"{known.package}.{name}")
-        found: type[Any] | None = getattr(module, "Dialect", None)
-        if found is not None:
-            return found
-        own = [
-            value
-            for value in vars(module).values()
-            if isinstance(value, type)
-            and value.__module__ == module.__name__
-            and (issubclass(value, Enum) or dataclasses.is_dataclass(value))
-        ]
-        if name == "dialect" and len(own) == 1:
-            return own[0]
-    return None
 
 
 _HINTS: dict[type[Any], dict[str, Any]] = {}

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.formats._document import Document, place_of
+from keyframer.formats.document import Document, place_of
 from keyframer.inspecting.plain import extra_attributes, to_plain
 from keyframer.text import bytes_to_hex
 from keyframer.wire.cursor import Place

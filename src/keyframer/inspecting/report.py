@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from keyframer.formats._document import Document
 from keyframer.formats._summary import Table
+from keyframer.formats.document import Document
 from keyframer.inspecting.plain import to_plain
 from keyframer.wire.kinds import Blob
-from keyframer.wire.record import Record
+from keyframer.wire.record import Raw, Record
 
 SCHEMA = "keyframer.info"
 SCHEMA_VERSION = 1
@@ -16,7 +16,8 @@ SCHEMA_VERSION = 1
 
 def report(document: Document, size: int) -> list[Table]:
     """All tables of ``keyframer info``; those without rows are left out, the overview is always there."""
-    summary = document.format.summarise(document) if document.format.has("summary") else []
+    own = document.format.summary()
+    summary = [] if own is None else own.summarise(document)
     overview = _overview(document, size)
     for table in summary:
         if table.name == "overview":
@@ -51,7 +52,8 @@ def _statistics(document: Document) -> tuple[Table, Table]:
         counts[record.segment, type(record).__name__] += 1
         unnamed = unnamed_bytes(record)
         if unnamed:
-            why = getattr(record, "reason", "") or ("behind the fields" if record.tail else "layout unknown")
+            reason = record.reason if isinstance(record, Raw) else ""
+            why = reason or ("behind the fields" if record.tail else "layout unknown")
             raw.add(str(place), record.offset, unnamed, f"{type(record).__name__}: {why}")
     records = Table("records", "Records", ("segment", "record", "count"))
     for (segment, name), count in sorted(counts.items()):

@@ -9,9 +9,9 @@ import numpy as np
 
 from keyframer.curves import Track
 from keyframer.exchange import Importer
-from keyframer.formats._document import Document
 from keyframer.formats._loading import scene_of
 from keyframer.formats._summary import Cell, Table
+from keyframer.formats.document import Document
 from keyframer.inspecting.texture_table import texture_table
 from keyframer.scene import Scene
 from keyframer.textures import TextureFinder
@@ -28,7 +28,7 @@ def document_scene_tables(
     With ``path`` the companion beside the file counts, as in `load`; ``encoding`` is the code page of names;
     ``finder`` looks for the images it names.
     """
-    options = document.format.companions(document, path, {}) if path is not None else {}
+    options = document.format.find_companions(document, path, {}) if path is not None else {}
     if encoding is not None and "encoding" in document.format.option_types():
         options["encoding"] = encoding
     scene = scene_of(document, options, salvage=True)

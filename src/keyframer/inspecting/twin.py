@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.inspecting.layout import WIDTH, compact, lines
 from keyframer.inspecting.plain import extra_attributes, to_plain
 from keyframer.text import bytes_to_hex

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.formats import facts_of
 from keyframer.limits import spend
 from keyframer.posing import Pose
 from keyframer.rendering import sticks
@@ -21,8 +22,6 @@ Indices = npt.NDArray[np.int64]
 
 _FARTHEST = 1e18
 """points beyond this are not shown: products of them must stay numbers"""
-_GROUPED = ("3ds",)
-"""formats with smoothing groups: a mesh without any is flat there, smooth elsewhere"""
 
 
 @dataclass(eq=False)
@@ -74,7 +73,7 @@ class Stage:
     def _groups(self) -> Indices:
         found: list[Indices] = []
         next_number = 0
-        smooth = self.scene.source_format not in _GROUPED
+        smooth = facts_of(self.scene.source_format).smooth_without_groups
         for number in self.carriers:
             mesh = _mesh(self.scene, number)
             flat = self.surfaces.flat[_materials(self.scene, number)]

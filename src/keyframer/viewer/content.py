@@ -19,7 +19,7 @@ from keyframer.exchange.gltf.images import no_images
 from keyframer.exchange.gltf.motion import Span
 from keyframer.exchange.gltf.options import GltfOptions
 from keyframer.exchange.gltf.span import clip_span
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.limits import Budget
 from keyframer.scene import Channel, RawChannel, Scene
 from keyframer.textures import TextureSource

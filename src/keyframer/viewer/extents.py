@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.viewer.records import Records
 from keyframer.wire.record import Record
 

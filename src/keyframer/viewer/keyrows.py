@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.viewer.extents import Extents
 from keyframer.viewer.rows import Rows, Strided
 from keyframer.wire.record import FieldPlan, Record

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from keyframer.formats._bridging import COMPANION
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.scene import Camera, Channel, Light, Mesh, Node, RawChannel, Scene
 from keyframer.viewer.extents import Extents
 from keyframer.viewer.records import Records, Span
@@ -16,9 +16,6 @@ from keyframer.viewer.trackplaces import KeyFinder
 IN_COMPANION = "It lies in the companion, not in this file."
 NO_RECORD = "This file holds no record of it."
 BEFORE_THE_FIRST = "The file does not hold this key: it is how things are before the first. This is its track."
-
-_OWN_RECORDS = ("3ds", "uto3d")
-"""formats with a record for each track"""
 
 
 class Finder(Protocol):
@@ -53,6 +50,7 @@ class Places:
         self.extents = Extents(document, len(data))
         self._finder = KeyFinder(document, data, self.extents)
         self._format = document.format.name
+        self._record_per_track = document.format.record_per_track
         self._size = len(data)
         self._scene = scene
         self._node_of_record: dict[int, int] = {}
@@ -74,7 +72,7 @@ class Places:
         number = self._record(channel.track.extras)
         if number is None:
             return None
-        if self._format in _OWN_RECORDS:
+        if self._record_per_track:
             return self.extents.span(number)
         rows = self._finder.keys(channel, number)
         if rows is None:
@@ -128,7 +126,7 @@ class Places:
         for index, node in enumerate(scene.nodes):
             for number in self._records_of(node):
                 self._node_of_record.setdefault(number, index)
-        if self._format not in _OWN_RECORDS or not scene.clips:
+        if not self._record_per_track or not scene.clips:
             return
         for channel in scene.clips[0].channels:
             found = self._record(channel.track.extras)

@@ -1,26 +1,12 @@
-"""The bytes of every key of a track, from the record that its bridge has noted.
-
-Where that record has one table of keys, a row is a key. Three formats are different: node animations have three tables
-in a record, Hale3D and Midtown Madness 2 have rows of numbers for all tracks, of which a track has some columns.
-"""
+"""The bytes of every key of a track: rows of a table, or some columns of them, as the format's reader says."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property
-
-import numpy as np
-
-from keyframer.formats._document import Document
-from keyframer.formats.hale3d.records import Frames, Joint
-from keyframer.formats.threeds.records import HideTrack
+from keyframer.formats.document import Document
 from keyframer.scene import Channel
 from keyframer.viewer.extents import Extents
 from keyframer.viewer.keyrows import row_spans
 from keyframer.viewer.rows import Rows, Strided
-
-_FLOAT = 4
-_TABLES = {"position": "translation_keys", "rotation": "rotation_keys"}
 
 
 class KeyFinder:
@@ -29,72 +15,40 @@ class KeyFinder:
     def __init__(self, document: Document, data: bytes, extents: Extents) -> None:
         self._document = document
         self._data = data
+        self._reader = document.format.scene_reader()
         self.extents = extents
         self._tables: dict[int, Strided | None] = {}
+        self._holders: dict[type, int | None] = {}
 
     def keys(self, channel: Channel, number: int) -> Rows | None:
         """The places of the keys of a channel whose record has this number; None where they have none."""
-        rows = _WAYS.get(self._document.format.name, _one_table)(self, channel, number)
-        if rows is None:
+        layout = self._reader.key_layout(self.extents.records[number], channel)
+        if layout is None:
             return None
-        wanted = len(channel.track.times)
-        record = self.extents.records[number]
-        if isinstance(record, HideTrack):  # sorted, and a state before the first toggle, which is ours
-            order = np.argsort(record.keys.time, kind="stable")
-            rows = [None, *(rows[key] for key in order.tolist())]
-        return rows if len(rows) == wanted else None
+        holder = number if layout.holder is None else self._holder(layout.holder)
+        if holder is None:
+            return None
+        rows: Rows | None
+        if layout.columns is None:
+            rows = row_spans(self._document, self._data, self.extents, holder, layout.field)
+        else:
+            table = self.table(holder, layout.field)
+            rows = None if table is None else table.columns(*layout.columns)
+        if rows is not None and layout.order is not None:
+            rows = [None if row is None else rows[row] for row in layout.order]
+        return rows if rows is not None and len(rows) == len(channel.track.times) else None
 
-    def rows(self, number: int, field: str) -> Rows | None:
-        """The rows of a field of a record."""
-        return row_spans(self._document, self._data, self.extents, number, field)
-
-    def table(self, number: int) -> Strided | None:
+    def table(self, number: int, field: str = "rows") -> Strided | None:
         """The rows of a plain table of numbers; worked out once, because it holds all tracks."""
         if number not in self._tables:
-            found = self.rows(number, "rows") if hasattr(self.extents.records[number], "rows") else None
-            self._tables[number] = found if isinstance(found, Strided) else None
+            there = hasattr(self.extents.records[number], field)
+            rows = row_spans(self._document, self._data, self.extents, number, field) if there else None
+            self._tables[number] = rows if isinstance(rows, Strided) else None
         return self._tables[number]
 
-    def joint(self, number: int) -> Joint | None:
-        record = self.extents.records[number]
-        return record if isinstance(record, Joint) else None
-
-    @cached_property
-    def frames(self) -> Strided | None:
-        """The frames of a Hale3D animation: one table for all joints."""
-        at = next((i for i, record in enumerate(self.extents.records) if isinstance(record, Frames)), None)
-        return None if at is None else self.table(at)
-
-
-def _one_table(finder: KeyFinder, channel: Channel, number: int) -> Rows | None:
-    return finder.rows(number, "keys") if hasattr(finder.extents.records[number], "keys") else None
-
-
-def _node_animation(finder: KeyFinder, channel: Channel, number: int) -> Rows | None:
-    return finder.rows(number, _TABLES.get(channel.track.kind, "scale_keys"))
-
-
-def _hale3d(finder: KeyFinder, channel: Channel, number: int) -> Rows | None:
-    """A frame holds a box of six floats, then for each joint those of Tx Ty Tz Qx Qy Qz that its flags announce."""
-    joint, frames = finder.joint(number), finder.frames
-    if joint is None or frames is None:
-        return None
-    moved, turned = (joint.flags & 7).bit_count(), (joint.flags >> 3 & 7).bit_count()
-    first, count = (0, moved) if channel.track.kind == "position" else (moved, turned)
-    return frames.columns(_FLOAT * (6 + joint.start_index + first), _FLOAT * count)
-
-
-def _midtown(finder: KeyFinder, channel: Channel, number: int) -> Rows | None:
-    """A frame holds the place of the root, then three angles for each bone."""
-    rows = finder.table(number)
-    if rows is None:
-        return None
-    first = 0 if channel.track.kind == "position" else 3 + 3 * channel.node
-    return rows.columns(_FLOAT * first, 3 * _FLOAT)
-
-
-_WAYS: dict[str, Callable[[KeyFinder, Channel, int], Rows | None]] = {
-    "nodeanim": _node_animation,
-    "hale3d": _hale3d,
-    "midtown": _midtown,
-}
+    def _holder(self, kind: type) -> int | None:
+        """The number of the first record of a kind."""
+        if kind not in self._holders:
+            numbers = (number for number, record in enumerate(self.extents.records) if isinstance(record, kind))
+            self._holders[kind] = next(numbers, None)
+        return self._holders[kind]

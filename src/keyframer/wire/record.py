@@ -68,6 +68,16 @@ NO_CHILDREN = cast("list[Record]", ())
 R = TypeVar("R", bound=Record)
 
 
+class Raw:
+    """What a record that is kept as bytes has: the bytes, and the code of the issue that says why (empty if made by
+    hand)."""
+
+    __slots__ = ()
+
+    data: bytes
+    reason: str
+
+
 @dataclass_transform(kw_only_default=False)
 def record(cls: type[R]) -> type[R]:
     """Class decorator: make the declaration a dataclass with slots, and its plan."""

@@ -8,7 +8,8 @@ import time
 import pytest
 
 import keyframer
-from keyframer.formats.hale3d.records import Animation, Frames, Joint, RawRun
+from keyframer.formats.document import RawRun
+from keyframer.formats.hale3d.records import Animation, Frames, Joint
 from tests.formats.hale3d.writer import header, joint, length, wave
 
 FRAME_SIZE = 24 + 4 * 4

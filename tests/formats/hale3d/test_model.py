@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import keyframer
+from keyframer.formats.document import RawRun
 from keyframer.formats.hale3d.document import new_model
 from keyframer.formats.hale3d.model import VERTEX, WEIGHT, Mesh, Model, ModelJoint
-from keyframer.formats.hale3d.records import RawRun
 from keyframer.wire.record import dump_fields, restore_fields
 from tests.formats.hale3d.writer import TEXTS, arm, mesh, model, model_joint
 from tests.samples import unhex

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.formats.nodeanim import FORMAT
 from keyframer.formats.nodeanim.records import LINEAR, TCB
 from keyframer.formats.nodeanim.records import Node as Record

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import keyframer
-from keyframer.formats._format import HEAD_SIZE
+from keyframer.formats.contract import HEAD_SIZE
 from keyframer.formats.nodeanim.sniff import sniff
 from tests.formats.nodeanim.writer import Bone, Clip, Key, clips, framings, marked, write
 

@@ -11,7 +11,7 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds import records as r
 from keyframer.scene import (

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.formats.uto3d.records import (
     AnyController,
     AnyLight,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from importlib.util import find_spec
 
+from keyframer.formats import FORMATS
+
 TYPE_CHECKING = False  # the command line names the operations before it loads anything
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -65,8 +67,7 @@ def _there(module: str) -> bool:
         return False
 
 
-_READING = ("keyframer.formats._loading", "keyframer.formats.threeds.bridge.scene")
-"""3DS is what most archives are of"""
+_READING = ("keyframer.formats._loading", *(module for known in FORMATS for module in known.preload))
 
 _ALL = (
     Operation(
@@ -84,14 +85,14 @@ _ALL = (
         "keyframer.batch.operations.check",
         ".check.json",
         ("keyframer.checking",),
-        loads=(*_READING, "keyframer.formats.threeds.rules"),
+        loads=_READING,
     ),
     Operation(
         "info",
         "the tables of every file, as JSON",
         "keyframer.batch.operations.info",
         ".info.json",
-        loads=(*_READING, "keyframer.formats.threeds.summary"),
+        loads=_READING,
     ),
     Operation("identify", "what every file is, as JSON", "keyframer.batch.operations.identify", ".identify.json"),
     Operation(

@@ -21,13 +21,9 @@ from keyframer.limits import DEFAULT_LIMITS, open_budget
 if TYPE_CHECKING:
     from keyframer.exchange import Importer
     from keyframer.formats import Detection, Format
-    from keyframer.formats._document import Document
+    from keyframer.formats.document import Document
     from keyframer.scene import Scene
     from keyframer.textures import TextureFinder
-
-
-_COMPANIONED = ("hale3d", "midtown")
-"""formats whose files come in pairs"""
 
 
 class Subject:
@@ -112,12 +108,12 @@ class Subject:
         result["also"] += [beside.file_of(value) for value in chosen.values() if isinstance(value, (str, Path))]
         if self.path is not None:
             self.note_companions(result)
-            chosen = {**self.format.companions(self.document, self.path, chosen), **chosen}
+            chosen = {**self.format.find_companions(self.document, self.path, chosen), **chosen}
         return scene_of(self.document, chosen, salvage=salvage)
 
     def note_companions(self, result: Result) -> None:
         """Remember what stands beside the file, if its format has companions."""
-        if not self._is_remote and self.format.name in _COMPANIONED:
+        if not self._is_remote and self.format.companions:
             result["also"] += beside.companions_of(self.job.source)
 
     def note_parts(self, result: Result) -> None:

@@ -10,20 +10,14 @@ from keyframer.exchange import Exporter, exporter_for
 
 def suffix(options: Mapping[str, Any]) -> str:
     exporter, dialect = exporter_of(options), options.get("dialect")
-    if exporter.name == "nodeanim" and dialect is not None:
-        from keyframer.formats.nodeanim.dialect import Dialect
-
-        Dialect.parse(str(dialect))
-    elif dialect is not None and dialect not in exporter.dialects:
-        known = f"it has: {', '.join(exporter.dialects)}" if exporter.dialects else "it has none"
-        raise ValueError(f"{exporter.name} has no dialect {dialect!r} ({known})")
+    extension = exporter.extension(None if dialect is None else str(dialect))
     if exporter.name == "gltf":
         if options.get("write"):
             raise ValueError("--write is for the formats that can be read; glTF has options of its own")
-        return exporter.extensions[exporter.dialects.index(str(dialect)) if dialect is not None else 0]
+        return extension
     if any(options.get(name) for name in ("core_only", "unit", "keys")):
         raise ValueError("--core-only, --unit and --keys are for glTF only")
-    return exporter.extensions[0]
+    return extension
 
 
 def exporter_of(options: Mapping[str, Any]) -> Exporter:

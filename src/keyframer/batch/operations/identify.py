@@ -6,7 +6,7 @@ from keyframer.batch.job import Result
 from keyframer.batch.operations._json import json_file
 from keyframer.batch.operations._subject import Subject
 from keyframer.catalogue import IO_UNRECOGNISED
-from keyframer.formats._format import HEAD_SIZE
+from keyframer.formats.contract import HEAD_SIZE
 from keyframer.inspecting.identity import SCHEMA, SCHEMA_VERSION, identify
 from keyframer.text import safe_text
 

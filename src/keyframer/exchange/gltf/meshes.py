@@ -16,14 +16,12 @@ from keyframer.exchange.gltf.normals import cluster_normals, face_normals
 from keyframer.exchange.gltf.numbers import linear_color, single, unusable
 from keyframer.exchange.gltf.splitting import Split, same_values, split
 from keyframer.exchange.report import Outcome
+from keyframer.formats import facts_of
 from keyframer.maths.smoothing import smooth_clusters
 from keyframer.scene import Mesh, Morph
 
 Floats32 = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.int64]
-
-_GROUPED = ("3ds",)
-"""formats with smoothing groups: a mesh without any is flat there"""
 
 
 class Meshes:
@@ -34,7 +32,8 @@ class Meshes:
         self._materials = materials
         self._written: dict[tuple[int, int | None, int | None], int | None] = {}
         wanted = context.options.smooth
-        self._smooth = context.scene.source_format not in _GROUPED if wanted is None else wanted
+        usual = facts_of(context.scene.source_format).smooth_without_groups
+        self._smooth = usual if wanted is None else wanted
 
     def write(self, number: int, morph: Morph | None = None, skin: int | None = None) -> int | None:
         """The glTF mesh for a mesh of the scene; None if it has nothing to draw."""

@@ -21,7 +21,7 @@ from keyframer.catalogue import (
     STRUCT_TRAILING_DATA,
 )
 from keyframer.errors import FormatError
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document, RawRun
 from keyframer.formats.hale3d import FORMAT
 from keyframer.formats.hale3d.dialect import (
     ANIMATION_HEADER_SIZE,
@@ -36,7 +36,7 @@ from keyframer.formats.hale3d.dialect import (
     model_end,
 )
 from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
-from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Frames, Joint, RawRun
+from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Frames, Joint
 from keyframer.formats.hale3d.sniff import ANIMATION_ID, MODEL_ID
 from keyframer.formats.hale3d.text import TextCursor, TextSink
 from keyframer.issues import Issue, IssueLog

@@ -12,7 +12,7 @@ from keyframer.formats.hale3d.text import text
 from keyframer.text import show_name
 from keyframer.wire.cursor import frozen
 from keyframer.wire.floats import exact_floats, float_rows
-from keyframer.wire.kinds import Chars, blob, declare, i32, u32
+from keyframer.wire.kinds import Chars, declare, i32, u32
 from keyframer.wire.record import Record, record
 
 BOUNDS_FLOATS = 6
@@ -90,19 +90,6 @@ class Frames(Record):
             raise ValueError(f"components (frames, components) are wanted, not an array of shape {moving.shape}")
         boxes = np.zeros((len(moving), BOUNDS_FLOATS), "<f4") if bounds is None else np.asarray(bounds, "<f4")
         return Frames(frozen(np.hstack([boxes.reshape(len(moving), BOUNDS_FLOATS), moving])))
-
-
-@record
-class RawRun(Record):
-    """Everything from the first record that could not be read to the end of the file."""
-
-    data: bytes = blob("bytes as they are")
-    reason: str = ""
-    """the code of the issue that says why"""
-
-    @property
-    def segment(self) -> str:
-        return "raw"
 
 
 def unquoted(name: bytes) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from keyframer.formats._format import Match
+from keyframer.formats.contract import Match
 
 ANIMATION_ID = b"H3DA"
 MODEL_ID = b"H3DM"

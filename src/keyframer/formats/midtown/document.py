@@ -16,11 +16,11 @@ from keyframer.catalogue import (
     STRUCT_TRAILING_DATA,
 )
 from keyframer.errors import FormatError
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document, RawRun
 from keyframer.formats.midtown import FORMAT
 from keyframer.formats.midtown.arithmetic import CHANNEL_HEADER_SIZE
 from keyframer.formats.midtown.dialect import Layout, choose_layout
-from keyframer.formats.midtown.records import Channel, Clip, OldChannel, OldClip, RawRun, make_channel
+from keyframer.formats.midtown.records import Channel, Clip, OldChannel, OldClip, make_channel
 from keyframer.issues import Issue, IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.wire.cursor import Cursor, Place

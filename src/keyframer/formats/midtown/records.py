@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.wire.floats import exact_floats, float_rows
-from keyframer.wire.kinds import blob, u8, u32
+from keyframer.wire.kinds import u8, u32
 from keyframer.wire.record import Record, record
 
 RPH = 0x01
@@ -82,19 +82,6 @@ class OldChannel(Record):
     @property
     def bones(self) -> int | None:
         return bones_in(self.type, self.rows.shape[1])
-
-
-@record
-class RawRun(Record):
-    """Everything from the first channel that could not be read to the end of the file."""
-
-    data: bytes = blob("bytes as they are")
-    reason: str = ""
-    """the code of the issue that says why"""
-
-    @property
-    def segment(self) -> str:
-        return "raw"
 
 
 def make_channel(rows: npt.ArrayLike, distance: float = 0.0, type: int = RPH) -> Channel:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import struct
 
-from keyframer.formats._format import Match
+from keyframer.formats.contract import Match
 from keyframer.formats.midtown.arithmetic import (
     CHANNEL_HEADER_SIZE,
     CLIP_HEADER_SIZE,

@@ -8,13 +8,61 @@ rotations are relative (see the notes in ``docs/formats/notes/nodeanim.md``).
 
 from __future__ import annotations
 
-from keyframer.formats._format import Format
+from keyframer.formats.contract import Format, Match
 from keyframer.formats.nodeanim.sniff import sniff
 
-FORMAT = Format(
-    name="nodeanim",
-    title="generic node animation",
-    extensions=(".nanim",),
-    sniff=sniff,
-    package=__name__,
-)
+TYPE_CHECKING = False  # parts are loaded when they are asked for
+if TYPE_CHECKING:
+    from typing import Any
+
+    from keyframer.formats.bridge import Editor, SceneReader, SceneWriter
+    from keyframer.formats.contract import Codec, Rules
+    from keyframer.formats.nodeanim.bridge.options import Options
+    from keyframer.formats.nodeanim.bridge.writing import WriteOptions
+
+
+class NodeAnimation(Format):
+    name = "nodeanim"
+    title = "generic node animation"
+    extensions = (".nanim",)
+
+    def sniff(self, head: bytes, size: int) -> Match | None:
+        return sniff(head, size)
+
+    def codec(self) -> Codec:
+        from keyframer.formats.nodeanim import document
+
+        return document
+
+    def reader(self) -> SceneReader[Options]:
+        from keyframer.formats.nodeanim.bridge import Reader
+
+        return Reader()
+
+    def writer(self) -> SceneWriter[WriteOptions]:
+        from keyframer.formats.nodeanim.bridge.writing import Writer
+
+        return Writer()
+
+    def editor(self) -> Editor[Options]:
+        from keyframer.formats.nodeanim.bridge.patching import Patcher
+
+        return Patcher()
+
+    def rules(self) -> Rules:
+        from keyframer.formats.nodeanim.rules import apply_rules
+
+        return apply_rules
+
+    def dialect_type(self) -> type[Any]:
+        from keyframer.formats.nodeanim.dialect import Dialect
+
+        return Dialect
+
+    def check_dialect(self, dialect: str) -> None:
+        from keyframer.formats.nodeanim.dialect import Dialect
+
+        Dialect.parse(dialect)
+
+
+FORMAT = NodeAnimation()

@@ -10,7 +10,7 @@ import copy
 from functools import partial
 
 from keyframer.catalogue import IO_UNRECOGNISED, SEM_AMBIGUOUS_DIALECT
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.formats.nodeanim import FORMAT
 from keyframer.formats.nodeanim.dialect import Dialect
 from keyframer.formats.nodeanim.reading import Reader

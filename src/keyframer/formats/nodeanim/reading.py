@@ -22,7 +22,7 @@ from keyframer.catalogue import (
     STRUCT_UNKNOWN_CHUNK,
 )
 from keyframer.errors import FormatError
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.formats.nodeanim.dialect import BEZIER, LINEAR, TCB, Dialect
 from keyframer.formats.nodeanim.records import Animations, Chunk, Header, Node, Prefix, RawChunk, segment_of
 from keyframer.issues import Issue, Severity

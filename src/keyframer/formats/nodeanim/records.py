@@ -9,7 +9,7 @@ from keyframer.formats.nodeanim.dialect import BEZIER, LINEAR, TCB
 from keyframer.formats.nodeanim.keyrows import KeyRows
 from keyframer.formats.nodeanim.keys import NodeKeys
 from keyframer.wire.kinds import blob, declare, i16, i32, strz
-from keyframer.wire.record import Plan, Record, record
+from keyframer.wire.record import Plan, Raw, Record, record
 
 __all__ = [
     "BEZIER",
@@ -90,7 +90,7 @@ class Prefix(Record):
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class RawChunk(Chunk):
+class RawChunk(Raw, Chunk):
     """A chunk kept as bytes: of an unknown id, or not readable as what its id says."""
 
     chunk_id: int = 0

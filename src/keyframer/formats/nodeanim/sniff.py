@@ -6,7 +6,7 @@ of the file. Where chunks have no sizes or no headers, nodes must be there that 
 
 from __future__ import annotations
 
-from keyframer.formats._format import Match
+from keyframer.formats.contract import Match
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

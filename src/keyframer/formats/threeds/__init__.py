@@ -7,14 +7,73 @@ the morph angle, the layouts of what is declared opaque in `records`.
 
 from __future__ import annotations
 
-from keyframer.formats._format import Format
+from keyframer.formats.contract import Format, ImageNames, Match
 from keyframer.formats.threeds.sniff import sniff
 
-FORMAT = Format(
-    name="3ds",
-    title="3D Studio",
-    extensions=(".3ds", ".prj", ".mli"),
-    sniff=sniff,
-    package=__name__,
-    pronom="x-fmt/19",
-)
+TYPE_CHECKING = False  # parts are loaded when they are asked for
+if TYPE_CHECKING:
+    from keyframer.formats.bridge import Editor, SceneReader, SceneWriter
+    from keyframer.formats.contract import Codec, Rules, Summary
+    from keyframer.formats.threeds.bridge.options import Options
+    from keyframer.formats.threeds.bridge.writing import WriteOptions
+
+
+class ThreeDS(Format):
+    name = "3ds"
+    title = "3D Studio"
+    extensions = (".3ds", ".prj", ".mli")
+    pronom = "x-fmt/19"
+    image_names = ImageNames(8, upper=True)
+    smooth_without_groups = False
+    record_per_track = True
+    key_flags_are_tcb_bits = True
+    preload = tuple(f"{__name__}.{module}" for module in ("bridge.scene", "rules", "summary"))
+    diagnoses_damage = True
+
+    def sniff(self, head: bytes, size: int) -> Match | None:
+        return sniff(head, size)
+
+    def name_relative(self, head: bytes, size: int) -> str | None:
+        if head[:2] == b"-=":
+            return "a 3D Studio shaper file (.shp), which holds shapes and no animation"
+        if head[:2] == b"=-":
+            return "a 3D Studio lofter file (.lft), which holds paths and no animation"
+        return None
+
+    def codec(self) -> Codec:
+        from keyframer.formats.threeds import document
+
+        return document
+
+    def reader(self) -> SceneReader[Options]:
+        from keyframer.formats.threeds.bridge import Reader
+
+        return Reader()
+
+    def writer(self) -> SceneWriter[WriteOptions]:
+        from keyframer.formats.threeds.bridge.writing import Writer
+
+        return Writer()
+
+    def editor(self) -> Editor[Options]:
+        from keyframer.formats.threeds.bridge.patching import Patcher
+
+        return Patcher()
+
+    def rules(self) -> Rules:
+        from keyframer.formats.threeds.rules import apply_rules
+
+        return apply_rules
+
+    def summary(self) -> Summary:
+        from keyframer.formats.threeds import summary
+
+        return summary
+
+    def diagnose(self, data: bytes) -> str | None:
+        from keyframer.formats.threeds.damage import diagnose
+
+        return diagnose(data)
+
+
+FORMAT = ThreeDS()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, TypeVar, dataclass_transform
 
 from keyframer.wire.kinds import blob
-from keyframer.wire.record import Plan, Record
+from keyframer.wire.record import Plan, Raw, Record
 
 HEADER_SIZE = 6
 """u16 id, u32 length; the length includes these six bytes."""
@@ -47,7 +47,7 @@ class Chunk(Record):
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class RawChunk(Chunk):
+class RawChunk(Raw, Chunk):
     """A chunk kept as bytes: unknown, in a place where it is not at home, or not readable as what it should be."""
 
     many_ids = True

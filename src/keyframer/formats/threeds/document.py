@@ -28,7 +28,7 @@ from keyframer.catalogue import (
     STRUCT_UNKNOWN_CHUNK,
 )
 from keyframer.errors import FormatError
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds.chunk import CHUNKS, HEADER_SIZE, REPEATING, Chunk, RawChunk, chunk_name
 from keyframer.formats.threeds.records import TOP_IDS, Main

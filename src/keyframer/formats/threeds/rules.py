@@ -15,7 +15,6 @@ from keyframer.catalogue import (
     SEM_UNKNOWN_VERSION,
 )
 from keyframer.formats._bridging import Reporter
-from keyframer.formats._document import Document
 from keyframer.formats._names import check_file_name, check_name, check_unique, shown
 from keyframer.formats._rules import (
     check_angles,
@@ -28,6 +27,7 @@ from keyframer.formats._rules import (
     check_numbers,
     check_range,
 )
+from keyframer.formats.document import Document
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.issues import Severity

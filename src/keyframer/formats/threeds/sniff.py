@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from keyframer.formats._format import Match
+from keyframer.formats.contract import Match
 
 _TOPS = {0x4D4D: "scene", 0xC23D: "project", 0x3DAA: "material library", 0x3D3D: "bare editor data"}
 

@@ -8,13 +8,60 @@ Open: what the fifth controller type was meant for, and whether the first and la
 
 from __future__ import annotations
 
-from keyframer.formats._format import Format
+from keyframer.formats.contract import Format, Match
 from keyframer.formats.uto3d.sniff import sniff
 
-FORMAT = Format(
-    name="uto3d",
-    title="Fantasy 2 scene (UTO!)",
-    extensions=(".u3d",),
-    sniff=sniff,
-    package=__name__,
-)
+TYPE_CHECKING = False  # parts are loaded when they are asked for
+if TYPE_CHECKING:
+    from typing import Any
+
+    from keyframer.formats.bridge import Editor, SceneReader, SceneWriter
+    from keyframer.formats.contract import Codec, Rules
+    from keyframer.formats.uto3d.bridge.options import Options
+    from keyframer.formats.uto3d.bridge.writing import WriteOptions
+
+
+class Uto3D(Format):
+    name = "uto3d"
+    title = "Fantasy 2 scene (UTO!)"
+    extensions = (".u3d",)
+    axes = ("y", "left")
+    dialects = ("B", "A", "literal")
+    record_per_track = True
+    key_flags_are_tcb_bits = True
+
+    def sniff(self, head: bytes, size: int) -> Match | None:
+        return sniff(head, size)
+
+    def codec(self) -> Codec:
+        from keyframer.formats.uto3d import document
+
+        return document
+
+    def reader(self) -> SceneReader[Options]:
+        from keyframer.formats.uto3d.bridge import Reader
+
+        return Reader()
+
+    def writer(self) -> SceneWriter[WriteOptions]:
+        from keyframer.formats.uto3d.bridge.writing import Writer
+
+        return Writer()
+
+    def editor(self) -> Editor[Options]:
+        from keyframer.formats.uto3d.bridge.patching import Patcher
+
+        return Patcher()
+
+    def rules(self) -> Rules:
+        from keyframer.formats.uto3d.rules import apply_rules
+
+        return apply_rules
+
+    def dialect_type(self) -> type[Any]:
+        from keyframer.formats.uto3d.dialect import Dialect
+
+        return Dialect
+
+
+FORMAT = Uto3D()

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator
 
 from keyframer.catalogue import IO_UNRECOGNISED
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.formats.uto3d import FORMAT
 from keyframer.formats.uto3d.dialect import Dialect, LightLayout, dialect_of
 from keyframer.formats.uto3d.reading import Reader

@@ -17,7 +17,7 @@ from keyframer.catalogue import (
     STRUCT_TRAILING_DATA,
 )
 from keyframer.errors import FormatError
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.formats.uto3d.attempts import Attempt, SectionReader, new_record, smallest
 from keyframer.formats.uto3d.dialect import dialect_of
 from keyframer.formats.uto3d.records import (

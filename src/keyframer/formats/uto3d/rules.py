@@ -7,7 +7,6 @@ from typing import Any
 
 from keyframer.catalogue import DATA_QUATERNION_LENGTH, SEM_EMPTY_TRACK
 from keyframer.formats._bridging import Reporter
-from keyframer.formats._document import Document
 from keyframer.formats._names import check_name, check_unique
 from keyframer.formats._rules import (
     check_angles,
@@ -20,6 +19,7 @@ from keyframer.formats._rules import (
     check_range,
     check_tcb,
 )
+from keyframer.formats.document import Document
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.sections import Main
 from keyframer.scene import Scene

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import ClassVar
 
+from keyframer.formats.document import RawRun
 from keyframer.formats.uto3d.records import (
     AnyController,
     Bone,
@@ -22,7 +23,7 @@ from keyframer.formats.uto3d.records import (
     SampledController,
 )
 from keyframer.wire.floats import exact_floats
-from keyframer.wire.kinds import blob, i32, u8
+from keyframer.wire.kinds import i32, u8
 from keyframer.wire.record import Record, record
 
 SIGNATURE = b"UTO!"
@@ -174,12 +175,8 @@ SECTIONS: tuple[type[Section], ...] = (
 
 
 @record
-class RawRest(Record):
+class RawRest(RawRun):
     """Everything from the first record that could not be read: there are no lengths to go on by."""
-
-    data: bytes = blob("the rest of the file, as it is")
-    reason: str = ""
-    """the code of the issue that says why"""
 
     @property
     def segment(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keyframer.formats._format import Match
+from keyframer.formats.contract import Match
 
 
 def sniff(head: bytes, size: int) -> Match | None:

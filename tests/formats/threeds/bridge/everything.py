@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import ANYWHERE, CHUNKS, Chunk, RawChunk
 from keyframer.formats.threeds.document import new_document

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import to_scene
 from keyframer.formats.threeds.chunk import CHUNKS, Chunk, RawChunk

@@ -8,7 +8,7 @@ from pathlib import Path
 from keyframer.errors import FormatError
 from keyframer.files import PathLike, read_bytes
 from keyframer.formats._bridging import neighbours
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.formats.hale3d.document import decode
 from keyframer.formats.hale3d.model import Model
 from keyframer.formats.hale3d.records import Animation

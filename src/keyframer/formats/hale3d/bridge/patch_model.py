@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from keyframer.formats._document import Document
 from keyframer.formats._writing import Unpatchable, encode_name
+from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.write_model import bind_joint
 from keyframer.formats.hale3d.model import VERTEX, WEIGHT, Mesh, ModelJoint
 from keyframer.formats.hale3d.records import unquoted

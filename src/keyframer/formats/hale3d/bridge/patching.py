@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from keyframer.formats._document import Document
+from keyframer.formats import bridge
 from keyframer.formats._frames import frames_kept
+from keyframer.formats._matching import Rebuilt
 from keyframer.formats._scenediff import Path, by_kind
 from keyframer.formats._writing import Unpatchable, Written
+from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.frame_table import FrameTable
 from keyframer.formats.hale3d.bridge.options import Options
 from keyframer.formats.hale3d.bridge.patch_model import ModelPatch, renamed
@@ -28,19 +30,6 @@ from keyframer.formats.hale3d.records import Animation
 from keyframer.maths import quat
 from keyframer.scene import Scene
 from keyframer.scene.report import LossReport
-
-__all__ = [
-    "NO_PLACE",
-    "Patch",
-    "agrees",
-    "as_asked",
-    "companions",
-    "in_its_order",
-    "in_its_terms",
-    "out_of_order",
-    "rebuild",
-    "with_copies",
-]
 
 _OTHERS = (("model", ".mdl"), ("animation", ".anim"))
 
@@ -84,7 +73,7 @@ def companions(original: Document, options: Mapping[str, Any]) -> tuple[tuple[st
     return ()
 
 
-class Patch:
+class Patch(bridge.Patch):
     def __init__(self, document: Document, options: Options, after: Scene, report: LossReport) -> None:
         self.after = after
         self.report = report
@@ -196,3 +185,40 @@ class Patch:
             wanted = quat.normalise(wanted)
             wanted = np.where(wanted[:, 3:] > 0, -wanted, wanted)[:, :3]  # w is the negative root
         table.set_track(joint, kind, wanted, moved)
+
+
+class Patcher(bridge.Editor[Options]):
+    unsupported_fields = NO_PLACE
+
+    def patch(self, document: Document, options: Options, goal: Scene, report: LossReport) -> Patch:
+        return Patch(document, options, goal, report)
+
+    def keeps_layout(self, original: Document, asked: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+        return agrees(original, asked, options)
+
+    def choose_file(self, written: Written, asked: Mapping[str, Any]) -> Written:
+        return as_asked(written, asked)
+
+    def copy_companions(self, options: Mapping[str, Any]) -> dict[str, object]:
+        return with_copies(options)
+
+    def companion_files(self, original: Document, options: Mapping[str, Any]) -> tuple[tuple[str, bytes], ...]:
+        return companions(original, options)
+
+    def normalise_for_format(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
+        return in_its_terms(scene, before, report)
+
+    def align_with_document(self, scene: Scene, stored: Scene, report: LossReport) -> Scene:
+        return in_its_order(scene, stored, report)
+
+    def needs_reordering(self, scene: Scene) -> bool:
+        return out_of_order(scene)
+
+    def rebuild(self, document: Document, options: Options, change: bridge.Change) -> Rebuilt:
+        return rebuild(document, options, *change)
+
+    def is_overridden(self, scene: Scene, path: Path) -> bool:
+        """Meshes have the names of their numbers, and materials those of their textures."""
+        if path[:1] == ("nodes",) and path[2:] == ("name",):
+            return scene.nodes[int(path[1])].mesh is not None
+        return path[:1] == ("materials",) and path[2:] == ("name",)

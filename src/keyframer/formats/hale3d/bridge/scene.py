@@ -14,7 +14,7 @@ from keyframer.formats._bridging import (
     read_companion,
     safe_parents,
 )
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.options import Options
 from keyframer.formats.hale3d.bridge.skeleton import animate, joint_nodes
 from keyframer.formats.hale3d.bridge.surface import bind_locals, bind_matrices, read_surface

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.formats._document import Document
 from keyframer.formats._joints import Joints
 from keyframer.formats._surfaces import pieces_by_material
 from keyframer.formats._writing import encode_name, plain_path
+from keyframer.formats.document import Document
 from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import new_model
 from keyframer.formats.hale3d.model import VERTEX, WEIGHT, Mesh, ModelJoint

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.formats._axes import in_space
-from keyframer.formats._document import Document
 from keyframer.formats._dropped import tell_dropped
 from keyframer.formats._joints import (
     Joints,
@@ -22,6 +21,8 @@ from keyframer.formats._joints import (
 )
 from keyframer.formats._surfaces import with_still_shapes
 from keyframer.formats._writing import NamesThatFit, Written, first_clip, frames_per_second
+from keyframer.formats.bridge import SceneWriter
+from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.write_model import has_free_vertices, write_model
 from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import encode, new_animation
@@ -59,6 +60,13 @@ class WriteOptions:
         if self.fps is not None and not 0 < self.fps <= FASTEST:
             raise ValueError(f"fps must be a positive whole number up to {FASTEST:g}, not {self.fps}")
         Dialect(self.dialect)
+
+
+class Writer(SceneWriter[WriteOptions]):
+    options = WriteOptions
+
+    def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
+        return from_scene(scene, options)
 
 
 def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:

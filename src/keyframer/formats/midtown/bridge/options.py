@@ -9,7 +9,7 @@ from pathlib import Path
 from keyframer.errors import FormatError
 from keyframer.files import PathLike, read_bytes
 from keyframer.formats._bridging import neighbours
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.formats.midtown.skeleton import Skeleton, read_skeleton
 
 

@@ -15,11 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import RotationForm, Track
-from keyframer.formats._document import Document
+from keyframer.formats import bridge
 from keyframer.formats._frames import framed, frames_kept
+from keyframer.formats._matching import Rebuilt
 from keyframer.formats._scenediff import Path, by_kind
 from keyframer.formats._unheld import NO_SURROUNDINGS, NO_TEXT
 from keyframer.formats._writing import Unpatchable, encode_name, plain_path
+from keyframer.formats.document import Document
 from keyframer.formats.midtown.bridge.options import Options
 from keyframer.formats.midtown.bridge.patch_bones import (
     channels_of,
@@ -34,8 +36,6 @@ from keyframer.formats.midtown.skeleton import Bone, write_skeleton
 from keyframer.formats.midtown.skeleton_text import patch_skeleton
 from keyframer.scene import Channel, NodeKind, RawChannel, Scene
 from keyframer.scene.report import LossReport, Outcome
-
-__all__ = ["NO_PLACE", "Patch", "agrees", "companions", "in_its_order", "in_its_terms", "out_of_order", "rebuild"]
 
 NO_PLACE = (
     *NO_TEXT,
@@ -101,7 +101,7 @@ def _still(kind: str, value: npt.ArrayLike, count: int) -> Track:
     return Track.sampled(kind, np.tile(np.asarray(value, np.float64), (count, 1)), form=form)
 
 
-class Patch:
+class Patch(bridge.Patch):
     def __init__(self, document: Document, options: Options, after: Scene, report: LossReport) -> None:
         self.options = options
         self.after = after
@@ -200,3 +200,28 @@ def _offset(channel: RawChannel) -> object:
     """Where the file has it."""
     said: Any = channel.extras.get("midtown", {})
     return said.get("offset")
+
+
+class Patcher(bridge.Editor[Options]):
+    unsupported_fields = NO_PLACE
+
+    def patch(self, document: Document, options: Options, goal: Scene, report: LossReport) -> Patch:
+        return Patch(document, options, goal, report)
+
+    def keeps_layout(self, original: Document, asked: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+        return agrees(original, asked, options)
+
+    def companion_files(self, original: Document, options: Mapping[str, Any]) -> tuple[tuple[str, bytes], ...]:
+        return companions(original, options)
+
+    def normalise_for_format(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
+        return in_its_terms(scene, before, report)
+
+    def align_with_document(self, scene: Scene, stored: Scene, report: LossReport) -> Scene:
+        return in_its_order(scene, stored, report)
+
+    def needs_reordering(self, scene: Scene) -> bool:
+        return out_of_order(scene)
+
+    def rebuild(self, document: Document, options: Options, change: bridge.Change) -> Rebuilt:
+        return rebuild(document, options, *change)

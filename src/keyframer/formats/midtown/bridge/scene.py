@@ -19,7 +19,7 @@ from keyframer.curves import RotationForm, Track
 from keyframer.errors import FormatError
 from keyframer.files import PathLike
 from keyframer.formats._bridging import COMPANION, Reporter, UniqueNames, in_companion, read_companion
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.options import Options
 from keyframer.formats.midtown.bridge.rig import default_rig

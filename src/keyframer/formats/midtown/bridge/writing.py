@@ -22,6 +22,7 @@ from keyframer.formats._writing import (
     first_clip,
     plain_path,
 )
+from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.midtown.bridge.options import Options
 from keyframer.formats.midtown.dialect import Layout
 from keyframer.formats.midtown.document import new_document
@@ -60,6 +61,13 @@ class WriteOptions:
         Options(euler_order=self.euler_order, fps=self.fps)
         if self.dialect not in {each.value for each in Layout}:
             raise ValueError(f"dialect is one of {', '.join(each.value for each in Layout)}, not {self.dialect!r}")
+
+
+class Writer(SceneWriter[WriteOptions]):
+    options = WriteOptions
+
+    def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
+        return from_scene(scene, options)
 
 
 def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:

@@ -1,6 +1,22 @@
 """From node animation documents to scenes and back: `guess` finds out what the document leaves open."""
 
+from __future__ import annotations
+
+from keyframer.formats.bridge import KeyLayout, SceneReader
+from keyframer.formats.document import Document
 from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.bridge.scene import to_scene
+from keyframer.formats.nodeanim.bridge.writing import FIELDS
+from keyframer.scene import Channel, Scene
+from keyframer.wire.record import Record
 
-__all__ = ["Options", "to_scene"]
+
+class Reader(SceneReader[Options]):
+    options = Options
+
+    def to_scene(self, document: Document, options: Options) -> Scene:
+        return to_scene(document, options)
+
+    def key_layout(self, record: Record, channel: Channel) -> KeyLayout:
+        """A node has three tables."""
+        return KeyLayout(FIELDS.get(channel.track.kind, "scale_keys"))

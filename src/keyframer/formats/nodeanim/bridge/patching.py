@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.forms import with_form
-from keyframer.formats._document import Document
+from keyframer.formats import bridge
 from keyframer.formats._dropped import tell_dropped
 from keyframer.formats._keys import KeyFitter, KeyRules, is_eased, still_key
 from keyframer.formats._matching import Matching, new_parts
@@ -26,6 +26,7 @@ from keyframer.formats._writing import (
     plain_path,
     units_per_second,
 )
+from keyframer.formats.document import Document
 from keyframer.formats.nodeanim.bridge import guess
 from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.bridge.scene import copyright_in, to_scene
@@ -35,6 +36,7 @@ from keyframer.formats.nodeanim.keys import NodeKeys
 from keyframer.formats.nodeanim.records import Animations, Header, Node
 from keyframer.scene import Channel, Scene
 from keyframer.scene.report import LossReport, Outcome
+from keyframer.wire.record import Record
 
 _REST = {"position": "position", "rotation": "rotation_xyzw", "scale": "scale"}
 _AT_REST = {"position": np.zeros(3), "rotation": np.array([0.0, 0.0, 0.0, 1.0]), "scale": np.ones(3)}
@@ -122,7 +124,7 @@ def fitter_of(after: Scene, report: LossReport) -> KeyFitter:
     return KeyFitter(clip, rules, Tolerance.of(after, 1e-4), report)
 
 
-class Patch:
+class Patch(bridge.Patch):
     def __init__(self, document: Document, options: Options, after: Scene, report: LossReport) -> None:
         self.document = document
         self.options = options
@@ -247,3 +249,28 @@ class Patch:
 def _or_zeros(track: Track, name: str) -> Any:
     column = getattr(track, name)
     return np.zeros(len(track.times)) if column is None else column
+
+
+class Patcher(bridge.Editor[Options]):
+    unsupported_fields = NO_PLACE
+
+    def patch(self, document: Document, options: Options, goal: Scene, report: LossReport) -> Patch:
+        return Patch(document, options, goal, report)
+
+    def keeps_layout(self, original: Document, asked: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+        return agrees(original, asked, options)
+
+    def normalise_for_format(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
+        return in_its_terms(scene, before, report)
+
+    def anchors(self, document: Document, options: Options) -> tuple[Sequence[Record], Sequence[Record]]:
+        return anchors(document, options)
+
+    def restructure(
+        self, document: Document, options: Options, change: bridge.Change
+    ) -> tuple[Mapping[int, Record], Mapping[int, Record]]:
+        return restructure(document, options, *change)
+
+    def is_overridden(self, scene: Scene, path: Path) -> bool:
+        """A clip ends with its last key."""
+        return path == ("clips", 0, "end")

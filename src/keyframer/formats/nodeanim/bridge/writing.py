@@ -11,7 +11,6 @@ import numpy.typing as npt
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.forms import increments, with_form
 from keyframer.formats._axes import in_space
-from keyframer.formats._document import Document
 from keyframer.formats._dropped import MOTION, tell_dropped
 from keyframer.formats._keys import KeyFitter, KeyRules, as_tcb, is_eased, still_key
 from keyframer.formats._scale_axes import axes_of_keys, steady_axes
@@ -27,6 +26,8 @@ from keyframer.formats._writing import (
     plain_path,
     units_per_second,
 )
+from keyframer.formats.bridge import SceneWriter
+from keyframer.formats.document import Document
 from keyframer.formats.nodeanim.bridge import guess
 from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.dialect import BEZIER, LINEAR, TCB, Dialect
@@ -73,6 +74,13 @@ class WriteOptions:
     def __post_init__(self) -> None:
         check_max_error(self.max_error)
         Options(time_unit=self.time_unit, rotation_keys=self.rotation_keys, up=self.up, handedness=self.handedness)
+
+
+class Writer(SceneWriter[WriteOptions]):
+    options = WriteOptions
+
+    def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
+        return from_scene(scene, options)
 
 
 def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from keyframer.formats._document import Document
+from keyframer.formats import bridge
 from keyframer.formats._keys import KeyFitter, KeyRules
 from keyframer.formats._scenediff import Path, by_kind
 from keyframer.formats._writing import Tolerance, Unpatchable, encode_name, units_per_second
+from keyframer.formats.document import Document
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child
 from keyframer.formats.threeds.bridge.nodes import Writer
@@ -25,29 +27,15 @@ from keyframer.formats.threeds.bridge.patch_terms import NO_PLACE, has_no_place,
 from keyframer.formats.threeds.bridge.patch_values import set_color
 from keyframer.formats.threeds.bridge.scene import to_linked_scene
 from keyframer.posing import Rig
-from keyframer.scene import LightType, Scene
+from keyframer.scene import LightType, NodeKind, Scene
 from keyframer.scene.report import LossReport, Outcome
-
-__all__ = [
-    "HOLDS_UNIT",
-    "NO_PLACE",
-    "SAID_OTHERWISE",
-    "Patch",
-    "anchors",
-    "has_no_place",
-    "in_its_order",
-    "in_its_terms",
-    "restructure",
-]
+from keyframer.wire.record import Record
 
 SAID_OTHERWISE = (r.ColorByte, r.ColorByteGamma, r.ColorFloatGamma, r.PercentInt, r.PercentFloat)
 """colours and percentages, which a new file has as floats or whole numbers"""
 
-HOLDS_UNIT = True
-"""0100 is the unit of length"""
 
-
-class Patch:
+class Patch(bridge.Patch):
     def __init__(self, document: Document, options: Options, after: Scene, report: LossReport) -> None:
         self.document = document
         self.after = after
@@ -168,3 +156,34 @@ class Patch:
         body: Any = None if chunk is None else child(chunk, r.Camera) or child(chunk, r.Light)
         if body is not None and np.allclose(body.position, before[:3, 3], rtol=1e-4, atol=1e-3):
             body.position = tuple(float(value) for value in after[:3, 3])
+
+
+class Patcher(bridge.Editor[Options]):
+    stores_unit = True
+    """0100 is the unit of length"""
+    equivalent_records = SAID_OTHERWISE
+    unsupported_fields = NO_PLACE
+
+    def patch(self, document: Document, options: Options, goal: Scene, report: LossReport) -> Patch:
+        return Patch(document, options, goal, report)
+
+    def is_unsupported(self, scene: Scene, path: Path) -> bool:
+        return super().is_unsupported(scene, path) or has_no_place(scene, path)
+
+    def normalise_for_format(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
+        return in_its_terms(scene, before, report)
+
+    def align_with_document(self, scene: Scene, stored: Scene, report: LossReport) -> Scene:
+        return in_its_order(scene, stored, report)
+
+    def anchors(self, document: Document, options: Options) -> tuple[Sequence[Record], Sequence[Record]]:
+        return anchors(document, options)
+
+    def restructure(
+        self, document: Document, options: Options, change: bridge.Change
+    ) -> tuple[Mapping[int, Record], Mapping[int, Record]]:
+        return restructure(document, options, *change)
+
+    def is_overridden(self, scene: Scene, path: Path) -> bool:
+        """A target has the name of its camera or light."""
+        return path[:1] == ("nodes",) and path[2:] == ("name",) and scene.nodes[int(path[1])].kind is NodeKind.TARGET

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Track
+from keyframer.formats import facts_of
 from keyframer.formats._keys import KeyFitter, KeyRules, still_key
 from keyframer.formats._writing import Tolerance, plain_path
 from keyframer.formats.threeds.bridge.write_mirrors import without_mirrors
@@ -30,7 +31,7 @@ class Stage:
     def __init__(
         self, scene: Scene, clip: Clip, fps: float, max_error: float, report: LossReport, find_rate: bool = False
     ) -> None:
-        self.announced = scene.source_format in ("3ds", "uto3d")
+        self.announced = facts_of(scene.source_format).key_flags_are_tcb_bits
         """key flags say which floats stand there, as they do here"""
         self.original = scene
         self.scene, self.flipped = without_mirrors(scene, report)

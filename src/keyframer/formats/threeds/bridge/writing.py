@@ -10,12 +10,13 @@ import math
 from dataclasses import dataclass
 
 from keyframer.formats._axes import in_space
-from keyframer.formats._document import Document
 from keyframer.formats._dropped import every, tell_dropped
 from keyframer.formats._keys import KeyFitter
 from keyframer.formats._skins import without_skins
 from keyframer.formats._surfaces import with_still_shapes
 from keyframer.formats._writing import DEFAULT_MAX_ERROR, Tolerance, Written, check_max_error, first_clip, whole_frame
+from keyframer.formats.bridge import SceneWriter
+from keyframer.formats.document import Document
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.editor import METRES_PER_INCH
 from keyframer.formats.threeds.bridge.write_materials import (
@@ -71,6 +72,13 @@ class WriteOptions:
         check_max_error(self.max_error)
         if not 0 < self.fps < math.inf:
             raise ValueError(f"fps must be positive, not {self.fps}")
+
+
+class Writer(SceneWriter[WriteOptions]):
+    options = WriteOptions
+
+    def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
+        return from_scene(scene, options)
 
 
 def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:

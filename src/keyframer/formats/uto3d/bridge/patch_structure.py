@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from keyframer.formats._document import Document
 from keyframer.formats._dropped import tell_dropped
 from keyframer.formats._keys import KeyFitter, KeyRules
 from keyframer.formats._matching import Matching, new_parts
@@ -21,6 +20,7 @@ from keyframer.formats._writing import (
     plain_path,
     units_per_second,
 )
+from keyframer.formats.document import Document
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.options import Options
 from keyframer.formats.uto3d.bridge.scene import is_flexporter, node_records, position_scale

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from keyframer.formats._document import Document
+from keyframer.formats import bridge
 from keyframer.formats._keys import KeyFitter, KeyRules
 from keyframer.formats._scenediff import Path, by_kind
 from keyframer.formats._writing import (
@@ -17,6 +17,7 @@ from keyframer.formats._writing import (
     plain_path,
     units_per_second,
 )
+from keyframer.formats.document import Document
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.options import Options
 from keyframer.formats.uto3d.bridge.patch_structure import anchors, restructure
@@ -30,8 +31,7 @@ from keyframer.formats.uto3d.dialect import Dialect, LightLayout
 from keyframer.formats.uto3d.sections import ControllerSection, FileHeader, Main
 from keyframer.scene import LightType, Scene
 from keyframer.scene.report import LossReport, Outcome
-
-__all__ = ["NO_PLACE", "Patch", "agrees", "anchors", "has_no_place", "in_its_order", "in_its_terms", "restructure"]
+from keyframer.wire.record import Record
 
 _TYPES = {
     "position": r.POSITION,
@@ -57,7 +57,7 @@ def agrees(original: Document, asked: Mapping[str, Any], options: Mapping[str, A
     return "dialect" not in asked or (lights is not None and _SORTS[lights] is DIALECTS[asked["dialect"]])
 
 
-class Patch:
+class Patch(bridge.Patch):
     def __init__(self, document: Document, options: Options, after: Scene, report: LossReport) -> None:
         self.document = document
         self.options = options
@@ -241,3 +241,30 @@ class Patch:
             found = ControllerSection()
             header.children.append(found)
         return found
+
+
+class Patcher(bridge.Editor[Options]):
+    unsupported_fields = NO_PLACE
+
+    def patch(self, document: Document, options: Options, goal: Scene, report: LossReport) -> Patch:
+        return Patch(document, options, goal, report)
+
+    def is_unsupported(self, scene: Scene, path: Path) -> bool:
+        return super().is_unsupported(scene, path) or has_no_place(scene, path)
+
+    def keeps_layout(self, original: Document, asked: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+        return agrees(original, asked, options)
+
+    def normalise_for_format(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
+        return in_its_terms(scene, before, report)
+
+    def align_with_document(self, scene: Scene, stored: Scene, report: LossReport) -> Scene:
+        return in_its_order(scene, stored, report)
+
+    def anchors(self, document: Document, options: Options) -> tuple[Sequence[Record], Sequence[Record]]:
+        return anchors(document, options)
+
+    def restructure(
+        self, document: Document, options: Options, change: bridge.Change
+    ) -> tuple[Mapping[int, Record], Mapping[int, Record]]:
+        return restructure(document, options, *change)

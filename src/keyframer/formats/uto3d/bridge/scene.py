@@ -18,7 +18,7 @@ from keyframer.catalogue import (
     LINK_UNRESOLVED_NAME,
 )
 from keyframer.formats._bridging import Reporter, UniqueNames
-from keyframer.formats._document import Document
+from keyframer.formats.document import Document
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge import things
 from keyframer.formats.uto3d.bridge.controllers import plain_track, read_controller

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Track
+from keyframer.formats import facts_of
 from keyframer.formats._axes import in_space
-from keyframer.formats._document import Document
 from keyframer.formats._dropped import every, tell_dropped
 from keyframer.formats._keys import KeyFitter, KeyRules
 from keyframer.formats._surfaces import with_still_shapes
@@ -26,6 +26,8 @@ from keyframer.formats._writing import (
     plain_path,
     whole_frame,
 )
+from keyframer.formats.bridge import SceneWriter
+from keyframer.formats.document import Document
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.skins import rest_world
 from keyframer.formats.uto3d.bridge.write_controllers import write_controllers
@@ -65,6 +67,13 @@ class WriteOptions:
         check_max_error(self.max_error)
         if self.dialect not in DIALECTS:
             raise ValueError(f"dialect is one of {', '.join(DIALECTS)}, not {self.dialect!r}")
+
+
+class Writer(SceneWriter[WriteOptions]):
+    options = WriteOptions
+
+    def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
+        return from_scene(scene, options)
 
 
 def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
@@ -212,7 +221,7 @@ class RecordWriter:
         return target
 
     def _controllers(self, nodes: list[tuple[int, Node]], bound: set[int]) -> list[r.Controller]:
-        announced = self.scene.source_format in ("3ds", "uto3d")
+        announced = facts_of(self.scene.source_format).key_flags_are_tcb_bits
         found: list[r.Controller] = []
         for number, node in nodes:
             tracks: dict[str, Track] = {}

@@ -7,13 +7,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from keyframer.formats._format import Format
+from keyframer.formats.contract import Format
 from keyframer.issues import IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Budget, Limits, open_budget
 from keyframer.wire.cursor import Place
-from keyframer.wire.record import Record
+from keyframer.wire.kinds import blob
+from keyframer.wire.record import Raw, Record, record
 
 R = TypeVar("R", bound=Record)
+
+
+@record
+class RawRun(Raw, Record):
+    """Everything from the first record that could not be read to the end of the file."""
+
+    data: bytes = blob("bytes as they are")
+    reason: str = ""
+    """the code of the issue that says why"""
+
+    @property
+    def segment(self) -> str:
+        return "raw"
 
 
 @dataclass(slots=True, eq=False)
@@ -83,11 +97,11 @@ class Document:
 
 def _placed(records: list[Record], parent: Place) -> Iterator[tuple[Place, Record]]:
     counts: Counter[str] = Counter()
-    for record in records:
-        segment = record.segment
+    for child in records:
+        segment = child.segment
         index = counts[segment]
         counts[segment] += 1
-        yield place_of(record, index, parent), record
+        yield place_of(child, index, parent), child
 
 
 def place_of(record: Record, index: int, parent: Place) -> Place:

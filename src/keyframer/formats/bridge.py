@@ -1,0 +1,163 @@
+"""What a format's bridge offers: a reader, a writer and an editor of scenes, with defaults for what is optional."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path as FilePath
+from typing import ClassVar, Generic, NamedTuple, TypeVar
+
+from keyframer.formats._bridging import Reporter, UniqueNames
+from keyframer.formats._dropped import tell_dropped
+from keyframer.formats._matching import Matching, Rebuilt
+from keyframer.formats._scenediff import Path
+from keyframer.formats._unheld import Pattern, fits
+from keyframer.formats._writing import Unpatchable, Written
+from keyframer.formats.document import Document
+from keyframer.scene import Channel, Scene
+from keyframer.scene.report import LossReport
+from keyframer.wire.record import Record
+
+__all__ = [
+    "Change",
+    "Editor",
+    "KeyLayout",
+    "Patch",
+    "Reporter",
+    "SceneReader",
+    "SceneWriter",
+    "UniqueNames",
+    "Unpatchable",
+    "Written",
+    "tell_dropped",
+]
+
+O = TypeVar("O")  # noqa: E741  # a dataclass of options
+
+
+class KeyLayout(NamedTuple):
+    """Where the keys of a track lie: rows of a table."""
+
+    field: str = "keys"
+    """of the record: a table with a row for each key"""
+    holder: type[Record] | None = None
+    """the kind of record that has the table, where it is not the track's own"""
+    columns: tuple[int, int] | None = None
+    """first byte and number of bytes in each row; None for the whole row"""
+    order: Sequence[int | None] | None = None
+    """the row of each key, None for a key that is not stored; without it rows are keys"""
+
+
+class SceneReader(ABC, Generic[O]):
+    """Makes scenes of documents."""
+
+    options: type[O]
+    """a dataclass; all its fields have defaults"""
+
+    @abstractmethod
+    def to_scene(self, document: Document, options: O) -> Scene:
+        """What a document means."""
+
+    def companions(self, document: Document, path: FilePath) -> dict[str, object]:
+        """Options for the companions that stand beside a file."""
+        return {}
+
+    def key_layout(self, record: Record, channel: Channel) -> KeyLayout | None:
+        """How the keys of a channel lie, by the record that it was read from; None where they have no place."""
+        return KeyLayout() if hasattr(record, "keys") else None
+
+
+class SceneWriter(ABC, Generic[O]):
+    """Makes documents of scenes."""
+
+    options: type[O]
+    """a dataclass; all its fields have defaults"""
+
+    @abstractmethod
+    def from_scene(self, scene: Scene, options: O) -> Written:
+        """A new document, and what was lost on the way."""
+
+
+class Patch(ABC):
+    """One document on its way to mean another scene."""
+
+    reading: Mapping[str, object] = {}
+    """options that readers of the patched document need besides those of the original"""
+
+    @abstractmethod
+    def apply(self, changed: list[Path]) -> None:
+        """Change the document in place where these fields of the scene changed; `Unpatchable` for what cannot be."""
+
+
+class Change(NamedTuple):
+    """Nodes and materials that come and go."""
+
+    before: Scene
+    after: Scene
+    matching: Matching
+    report: LossReport
+
+
+class Editor(ABC, Generic[O]):
+    """Changes documents where their scenes changed. ``O`` are the options that the document was read with."""
+
+    stores_unit: ClassVar[bool] = False
+    """whether documents say how long a unit of length is"""
+    equivalent_records: ClassVar[tuple[type[Record], ...]] = ()
+    """record types that mean the same as others which the writer uses"""
+    unsupported_fields: ClassVar[Sequence[Pattern]] = ()
+    """the fields of scenes that no document of the format can hold"""
+
+    @abstractmethod
+    def patch(self, document: Document, options: O, goal: Scene, report: LossReport) -> Patch:
+        """What changes a document so that it means ``goal``."""
+
+    def is_unsupported(self, scene: Scene, path: Path) -> bool:
+        """Whether no document of the format can hold a field of a scene."""
+        return fits(path, self.unsupported_fields)
+
+    def is_overridden(self, scene: Scene, path: Path) -> bool:
+        """Whether a field of a scene has no effect because the format derives it from something else."""
+        return False
+
+    def keeps_layout(self, original: Document, asked: Mapping[str, object], options: Mapping[str, object]) -> bool:
+        """Whether the options of writing ask for the layout that the original has; it was read with ``options``."""
+        return not asked
+
+    def choose_file(self, written: Written, asked: Mapping[str, object]) -> Written:
+        """Of several files that belong together, the one that is asked for first."""
+        return written
+
+    def copy_companions(self, options: Mapping[str, object]) -> dict[str, object]:
+        """The options of reading with companions that may be changed."""
+        return dict(options)
+
+    def companion_files(self, original: Document, options: Mapping[str, object]) -> tuple[tuple[str, bytes], ...]:
+        """Suffix and bytes of each companion."""
+        return ()
+
+    def normalise_for_format(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
+        """The scene as the format would say it."""
+        return scene
+
+    def align_with_document(self, scene: Scene, stored: Scene, report: LossReport) -> Scene:
+        """The same for its lists, when they stand in the order of the document."""
+        return scene
+
+    def needs_reordering(self, scene: Scene) -> bool:
+        """Whether nodes that all stay need another order."""
+        return False
+
+    def anchors(self, document: Document, options: O) -> tuple[Sequence[Record], Sequence[Record]]:
+        """The record of each node and of each material of the scene."""
+        raise Unpatchable("nodes came or went")
+
+    def restructure(
+        self, document: Document, options: O, change: Change
+    ) -> tuple[Mapping[int, Record], Mapping[int, Record]]:
+        """Take records out and put new ones in; those of new nodes and materials by their numbers in the scene."""
+        raise Unpatchable("nodes came or went")
+
+    def rebuild(self, document: Document, options: O, change: Change) -> Rebuilt | None:
+        """The document with other nodes, where its nodes are rows of a table; None where they are records."""
+        return None
