@@ -68,8 +68,8 @@ def test_folders_get_the_ending_of_the_format(run: Run, tmp_path: Path) -> None:
         (["x.nanim", "--dialect", "odd"], "is not a dialect"),
         (["x.3ds", "--cut", "10"], "--cut wants two frames"),
         (["x.3ds", "--cut", "40:10"], "the earlier first"),
-        (["x.3ds", "--scale", "0"], "'0' is not a positive number"),
-        (["x.3ds", "--rate", "-1"], "'-1' is not a positive number"),
+        (["x.3ds", "--scale", "0"], "'0' is not a number from 1e-09 to 1e+09"),
+        (["x.3ds", "--rate", "-1"], "'-1' is not a number from 0.001 to 100000"),
         (["x.3ds", "--write", "fps"], "--write wants NAME=VALUE"),
     ],
 )
