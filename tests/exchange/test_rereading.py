@@ -68,9 +68,15 @@ def reread(scene: Scene, folder: Path, allowed: set[str] | None = None, own: str
     for target, (format, suffix) in TARGETS.items():
         place = folder / target
         place.mkdir()
+        refusal = None
         try:
             keyframer.save(scene, place / f"out{suffix}", format=format)
-        except (ValueError, keyframer.FormatError):  # refused in one line, or beyond a limit: nothing may be there
+        except ValueError:
+            refusal = "refused in one line"
+        except keyframer.FormatError as error:
+            refusal = error.code
+        if refusal is not None:
+            assert refusal == "refused in one line" or refusal.startswith("LIMIT_"), (target, refusal)
             assert list(place.iterdir()) == [], target
             continue
         copied = format == own

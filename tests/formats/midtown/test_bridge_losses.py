@@ -74,8 +74,10 @@ def test_the_distance(scene: Scene, distance: float | None, stored: float) -> No
 def test_without_a_skeleton_the_tree_is_lost() -> None:
     written = write(arm(), skeleton=False)
     assert written.companions == ()
-    words = "names, offsets and parents of the bones are in no file"
-    assert said(written.report, Outcome.DROPPED) == {"/tree": words}
+    assert said(written.report, Outcome.DROPPED) == {
+        "/tree": "names, offsets and parents of the bones are in no file",
+        "/reading": "readers must be told fps=24.0: the file does not say so",
+    }
 
 
 def test_angles_in_another_order() -> None:
@@ -132,7 +134,9 @@ def test_raw_channels_go_with_the_layout_that_has_room() -> None:
     scene = arm()
     scene.clips[0].raw_channels = [raw(3, distance=0.5, type=7), raw(2)]
     written = write(scene, dialect="document")
-    assert said(written.report, Outcome.DROPPED) == {"/raw_channels/channel 1": "2 frames where the clip has 3"}
+    losses = said(written.report, Outcome.DROPPED)
+    assert losses.pop("/reading").startswith("readers must be told fps=24")
+    assert losses == {"/raw_channels/channel 1": "2 frames where the clip has 3"}
     document = keyframer.decode(keyframer.encode(written.document), format="midtown")
     _, kept = document.find(Record)
     assert (kept.type, kept.distance, kept.rows.tolist()) == (7, 0.5, [[0, 1], [2, 3], [4, 5]])

@@ -49,6 +49,9 @@ class ClipWriter:
         self.clip: Clip = context.scene.clips[number]
         self.span = clip_span(self.clip, context.options.fps)
         self._maker = MotionMaker(self.span, context.options.keys)
+        if context.options.keys == "frames" and self.span.frames() is None:
+            words = "too many frames for a key each: keys stand where the allowed error needs them"
+            context.report.add(Outcome.APPROXIMATED, f"/clips/{self.clip.name}", words)
         self._rig = rig
         moving = {
             (kind, node)

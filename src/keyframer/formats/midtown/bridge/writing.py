@@ -103,7 +103,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     if options.fps != 30.0:
         reading["fps"] = options.fps
     for name, value in reading.items():
-        report.add(Outcome.EXACT, "/reading", f"readers must be told {name}={value}: the file does not say so")
+        report.add(Outcome.DROPPED, "/reading", f"readers must be told {name}={value}: the file does not say so")
     return Written(new_document(channels, layout=layout), report, beside, reading)
 
 

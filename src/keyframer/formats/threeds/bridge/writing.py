@@ -96,7 +96,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     tell_dropped(placed, clip, report, HOLDS)
     reading: dict[str, object] = {} if options.fps == 30.0 else {"fps": options.fps}
     if reading:
-        report.add(Outcome.EXACT, "/reading", f"readers must be told fps={options.fps:g}: the file does not say so")
+        report.add(Outcome.DROPPED, "/reading", f"readers must be told fps={options.fps:g}: the file does not say so")
     return Written(_document(placed, clip, options, report), report, reading=reading)
 
 
