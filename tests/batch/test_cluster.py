@@ -71,7 +71,7 @@ def test_a_worker_is_killed_and_nothing_is_lost(tmp_path: Path) -> None:
     count = 800
     for number in range(count):
         put(tmp_path / "in" / f"{number % 7}" / f"{number:04}.nanim", *([BAD] if number % 50 == 0 else []))
-    os.mkfifo(tmp_path / "hang.nanim")  # poison stays what it is on a cluster
+    os.mkfifo(tmp_path / "hang.nanim")  # refused before a worker could hang
     out = tmp_path / "out"
     (tmp_path / "dask").mkdir()
     with cluster(tmp_path / "dask", 2) as made:
@@ -98,7 +98,7 @@ def test_a_worker_is_killed_and_nothing_is_lost(tmp_path: Path) -> None:
         rows = list(ledger.rows())
     assert len(rows) == count + 1
     assert sum(row["status"] == "done" for row in rows) == outputs(out) == count - count // 50
-    assert {row["code"] for row in rows if row["status"] == "failed"} == {"IO_UNRECOGNISED", "LIMIT_TIME"}
+    assert {row["code"] for row in rows if row["status"] == "failed"} == {"IO_UNRECOGNISED", "IO_READ_FAILED"}
     assert all(json.loads(path.read_text()) for path in out.rglob("*.json"))
     # at most what the killed worker was writing and syncing; ten minutes later a run removes it
     assert len(temporaries(out)) <= AHEAD + 1

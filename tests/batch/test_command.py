@@ -222,7 +222,10 @@ def test_ctrl_c_stops_cleanly_and_the_rest_is_done_later(tmp_path: Path) -> None
         put(tmp_path / "in" / f"{number:04}.nanim")
     out = tmp_path / "out"
     arguments = ["batch", "info", str(tmp_path / "in"), "-o", str(out), "-j", "1"]
-    process = subprocess.Popen([sys.executable, "-c", START, *arguments], stderr=subprocess.PIPE, text=True)
+    # a test run in the background inherits an ignored SIGINT: Ctrl-C must reach the command all the same
+    heed = lambda: signal.signal(signal.SIGINT, signal.default_int_handler)  # noqa: E731
+    command = [sys.executable, "-c", START, *arguments]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heed)
     wait_for(lambda: len(made(out)) >= 20)
     process.send_signal(signal.SIGINT)
     _, text = process.communicate(timeout=PATIENCE)

@@ -72,4 +72,4 @@ def test_a_companion_beside_the_file_is_the_only_other(tmp_path: Path) -> None:
     model.write_bytes(w.h3dm([w.model_mesh(b"../../../etc/passwd\0")], [w.model_joint()]))
     (tmp_path / "b.mdl").write_bytes(model.read_bytes())
     assert accesses("load", animation) == ["2", "True", str(model)]
-    assert accesses("check", animation) == ["1", "True"]
+    assert accesses("check", animation) == ["2", "True", str(model)]

@@ -42,12 +42,14 @@ Found = dict[str, tuple[int, int, Box]]
 pytestmark = needs_corpus
 
 
-def write(source: Path, folder: Path) -> tuple[Path, Scene]:
-    """A file made from nothing but the scene, and the scene that it was made from."""
+def write(source: Path, folder: Path) -> tuple[Path, Scene, float]:
+    """A file made from nothing but the scene, the scene that it was made from, and how far parts of skins that bend
+    may be off: 3D Studio has no skins."""
     scene = replace(keyframer.load(source, salvage=True), origin=None)
     path = folder / "written.3ds"
-    keyframer.save(scene, path)
-    return path, scene
+    report = keyframer.save(scene, path)
+    bent = [loss.error or 0.0 for loss in report if loss.path.endswith("/skin")]
+    return path, scene, max(bent, default=0.0)
 
 
 def ours(scene: Scene) -> tuple[int, int, Box]:
@@ -68,9 +70,9 @@ def together(found: Found) -> Box:
     return np.min([low for low, _ in boxes], axis=0), np.max([high for _, high in boxes], axis=0)
 
 
-def same_box(a: Box, b: Box) -> bool:
-    size = float((a[1] - a[0]).max())
-    return bool(np.allclose(a[0], b[0], atol=1e-5 * size) and np.allclose(a[1], b[1], atol=1e-5 * size))
+def same_box(a: Box, b: Box, off: float = 0.0) -> bool:
+    near = off + 1e-5 * float((a[1] - a[0]).max())
+    return bool(np.allclose(a[0], b[0], atol=near) and np.allclose(a[1], b[1], atol=near))
 
 
 def stored(path: Path) -> Found:
@@ -108,7 +110,7 @@ def pose_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
 def test_lib3ds_reads_the_same_meshes(source: Path, meshes_program: Path, tmp_path: Path) -> None:
-    path, scene = write(source, tmp_path)
+    path, scene, off = write(source, tmp_path)
     done = subprocess.run([str(meshes_program), str(path)], capture_output=True, text=True, timeout=20, check=True)
     theirs: Found = {}
     for line in done.stdout.splitlines():
@@ -119,14 +121,18 @@ def test_lib3ds_reads_the_same_meshes(source: Path, meshes_program: Path, tmp_pa
     assert {name: entry[:2] for name, entry in theirs.items()} == {name: entry[:2] for name, entry in mine.items()}
     faces, _, box = ours(scene)
     assert sum(entry[1] for entry in theirs.values()) == faces
-    assert same_box(together(theirs), box)
+    assert same_box(together(theirs), box, off)
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+# three takes a matrix apart into turn and scale: the skewed one of a part that hangs on unevenly scaled joints loses that.
+UNSKEWED = [source for source in SOURCES if source.name != "maxscript.u3d"]
+
+
+@pytest.mark.parametrize("source", UNSKEWED, ids=lambda path: path.name)
 def test_three_reads_the_same_meshes(source: Path, tmp_path: Path) -> None:
     if shutil.which("node") is None or not (ORACLES / "node_modules/three").is_dir():
         pytest.skip("three is not installed (npm ci in tests/oracles)")
-    path, scene = write(source, tmp_path)
+    path, scene, off = write(source, tmp_path)
     command = ["node", str(ORACLES / "three/tds.mjs"), str(path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
@@ -136,7 +142,7 @@ def test_three_reads_the_same_meshes(source: Path, tmp_path: Path) -> None:
     }
     mine = stored(path)
     assert {name: entry[:2] for name, entry in theirs.items()} == {name: entry[:2] for name, entry in mine.items()}
-    assert same_box(together(theirs), ours(scene)[2])
+    assert same_box(together(theirs), ours(scene)[2], off)
 
 
 # assimp does not know that children of cameras live in the camera's frame.
@@ -144,7 +150,7 @@ def test_three_reads_the_same_meshes(source: Path, tmp_path: Path) -> None:
 def test_assimp_reads_the_same_meshes(source: Path, tmp_path: Path) -> None:
     if shutil.which("assimp") is None:
         pytest.skip("assimp is not installed (Debian: assimp-utils)")
-    path, scene = write(source, tmp_path)
+    path, scene, off = write(source, tmp_path)
     out = tmp_path / "out.obj"
     command = ["assimp", "export", str(path), str(out), "-f", "obj"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
@@ -158,12 +164,12 @@ def test_assimp_reads_the_same_meshes(source: Path, tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, check=True)
     assert re.search(rf"Vertices:\s+{3 * wanted}\n", done.stdout)  # it gives every corner a vertex of its own
     turned = np.column_stack([vertices[:, 0], -vertices[:, 2], vertices[:, 1]])  # assimp turns Y up
-    assert same_box((turned.min(axis=0), turned.max(axis=0)), box)
+    assert same_box((turned.min(axis=0), turned.max(axis=0)), box, off)
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
 def test_lib3ds_poses_the_same(source: Path, pose_program: Path, tmp_path: Path) -> None:
-    path, _ = write(source, tmp_path)
+    path, _, _ = write(source, tmp_path)
     written = keyframer.load(path)
     frames = frames_of(written)
     theirs = evaluate(pose_program, path, frames)

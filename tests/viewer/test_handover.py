@@ -23,6 +23,7 @@ from tests.cli.running import START
 from tests.viewer.browser import Browser
 from tests.viewer.opening import EXAMPLE
 from tests.viewer.raw import ask, session
+from tests.waiting import PATIENCE
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes of files, and a shell as a browser")
 
@@ -63,6 +64,8 @@ def test_no_process_is_given_the_token(tmp_path: Path) -> None:
         f'#!/bin/sh\nprintf "%s\\n" "$*" > {seen}.new\ncat "${{1#file://}}" >> {seen}.new\nmv {seen}.new {seen}\n'
     )
     script.chmod(0o755)
+    # a test run in the background inherits an ignored SIGINT: Ctrl-C must reach the command all the same
+    heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
     environment = {**os.environ, "BROWSER": f"{script} %s", "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
         [sys.executable, "-c", START, "view", str(EXAMPLE)],
@@ -70,6 +73,7 @@ def test_no_process_is_given_the_token(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         env=environment,
         text=True,
+        preexec_fn=heed,
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -83,7 +87,7 @@ def test_no_process_is_given_the_token(tmp_path: Path) -> None:
             assert token not in own.read()
         left = list(tmp_path.glob("keyframer-*"))
         process.send_signal(signal.SIGINT)
-        process.communicate()
+        process.communicate(timeout=PATIENCE)
     assert len(token) == 32
     assert token not in called
     assert called.startswith("file:///")

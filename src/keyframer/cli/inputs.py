@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from zipfile import ZipFile, ZipInfo
 
-    from keyframer.limits import Limits
 
 STDIN = "-"
 MEMBER = "!/"
@@ -170,11 +169,9 @@ def inputs_of(options: argparse.Namespace, extensions: tuple[str, ...] | None = 
 
     In folders and archives only files with one of ``extensions`` are taken (`DECODABLE` if None).
     """
-    from keyframer.limits import limits_of
-
     wanted = extensions or DECODABLE
     chosen = () if options.all_files else wanted
-    limits = limits_of(dict(getattr(options, "limit", ())))
+    limits = dict(getattr(options, "limit", ()))
     names, missing = _names(options)
     if hasattr(options, "force"):
         _note_all(names, options.recursive, chosen, limits)
@@ -198,7 +195,7 @@ def _names(options: argparse.Namespace) -> tuple[list[str], BadInput | None]:
     return [*options.files, *listed], missing
 
 
-def _note_all(names: list[str], recursive: bool, wanted: tuple[str, ...], limits: Limits) -> None:
+def _note_all(names: list[str], recursive: bool, wanted: tuple[str, ...], limits: dict[str, object]) -> None:
     """Tell all inputs to the run before anything is written: an output of the first must not replace the last, nor what
     stands beside it and belongs to it."""
     from contextlib import suppress
@@ -225,7 +222,7 @@ def _listed(source: str) -> list[str]:
     return [os.fsdecode(line.rstrip(b"\r")) for line in data.split(separator) if line.strip()]
 
 
-def _expanded(name: str, recursive: bool, wanted: tuple[str, ...], limits: Limits) -> Iterable[Input]:
+def _expanded(name: str, recursive: bool, wanted: tuple[str, ...], limits: dict[str, object]) -> Iterable[Input]:
     if name == STDIN:
         return (StdinInput(),)
     if "\0" in name:
@@ -272,7 +269,7 @@ def _from_folder(folder: str, wanted: tuple[str, ...]) -> Iterator[Input]:
         yield BadInput(folder, _nothing("folder", wanted))
 
 
-def _from_glob(pattern: str, recursive: bool, wanted: tuple[str, ...], limits: Limits) -> Iterator[Input]:
+def _from_glob(pattern: str, recursive: bool, wanted: tuple[str, ...], limits: dict[str, object]) -> Iterator[Input]:
     from glob import glob
 
     names = sorted(glob(pattern, recursive=True))
@@ -290,10 +287,11 @@ def _is_zip(name: str) -> bool:
         return stream.read(4) == _ZIP
 
 
-def _from_archive(name: str, wanted: tuple[str, ...], member: str | None, limits: Limits) -> Iterator[Input]:
+def _from_archive(name: str, wanted: tuple[str, ...], member: str | None, limits: dict[str, object]) -> Iterator[Input]:
     from zipfile import ZipFile
 
     from keyframer.files import reading_archive, refused_members
+    from keyframer.limits import limits_of
 
     try:
         with reading_archive():
@@ -304,7 +302,7 @@ def _from_archive(name: str, wanted: tuple[str, ...], member: str | None, limits
     with archive:
         found = False
         seen: dict[str, int] = {}
-        refused = refused_members(archive.infolist(), os.path.getsize(name), limits)
+        refused = refused_members(archive.infolist(), os.path.getsize(name), limits_of(limits))
         for info in sorted(archive.infolist(), key=lambda info: info.filename):
             if member is not None and info.filename != member:
                 continue

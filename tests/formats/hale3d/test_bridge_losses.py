@@ -218,14 +218,14 @@ def test_clips_that_never_end_are_refused() -> None:
     scene = figure()
     scene.nodes.append(Node("tip", NodeKind.BONE, 1))
     scene.clips[0].end = 9.9e6
-    with pytest.raises(ValueError, match="9900001 frames of 3 joints are more than 20000000 matrices"):
+    with pytest.raises(keyframer.FormatError, match="LIMIT_SAMPLES"):
         write(scene)
 
 
 def test_more_frames_than_any_clip_may_have_are_refused() -> None:
     scene = figure()
     scene.clips[0].end = 9.9e6
-    with pytest.raises(ValueError, match="the clip takes 99000001 frames"):
+    with pytest.raises(keyframer.FormatError, match="LIMIT_SAMPLES"):
         write(scene, fps=300)
 
 
