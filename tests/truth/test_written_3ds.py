@@ -124,7 +124,7 @@ def test_lib3ds_reads_the_same_meshes(source: Path, meshes_program: Path, tmp_pa
     assert same_box(together(theirs), box, off)
 
 
-# three takes a matrix apart into turn and scale: the skewed one of a part that hangs on unevenly scaled joints loses that.
+# three takes a matrix apart into turn and scale, and skew is lost: a part here hangs on unevenly scaled joints.
 UNSKEWED = [source for source in SOURCES if source.name != "maxscript.u3d"]
 
 
