@@ -20,8 +20,8 @@ from pathlib import Path
 from benchmarks._timing import against_goal, corpus_files, headline, row
 
 import keyframer
-from keyframer.exchange.gltf import export
-from keyframer.exchange.gltf.container import glb_parts
+from keyframer.exchange.gltf.write import export
+from keyframer.exchange.gltf.write.asset import glb_parts
 
 SCENE_MEGABYTES = 300
 ROUNDS = 3

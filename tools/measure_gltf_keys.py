@@ -12,8 +12,8 @@ from pathlib import Path
 
 import keyframer
 from keyframer.exchange import KEY_STYLES
-from keyframer.exchange.gltf import GltfOptions, export
-from keyframer.exchange.gltf.container import glb_parts
+from keyframer.exchange.gltf.write import GltfOptions, export
+from keyframer.exchange.gltf.write.asset import glb_parts
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyframer.exchange.gltf.images import Image
-from keyframer.exchange.gltf.textures import transform
+from keyframer.exchange.gltf.write.images import Image
+from keyframer.exchange.gltf.write.materials import transform
 from keyframer.exchange.report import Outcome
 from keyframer.maths.smoothing import smooth_clusters
 from keyframer.scene import Material, Mesh, Node, Scene, Space, TextureMap

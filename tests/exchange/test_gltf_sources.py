@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import keyframer
-from keyframer.exchange.gltf import export
+from keyframer.exchange.gltf.write import export
 from tests.samples import FOLDER
 
 SAMPLES = {

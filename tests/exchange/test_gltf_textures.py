@@ -13,7 +13,7 @@ import pytest
 from PIL import Image, ImageCms
 
 import keyframer
-from keyframer.exchange.gltf import pictures
+from keyframer.exchange.gltf.write import images as written_images
 from keyframer.exchange.report import LossReport, Outcome
 from keyframer.rendering.surfaces import _matrix
 from keyframer.scene import Material, Mesh, Node, Scene, Space, TextureMap
@@ -417,10 +417,10 @@ def test_an_image_is_encoded_once_however_many_materials_use_it(
         scene.materials.append(Material(f"m{number}", diffuse=(number / 24, 0.5, 0.5), maps={"texture1": map}))
     encoded: list[Any] = []
     encode = images.as_png
-    for module in (images, pictures):
+    for module in (images, written_images):
         monkeypatch.setattr(module, "as_png", lambda image: encoded.append(image) or encode(image))
     source = TextureSource(TextureFinder([tmp_path]))
-    asked = images_from(source) if page else pictures.Pictures(source)
+    asked = images_from(source) if page else written_images.Pictures(source)
     found = [asked(material, "base_color", material.maps["texture1"]) for material in scene.materials]
     assert len({image.data for image in found}) == 8
     assert len(encoded) == (16 if page else 8)  # the page's images are encoded again from their pixels alone

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.exchange.gltf import GltfOptions, export
-from keyframer.exchange.gltf.container import glb_parts
+from keyframer.exchange.gltf.write import GltfOptions, export
+from keyframer.exchange.gltf.write.asset import glb_parts
 from keyframer.exchange.report import LossReport
 from keyframer.scene import Handedness, Scene
 from tests.oracles.gltf.sampler import Gltf

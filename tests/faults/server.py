@@ -21,9 +21,8 @@ from keyframer.cli.parser import COMMANDS
 MODULES = (
     *(f"keyframer.cli.{name}" for name in COMMANDS),
     "PIL.PngImagePlugin",
-    "keyframer.exchange.gltf.pictures",
-    "keyframer.exchange.gltf.reading",
-    "keyframer.exchange.gltf.saving",
+    "keyframer.exchange.gltf.read",
+    "keyframer.exchange.gltf.write",
     "keyframer.exchange.native",
     "keyframer.inspecting.building",
     "keyframer.inspecting.charts",

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 import keyframer
-from keyframer.exchange.gltf import export
-from keyframer.exchange.gltf.container import glb_parts
+from keyframer.exchange.gltf.write import export
+from keyframer.exchange.gltf.write.asset import glb_parts
 from tests.corpus import CORPUS, needs_corpus
 from tests.oracles.gltf.sampler import Gltf
 

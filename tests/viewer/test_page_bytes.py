@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.exchange.gltf.axes import Axes
+from keyframer.exchange.gltf.conventions import Axes
 from keyframer.viewer import Viewer
 from keyframer.viewer.records import PAGE
 from tests.viewer.browser import Browser, Watched

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.exchange.gltf.axes import Axes
+from keyframer.exchange.gltf.conventions import Axes
 from keyframer.formats.threeds.records import HideTrack, Keys
 from keyframer.viewer import Viewer
 from tests.viewer.browser import Browser, Watched

@@ -192,8 +192,7 @@ def _for_gltf(
     options: argparse.Namespace, fps: float | None, source: TextureSource | None, about: dict[str, object]
 ) -> dict[str, Any]:
     """The options of the exporter. Images come from the folders that the user named, and from that of the file."""
-    from keyframer.exchange.gltf.images import no_images
-    from keyframer.exchange.gltf.pictures import Pictures
+    from keyframer.exchange.gltf.write.images import Pictures, no_images
 
     chosen: dict[str, Any] = {"core_only": options.core_only, "source": about}
     chosen["images"] = no_images if source is None else Pictures(source)

@@ -100,7 +100,7 @@ KEY_STYLES = ("linear", "cubic", "frames")
 """how curves are written to glTF; the first is the default"""
 
 GLTF = Exporter(
-    "gltf", "glTF 2.0", (".glb", ".gltf"), ("binary", "text"), "keyframer.exchange.gltf.saving", ("y", "right")
+    "gltf", "glTF 2.0", (".glb", ".gltf"), ("binary", "text"), "keyframer.exchange.gltf.write", ("y", "right")
 )
 EXPORTERS: tuple[Exporter, ...] = (
     GLTF,
@@ -168,7 +168,7 @@ class GltfImporter(Importer):
         return None
 
 
-_GLTF = GltfImporter("gltf", "glTF 2.0", (".glb", ".gltf"), "keyframer.exchange.gltf.reading")
+_GLTF = GltfImporter("gltf", "glTF 2.0", (".glb", ".gltf"), "keyframer.exchange.gltf.read")
 IMPORTERS: tuple[Importer, ...] = (_GLTF, *load_plugins("keyframer.importers", Importer, {_GLTF.name}))
 
 

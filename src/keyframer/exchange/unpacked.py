@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from keyframer.exchange.gltf.images import role_of
+from keyframer.exchange.gltf.write.images import role_of
 from keyframer.formats.contract import ImageNames
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.report import LossReport, Outcome

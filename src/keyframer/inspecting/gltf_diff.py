@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from keyframer.exchange.gltf.reading.findings import Findings
-from keyframer.exchange.gltf.reading.opening import Opened, open_container
+from keyframer.exchange.gltf.read.container import Opened, open_container
+from keyframer.exchange.gltf.read.json_text import Findings
 from keyframer.inspecting.record_diff import Change, Changes, FieldChange
 from keyframer.limits import DEFAULT_LIMITS
 

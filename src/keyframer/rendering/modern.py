@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from keyframer.exchange.gltf.conventions import shown_rgb
 from keyframer.exchange.gltf.extras import said_in_gltf
-from keyframer.exchange.gltf.images import role_of
-from keyframer.exchange.gltf.reading.colors import shown_rgb
+from keyframer.exchange.gltf.write.images import role_of
 from keyframer.scene import Material, TextureMap
 
 Rgb = tuple[float, float, float]

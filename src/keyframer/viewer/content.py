@@ -13,12 +13,12 @@ from keyframer.checking import Report, check_document, check_imported, unreadabl
 from keyframer.checking.report import in_order
 from keyframer.errors import FormatError
 from keyframer.exchange import Importer
-from keyframer.exchange.gltf.container import glb_parts
-from keyframer.exchange.gltf.exporting import export
-from keyframer.exchange.gltf.images import no_images
-from keyframer.exchange.gltf.motion import Span
-from keyframer.exchange.gltf.options import GltfOptions
-from keyframer.exchange.gltf.span import clip_span
+from keyframer.exchange.gltf.write.asset import glb_parts
+from keyframer.exchange.gltf.write.exporting import export
+from keyframer.exchange.gltf.write.extent import clip_span
+from keyframer.exchange.gltf.write.images import no_images
+from keyframer.exchange.gltf.write.motion import Span
+from keyframer.exchange.gltf.write.options import GltfOptions
 from keyframer.formats.document import Document
 from keyframer.limits import Budget
 from keyframer.scene import Channel, RawChannel, Scene

@@ -10,8 +10,8 @@ from keyframer.checking import Report
 from keyframer.checking.records import issue_record, unlisted
 from keyframer.curves import Interpolation, Track
 from keyframer.errors import FormatError
-from keyframer.exchange.gltf.axes import Axes
-from keyframer.exchange.gltf.span import clip_span
+from keyframer.exchange.gltf.conventions import Axes
+from keyframer.exchange.gltf.write.extent import clip_span
 from keyframer.scene import Channel, Clip, Node, RawChannel, Scene
 from keyframer.viewer.places import Finder
 from keyframer.viewer.plain import number, numbers, shown

@@ -5,8 +5,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 
-from keyframer.exchange.gltf.reading.layout import Layout
-from keyframer.exchange.gltf.reading.values import Item
+from keyframer.exchange.gltf.read.json_text import Item
+from keyframer.exchange.gltf.read.layout import Layout
 from keyframer.viewer.plain import shown
 from keyframer.viewer.records import Records
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from keyframer.exchange.gltf.images import Image, ImageSource, Missing
-from keyframer.exchange.gltf.pictures import Pictures
+from keyframer.exchange.gltf.write.images import Image, ImageSource, Missing, Pictures
 from keyframer.scene import Material, TextureMap
 from keyframer.textures import ImageRefused, TextureSource
 from keyframer.textures.images import decode_texture

@@ -64,8 +64,8 @@ def compressed(users: int = 1) -> tuple[Json, bytes]:
 @pytest.fixture
 def without_draco(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if DracoPy was not installed."""
-    for module in ("extensions", "draco"):
-        monkeypatch.setattr(f"keyframer.exchange.gltf.reading.{module}.draco_is_installed", lambda: False)
+    for module in ("container", "accessors"):
+        monkeypatch.setattr(f"keyframer.exchange.gltf.read.{module}.draco_is_installed", lambda: False)
 
 
 def test_a_compressed_mesh_is_what_was_compressed() -> None:

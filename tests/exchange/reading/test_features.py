@@ -294,7 +294,7 @@ def test_pointers_to_cameras_and_lights() -> None:
 
 
 def test_texture_transform_is_the_way_back() -> None:
-    from keyframer.exchange.gltf.textures import transform
+    from keyframer.exchange.gltf.write.materials import transform
     from keyframer.scene import TextureMap
 
     texture = TextureMap("a.png", scale=(2.0, 3.0), offset=(0.25, -0.5), rotation_degrees=30.0)

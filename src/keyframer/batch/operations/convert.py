@@ -20,7 +20,7 @@ from keyframer.formats._option_values import typed
 from keyframer.scene import Scene
 
 if TYPE_CHECKING:
-    from keyframer.exchange.gltf.images import ImageSource
+    from keyframer.exchange.gltf.write.images import ImageSource
     from keyframer.textures import TextureFinder
 
 _EXPORT = ("keys", "core_only", "unit", "fps")
@@ -60,10 +60,10 @@ def _changed(scene: Scene, options: Mapping[str, Any], exporter: Exporter, resul
 
 def _images(finder: TextureFinder | None) -> ImageSource:
     if finder is None:
-        from keyframer.exchange.gltf.images import no_images
+        from keyframer.exchange.gltf.write.images import no_images
 
         return no_images
-    from keyframer.exchange.gltf.pictures import Pictures
+    from keyframer.exchange.gltf.write.images import Pictures
     from keyframer.textures import TextureSource
 
     return Pictures(TextureSource(finder))

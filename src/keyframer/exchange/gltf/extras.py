@@ -1,7 +1,8 @@
 """What glTF cannot say, as plain JSON under ``extras.keyframer``.
 
 Bytes become hex digits, sets sorted lists, numbers that JSON does not know ``null``. Long arrays are packed: base64 of
-the zlib stream of their little-endian bytes, with type and shape beside it.
+the zlib stream of their little-endian bytes, with type and shape beside it. Names of nodes are never empty, all
+different and safe to show.
 """
 
 from __future__ import annotations
@@ -144,3 +145,20 @@ def track_extras(track: Track, clip: int, in_sampler: bool) -> Json:
     if track.extras:
         content["extras"] = plain(track.extras)
     return content
+
+
+class Names:
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._next: dict[str, int] = {}
+
+    def claim(self, wanted: str, fallback: str = "node") -> str:
+        """The wanted name, with a number behind it where it is taken."""
+        base = safe_text(wanted).strip() or fallback
+        name = base
+        while name in self._taken:
+            number = self._next.get(base, 2)
+            self._next[base] = number + 1
+            name = f"{base}.{number:03d}"
+        self._taken.add(name)
+        return name

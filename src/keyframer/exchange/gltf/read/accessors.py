@@ -1,0 +1,280 @@
+"""Accessors: typed numbers in buffer views, interleaved, sparse and normalised ones too.
+
+Meshes that are compressed with Draco (KHR_draco_mesh_compression) need the package DracoPy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import (
+    DATA_NON_FINITE,
+    LINK_INDEX_OUT_OF_RANGE,
+    SEM_EXTENSION_UNKNOWN,
+    SEM_UNKNOWN_ENUM,
+    STRUCT_COUNT_EXCEEDS_DATA,
+    STRUCT_SYNTAX,
+)
+from keyframer.exchange.gltf.read.container import DRACO, Buffers, advice, draco_is_installed
+from keyframer.exchange.gltf.read.json_text import Findings, Item
+from keyframer.limits import Budget
+
+Array = npt.NDArray[Any]
+
+_WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
+_UNREAD = ("MAT2", "MAT3")
+"""nothing that a scene holds is of these types"""
+_KINDS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+
+
+@dataclass(eq=False, slots=True)
+class Elements:
+    """Where each element of an accessor begins: in which buffer, at which byte of it; -1 for zeros of no place."""
+
+    buffers: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+    size: int
+    """bytes of an element"""
+
+
+class Accessors:
+    def __init__(self, root: Item, buffers: Buffers, budget: Budget, issues: Findings) -> None:
+        self._items = root.children("accessors")
+        self._buffers = buffers
+        self._budget = budget
+        self._issues = issues
+        self._read: dict[int, Array] = {}
+        self._converted: dict[tuple[int, str], Array] = {}
+        """by what was asked for: whoever uses an accessor gets the same array"""
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def floats(self, number: int, *types: str) -> npt.NDArray[np.float32]:
+        """(count, width) numbers; normalised integers become fractions."""
+        item = self._items[number]
+        stored = self._stored(number, item, types)
+        if (number, "floats") not in self._converted:
+            self._converted[number, "floats"] = self._as_floats(item, stored)
+        return self._converted[number, "floats"]
+
+    def _as_floats(self, item: Item, stored: Array) -> npt.NDArray[np.float32]:
+        if stored.dtype.kind == "f":
+            bad = np.count_nonzero(~np.isfinite(stored))
+            if bad:
+                first = int(np.argmin(np.isfinite(stored).all(axis=1)))
+                self._issues.add(DATA_NON_FINITE, item.path, 0, count=int(bad), index=first)
+            return stored
+        found = stored.astype(np.float32)
+        if item.flag("normalized"):
+            found = np.maximum(found / np.float32(np.iinfo(stored.dtype).max), np.float32(-1.0))
+        return found
+
+    def integers(self, number: int, *types: str) -> npt.NDArray[np.int64]:
+        item = self._items[number]
+        stored = self._stored(number, item, types)
+        if stored.dtype.kind != "u":
+            raise item.fail(
+                SEM_UNKNOWN_ENUM, "componentType", value=item.value["componentType"], known="5121 5123 5125"
+            )
+        if (number, "integers") not in self._converted:
+            self._converted[number, "integers"] = stored.astype(np.int64)
+        return self._converted[number, "integers"]
+
+    def supply(self, number: int, rows: Array) -> None:
+        """The content of an accessor that was decompressed; the last one counts where several were."""
+        item = self._items[number]
+        self._budget.spend("copies", rows.size, item.at("count"))
+        self._read[number] = rows.astype(self._dtype(item))
+        for kind in ("floats", "integers"):
+            self._converted.pop((number, kind), None)
+
+    def has_bytes(self, number: int) -> bool:
+        """Whether something stands in the file for it: without a view it is all zeros."""
+        return self._items[number].has("bufferView") or self._items[number].has("sparse")
+
+    def count(self, number: int) -> int:
+        return self._items[number].integer("count", least=1)
+
+    def run(self, number: int) -> tuple[int, int, int] | None:
+        """The view, the first byte in it and how many there are, of an accessor that stands close: all three claims."""
+        item = self._items[number]
+        view = item.index("bufferView", self._buffers.view_count, "buffer view")
+        size = _WIDTHS[item.choice("type", tuple(_WIDTHS))] * self._dtype(item).itemsize
+        if view is None or item.has("sparse") or self._buffers.view(view)[1] not in (0, size):
+            return None
+        return view, item.integer("byteOffset", 0), item.integer("count", least=1) * size
+
+    def where(self, number: int) -> Elements:
+        """The places of all elements of an accessor that can be read."""
+        item = self._items[number]
+        size = _WIDTHS[item.choice("type", tuple(_WIDTHS))] * self._dtype(item).itemsize
+        view = item.index("bufferView", self._buffers.view_count, "buffer view")
+        count = item.integer("count", least=1)
+        if view is None:
+            self._budget.spend("copies", count, item.at("count"))
+            found = Elements(np.full(count, -1), np.full(count, -1), size)
+        else:
+            count = len(self._stored(number, item, tuple(_WIDTHS)))  # no claim any more
+            buffer, begin = self._buffers.place(view)
+            step = self._buffers.view(view)[1] or size
+            starts = begin + item.integer("byteOffset", 0) + np.arange(count) * step
+            found = Elements(np.full(count, buffer), starts, size)
+        sparse = item.child("sparse")
+        if sparse is not None:
+            places, values = self._sparse(sparse, count, size // self._dtype(item).itemsize, self._dtype(item))
+            what = sparse.child("values")
+            assert what is not None
+            buffer, begin = self._buffers.place(what.integer("bufferView"))
+            found.buffers[places] = buffer
+            found.starts[places] = begin + what.integer("byteOffset", 0) + np.arange(len(values)) * size
+        return found
+
+    def _stored(self, number: int, item: Item, types: tuple[str, ...]) -> Array:
+        kind = item.choice("type", (*_WIDTHS, *_UNREAD))
+        if kind not in types:
+            raise item.fail(STRUCT_SYNTAX, "type", wanted=" or ".join(types), found=kind)
+        if number not in self._read:
+            self._read[number] = self._make(item, _WIDTHS[kind])
+        return self._read[number]
+
+    def _make(self, item: Item, width: int) -> Array:
+        dtype = self._dtype(item)
+        count = item.integer("count", least=1)
+        view = item.index("bufferView", self._buffers.view_count, "buffer view")
+        if view is None:
+            self._budget.spend("copies", count * width, item.at("count"))
+            found: Array = np.zeros((count, width), dtype)
+        else:
+            found = self._elements(item, view, item.integer("byteOffset", 0), count, width, dtype, strided=True)
+            self._budget.spend("copies", count * width, item.at("count"))
+        sparse = item.child("sparse")
+        return found if sparse is None else self._replaced(found, sparse)
+
+    def _dtype(self, item: Item) -> np.dtype[Any]:
+        number = item.integer("componentType")
+        if number not in _KINDS:
+            raise item.fail(SEM_UNKNOWN_ENUM, "componentType", value=number, known=" ".join(map(str, _KINDS)))
+        return np.dtype(_KINDS[number])
+
+    def _elements(
+        self, item: Item, view: int, offset: int, count: int, width: int, dtype: np.dtype[Any], *, strided: bool
+    ) -> Array:
+        """A read-only view of the bytes; ``count`` is a claim until here."""
+        content, stride = self._buffers.view(view)
+        size = width * dtype.itemsize
+        step = stride if stride and strided else size
+        left = len(content) - offset
+        room = 0 if left < size else (left - size) // step + 1
+        if step < size:
+            raise item.fail(STRUCT_SYNTAX, "bufferView", wanted=f"a stride of at least {size}", found=f"{step}")
+        if count > room:
+            args = {"count": count, "size": step, "left": max(left, 0), "available": room}
+            raise item.fail(STRUCT_COUNT_EXCEEDS_DATA, "count", **args)
+        return np.ndarray((count, width), dtype, content, offset, (step, dtype.itemsize))
+
+    def _replaced(self, base: Array, sparse: Item) -> Array:
+        places, values = self._sparse(sparse, len(base), base.shape[1], base.dtype)
+        found = base.copy()
+        found[places] = values
+        return found
+
+    def _sparse(
+        self, sparse: Item, total: int, width: int, dtype: np.dtype[Any]
+    ) -> tuple[npt.NDArray[np.int64], Array]:
+        """Which elements are others than the view has, and these."""
+        count = sparse.integer("count", least=1, most=total)
+        where, what = sparse.child("indices"), sparse.child("values")
+        if where is None or what is None:
+            raise sparse.missing("indices" if where is None else "values")
+        views = self._buffers.view_count
+        kind = self._dtype(where)
+        if kind.kind != "u":
+            raise where.fail(SEM_UNKNOWN_ENUM, "componentType", value=kind.name, known="unsigned integers")
+        places = self._elements(
+            where, where.needed_index("bufferView", views, "buffer view"), where.integer("byteOffset", 0),
+            count, 1, kind, strided=False,
+        )[:, 0].astype(np.int64)  # fmt: skip
+        values = self._elements(
+            what, what.needed_index("bufferView", views, "buffer view"), what.integer("byteOffset", 0),
+            count, width, dtype, strided=False,
+        )  # fmt: skip
+        if int(places.max()) >= total:
+            args = {"what": "sparse index", "item": int(np.argmax(places)), "kind": "element"}
+            raise where.fail(LINK_INDEX_OUT_OF_RANGE, "bufferView", **args, index=int(places.max()), count=total)
+        return places, values
+
+
+_WORTH = 64
+"""numbers that a compressed byte may become: a vertex takes one or two"""
+
+
+class Packed:
+    """The decompressed mesh of one primitive."""
+
+    def __init__(self, triangles: npt.NDArray[np.int64], columns: dict[str, Array]) -> None:
+        self.triangles = triangles
+        self.columns = columns
+        """by the attribute that they are, as decoded"""
+
+
+class DracoReader:
+    """Decompresses each buffer view once."""
+
+    def __init__(self, buffers: Buffers, accessors: Accessors, budget: Budget) -> None:
+        self._buffers = buffers
+        self._accessors = accessors
+        self._budget = budget
+        self._decoded: dict[int, Any] = {}
+        self._is_installed = draco_is_installed()
+
+    def read(self, primitive: Item, attributes: Item) -> Packed | None:
+        """None where the primitive is not compressed, or where the file holds its vertices uncompressed, too."""
+        extension = primitive.extension(DRACO)
+        if extension is None:
+            return None
+        position = attributes.needed_index("POSITION", len(self._accessors), "accessor")
+        if not self._is_installed:
+            if self._accessors.has_bytes(position):
+                return None
+            raise primitive.fail(SEM_EXTENSION_UNKNOWN, "extensions", name=DRACO, effect=advice(DRACO))
+        claimed = self._accessors.count(position)
+        mesh = self._mesh(extension, claimed)
+        identities = extension.child("attributes") or Item({}, extension.at("attributes"))
+        columns: dict[str, Array] = {}
+        for name in identities.value:
+            found = mesh.get_attribute_by_unique_id(identities.integer(name))
+            if found is None:
+                raise identities.fail(STRUCT_SYNTAX, name, wanted="the number of an attribute", found="another number")
+            columns[name] = np.asarray(found["data"]).reshape(-1, found["num_components"])
+            if len(columns[name]) != claimed:
+                wanted = f"{claimed} vertices, as its accessor says"
+                raise identities.fail(STRUCT_SYNTAX, name, wanted=wanted, found=f"{len(columns[name])}")
+        triangles = np.asarray(getattr(mesh, "faces", np.empty((0, 3))), np.int64).reshape(-1, 3)
+        highest = int(triangles.max(initial=-1))
+        if highest >= claimed:
+            args = {"what": "corner", "item": int(np.argmax(triangles)), "kind": "vertex"}
+            raise primitive.fail(LINK_INDEX_OUT_OF_RANGE, "extensions", **args, index=highest, count=claimed)
+        return Packed(triangles, columns)
+
+    def _mesh(self, extension: Item, claimed: int) -> Any:
+        view = extension.needed_index("bufferView", self._buffers.view_count, "buffer view")
+        if view not in self._decoded:
+            content = bytes(self._buffers.view(view)[0])
+            self._budget.grant("copies", _WORTH * len(content))
+            self._budget.spend("copies", 3 * claimed, extension.at("bufferView"), "vertices")
+            self._decoded[view] = self._decode(extension, content)
+        return self._decoded[view]
+
+    @staticmethod
+    def _decode(extension: Item, content: bytes) -> Any:
+        try:
+            return import_module("DracoPy").decode(content)
+        except Exception as error:  # its own kinds for some faults, ValueError and RuntimeError for others
+            found = str(error) or type(error).__name__
+            raise extension.fail(STRUCT_SYNTAX, "bufferView", wanted="a Draco mesh", found=found[:80]) from None

@@ -1,0 +1,127 @@
+"""Cameras and lights, from glTF's numbers or from the old ones where a file of ours has them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import SEM_UNKNOWN_ENUM
+from keyframer.exchange.gltf.conventions import shown_rgb
+from keyframer.exchange.gltf.read import extras
+from keyframer.exchange.gltf.read.json_text import Findings, Item
+from keyframer.exchange.gltf.write.cameras_lights import ASPECT_RATIO, strengths
+from keyframer.issues import Severity
+from keyframer.posing import Rig
+from keyframer.scene import Camera, Light, LightType, Scene
+
+_TYPES = {"point": LightType.OMNI, "spot": LightType.SPOT, "directional": LightType.DIRECTIONAL}
+_LIGHT_NUMBERS = "multiplier inner_range outer_range hotspot_degrees falloff_degrees roll_degrees aspect"
+_LIGHT_FLAGS = "on attenuated rectangular casts_shadows"
+
+
+def horizontal_fov(vertical_radians: npt.ArrayLike, aspect: float = ASPECT_RATIO) -> Any:
+    """Degrees of the horizontal field of view."""
+    half = np.clip(np.asarray(vertical_radians, np.float64), 0.0, math.pi - 1e-6) / 2
+    return np.degrees(2 * np.arctan(np.tan(half) * aspect))
+
+
+class CameraReader:
+    def __init__(self, root: Item, issues: Findings) -> None:
+        self.items = root.children("cameras")
+        self._issues = issues
+        self.lost: set[int] = set()
+        """those that could not be read, when saving the rest: empty ones keep their places"""
+        self.aspects = [ASPECT_RATIO] * len(self.items)
+
+    def read(self, *, ours: bool) -> list[Camera]:
+        found = [self._issues.attempt(self._camera, number, item, ours) for number, item in enumerate(self.items)]
+        self.lost = {number for number, camera in enumerate(found) if camera is None}
+        return [Camera("") if camera is None else camera for camera in found]
+
+    def _camera(self, number: int, item: Item, ours: bool) -> Camera:
+        camera = Camera(item.text("name", ""))
+        kept = item.kept
+        if ours and item.has("perspective"):
+            if kept is not None:
+                extras.restore(camera, kept, "fov_degrees roll_degrees", "shows_cone")
+                camera.target = extras.triple(kept, "target")
+                for name in ("ranges", "clip"):
+                    if kept.value.get(name) is not None and None not in kept.entries(name):
+                        near, far = kept.numbers(name, 2)
+                        setattr(camera, name, (near, far))
+                camera.raw_name, camera.extras = extras.raw_name(kept), extras.leftovers(kept)
+            return camera
+        kind = item.choice("type", ("perspective", "orthographic"))
+        lens = item.child(kind)
+        if lens is None:
+            raise item.missing(kind)
+        near, far = lens.number("znear"), lens.number("zfar", math.inf)
+        camera.clip = (near, far)
+        if kind == "perspective":
+            self.aspects[number] = aspect = lens.number("aspectRatio", ASPECT_RATIO)
+            camera.fov_degrees = float(horizontal_fov(lens.number("yfov"), aspect))
+            camera.extras = {"gltf": {"aspect": aspect}}
+        else:
+            camera.extras = {"gltf": {"orthographic": [lens.number("xmag"), lens.number("ymag")]}}
+            self._issues.add(
+                SEM_UNKNOWN_ENUM, item.at("type"), 0, severity=Severity.WARNING, value=kind, known="perspective"
+            )
+        return camera
+
+
+class LightReader:
+    def __init__(self, root: Item, issues: Findings) -> None:
+        extension = root.extension("KHR_lights_punctual")
+        self.items = [] if extension is None else extension.children("lights")
+        self._issues = issues
+        self.lost: set[int] = set()
+        self.intensities: dict[int, float] = {}
+        """of the lights whose multipliers are not known from extras"""
+
+    def read(self, *, ours: bool) -> list[Light]:
+        found = [self._issues.attempt(self._light, number, item, ours) for number, item in enumerate(self.items)]
+        self.lost = {number for number, light in enumerate(found) if light is None}
+        return [Light("", LightType.OMNI) if light is None else light for light in found]
+
+    def _light(self, number: int, item: Item, ours: bool) -> Light:
+        if ours and item.kept is not None:
+            return restored_light(item.kept, item.text("name", ""))
+        kind = item.choice("type", tuple(_TYPES))
+        light = Light(item.text("name", ""), _TYPES[kind], shown_rgb(item.numbers("color", 3, (1.0, 1.0, 1.0))))
+        intensity = item.number("intensity", 1.0)
+        light.extras = {"gltf": {"intensity": intensity}}
+        if item.has("range"):
+            light.attenuated, light.outer_range = True, item.number("range")
+        if kind == "spot":
+            cone = item.child("spot")
+            if cone is None:
+                raise item.missing("spot")
+            light.hotspot_degrees = 2 * math.degrees(cone.number("innerConeAngle", 0.0))
+            light.falloff_degrees = 2 * math.degrees(cone.number("outerConeAngle", math.pi / 4))
+        self.intensities[number] = intensity
+        return light
+
+    def weigh(self, scene: Scene) -> list[float]:
+        """Give the lights of a scene at rest their multipliers: intensities by what 1 is there. The latter."""
+        rig = Rig(scene)
+        shown = np.array([not node.hidden for node in scene.nodes], np.bool_)
+        found = strengths(scene, rig.world(rig.sample([0.0]), 1)[0], shown)
+        for number, intensity in self.intensities.items():
+            scene.lights[number].multiplier = intensity / found[number]
+        return found
+
+
+def restored_light(kept: Item, name: str) -> Light:
+    """The old light, whole."""
+    light = Light(name, LightType(kept.choice("type", tuple(each.value for each in LightType), "omni")))
+    color = extras.triple(kept, "color")
+    if color is not None:
+        light.color = color
+    light.target = extras.triple(kept, "target")
+    extras.restore(light, kept, _LIGHT_NUMBERS, _LIGHT_FLAGS, "projector")
+    light.excludes = [each for each in kept.entries("excludes") if type(each) is str]
+    light.raw_name, light.extras = extras.raw_name(kept), extras.leftovers(kept)
+    return light

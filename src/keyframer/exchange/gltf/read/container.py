@@ -1,0 +1,308 @@
+"""The parts of a glTF file: its JSON text, its buffers and the extensions it names.
+
+The depth of the JSON text is checked before it is parsed. Buffers are in the file, in data URIs, or in files of its
+folder; nothing else is ever opened.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import os
+import re
+import stat
+import struct
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NoReturn
+from urllib.parse import unquote
+
+import numpy as np
+
+from keyframer.catalogue import (
+    IO_READ_FAILED,
+    LIMIT_DEPTH,
+    LIMIT_RECORDS,
+    SEC_PATH_TRAVERSAL,
+    SEM_EXTENSION_UNKNOWN,
+    SEM_UNKNOWN_ENUM,
+    STRUCT_CHUNK_MISSING,
+    STRUCT_CHUNK_OVERRUN,
+    STRUCT_SYNTAX,
+    STRUCT_TAG_MISMATCH,
+    STRUCT_TRAILING_DATA,
+    STRUCT_TRUNCATED,
+    STRUCT_UNKNOWN_CHUNK,
+)
+from keyframer.exchange.gltf.read.json_text import Findings, Item, Places, described
+from keyframer.files import check_size, read_bytes
+from keyframer.issues import Severity
+from keyframer.limits import Budget, Limits
+from keyframer.text import safe_text
+from keyframer.textures.naming import take_apart
+
+_JSON, _BIN = 0x4E4F534A, 0x004E4942
+DEEPEST = 64
+"""nesting of the JSON text: glTF itself needs 8, extras of real exporters a few more"""
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.?)*+"?+', re.DOTALL)
+_CONSTANT = re.compile(rb'"(?:[^"\\]++|\\.?)*+"?+|(NaN|-?Infinity)', re.DOTALL)
+_STEPS = np.zeros(256, np.int8)
+_STEPS[[*b"[{"]] = 1
+_STEPS[[*b"]}"]] = -1
+
+
+@dataclass(eq=False)
+class Opened:
+    root: Item
+    binary: memoryview | None
+    """the second chunk of a ``.glb``"""
+    binary_at: int = 0
+    """where its content begins in the file"""
+
+
+def open_container(data: bytes, limits: Limits, issues: Findings) -> Opened:
+    if data[:4] != b"glTF":
+        return Opened(_root(data, 0, limits, issues), None)
+    if len(data) < 12:
+        raise STRUCT_TRUNCATED.failure(0, "/", wanted=12, left=len(data))
+    version, total = struct.unpack_from("<II", data, 4)
+    if version != 2:
+        raise SEM_UNKNOWN_ENUM.failure(4, "/", value=f"binary glTF version {version}", known="2")
+    if total > len(data):
+        issues.left_out(STRUCT_TRUNCATED.failure(8, "/", wanted=total, left=len(data)))
+        total = len(data)
+    if total < len(data):
+        issues.add(STRUCT_TRAILING_DATA, "/", total, size=len(data) - total)
+    text: tuple[int, int] | None = None
+    binary: memoryview | None = None
+    binary_at = 0
+    place, number = 12, 0
+    while place + 8 <= total:
+        size, kind = struct.unpack_from("<II", data, place)
+        if size > total - place - 8:
+            left = total - place - 8
+            issues.left_out(STRUCT_CHUNK_OVERRUN.failure(place, f"/chunk[{number}]", size=size, left=left))
+            size = left
+        begin = place + 8
+        if number == 0:
+            if kind != _JSON:
+                raise STRUCT_TAG_MISMATCH.failure(place + 4, "/chunk[0]", expected="JSON", found=f"{kind:#010x}")
+            text = (begin, begin + size)
+        elif number == 1 and kind == _BIN:
+            binary, binary_at = memoryview(data)[begin : begin + size], begin
+        else:
+            issues.add(STRUCT_UNKNOWN_CHUNK, f"/chunk[{number}]", place, size=size)
+        place, number = begin + size, number + 1
+    if place < total:
+        issues.add(STRUCT_TRAILING_DATA, f"/chunk[{number}]", place, size=total - place)
+    if text is None:
+        raise STRUCT_CHUNK_MISSING.failure(12, "/", name="JSON chunk")
+    return Opened(_root(data[text[0] : text[1]], text[0], limits, issues), binary, binary_at)
+
+
+def _root(text: bytes, offset: int, limits: Limits, issues: Findings) -> Item:
+    bare = _STRING.sub(b"", text)
+    values = bare.count(b",") + bare.count(b"[") + bare.count(b"{")
+    if values > limits.records:
+        raise LIMIT_RECORDS.failure(offset, "/", limit=limits.records)
+    depths = np.cumsum(_STEPS[np.frombuffer(bare, np.uint8)], dtype=np.int32)
+    if int(depths.max(initial=0)) > DEEPEST:
+        raise LIMIT_DEPTH.failure(offset, "/", limit=DEEPEST)
+    try:
+        shown = text.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise STRUCT_SYNTAX.failure(offset + error.start, "/", wanted="UTF-8", found="other bytes") from None
+
+    begin = offset + len(text) - len(text.removeprefix(b"\xef\xbb\xbf"))
+
+    def refuse(constant: str) -> NoReturn:
+        place = next(found.start(1) for found in _CONSTANT.finditer(text) if found[1] is not None)
+        raise STRUCT_SYNTAX.failure(offset + place, "/", wanted="JSON", found=constant)
+
+    try:
+        found: Any = json.loads(shown, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        place = begin + len(shown[: error.pos].encode())
+        raise STRUCT_SYNTAX.failure(place, "/", wanted="JSON", found=error.msg) from None
+    except ValueError:  # more digits than any number has
+        raise STRUCT_SYNTAX.failure(offset, "/", wanted="a number", found="thousands of digits") from None
+    if type(found) is not dict:
+        raise STRUCT_SYNTAX.failure(offset, "/", wanted="an object", found=described(found))
+    issues.places = Places(shown, begin)
+    return Item(found, "/", issues)
+
+
+OWN = 4
+"""numbers that a byte of a file may become: stored, joined to others, as corners of faces"""
+
+
+class Buffers:
+    def __init__(
+        self,
+        root: Item,
+        binary: memoryview | None,
+        folder: Path | None,
+        limits: Limits,
+        budget: Budget,
+        issues: Findings,
+    ) -> None:
+        self._items = root.children("buffers")
+        self._views = root.children("bufferViews")
+        self._binary = binary
+        self._folder = folder
+        self._limits = limits
+        self._budget = budget
+        self._issues = issues
+        self._read: dict[int, memoryview] = {}
+        self._files: dict[tuple[str, ...], bytes] = {}
+        self._total = 0
+
+    @property
+    def view_count(self) -> int:
+        return len(self._views)
+
+    def view(self, number: int) -> tuple[memoryview, int]:
+        """The bytes of a view, and its stride (0 where the elements stand close)."""
+        item = self._views[number]
+        content = self._buffer(item.needed_index("buffer", len(self._items), "buffer"))
+        begin, size = item.integer("byteOffset", 0), item.integer("byteLength", least=1)
+        if begin + size > len(content):
+            self._issues.left_out(item.fail(STRUCT_TRUNCATED, "byteLength", wanted=begin + size, left=len(content)))
+        stride = item.integer("byteStride", 0, least=4, most=252) if item.has("byteStride") else 0
+        return content[begin : begin + size], stride
+
+    def place(self, number: int) -> tuple[int, int]:
+        """Which buffer a view is of, and where in it it begins."""
+        item = self._views[number]
+        return item.needed_index("buffer", len(self._items), "buffer"), item.integer("byteOffset", 0)
+
+    def _buffer(self, number: int) -> memoryview:
+        if number not in self._read:
+            item = self._items[number]
+            size = item.integer("byteLength", least=1)
+            content = self._content(number, item)
+            if size > len(content):
+                self._issues.left_out(item.fail(STRUCT_TRUNCATED, "byteLength", wanted=size, left=len(content)))
+            self._read[number] = content[:size]
+        return self._read[number]
+
+    def _content(self, number: int, item: Item) -> memoryview:
+        if not item.has("uri"):
+            if number or self._binary is None:
+                raise item.missing("uri")
+            return self._binary
+        uri = item.text("uri")
+        if uri[:5].lower() == "data:":
+            return memoryview(inline(item, uri))
+        return memoryview(self._file(item, uri))
+
+    def _file(self, item: Item, uri: str) -> bytes:
+        name = take_apart(unquote(uri))
+        if name.refusal is not None or not name.parts:
+            raise item.fail(name.refusal or SEC_PATH_TRAVERSAL, "uri", name=safe_text(uri[:200]))
+        if self._folder is None:
+            raise item.fail(IO_READ_FAILED, "uri", reason="a buffer in a file of its own needs the folder it is in")
+        if name.parts not in self._files:
+            path = self._folder.joinpath(*name.parts)
+            try:
+                inside = os.path.realpath(path).startswith(os.path.join(os.path.realpath(self._folder), ""))
+                if not inside:
+                    raise item.fail(SEC_PATH_TRAVERSAL, "uri", name=safe_text(uri[:200]))
+                if not stat.S_ISREG(os.stat(path).st_mode):
+                    raise item.fail(IO_READ_FAILED, "uri", reason=f"{safe_text(path.name)} is no plain file")
+                content = read_bytes(path, self._limits)
+            except OSError as error:
+                reason = f"{safe_text(path.name)}: {error.strerror or error}"
+                raise item.fail(IO_READ_FAILED, "uri", reason=reason) from None
+            self._total += len(content)
+            check_size(self._total, self._limits)
+            self._budget.grant("copies", OWN * len(content))
+            self._files[name.parts] = content
+        return self._files[name.parts]
+
+
+def inline(item: Item, uri: str) -> bytes:
+    """The bytes of a data URI."""
+    head, comma, body = uri.partition(",")
+    if not comma:
+        raise item.fail(STRUCT_SYNTAX, "uri", wanted="a data URI", found="text without a comma")
+    if not head.lower().endswith(";base64"):
+        return _unquoted(body)
+    try:
+        return base64.b64decode(body, validate=True)
+    except (binascii.Error, ValueError):
+        raise item.fail(STRUCT_SYNTAX, "uri", wanted="base64", found="other characters") from None
+
+
+_DIGITS = np.full(256, -1, np.int16)
+_DIGITS[[*b"0123456789abcdef"]] = np.arange(16)
+_DIGITS[[*b"ABCDEF"]] = np.arange(10, 16)
+
+
+def _unquoted(text: str) -> bytes:
+    """``%41`` is ``A``. (The standard library makes a list of pieces, which takes eighty times the memory.)"""
+    given = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
+    marks = np.flatnonzero(given[:-2] == ord("%"))
+    high, low = _DIGITS[given[marks + 1]], _DIGITS[given[marks + 2]]
+    sound = (high >= 0) & (low >= 0)
+    marks = marks[sound]
+    made, stays = given.copy(), np.ones(len(given), np.bool_)
+    made[marks] = high[sound] * 16 + low[sound]
+    stays[marks + 1] = stays[marks + 2] = False
+    return made[stays].tobytes()
+
+
+UNDERSTOOD = (
+    "EXT_texture_webp",
+    "KHR_animation_pointer",
+    "KHR_lights_punctual",
+    "KHR_materials_emissive_strength",
+    "KHR_materials_pbrSpecularGlossiness",
+    "KHR_materials_unlit",
+    "KHR_mesh_quantization",
+    "KHR_node_visibility",
+    "KHR_texture_transform",
+)
+DRACO = "KHR_draco_mesh_compression"
+_MESHOPT = "write the file anew without compression first (gltfpack -i FILE -o NEW -noq)"
+_ADVICE = {
+    DRACO: "pip install 'keyframer[gltf]' brings the decoder",
+    "EXT_meshopt_compression": _MESHOPT,
+    "KHR_meshopt_compression": _MESHOPT,
+    "KHR_texture_basisu": "convert its KTX2 images to PNG or JPEG first (gltf-transform ktxdecompress FILE NEW)",
+}
+"""what to do about files that need these"""
+_OF_LOOKS = ("KHR_materials_", "EXT_materials_", "KHR_texture_", "EXT_texture_", "MSFT_texture_")
+"""how the names of extensions begin that say how surfaces look, and nothing about what there is or how it moves"""
+
+
+def advice(name: str) -> str | None:
+    """What the user can do about an extension that is not read, in a few words."""
+    return _ADVICE.get(name)
+
+
+def draco_is_installed() -> bool:
+    return find_spec("DracoPy") is not None
+
+
+def check_extensions(root: Item, issues: Findings) -> None:
+    """What is required and not understood is an error, except where only looks depend on it; the rest is told."""
+    required = [str(name)[:80] for name in root.entries("extensionsRequired")]
+    understood = {*UNDERSTOOD, DRACO} if draco_is_installed() else {*UNDERSTOOD}
+    for place, name in enumerate(required):
+        if name in understood:
+            continue
+        where = f"/extensionsRequired[{place}]"
+        if name.startswith(_OF_LOOKS):
+            effect = advice(name) or "surfaces look different without it"
+            issues.add(SEM_EXTENSION_UNKNOWN, where, 0, name=name, effect=effect)
+        else:
+            effect = advice(name) or "the file says that it cannot be read without it"
+            issues.left_out(SEM_EXTENSION_UNKNOWN.failure(0, where, name=name, effect=effect))
+    known = {*understood, *required}
+    for place, name in enumerate(str(name)[:80] for name in root.entries("extensionsUsed")):
+        if name not in known:
+            args = {"name": name, "effect": advice(name) or "what it says is left out"}
+            issues.add(SEM_EXTENSION_UNKNOWN, f"/extensionsUsed[{place}]", 0, severity=Severity.INFO, **args)

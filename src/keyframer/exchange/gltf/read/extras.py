@@ -1,0 +1,117 @@
+"""What `extras` packed, unpacked: arrays, fields of dataclasses, raw names. Extras are claims like all else."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import STRUCT_COUNT_EXCEEDS_DATA, STRUCT_SYNTAX
+from keyframer.exchange.gltf.read.json_text import Item, described
+from keyframer.limits import Budget
+
+Array = npt.NDArray[Any]
+
+_TYPES = ("<f4", "<f8", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "|b1")
+_TIGHTEST = 1100
+"""zlib cannot make more bytes of one"""
+
+
+def array(item: Item, name: str, budget: Budget, *, kind: type = float) -> Array | None:
+    """The numbers under a name, packed or listed; null is no number. None where nothing is stated."""
+    if not item.has(name):
+        return None
+    found = item.value[name]
+    if type(found) is dict:
+        return _unpacked(Item(found, item.at(name)), budget).astype(kind)
+    if type(found) is not list:
+        raise item.wrong(name, "numbers", found)
+    rows = found if found and type(found[0]) is list else [found]
+    width = len(rows[0])
+    for row in rows:
+        if type(row) is not list or len(row) != width:
+            raise item.wrong(name, f"rows of {width} numbers", row)
+        for number in row:
+            deep = type(number) is list and kind is float and len(number) <= 16
+            if type(number) not in (int, float, type(None), bool) and not deep:
+                raise item.wrong(name, "numbers", number)
+    budget.spend("copies", len(rows) * max(width, 1), item.at(name))
+    try:
+        with np.errstate(all="ignore"):
+            plain = np.array(found, np.float64)  # None becomes NaN
+            return plain if kind is float else np.nan_to_num(plain).astype(kind)
+    except (ValueError, TypeError, OverflowError):
+        raise item.fail(STRUCT_SYNTAX, name, wanted="numbers", found="something else") from None
+
+
+def _unpacked(item: Item, budget: Budget) -> Array:
+    dtype = np.dtype(item.choice("dtype", _TYPES))
+    shape = [int(length) for length in item.numbers("shape", None)]
+    if len(shape) > 4 or any(length < 0 or length > 1 << 40 for length in shape):
+        raise item.fail(STRUCT_SYNTAX, "shape", wanted="up to 4 lengths", found=f"{shape[:5]}")
+    count = int(np.prod(shape, dtype=object)) if shape else 1
+    try:
+        content = base64.b64decode(item.text("zlib"), validate=True)
+    except (binascii.Error, ValueError):
+        raise item.fail(STRUCT_SYNTAX, "zlib", wanted="base64", found="other characters") from None
+    size = count * dtype.itemsize
+    if size > _TIGHTEST * len(content):
+        args = {"count": count, "size": dtype.itemsize, "left": len(content), "available": _TIGHTEST * len(content)}
+        raise item.fail(STRUCT_COUNT_EXCEEDS_DATA, "shape", **args)
+    budget.spend("copies", count, item.at("shape"))
+    try:
+        plain = zlib.decompressobj().decompress(content, size + 1)
+    except zlib.error:
+        raise item.fail(STRUCT_SYNTAX, "zlib", wanted="a zlib stream", found="other bytes") from None
+    if len(plain) != size:
+        raise item.fail(STRUCT_SYNTAX, "zlib", wanted=f"{size} bytes", found=f"{len(plain)}")
+    return np.frombuffer(plain, dtype).reshape(shape)
+
+
+def number(item: Item, name: str, default: float) -> float:
+    """A number, or the default where it is not stated or was none."""
+    return default if item.value.get(name) is None else item.number(name)
+
+
+def restore(target: Any, item: Item, numbers: str = "", flags: str = "", texts: str = "", tuples: str = "") -> None:
+    """Set the named attributes of a dataclass to what is stated; names are separated by blanks."""
+    for name in numbers.split():
+        if item.value.get(name) is not None:
+            setattr(target, name, item.number(name))
+    for name in flags.split():
+        if item.has(name):
+            setattr(target, name, item.flag(name))
+    for name in texts.split():
+        if item.value.get(name) is not None:
+            setattr(target, name, item.text(name))
+    for name in tuples.split():
+        if item.value.get(name) is not None and None not in item.entries(name):
+            setattr(target, name, item.numbers(name, None))
+
+
+def triple(item: Item, name: str) -> tuple[float, float, float] | None:
+    """A point or a colour; None where it is not stated, or holds what is no number."""
+    if item.value.get(name) is None or None in item.entries(name):
+        return None
+    x, y, z = item.numbers(name, 3)
+    return x, y, z
+
+
+def raw_name(item: Item | None) -> bytes | None:
+    if item is None or not item.has("raw_name"):
+        return None
+    try:
+        return bytes.fromhex(item.text("raw_name"))
+    except ValueError:
+        found = described(item.value["raw_name"])
+        raise item.fail(STRUCT_SYNTAX, "raw_name", wanted="hex digits", found=found) from None
+
+
+def leftovers(item: Item | None) -> dict[str, Any]:
+    """The extras of the format that a thing came from, as plain values."""
+    found = None if item is None else item.value.get("extras")
+    return dict(found) if type(found) is dict else {}

@@ -1,0 +1,286 @@
+"""From a glTF file to a scene, and the check of names and file references in it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import IO_EMPTY, SEM_NAME_TOO_LONG, SEM_UNKNOWN_ENUM, STRUCT_SYNTAX
+from keyframer.curves import Track
+from keyframer.errors import FormatError
+from keyframer.exchange.gltf.conventions import Axes
+from keyframer.exchange.gltf.read import authored
+from keyframer.exchange.gltf.read.accessors import Accessors, DracoReader
+from keyframer.exchange.gltf.read.animations import DEFAULT_FPS, AnimationReader
+from keyframer.exchange.gltf.read.cameras_lights import CameraReader, LightReader, restored_light
+from keyframer.exchange.gltf.read.container import OWN, Buffers, check_extensions, open_container
+from keyframer.exchange.gltf.read.hierarchy import Hierarchy
+from keyframer.exchange.gltf.read.json_text import Findings, Item
+from keyframer.exchange.gltf.read.materials import ImageReader, MaterialReader
+from keyframer.exchange.gltf.read.meshes import MeshReader, Shape
+from keyframer.exchange.gltf.read.nodes import NodeReader, SkinReader
+from keyframer.formats._names import LONGEST, name_problems, path_problems, shown
+from keyframer.issues import IssueLog, IssueType
+from keyframer.limits import Limits, open_budget
+from keyframer.scene import Channel, Clip, Morph, Scene, Space
+
+Array = npt.NDArray[Any]
+
+
+def load(
+    data: bytes, folder: Path | None, limits: Limits, options: Mapping[str, Any], *, salvage: bool = False
+) -> Scene:
+    """The scene in a ``.glb`` or ``.gltf``. Buffers in files of their own are read from ``folder`` only.
+
+    ``fps`` is the one option: the frames a second that seconds are counted in, where the file is not one of ours. With
+    ``salvage`` primitives, channels, links, images and so on that cannot be read are left out and listed as issues.
+    """
+    unknown = sorted(set(options) - {"fps"})
+    if unknown:
+        raise ValueError(f"gltf has no option {unknown[0]!r} (it has: fps)")
+    fps = float(options.get("fps") or DEFAULT_FPS)
+    if not (np.isfinite(fps) and fps > 0):
+        raise ValueError(f"fps must be positive, not {fps:g}")
+    if not data:
+        raise IO_EMPTY.failure(0, "/")
+    issues = Findings(limits, salvage=salvage)
+    try:
+        with np.errstate(all="ignore"):  # odd numbers are kept and reported, not warned about
+            scene = Importer(data, folder, limits, issues).scene_at(fps)
+    except FormatError as error:
+        raise issues.placed(error) from None
+    scene.issues = issues.copy()  # without the text that placed them
+    scene.folder, scene.sources = folder, issues.sources
+    return scene
+
+
+class Importer:
+    """One file at work: lists first, then the nodes that hold them, then what moves."""
+
+    def __init__(self, data: bytes, folder: Path | None, limits: Limits, issues: Findings) -> None:
+        self.issues = issues
+        opened = open_container(data, limits, self.issues)
+        self.root = opened.root
+        self._check_asset()
+        found = self.issues.attempt(authored.stated_space, self.root)
+        self.hierarchy = Hierarchy(self.root, self.issues, ours=found is not None)
+        if found is not None and found[0].up != "y" and not self.hierarchy.roots:
+            found = None  # another program took the root away: then it is Y up as all others
+            self.hierarchy = Hierarchy(self.root, self.issues, ours=False)
+        self.kept = None if found is None else found[1]
+        self.space = Space("y", metres_per_unit=1.0, v_up=False) if found is None else found[0]
+        self.axes = Axes(self.space)
+        self.budget = open_budget(limits, len(data))
+        self.budget.grant("copies", OWN * len(data))
+        buffers = Buffers(self.root, opened.binary, folder, limits, self.budget, self.issues)
+        self.accessors = Accessors(self.root, buffers, self.budget, self.issues)
+        self.draco = DracoReader(buffers, self.accessors, self.budget)
+        self.images = ImageReader(self.root, buffers, self.budget)
+
+    @property
+    def ours(self) -> bool:
+        return self.kept is not None
+
+    def scene_at(self, fps: float) -> Scene:
+        root, ours = self.root, self.ours
+        cameras, lights = CameraReader(root, self.issues), LightReader(root, self.issues)
+        scene = Scene(space=self.space, issues=self.issues, source_format="gltf")
+        surfaces = MaterialReader(root, self.images, self.issues)
+        scene.materials = surfaces.read(ours=ours)
+        scene.cameras, scene.lights = cameras.read(ours=ours), lights.read(ours=ours)
+        meshes = MeshReader(root, self.accessors, self.draco, self.budget, self.issues, surfaces.numbers)
+        skins = SkinReader(root, self.accessors, self.hierarchy, self.axes, self.budget)
+        nodes = NodeReader(self.hierarchy, self.axes, self.budget, self.issues, ours=ours)
+        nodes.read(scene, _Shapes(meshes, scene, self), skins)
+        self.issues.sources.nodes, self.issues.sources.helpers = self.hierarchy.order, self.hierarchy.helpers
+        scene.skins = skins.skins
+        _let_go(scene, cameras.lost, lights.lost)
+        weights = lights.weigh(scene) if lights.items else []
+        self._animate(scene, nodes, cameras.aspects, weights, fps)
+        self.issues.attempt(self._about, scene)
+        _close_gaps(scene, cameras.lost, lights.lost)
+        return scene
+
+    def _check_asset(self) -> None:
+        about = self.root.child("asset")
+        if about is None:
+            raise self.root.missing("asset")
+        version = about.text("version")
+        if version.split(".")[0] != "2":
+            raise about.fail(SEM_UNKNOWN_ENUM, "version", value=version[:40], known="2.0")
+        needed = about.text("minVersion", "2.0")
+        if re.fullmatch(r"2\.0*[1-9]\d*|([3-9]|[1-9]\d+)(\..*)?", needed):
+            self.issues.left_out(about.fail(SEM_UNKNOWN_ENUM, "minVersion", value=needed[:40], known="2.0"))
+        check_extensions(self.root, self.issues)
+
+    def _animate(
+        self, scene: Scene, nodes: NodeReader, aspects: list[float], strengths: list[float], fps: float
+    ) -> None:
+        ours: set[int | None] = set()
+        if self.kept is not None:
+            clips = authored.ClipReader(self.root, self.kept, self.accessors, self.budget, self.issues)
+            scene.clips, ours = clips.clips, set(clips.animations)
+            for place, number in enumerate(self.hierarchy.order):
+                kept = self.hierarchy.items[number].kept
+                if kept is None:
+                    continue
+                for clip, track in clips.tracks(kept, nodes.movers(number)):
+                    self.issues.attempt(_add_track, scene, scene.clips[clip], place, track, kept)
+            scene.clips = [clip for place, clip in enumerate(clips.clips) if place not in clips.lost]
+        reader = AnimationReader(scene, self.hierarchy, self.accessors, self.budget, self.issues, aspects, strengths)
+        for number, item in enumerate(self.root.children("animations")):
+            if number not in ours:
+                made = self.issues.attempt(reader.read, item, fps)
+                scene.clips += [] if made is None else [made]
+        nodes.add_rest_weights(scene, fps)
+
+    def _about(self, scene: Scene) -> None:
+        about = self.root.child("asset")
+        assert about is not None
+        scene.copyright = about.text("copyright", "")
+        if self.kept is None:
+            scene.extras = {"gltf": {"generator": about.text("generator", "")}}
+            return
+        source = about.kept.child("source") if about.kept is not None else None
+        scene.source_format = source.text("format", "gltf") if source is not None else "gltf"
+        scene.title, scene.author = self.kept.text("title", ""), self.kept.text("author", "")
+        scene.environment = authored.environment(self.kept)
+        extras = self.kept.value.get("extras")
+        scene.extras = dict(extras) if type(extras) is dict else {}
+        held = sum(light.type.value == "ambient" for light in scene.lights)
+        for item in self.kept.children("ambient_lights")[held:]:
+            light = self.issues.attempt(restored_light, item, "ambient")
+            scene.lights += [] if light is None else [light]
+
+
+def _add_track(scene: Scene, clip: Clip, place: int, track: Track, kept: Item) -> None:
+    if track.kind == "morph":
+        morph = scene.nodes[place].morph
+        width = 1 if track.values.ndim == 1 else track.values.shape[1]
+        if morph is None or width != len(morph.positions):
+            shapes = 0 if morph is None else len(morph.positions)
+            raise kept.fail(STRUCT_SYNTAX, "tracks", wanted=f"weights of {shapes} shapes", found=f"{width}")
+    clip.channels.append(Channel(place, track))
+
+
+def _let_go(scene: Scene, cameras: set[int], lights: set[int]) -> None:
+    """Nodes do not hold what could not be read."""
+    for node in scene.nodes if cameras or lights else ():
+        node.camera = None if node.camera in cameras else node.camera
+        node.light = None if node.light in lights else node.light
+
+
+def _close_gaps(scene: Scene, cameras: set[int], lights: set[int]) -> None:
+    """Take away the empty cameras and lights that stood for those."""
+    scene.cameras = [camera for number, camera in enumerate(scene.cameras) if number not in cameras]
+    scene.lights = [light for number, light in enumerate(scene.lights) if number not in lights]
+    gone = sorted(cameras), sorted(lights)
+    for node in scene.nodes if cameras or lights else ():
+        if node.camera is not None:
+            node.camera -= bisect(gone[0], node.camera)
+        if node.light is not None:
+            node.light -= bisect(gone[1], node.light)
+
+
+class _Shapes:
+    """Meshes as nodes ask for them, each read once."""
+
+    def __init__(self, reader: MeshReader, scene: Scene, importer: Importer) -> None:
+        self._reader = reader
+        self._scene = scene
+        self._importer = importer
+        self._made: dict[int, tuple[int, Shape, Morph | None] | None] = {}
+        self._placed: dict[int, tuple[Array, Array, list[Array]]] = {}
+        """by id() of the vertices that meshes share: these, and what became of them"""
+
+    def __len__(self) -> int:
+        return len(self._reader.items)
+
+    def take(self, number: int) -> tuple[int, Shape, Morph | None] | None:
+        """The number of a mesh in the scene, its shape and its morph; None where there is nothing to draw."""
+        if number not in self._made:
+            importer = self._importer
+            v_up, ours = importer.space.v_up, importer.ours
+            shape = importer.issues.attempt(self._reader.read, number, v_up=v_up, ours=ours)
+            self._made[number] = None if shape is None else self._finished(shape)
+        return self._made[number]
+
+    def _finished(self, shape: Shape) -> tuple[int, Shape, Morph | None]:
+        mesh = shape.mesh
+        key = id(mesh.positions)
+        if key not in self._placed:
+            self._placed[key] = mesh.positions, *self._turned(shape)
+        _, mesh.positions, shapes = self._placed[key]
+        morph = None
+        if shapes:
+            morph = Morph(shape.names if self._importer.ours else ["", *shape.names], list(shapes))
+        self._scene.meshes.append(mesh)
+        return len(self._scene.meshes) - 1, shape, morph
+
+    def _turned(self, shape: Shape) -> tuple[Array, list[Array]]:
+        """The places of vertices in the axes of the scene, and those of the shapes."""
+        axes = self._importer.axes
+        given = shape.mesh.positions
+        base = np.asarray(given, np.float64)
+        shapes: list[Array] = [axes.vectors(base + each) for each in shape.targets]
+        if shapes and not self._importer.ours:  # shapes of a scene share out the whole mesh; glTF's are added to it
+            shapes = [base, *shapes]
+        placed = axes.vectors(base) if axes.mirrored else given
+        for each in (placed, *shapes):  # meshes share them
+            each.flags.writeable = False
+        return placed, shapes
+
+
+_NAMED = ("scenes", "nodes", "meshes", "materials", "cameras", "skins", "animations", "images", "textures", "buffers")
+_LOOK = 4096
+"""characters of a name that are looked at"""
+
+
+def check(data: bytes, limits: Limits, issues: IssueLog) -> None:
+    """Add what is found to the issues of a file that could be loaded."""
+    _Names(data, limits, issues).check()
+
+
+class _Names:
+    def __init__(self, data: bytes, limits: Limits, issues: IssueLog) -> None:
+        opened = Findings(limits, salvage=True)
+        self._root = open_container(data, limits, opened).root
+        self._places = opened.places
+        self._issues = issues
+
+    def check(self) -> None:
+        for kind in _NAMED:
+            for item in self._root.children(kind):
+                self._name(item)
+                if kind == "images":  # buffers were opened, or refused, when the file was loaded
+                    self._file(item)
+
+    def _name(self, item: Item) -> None:
+        name = item.value.get("name")
+        if type(name) is not str:
+            return
+        if len(name) > LONGEST:
+            self._add(SEM_NAME_TOO_LONG, item.at("name"), size=len(name), most=LONGEST)
+        for kind in name_problems(name[:_LOOK]):
+            self._add(kind, item.at("name"), name=shown(name))
+
+    def _file(self, item: Item) -> None:
+        uri = item.value.get("uri")
+        if type(uri) is not str or uri[:5].lower() == "data:":
+            return
+        name = unquote(uri[:_LOOK])
+        for kind in (*name_problems(name), *path_problems(name)):
+            self._add(kind, item.at("uri"), name=shown(name))
+
+    def _add(self, kind: IssueType, path: str, **args: object) -> None:
+        """With its place, as long as issues of its kind are listed and not only counted."""
+        listed = self._issues.counts[kind.code] < self._issues.most_listed
+        offset = self._places.find(path) if listed and self._places is not None else 0
+        self._issues.add(kind, path, offset, severity=None, **args)

@@ -1,0 +1,374 @@
+"""JSON values that know where they stand: fields are checked when they are read, and issues carry a byte offset.
+
+`Places` finds the byte of a path such as ``/accessors[3]/count``; `Findings` collects issues and decides whether a
+broken part is left out; `Sources` notes which parts of the text a scene was made of.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import (
+    CATALOGUE,
+    LINK_INDEX_OUT_OF_RANGE,
+    SEM_UNKNOWN_ENUM,
+    STRUCT_CHUNK_MISSING,
+    STRUCT_SYNTAX,
+)
+from keyframer.curves import Track
+from keyframer.errors import FormatError
+from keyframer.issues import Issue, IssueLog, IssueType, Severity
+from keyframer.limits import Limits
+from keyframer.scene import RawChannel
+
+LARGEST_INTEGER = 2**53
+_LARGEST = 1.7e308
+
+
+class Item:
+    """An object of the JSON text and its path, such as ``/accessors[3]``. With ``findings`` that save what they can,
+    something that should be a list or an object and is neither is reported and left out."""
+
+    __slots__ = ("findings", "path", "value")
+
+    def __init__(self, value: dict[str, Any], path: str, findings: Findings | None = None) -> None:
+        self.value = value
+        self.path = path
+        self.findings = findings
+
+    def at(self, name: str) -> str:
+        return f"{self.path}/{name}" if self.path != "/" else f"/{name}"
+
+    def fail(self, kind: IssueType, name: str, /, **args: object) -> FormatError:
+        return kind.failure(0, self.at(name), **args)
+
+    def wrong(self, name: str, wanted: str, found: object) -> FormatError:
+        return self.fail(STRUCT_SYNTAX, name, wanted=wanted, found=described(found))
+
+    def missing(self, name: str) -> FormatError:
+        return STRUCT_CHUNK_MISSING.failure(0, self.path, name=name)
+
+    def has(self, name: str) -> bool:
+        return name in self.value
+
+    def child(self, name: str) -> Item | None:
+        found = self.value.get(name)
+        if found is None and name not in self.value:
+            return None
+        if type(found) is not dict:
+            self._left_out(self.wrong(name, "an object", found))
+            return None
+        return Item(found, self.at(name), self.findings)
+
+    def entries(self, name: str) -> list[Any]:
+        found = self.value.get(name)
+        if found is None and name not in self.value:
+            return []
+        if type(found) is not list:
+            self._left_out(self.wrong(name, "a list", found))
+            return []
+        return found
+
+    def children(self, name: str) -> list[Item]:
+        items = []
+        for number, found in enumerate(self.entries(name)):
+            place = f"{self.at(name)}[{number}]"
+            if type(found) is not dict:
+                self._left_out(STRUCT_SYNTAX.failure(0, place, wanted="an object", found=described(found)))
+                found = {}
+            items.append(Item(found, place, self.findings))
+        return items
+
+    def _left_out(self, error: FormatError) -> None:
+        if self.findings is None:
+            raise error
+        self.findings.left_out(error)
+
+    def integer(self, name: str, default: int | None = None, *, least: int = 0, most: int = LARGEST_INTEGER) -> int:
+        """A whole number; required where there is no default."""
+        if name not in self.value:
+            if default is None:
+                raise self.missing(name)
+            return default
+        found = self.value[name]
+        if type(found) is float and found.is_integer():
+            found = int(found)
+        if type(found) is not int or not least <= found <= most:
+            raise self.wrong(name, f"a whole number from {least} to {most}", found)
+        return found
+
+    def number(self, name: str, default: float | None = None) -> float:
+        if name not in self.value:
+            if default is None:
+                raise self.missing(name)
+            return default
+        return self._number(name, self.value[name])
+
+    def _number(self, name: str, found: object) -> float:
+        if type(found) not in (int, float) or not -_LARGEST <= found <= _LARGEST:  # type: ignore[operator]
+            raise self.wrong(name, "a finite number", found)
+        return float(found)  # type: ignore[arg-type]
+
+    def numbers(self, name: str, count: int | None, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
+        """A list of ``count`` numbers, or of any length."""
+        if name not in self.value and default is not None:
+            return default
+        if name not in self.value:
+            raise self.missing(name)
+        found = self.entries(name)
+        if count is not None and len(found) != count:
+            raise self.fail(STRUCT_SYNTAX, name, wanted=f"{count} numbers", found=f"{len(found)}")
+        return tuple(self._number(f"{name}[{place}]", each) for place, each in enumerate(found))
+
+    def text(self, name: str, default: str | None = None) -> str:
+        if name not in self.value:
+            if default is None:
+                raise self.missing(name)
+            return default
+        found = self.value[name]
+        if type(found) is not str:
+            raise self.wrong(name, "text", found)
+        return found
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        found = self.value.get(name, default)
+        if type(found) is not bool:
+            raise self.wrong(name, "true or false", found)
+        return found
+
+    def choice(self, name: str, known: tuple[str, ...], default: str | None = None) -> str:
+        found = self.text(name, default)
+        if found not in known:
+            raise self.fail(SEM_UNKNOWN_ENUM, name, value=_short(found), known=", ".join(known))
+        return found
+
+    def index(self, name: str, count: int, kind: str) -> int | None:
+        """The number of something in a list of ``count``; None where it is not stated."""
+        if name not in self.value:
+            return None
+        return self._index(name, self.value[name], count, kind)
+
+    def needed_index(self, name: str, count: int, kind: str) -> int:
+        if name not in self.value:
+            raise self.missing(name)
+        return self._index(name, self.value[name], count, kind)
+
+    def indices(self, name: str, count: int, kind: str, only: int | None = None) -> list[int]:
+        """The numbers in a list, or just the one at a place of it."""
+        found = enumerate(self.entries(name)) if only is None else ((only, self.entries(name)[only]),)
+        return [self._index(f"{name}[{place}]", each, count, kind) for place, each in found]
+
+    def _index(self, name: str, found: object, count: int, kind: str) -> int:
+        if type(found) is not int or found < 0:
+            raise self.wrong(name, f"the number of a {kind}", found)
+        if found >= count:
+            index = found if found <= LARGEST_INTEGER else "a huge one"
+            raise self.fail(
+                LINK_INDEX_OUT_OF_RANGE, name, what=name, item=self.path, kind=kind, index=index, count=count
+            )
+        return found
+
+    def extension(self, name: str) -> Item | None:
+        extensions = self.child("extensions")
+        return None if extensions is None else extensions.child(name)
+
+    @property
+    def kept(self) -> Item | None:
+        """What we wrote under ``extras.keyframer``; extras of others may be anything."""
+        extras = self.value.get("extras")
+        found = extras.get("keyframer") if type(extras) is dict else None
+        return Item(found, self.at("extras/keyframer"), self.findings) if type(found) is dict else None
+
+
+def described(value: object) -> str:
+    """A value in a few words."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f"text {_short(value)!r}"
+    if isinstance(value, int) and not -(10**30) < value < 10**30:
+        return "a huge number"
+    if isinstance(value, (int, float)):
+        return f"{value!r}"
+    return "a list" if isinstance(value, list) else "an object"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:39]}…"
+
+
+_BLANK = re.compile(r"[ \t\n\r]*")
+_NUMBERED = re.compile(r"(.*)\[(\d{1,15})\]\Z", re.DOTALL)
+_decode = json.JSONDecoder().raw_decode
+
+Key = str | int
+Span = tuple[int, int]
+"""first byte and end"""
+
+
+class Places:
+    """Answers for a text that was parsed already. A list or object is gone through once, when something in it is first
+    asked for, so that all answers together cost about as much as a few parsings."""
+
+    def __init__(self, text: str, offset: int) -> None:
+        """``offset`` is where in the file the text begins."""
+        self._text = text
+        self._offset = offset
+        self._plain = text.isascii()
+        self._inside: dict[int, dict[Key, int]] = {}
+        self._ends: dict[int, int] = {}
+        """of the values in what was gone through, by where they begin"""
+
+    def find(self, path: str) -> int:
+        """The byte at which the value of the path begins, or the innermost one around it that there is."""
+        at = self._skip(0)
+        for part in path.split("/")[1:]:
+            for key in _keys(part, self._children(at)):
+                found = self._children(at).get(key)
+                if found is None:
+                    return self._byte(at)
+                at = found
+        return self._byte(at)
+
+    def span(self, path: str) -> Span | None:
+        """First byte and end of the value of a path; None where there is no such value."""
+        at = self._exactly(path)
+        return None if at is None else self._span(at)
+
+    def entries(self, path: str) -> dict[Key, Span]:
+        """The spans of all values in a list or an object; nothing where there is none of this path."""
+        at = self._exactly(path)
+        return {} if at is None else {key: self._span(place) for key, place in self._children(at).items()}
+
+    def _exactly(self, path: str) -> int | None:
+        at = self._skip(0)
+        for part in path.split("/")[1:] if path != "/" else ():
+            for key in _keys(part, self._children(at)):
+                found = self._children(at).get(key)
+                if found is None:
+                    return None
+                at = found
+        return at
+
+    def _span(self, at: int) -> Span:
+        end = self._ends.get(at)
+        return self._byte(at), self._byte(_decode(self._text, at)[1] if end is None else end)
+
+    def _byte(self, at: int) -> int:
+        return self._offset + (at if self._plain else int(self._bytes[at]))
+
+    @cached_property
+    def _bytes(self) -> npt.NDArray[np.int64]:
+        """Where each character begins: made once, because counting up to each would be quadratic."""
+        stored = np.frombuffer(self._text.encode(), np.uint8)
+        return np.append(np.flatnonzero(stored & 0xC0 != 0x80), len(stored))
+
+    def _skip(self, at: int) -> int:
+        found = _BLANK.match(self._text, at)
+        return at if found is None else found.end()
+
+    def _children(self, at: int) -> dict[Key, int]:
+        if at not in self._inside:
+            begin = self._text[at : at + 1]
+            self._inside[at] = self._scan(at, is_object=begin == "{") if begin in ("{", "[") else {}
+        return self._inside[at]
+
+    def _scan(self, at: int, *, is_object: bool) -> dict[Key, int]:
+        """Where each entry begins; of two with one name the later, which is the one that counts."""
+        found: dict[Key, int] = {}
+        text, place = self._text, self._skip(at + 1)
+        while text[place] not in "}]":
+            key: Key = len(found)
+            if is_object:
+                key, place = scanstring(text, place + 1, True)
+                place = self._skip(self._skip(place) + 1)  # behind the colon
+            found[key] = place
+            self._ends[place] = end = _decode(text, place)[1]
+            place = self._skip(end)
+            if text[place] == ",":
+                place = self._skip(place + 1)
+        return found
+
+
+def _keys(part: str, there: dict[Key, int]) -> list[Key]:
+    """``count`` is one step, ``accessors[3]`` two, unless something is called so."""
+    if part in there:
+        return [part]
+    numbers: list[Key] = []
+    while match := _NUMBERED.match(part):
+        part = match[1]
+        numbers.insert(0, int(match[2]))
+    return [part, *numbers]
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Findings(IssueLog):
+    """The issues of one file. With ``salvage`` a part that cannot be read is an issue and is left out."""
+
+    def __init__(self, limits: Limits, *, salvage: bool = False) -> None:
+        super().__init__(limits.issues_per_code, limits.issues)
+        self.salvage = salvage
+        self.places: Places | None = None
+        """known as soon as the JSON text is"""
+        self.sources = Sources()
+
+    def add_issue(self, issue: Issue) -> None:
+        if not issue.offset and self.places is not None:
+            issue = replace(issue, offset=self.places.find(issue.path))
+        super().add_issue(issue)
+
+    def placed(self, error: FormatError) -> FormatError:
+        """The same failure, with its place in the file."""
+        if error.offset or self.places is None:
+            return error
+        return FormatError(error.code, self.places.find(error.path), error.path, error.message, error.details)
+
+    def attempt(self, make: Callable[P, T], *args: P.args, **named: P.kwargs) -> T | None:
+        """What ``make`` makes of its arguments; with salvage None where that fails, which is then an issue. Limits stay
+        limits: what would cost too much is not tried part by part."""
+        try:
+            return make(*args, **named)
+        except FormatError as error:
+            self.left_out(error)
+            return None
+
+    def left_out(self, error: FormatError) -> None:
+        """Report what was left out; without salvage, and where a limit is broken, the failure goes on."""
+        if not self.salvage or error.code.startswith("LIMIT_"):
+            raise error
+        self.add(CATALOGUE[error.code], error.path, error.offset, severity=Severity.ERROR, **error.details)
+
+
+@dataclass(frozen=True, slots=True)
+class TrackSource:
+    """Paths such as ``/animations[0]/channels[3]``."""
+
+    path: str
+    """the channel; for keys that are no sampler's the object or the numbers that hold them"""
+    sampler: str | None = None
+    """the sampler, where one holds the keys"""
+
+
+@dataclass(eq=False)
+class Sources:
+    """Of one file and its scene, as they were when it was read."""
+
+    nodes: Sequence[int] = ()
+    """the number in the file of each node of the scene"""
+    helpers: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    """nodes of the file that help others, by the number of those"""
+    tracks: dict[Track | RawChannel, TrackSource] = field(default_factory=dict)

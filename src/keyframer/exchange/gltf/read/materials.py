@@ -1,0 +1,306 @@
+"""Materials, their textures and embedded images.
+
+Metallic-roughness materials are told in the terms of the old programs; a file of ours has the old values. Embedded
+images are taken out as bytes and not decoded.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+from urllib.parse import unquote
+
+from keyframer.catalogue import SEM_EXTENSION_UNKNOWN, SEM_UNKNOWN_ENUM
+from keyframer.exchange.gltf.conventions import shown_rgb
+from keyframer.exchange.gltf.read import extras
+from keyframer.exchange.gltf.read.container import Buffers, advice, inline
+from keyframer.exchange.gltf.read.json_text import Findings, Item
+from keyframer.exchange.gltf.write.materials import CLAMP, MIRRORED, REPEAT
+from keyframer.issues import Severity
+from keyframer.limits import Budget
+from keyframer.scene import EmbeddedImage, Material, TextureMap
+
+_SLOTS = (
+    ("texture1", "baseColorTexture", "color"),
+    ("bump", "normalTexture", "normal"),
+    ("self_illumination", "emissiveTexture", "emission"),
+    ("metallic_roughness", "metallicRoughnessTexture", "metallic_roughness"),
+    ("occlusion", "occlusionTexture", "occlusion"),
+)
+"""maps, glTF's words for them, and what their pixels are; the old programs know the first three"""
+_OF_SURFACES = ("texture1", "metallic_roughness")
+
+
+class MaterialReader:
+    def __init__(self, root: Item, images: ImageReader, issues: Findings) -> None:
+        self._images = images
+        self._issues = issues
+        self._textures = TextureReader(root, images, issues)
+        self._items = root.children("materials")
+        self.numbers: list[int] = []
+
+    def read(self, *, ours: bool) -> list[Material]:
+        """The materials; `numbers` then leads from those of the file to them, -1 for the one of faces without any."""
+        made: list[Material] = []
+        self.numbers = [-1] * len(self._items)
+        stands_for: dict[int, int] = {}
+        for number, item in enumerate(self._items):
+            kept = item.kept if ours else None
+            if kept is not None and kept.has("helper"):
+                other = self._issues.attempt(self._stands_for, kept)
+                if other is not None:
+                    stands_for[number] = other
+                continue
+            material = self._issues.attempt(*((self._material, item) if kept is None else (self._restored, item, kept)))
+            if material is not None:
+                self.numbers[number] = len(made)
+                made.append(material)
+        for number, other in stands_for.items():
+            self.numbers[number] = self.numbers[other]
+        return made
+
+    def _stands_for(self, kept: Item) -> int | None:
+        if kept.choice("helper", ("default", "unmapped")) == "default":
+            return None
+        return kept.needed_index("of", len(self._items), "material")
+
+    def _material(self, item: Item) -> Material:
+        surface = _surface(item)
+        color = surface.numbers("baseColorFactor", 4, (1.0, 1.0, 1.0, 1.0))
+        mode = item.choice("alphaMode", ("OPAQUE", "MASK", "BLEND"), "OPAQUE")
+        glow = item.numbers("emissiveFactor", 3, (0.0, 0.0, 0.0))
+        brighter = item.extension("KHR_materials_emissive_strength")
+        strength = 1.0 if brighter is None else brighter.number("emissiveStrength", 1.0)
+        unlit = item.extension("KHR_materials_unlit") is not None
+        roughness, metallic = surface.number("roughnessFactor", 1.0), surface.number("metallicFactor", 1.0)
+        shining = max(glow) * strength / max(*color[:3], 1e-6)
+        material = Material(
+            item.text("name", ""),
+            diffuse=shown_rgb(color[:3]),
+            transparency=min(max(1.0 - color[3], 0.0), 1.0) if mode == "BLEND" else 0.0,
+            self_illumination=1.0 if unlit else min(max(shining, 0.0), 1.0),
+            two_sided=item.flag("doubleSided"),
+            shininess=_shininess(roughness),
+        )
+        about = {"metallic": metallic, "roughness": roughness, "alpha_mode": mode, "emissive": list(glow)}
+        if mode == "MASK" and item.has("alphaCutoff"):
+            about["alpha_cutoff"] = item.number("alphaCutoff")
+        if strength != 1.0:
+            about["emissive_strength"] = strength
+        if unlit:
+            about["unlit"] = True
+        material.extras = {"gltf": about}
+        for slot, name, role in _SLOTS:
+            reference = (surface if slot in _OF_SURFACES else item).child(name)
+            if reference is not None:
+                texture = self._issues.attempt(self._textures.read, reference, role, mode != "OPAQUE")
+                if texture is not None:
+                    material.maps[slot] = texture
+        if "texture1" in material.maps:
+            material.maps["texture1"].ignore_alpha = mode == "OPAQUE"
+        return material
+
+    def _restored(self, item: Item, kept: Item) -> Material:
+        """An old material, with the images that were made for glTF of its maps."""
+        material = _restored(item, kept)
+        surface = item.child("pbrMetallicRoughness")
+        makes_holes = item.value.get("alphaMode", "OPAQUE") != "OPAQUE"
+        for slot, name, role in _SLOTS:
+            home = surface if slot in _OF_SURFACES else item
+            reference = None if home is None else home.child(name)
+            if slot == "texture1" and (slot not in material.maps or kept.value.get("base_color_of") == "opacity"):
+                slot, role = "opacity", "alpha"  # white, with the opacity in its alpha
+            if reference is not None and slot in material.maps:
+                source = self._issues.attempt(self._textures.source, reference)
+                if source is not None:
+                    material.maps[slot].embedded = self._issues.attempt(self._images.take, source, role, makes_holes)
+        return material
+
+
+def _surface(item: Item) -> Item:
+    """Colour, roughness and metal; those of the older model with a specular colour, where a file has that, as such."""
+    older = item.extension("KHR_materials_pbrSpecularGlossiness")
+    if older is None:
+        return item.child("pbrMetallicRoughness") or Item({}, item.at("pbrMetallicRoughness"))
+    found: dict[str, Any] = {"metallicFactor": 0.0, "roughnessFactor": 1.0 - older.number("glossinessFactor", 1.0)}
+    for name, theirs in (("baseColorFactor", "diffuseFactor"), ("baseColorTexture", "diffuseTexture")):
+        if older.has(theirs):
+            found[name] = older.value[theirs]
+    return Item(found, older.path, older.findings)
+
+
+def _shininess(roughness: float) -> float:
+    """The way back from the exporter's roughness, for highlights of full strength."""
+    width = min(max(roughness, 1e-3), 1.0)
+    exponent = max(2.0 / (width * width) - 2.0, 1.0)
+    return min(math.log2(exponent) / 10.0, 1.0)
+
+
+def _restored(item: Item, kept: Item) -> Material:
+    material = Material(item.text("name", ""), raw_name=extras.raw_name(kept), extras=extras.leftovers(kept))
+    numbers = (
+        "shininess shininess_strength transparency transparency_falloff reflection_blur self_illumination wire_size"
+    )
+    flags = "falloff_inwards two_sided additive wire wire_in_units face_map soften supersample"
+    extras.restore(material, kept, numbers, flags, "shading")
+    for name in ("ambient", "diffuse", "specular"):
+        setattr(material, name, extras.triple(kept, name))
+    maps = kept.child("maps")
+    for slot in maps.value if maps is not None else ():
+        content = maps.child(slot) if maps is not None else None
+        if content is not None:
+            material.maps[slot] = _map(content)
+    return material
+
+
+def _map(content: Item) -> TextureMap:
+    made = TextureMap(content.text("file_name", ""))
+    try:
+        made.raw_file_name = bytes.fromhex(content.text("raw_file_name", ""))
+    except ValueError:
+        raise content.wrong("raw_file_name", "hex digits", content.value["raw_file_name"]) from None
+    flags = "mirror negative decal tiled summed_area alpha_source ignore_alpha"
+    extras.restore(made, content, "amount rotation_degrees blur", flags)
+    for name in ("scale", "offset"):
+        if content.has(name) and None not in content.entries(name):
+            u, v = content.numbers(name, 2)
+            setattr(made, name, (u, v))
+    tints = content.child("tints")
+    for name in tints.value if tints is not None else ():
+        color: Any = None if tints is None else extras.triple(tints, name)
+        if color is not None:
+            made.tints[name] = color
+    made.extras = extras.leftovers(content)
+    return made
+
+
+_SAMPLING = ("magFilter", "minFilter", "wrapS", "wrapT")
+
+
+class TextureReader:
+    def __init__(self, root: Item, images: ImageReader, issues: Findings) -> None:
+        self.images = images
+        self._issues = issues
+        self._samplers = root.children("samplers")
+        self._textures = root.children("textures")
+
+    def read(self, reference: Item, role: str, makes_holes: bool) -> TextureMap | None:
+        source = self.source(reference)
+        if source is None:
+            return None
+        inside = self.images.is_inside(source)
+        name = self.images.name(source) if inside else unquote(self.images.items[source].text("uri"))
+        made = TextureMap(name, extras={"gltf": {"image": source, "embedded": inside, "role": role}})
+        made.embedded = self._issues.attempt(self.images.take, source, role, makes_holes)
+        self._check_coordinates(reference)
+        self._repeat(made, self._texture(reference))
+        _lay(made, reference.extension("KHR_texture_transform"))
+        if reference.has("scale") or reference.has("strength"):
+            made.amount = reference.number("scale", reference.number("strength", 1.0))
+        return made
+
+    def source(self, reference: Item) -> int | None:
+        """The number of the image that a material refers to."""
+        texture = self._texture(reference)
+        webp = texture.extension("EXT_texture_webp")
+        if not texture.has("source") and webp is not None:
+            texture = webp
+        found = texture.index("source", len(self.images.items), "image")
+        if found is None:
+            others = sorted((texture.child("extensions") or Item({}, texture.path)).value)
+            if others:
+                effect = "the texture has no other image"
+                known = advice(others[0])
+                effect += f"; {known}" if known else ""
+                self._issues.add(SEM_EXTENSION_UNKNOWN, texture.path, 0, name=", ".join(others)[:80], effect=effect)
+        return found
+
+    def _texture(self, reference: Item) -> Item:
+        return self._textures[reference.needed_index("index", len(self._textures), "texture")]
+
+    def _repeat(self, made: TextureMap, texture: Item) -> None:
+        """Old maps repeat alike both ways and are always smooth; what else a sampler says is kept."""
+        number = texture.index("sampler", len(self._samplers), "sampler")
+        sampler = Item({}, texture.path) if number is None else self._samplers[number]
+        stated = {name: sampler.integer(name) for name in _SAMPLING if sampler.has(name)}
+        wrap = stated.get("wrapS", REPEAT)
+        made.mirror, made.tiled = wrap == MIRRORED, wrap != CLAMP
+        if stated:
+            about: dict[str, Any] = made.extras["gltf"]
+            about["sampler"] = stated
+
+    def _check_coordinates(self, reference: Item) -> None:
+        """Meshes of a scene have one set of texture coordinates."""
+        moved = reference.extension("KHR_texture_transform")
+        chosen = reference.integer("texCoord", 0)
+        chosen = chosen if moved is None else moved.integer("texCoord", chosen)
+        if chosen:
+            self._issues.add(
+                SEM_UNKNOWN_ENUM,
+                reference.at("texCoord"),
+                0,
+                severity=Severity.WARNING,
+                value=f"TEXCOORD_{chosen}",
+                known="TEXCOORD_0",
+            )
+
+
+def _lay(texture: TextureMap, moved: Item | None) -> None:
+    """The way back from `textures.transform`: turned about the middle, not the corner, and the other way round."""
+    if moved is None:
+        return
+    (su, sv), (x, y) = moved.numbers("scale", 2, (1.0, 1.0)), moved.numbers("offset", 2, (0.0, 0.0))
+    turn = moved.number("rotation", 0.0)
+    cosine, sine = math.cos(turn), math.sin(turn)
+    u, v = cosine * (0.5 - x) - sine * (0.5 - y), sine * (0.5 - x) + cosine * (0.5 - y)
+    texture.scale = (su, sv)
+    texture.offset = (round(u / su - 0.5, 9) if su else 0.0, round(v / sv - 0.5, 9) if sv else 0.0)
+    texture.rotation_degrees = -math.degrees(turn)
+
+
+_KINDS = (
+    (b"\x89PNG", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"RIFF", "image/webp"),
+    (b"\xabKTX", "image/ktx2"),
+)
+
+
+class ImageReader:
+    """Each image is taken out once, whatever uses it."""
+
+    def __init__(self, root: Item, buffers: Buffers, budget: Budget) -> None:
+        self.items = root.children("images")
+        self._buffers = buffers
+        self._budget = budget
+        self._taken: dict[int, tuple[bytes, str]] = {}
+
+    def name(self, number: int) -> str:
+        """What it is called where the file calls it anything."""
+        return self.items[number].text("name", "") or f"image {number}"
+
+    def is_inside(self, number: int) -> bool:
+        uri = self.items[number].text("uri", "")
+        return not uri or uri[:5].lower() == "data:"
+
+    def take(self, number: int, role: str, makes_holes: bool = True) -> EmbeddedImage | None:
+        """The image, None where it is a file of its own."""
+        if not self.is_inside(number):
+            return None
+        if number not in self._taken:
+            self._taken[number] = self._take(self.items[number])
+        data, kind = self._taken[number]
+        return EmbeddedImage(self.name(number), data, kind, role, makes_holes)
+
+    def _take(self, item: Item) -> tuple[bytes, str]:
+        if item.has("uri"):
+            uri = item.text("uri")
+            data = inline(item, uri)
+            claimed = uri[5:].partition(",")[0].partition(";")[0]
+        else:
+            view = item.needed_index("bufferView", self._buffers.view_count, "buffer view")
+            content, _ = self._buffers.view(view)
+            self._budget.spend("copies", len(content), item.at("bufferView"))
+            data, claimed = bytes(content), ""
+        known = next((kind for head, kind in _KINDS if data.startswith(head)), None)
+        return data, known or item.text("mimeType", claimed)

@@ -1,0 +1,402 @@
+"""Meshes: the triangles of all primitives as one mesh, with texture coordinates, colours, targets, influences.
+
+Vertices that were split for glTF are made one again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import (
+    LINK_COUNT_MISMATCH,
+    LINK_INDEX_OUT_OF_RANGE,
+    SEM_UNKNOWN_ENUM,
+    STRUCT_SYNTAX,
+)
+from keyframer.exchange.gltf.conventions import shown_color
+from keyframer.exchange.gltf.read import extras
+from keyframer.exchange.gltf.read.accessors import Accessors, DracoReader, Packed
+from keyframer.exchange.gltf.read.json_text import Findings, Item
+from keyframer.issues import Severity
+from keyframer.limits import Budget
+from keyframer.maths.counting import distinct_rows
+from keyframer.scene import Mesh
+
+Array = npt.NDArray[Any]
+Indices = npt.NDArray[np.int64]
+
+_MODES = ("points", "lines", "line loop", "line strip", "triangles", "triangle strip", "triangle fan")
+MOST_SETS = 4
+"""sets of joints and weights that are read"""
+_READ_ATTRIBUTES = {
+    *("POSITION", "NORMAL", "TEXCOORD_0", "COLOR_0"),
+    "TANGENT",  # worked out again from normals and coordinates where a normal map needs it
+    *(f"{name}_{number}" for name in ("JOINTS", "WEIGHTS") for number in range(MOST_SETS)),
+}
+
+
+@dataclass(eq=False)
+class _Part:
+    """Vertices that some primitives share."""
+
+    first: int
+    count: int
+    arrays: dict[str, Array]
+    targets: list[Array | None]
+
+
+@dataclass(eq=False)
+class _Pieces:
+    """What the primitives of a mesh give: parts by their content, and the faces of each primitive."""
+
+    parts: dict[str, _Part] = field(default_factory=dict)
+    faces: list[Indices] = field(default_factory=list)
+    """the corners of each primitive, as numbers within its part"""
+    homes: list[_Part] = field(default_factory=list)
+    """the part of each primitive"""
+    owners: list[int] = field(default_factory=list)
+    """the material of each primitive"""
+    made_of: list[object] = field(default_factory=list)
+    """what in the file each primitive is made of"""
+
+    @property
+    def count(self) -> int:
+        """Vertices so far."""
+        last = next(reversed(self.parts.values()), None)
+        return 0 if last is None else last.first + last.count
+
+
+class MeshReader:
+    def __init__(
+        self,
+        root: Item,
+        accessors: Accessors,
+        draco: DracoReader,
+        budget: Budget,
+        issues: Findings,
+        materials: list[int],
+    ) -> None:
+        self._accessors = accessors
+        self._draco = draco
+        self._budget = budget
+        self._issues = issues
+        self._materials = materials
+        self._triangle_lists: dict[tuple[int | None, int, int], tuple[Indices, int]] = {}
+        self._shapes: dict[tuple[object, ...], Shape] = {}
+        """by what they are made of: meshes that differ in their materials alone share their arrays"""
+        self.items = root.children("meshes")
+
+    def read(self, number: int, *, v_up: bool, ours: bool) -> Shape | None:
+        """None where there is nothing but points and lines. Vertices that were split where corners differ become one
+        again: in a file of ours all that are at one place, in others those whose normal is the same, too."""
+        item = self.items[number]
+        pieces = _Pieces()
+        primitives = item.children("primitives")
+        if not primitives:
+            raise item.missing("primitives")
+        for primitive in primitives:
+            self._issues.attempt(self._primitive, primitive, pieces)
+        if not pieces.faces:
+            return None
+        made_of = tuple(pieces.made_of)
+        if made_of not in self._shapes:
+            self._shapes[made_of] = self._shape(item, pieces, v_up=v_up, ours=ours)
+        known = self._shapes[made_of]
+        shape = replace(known, mesh=replace(known.mesh, name=self._issues.attempt(item.text, "name", "") or ""))
+        shape.mesh.face_materials = self._owners(item, pieces)
+        shape.weights = self._issues.attempt(item.numbers, "weights", None, ()) or ()
+        shape.names = _target_names(item, len(shape.targets))
+        kept = item.kept
+        if ours and kept is not None:
+            self._issues.attempt(self._restore, shape.mesh, kept)
+        return shape
+
+    def _shape(self, item: Item, pieces: _Pieces, *, v_up: bool, ours: bool) -> Shape:
+        """What a mesh shares with all that are made of the same accessors."""
+        shape = self._joined(item, pieces, v_up)
+        if not ours:  # where ours say nothing, the scene that they were made of said nothing
+            smooth = ["NORMAL" in part.arrays for part in pieces.homes]
+            shape.mesh.smoothing = np.repeat(np.array(smooth, np.int64), [len(each) for each in pieces.faces])
+        if ours or shape.normals is not None:
+            weld(shape, by_normal=not ours)
+        mesh = shape.mesh
+        for name in ("positions", "corners", "uv", "uv_corners", "colors", "color_corners", "smoothing"):
+            if getattr(mesh, name) is not None:  # whoever changes one mesh must not change all that share its arrays
+                setattr(mesh, name, _read_only(getattr(mesh, name)))
+        return shape
+
+    def _owners(self, item: Item, pieces: _Pieces) -> Indices | None:
+        """The material of each face; one for all takes no room."""
+        count = sum(map(len, pieces.faces))
+        if max(pieces.owners) < 0:
+            return None
+        if len(set(pieces.owners)) == 1:
+            return np.broadcast_to(np.int64(pieces.owners[0]), count)
+        self._budget.spend("copies", count, item.path)
+        return np.repeat(np.array(pieces.owners, np.int64), [len(each) for each in pieces.faces])
+
+    def _primitive(self, primitive: Item, pieces: _Pieces) -> None:
+        mode = primitive.integer("mode", 4, most=6)
+        if mode < 4:
+            args = {"value": _MODES[mode], "known": ", ".join(_MODES[4:])}
+            self._issues.add(SEM_UNKNOWN_ENUM, primitive.at("mode"), 0, severity=Severity.WARNING, **args)
+            return
+        attributes = primitive.child("attributes")
+        if attributes is None or not attributes.has("POSITION"):
+            self._issues.add(LINK_COUNT_MISMATCH, primitive.path, 0, claimed=1, what="POSITION", found=0)
+            return
+        packed = self._draco.read(primitive, attributes)
+        stored = None if packed is None else primitive.value.get("extensions")
+        key = repr((sorted(attributes.value.items(), key=str), primitive.value.get("targets"), stored))
+        part = pieces.parts.get(key) or self._part(primitive, attributes, pieces.count, packed)
+        triangles = self._triangles(primitive, mode, part.count, packed)
+        material = primitive.index("material", len(self._materials), "material")
+        pieces.parts[key] = part
+        pieces.faces.append(triangles)
+        pieces.homes.append(part)
+        pieces.owners.append(-1 if material is None else self._materials[material])
+        pieces.made_of.append((key, primitive.value.get("indices"), mode))
+
+    def _part(self, primitive: Item, attributes: Item, first: int, packed: Packed | None) -> _Part:
+        accessors = self._accessors
+        arrays: dict[str, Array] = {}
+
+        def numbers(name: str, *types: str, whole: bool = False) -> None:
+            accessor = attributes.index(name, len(accessors), "accessor")
+            if accessor is None:
+                return
+            if packed is not None and name in packed.columns:
+                accessors.supply(accessor, packed.columns[name])
+            arrays[name] = accessors.integers(accessor, *types) if whole else accessors.floats(accessor, *types)
+            if len(arrays[name]) != len(arrays["POSITION"]):
+                wanted = f"{len(arrays['POSITION'])} elements, as POSITION has"
+                raise attributes.fail(STRUCT_SYNTAX, name, wanted=wanted, found=f"{len(arrays[name])}")
+
+        for name in attributes.value:
+            if name not in _READ_ATTRIBUTES:  # a second set of coordinates, colours of another program …
+                args = {"value": str(name)[:80], "known": "POSITION, NORMAL, TEXCOORD_0, COLOR_0, JOINTS_n, WEIGHTS_n"}
+                self._issues.add(SEM_UNKNOWN_ENUM, attributes.at(name), 0, severity=Severity.WARNING, **args)
+        numbers("POSITION", "VEC3")
+        numbers("NORMAL", "VEC3")
+        numbers("TEXCOORD_0", "VEC2")
+        numbers("COLOR_0", "VEC3", "VEC4")
+        for part in range(MOST_SETS):
+            numbers(f"JOINTS_{part}", "VEC4", whole=True)
+            numbers(f"WEIGHTS_{part}", "VEC4")
+        targets: list[Array | None] = []
+        count = len(arrays["POSITION"])
+        for target in primitive.children("targets"):
+            accessor = target.index("POSITION", len(accessors), "accessor")
+            moved = None if accessor is None else accessors.floats(accessor, "VEC3")
+            if moved is not None and len(moved) != count:
+                raise target.fail(STRUCT_SYNTAX, "POSITION", wanted=f"{count} elements", found=f"{len(moved)}")
+            targets.append(moved)
+        return _Part(first, count, arrays, targets)
+
+    def _triangles(self, primitive: Item, mode: int, count: int, packed: Packed | None) -> Indices:
+        if packed is not None:
+            return packed.triangles
+        accessor = primitive.index("indices", len(self._accessors), "accessor")
+        key = (accessor, mode, count if accessor is None else 0)
+        if key not in self._triangle_lists:
+            self._triangle_lists[key] = self._new_triangles(primitive, accessor, mode, count)
+        triangles, highest = self._triangle_lists[key]
+        if highest >= count:
+            corner = int(np.argmax(triangles))
+            args = {"what": "corner", "item": corner, "kind": "vertex", "index": highest, "count": count}
+            raise primitive.fail(LINK_INDEX_OUT_OF_RANGE, "indices", **args)
+        return triangles
+
+    def _new_triangles(self, primitive: Item, accessor: int | None, mode: int, count: int) -> tuple[Indices, int]:
+        """The corners of triangles, and the highest number among all that are listed."""
+        if accessor is None:
+            numbers: Indices = np.arange(count)
+        else:
+            numbers = self._accessors.integers(accessor, "SCALAR")[:, 0]
+        if accessor is None or mode > 4:
+            self._budget.spend("copies", 3 * len(numbers), primitive.at("indices"))
+        if (mode == 4 and len(numbers) % 3) or (mode > 4 and len(numbers) < 3):
+            args = {"wanted": "three corners for each face", "found": f"{len(numbers)} in all"}
+            self._issues.add(STRUCT_SYNTAX, primitive.at("indices"), 0, severity=Severity.WARNING, **args)
+        highest = int(numbers.max(initial=-1))
+        if mode == 4:
+            return numbers[: len(numbers) // 3 * 3].reshape(-1, 3), highest
+        first = np.arange(max(len(numbers) - 2, 0))
+        if mode == 5:
+            odd = first % 2
+            return np.column_stack([numbers[first], numbers[first + 1 + odd], numbers[first + 2 - odd]]), highest
+        return np.column_stack([numbers[first + 1], numbers[first + 2], numbers[np.zeros_like(first)]]), highest
+
+    def _joined(self, item: Item, pieces: _Pieces, v_up: bool) -> Shape:
+        """All parts behind each other, without the vertices that no face has. One part alone is not copied."""
+        parts = list(pieces.parts.values())
+        faces, used = _used_only(pieces)
+        widths = {name: array.shape[1] for part in parts for name, array in part.arrays.items()}
+        numbers = sum(widths.values()) + 3 * max(len(part.targets) for part in parts)
+        vertices = sum(part.count if some is None else len(some) for part, some in zip(parts, used, strict=True))
+        self._budget.spend("copies", numbers * vertices + faces.size, item.path)
+
+        def joined(arrays: list[Array]) -> Array:
+            chosen = [array if some is None else array[some] for array, some in zip(arrays, used, strict=True)]
+            return chosen[0] if len(chosen) == 1 else np.concatenate(chosen)
+
+        def column(name: str, width: int, filling: float = 0.0) -> Array | None:
+            if not any(name in part.arrays for part in parts):
+                return None
+            empty = np.full(width, filling)
+            return joined(
+                [part.arrays.get(name, np.broadcast_to(empty, (part.count, width)))[:, :width] for part in parts]
+            )
+
+        positions = column("POSITION", 3)
+        assert positions is not None
+        mesh = Mesh("", positions, faces)
+        uv = column("TEXCOORD_0", 2)
+        if uv is not None:
+            mesh.uv = np.column_stack([uv[:, 0], 1.0 - uv[:, 1]]) if v_up else uv
+        colors = column("COLOR_0", 3, 1.0)
+        if colors is not None:
+            mesh.colors = shown_color(colors)
+        shape = Shape(mesh, normals=column("NORMAL", 3))
+        still = np.zeros(3)
+        for number in range(max(len(part.targets) for part in parts)):
+            moved = [part.targets[number] if number < len(part.targets) else None for part in parts]
+            shape.targets.append(
+                joined(
+                    [
+                        np.broadcast_to(still, (part.count, 3)) if each is None else each
+                        for each, part in zip(moved, parts, strict=True)
+                    ]
+                )
+            )
+        sets = [number for number in range(MOST_SETS) if column(f"JOINTS_{number}", 4) is not None]
+        joints = [column(f"JOINTS_{number}", 4) for number in sets]
+        shares = [column(f"WEIGHTS_{number}", 4) for number in sets]
+        if sets and all(each is not None for each in shares):
+            shape.joints = np.concatenate(joints, axis=1).astype(np.int64)  # type: ignore[arg-type]
+            shape.shares = np.concatenate(shares, axis=1).astype(np.float64)  # type: ignore[arg-type]
+        return shape
+
+    def _restore(self, mesh: Mesh, kept: Item) -> None:
+        """What only a file of ours says; arrays of faces are in the order of the triangles."""
+        extras.restore(mesh, kept, flags="casts_shadows receives_shadows dynamic")
+        mesh.raw_name = extras.raw_name(kept)
+        mesh.extras = extras.leftovers(kept)
+        for name in ("smoothing", "edges"):
+            masks = extras.array(kept, name, self._budget, kind=int)
+            if masks is not None and masks.shape == (len(mesh.corners),):
+                setattr(mesh, name, masks)
+        axes = extras.array(kept, "axes", self._budget)
+        mesh.axes = axes if axes is not None and axes.shape == (4, 4) else None
+        sphere = kept.entries("bounding_sphere")
+        if len(sphere) == 2 and isinstance(sphere[0], list) and isinstance(sphere[1], (int, float)):
+            centre = extras.array(Item({"centre": sphere[0]}, kept.at("bounding_sphere")), "centre", self._budget)
+            if centre is not None and centre.shape == (3,):
+                mesh.bounding_sphere = (centre, float(sphere[1]))
+
+
+def _read_only(array: Array) -> Array:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _used_only(pieces: _Pieces) -> tuple[Indices, list[Indices | None]]:
+    """The faces of a mesh, and of each part the vertices that they have; None for all of them."""
+    of_part: dict[int, list[int]] = {id(part): [] for part in pieces.parts.values()}
+    for place, home in enumerate(pieces.homes):
+        of_part[id(home)].append(place)
+    renumbered = list(pieces.faces)
+    used: list[Indices | None] = []
+    first = 0
+    for part in pieces.parts.values():
+        some = _distinct([pieces.faces[place] for place in of_part[id(part)]], part.count)
+        for place in of_part[id(part)]:
+            faces = pieces.faces[place] if some is None else np.searchsorted(some, pieces.faces[place])
+            renumbered[place] = faces + first if first else faces
+        used.append(some)
+        first += part.count if some is None else len(some)
+    return renumbered[0] if len(renumbered) == 1 else np.concatenate(renumbered), used
+
+
+def _distinct(lists: list[Indices], count: int) -> Indices | None:
+    """The numbers below ``count`` that occur, in order; None where all do. The work depends on the lists alone."""
+    if sum(each.size for each in lists) < count // 8:
+        return np.unique(np.concatenate([each.reshape(-1) for each in lists]))
+    occurs = np.zeros(count, np.bool_)
+    for each in lists:
+        occurs[each.reshape(-1)] = True
+    return None if occurs.all() else np.flatnonzero(occurs)
+
+
+def _target_names(item: Item, count: int) -> list[str]:
+    extras = item.value.get("extras")
+    found = extras.get("targetNames") if type(extras) is dict else None
+    names = found if type(found) is list else []
+    return [
+        names[number] if number < len(names) and type(names[number]) is str else f"target {number}"
+        for number in range(count)
+    ]
+
+
+_PLACES, _DIRECTIONS = 2.0**22, 2.0**10
+"""how finely places (in the size of a mesh) and normals are told apart"""
+
+
+@dataclass(eq=False)
+class Shape:
+    """A mesh of the file, ready for nodes."""
+
+    mesh: Mesh
+    targets: list[Array] = field(default_factory=list)
+    """(V, 3) differences to the mesh"""
+    names: list[str] = field(default_factory=list)
+    weights: tuple[float, ...] = ()
+    joints: Indices | None = None
+    """(V, 4 n) numbers within the skin, and how much each moves"""
+    shares: Array | None = None
+    normals: Array | None = None
+    """(V, 3) as the file states them"""
+
+
+def weld(shape: Shape, *, by_normal: bool) -> None:
+    """One vertex for all that are at one place and move alike; texture coordinates and colours stay with corners.
+
+    ``by_normal``: that also have the same normal. Other exporters compute places and normals at the two ends of an
+    image apart, so that they differ in the last bits there; what is that near counts as one.
+    """
+    mesh = shape.mesh
+    columns = [np.asarray(each, np.float32) for each in (mesh.positions, *shape.targets)]
+    if by_normal and shape.normals is not None:
+        size = float(np.nan_to_num(np.abs(columns[0])).max(initial=0.0)) or 1.0
+        columns = [_rounded(each, _PLACES / size) for each in columns]
+        columns.append(_rounded(shape.normals, _DIRECTIONS))
+    if shape.joints is not None and shape.shares is not None:
+        columns += [shape.joints.astype(np.float32), shape.shares.astype(np.float32)]
+    rows = np.ascontiguousarray(np.concatenate(columns, axis=1) + np.float32(0.0))
+    first, number = distinct_rows(rows)
+    if len(first) == len(rows):
+        return
+    order = np.argsort(first, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    keep = first[order]
+    old = np.asarray(mesh.corners)
+    if mesh.uv is not None:
+        mesh.uv_corners = old
+    if mesh.colors is not None:
+        mesh.color_corners = old
+    mesh.corners = rank[number][old]
+    mesh.positions = np.asarray(mesh.positions)[keep]
+    shape.targets = [each[keep] for each in shape.targets]
+    if shape.joints is not None and shape.shares is not None:
+        shape.joints, shape.shares = shape.joints[keep], shape.shares[keep]
+
+
+def _rounded(values: Array, steps: float) -> npt.NDArray[np.float32]:
+    with np.errstate(all="ignore"):  # what is too large stays apart from all else
+        return np.asarray(np.round(np.asarray(values, np.float64) * steps), np.float32)

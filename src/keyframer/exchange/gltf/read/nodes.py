@@ -1,0 +1,275 @@
+"""Nodes and skins: places, what nodes hold, joints, and helper nodes of ours folded back into the node they help."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import DATA_QUATERNION_LENGTH, LINK_INDEX_OUT_OF_RANGE, STRUCT_SYNTAX
+from keyframer.curves import Interpolation, Track
+from keyframer.exchange.gltf.conventions import Axes
+from keyframer.exchange.gltf.extras import Names
+from keyframer.exchange.gltf.read import extras
+from keyframer.exchange.gltf.read.accessors import Accessors
+from keyframer.exchange.gltf.read.cameras_lights import restored_light
+from keyframer.exchange.gltf.read.hierarchy import Hierarchy, circles
+from keyframer.exchange.gltf.read.json_text import Findings, Item, TrackSource
+from keyframer.exchange.gltf.read.meshes import Shape
+from keyframer.issues import Severity
+from keyframer.limits import Budget
+from keyframer.maths import affine
+from keyframer.scene import Channel, Clip, Morph, Node, NodeKind, Scene, Skin
+
+Floats = npt.NDArray[np.float64]
+
+_KINDS = tuple(kind.value for kind in NodeKind)
+_SHEAR = 1e-6
+"""of the largest number of a matrix: what is off by less is rounding of single precision"""
+_NOT_UNIT = 1e-2
+"""how far the length of a rotation is from 1 where more than rounding is wrong; bytes come within 0.008"""
+_HUGE = 1e100
+"""squares of numbers of a matrix must stay numbers"""
+
+
+class Shapes(Protocol):
+    def __len__(self) -> int: ...
+
+    def take(self, number: int) -> tuple[int, Shape, Morph | None] | None: ...
+
+
+class NodeReader:
+    def __init__(self, hierarchy: Hierarchy, axes: Axes, budget: Budget, issues: Findings, *, ours: bool) -> None:
+        self._issues = issues
+        self._hierarchy = hierarchy
+        self._axes = axes
+        self._budget = budget
+        self._ours = ours
+        self._weights: dict[int, tuple[tuple[float, ...], TrackSource]] = {}
+        """of morph targets at rest and where they stand, by node"""
+
+    def read(self, scene: Scene, shapes: Shapes, skins: SkinReader) -> None:
+        names, attempt = Names(), self._issues.attempt
+        joints = {joint for each in self._hierarchy.joints for joint in each}
+        for number in self._hierarchy.order:
+            parts = self._hierarchy.parts(number)
+            node = Node("", parent=self._hierarchy.parent_place(number))
+            attempt(self._put, node, parts)
+            attempt(self._hold_fixtures, scene, node, parts.get("shape", parts["head"]))
+            attempt(self._hold_mesh, scene, node, parts, shapes, skins)
+            node.kind = _kind(node, number in joints)
+            if self._ours:
+                attempt(self._restore, scene, node, parts["head"])
+            node.name = names.claim(attempt(parts["head"].text, "name", "") or "", node.kind.value)
+            scene.nodes.append(node)
+        if self._ours:
+            self._restore_links(scene)
+        else:
+            self._hide(scene)
+
+    def movers(self, number: int) -> dict[str, int]:
+        """The node of the file that each kind of motion moves."""
+        helpers = self._hierarchy.helpers.get(number, {})
+        return {"position": number, "rotation": number, "scale": helpers.get("scale", number)}
+
+    def _put(self, node: Node, parts: dict[str, Item]) -> None:
+        head, scaled = parts["head"], parts.get("scale", parts["head"])
+        if head.has("matrix"):
+            position, rotation = self._put_matrix(node, head)
+        else:
+            position = np.array(head.numbers("translation", 3, (0.0, 0.0, 0.0)))
+            rotation = np.array(head.numbers("rotation", 4, (0.0, 0.0, 0.0, 1.0)))
+            length = math.hypot(*rotation)
+            if abs(length - 1.0) > _NOT_UNIT:
+                self._issues.add(DATA_QUATERNION_LENGTH, head.at("rotation"), 0, length=length)
+            node.scale = np.array(scaled.numbers("scale", 3, (1.0, 1.0, 1.0)))
+        node.position, node.rotation_xyzw = self._axes.vectors(position), self._axes.turns(rotation)
+        if "scale" in parts:
+            node.scale_axes_xyzw = self._axes.turns(scaled.numbers("rotation", 4, (0.0, 0.0, 0.0, 1.0)))
+
+    def _put_matrix(self, node: Node, head: Item) -> tuple[Floats, Floats]:
+        """Position and rotation; where there is shear, which these and a scale cannot say, axes for the scale, too."""
+        matrix = np.array(head.numbers("matrix", 16)).reshape(4, 4).T
+        if matrix[3].tolist() != [0.0, 0.0, 0.0, 1.0]:
+            found = " ".join(f"{number:g}" for number in matrix[3])
+            args = {"wanted": "0 0 0 1 as the last row", "found": found}
+            self._issues.add(STRUCT_SYNTAX, head.at("matrix"), 0, severity=Severity.WARNING, **args)
+        if np.abs(matrix).max() > _HUGE:
+            raise head.fail(STRUCT_SYNTAX, "matrix", wanted="an affine matrix", found="huge numbers")
+        position, rotation, node.scale = affine.decompose(matrix)
+        off = np.abs(affine.compose(position, rotation, node.scale)[:3, :3] - matrix[:3, :3]).max()
+        if off > _SHEAR * np.abs(matrix[:3, :3]).max():
+            position, rotation, node.scale, axes = affine.decompose_sheared(matrix)
+            node.scale_axes_xyzw = self._axes.turns(axes)
+        return position, rotation
+
+    def _hold_fixtures(self, scene: Scene, node: Node, tail: Item) -> None:
+        node.camera = tail.index("camera", len(scene.cameras), "camera")
+        light = tail.extension("KHR_lights_punctual")
+        if light is not None:
+            node.light = light.needed_index("light", len(scene.lights), "light")
+
+    def _hold_mesh(self, scene: Scene, node: Node, parts: dict[str, Item], shapes: Shapes, skins: SkinReader) -> None:
+        geometry = parts.get("geo", parts.get("shape", parts["head"]))
+        number = geometry.index("mesh", len(shapes), "mesh")
+        taken = None if number is None else shapes.take(number)
+        if number is None or taken is None:
+            return
+        node.mesh, shape, node.morph = taken
+        skin = geometry.index("skin", len(skins.items), "skin")
+        if skin is not None:
+            node.skin = self._issues.attempt(skins.read, skin, number, shape)
+        weights = geometry.numbers("weights", None, shape.weights)
+        if shape.targets and any(weights) and not self._ours:
+            if len(weights) != len(shape.targets):
+                wanted = f"{len(shape.targets)} weights"
+                raise geometry.fail(STRUCT_SYNTAX, "weights", wanted=wanted, found=f"{len(weights)}")
+            holder = geometry.path if geometry.has("weights") else f"/meshes[{number}]"
+            self._weights[len(scene.nodes)] = weights, TrackSource(f"{holder}/weights")
+
+    def _restore(self, scene: Scene, node: Node, head: Item) -> None:
+        kept = head.kept
+        node.kind = NodeKind.OBJECT
+        if kept is None:
+            return
+        node.kind = NodeKind(kept.choice("kind", _KINDS, "object"))
+        node.raw_name, node.extras = extras.raw_name(kept), extras.leftovers(kept)
+        for name, width in (("pivot", 3), ("position", 3), ("scale_axes_xyzw", 4)):
+            if kept.has(name) and None not in kept.entries(name):
+                setattr(node, name, np.array(kept.numbers(name, width)))
+        node.hidden = kept.flag("hidden")
+        node.file_id = kept.integer("file_id", least=-(2**63), most=2**63) if kept.has("file_id") else None
+        box = extras.array(kept, "bounding_box", self._budget)
+        if box is not None and box.shape == (2, 3):
+            node.bounding_box = (box[0], box[1])
+        light = kept.child("light")
+        if light is not None:
+            scene.lights.append(restored_light(light, head.text("name", "")))
+            node.light = len(scene.lights) - 1
+
+    def _restore_links(self, scene: Scene) -> None:
+        """Targets, and the parents of what had to leave them; what looks needs no turn of its own."""
+        named = {node.name: place for place, node in enumerate(scene.nodes)}
+        moved: set[int] = set()
+        for place, number in enumerate(self._hierarchy.order):
+            node, kept = scene.nodes[place], self._hierarchy.items[number].kept
+            if kept is None:
+                continue
+            target = self._issues.attempt(kept.index, "target", len(self._hierarchy.items), "node")
+            node.target = None if target is None else self._hierarchy.place(target)
+            if kept.has("parent"):
+                node.parent = named.get(self._issues.attempt(kept.text, "parent") or "")
+                moved.add(place)
+        for circle in circles([node.parent for node in scene.nodes]):  # a name may stand for a node below
+            scene.nodes[next(place for place in circle if place in moved)].parent = None
+        for node in scene.nodes:
+            stored = node.camera is not None and scene.cameras[node.camera].target is not None
+            stored |= node.light is not None and scene.lights[node.light].target is not None
+            if node.target is not None or stored:
+                node.rotation_xyzw, node.scale = np.array([0.0, 0.0, 0.0, 1.0]), np.ones(3)
+
+    def _hide(self, scene: Scene) -> None:
+        """What KHR_node_visibility hides, it hides with all below."""
+        for number in self._hierarchy.above:
+            place = self._hierarchy.place(number)
+            if place is None:
+                continue
+            parent = scene.nodes[place].parent
+            above = parent is not None and scene.nodes[parent].hidden
+            scene.nodes[place].hidden = above or self._issues.attempt(_is_hidden, self._hierarchy.items[number]) is True
+
+    def add_rest_weights(self, scene: Scene, fps: float) -> None:
+        """Weights that no clip moves are a key of their own: a scene has no other place for them."""
+        if self._weights and not scene.clips:
+            scene.clips.append(Clip(rate=1.0, unit="second", units_per_frame=1.0 / fps))
+        for clip in scene.clips:
+            moved = {channel.node for channel in clip.channels if channel.track.kind == "morph"}
+            for place, (weights, source) in self._weights.items():
+                if place not in moved:
+                    values = np.array([[1.0 - sum(weights), *weights]])
+                    track = Track("morph", np.zeros(1), values, Interpolation.LINEAR)
+                    self._issues.sources.tracks[track] = source
+                    clip.channels.append(Channel(place, track))
+
+
+def _is_hidden(item: Item) -> bool:
+    stated = item.extension("KHR_node_visibility")
+    return stated is not None and not stated.flag("visible", True)
+
+
+def _kind(node: Node, is_joint: bool) -> NodeKind:
+    if node.mesh is not None:
+        return NodeKind.OBJECT
+    if node.camera is not None:
+        return NodeKind.CAMERA
+    if node.light is not None:
+        return NodeKind.LIGHT
+    return NodeKind.BONE if is_joint else NodeKind.DUMMY
+
+
+class SkinReader:
+    """A skin of the file becomes one of the scene for every mesh that it moves."""
+
+    def __init__(self, root: Item, accessors: Accessors, hierarchy: Hierarchy, axes: Axes, budget: Budget) -> None:
+        self.items = root.children("skins")
+        self.skins: list[Skin] = []
+        self._accessors = accessors
+        self._hierarchy = hierarchy
+        self._axes = axes
+        self._budget = budget
+        self._made: dict[tuple[int, int], int | None] = {}
+
+    def read(self, number: int, mesh: int, shape: Shape) -> int | None:
+        """The number of the skin in the scene; None where the mesh has no influences."""
+        key = (number, mesh)
+        if key not in self._made:
+            self._made[key] = self._skin(number, mesh, shape)
+        return self._made[key]
+
+    def _skin(self, number: int, mesh: int, shape: Shape) -> int | None:
+        item = self.items[number]
+        joints = self._hierarchy.joints[number]
+        if not joints:
+            raise item.missing("joints")
+        if shape.joints is None or shape.shares is None:
+            return None
+        self._budget.spend("copies", 4 * shape.joints.size + 16 * len(joints), item.path)
+        matrices = self._matrices(item, len(joints))
+        weights = np.where(np.isfinite(shape.shares), shape.shares, 0.0)
+        vertex, column = np.nonzero(weights > 0)
+        influence = shape.joints[vertex, column]
+        if len(influence) and int(influence.max()) >= len(joints):
+            args = {"what": "vertex", "item": int(vertex[np.argmax(influence)]), "kind": "joint"}
+            where = f"/meshes[{mesh}]/primitives"
+            raise LINK_INDEX_OUT_OF_RANGE.failure(0, where, **args, index=int(influence.max()), count=len(joints))
+        kept = [place for place, joint in enumerate(joints) if joint not in self._hierarchy.roots]
+        if len(kept) < len(joints):  # ours, that holds the vertices which nothing moves
+            new = np.full(len(joints), -1)
+            new[kept] = np.arange(len(kept))
+            moved = new[influence] >= 0
+            vertex, column, influence = vertex[moved], column[moved], new[influence[moved]]
+        places = [self._hierarchy.place(joints[place]) for place in kept]
+        assert None not in places, "joints and what they hang on are always shown"
+        skin = Skin(
+            item.text("name", ""),
+            [place for place in places if place is not None],
+            self._axes.matrices(matrices[kept]),
+            vertex,
+            influence,
+            weights[vertex, column],
+        )
+        skin.extras = extras.leftovers(item.kept)
+        self.skins.append(skin)
+        return len(self.skins) - 1
+
+    def _matrices(self, item: Item, joints: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        accessor = item.index("inverseBindMatrices", len(self._accessors), "accessor")
+        if accessor is None:
+            return np.broadcast_to(np.eye(4), (joints, 4, 4)).copy()
+        found = self._accessors.floats(accessor, "MAT4")
+        if len(found) < joints:
+            raise item.fail(STRUCT_SYNTAX, "inverseBindMatrices", wanted=f"{joints} matrices", found=f"{len(found)}")
+        columns = found[:joints].astype(np.float64).reshape(-1, 4, 4)
+        return np.ascontiguousarray(np.swapaxes(columns, -1, -2))

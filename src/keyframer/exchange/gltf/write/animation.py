@@ -1,0 +1,354 @@
+"""Animations: every clip of the scene, exact where a cubic is exact, fitted elsewhere, measured as written.
+
+The authored keys and clips go to extras, and the report says what became of each track.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Track
+from keyframer.curves.lines import ROTATIONS, VECTORS
+from keyframer.exchange.gltf.conventions import single, unusable
+from keyframer.exchange.gltf.extras import attach, plain, shown_name, stated, track_extras
+from keyframer.exchange.gltf.write.aim_constraints import Gaze, Look
+from keyframer.exchange.gltf.write.asset import Json
+from keyframer.exchange.gltf.write.cameras_lights import Lights
+from keyframer.exchange.gltf.write.channels import KINDS, Channels, Properties, animate_visibility
+from keyframer.exchange.gltf.write.extent import clip_span
+from keyframer.exchange.gltf.write.keys import CUBIC, LINEAR, Sampler
+from keyframer.exchange.gltf.write.measure import world_error
+from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of
+from keyframer.exchange.gltf.write.nodes import Placed, Tree
+from keyframer.exchange.gltf.write.options import Context
+from keyframer.exchange.report import Outcome
+from keyframer.limits import left, room
+from keyframer.maths import quat
+from keyframer.posing import Rig
+from keyframer.scene import Clip
+
+Floats = npt.NDArray[np.float64]
+
+_PLACING = ("position", "rotation", "scale", "scale_axes")
+_ROUNDS = 5
+"""how often fits are tightened until the world agrees: turns add up along a chain, and long arms magnify them"""
+
+
+class ClipWriter:
+    """One clip on its way into an animation."""
+
+    def __init__(
+        self, context: Context, tree: Tree, looks: dict[int, Look], lights: Lights, number: int, rig: Rig
+    ) -> None:
+        self._context = context
+        self._tree = tree
+        self._looks = looks
+        self._lights = lights
+        self._number = number
+        self.clip: Clip = context.scene.clips[number]
+        self.span = clip_span(self.clip, context.options.fps)
+        self._maker = MotionMaker(self.span, context.options.keys)
+        if context.options.keys == "frames" and self.span.frames() is None:
+            words = "too many frames for a key each: keys stand where the allowed error needs them"
+            context.report.add(Outcome.APPROXIMATED, f"/clips/{self.clip.name}", words)
+        self._rig = rig
+        moving = {
+            (kind, node)
+            for kind, movers in self._rig.channels.movers.items()
+            for some in movers
+            for node in some.nodes.tolist()
+        }
+        self._tracks: dict[int, dict[str, Track]] = {}
+        """those that change, by node and kind"""
+        for channel in self.clip.channels:
+            if (channel.track.kind, channel.node) in moving:
+                self._tracks.setdefault(channel.node, {})[channel.track.kind] = channel.track
+        self._motions: dict[tuple[int, str], Motion] = {}
+
+    def write(self) -> Json:
+        """Write the animation, if anything moves; returns what the scene's extras say about the clip."""
+        self._make_motions(1.0)
+        samplers = self._samplers()
+        if samplers:
+            self._tighten(samplers)
+        channels = Channels(self._context.asset)
+        self._lengthen(samplers)
+        for (node, path), sampler in samplers.items():
+            channels.node(node, path, sampler)
+        self._other_channels(channels)
+        content = clip_extras(self._context, self.clip, self.span)
+        if len(channels):
+            content["animation"] = channels.finish(shown_name(self.clip.name))
+        keep_tracks(self._context, self._number, self._tree.placed, self._motions, set(self._looks), self.span)
+        for (node, kind), motion in self._motions.items():
+            if not motion.complete:
+                path = f"/nodes/{self._context.scene.nodes[node].name}/{kind}"
+                self._context.report.add_cut_short(path, motion.shortcoming(self.span), "LIMIT_KEYS")
+        return content
+
+    def _make_motions(self, tightness: float, *, fitted_only: bool = False) -> None:
+        options = self._context.options
+        for node, tracks in self._tracks.items():
+            for kind, track in tracks.items():
+                if kind in KINDS:
+                    continue
+                known = self._motions.get((node, kind))
+                if fitted_only and (known is None or known.outcome is not Outcome.APPROXIMATED):
+                    continue
+                allowed = options.max_error * (self._context.size if kind == "position" else 1.0)
+                if track.is_rotation:
+                    allowed = options.max_degrees
+                motion = self._maker.track(track, allowed * tightness)
+                if motion is not None:
+                    self._motions[node, kind] = motion
+        for node, look in self._looks.items():
+            self._make_gaze(node, look, tightness)
+
+    def _make_gaze(self, node: int, look: Look, tightness: float) -> None:
+        """The baked turn of what looks at something, and its place where it had to leave its parent."""
+        involved = [
+            self._motions[other, kind] for other in look.involved for kind in _PLACING if (other, kind) in self._motions
+        ]
+        if (node, "roll") in self._motions:
+            involved.append(self._motions[node, "roll"])
+        involved = [motion for motion in involved if not motion.keys.is_still]
+        self._motions.pop((node, "gaze"), None)
+        if not involved:
+            return
+        breaks, jumps = breaks_of(involved, self.span)
+        gaze = Gaze(self._context.scene, self._rig.order, self.clip, look)
+        gaze.follow_signs(breaks)
+        options = self._context.options
+        self._motions[node, "gaze"] = self._maker.function(
+            gaze.turns, breaks, jumps, options.max_degrees * tightness, ROTATIONS, Outcome.BAKED
+        )
+        if look.detached:
+            allowed = options.max_error * self._context.size * tightness
+            self._motions[node, "place"] = self._maker.function(
+                gaze.positions, breaks, jumps, allowed, VECTORS, Outcome.BAKED
+            )
+
+    def _targets(self, node: int, kind: str) -> list[tuple[int, str, Floats]]:
+        """Which properties of which glTF nodes a motion moves, and by what its values are multiplied."""
+        placed, axes = self._tree.placed[node], self._context.axes
+        mirror, turn = axes.vectors(np.ones(3)), axes.turns(np.ones(4))
+        looking = self._looks.get(node)
+        if looking is not None:
+            if kind == "gaze":
+                return [(placed.head, "rotation", turn)]
+            wanted = "place" if looking.detached else "position"
+            return [(placed.head, "translation", mirror)] if kind == wanted else []
+        if kind == "position":
+            return [(placed.head, "translation", mirror)]
+        if kind == "rotation":
+            return [(placed.head, "rotation", turn)]
+        if kind == "scale":
+            return [(placed.scaled, "scale", np.ones(3))]
+        if kind == "scale_axes" and placed.turned_back is not None:
+            return [(placed.scaled, "rotation", turn), (placed.turned_back, "rotation", quat.conjugate(turn))]
+        return []
+
+    def _samplers(self) -> dict[tuple[int, str], Sampler]:
+        """What moves nodes, as it will be written."""
+        found: dict[tuple[int, str], Sampler] = {}
+        for (node, kind), motion in self._motions.items():
+            for target, path, factor in self._targets(node, kind):
+                mapped = motion.mapped(factor)
+                if mapped.keys.is_still:
+                    continue
+                found[target, path] = mapped.written(self.span)
+        if self._number:
+            self._add_still_values(found)
+        return found
+
+    def _add_still_values(self, found: dict[tuple[int, str], Sampler]) -> None:
+        """Clips after the first state what differs from the first one's beginning, even if it does not move."""
+        samples = self._rig.sample([self.span.begin])
+        channels = self._rig.channels
+        for kind in _PLACING:
+            for node in (*channels.still.get(kind, {}), *channels.moving_nodes((kind,)).tolist()):
+                value = channels.one(samples, kind, node)
+                for target, path, factor in self._targets(node, kind):
+                    if (target, path) in found or value is None:
+                        continue
+                    values = single(value[:1] * factor)
+                    usual = (0.0, 0.0, 0.0, 1.0) if path == "rotation" else (float(path == "scale"),) * 3
+                    written = single(self._context.asset.nodes[target].get(path, usual))
+                    if not np.allclose(values[0], written, rtol=1e-6, atol=1e-7):
+                        nothing = np.zeros_like(values)
+                        found[target, path] = Sampler(LINEAR, np.zeros(1, np.float32), values, nothing, nothing)
+
+    def _tighten(self, samplers: dict[tuple[int, str], Sampler]) -> None:
+        """Fit more closely until the world agrees; fills ``samplers`` anew."""
+        context = self._context
+        allowed = context.options.max_error * context.size
+        tightness = 1.0
+        error = world_error(context, self._rig, self.span, self._tree.placed, samplers)
+        fitted = context.options.keys != "frames" and any(
+            motion.outcome is not Outcome.EXACT for motion in self._motions.values()
+        )
+        for _ in range(_ROUNDS):
+            if error <= allowed or not fitted or not left("keys") or left("samples") < room("samples") // 2:
+                break
+            tightness *= min(max(0.8 * allowed / error, 0.05), 0.9)
+            self._make_motions(tightness, fitted_only=True)
+            samplers.clear()
+            samplers.update(self._samplers())
+            before, error = error, world_error(context, self._rig, self.span, self._tree.placed, samplers)
+            if error > 0.9 * before:
+                break  # what is left is rounding
+        measured = context.report.measured
+        measured["size"] = context.size
+        measured["world_error"] = max(error, measured.get("world_error", 0.0))
+        measured["world_error_allowed"] = allowed
+
+    def _lengthen(self, samplers: dict[tuple[int, str], Sampler]) -> None:
+        """Let the animation last as long as the clip: one property keeps its value until the end."""
+        if not samplers:
+            return
+        last = max(samplers.values(), key=lambda sampler: float(sampler.times[-1]))
+        end = single(self.span.seconds([self.span.end]))
+        if float(end[0]) > float(last.times[-1]) * (1 + 1e-6):
+            last.times = np.concatenate([last.times, end])
+            for name in ("values", "tangents_in", "tangents_out"):
+                column = getattr(last, name)
+                rest = column[-1:] if name == "values" else np.zeros_like(column[-1:])
+                setattr(last, name, np.concatenate([column, rest]))
+
+    def _other_channels(self, channels: Channels) -> None:
+        """Visibility, morphs, cameras and lights."""
+        properties = Properties(self._context, self._lights, channels, self._maker)
+        for node, tracks in self._tracks.items():
+            placed = self._tree.placed[node]
+            for kind in ("visible", "morph"):
+                motion = self._motions.get((node, kind))
+                if motion is None or motion.keys.is_still or placed.geometry is None:
+                    continue
+                if kind == "visible":
+                    animate_visibility(self._context, node, placed, motion, channels, self.span)
+                elif "mesh" in self._context.asset.nodes[placed.geometry]:
+                    channels.node(placed.geometry, "weights", motion.written(self.span))
+            chosen = {kind: track for kind, track in tracks.items() if kind in KINDS}
+            if chosen:
+                properties.write(node, chosen)
+
+
+def write_animations(
+    context: Context, tree: Tree, looks: dict[int, Look], lights: Lights, first_rig: Rig
+) -> list[Json]:
+    """All clips; returns what the scene's extras say about them. ``first_rig`` is that of the first clip."""
+    clips: list[Json] = []
+    for number in range(len(context.scene.clips)):
+        rig = Rig(context.scene, number) if number else first_rig
+        clips.append(ClipWriter(context, tree, looks, lights, number, rig).write())
+    for number in looks:
+        node = context.scene.nodes[number]
+        detail = "looks by its rotation; the target stays as a node of its own"
+        context.report.add(Outcome.BAKED, f"/nodes/{node.name}/target", detail, extras=node.extras)
+    return clips
+
+
+_WHOLE = ("position", "rotation", "scale")
+"""kinds whose samplers are written wherever they move, as they are"""
+
+Motions = Mapping[tuple[int, str], Motion]
+"""by node and kind; ``gaze`` and ``place`` are those of what looks at a target"""
+
+
+def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
+    """The clip as authored; ``origin`` is its time at second 0 of the animation."""
+    content: Json = {
+        "name": clip.name,
+        "start": plain(float(clip.start)),
+        "end": plain(float(clip.end)),
+        "rate": span.rate,
+        "unit": clip.unit,
+        "origin": span.begin,
+        **stated(clip, "units_per_frame", "current", "bounds"),
+    }
+    if clip.raw_channels:
+        content["raw_channels"] = [plain(channel) for channel in clip.raw_channels]
+        for channel in clip.raw_channels:
+            context.report.add(
+                Outcome.EXTRAS,
+                f"/clips/{clip.name}/{channel.name}",
+                "numbers of unknown meaning",
+                extras=channel.extras,
+            )
+    if clip.bounds is not None:
+        context.report.add(Outcome.EXTRAS, f"/clips/{clip.name}/bounds", "boxes of the frames", extras=clip.extras)
+    if clip.extras:
+        content["extras"] = plain(clip.extras)
+    return content
+
+
+def keep_tracks(
+    context: Context, number: int, placed: list[Placed], motions: Motions, looking: set[int], span: Span
+) -> None:
+    """Put the authored keys of a clip onto their nodes, and say what became of those that change."""
+    for channel in context.scene.clips[number].channels:
+        if not 0 <= channel.node < len(placed):
+            context.report.add(Outcome.DROPPED, f"/clips/{number}", f"{channel.track!r} of a node that does not exist")
+            continue
+        track = channel.track
+        shapes = context.scene.nodes[channel.node].morph
+        if track.kind == "morph" and (shapes is None or np.shape(track.values)[1:] != (len(shapes.names),)):
+            path = f"/nodes/{context.scene.nodes[channel.node].name}/morph"
+            context.report.add(Outcome.DROPPED, path, "weights of shapes that the node does not have")
+            continue
+        motion = motions.get((channel.node, track.kind))
+        head: Json = context.asset.nodes[placed[channel.node].head]
+        repeated = motion is not None and motion.repeats_keys and not motion.keys.is_still
+        repeated &= track.kind in _WHOLE and channel.node not in looking and not context.axes.mirrored
+        if repeated and motion is not None:  # keys closer than single precision fall together in seconds
+            repeated = len(motion.written(span).times) == len(track.times)
+        kept: list[Json] = head.get("extras", {}).get("keyframer", {}).get("tracks", [])
+        kept.append(track_extras(track, number, repeated))
+        attach(head, {"tracks": kept})
+        if len(track.times) > 1 and track.kind not in (*KINDS, "visible"):
+            _report(context, channel.node, track, motion, motions, looking, span)
+
+
+def _report(
+    context: Context,
+    node: int,
+    track: Track,
+    motion: Motion | None,
+    motions: Motions,
+    looking: set[int],
+    span: Span,
+) -> None:
+    path = f"/nodes/{context.scene.nodes[node].name}/{track.kind}"
+
+    def say(outcome: Outcome, detail: str, error: float | None = None, unit: str | None = None) -> None:
+        context.report.add(outcome, path, detail, error=error, unit=unit, extras=track.extras)
+
+    bad = unusable(track.values) + unusable(track.times)
+    if bad:
+        say(Outcome.DROPPED, f"{bad} numbers are not finite or too large for single precision")
+    last = float(np.nanmax(np.where(np.isfinite(track.times), track.times, -np.inf)))
+    if last > span.end and track.wrap.value == "single":
+        say(Outcome.DROPPED, f"keys after {span.end:g}, up to {last:g}")
+    if motion is None or motion.keys.is_still:
+        say(Outcome.EXACT, "holds still")
+    elif node in looking and track.kind in ("rotation", "scale"):
+        say(Outcome.EXTRAS, "what looks at a target has none of its own")
+    elif track.kind == "roll":
+        gaze = motions.get((node, "gaze"))
+        if gaze is None:
+            say(Outcome.EXTRAS, "without a target there is nothing to roll about")
+        else:
+            say(Outcome.BAKED, "into the rotation", gaze.error(gaze.written(span), span), "degree")
+    elif motion.outcome is Outcome.EXACT:
+        say(
+            Outcome.EXACT, motion.keys.mode + (f", {track.wrap.value} unrolled" if track.wrap.value != "single" else "")
+        )
+    else:
+        sampler = motion.written(span)
+        unit = "degree" if track.is_rotation else "scene unit" if track.kind == "position" else "1"
+        sort = "of a cubic spline" if sampler.mode == CUBIC else "straight ones"
+        words = f"{len(track.times)} keys became {len(sampler.times)} {sort}"
+        say(motion.outcome, words, motion.error(sampler, span), unit)

@@ -1,0 +1,284 @@
+"""A glTF asset while it is written: its JSON lists, its binary buffer, and the files that hold both.
+
+Arrays of equal layout stand behind each other in a common buffer view (a pool), so that thousands of meshes cost a
+handful of views. An array that is there already is not written again. Arrays are kept as they come and never joined:
+the file is written part by part, whole or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer._version import __version__
+from keyframer.exchange.gltf.conventions import bounds as column_bounds
+from keyframer.files import content_name, write_bytes, write_set
+
+Array = npt.NDArray[Any]
+
+VERTICES = 34962
+INDICES = 34963
+
+_COMPONENTS = {"u1": 5121, "u2": 5123, "u4": 5125, "f4": 5126}
+_TYPES = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
+
+
+@dataclass(eq=False)
+class _Pool:
+    """One buffer view."""
+
+    target: int | None
+    stride: int | None
+    parts: list[Array] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, array: Array) -> int:
+        """Append; returns the offset. The next part starts at a multiple of four."""
+        offset = self.size
+        self.parts.append(array)
+        self.size += array.nbytes
+        if self.size % 4:
+            padding = np.zeros(4 - self.size % 4, np.uint8)
+            self.parts.append(padding)
+            self.size += len(padding)
+        return offset
+
+
+class Buffers:
+    """Collects arrays; `accessors`, `views` and `parts` are the result."""
+
+    def __init__(self) -> None:
+        self.accessors: list[dict[str, Any]] = []
+        self._pools: dict[tuple[int | None, int | None, str], _Pool] = {}
+        self._pool_of: list[_Pool] = []
+        self._known: dict[tuple[object, ...], int] = {}
+        self._blobs: list[_Pool] = []
+        self._blob_sizes: dict[int, int] = {}
+
+    def vertices(self, array: Array, *, normalized: bool = False, bounds: bool = False) -> int:
+        """A vertex attribute (V, k)."""
+        extra: dict[str, Any] = {"normalized": True} if normalized else {}
+        if bounds:
+            extra["min"], extra["max"] = column_bounds(array)
+        return self._add(array, VERTICES, extra)
+
+    def indices(self, array: Array) -> int:
+        """Triangle corners (n,), in the smallest type that holds them; the largest number of a type is reserved."""
+        highest = int(array.max(initial=0))
+        return self._add(array.astype("<u2" if highest < 0xFFFF else "<u4"), INDICES, {})
+
+    def times(self, array: Array) -> int:
+        """Key times: their first and last are stated."""
+        return self._add(array, None, {"min": [float(array.min())], "max": [float(array.max())]})
+
+    def values(self, array: Array) -> int:
+        """Key values."""
+        return self._add(array, None, {})
+
+    def matrices(self, array: Array) -> int:
+        """Inverse bind matrices (n, 16), column by column: a view may not hold other things beside them."""
+        return self._add(array, None, {}, "matrices")
+
+    def blob(self, data: bytes) -> int:
+        """Bytes of another format, such as an image; returns the number of a buffer view."""
+        pool = _Pool(None, None)
+        pool.add(np.frombuffer(data, np.uint8))
+        self._blobs.append(pool)
+        self._blob_sizes[id(pool)] = len(data)
+        return -len(self._blobs)
+
+    def _add(self, array: Array, target: int | None, extra: dict[str, Any], use: str = "") -> int:
+        array = np.ascontiguousarray(array)
+        kind = array.dtype.str[1:]
+        width = _width(array)
+        key = (target, use, kind, width, *extra, blake2b(array.data, digest_size=16).digest())
+        if key in self._known:
+            return self._known[key]
+        stride = array.itemsize * width if target == VERTICES else None
+        pool = self._pools.setdefault((target, stride, use or kind), _Pool(target, stride))
+        accessor: dict[str, Any] = {
+            "bufferView": 0,
+            "byteOffset": pool.add(array),
+            "componentType": _COMPONENTS[kind],
+            "count": len(array),
+            "type": _TYPES[width],
+            **extra,
+        }
+        self._pool_of.append(pool)
+        self._known[key] = len(self.accessors)
+        self.accessors.append(accessor)
+        return len(self.accessors) - 1
+
+    def finish(self) -> tuple[list[dict[str, Any]], int]:
+        """The buffer views, and the length of the buffer; accessors learn their view."""
+        views: list[dict[str, Any]] = []
+        number: dict[int, int] = {}
+        offset = 0
+        for pool in self._all():
+            number[id(pool)] = len(views)
+            view: dict[str, Any] = {"buffer": 0, "byteOffset": offset, "byteLength": pool.size}
+            if id(pool) in self._blob_sizes:  # without what fills it up to the next one
+                view["byteLength"] = self._blob_sizes[id(pool)]
+            if pool.stride is not None:
+                view["byteStride"] = pool.stride
+            if pool.target is not None:
+                view["target"] = pool.target
+            views.append(view)
+            offset += pool.size
+        for accessor, pool in zip(self.accessors, self._pool_of, strict=True):
+            accessor["bufferView"] = number[id(pool)]
+            if accessor["byteOffset"] == 0:
+                del accessor["byteOffset"]
+        return views, offset
+
+    def blob_view(self, ticket: int) -> int:
+        """The buffer view of a `blob`: they stand behind the pools."""
+        return len(self._pools) - ticket - 1
+
+    def _all(self) -> Iterator[_Pool]:
+        yield from self._pools.values()
+        yield from self._blobs
+
+    def parts(self) -> Iterator[memoryview]:
+        """The buffer, piece by piece."""
+        for pool in self._all():
+            for part in pool.parts:
+                yield part.reshape(-1).view(np.uint8).data
+
+
+def _width(array: Array) -> int:
+    width = 1
+    for size in array.shape[1:]:
+        width *= size
+    return width
+
+
+Json = dict[str, Any]
+
+_LISTS = ("nodes", "meshes", "materials", "textures", "images", "samplers", "cameras", "skins", "animations")
+
+
+class Asset:
+    """Parts refer to each other by number, so each list only grows."""
+
+    def __init__(self) -> None:
+        self.buffers = Buffers()
+        self.nodes: list[Json] = []
+        self.meshes: list[Json] = []
+        self.materials: list[Json] = []
+        self.textures: list[Json] = []
+        self.images: list[Json] = []
+        self.samplers: list[Json] = []
+        self.cameras: list[Json] = []
+        self.skins: list[Json] = []
+        self.animations: list[Json] = []
+        self.lights: list[Json] = []
+        """of KHR_lights_punctual"""
+        self.extensions: set[str] = set()
+        """those in use; none is ever required"""
+        self.roots: list[int] = []
+        """the nodes of the scene"""
+        self.about: Json = {"version": "2.0", "generator": f"keyframer {__version__}"}
+        self.scene: Json = {}
+        """name and extras of the scene"""
+        self._finished: tuple[list[Json], int] | None = None
+
+    def add_node(self, node: Json, parent: int | None = None) -> int:
+        """Append a node below a parent, or to the scene; returns its number."""
+        number = len(self.nodes)
+        self.nodes.append(node)
+        if parent is None:
+            self.roots.append(number)
+        else:
+            self.nodes[parent].setdefault("children", []).append(number)
+        return number
+
+    def _finish(self) -> tuple[list[Json], int]:
+        if self._finished is None:
+            self._finished = self.buffers.finish()
+            for image in self.images:
+                image["bufferView"] = self.buffers.blob_view(image["bufferView"])
+        return self._finished
+
+    @property
+    def buffer_size(self) -> int:
+        return self._finish()[1]
+
+    def root(self, buffers: list[Json]) -> Json:
+        """The whole JSON; empty lists are left out, as glTF wants."""
+        views, _ = self._finish()
+        plain: Json = {"asset": self.about}
+        if self.extensions:
+            plain["extensionsUsed"] = sorted(self.extensions)
+        if self.lights:
+            plain["extensions"] = {"KHR_lights_punctual": {"lights": self.lights}}
+        plain["scene"] = 0
+        plain["scenes"] = [{**self.scene, "nodes": self.roots} if self.roots else self.scene]
+        for name in _LISTS:
+            if getattr(self, name):
+                plain[name] = getattr(self, name)
+        if self.buffers.accessors:
+            plain["accessors"] = self.buffers.accessors
+        if views:
+            plain["bufferViews"] = views
+        if buffers:
+            plain["buffers"] = buffers
+        return plain
+
+
+_GLB_MAGIC, _JSON_CHUNK, _BIN_CHUNK = 0x46546C67, 0x4E4F534A, 0x004E4942
+_LARGEST_GLB = 0xFFFFFFFF
+
+
+def glb_parts(asset: Asset) -> Iterator[bytes | memoryview]:
+    """The pieces of a binary glTF file; ValueError if it would pass the 4 GiB that its header can say."""
+    size = asset.buffer_size
+    text = _json(asset.root([{"byteLength": size}] if size else []))
+    text += b" " * (-len(text) % 4)
+    total = 12 + 8 + len(text) + (8 + size if size else 0)
+    if total > _LARGEST_GLB:
+        raise ValueError(f"{total} bytes do not fit a .glb file, which ends at 4 GiB; write a .gltf")
+    yield struct.pack("<III", _GLB_MAGIC, 2, total)
+    yield struct.pack("<II", len(text), _JSON_CHUNK)
+    yield text
+    if size:
+        yield struct.pack("<II", size, _BIN_CHUNK)
+        yield from asset.buffers.parts()
+
+
+def write_glb(asset: Asset, path: Path, *, overwrite: bool) -> list[str]:
+    write_bytes(path, glb_parts(asset), overwrite=overwrite)
+    return [str(path)]
+
+
+def write_gltf(asset: Asset, path: Path, *, overwrite: bool) -> list[str]:
+    """The text and the file with its numbers. That has a hash of its content in its name, so that no text ever names
+    numbers of another one, whenever writing is cut short."""
+    size = asset.buffer_size
+    named: list[tuple[Path, Iterator[bytes | memoryview]]] = []
+    buffers: list[dict[str, Any]] = []
+    if size:
+        digest = hashlib.sha256()
+        for part in asset.buffers.parts():
+            digest.update(part)
+        binary = Path(content_name(path, digest.hexdigest(), ".bin"))
+        named.append((binary, asset.buffers.parts()))
+        buffers.append({"byteLength": size, "uri": quote(binary.name)})
+    write_set((path, _json(asset.root(buffers), indent=1)), named=named, overwrite=overwrite)
+    return [str(path), *(str(each) for each, _ in named)]
+
+
+def _json(root: dict[str, Any], indent: int | None = None) -> bytes:
+    separators = (",", ":") if indent is None else (",", ": ")
+    text = json.dumps(root, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators)
+    return text.encode("utf-8", "backslashreplace")

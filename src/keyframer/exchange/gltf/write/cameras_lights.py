@@ -1,0 +1,202 @@
+"""Cameras, and lights as KHR_lights_punctual; without extensions lights are in extras only.
+
+The old programs give the horizontal field of view, glTF wants the vertical one. The old lights do not weaken with
+distance. glTF's do, by its square, so that their strength is chosen to be the old one at the middle of what is shown at
+the beginning (and pi times it, because a white surface gives back the pi-th part). Reading divides by the same numbers:
+all that they depend on is in core glTF.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves.fit import largest_difference
+from keyframer.curves.lines import Measure, straight
+from keyframer.exchange.gltf.conventions import LARGEST, linear_color
+from keyframer.exchange.gltf.extras import attach, plain, raw_name, shown_name, stated
+from keyframer.exchange.gltf.write.asset import Json
+from keyframer.exchange.gltf.write.extent import shown_extent
+from keyframer.exchange.gltf.write.options import Context
+from keyframer.exchange.report import Outcome
+from keyframer.scene import Camera, Light, LightType, Scene
+
+Floats = npt.NDArray[np.float64]
+
+_TYPES = {LightType.OMNI: "point", LightType.SPOT: "spot", LightType.DIRECTIONAL: "directional"}
+_KEPT = (
+    "multiplier",
+    "on",
+    "attenuated",
+    "inner_range",
+    "outer_range",
+    "target",
+    "hotspot_degrees",
+    "falloff_degrees",
+    "roll_degrees",
+    "rectangular",
+    "aspect",
+    "casts_shadows",
+    "projector",
+    "excludes",
+)
+_UNSAID = ("rectangular", "casts_shadows", "projector", "excludes", "inner_range")
+_GAP = math.radians(0.25)
+"""between the cones: glTF wants the inner one smaller"""
+
+
+def cone_angles(hotspot_degrees: npt.ArrayLike, falloff_degrees: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Inner and outer half angles in radians from the full angles of the cones."""
+    outer = np.nan_to_num(np.radians(np.asarray(falloff_degrees, np.float64)) / 2, nan=0.5)
+    outer = np.clip(outer, 2 * _GAP, math.pi / 2)
+    inner = np.nan_to_num(np.radians(np.asarray(hotspot_degrees, np.float64)) / 2, nan=0.0)
+    return np.clip(inner, 0.0, outer - _GAP), outer
+
+
+def strengths(scene: Scene, world: Floats, shown: npt.NDArray[np.bool_], unit: float = 1.0) -> list[float]:
+    """What a multiplier of 1 of each light is in glTF's units, where ``world`` (nodes, 4, 4) puts the nodes. A light
+    that is nearer to the middle than a hundredth of the scene's size counts as that far away."""
+    found = [math.pi] * len(scene.lights)
+    shining = [
+        (number, node.light)
+        for number, node in enumerate(scene.nodes)
+        if node.light is not None and scene.lights[node.light].type in (LightType.OMNI, LightType.SPOT)
+    ]
+    if shining:
+        size, middle = shown_extent(scene, world, shown)
+    for node, light in shining:
+        with np.errstate(all="ignore"):
+            distance = float(np.linalg.norm(world[node, :3, 3] - middle))
+        if not math.isfinite(distance):
+            distance = size
+        found[light] = math.pi * (max(distance, 0.01 * size) * unit) ** 2
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What tracks say of a light at the beginning; the values of the light itself where there are none."""
+
+    color: tuple[float, ...]
+    multiplier: float
+    hotspot_degrees: float
+    falloff_degrees: float
+
+
+class Lights:
+    """All lights but ambient ones; `numbers` leads from the scene's numbers to glTF's."""
+
+    def __init__(self, context: Context, strengths: list[float], beginnings: list[Beginning]) -> None:
+        self.numbers: dict[int, int] = {}
+        self.strengths = strengths
+        self.beginnings = beginnings
+        self._context = context
+        for number, light in enumerate(context.scene.lights):
+            path = f"/lights/{light.name}"
+            if light.type not in _TYPES:
+                context.report.add(Outcome.EXTRAS, path, "ambient light", extras=light.extras)
+                continue
+            if not context.extensions:
+                context.report.add(Outcome.EXTRAS, path, "core glTF has no lights", extras=light.extras)
+                continue
+            self.numbers[number] = len(context.asset.lights)
+            context.asset.lights.append(self._light(number, light, path))
+            context.asset.extensions.add("KHR_lights_punctual")
+
+    def brightest(self, number: int) -> float:
+        """What the colours of a light are divided by, so that none is above 1, and its intensity multiplied with."""
+        return max(float(np.nan_to_num(np.asarray(self.beginnings[number].color)).max()), 1.0)
+
+    def _light(self, number: int, light: Light, path: str) -> Json:
+        report = self._context.report
+        begins = self.beginnings[number]
+        shown, brightest = np.nan_to_num(np.asarray(begins.color, np.float64)), self.brightest(number)
+        power = begins.multiplier if light.on and math.isfinite(begins.multiplier) else 0.0
+        if power < 0:
+            report.add(Outcome.APPROXIMATED, f"{path}/multiplier", f"{power:g} becomes 0", extras=light.extras)
+            power = 0.0
+        written: Json = {
+            "type": _TYPES[light.type],
+            "color": np.round(linear_color(shown / brightest), 6).tolist(),
+            "intensity": min(power * brightest * self.strengths[number], LARGEST),
+        }
+        name = shown_name(light.name)
+        if name:
+            written["name"] = name
+        reach = light.outer_range or 0.0
+        if light.attenuated and light.type is not LightType.DIRECTIONAL and 0 < reach < math.inf:
+            written["range"] = reach * self._context.axes.unit
+        if light.type is LightType.SPOT:
+            inner, outer = cone_angles(begins.hotspot_degrees, begins.falloff_degrees or 45.0)
+            written["spot"] = {"innerConeAngle": float(inner), "outerConeAngle": float(outer)}
+        attach(written, light_extras(light))
+        report.add(
+            Outcome.APPROXIMATED, path, "weakens with distance, which the old light did not", extras=light.extras
+        )
+        for attribute in stated(light, *_UNSAID):
+            report.add(Outcome.EXTRAS, f"{path}/{attribute}", extras=light.extras)
+        return written
+
+
+def light_extras(light: Light) -> Json:
+    """The old light, whole."""
+    content = {"type": light.type.value, "color": plain(light.color)}
+    content.update({**raw_name(light.raw_name, light.name), **stated(light, *_KEPT)})
+    if light.extras:
+        content["extras"] = plain(light.extras)
+    return content
+
+
+ASPECT_RATIO = 4.0 / 3.0
+"""of the picture: no format stores it, and this was the screen of the time"""
+_WIDEST = 179.0
+_NARROWEST = 1e-4
+
+
+def vertical_fov(horizontal_degrees: npt.ArrayLike) -> Floats:
+    """Radians of the vertical field of view."""
+    usual = np.nan_to_num(np.asarray(horizontal_degrees, np.float64), nan=48.0, posinf=_WIDEST, neginf=_NARROWEST)
+    half = np.radians(np.clip(usual, _NARROWEST, _WIDEST)) / 2
+    return np.asarray(2 * np.arctan(np.tan(half) / ASPECT_RATIO))
+
+
+def _straight_lens(first: Floats, last: Floats, u: Floats) -> Floats:
+    """Blender's way between two vertical fields of view: straight in focal lengths."""
+    with np.errstate(all="ignore"):
+        return np.asarray(2 * np.arctan(1 / straight(1 / np.tan(first / 2), 1 / np.tan(last / 2), u)))
+
+
+FIELDS_OF_VIEW = Measure(largest_difference, (straight, _straight_lens))
+"""vertical ones, in radians"""
+
+
+def write_cameras(context: Context, fov_degrees: Floats) -> None:
+    """All cameras of the scene, in its order, with the fields of view (C,) they begin with."""
+    for camera, fov in zip(context.scene.cameras, fov_degrees.tolist(), strict=True):
+        context.asset.cameras.append(_camera(context, camera, fov))
+
+
+def _camera(context: Context, camera: Camera, fov: float) -> Json:
+    unit = context.axes.unit
+    near = max(context.size * unit * 1e-3, 1e-6)
+    lens: Json = {"yfov": float(vertical_fov(fov)), "aspectRatio": ASPECT_RATIO, "znear": near}
+    if camera.clip is not None and all(map(math.isfinite, camera.clip)) and 0 < camera.clip[0] < camera.clip[1]:
+        lens["znear"], lens["zfar"] = camera.clip[0] * unit, camera.clip[1] * unit
+    written: Json = {"type": "perspective", "perspective": lens}
+    name = shown_name(camera.name)
+    if name:
+        written["name"] = name
+    content = raw_name(camera.raw_name, camera.name)
+    content.update(stated(camera, "fov_degrees", "roll_degrees", "target", "ranges", "clip", "shows_cone"))
+    if camera.extras:
+        content["extras"] = plain(camera.extras)
+    attach(written, content)
+    path = f"/cameras/{camera.name}"
+    detail = "as the vertical field of view of a 4:3 picture"
+    context.report.add(Outcome.EXACT, f"{path}/fov", detail, extras=camera.extras)
+    if camera.ranges is not None:
+        context.report.add(Outcome.EXTRAS, f"{path}/ranges", extras=camera.extras)
+    return written

@@ -1,0 +1,205 @@
+"""Channels of one glTF animation: samplers, visibility, and animated properties of cameras and lights.
+
+Samplers that are alike are written once. Hidden geometry is said by KHR_node_visibility and by a scale of 0, which
+every viewer understands; properties need KHR_animation_pointer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Track
+from keyframer.curves.lines import VECTORS, Measure
+from keyframer.exchange.gltf.conventions import linear_color
+from keyframer.exchange.gltf.write.asset import Asset, Json
+from keyframer.exchange.gltf.write.cameras_lights import FIELDS_OF_VIEW, Lights, cone_angles, vertical_fov
+from keyframer.exchange.gltf.write.keys import STEP, Sampler
+from keyframer.exchange.gltf.write.motion import Function, Motion, MotionMaker, Span, breaks_of
+from keyframer.exchange.gltf.write.nodes import Placed
+from keyframer.exchange.gltf.write.options import Context
+from keyframer.exchange.report import Outcome
+from keyframer.scene import LightType
+
+
+class Channels:
+    def __init__(self, asset: Asset) -> None:
+        self._asset = asset
+        self._samplers: list[Json] = []
+        self._channels: list[Json] = []
+        self._known: dict[tuple[int, int, str], int] = {}
+
+    def __len__(self) -> int:
+        return len(self._channels)
+
+    def node(self, node: int, path: str, sampler: Sampler) -> None:
+        """Move a property of a node."""
+        output: npt.NDArray[Any] = sampler.output()
+        if path == "weights":
+            output = output.reshape(-1)
+        self._add(sampler, output, {"node": node, "path": path})
+
+    def pointer(self, pointer: str, sampler: Sampler, output: npt.NDArray[Any] | None = None) -> None:
+        """Move any property, with KHR_animation_pointer; numbers that stand alone are written as scalars."""
+        values: npt.NDArray[Any] = sampler.output() if output is None else output
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        self._asset.extensions.add("KHR_animation_pointer")
+        target = {"path": "pointer", "extensions": {"KHR_animation_pointer": {"pointer": pointer}}}
+        self._add(sampler, values, target)
+
+    def _add(self, sampler: Sampler, output: npt.NDArray[Any], target: Json) -> None:
+        buffers = self._asset.buffers
+        key = (buffers.times(sampler.times), buffers.values(np.ascontiguousarray(output)), sampler.mode)
+        if key not in self._known:
+            self._known[key] = len(self._samplers)
+            entry: Json = {"input": key[0], "output": key[1]}
+            if sampler.mode != "LINEAR":
+                entry["interpolation"] = sampler.mode
+            self._samplers.append(entry)
+        self._channels.append({"sampler": self._known[key], "target": target})
+
+    def finish(self, name: str) -> int:
+        """Append the animation to the asset; returns its number."""
+        written: Json = {"samplers": self._samplers, "channels": self._channels}
+        if name:
+            written["name"] = name
+        self._asset.animations.append(written)
+        return len(self._asset.animations) - 1
+
+
+Floats = npt.NDArray[np.float64]
+
+KINDS = ("fov", "color", "multiplier", "hotspot", "falloff")
+_COLOR_ERROR = 1e-3
+
+
+class Properties:
+    """Writes the channels of one clip that move cameras and lights."""
+
+    def __init__(self, context: Context, lights: Lights, channels: Channels, maker: MotionMaker) -> None:
+        self._context = context
+        self._lights = lights
+        self._channels = channels
+        self._maker = maker
+        self._span = maker.span
+
+    def write(self, node: int, tracks: dict[str, Track]) -> None:
+        """``tracks`` of one node by kind."""
+        if not self._context.extensions:
+            for kind, track in tracks.items():
+                detail = "core glTF cannot move it"
+                self._context.report.add(Outcome.EXTRAS, self._path(node, kind), detail, extras=track.extras)
+            return
+        camera, light = self._context.scene.nodes[node].camera, self._context.scene.nodes[node].light
+        degrees = self._context.options.max_degrees
+        if camera is not None and "fov" in tracks:
+            moved = self._resampled(tracks["fov"], np.radians(degrees), vertical_fov, FIELDS_OF_VIEW)
+            self._put(node, "fov", f"/cameras/{camera}/perspective/yfov", moved, np.degrees(1.0), "degree")
+        if light is not None and light in self._lights.numbers:
+            self._light(node, light, tracks, degrees)
+
+    def _light(self, node: int, number: int, tracks: dict[str, Track], degrees: float) -> None:
+        light = self._context.scene.lights[number]
+        base = f"/extensions/KHR_lights_punctual/lights/{self._lights.numbers[number]}"
+        if "color" in tracks:
+            brightest = self._lights.brightest(number)
+            moved = self._resampled(tracks["color"], _COLOR_ERROR, lambda v: linear_color(v / brightest))
+            self._put(node, "color", f"{base}/color", moved, 1.0, "of full light")
+        if "multiplier" in tracks:
+            factor = self._lights.strengths[number] * self._lights.brightest(number) if light.on else 0.0
+            moved = self._resampled(tracks["multiplier"], _COLOR_ERROR * factor, lambda v: factor * np.maximum(v, 0.0))
+            self._put(node, "multiplier", f"{base}/intensity", moved, 1.0 / (factor or 1.0), "of full light")
+        if light.type is LightType.SPOT and ("hotspot" in tracks or "falloff" in tracks):
+            self._cones(node, number, tracks, base, degrees)
+
+    def _cones(self, node: int, number: int, tracks: dict[str, Track], base: str, degrees: float) -> None:
+        """Both cones from both tracks: the inner one stays inside the outer one."""
+        motions = {kind: self._maker.track(tracks[kind], np.inf) for kind in tracks}
+        begins = self._lights.beginnings[number]
+        rests = {"hotspot": begins.hotspot_degrees, "falloff": begins.falloff_degrees or 45.0}
+        found = {kind: motions.get(kind) for kind in rests}
+
+        def full(kind: str, times: Floats) -> Floats:
+            motion = found[kind]
+            return np.full((len(times), 1), rests[kind]) if motion is None else motion.truth(times)
+
+        breaks, jumps = breaks_of([motion for motion in found.values() if motion is not None], self._span)
+        for index, name, kind in ((0, "innerConeAngle", "hotspot"), (1, "outerConeAngle", "falloff")):
+
+            def angle(times: Floats, index: int = index) -> Floats:
+                return cone_angles(full("hotspot", times), full("falloff", times))[index]
+
+            moved = self._maker.function(angle, breaks, jumps, np.radians(degrees), VECTORS, Outcome.APPROXIMATED)
+            self._put(node, kind, f"{base}/spot/{name}", moved, np.degrees(1.0), "degree")
+
+    def _resampled(self, track: Track, tolerance: float, change: Function, measure: Measure = VECTORS) -> Motion | None:
+        """A track whose values are changed by a function that is not linear."""
+        motion = self._maker.track(track, np.inf)
+        if motion is None:
+            return None
+        truth = motion.truth
+        return self._maker.function(
+            lambda times: change(truth(times)), motion.breaks, motion.jumps, tolerance, measure, Outcome.APPROXIMATED
+        )
+
+    def _put(self, node: int, kind: str, pointer: str, motion: Motion | None, factor: float, unit: str) -> None:
+        if motion is None or motion.keys.is_still:
+            return
+        sampler = motion.written(self._span)
+        self._channels.pointer(pointer, sampler)
+        error = motion.error(sampler, self._span) * float(factor)
+        detail = "resampled; needs KHR_animation_pointer"
+        path, extras = self._path(node, kind), self._context.scene.nodes[node].extras
+        if not motion.complete:
+            self._context.report.add_cut_short(path, motion.shortcoming(self._span), "LIMIT_KEYS")
+        self._context.report.add(Outcome.APPROXIMATED, path, detail, error=error, unit=unit, extras=extras)
+
+    def _path(self, node: int, kind: str) -> str:
+        return f"/nodes/{self._context.scene.nodes[node].name}/{kind}"
+
+
+_EXTENSION = "KHR_node_visibility"
+
+
+def hide_node(context: Context, number: int, placed: Placed, visible: bool) -> None:
+    """State whether a node's geometry is shown at the beginning."""
+    if placed.geometry is None or visible:
+        return
+    node: Json = context.asset.nodes[placed.geometry]
+    if context.extensions:
+        node.setdefault("extensions", {})[_EXTENSION] = {"visible": False}
+        context.asset.extensions.add(_EXTENSION)
+    hidden = context.scene.nodes[number]
+    path = f"/nodes/{hidden.name}/hidden"
+    if hidden.skin is None:
+        node["scale"] = [0.0, 0.0, 0.0]
+        context.report.add(Outcome.EXACT, path, "not shown: scale 0", extras=hidden.extras)
+    else:
+        detail = "a skinned mesh cannot be hidden without KHR_node_visibility"
+        context.report.add(Outcome.APPROXIMATED, path, detail, extras=hidden.extras)
+
+
+def animate_visibility(
+    context: Context, number: int, placed: Placed, motion: Motion, channels: Channels, span: Span
+) -> None:
+    """Write a visible track: steps of 0 and 1."""
+    if placed.geometry is None:
+        return
+    steps = motion.written(span)
+    shown = steps.values[:, 0] > 0.5
+    if context.scene.nodes[number].skin is None:
+        scale = np.repeat(shown[:, None], 3, axis=1).astype(np.float32)
+        nothing = np.zeros_like(scale)
+        channels.node(placed.geometry, "scale", Sampler(STEP, steps.times, scale, nothing, nothing))
+    if context.extensions:
+        node: Json = context.asset.nodes[placed.geometry]
+        node.setdefault("extensions", {}).setdefault(_EXTENSION, {"visible": bool(shown[0])})
+        context.asset.extensions.add(_EXTENSION)
+        pointer = f"/nodes/{placed.geometry}/extensions/{_EXTENSION}/visible"
+        channels.pointer(pointer, Sampler(STEP, *[steps.times] * 4), shown.astype(np.uint8))
+    changing = context.scene.nodes[number]
+    detail = "steps of visibility, and of scale 0"
+    context.report.add(Outcome.EXACT, f"/nodes/{changing.name}/visible", detail, extras=changing.extras)

@@ -1,0 +1,183 @@
+"""From a scene to a glTF asset, and to the file that holds it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer._version import __version__
+from keyframer.exchange.gltf.conventions import Axes
+from keyframer.exchange.gltf.extras import Names, attach, plain, stated
+from keyframer.exchange.gltf.write.aim_constraints import find_looks
+from keyframer.exchange.gltf.write.animation import write_animations
+from keyframer.exchange.gltf.write.asset import Asset, Json, write_glb, write_gltf
+from keyframer.exchange.gltf.write.cameras_lights import Beginning, Lights, light_extras, strengths, write_cameras
+from keyframer.exchange.gltf.write.channels import hide_node
+from keyframer.exchange.gltf.write.extent import clip_span, joint_boxes, mesh_boxes, scene_size
+from keyframer.exchange.gltf.write.images import ImageSource, Pictures, no_images
+from keyframer.exchange.gltf.write.materials import Materials
+from keyframer.exchange.gltf.write.meshes import Meshes, Skins
+from keyframer.exchange.gltf.write.nodes import Tree
+from keyframer.exchange.gltf.write.options import Context, GltfOptions
+from keyframer.exchange.report import LossReport, Outcome
+from keyframer.files import check_output
+from keyframer.formats._dropped import leftovers
+from keyframer.formats._places import path_finder
+from keyframer.posing import Rig
+from keyframer.scene import Clip, LightType, Scene
+from keyframer.textures import TextureFinder, TextureSource
+
+Floats = npt.NDArray[np.float64]
+
+
+def export(scene: Scene, options: GltfOptions | None = None) -> tuple[Asset, LossReport]:
+    """A glTF asset of a scene, and what was lost on the way. The scene is not changed."""
+    options = options or GltfOptions()
+    report = LossReport("gltf", source=plain(dict(options.source)))
+    if scene.origin is not None:
+        report.find_path = path_finder(scene.origin.document)
+    rig = Rig(scene)
+    span = clip_span(scene.clips[0], options.fps) if scene.clips else None
+    begin = 0.0 if span is None else span.begin
+    boxes = mesh_boxes(scene)
+    size = scene_size(scene, rig, span, boxes)
+    axes = Axes(scene.space, options.metres_per_unit(scene))
+    context = Context(scene, options, Asset(), axes, report, Names(), size, boxes, joint_boxes(scene))
+    looks = find_looks(scene, rig.order)
+    samples = rig.sample([begin])
+    world, states = rig.world(samples, 1)[0], rig.states
+    materials = Materials(context)
+    tree = Tree(context, rig, looks, begin, world)
+    write_cameras(context, states.fov.at(samples, 1)[0, :, 0])
+    visible = states.visible.at(samples, 1)[0, :, 0] > 0.5
+    color, *numbers = (
+        state.at(samples, 1)[0].tolist() for state in (states.color, states.multiplier, states.hotspot, states.falloff)
+    )
+    begin_with = [Beginning(rgb, *(row[0] for row in rest)) for rgb, *rest in zip(color, *numbers, strict=True)]
+    lights = Lights(context, strengths(scene, world, visible, axes.unit), begin_with)
+    _carry(context, tree, materials, lights, visible, {n: w[0] for n, w in states.morph_weights(samples, 1).items()})
+    clips = write_animations(context, tree, looks, lights, rig)
+    _about(context, clips)
+    return context.asset, report
+
+
+def _carry(
+    context: Context,
+    tree: Tree,
+    materials: Materials,
+    lights: Lights,
+    visible: npt.NDArray[np.bool_],
+    weights: dict[int, Floats],
+) -> None:
+    """Hang meshes, cameras and lights into the tree."""
+    meshes = Meshes(context, materials)
+    skins = None if tree.root is None else Skins(context, [placed.tail for placed in tree.placed], tree.root)
+    for number, (node, placed) in enumerate(zip(context.scene.nodes, tree.placed, strict=True)):
+        tail: Json = context.asset.nodes[placed.tail]
+        if node.camera is not None:
+            tail["camera"] = node.camera
+        if node.light is not None:
+            if node.light in lights.numbers:
+                link = {"light": lights.numbers[node.light]}
+                tail.setdefault("extensions", {})["KHR_lights_punctual"] = link
+            else:
+                attach(context.asset.nodes[placed.head], {"light": light_extras(context.scene.lights[node.light])})
+        if node.mesh is None or placed.geometry is None:
+            continue
+        mesh = meshes.write(node.mesh, node.morph, node.skin)
+        if mesh is None:
+            continue
+        geometry: Json = context.asset.nodes[placed.geometry]
+        geometry["mesh"] = mesh
+        if node.skin is not None and skins is not None:
+            geometry["skin"] = skins.write(node.skin, node.mesh)
+        if number in weights and node.morph is not None and node.morph.positions:
+            geometry["weights"] = [float(weight) for weight in weights[number]]
+        hide_node(context, number, placed, bool(visible[number]))
+
+
+def _about(context: Context, clips: list[Json]) -> None:
+    """Who made it of what, and what belongs to the scene as a whole."""
+    scene, asset = context.scene, context.asset
+    if scene.copyright:
+        asset.about["copyright"] = scene.copyright
+    source = {**plain(dict(context.options.source))}
+    if scene.source_format:
+        source.setdefault("format", scene.source_format)
+    about = {"version": __version__, "source": source, "options": context.options.stated()}
+    if scene.issues.first_unsafe() is not None:
+        about["salvaged"] = scene.issues.unsafe_counts()
+    attach(asset.about, about)
+    content: Json = {"space": plain(scene.space), **stated(scene, "title", "author")}
+    environment = stated(
+        scene.environment,
+        *("ambient", "background_color", "background_image", "gradient", "fog", "distance_cue", "layered_fog", "uses"),
+    )
+    if scene.environment.extras:
+        environment["extras"] = plain(scene.environment.extras)
+    if environment:
+        content["environment"] = environment
+        for name in environment:
+            context.report.add(Outcome.EXTRAS, f"/environment/{name}")
+    ambient = [light_extras(light) for light in scene.lights if light.type is LightType.AMBIENT]
+    if ambient:
+        content["ambient_lights"] = ambient
+    if clips:
+        content["clips"] = clips
+    if scene.extras:
+        content["extras"] = plain(scene.extras)
+        context.report.add(Outcome.EXTRAS, "/extras", "what the scene model has no place for")
+    for part, name, count in leftovers(scene, scene.clips[0] if scene.clips else Clip(), "gltf"):
+        context.report.add(Outcome.EXTRAS, f"/{part}/{name}", f"stated by {count} of them" if count > 1 else "")
+    if scene.title:
+        asset.scene["name"] = scene.title
+    attach(asset.scene, content)
+    context.report.measured.setdefault("size", context.size)
+
+
+_TEXTURES = ("texture_path", "texture_recursive", "textures")
+"""options that decide where images are looked for"""
+
+
+def _images(
+    scene: Scene,
+    texture_path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    texture_recursive: bool = False,
+    textures: bool = True,
+) -> ImageSource:
+    """Looks beside the file that the scene was loaded from, then in the folders given, nowhere else."""
+    if not textures:
+        return no_images
+    given = [texture_path] if isinstance(texture_path, (str, os.PathLike)) else list(texture_path)
+    own = scene.origin.folder if scene.origin is not None else scene.folder
+    folders = given if own is None else [own, *given]
+    maps = [map for material in scene.materials for map in material.maps.values()]
+    if not maps or not (folders or any(map.embedded is not None for map in maps)):
+        return no_images
+    return Pictures(TextureSource(TextureFinder(folders, recursive=texture_recursive)))
+
+
+def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options: dict[str, Any]) -> LossReport:
+    """``dialect`` is ``binary`` or ``text``; None: as the extension says, binary where it says nothing."""
+    known = [*(item.name for item in fields(GltfOptions)), *_TEXTURES]
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise ValueError(f"gltf has no option {unknown[0]!r} (it has: {', '.join(known)})")
+    looked = {name: options[name] for name in _TEXTURES if name in options}
+    chosen = GltfOptions(**{name: value for name, value in options.items() if name not in _TEXTURES})
+    if "images" in options:
+        if looked:
+            raise ValueError(f"images says where images come from, so {next(iter(looked))} has no meaning")
+    else:
+        chosen = replace(chosen, images=_images(scene, **looked))
+    check_output(path, overwrite=overwrite)
+    asset, report = export(scene, chosen)
+    as_text = dialect == "text" or (dialect is None and path.suffix.lower() == ".gltf")
+    report.written = (write_gltf if as_text else write_glb)(asset, path, overwrite=overwrite)
+    return report

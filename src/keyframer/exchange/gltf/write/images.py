@@ -1,0 +1,406 @@
+"""Images for the exporter: the function that supplies them, and the one that reads image files.
+
+JPEG and PNG files are copied, all others become PNG; maps are merged where glTF has no slot for them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import math
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.exchange.gltf.extras import said_in_gltf
+from keyframer.exchange.report import Outcome
+from keyframer.scene import Material, TextureMap
+from keyframer.text import safe_text
+from keyframer.textures import Opened, Texture, TextureSource
+from keyframer.textures.images import as_png
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+
+FROM_GLTF_ONLY = ("metallic_roughness", "occlusion")
+"""slots for images that only glTF files have: they go on as they are"""
+SLOTS = {
+    "base_color": "texture1",
+    "alpha": "opacity",
+    "normal": "bump",
+    "emissive": "self_illumination",
+    **{name: name for name in FROM_GLTF_ONLY},
+}
+"""glTF's slots and the maps they are made of; ``alpha`` only where no image is the base colour"""
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image that glTF can hold."""
+
+    name: str
+    data: bytes
+    mime_type: str
+    """``image/png`` or ``image/jpeg``"""
+    alpha: str = "opaque"
+    """what its alpha channel wants: ``opaque``, ``mask`` or ``blend``"""
+    notes: dict[str, tuple[Outcome, str]] = field(default_factory=dict)
+    """what became of the maps it was made of, by their slots in the material: the outcome, and how"""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Why there is no image, for the report."""
+
+    reason: str
+
+
+ImageSource = Callable[[Material, str, TextureMap], Image | Missing | None]
+"""(material, slot, map) to the image for it, or why there is none. Slots are ``base_color`` (for ``texture1``, with the
+opacity map in its alpha where the source can do that), ``alpha`` (for ``opacity`` where no image is the base colour:
+white, with the map in its alpha), ``normal`` (for ``bump``: a normal map made of the height map) and ``emissive`` (for
+``self_illumination``, multiplied with the image of ``texture1`` where there is one); and those of `FROM_GLTF_ONLY`."""
+
+
+def no_images(material: Material, slot: str, map: TextureMap) -> None:
+    """No image is found: names of textures are kept in extras only."""
+
+
+def role_of(map: TextureMap) -> str | None:
+    """What glTF says the pixels of an image are; None for maps that come from the old formats."""
+    if map.embedded is not None:
+        return map.embedded.role
+    role = said_in_gltf(map.extras).get("role")
+    return role if isinstance(role, str) else None
+
+
+Bytes = npt.NDArray[np.uint8]
+Floats = npt.NDArray[np.float64]
+
+_NEARLY = 8
+"""levels of alpha that pass for none or full"""
+_CLEAR_CUT = 0.98
+"""the share of pixels that are none or full where an image is a stencil, not a veil: edges are blurred a little"""
+_MOST_COMPUTED = 2048 * 2048
+"""pixels of an image that is merged or made anew: what passes as it is may be larger, but computing takes a hundred
+bytes a pixel, and a few kilobytes of PNG can hold 67 million"""
+
+
+class Pictures:
+    """An `ImageSource` that opens what a `TextureSource` finds. Each image is made and encoded once."""
+
+    def __init__(self, source: TextureSource) -> None:
+        self._source = source
+        self._made: dict[tuple[object, ...], Image | Missing] = {}
+        self._pngs: dict[tuple[object, ...], bytes] = {}
+
+    def __call__(self, material: Material, slot: str, map: TextureMap) -> Image | Missing | None:
+        merged = [_key(each) for name in _MERGED.get(slot, ()) if (each := material.maps.get(name)) is not None]
+        key = (
+            slot,
+            _key(map),
+            material.diffuse if slot == "base_color" else None,
+            *merged,
+            said_in_gltf(material.extras).get("alpha_mode"),
+        )
+        if key not in self._made:
+            self._made[key] = self._make(material, slot, map)
+        return self._made[key]
+
+    def _make(self, material: Material, slot: str, map: TextureMap) -> Image | Missing:
+        opened = self._source.open_map(map)
+        texture = opened.texture
+        if texture is None:
+            return Missing(_said(opened))
+        if _ROLES[slot] == role_of(map):
+            return self._finished(material, map, slot, opened, texture)
+        if slot in FROM_GLTF_ONLY:
+            return Missing(f"{_said(opened)}; of no use as {slot}")
+        if slot == "base_color":
+            return self._base(material, map, opened, texture)
+        texture, opened = _workable(texture, opened)
+        if slot == "alpha":
+            return self._stencil(map, opened, texture)
+        if slot == "normal":
+            amount = map.amount if math.isfinite(map.amount) else 1.0
+            relief = normal_map(_levels(texture, map), amount, tiled=map.tiled and not (map.decal or map.mirror))
+            note = f"a normal map made of heights; {_said(opened)}"
+            return self._png(texture, relief, {"bump": (Outcome.APPROXIMATED, note)}, "_normal")
+        return self._glow(material, map, opened, texture)
+
+    def _base(self, material: Material, map: TextureMap, opened: Opened, texture: Texture) -> Image:
+        notes = {"texture1": _note(opened, "")}
+        holes = texture.has_alpha and not map.ignore_alpha and (map.alpha_source or not map.decal)
+        shows_color = texture.has_alpha and not map.ignore_alpha and not holes
+        small = texture
+        if map.negative or shows_color or "opacity" in material.maps:
+            small, opened = _workable(texture, opened)
+        covering = self._covering(material, map, notes, small)
+        if covering is None and not map.negative and not shows_color:
+            return self._as_it_is(texture, notes, _alpha_kind(_alpha_of(texture)) if holes else "opaque")
+        texture, notes["texture1"] = small, _note(opened, "")
+        pixels = texture.pixels().copy()
+        if map.negative:
+            pixels[..., :3] = 255 - pixels[..., :3]
+            notes["texture1"] = _note(opened, "in negative", Outcome.BAKED)
+        alpha = pixels[..., 3] / 255.0
+        if shows_color:
+            below = 255 * np.clip(material.diffuse or (0.8, 0.8, 0.8), 0, 1)
+            pixels[..., :3] = np.round(pixels[..., :3] * alpha[..., None] + below * (1 - alpha[..., None]))
+            notes["texture1"] = _note(opened, "a decal over the material's colour", Outcome.BAKED)
+        opacity = alpha if holes else np.ones_like(alpha)
+        if covering is not None:
+            opacity = opacity * covering
+        pixels[..., 3] = np.round(255 * opacity)
+        kind = _alpha_kind(pixels[..., 3])
+        ending = "" if covering is None else "_alpha"
+        return self._png(texture, pixels[..., :3] if kind == "opaque" else pixels, notes, ending, kind)
+
+    def _covering(
+        self, material: Material, under: TextureMap, notes: dict[str, tuple[Outcome, str]], texture: Texture
+    ) -> Floats | None:
+        """What the opacity map leaves, at the size of the image it is merged with."""
+        map = material.maps.get("opacity")
+        if map is None or not map.file_name:
+            return None
+        opened = self._source.open_map(map)
+        if opened.texture is None:
+            notes["opacity"] = (Outcome.EXTRAS, f"{_said(opened)}; the name is kept")
+            return None
+        how = "merged into the alpha of the base colour"
+        alike = _laid(map) == _laid(under)
+        notes["opacity"] = _note(
+            opened, how if alike else f"{how}, laid on as that is", Outcome.BAKED if alike else Outcome.APPROXIMATED
+        )
+        return _kept(_levels(opened.texture, map, texture.image.size), map)
+
+    def _stencil(self, map: TextureMap, opened: Opened, texture: Texture) -> Image:
+        pixels = np.full((texture.image.height, texture.image.width, 4), 255, np.uint8)
+        pixels[..., 3] = np.round(255 * _kept(_levels(texture, map), map))
+        notes = {"opacity": _note(opened, "as the alpha of a white base colour", Outcome.BAKED)}
+        return self._png(texture, pixels, notes, "_alpha", _alpha_kind(pixels[..., 3]))
+
+    def _glow(self, material: Material, map: TextureMap, opened: Opened, texture: Texture) -> Image:
+        glow = _levels(texture, map)[..., None] * (min(max(map.amount, 0.0), 1.0) if math.isfinite(map.amount) else 1.0)
+        how = "as emission"
+        base = material.maps.get("texture1")
+        under = self._source.open_map(base).texture if base is not None and base.file_name else None
+        color: Floats = np.full((1, 1, 3), 255.0)
+        if under is not None:
+            color = np.asarray(under.image.convert("RGB").resize(texture.image.size), np.float64)
+            how = "as emission, coloured by the base colour"
+        notes = {"self_illumination": _note(opened, how, Outcome.BAKED)}
+        return self._png(texture, np.asarray(np.round(glow * color), np.uint8), notes, "_glow")
+
+    def _finished(self, material: Material, map: TextureMap, slot: str, opened: Opened, texture: Texture) -> Image:
+        """An image that was made for glTF already: its pixels are what they should be."""
+        notes = {SLOTS[slot]: _note(opened, "")}
+        makes_holes = map.embedded.makes_holes if map.embedded is not None else not map.ignore_alpha
+        alpha = "opaque"
+        if texture.has_alpha and makes_holes and slot in ("base_color", "alpha"):
+            alpha = _alpha_kind(_alpha_of(texture))
+            stated = said_in_gltf(material.extras).get("alpha_mode")
+            alpha = stated.lower() if stated in ("MASK", "BLEND") else alpha
+        return self._as_it_is(texture, notes, alpha, SLOTS[slot])
+
+    def _as_it_is(
+        self, texture: Texture, notes: dict[str, tuple[Outcome, str]], alpha: str, map_name: str = "texture1"
+    ) -> Image:
+        name = safe_text(texture.name)
+        outcome, said = notes[map_name]
+        if texture.format == "PNG":
+            bare = bare_png(texture.data)
+            if bare is not None:
+                return Image(name, bare, "image/png", alpha, notes)
+        if texture.format == "JPEG" and _is_plain_jpeg(texture.data):
+            upright = upright_jpeg(texture.data)
+            if upright is not texture.data:
+                notes[map_name] = outcome, f"{said}; its Exif orientation is set to none"
+            return Image(name, upright, "image/jpeg", alpha, notes)
+        notes[map_name] = outcome, f"{said}; {texture.format} as PNG"
+        return Image(name, self._encoded(texture.image), "image/png", alpha, notes)
+
+    def _png(
+        self, texture: Texture, pixels: Bytes, notes: dict[str, tuple[Outcome, str]], ending: str, alpha: str = "opaque"
+    ) -> Image:
+        from PIL import Image as Pillow
+
+        data = self._encoded(Pillow.fromarray(pixels))
+        return Image(safe_text(texture.name) + ending, data, "image/png", alpha, notes)
+
+    def _encoded(self, image: Picture) -> bytes:
+        """The picture as PNG: the same pixels are encoded once, whatever they are called and whoever uses them."""
+        key = (image.mode, image.size, hashlib.blake2b(image.tobytes()).digest())
+        if key not in self._pngs:
+            self._pngs[key] = as_png(image)
+        return self._pngs[key]
+
+
+_MERGED = {"base_color": ("opacity",), "emissive": ("texture1",)}
+"""maps that are merged with that of a slot"""
+
+
+_ROLES = {
+    "base_color": "color",
+    "alpha": "alpha",
+    "normal": "normal",
+    "emissive": "emission",
+    **{name: name for name in FROM_GLTF_ONLY},
+}
+"""what the pixels of an image are that needs nothing done to it"""
+
+
+def _key(map: TextureMap) -> tuple[object, ...]:
+    inside = None if map.embedded is None else (id(map.embedded.data), map.embedded.role)
+    how = (map.negative, map.alpha_source, map.ignore_alpha, map.decal, map.tiled)
+    return map.file_name, inside, role_of(map), repr(map.amount), *how, repr(_laid(map))
+
+
+def _laid(map: TextureMap) -> tuple[object, ...]:
+    return map.scale, map.offset, map.rotation_degrees, map.mirror, map.tiled
+
+
+def _levels(texture: Texture, map: TextureMap, size: tuple[int, int] | None = None) -> Floats:
+    """(height, width) 0 to 1: grey, or alpha where the map says so; turned round where it is a negative."""
+    channel = texture.image.getchannel("A") if map.alpha_source and texture.has_alpha else texture.image.convert("L")
+    if size is not None and channel.size != size:
+        channel = channel.resize(size)
+    levels = np.asarray(channel, np.float64) / 255
+    return 1 - levels if map.negative else levels
+
+
+def _kept(levels: Floats, map: TextureMap) -> Floats:
+    """Opacity: a map of half amount hides half as much."""
+    amount = min(max(map.amount, 0.0), 1.0) if math.isfinite(map.amount) else 1.0
+    return 1 - amount * (1 - levels)
+
+
+def _alpha_kind(alpha: Bytes) -> str:
+    """By content: a stencil is a mask, everything softer is blended."""
+    if not alpha.size or alpha.min() >= 255 - _NEARLY:
+        return "opaque"
+    sure = (alpha <= _NEARLY) | (alpha >= 255 - _NEARLY)
+    return "mask" if sure.mean() >= _CLEAR_CUT else "blend"
+
+
+def _alpha_of(texture: Texture) -> Bytes:
+    return np.asarray(texture.image.getchannel("A"), np.uint8)
+
+
+def _workable(texture: Texture, opened: Opened) -> tuple[Texture, Opened]:
+    """An image to compute with: one that is too large for that is made smaller, which is then said."""
+    width, height = texture.image.size
+    if width * height <= _MOST_COMPUTED:
+        return texture, opened
+    share = math.sqrt(_MOST_COMPUTED / (width * height))
+    size = max(int(width * share), 1), max(int(height * share), 1)
+    reason = f"{width} x {height} pixels made {size[0]} x {size[1]}"
+    small = replace(texture, image=texture.image.resize(size))
+    return small, replace(opened, reason=f"{opened.reason}; {reason}" if opened.reason else reason)
+
+
+def _said(opened: Opened) -> str:
+    return str(opened)
+
+
+def _note(opened: Opened, how: str, outcome: Outcome = Outcome.EXACT) -> tuple[Outcome, str]:
+    """The outcome of an image that was found; one that was guessed, or is only the first of a list, is not exact."""
+    if outcome is Outcome.EXACT and (opened.match.is_guess or opened.reason):
+        outcome = Outcome.APPROXIMATED
+    return outcome, f"{how}; {_said(opened)}" if how else _said(opened)
+
+
+def _is_plain_jpeg(data: bytes) -> bool:
+    """Not the four inks of print, which viewers of glTF do not know."""
+    from PIL import Image as Pillow
+
+    with Pillow.open(io.BytesIO(data), formats=("JPEG",)) as opened:
+        return opened.mode in ("RGB", "L")
+
+
+_ORIENTATION = 0x0112
+_UPRIGHT = 1
+
+
+def upright_jpeg(data: bytes) -> bytes:
+    """The same file with the Exif orientation 1; the very same bytes where it says nothing else.
+
+    The programs that made the old files knew no Exif, and neither does glTF, but browsers turn images by it.
+    """
+    place = _orientation_at(data)
+    if place is None:
+        return data
+    at, order = place
+    return data[:at] + struct.pack(f"{order}H", _UPRIGHT) + data[at + 2 :]
+
+
+def _orientation_at(data: bytes) -> tuple[int, str] | None:
+    """Where the orientation stands, and the order of its bytes; None where there is none to change."""
+    at = 2
+    while at + 4 <= len(data) and data[at] == 0xFF and 0xE0 <= data[at + 1] <= 0xEF:
+        size = int.from_bytes(data[at + 2 : at + 4], "big")
+        if data[at + 1] == 0xE1 and data[at + 4 : at + 10] == b"Exif\0\0":
+            return _in_tags(data, at + 10, min(at + 2 + size, len(data)))
+        at += 2 + size
+    return None
+
+
+def _in_tags(data: bytes, begin: int, end: int) -> tuple[int, str] | None:
+    order = {b"II": "<", b"MM": ">"}.get(data[begin : begin + 2])
+    if order is None or begin + 8 > end:
+        return None
+    table = begin + struct.unpack_from(f"{order}I", data, begin + 4)[0]
+    if table + 2 > end:
+        return None
+    count = struct.unpack_from(f"{order}H", data, table)[0]
+    for entry in range(table + 2, min(table + 2 + 12 * count, end - 11), 12):
+        tag, kind, numbers = struct.unpack_from(f"{order}HHI", data, entry)
+        if (tag, kind, numbers) == (_ORIENTATION, 3, 1):
+            stated = struct.unpack_from(f"{order}H", data, entry + 8)[0]
+            return None if stated == _UPRIGHT else (entry + 8, order)
+    return None
+
+
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_KEPT = {b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS"}
+"""glTF takes images as sRGB with square pixels; Khronos' validator warns of profiles, gammas, sizes and animation"""
+
+
+def bare_png(data: bytes) -> bytes | None:
+    """The same compressed pixels without the other chunks; the very same bytes where there are none. None where the
+    file does not reach its end mark: some decoders still show it, others do not."""
+    parts, at, ended = [_SIGNATURE], len(_SIGNATURE), False
+    while at + 12 <= len(data):
+        end = at + 12 + int.from_bytes(data[at : at + 4], "big")
+        kind = data[at + 4 : at + 8]
+        if kind in _KEPT:
+            parts.append(data[at:end])
+        at = end
+        ended = kind == b"IEND"
+        if ended or end > len(data):
+            break
+    if not ended or at > len(data):
+        return None
+    made = b"".join(parts)
+    return data if len(made) == len(data) else made
+
+
+STEEPNESS = 4.0
+"""how high white is above black, in pixels, for a map of full amount: a bump of 30 %, which is usual, leans up to about
+50 degrees where black meets white. The old programs bent normals by an amount that glTF has no word for."""
+
+
+def normal_map(heights: npt.NDArray[np.float64], amount: float, *, tiled: bool) -> npt.NDArray[np.uint8]:
+    """(height, width, 3) with green upwards, as glTF has it; ``heights`` are 0 to 1, the first row is the top."""
+    padded = np.pad(heights, 1, "wrap" if tiled else "edge")
+    right = (padded[1:-1, 2:] - padded[1:-1, :-2]) / 2
+    down = (padded[2:, 1:-1] - padded[:-2, 1:-1]) / 2
+    slope = STEEPNESS * amount
+    normals = np.stack([-slope * right, slope * down, np.ones_like(heights)], axis=2)
+    normals /= np.sqrt((normals * normals).sum(axis=2, keepdims=True))
+    return np.asarray(np.round((normals + 1) * 127.5), np.uint8)

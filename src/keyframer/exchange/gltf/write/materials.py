@@ -1,0 +1,344 @@
+"""Materials of the old programs as metallic-roughness ones that look alike, and textures; old values go to extras."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from keyframer.exchange.gltf.conventions import fraction, linear_color
+from keyframer.exchange.gltf.extras import attach, plain, raw_name, said_in_gltf, shown_name, stated
+from keyframer.exchange.gltf.write.asset import Asset, Json
+from keyframer.exchange.gltf.write.images import SLOTS, Image, Missing
+from keyframer.exchange.gltf.write.options import Context
+from keyframer.exchange.report import Outcome
+from keyframer.scene import Material, TextureMap
+
+_KEPT = (
+    "ambient",
+    "diffuse",
+    "specular",
+    "shininess",
+    "shininess_strength",
+    "transparency",
+    "transparency_falloff",
+    "falloff_inwards",
+    "reflection_blur",
+    "self_illumination",
+    "two_sided",
+    "additive",
+    "wire",
+    "wire_size",
+    "wire_in_units",
+    "face_map",
+    "soften",
+    "supersample",
+    "shading",
+    "maps",
+)
+_UNSAID = (
+    "additive",
+    "wire",
+    "face_map",
+    "soften",
+    "supersample",
+    "transparency_falloff",
+    "reflection_blur",
+    "ambient",
+)
+"""what glTF has no word for, and the picture may miss"""
+
+
+class Materials:
+    """Every material of the scene, in its order; one more where faces have none."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._textures = Textures(context.asset, context.extensions)
+        self._default: int | None = None
+        self._plain: dict[int, int] = {}
+        """materials without their images, for meshes that say nowhere how to lay them on"""
+        self._missing: dict[int, dict[str, str]] = {}
+        """by id() of the material: maps whose image is not there, and why"""
+        self._images = [self._find_images(material) for material in context.scene.materials]
+        for material, images in zip(context.scene.materials, self._images, strict=True):
+            context.asset.materials.append(self._material(material, images))
+
+    @property
+    def any_normal_map(self) -> bool:
+        return any("normal" in images for images in self._images)
+
+    def needs_tangents(self, number: int) -> bool:
+        """Whether a material of the scene has a normal map."""
+        return 0 <= number < len(self._images) and "normal" in self._images[number]
+
+    def write(self, number: int, *, mapped: bool = True) -> int:
+        """The glTF material for a number of the scene. glTF's own default is metal, so faces without a material get one
+        that is not. Vertex colours are multiplied with the material's, which is what the old engines did."""
+        if 0 <= number < len(self._images):
+            return number if mapped or not self._images[number] else self._without_images(number)
+        if self._default is None:
+            self._default = len(self._context.asset.materials)
+            surface = {"metallicFactor": 0.0, "roughnessFactor": 1.0}
+            written: Json = {"name": "default", "pbrMetallicRoughness": surface}
+            attach(written, {"helper": "default"})
+            self._context.asset.materials.append(written)
+        return self._default
+
+    def _without_images(self, number: int) -> int:
+        if number not in self._plain:
+            self._plain[number] = len(self._context.asset.materials)
+            material = self._context.scene.materials[number]
+            written = self._surface(material, {})
+            written["name"] = f"{shown_name(material.name)}_unmapped"
+            attach(written, {"helper": "unmapped", "of": number})
+            self._context.asset.materials.append(written)
+            detail = "meshes without texture coordinates show the material without its images"
+            self._context.report.add(
+                Outcome.APPROXIMATED, f"/materials/{material.name}", detail, extras=material.extras
+            )
+        return self._plain[number]
+
+    def _find_images(self, material: Material) -> dict[str, Image]:
+        found: dict[str, Image] = {}
+        for slot, map_name in SLOTS.items():
+            texture = material.maps.get(map_name)
+            if texture is None or not texture.file_name or (slot == "alpha" and "base_color" in found):
+                continue
+            image = self._context.options.images(material, slot, texture)
+            if isinstance(image, Missing):
+                self._missing.setdefault(id(material), {})[map_name] = image.reason
+            elif image is not None:
+                found[slot] = image
+        return found
+
+    def _material(self, material: Material, images: dict[str, Image]) -> Json:
+        written = self._surface(material, images)
+        attach(written, self._extras(material))
+        if "alpha" in images and "texture1" in material.maps:
+            attach(written, {"base_color_of": "opacity"})  # the image of texture1 is not there
+        self._report(material, images)
+        return written
+
+    def _surface(self, material: Material, images: dict[str, Image]) -> Json:
+        diffuse = (0.8, 0.8, 0.8) if material.diffuse is None else material.diffuse
+        color = linear_color(diffuse)
+        alpha = 1.0 - fraction(material.transparency)
+        surface: Json = {"metallicFactor": 0.0, "roughnessFactor": round(_roughness(material), 6)}
+        written: Json = {"pbrMetallicRoughness": surface}
+        name = shown_name(material.name)
+        if name:
+            written = {"name": name, **written}
+        factor = color
+        if "base_color" in images:
+            texture = material.maps["texture1"]
+            surface["baseColorTexture"] = self._textures.write(images["base_color"], texture)
+            if "gltf" not in texture.extras:  # there the colour tints the image; of old a full map replaced the colour
+                factor = color + (1.0 - color) * fraction(texture.amount, 1.0)
+        elif "alpha" in images:
+            surface["baseColorTexture"] = self._textures.write(images["alpha"], material.maps["opacity"])
+        if (factor < 1.0).any() or alpha < 1.0:
+            surface["baseColorFactor"] = [*np.round(factor, 6).tolist(), alpha]
+        self._alpha(written, alpha, images)
+        if "normal" in images:
+            written["normalTexture"] = self._textures.write(images["normal"], material.maps["bump"])
+            if "gltf" in material.maps["bump"].extras:  # in a map that was made of heights the amount is in the pixels
+                _state(written["normalTexture"], "scale", material.maps["bump"].amount)
+        if "metallic_roughness" in images:
+            texture = material.maps["metallic_roughness"]
+            surface["metallicRoughnessTexture"] = self._textures.write(images["metallic_roughness"], texture)
+        if "occlusion" in images:
+            texture = material.maps["occlusion"]
+            written["occlusionTexture"] = self._textures.write(images["occlusion"], texture)
+            _state(written["occlusionTexture"], "strength", fraction(texture.amount, 1.0))
+        glow = fraction(material.self_illumination)
+        if "emissive" in images:
+            written["emissiveTexture"] = self._textures.write(images["emissive"], material.maps["self_illumination"])
+            written["emissiveFactor"] = np.round(factor, 6).tolist()
+        elif glow > 0:
+            if "base_color" in images and "emissive" not in said_in_gltf(material.extras):
+                written["emissiveTexture"] = surface["baseColorTexture"]
+            written["emissiveFactor"] = np.round(factor * glow, 6).tolist()
+        if material.two_sided:
+            written["doubleSided"] = True
+        self._as_it_was(material, written, surface)
+        return written
+
+    def _as_it_was(self, material: Material, written: Json, surface: Json) -> None:
+        """What a glTF file said of a surface, which the old terms only come near to."""
+        stated = said_in_gltf(material.extras)
+        for name, factor in (("metallic", "metallicFactor"), ("roughness", "roughnessFactor")):
+            if type(stated.get(name)) is float:
+                surface[factor] = round(fraction(stated[name]), 6)
+        glow = stated.get("emissive")
+        if isinstance(glow, list) and len(glow) == 3 and all(type(each) is float for each in glow):
+            written.pop("emissiveFactor", None)
+            if any(glow):
+                written["emissiveFactor"] = [round(fraction(each), 6) for each in glow]
+        if written.get("alphaMode") == "MASK" and type(stated.get("alpha_cutoff")) is float:
+            _state(written, "alphaCutoff", max(stated["alpha_cutoff"], 0.0), 0.5)
+        self._extend(written, stated)
+
+    def _extend(self, written: Json, stated: Json) -> None:
+        """The extensions for surfaces that are read and written."""
+        strength = stated.get("emissive_strength")
+        if not self._context.extensions:
+            return
+        if type(strength) is float and math.isfinite(strength) and strength >= 0 and "emissiveFactor" in written:
+            name = "KHR_materials_emissive_strength"
+            written.setdefault("extensions", {})[name] = {"emissiveStrength": strength}
+            self._context.asset.extensions.add(name)
+        if stated.get("unlit") is True:
+            written.setdefault("extensions", {})["KHR_materials_unlit"] = {}
+            self._context.asset.extensions.add("KHR_materials_unlit")
+
+    def _alpha(self, written: Json, alpha: float, images: dict[str, Image]) -> None:
+        image = images.get("base_color", images.get("alpha"))
+        wanted = "opaque" if image is None else image.alpha
+        if alpha < 1.0 or wanted == "blend":
+            written["alphaMode"] = "BLEND"
+        elif wanted == "mask":
+            written["alphaMode"] = "MASK"
+
+    def _extras(self, material: Material) -> Json:
+        content = {**raw_name(material.raw_name, material.name), **stated(material, *_KEPT)}
+        if material.extras:
+            content["extras"] = plain(material.extras)
+        return content
+
+    def _report(self, material: Material, images: dict[str, Image]) -> None:
+        path = f"/materials/{material.name}"
+        report = self._context.report
+        report.add(
+            Outcome.APPROXIMATED,
+            path,
+            "as a metallic-roughness material; old numbers in extras",
+            extras=material.extras,
+        )
+        for attribute in stated(material, *_UNSAID):
+            report.add(Outcome.EXTRAS, f"{path}/{attribute}", extras=material.extras)
+        notes = {SLOTS[slot]: (Outcome.EXACT, "embedded") for slot in images}
+        for image in images.values():
+            notes.update(image.notes)
+        missing = self._missing.get(id(material), {})
+        for slot, texture in material.maps.items():
+            where = texture.extras or material.extras
+            if slot in notes:
+                outcome, detail = notes[slot]
+                report.add(outcome, f"{path}/maps/{slot}", detail, extras=where)
+                if outcome is not Outcome.EXTRAS:
+                    self._report_laying(f"{path}/maps/{slot}", texture)
+            else:
+                reason = "not embedded" if slot in SLOTS.values() else "not embedded, glTF has no such map"
+                why = missing.get(slot, f"{texture.file_name!r}: {reason}")
+                report.add(Outcome.EXTRAS, f"{path}/maps/{slot}", f"{why}; the name is kept", extras=where)
+
+    def _report_laying(self, path: str, texture: TextureMap) -> None:
+        """What glTF cannot say about an image that is there."""
+        report = self._context.report
+        if texture.decal:
+            detail = "beyond its edges its border goes on"
+            report.add(Outcome.APPROXIMATED, f"{path}/decal", detail, extras=texture.extras)
+        if texture.tints:
+            report.add(Outcome.EXTRAS, f"{path}/tints", extras=texture.extras)
+        if not self._context.extensions and transform(texture):
+            detail = "core glTF cannot move, tile or turn images"
+            report.add(Outcome.EXTRAS, f"{path}/transform", detail, extras=texture.extras)
+
+
+def _state(target: Json, name: str, amount: float, default: float = 1.0) -> None:
+    """A number that glTF takes for granted where nothing is said."""
+    if math.isfinite(amount) and amount != default:
+        target[name] = float(amount)
+
+
+def _roughness(material: Material) -> float:
+    """Phong highlights by their width: 0..1 of shininess is an exponent of 1 to 1024, as the programs of the time had
+    it; a highlight of no strength is none."""
+    shininess = fraction(material.shininess)
+    exponent = 2.0 ** (10.0 * shininess)
+    narrow = 1.0 - math.sqrt(2.0 / (exponent + 2.0))
+    return 1.0 - narrow * fraction(material.shininess_strength, 1.0)
+
+
+REPEAT, MIRRORED, CLAMP = 10497, 33648, 33071
+"""how an image goes on beyond its edges, in the numbers of samplers"""
+_LINEAR, _LINEAR_MIPMAPS = 9729, 9987
+_WRAPS = (REPEAT, MIRRORED, CLAMP)
+_ALLOWED: dict[str, tuple[int, ...]] = {
+    "magFilter": (9728, 9729),
+    "minFilter": (9728, 9729, 9984, 9985, 9986, 9987),
+    "wrapS": _WRAPS,
+    "wrapT": _WRAPS,
+}
+
+
+class Textures:
+    def __init__(self, asset: Asset, extensions: bool) -> None:
+        self._asset = asset
+        self._extensions = extensions
+        self._images: dict[bytes, int] = {}
+        self._samplers: dict[str, int] = {}
+        self._textures: dict[tuple[int, int], int] = {}
+
+    def write(self, image: Image, texture: TextureMap) -> Json:
+        """The reference that a material holds."""
+        key = (self._image(image), self._sampler(_sampling(texture)))
+        if key not in self._textures:
+            self._textures[key] = len(self._asset.textures)
+            self._asset.textures.append({"source": key[0], "sampler": key[1]})
+        reference: Json = {"index": self._textures[key]}
+        moved = transform(texture)
+        if moved and self._extensions:
+            self._asset.extensions.add("KHR_texture_transform")
+            reference["extensions"] = {"KHR_texture_transform": moved}
+        return reference
+
+    def _image(self, image: Image) -> int:
+        if image.data not in self._images:
+            self._images[image.data] = len(self._asset.images)
+            view = self._asset.buffers.blob(image.data)
+            self._asset.images.append({"name": image.name, "mimeType": image.mime_type, "bufferView": view})
+        return self._images[image.data]
+
+    def _sampler(self, entry: Json) -> int:
+        key = repr(sorted(entry.items()))
+        if key not in self._samplers:
+            self._samplers[key] = len(self._asset.samplers)
+            self._asset.samplers.append(entry)
+        return self._samplers[key]
+
+
+def _sampling(texture: TextureMap) -> Json:
+    """How an image repeats and is filtered; what a glTF file said of it where it still repeats so."""
+    wrap = MIRRORED if texture.mirror else REPEAT if texture.tiled and not texture.decal else CLAMP
+    stated = said_in_gltf(texture.extras).get("sampler")
+    if type(stated) is dict:
+        known = {name: int(stated[name]) for name, allowed in _ALLOWED.items() if stated.get(name) in allowed}
+        if known.get("wrapS", REPEAT) == wrap:
+            return known
+    return {"magFilter": _LINEAR, "minFilter": _LINEAR_MIPMAPS, "wrapS": wrap, "wrapT": wrap}
+
+
+def transform(texture: TextureMap) -> Json:
+    """Offset, rotation and scale for KHR_texture_transform; empty where the image lies as it is.
+
+    The old programs tile and turn about the middle of the image, w' = R S (w - 1/2 - offset) + 1/2 with v running down
+    and R = [c -s; s c] (`scene.TextureMap`). The extension does T R S about the corner, with [c s; -s c] as the turn.
+    """
+    (su, sv), (ou, ov) = texture.scale, texture.offset
+    numbers = (su, sv, ou, ov, texture.rotation_degrees)
+    if not all(map(math.isfinite, numbers)) or numbers == (1.0, 1.0, 0.0, 0.0, 0.0):
+        return {}
+    turn = math.radians(-texture.rotation_degrees)
+    cosine, sine = math.cos(turn), math.sin(turn)
+    u, v = su * (0.5 + ou), sv * (0.5 + ov)
+    offset = (0.5 - (cosine * u + sine * v), 0.5 - (cosine * v - sine * u))
+    found: Json = {}
+    if any(abs(number) > 1e-9 for number in offset):
+        found["offset"] = [round(number, 9) for number in offset]
+    if turn:
+        found["rotation"] = turn
+    if (su, sv) != (1.0, 1.0):
+        found["scale"] = [su, sv]
+    return found

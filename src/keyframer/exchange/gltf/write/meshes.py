@@ -1,0 +1,357 @@
+"""Meshes and skins: positions, normals, texture coordinates, colours, morph targets, joints and weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.exchange.gltf.conventions import linear_color, single, unusable
+from keyframer.exchange.gltf.extras import attach, plain, raw_name, shown_name, stated
+from keyframer.exchange.gltf.write.asset import Json
+from keyframer.exchange.gltf.write.materials import Materials
+from keyframer.exchange.gltf.write.options import Context
+from keyframer.exchange.gltf.write.vertices import (
+    Split,
+    cluster_normals,
+    corner_sides,
+    face_normals,
+    same_values,
+    split,
+    vertex_tangents,
+)
+from keyframer.exchange.report import Outcome
+from keyframer.formats import facts_of
+from keyframer.maths.smoothing import smooth_clusters
+from keyframer.scene import Mesh, Morph, Skin
+
+Floats32 = npt.NDArray[np.float32]
+Indices = npt.NDArray[np.int64]
+
+
+class Meshes:
+    """Writes the meshes of a scene, each once for every way it is used."""
+
+    def __init__(self, context: Context, materials: Materials) -> None:
+        self._context = context
+        self._materials = materials
+        self._written: dict[tuple[int, int | None, int | None], int | None] = {}
+        wanted = context.options.smooth
+        usual = facts_of(context.scene.source_format).smooth_without_groups
+        self._smooth = usual if wanted is None else wanted
+
+    def write(self, number: int, morph: Morph | None = None, skin: int | None = None) -> int | None:
+        """The glTF mesh for a mesh of the scene; None if it has nothing to draw."""
+        key = (number, None if morph is None else id(morph), skin)
+        if key not in self._written:
+            self._written[key] = self._write(self._context.scene.meshes[number], morph, skin)
+        return self._written[key]
+
+    def _write(self, mesh: Mesh, morph: Morph | None, skin: int | None) -> int | None:
+        path = f"/meshes/{mesh.name}"
+        report = self._context.report
+        corners = self._corners(mesh, path)
+        if not len(corners):
+            if len(mesh.positions):
+                report.add(Outcome.DROPPED, path, f"{len(mesh.positions)} vertices without a face", extras=mesh.extras)
+            return None
+        positions = self._positions(mesh, path)
+        clusters, count = smooth_clusters(corners.faces, corners.masks, len(positions), self._smooth)
+        mapped = self._materials.any_normal_map and any(map(self._materials.needs_tangents, corners.kinds()))
+        parted = split(corners.faces, clusters, corners.materials, *self._others(mesh, corners, mapped))
+        attributes = self._attributes(mesh, corners, positions, clusters, count, parted)
+        if skin is not None:
+            attributes.update(self._skin_attributes(mesh, skin, corners.faces, parted))
+        targets = [] if morph is None else self._targets(mesh, morph, corners.faces, positions, clusters, count, parted)
+        written = self._primitives(parted, attributes, targets)
+        number = len(self._context.asset.meshes)
+        name = shown_name(mesh.name)
+        plain_mesh: Json = {**({"name": name} if name else {}), "primitives": written}
+        if targets and morph is not None:
+            plain_mesh["extras"] = {"targetNames": [shown_name(each) for each in morph.names]}
+        self._extras(mesh, corners, parted, plain_mesh)
+        self._context.asset.meshes.append(plain_mesh)
+        unused = len(positions) - corners.used_vertices(len(positions))
+        if unused:
+            report.add(Outcome.DROPPED, f"{path}/positions", f"{unused} vertices that no face uses", extras=mesh.extras)
+        report.add(Outcome.EXACT, path, extras=mesh.extras)
+        return number
+
+    def _corners(self, mesh: Mesh, path: str) -> _Corners:
+        faces = np.asarray(mesh.corners).astype(np.int64).reshape(-1, 3)
+        good = _inside(faces, len(mesh.positions), 0)
+        for table, numbers in ((mesh.uv, mesh.uv_corners), (mesh.colors, mesh.color_corners)):
+            if table is not None and numbers is not None:
+                inside = _inside(np.asarray(numbers), len(table), -1)  # -1: a face without a place on the image
+                good = inside if good is None else good if inside is None else good & inside
+        if good is None:
+            return _Corners(faces, mesh, None, len(self._context.scene.materials))
+        bad = int(np.count_nonzero(~good))
+        self._context.report.add(Outcome.DROPPED, f"{path}/corners", f"{bad} faces point outside", extras=mesh.extras)
+        return _Corners(faces[good], mesh, good, len(self._context.scene.materials))
+
+    def _positions(self, mesh: Mesh, path: str) -> Floats32:
+        """Converted, finite, and rounded as they will be read: normals belong to what is written."""
+        bad = unusable(mesh.positions)
+        if bad:
+            detail = f"{bad} numbers are not finite or too large for single precision"
+            self._context.report.add(Outcome.DROPPED, f"{path}/positions", detail, extras=mesh.extras)
+        given = np.asarray(mesh.positions)
+        return single(self._context.axes.vectors(given) if self._context.axes.mirrored else given)
+
+    def _others(self, mesh: Mesh, corners: _Corners, mapped: bool) -> list[Indices]:
+        others: list[Indices] = []
+        if mesh.uv is not None and corners.uv is not None:
+            others.append(same_values(mesh.uv)[np.maximum(corners.uv, 0)].reshape(-1))
+        if mesh.colors is not None and corners.colors is not None:
+            others.append(same_values(mesh.colors)[np.maximum(corners.colors, 0)].reshape(-1))
+        if mapped and mesh.uv is not None:
+            numbers = corners.faces if corners.uv is None else np.maximum(corners.uv, 0)
+            others.append(corner_sides(np.asarray(mesh.uv, np.float64), numbers))
+        return others
+
+    def _attributes(
+        self, mesh: Mesh, corners: _Corners, positions: Floats32, clusters: Indices, count: int, parted: Split
+    ) -> dict[str, npt.NDArray[Any]]:
+        """Arrays over all vertices, by glTF's names."""
+        vertex = corners.faces.reshape(-1).take(parted.corner)
+        normals = cluster_normals(face_normals(positions, corners.faces), clusters, count)
+        normals = normals.take(clusters.take(parted.corner), axis=0)
+        found: dict[str, npt.NDArray[Any]] = {"POSITION": positions.take(vertex, axis=0), "NORMAL": normals}
+        if mesh.uv is not None and len(mesh.uv):
+            number = vertex if corners.uv is None else np.maximum(corners.uv.reshape(-1)[parted.corner], 0)
+            uv = single(mesh.uv).take(np.minimum(number, len(mesh.uv) - 1), axis=0)
+            if self._context.scene.space.v_up:
+                uv[:, 1] = 1.0 - uv[:, 1]
+            found["TEXCOORD_0"] = uv
+        if mesh.colors is not None and len(mesh.colors):
+            number = vertex if corners.colors is None else np.maximum(corners.colors.reshape(-1)[parted.corner], 0)
+            found["COLOR_0"] = single(linear_color(mesh.colors))[np.minimum(number, len(mesh.colors) - 1)]
+        return found
+
+    def _targets(
+        self,
+        mesh: Mesh,
+        morph: Morph,
+        faces: Indices,
+        positions: Floats32,
+        clusters: Indices,
+        count: int,
+        parted: Split,
+    ) -> list[dict[str, npt.NDArray[Any]]]:
+        """Differences to the mesh, for each shape."""
+        vertex, cluster = faces.reshape(-1)[parted.corner], clusters[parted.corner]
+        normals = cluster_normals(face_normals(positions, faces), clusters, count)
+        targets = []
+        for shape in morph.positions:
+            moved = single(self._context.axes.vectors(shape))
+            bent = cluster_normals(face_normals(moved, faces), clusters, count)
+            targets.append(
+                {"POSITION": single((moved - positions)[vertex]), "NORMAL": single((bent - normals)[cluster])}
+            )
+        detail = f"{len(targets)} morph targets"
+        self._context.report.add(Outcome.EXACT, f"/meshes/{mesh.name}/morph", detail, extras=mesh.extras)
+        return targets
+
+    def _skin_attributes(self, mesh: Mesh, skin: int, faces: Indices, parted: Split) -> dict[str, npt.NDArray[Any]]:
+        joints, weights = influences(self._context, skin, len(mesh.positions))
+        vertex = faces.reshape(-1)[parted.corner]
+        found: dict[str, npt.NDArray[Any]] = {}
+        for part in range(joints.shape[1] // 4):
+            columns = slice(4 * part, 4 * part + 4)
+            found[f"JOINTS_{part}"] = np.ascontiguousarray(joints[vertex, columns])
+            found[f"WEIGHTS_{part}"] = np.ascontiguousarray(weights[vertex, columns])
+        return found
+
+    def _primitives(
+        self, parted: Split, attributes: dict[str, npt.NDArray[Any]], targets: list[dict[str, npt.NDArray[Any]]]
+    ) -> list[Json]:
+        buffers = self._context.asset.buffers
+        written: list[Json] = []
+        for part in parted.primitives:
+            arrays = {name: array[part.vertices] for name, array in attributes.items()}
+            if "TEXCOORD_0" in arrays and self._materials.needs_tangents(part.material):
+                points, normals, uv = (arrays[name].astype(np.float64) for name in ("POSITION", "NORMAL", "TEXCOORD_0"))
+                arrays["TANGENT"] = single(vertex_tangents(points, normals, uv, part.triangles))
+            primitive: Json = {
+                "attributes": {
+                    name: buffers.vertices(array, bounds=name == "POSITION") for name, array in arrays.items()
+                },
+                "indices": buffers.indices(part.triangles.reshape(-1)),
+                "material": self._materials.write(part.material, mapped="TEXCOORD_0" in arrays),
+            }
+            if targets:
+                primitive["targets"] = [
+                    {
+                        name: buffers.vertices(array[part.vertices], bounds=name == "POSITION")
+                        for name, array in target.items()
+                    }
+                    for target in targets
+                ]
+            written.append(primitive)
+        return written
+
+    def _extras(self, mesh: Mesh, corners: _Corners, parted: Split, target: Json) -> None:
+        """What glTF has no place for; arrays of faces are in the order of the triangles written."""
+        content = stated(mesh, "axes", "casts_shadows", "receives_shadows", "dynamic", "bounding_sphere")
+        content.update(raw_name(mesh.raw_name, mesh.name))
+        whole = slice(None)
+        order = parted.primitives[0].faces
+        if len(parted.primitives) > 1:
+            order = np.concatenate([np.asarray(part.faces) for part in parted.primitives])
+        for name, column in (("smoothing", corners.masks), ("edges", corners.edges)):
+            if column is not None and len(column):
+                content[name] = plain(column[whole if isinstance(order, slice) else order])
+                self._context.report.add(Outcome.EXTRAS, f"/meshes/{mesh.name}/{name}", extras=mesh.extras)
+        if mesh.extras:
+            content["extras"] = plain(mesh.extras)
+        attach(target, content)
+
+
+def _inside(numbers: npt.NDArray[Any], count: int, least: int) -> npt.NDArray[np.bool_] | None:
+    """(F,) the faces all of whose numbers exist; None if that is every face."""
+    if not numbers.size or (int(numbers.min()) >= least and int(numbers.max()) < count):
+        return None
+    return np.asarray(((numbers >= least) & (numbers < count)).all(axis=1))
+
+
+class _Corners:
+    """The faces that can be drawn, with what belongs to them."""
+
+    def __init__(self, faces: Indices, mesh: Mesh, good: npt.NDArray[np.bool_] | None, materials: int) -> None:
+        def kept(column: npt.NDArray[Any] | None) -> npt.NDArray[Any] | None:
+            return column if column is None or good is None else np.asarray(column)[good]
+
+        self.faces = faces
+        self.uv = None if mesh.uv_corners is None else np.asarray(kept(mesh.uv_corners)).astype(np.int64)
+        self.colors = None if mesh.color_corners is None else np.asarray(kept(mesh.color_corners)).astype(np.int64)
+        self.masks = kept(mesh.smoothing)
+        self.edges = kept(mesh.edges)
+        owners = kept(mesh.face_materials)
+        if owners is not None:
+            numbers = np.asarray(owners).astype(np.int64)
+            owners = np.where((numbers >= 0) & (numbers < materials), numbers, -1)
+        self.materials = owners
+
+    def __len__(self) -> int:
+        return len(self.faces)
+
+    def used_vertices(self, count: int) -> int:
+        """How many of the mesh's vertices some face has."""
+        used = np.zeros(count, np.bool_)
+        used[self.faces.reshape(-1)] = True
+        return int(np.count_nonzero(used))
+
+    def kinds(self) -> list[int]:
+        """The numbers of the materials in use."""
+        return [-1] if self.materials is None else np.unique(self.materials).tolist()
+
+
+Floats = npt.NDArray[np.float64]
+MOST = 8
+"""influences of a vertex that are written: two sets of four"""
+
+
+def influences(context: Context, number: int, vertices: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32]]:
+    """(V, 4 or 8) joint numbers and weights that sum to 1, heaviest first; a joint of no weight is 0.
+
+    Vertices that nothing moves follow the joint behind the skin's own, which stands still (see `Skins`).
+    """
+    skin = context.scene.skins[number]
+    owner, joint, weight = _summed(skin, vertices)
+    rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    widest = int(rank.max(initial=0)) + 1
+    if widest > MOST:
+        lost = int(np.count_nonzero(rank >= MOST))
+        detail = f"{lost} influences beyond {MOST} for a vertex are left out"
+        context.report.add(Outcome.APPROXIMATED, f"/skins/{skin.name}/weights", detail, extras=skin.extras)
+        keep = rank < MOST
+        owner, joint, weight, rank = owner[keep], joint[keep], weight[keep], rank[keep]
+    width = 4 if widest <= 4 else MOST
+    joints = np.zeros((vertices, width), np.uint8 if len(skin.joints) < 255 else np.uint16)
+    weights = np.zeros((vertices, width))
+    joints[owner, rank], weights[owner, rank] = joint, weight
+    total = weights.sum(axis=1)
+    free = total == 0
+    joints[free, 0], weights[free, 0], total[free] = len(skin.joints), 1.0, 1.0
+    written = single(weights / total[:, None])
+    written[:, 0] += np.float32(1.0) - written.sum(axis=1, dtype=np.float32)  # the heaviest takes the rounding
+    joints[written == 0] = 0
+    return joints, written
+
+
+def _summed(skin: Skin, vertices: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
+    """Influences by vertex, heaviest first; one joint counts once, and only with weight."""
+    owner = np.asarray(skin.vertices).astype(np.int64)
+    joint = np.asarray(skin.influences).astype(np.int64)
+    weight = np.nan_to_num(np.asarray(skin.weights, np.float64))
+    usable = (owner >= 0) & (owner < vertices) & (joint >= 0) & (joint < len(skin.joints)) & (weight > 0)
+    owner, joint, weight = owner[usable], joint[usable], weight[usable]
+    pairs, place = np.unique(owner * max(len(skin.joints), 1) + joint, return_inverse=True)
+    total: Floats = np.asarray(np.bincount(place.reshape(-1), weight, len(pairs)), np.float64)
+    owner, joint = np.divmod(pairs, max(len(skin.joints), 1))
+    order = np.lexsort((-total, owner))
+    return owner[order], joint[order], total[order]
+
+
+def bind_error(skin: Skin, positions: npt.ArrayLike) -> float:
+    """How far positions given for each influence are from what the inverse bind matrices make of the mesh."""
+    if skin.positions is None or not len(skin.vertices):
+        return 0.0
+    joint = np.asarray(skin.influences).astype(np.int64)
+    bound = np.asarray(positions, np.float64)[np.asarray(skin.vertices).astype(np.int64)]
+    matrices = np.asarray(skin.inverse_bind, np.float64)[joint]
+    made = np.einsum("nij,nj->ni", matrices[:, :3, :3], bound) + matrices[:, :3, 3]
+    differences = np.abs(made - skin.positions).max(axis=1) * (np.asarray(skin.weights, np.float64) > 0)
+    return float(np.nan_to_num(differences).max(initial=0.0))
+
+
+class Skins:
+    """Writes skins; the joints are nodes of the tree, whose numbers are known by then."""
+
+    def __init__(self, context: Context, joint_nodes: list[int], root: int) -> None:
+        self._context = context
+        self._joint_nodes = joint_nodes
+        self._root = root
+        self._written: dict[int, int] = {}
+
+    def write(self, number: int, mesh: int) -> int:
+        """The glTF skin for one of the scene; ``mesh`` is the mesh of the scene it moves."""
+        if number not in self._written:
+            self._written[number] = self._write(self._context.scene.skins[number], mesh)
+        return self._written[number]
+
+    def _write(self, skin: Skin, mesh: int) -> int:
+        context = self._context
+        joints = [self._joint_nodes[node] for node in skin.joints]
+        matrices = context.axes.matrices(np.asarray(skin.inverse_bind, np.float64).reshape(-1, 4, 4))
+        if _has_free_vertices(skin, len(context.scene.meshes[mesh].positions)):
+            joints.append(self._root)
+            matrices = np.concatenate([matrices, np.eye(4)[None]])
+        columns = single(np.swapaxes(matrices, -1, -2))  # glTF stores columns
+        columns[:, :, 3] = (0.0, 0.0, 0.0, 1.0)
+        written: Json = {
+            "joints": joints,
+            "inverseBindMatrices": context.asset.buffers.matrices(np.ascontiguousarray(columns.reshape(-1, 16))),
+        }
+        if skin.name:
+            written["name"] = shown_name(skin.name)
+        if skin.extras:
+            attach(written, {"extras": plain(skin.extras)})
+        path = f"/skins/{skin.name}"
+        error = bind_error(skin, context.scene.meshes[mesh].positions)
+        if error > context.options.max_error * context.size:
+            detail = "positions for each influence become one bind position"
+            context.report.add(Outcome.APPROXIMATED, path, detail, error=error, unit="scene unit", extras=skin.extras)
+        else:
+            context.report.add(Outcome.EXACT, path, extras=skin.extras)
+        context.asset.skins.append(written)
+        return len(context.asset.skins) - 1
+
+
+def _has_free_vertices(skin: Skin, vertices: int) -> bool:
+    """Whether some vertex follows no joint."""
+    weight = np.asarray(skin.weights, np.float64)
+    owner = np.asarray(skin.vertices).astype(np.int64)[weight > 0]
+    return len(np.unique(owner)) < vertices

@@ -1,0 +1,217 @@
+"""The tree: every node of the scene, and helper nodes where glTF's nodes say less.
+
+N           moved, turned, scaled; holds the children, the camera, the light and the mesh, unless …
+  N_scale   … the scale acts along axes of its own: turned to them and scaled there
+    N_shape turned back; holds what N would
+  N_geo     … the geometry is shifted by a pivot, or is hidden: neither concerns children
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.exchange.gltf.conventions import listed
+from keyframer.exchange.gltf.extras import attach, plain, raw_name, stated
+from keyframer.exchange.gltf.write.aim_constraints import Look, frames_below
+from keyframer.exchange.gltf.write.asset import Json
+from keyframer.exchange.gltf.write.options import Context
+from keyframer.maths import quat
+from keyframer.posing import Rig
+from keyframer.posing.locals import usable_rows
+from keyframer.scene import Node, NodeKind
+
+Floats = npt.NDArray[np.float64]
+
+_NO_TURN = (0.0, 0.0, 0.0, 1.0)
+
+
+@dataclass(eq=False)
+class Placed:
+    """The glTF nodes of one node of the scene."""
+
+    head: int
+    """moved and turned"""
+    scaled: int
+    """scaled: the head, or N_scale"""
+    tail: int
+    """where children hang: the head, or N_shape"""
+    geometry: int | None = None
+    """where the mesh hangs, if there is one"""
+    turned_back: int | None = None
+    """N_shape"""
+
+
+class Tree:
+    """Builds the nodes at the beginning of the first clip."""
+
+    def __init__(self, context: Context, rig: Rig, looks: dict[int, Look], begin: float, world: Floats) -> None:
+        """``world``: (nodes, 4, 4) at the time ``begin``."""
+        self._context = context
+        self._rig = rig
+        self._looks = looks
+        self.root: int | None = None
+        self.placed: list[Placed] = []
+        self._base = _Base(context, rig, begin)
+        self._world = world
+        if context.axes.needs_root or context.scene.skins:
+            self.root = context.asset.add_node(self._root())
+        self._place_all()
+
+    def _root(self) -> Json:
+        axes = self._context.axes
+        node: Json = {"name": self._context.names.claim("Y_up" if axes.turn_xyzw else "root")}
+        if axes.turn_xyzw is not None:
+            node["rotation"] = list(axes.turn_xyzw)
+        if axes.unit != 1.0:
+            node["scale"] = [axes.unit] * 3
+        attach(node, {"helper": "root"})
+        return node
+
+    def _place_all(self) -> None:
+        asset, nodes = self._context.asset, self._context.scene.nodes
+        for node in nodes:  # heads first, so that they stand in the order of the scene
+            name = self._context.names.claim(node.name, node.kind.value)
+            self.placed.append(Placed(*[len(asset.nodes)] * 3))
+            asset.nodes.append({"name": name})
+        for number in range(len(nodes)):
+            self._fill(number)
+        for number in range(len(nodes)):
+            parent = int(self._rig.order.parents[number])
+            look = self._looks.get(number)
+            above = self.placed[parent].tail if parent >= 0 and not (look and look.detached) else self.root
+            head = self.placed[number].head
+            if parent >= 0 and look and look.detached:
+                place = plain(np.asarray(nodes[number].position, np.float64))
+                attach(asset.nodes[head], {"parent": asset.nodes[self.placed[parent].head]["name"], "position": place})
+            if above is None:
+                asset.roots.append(head)
+            else:
+                asset.nodes[above].setdefault("children", []).append(head)
+        self._geometry_nodes()
+
+    def _fill(self, number: int) -> None:
+        """Place, turn and scale one node, with helpers for scale axes."""
+        placed, base = self.placed[number], self._base
+        asset = self._context.asset
+        head = asset.nodes[placed.head]
+        if number in self._looks:
+            self._fill_looking(number, head)
+        else:
+            _put(head, "translation", base.position[number], (0.0, 0.0, 0.0))
+            _put(head, "rotation", base.rotation[number], _NO_TURN)
+            if base.has_axes[number]:
+                name, axes = head["name"], base.axes[number]
+                placed.scaled = asset.add_node({"name": self._context.names.claim(f"{name}_scale")}, placed.head)
+                placed.tail = asset.add_node({"name": self._context.names.claim(f"{name}_shape")}, placed.scaled)
+                placed.turned_back = placed.tail
+                attach(asset.nodes[placed.scaled], {"helper": "scale", "of": name})
+                attach(asset.nodes[placed.tail], {"helper": "shape", "of": name})
+                _put(asset.nodes[placed.scaled], "rotation", axes, _NO_TURN)
+                _put(asset.nodes[placed.tail], "rotation", quat.conjugate(axes), _NO_TURN)
+            _put(asset.nodes[placed.scaled], "scale", base.scale[number], (1.0, 1.0, 1.0))
+        attach(head, _node_extras(self._context, number, self.placed))
+
+    def _fill_looking(self, number: int, head: Json) -> None:
+        look = self._looks[number]
+        parent = -1 if look.detached else int(self._rig.order.parents[number])
+        frames = frames_below(self._world[None, number], None if parent < 0 else self._world[None, parent])
+        axes = self._context.axes
+        _put(head, "translation", axes.vectors(frames[0, :3, 3]), (0.0, 0.0, 0.0))
+        _put(head, "rotation", axes.turns(quat.from_matrix3(frames[:, :3, :3])[0]), _NO_TURN)
+        if abs(look.scale - 1.0) > 1e-9:
+            _put(head, "scale", np.full(3, look.scale), (1.0, 1.0, 1.0))
+
+    def _geometry_nodes(self) -> None:
+        """A node for the geometry where it is shifted, hidden or skinned; skinned meshes stand at the root."""
+        asset, axes = self._context.asset, self._context.axes
+        hideable = self._rig_driven("visible")
+        for number, node in enumerate(self._context.scene.nodes):
+            placed = self.placed[number]
+            if node.mesh is None:
+                continue
+            placed.geometry = placed.tail
+            shifted = node.skin is None and _is_shifted(node)
+            if not (shifted or node.hidden or number in hideable or node.skin is not None):
+                continue
+            helper: Json = {"name": self._context.names.claim(f"{asset.nodes[placed.head]['name']}_geo")}
+            if shifted:
+                _put(helper, "translation", axes.vectors(-np.asarray(node.pivot, np.float64)), (0.0, 0.0, 0.0))
+            attach(helper, {"helper": "geo", "of": asset.nodes[placed.head]["name"]})
+            placed.geometry = asset.add_node(helper, None if node.skin is not None else placed.tail)
+
+    def _rig_driven(self, kind: str) -> set[int]:
+        return {
+            channel.node
+            for clip in self._context.scene.clips
+            for channel in clip.channels
+            if channel.track.kind == kind
+        }
+
+
+class _Base:
+    """What every node has at the beginning, with glTF's axes: arrays over nodes."""
+
+    def __init__(self, context: Context, rig: Rig, begin: float) -> None:
+        nodes, axes = context.scene.nodes, context.axes
+        samples = rig.sample([begin])
+
+        def at(kind: str, rest: list[npt.ArrayLike], usual: tuple[float, ...]) -> Floats:
+            rows = usable_rows(rest, usual)
+            rig.channels.set_still(kind, rows)
+            for movers in rig.channels.movers.get(kind, ()):
+                rows[movers.nodes] = movers.values(samples)[0]
+            return rows
+
+        turned: list[npt.ArrayLike] = [
+            _NO_TURN if node.scale_axes_xyzw is None else node.scale_axes_xyzw for node in nodes
+        ]
+        self.position = axes.vectors(at("position", [node.position for node in nodes], (0.0, 0.0, 0.0)))
+        self.rotation = axes.turns(quat.normalise(at("rotation", [node.rotation_xyzw for node in nodes], _NO_TURN)))
+        self.scale = at("scale", [node.scale for node in nodes], (1.0, 1.0, 1.0))
+        self.axes = axes.turns(quat.normalise(at("scale_axes", turned, _NO_TURN)))
+        self.has_axes = _has_axes(context, self.axes, self.scale)
+
+
+def _has_axes(context: Context, axes: Floats, scale: Floats) -> npt.NDArray[np.bool_]:
+    """Where scale axes matter: they turn, and the scale is not even all the time."""
+    turned = np.asarray(np.any(np.abs(axes[:, :3]) > 1e-9, axis=1))
+    channels = [each for clip in context.scene.clips for each in clip.channels if 0 <= each.node < len(axes)]
+    for channel in channels:
+        if channel.track.kind == "scale_axes":
+            turned[channel.node] = True
+    if not turned.any():
+        return turned
+    uneven = np.ptp(scale, axis=1) > 0
+    for channel in channels:
+        if channel.track.kind == "scale" and channel.track.values.ndim == 2:
+            uneven[channel.node] |= bool(np.any(np.ptp(channel.track.values, axis=1) > 0))
+    return np.asarray(turned & uneven)
+
+
+def _put(node: Json, name: str, values: npt.ArrayLike, usual: tuple[float, ...]) -> None:
+    """Write a property unless it is what glTF assumes anyway."""
+    numbers = listed(values)
+    if numbers != list(usual):
+        node[name] = numbers
+
+
+def _is_shifted(node: Node) -> bool:
+    pivot = node.known("pivot")
+    return pivot is not None and bool(np.asarray(pivot).any())
+
+
+def _node_extras(context: Context, number: int, placed: list[Placed]) -> Json:
+    node: Node = context.scene.nodes[number]
+    content: Json = {"kind": node.kind.value} if node.kind is not NodeKind.OBJECT else {}
+    content.update(raw_name(node.raw_name, node.name))
+    if _is_shifted(node):
+        content["pivot"] = plain(np.asarray(node.pivot))
+    if node.target is not None and 0 <= node.target < len(placed):
+        content["target"] = placed[node.target].head
+    content.update(stated(node, "hidden", "file_id", "bounding_box", "scale_axes_xyzw"))
+    if node.extras:
+        content["extras"] = plain(node.extras)
+    return content
