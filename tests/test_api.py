@@ -12,7 +12,7 @@ import pytest
 
 import keyframer
 from keyframer.formats import format_by_name
-from keyframer.formats._strangers import name_stranger
+from keyframer.formats.foreign_files import describe_foreign_file
 from keyframer.formats.threeds import records
 from tests.samples import FOLDER, sample_files, unhex
 
@@ -240,7 +240,7 @@ class TestDetect:
 
     @pytest.mark.parametrize("data", [b"", b"\xf0", b"\xff" * 600, bytes(600)])
     def test_a_stranger_without_a_face_gets_no_name(self, data: bytes) -> None:
-        assert name_stranger(data, len(data)) is None
+        assert describe_foreign_file(data, len(data)) is None
 
 
 def test_every_public_function_is_documented() -> None:

@@ -12,7 +12,7 @@ from keyframer.catalogue import CATALOGUE
 from keyframer.checking import PASSES, VERDICTS, pass_of
 from keyframer.checking.records import unlisted
 from keyframer.formats import FORMATS
-from keyframer.formats._loading import scene_of
+from keyframer.formats.kit.scene_reading import scene_of
 from tests import writers as w
 from tests.formats.midtown import writer as clips
 from tests.samples import all_samples

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import keyframer
-from keyframer.formats._loading import scene_of
+from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.inspecting.samples import Sample
 from keyframer.limits import FULL_SIZE, Budget, budgeted, limits_of, spend
 from tests import writers as w

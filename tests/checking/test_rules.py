@@ -7,8 +7,8 @@ import struct
 import pytest
 
 import keyframer
-from keyframer.formats._loading import scene_of
-from keyframer.formats._places import Places
+from keyframer.formats.kit.record_paths import Places
+from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.threeds.records import Version
 from keyframer.wire.record import Record
 from tests import writers as w

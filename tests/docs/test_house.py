@@ -1,4 +1,4 @@
-"""The picture of the house in CONTRIBUTING.md is the contract that the linter checks."""
+"""The picture of the house in CONTRIBUTING.md is the contract that the linter checks; walls that it cannot check."""
 
 from __future__ import annotations
 
@@ -76,3 +76,56 @@ def test_no_room_knows_a_format_by_name() -> None:
             if isinstance(node, ast.ImportFrom) and INSIDE.match(node.module or ""):
                 mentions.append(f"{'/'.join(inside)}:{node.lineno}: imports {node.module}")
     assert not mentions, "\n".join(mentions)
+
+
+def imported_modules(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and dotted name of every module of ours that a module imports; ``from a import b`` counts as a and a.b."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.lineno, node.module
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def is_private_to(imported: str, importer: Path) -> bool:
+    """Whether a module or a package on the way to it begins with an underscore and is not the importer's to use."""
+    parts = imported.split(".")
+    if parts[0] != "keyframer":
+        return False
+    package = ["keyframer", *importer.relative_to(HOUSE).parts[:-1]]
+    for depth, part in enumerate(parts[1:], 1):
+        if part.startswith("_") and not part.startswith("__") and package[:depth] != parts[:depth]:
+            return (
+                HOUSE.joinpath(*parts[1:depth], f"{part}.py").exists() or HOUSE.joinpath(*parts[1 : depth + 1]).is_dir()
+            )
+    return False
+
+
+def test_private_modules_are_imported_only_inside_their_package() -> None:
+    intruders = [
+        f"{path.relative_to(HOUSE)}:{line}: {name}"
+        for path in sorted(HOUSE.rglob("*.py"))
+        for line, name in imported_modules(path)
+        if is_private_to(name, path)
+    ]
+    assert not intruders, "\n".join(intruders)
+
+
+def test_the_search_for_private_modules_finds_them() -> None:
+    assert is_private_to("keyframer.operating._tracks", HOUSE / "cli" / "info.py")
+    assert is_private_to("keyframer.operating._tracks.sampled", HOUSE / "cli" / "info.py")
+    assert not is_private_to("keyframer.operating._tracks", HOUSE / "operating" / "cut.py")
+    assert not is_private_to("keyframer._version", HOUSE / "cli" / "info.py")
+
+
+def test_formats_do_not_see_each_other() -> None:
+    """Nor does what they share see any of them (`test_no_room_knows_a_format_by_name`): so no path leads across."""
+    intruders = [
+        f"{path.relative_to(HOUSE)}:{line}: {name}"
+        for folder in sorted(FOLDERS)
+        for path in sorted((HOUSE / "formats" / folder).rglob("*.py"))
+        for line, name in imported_modules(path)
+        if (match := INSIDE.match(name)) and match[1] != folder
+    ]
+    assert not intruders, "\n".join(intruders)

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats._axes import in_space
-from keyframer.formats._writing import Written
+from keyframer.formats.kit.coordinates import in_space
+from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene import Scene, Space
 from keyframer.scene.report import Outcome
 from tests.exchange.truth import ORACLES, needs_node_tools

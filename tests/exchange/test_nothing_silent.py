@@ -18,7 +18,7 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.formats._dropped import leftovers
+from keyframer.formats.kit.unsupported_features import leftovers
 from keyframer.scene import (
     Camera,
     Channel,

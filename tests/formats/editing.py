@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from keyframer.formats._writing import Written
+from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene import Scene
 
 Edit = Callable[[Scene], None]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.curves.fit import turn_degrees
-from keyframer.formats._axes import in_space
+from keyframer.formats.kit.coordinates import in_space
 from keyframer.maths import affine
 from keyframer.posing import Rig
 from keyframer.scene import Channel, Clip, Node, NodeKind, Scene

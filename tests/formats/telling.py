@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import keyframer
 from keyframer.formats import format_by_name
-from keyframer.formats._loading import scene_of
 from keyframer.formats.document import Document
+from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.scene import Scene
 from keyframer.scene.report import LossReport, Outcome
 

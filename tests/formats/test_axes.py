@@ -11,7 +11,7 @@ import pytest
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.forms import with_form
-from keyframer.formats._axes import in_space
+from keyframer.formats.kit.coordinates import in_space
 from keyframer.scene import (
     Camera,
     Channel,

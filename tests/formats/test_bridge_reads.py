@@ -14,7 +14,7 @@ import pytest
 
 import keyframer
 from keyframer.formats import FORMATS, format_by_name
-from keyframer.formats._loading import scene_of
+from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.wire.record import Record
 from tests.formats.hale3d.writer import arm, wave
 from tests.formats.midtown.writer import channel as midtown_channel

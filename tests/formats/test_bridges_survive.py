@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats._loading import scene_of
+from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.inspecting.samples import Sample
 from keyframer.inspecting.scene_tables import scene_tables
 from tests.samples import sample_files

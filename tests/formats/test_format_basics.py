@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats._bridging import Reporter
-from keyframer.formats._option_values import typed
-from keyframer.formats._places import Places, path_finder
-from keyframer.formats._summary import Table
-from keyframer.formats._surfaces import pieces, pieces_by_material
-from keyframer.formats._writing import Unpatchable
 from keyframer.formats.bridge import Editor
-from keyframer.formats.contract import Format, Match
+from keyframer.formats.contract import Format, Match, options_from_text
+from keyframer.formats.kit.mesh_writing import pieces, pieces_by_material
+from keyframer.formats.kit.record_paths import Places, path_finder
+from keyframer.formats.kit.scene_reading import Reporter
+from keyframer.formats.kit.scene_writing import Unpatchable
+from keyframer.formats.kit.summary_tables import Table
 from keyframer.formats.threeds import FORMAT
 from keyframer.inspecting.abilities import abilities
 from keyframer.issues import IssueLog
@@ -45,7 +44,7 @@ SAMPLES = Path(__file__).parents[1] / "samples"
     ],
 )
 def test_text_becomes_what_the_option_wants(kind: str, text: str, value: object) -> None:
-    found = typed({"it": kind}, {"it": text})["it"]
+    found = options_from_text({"it": kind}, {"it": text})["it"]
     assert (found, type(found)) == (value, type(value))
 
 
@@ -59,11 +58,11 @@ def test_text_becomes_what_the_option_wants(kind: str, text: str, value: object)
 )
 def test_text_that_does_not_fit_is_named(kind: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        typed({"it": kind}, {"it": "maybe"})
+        options_from_text({"it": kind}, {"it": "maybe"})
 
 
 def test_what_is_no_text_is_left_alone() -> None:
-    assert typed({"it": "int"}, {"it": 2.5, "other": None}) == {"it": 2.5, "other": None}
+    assert options_from_text({"it": "int"}, {"it": 2.5, "other": None}) == {"it": 2.5, "other": None}
 
 
 @pytest.mark.parametrize("format", keyframer.supported_formats(), ids=lambda format: format.name)

@@ -7,8 +7,8 @@ import pytest
 
 from keyframer.curves import Interpolation, Track
 from keyframer.errors import FormatError
-from keyframer.formats._frames import frame_count, framed, frames_kept
-from keyframer.formats._writing import Unpatchable
+from keyframer.formats.kit.frame_times import frame_count, framed, frames_kept
+from keyframer.formats.kit.scene_writing import Unpatchable
 from keyframer.scene import Channel, Clip, Node, Scene
 from keyframer.scene.report import LossReport
 

@@ -10,8 +10,8 @@ import pytest
 
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
 from keyframer.errors import FormatError
-from keyframer.formats._keys import KeyFitter, KeyRules, as_tcb, is_eased, still_key, tcb_keys
-from keyframer.formats._writing import Tolerance
+from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, as_tcb, is_eased, still_key, tcb_keys
+from keyframer.formats.kit.scene_writing import Tolerance
 from keyframer.scene import Channel, Clip
 from keyframer.scene.report import Loss, LossReport, Outcome
 

@@ -12,8 +12,8 @@ import pytest
 
 import keyframer
 from keyframer.formats import format_by_name
-from keyframer.formats._loading import scene_of
-from keyframer.formats._writing import Written
+from keyframer.formats.kit.scene_reading import scene_of
+from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene import Channel, Node, NodeKind, Scene
 from keyframer.scene.report import Outcome
 from tests.formats.editing import why_anew

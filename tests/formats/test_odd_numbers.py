@@ -7,7 +7,7 @@ import math
 import pytest
 
 import keyframer
-from keyframer.formats._bridging import Reporter
+from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.issues import IssueLog
 from tests.formats.hale3d import writer as hale3d
 from tests.formats.uto3d import writers as uto3d

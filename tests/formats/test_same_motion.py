@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats._loading import scene_of
+from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.inspecting.samples import Sample
 from tests.formats.nodeanim import writer as nodeanim
 from tests.formats.threeds.build import chunk

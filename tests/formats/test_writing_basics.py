@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from keyframer.curves import RotationForm, Track
-from keyframer.formats._writing import (
+from keyframer.formats.kit.scene_writing import (
     NamesThatFit,
     Tolerance,
     check_max_error,

@@ -20,7 +20,7 @@ from keyframer.batch.job import Job
 from keyframer.batch.performing import perform
 from keyframer.cli import main
 from keyframer.formats import FORMATS
-from keyframer.formats._loading import scene_of
+from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.inspecting.building import build_bytes
 from keyframer.inspecting.twin import dump_text
 from keyframer.issues import IssueLog

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 import keyframer
-from keyframer.formats._loading import scene_of
+from keyframer.formats.kit.scene_reading import scene_of
 
 
 def obey(data: bytes, format: str | None) -> keyframer.Report:

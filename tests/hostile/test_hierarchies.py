@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 import keyframer
-from keyframer.formats._loading import scene_of
+from keyframer.formats.kit.scene_reading import scene_of
 from tests import writers as w
 from tests.slow import SLOW
 

@@ -15,7 +15,7 @@ _CHILD = """
 import sys
 import keyframer
 from keyframer.checking import check_document
-from keyframer.formats._loading import scene_of
+from keyframer.formats.kit.scene_reading import scene_of
 for name in sys.argv[2:]:  # so that everything is imported
     keyframer.check(name), keyframer.load(name, salvage=True), keyframer.read(name)
 opened, bad = [], []

@@ -54,7 +54,7 @@ def write(source: Path, folder: Path) -> tuple[Path, Scene, float]:
 
 def ours(scene: Scene) -> tuple[int, int, Box]:
     """Faces, meshes and the box of all vertices at frame 0, in the axes of 3D Studio."""
-    from keyframer.formats._axes import in_space
+    from keyframer.formats.kit.coordinates import in_space
     from keyframer.scene import Space
 
     placed = in_space(scene, Space("z"))

@@ -17,7 +17,7 @@ from keyframer.errors import FormatError
 from keyframer.files import running
 
 if TYPE_CHECKING:
-    from keyframer.batch.operations._outputs import Output
+    from keyframer.batch.operations.outputs import Output
 
 
 def perform(job: Job) -> Result:
@@ -46,7 +46,7 @@ def _begun(job: Job) -> Callable[[], Result]:
 
     def finish() -> Result:
         if outputs:
-            from keyframer.batch.operations._outputs import finish_all
+            from keyframer.batch.operations.outputs import finish_all
 
             _caught(result, lambda: result["outputs"].extend(finish_all(outputs)))
         return result
@@ -70,7 +70,7 @@ def _caught(result: Result, act: Callable[[], None]) -> None:
 
 
 def _perform(job: Job, result: Result, outputs: list[Output]) -> None:
-    from keyframer.batch.operations._subject import Subject
+    from keyframer.batch.operations.subject import Subject
     from keyframer.limits import Budget, limits_of
 
     operation = OPERATIONS.get(job.operation)

@@ -12,8 +12,8 @@ from keyframer.errors import FormatError
 from keyframer.exchange import IMPORTERS, Importer, importer_for
 from keyframer.files import PathLike, read_bytes
 from keyframer.formats import Format, decode, detect, format_by_name
-from keyframer.formats._bridging import Reporter
 from keyframer.formats.document import Document
+from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.issues import Issue, IssueLog, IssueType
 from keyframer.limits import DEFAULT_LIMITS, Limits, budgeted
 from keyframer.scene import Scene

@@ -169,9 +169,9 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
         raise refused("--core-only, --unit and --keys are for glTF only")
     else:
         from keyframer.formats import format_by_name
-        from keyframer.formats._option_values import typed
+        from keyframer.formats.contract import options_from_text
 
-        chosen = typed(format_by_name(exporter.name).write_option_types(), options.written)
+        chosen = options_from_text(format_by_name(exporter.name).write_option_types(), options.written)
     with refusing(path):
         if target.is_folder:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from keyframer.cli.inputs import Input
-    from keyframer.formats._summary import Cell
+    from keyframer.formats.kit.summary_tables import Cell
     from keyframer.inspecting.comparison import Comparison, Side
     from keyframer.scene import Scene
 
@@ -167,7 +167,7 @@ def _show(
 
 
 def _pretty(items: list[Input], comparison: Comparison) -> list[str]:
-    from keyframer.formats._summary import Table
+    from keyframer.formats.kit.summary_tables import Table
     from keyframer.inspecting.tables import aligned
 
     lines = [

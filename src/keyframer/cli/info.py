@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
 
     from keyframer.cli.inputs import Input
-    from keyframer.formats._summary import Table
+    from keyframer.formats.kit.summary_tables import Table
 
 ABOUT = """What a file says, as tables: overview, objects, materials and maps, nodes and tracks with their keys,
 how many records of each kind there are, what is unknown or kept as raw bytes, and what is odd about it.
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from keyframer.formats._summary import Table
+    from keyframer.formats.kit.summary_tables import Table
     from keyframer.inspecting.report import SCHEMA, SCHEMA_VERSION
     from keyframer.inspecting.tables import json_rows
 

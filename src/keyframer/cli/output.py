@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from keyframer.formats._summary import Cell
+    from keyframer.formats.kit.summary_tables import Cell
 
 STYLES = ("pretty", "json", "jsonl", "csv", "md")
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from keyframer.formats._summary import Cell
+    from keyframer.formats.kit.summary_tables import Cell
     from keyframer.inspecting.samples import Sample
 
 ABOUT = """Where every node is at given times: world matrices, visibility, fields of view, colours, morph weights.
@@ -118,7 +118,7 @@ def _csv(sample: Sample) -> str:
 
 
 def _pretty(sample: Sample) -> str:
-    from keyframer.formats._summary import Table
+    from keyframer.formats.kit.summary_tables import Table
     from keyframer.inspecting.tables import aligned
 
     columns = ("frame", "node", "x", "y", "z", "qx", "qy", "qz", "qw", "scale", "visible")

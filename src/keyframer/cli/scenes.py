@@ -66,8 +66,8 @@ def load_scene(item: Input, options: argparse.Namespace, data: bytes | None = No
     its bytes where they have been read."""
     from functools import partial
 
-    from keyframer.formats._loading import scene_of
-    from keyframer.formats._option_values import typed
+    from keyframer.formats.contract import options_from_text
+    from keyframer.formats.kit.scene_reading import scene_of
 
     data = item.read() if data is None else data
     document: Document | None = None
@@ -77,7 +77,7 @@ def load_scene(item: Input, options: argparse.Namespace, data: bytes | None = No
         make = partial(importer.load, data, reading.folder_of(item), options=_numbers(options_of(options)))
     else:
         document, _ = reading.read_document(item, options.from_format, data)
-        chosen = typed(document.format.option_types(), options_of(options))
+        chosen = options_from_text(document.format.option_types(), options_of(options))
         path = reading.path_of(item)
         if path is not None:
             chosen = {**document.format.find_companions(document, path, chosen), **chosen}
@@ -95,6 +95,6 @@ def load_scene(item: Input, options: argparse.Namespace, data: bytes | None = No
 
 def _numbers(given: dict[str, object]) -> dict[str, object]:
     """Values of ``--set`` for importers, whose options are numbers."""
-    from keyframer.formats._option_values import typed
+    from keyframer.formats.contract import options_from_text
 
-    return typed(dict.fromkeys(given, "float"), given)
+    return options_from_text(dict.fromkeys(given, "float"), given)

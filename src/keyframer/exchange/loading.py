@@ -10,7 +10,7 @@ from keyframer.catalogue import IO_EMPTY, IO_UNRECOGNISED
 from keyframer.exchange import importer_for
 from keyframer.files import PathLike, read_bytes
 from keyframer.formats import detect, format_by_name
-from keyframer.formats._loading import scene_of
+from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.limits import DEFAULT_LIMITS, Limits, budgeted
 from keyframer.scene import Scene
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 
 from keyframer.formats import hale3d, midtown, nodeanim, threeds, uto3d
-from keyframer.formats._strangers import name_stranger
 from keyframer.formats.contract import HEAD_SIZE, Format, Match
+from keyframer.formats.foreign_files import describe_foreign_file
 from keyframer.plugins import load_plugins, report_failure
 
 TYPE_CHECKING = False  # detection starts fast: what only reading needs is imported where it is used
@@ -108,7 +108,7 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
                 break
     if not found:
         relatives = (known.name_relative(head, size) for known in FORMATS)
-        stranger = next(filter(None, relatives), None) or name_stranger(head, size)
+        stranger = next(filter(None, relatives), None) or describe_foreign_file(head, size)
         known = ", ".join(each.title for each in FORMATS)
         return Detection(None, 0.0, f"this is {stranger}" if stranger else f"not a file of a known format ({known})")
     _, _, best, match = max(found, key=lambda entry: entry[:2])

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keyframer.formats._writing import Unpatchable
+from keyframer.formats.kit.scene_writing import Unpatchable
 from keyframer.scene import Channel, Clip, Material, Mesh, Node, Scene
 
 CARRIED = ("mesh", "camera", "light", "skin")

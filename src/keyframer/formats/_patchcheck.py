@@ -10,8 +10,8 @@ import numpy.typing as npt
 from keyframer.curves import Interpolation, compile_track
 from keyframer.curves.reduce import subframes
 from keyframer.formats._scenediff import Comparison, Path, by_kind
-from keyframer.formats._writing import DEFAULT_MAX_ERROR, Tolerance, clip_span, scene_size
 from keyframer.formats.bridge import Editor
+from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance, clip_span, scene_size
 from keyframer.posing import Rig
 from keyframer.scene import Scene
 

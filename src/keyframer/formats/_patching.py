@@ -18,17 +18,16 @@ from typing import Any
 import numpy as np
 
 from keyframer.errors import FormatError
-from keyframer.formats._axes import in_space
-from keyframer.formats._dangling import without_dangling
 from keyframer.formats._matching import Matching, Rebuilt, in_order_of, match
 from keyframer.formats._patchcheck import differences, displaced
 from keyframer.formats._rewritten import tell_rewritten
 from keyframer.formats._scenediff import Comparison, Path, shown
 from keyframer.formats._unheld import one_clip, take_back
-from keyframer.formats._writing import Unpatchable, Written, plain_path
 from keyframer.formats.bridge import Change, Editor
 from keyframer.formats.contract import Format, make_options
 from keyframer.formats.document import Document
+from keyframer.formats.kit.coordinates import in_space
+from keyframer.formats.kit.scene_writing import Unpatchable, Written, plain_path, without_invalid_links
 from keyframer.scene import Scene
 from keyframer.scene.report import LossReport, Outcome
 
@@ -43,7 +42,7 @@ def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Wri
     """What `Format.from_scene` does."""
     writer = format.scene_writer()
     chosen = make_options(format.name, writer.options, options)
-    scene, dangling = without_dangling(scene)
+    scene, dangling = without_invalid_links(scene)
     with np.errstate(all="ignore"):
         found = _patch(format, scene, options)
         written = found if isinstance(found, Written) else writer.from_scene(scene, chosen)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from keyframer.formats._writing import Written
 from keyframer.formats.document import Document
+from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene.report import Outcome
 from keyframer.wire.record import Raw, Record
 

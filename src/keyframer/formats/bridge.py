@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
-from keyframer.formats._bridging import Reporter, UniqueNames
-from keyframer.formats._dropped import tell_dropped
 from keyframer.formats._matching import Matching, Rebuilt
 from keyframer.formats._scenediff import Path
 from keyframer.formats._unheld import Pattern, fits
-from keyframer.formats._writing import Unpatchable, Written
 from keyframer.formats.document import Document
+from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
+from keyframer.formats.kit.scene_writing import Unpatchable, Written
+from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.scene import Channel, Scene
 from keyframer.scene.report import LossReport
 from keyframer.wire.record import Record

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, Protocol
 
-    from keyframer.formats._bridging import Reporter
-    from keyframer.formats._summary import Table
-    from keyframer.formats._writing import Written
     from keyframer.formats.bridge import Editor, SceneReader, SceneWriter
     from keyframer.formats.document import Document
+    from keyframer.formats.kit.scene_reading import Reporter
+    from keyframer.formats.kit.scene_writing import Written
+    from keyframer.formats.kit.summary_tables import Table
     from keyframer.limits import Limits
     from keyframer.scene import Scene
 
@@ -264,6 +264,31 @@ def make_options(name: str, options: type[Any], given: Mapping[str, object]) -> 
     if unknown:
         raise ValueError(f"{name} has no option {unknown[0]!r} (it has: {', '.join(known)})")
     return options(**given)
+
+
+_WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def options_from_text(types: Mapping[str, str], given: Mapping[str, object]) -> dict[str, object]:
+    """Options with their text values as numbers and booleans where ``types`` (see `Format.option_types`) ask for that;
+    ValueError names an option whose value does not fit."""
+    return {name: _value(name, value, types.get(name, "")) for name, value in given.items()}
+
+
+def _value(name: str, value: object, kind: str) -> object:
+    if not isinstance(value, str):
+        return value
+    if kind == "bool":
+        if value.lower() not in _WORDS:
+            raise ValueError(f"{name} is true or false, not {value!r}")
+        return _WORDS[value.lower()]
+    for start, convert, words in (("int", int, "a whole number"), ("float", float, "a number")):
+        if kind.startswith(start):
+            try:
+                return convert(value)
+            except ValueError:
+                raise ValueError(f"{name} is {words}, not {value!r}") from None
+    return value
 
 
 def _types(options: type[Any]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keyframer.exchange import EXPORTERS, IMPORTERS, NativeExporter
 from keyframer.formats import FORMATS, Format
-from keyframer.formats._summary import Table
+from keyframer.formats.kit.summary_tables import Table
 
 SCHEMA = "keyframer.formats"
 SCHEMA_VERSION = 1

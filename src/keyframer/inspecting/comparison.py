@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.formats._summary import Cell
 from keyframer.formats.document import Document
+from keyframer.formats.kit.summary_tables import Cell
 from keyframer.inspecting.gltf_diff import diff_gltf
 from keyframer.inspecting.motion_diff import SCALES, MotionDiff, NodeMotion, diff_motion
 from keyframer.inspecting.record_diff import Changes, diff_documents

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from keyframer.formats._summary import Table
 from keyframer.formats.document import Document
+from keyframer.formats.kit.summary_tables import Table
 from keyframer.inspecting.plain import to_plain
 from keyframer.wire.kinds import Blob
 from keyframer.wire.record import Raw, Record

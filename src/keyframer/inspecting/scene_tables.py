@@ -9,9 +9,9 @@ import numpy as np
 
 from keyframer.curves import Track
 from keyframer.exchange import Importer
-from keyframer.formats._loading import scene_of
-from keyframer.formats._summary import Cell, Table
 from keyframer.formats.document import Document
+from keyframer.formats.kit.scene_reading import scene_of
+from keyframer.formats.kit.summary_tables import Cell, Table
 from keyframer.inspecting.texture_table import texture_table
 from keyframer.scene import Scene
 from keyframer.textures import TextureFinder

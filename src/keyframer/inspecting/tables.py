@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from keyframer.formats._summary import Cell, Table
+from keyframer.formats.kit.summary_tables import Cell, Table
 from keyframer.text import safe_text, show_name
 
 SHORT = 60

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keyframer.formats._summary import Table
+from keyframer.formats.kit.summary_tables import Table
 from keyframer.scene import Scene
 from keyframer.textures import TextureFinder, TextureUse, scene_textures
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
 from keyframer.curves.reduce import fewest_keys
-from keyframer.formats._writing import Tolerance
+from keyframer.formats.kit.scene_writing import Tolerance
 from keyframer.scene import Channel, Clip, Scene
 
 Floats = npt.NDArray[np.float64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from keyframer.formats._axes import in_space
+from keyframer.formats.kit.coordinates import in_space
 from keyframer.scene import Handedness, Scene
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.curves import Interpolation, Track, compile_track
-from keyframer.formats._writing import units_per_second
+from keyframer.formats.kit.scene_writing import units_per_second
 from keyframer.operating._tracks import with_tracks
 from keyframer.scene import Scene
 

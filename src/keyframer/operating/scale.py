@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from keyframer.formats._axes import in_space
+from keyframer.formats.kit.coordinates import in_space
 from keyframer.scene import Scene
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from keyframer.formats._bridging import COMPANION
 from keyframer.formats.document import Document
+from keyframer.formats.kit.scene_reading import COMPANION
 from keyframer.scene import Camera, Channel, Light, Mesh, Node, RawChannel, Scene
 from keyframer.viewer.extents import Extents
 from keyframer.viewer.records import Records, Span

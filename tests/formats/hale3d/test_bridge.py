@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats._loading import scene_of
+from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.scene import NodeKind
 from tests.formats.hale3d.writer import arm, frame, header, joint, mesh, model, model_joint, wave
 from tests.posing.plain import Matrix, identity, moved, product, rotation, translation

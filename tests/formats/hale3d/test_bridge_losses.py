@@ -10,13 +10,13 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.formats._loading import scene_of
-from keyframer.formats._writing import Written
 from keyframer.formats.hale3d import FORMAT
 from keyframer.formats.hale3d.document import decode
 from keyframer.formats.hale3d.model import Mesh as MeshRecord
 from keyframer.formats.hale3d.model import ModelJoint
 from keyframer.formats.hale3d.records import Animation, Joint
+from keyframer.formats.kit.scene_reading import scene_of
+from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene import (
     Camera,
     Channel,

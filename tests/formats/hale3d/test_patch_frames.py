@@ -16,9 +16,9 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.formats._loading import scene_of
 from keyframer.formats.hale3d import FORMAT
 from keyframer.formats.hale3d.bridge.frame_table import FrameTable
+from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.operating import change_rate, cut, reverse
 from keyframer.scene import Channel, Scene
 from tests.corpus import CORPUS, needs_corpus

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats._loading import scene_of
-from keyframer.formats._writing import Written
 from keyframer.formats.hale3d import FORMAT
 from keyframer.formats.hale3d.document import decode
+from keyframer.formats.kit.scene_reading import scene_of
+from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene import Clip, Mesh, Scene
 from keyframer.scene.report import Outcome
 from tests.formats.editing import why_anew

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats._loading import scene_of
 from keyframer.formats.hale3d import FORMAT
+from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.scene import Scene
 from tests.formats.editing import put, why_anew
 from tests.formats.hale3d import writer as w

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats._loading import scene_of
+from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.midtown.records import Channel
 from tests.formats.midtown.writer import beta, channel, old, retail, walk
 from tests.museum.slow import SlowTrack, evaluate

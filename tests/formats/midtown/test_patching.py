@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats._loading import scene_of
-from keyframer.formats._writing import Written
+from keyframer.formats.kit.scene_reading import scene_of
+from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.midtown import FORMAT
 from keyframer.operating import change_rate, cut, reverse
 from keyframer.scene import Scene

@@ -13,7 +13,7 @@ import pytest
 
 import keyframer
 from keyframer.curves import RotationForm
-from keyframer.formats._loading import scene_of
+from keyframer.formats.kit.scene_reading import scene_of
 from tests.formats.nodeanim.writer import BEZIER, LINEAR, TCB, Bone, Clip, How, Key, write
 from tests.museum.slow import SlowTrack, evaluate, unit
 from tests.posing.plain import Matrix, product, rotation, scaling, translation

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats._loading import scene_of
+from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.nodeanim.dialect import Dialect
 from keyframer.formats.nodeanim.document import new_document, record_types
 from keyframer.formats.nodeanim.keys import SHAPE

@@ -10,7 +10,7 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.formats._loading import scene_of
+from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.nodeanim import FORMAT
 from keyframer.formats.nodeanim.dialect import Dialect
 from keyframer.formats.nodeanim.records import Animations, Header, NodeKeys

@@ -11,8 +11,8 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, Track, compile_track
-from keyframer.formats._loading import scene_of
-from keyframer.formats._writing import Written
+from keyframer.formats.kit.scene_reading import scene_of
+from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.nodeanim import FORMAT
 from keyframer.operating import change_rate
 from keyframer.scene import Channel, Scene

@@ -11,8 +11,8 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, Track
-from keyframer.formats._loading import scene_of
-from keyframer.formats._writing import Written
+from keyframer.formats.kit.scene_reading import scene_of
+from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk, RawChunk

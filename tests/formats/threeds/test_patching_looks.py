@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats._loading import scene_of
+from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk, RawChunk

@@ -16,7 +16,7 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track, reduce
-from keyframer.formats import _keys
+from keyframer.formats.kit import key_tracks
 from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
 from keyframer.scene.report import Loss
 
@@ -75,7 +75,7 @@ def test_a_character_of_19_joints_and_2000_keys_is_fitted_once(tmp_path: Path, m
     """Its keys stand between frames, so that no rate is fine enough: one fit for each track, of two attempts."""
     fits: list[str] = []
     attempts: list[Interpolation] = []
-    monkeypatch.setattr(_keys, "fewest_keys", counting(fits, _keys.fewest_keys))
+    monkeypatch.setattr(key_tracks, "fewest_keys", counting(fits, key_tracks.fewest_keys))
     monkeypatch.setattr(reduce._Task, "insert", counting_attempts(attempts, reduce._Task.insert))
     chance = np.random.default_rng(7)
     times = np.sort(chance.uniform(0.0, 4.5, 105))

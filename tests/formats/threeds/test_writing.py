@@ -405,7 +405,7 @@ def test_a_nudged_key_is_patched_in_real_files(tmp_path: Path) -> None:
 
 
 def test_a_scene_of_another_space_is_turned_back() -> None:
-    from keyframer.formats._axes import in_space
+    from keyframer.formats.kit.coordinates import in_space
     from keyframer.scene import Space
 
     scene = in_space(keyframer.load(WINDMILL), Space("y"))

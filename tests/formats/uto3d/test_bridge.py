@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats._loading import scene_of
+from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.scene import Handedness, LightType, NodeKind
 from tests.formats.uto3d import slow
 from tests.formats.uto3d.writers import (

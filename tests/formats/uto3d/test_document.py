@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats._bridging import Reporter
+from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.formats.uto3d.dialect import Dialect, LightLayout
 from keyframer.formats.uto3d.document import new_document, record_types
 from keyframer.formats.uto3d.records import (

@@ -10,8 +10,8 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, Track
-from keyframer.formats._loading import scene_of
-from keyframer.formats._writing import Written
+from keyframer.formats.kit.scene_reading import scene_of
+from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.uto3d import FORMAT
 from keyframer.operating import change_rate
 from keyframer.scene import Channel, Clip, Mesh, Scene

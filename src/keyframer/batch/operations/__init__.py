@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from keyframer.batch.job import Result
-    from keyframer.batch.operations._subject import Subject
+    from keyframer.batch.operations.subject import Subject
 
 
 class Operation:
@@ -39,7 +39,7 @@ class Operation:
         """of the names of outputs; or the module whose ``suffix(options)`` tells it. The coordinator loads no more"""
         self.needs = needs
         """modules without which it cannot work"""
-        self.loads = ("keyframer.batch.operations._subject", module, *loads)
+        self.loads = ("keyframer.batch.operations.subject", module, *loads)
         """modules that most files will need: workers load them while files are still looked for"""
         self.replaces_extension = replaces_extension
         """``a.3ds`` becomes ``a.glb``; else the suffix is added: ``a.3ds.check.json``"""
@@ -67,7 +67,7 @@ def _there(module: str) -> bool:
         return False
 
 
-_READING = ("keyframer.formats._loading", *(module for known in FORMATS for module in known.preload))
+_READING = ("keyframer.formats.kit.scene_reading", *(module for known in FORMATS for module in known.preload))
 
 _ALL = (
     Operation(

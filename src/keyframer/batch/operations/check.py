@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from keyframer.batch.defaults import FINDINGS
 from keyframer.batch.job import Result
-from keyframer.batch.operations._json import json_file
-from keyframer.batch.operations._subject import Subject, note_issues
+from keyframer.batch.operations.outputs import json_file
+from keyframer.batch.operations.subject import Subject, note_issues
 from keyframer.checking import Report, check_document, check_imported, unreadable
 from keyframer.checking.records import SCHEMA, SCHEMA_VERSION, report_record
 from keyframer.errors import FormatError

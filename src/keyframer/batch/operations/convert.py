@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from keyframer.batch import beside, stores
 from keyframer.batch.job import Result
-from keyframer.batch.operations._outputs import drafted, refusing
-from keyframer.batch.operations._subject import Subject, note_issues
 from keyframer.batch.operations._targets import exporter_of
+from keyframer.batch.operations.outputs import drafted, refusing
+from keyframer.batch.operations.subject import Subject, note_issues
 from keyframer.exchange import Exporter, save
 from keyframer.exchange.provenance import source_note
 from keyframer.exchange.report import LossReport, Outcome
 from keyframer.formats import format_by_name
-from keyframer.formats._option_values import typed
+from keyframer.formats.contract import options_from_text
 from keyframer.scene import Scene
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def carry_out(subject: Subject, result: Result) -> None:
     chosen = {"format": exporter.name, "dialect": options.get("dialect"), "max_error": options.get("max_error")}
     finder = None
     if exporter.name != "gltf":
-        chosen |= typed(format_by_name(exporter.name).write_option_types(), options.get("write", {}))
+        chosen |= options_from_text(format_by_name(exporter.name).write_option_types(), options.get("write", {}))
     else:
         finder = subject.finder() if any(material.maps for material in scene.materials) else None
         chosen |= {name: options[name] for name in _EXPORT if options.get(name) is not None}

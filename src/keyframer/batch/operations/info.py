@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from keyframer.batch.job import Result
-from keyframer.batch.operations._json import json_file
-from keyframer.batch.operations._subject import Subject, note_issues
+from keyframer.batch.operations.outputs import json_file
+from keyframer.batch.operations.subject import Subject, note_issues
 from keyframer.inspecting.report import SCHEMA, SCHEMA_VERSION, report
 from keyframer.inspecting.scene_tables import document_scene_tables, imported_tables
 from keyframer.inspecting.tables import json_rows

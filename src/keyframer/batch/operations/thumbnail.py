@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from keyframer.batch.job import Result
-from keyframer.batch.operations._subject import Subject, note_issues
+from keyframer.batch.operations.subject import Subject, note_issues
 from keyframer.inspecting.clips import keep_clip
 from keyframer.rendering import Settings, Studio
 from keyframer.rendering.showing import Showing

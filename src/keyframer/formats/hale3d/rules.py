@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from keyframer.catalogue import DATA_RATE_INVALID, LINK_RANGE_OVERLAP, SEM_EMPTY_TRACK, SEM_UNKNOWN_VERSION
-from keyframer.formats._bridging import Reporter
-from keyframer.formats._names import check_file_name, check_name, check_unique
-from keyframer.formats._rules import check_boxes, check_depth, check_numbers
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
 from keyframer.formats.hale3d.records import Animation, Frames, Joint, unquoted
+from keyframer.formats.kit.common_rules import (
+    check_boxes,
+    check_depth,
+    check_file_name,
+    check_name,
+    check_numbers,
+    check_unique,
+)
+from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.scene import Scene
 from keyframer.scene.clip import FASTEST
 from keyframer.wire.record import Record

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from keyframer.catalogue import SEM_EMPTY_TRACK, SEM_MANY_CHANNELS
-from keyframer.formats._bridging import Reporter
-from keyframer.formats._rules import check_angles, check_fields, check_numbers
 from keyframer.formats.document import Document
+from keyframer.formats.kit.common_rules import check_angles, check_fields, check_numbers
+from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.formats.midtown.bridge.scene import posed_channel
 from keyframer.formats.midtown.records import Channel, Clip, OldChannel
 from keyframer.scene import Scene

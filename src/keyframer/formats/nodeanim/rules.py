@@ -5,10 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from keyframer.catalogue import SEM_EMPTY_TRACK
-from keyframer.formats._bridging import Reporter
-from keyframer.formats._names import check_name, check_unique
-from keyframer.formats._rules import check_angles, check_early, check_late, check_tcb
 from keyframer.formats.document import Document
+from keyframer.formats.kit.common_rules import (
+    check_angles,
+    check_early,
+    check_late,
+    check_name,
+    check_tcb,
+    check_unique,
+)
+from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.formats.nodeanim.keys import SHAPE
 from keyframer.formats.nodeanim.records import Header, Node
 from keyframer.scene import Scene

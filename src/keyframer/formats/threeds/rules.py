@@ -14,20 +14,23 @@ from keyframer.catalogue import (
     SEM_UNKNOWN_ENUM,
     SEM_UNKNOWN_VERSION,
 )
-from keyframer.formats._bridging import Reporter
-from keyframer.formats._names import check_file_name, check_name, check_unique, shown
-from keyframer.formats._rules import (
+from keyframer.formats.document import Document
+from keyframer.formats.kit.common_rules import (
     check_angles,
     check_boxes,
     check_depth,
     check_early,
     check_fields,
+    check_file_name,
     check_flags,
     check_key_flags,
+    check_name,
     check_numbers,
     check_range,
+    check_unique,
+    shown,
 )
-from keyframer.formats.document import Document
+from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.issues import Severity

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
-from keyframer.formats._summary import Cell, Table, overview
 from keyframer.formats.document import Document
+from keyframer.formats.kit.summary_tables import Cell, Table, overview
 from keyframer.formats.threeds.chunk import ANYWHERE, Chunk, chunk_name
 from keyframer.formats.threeds.records import (
     Camera,

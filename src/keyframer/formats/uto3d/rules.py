@@ -6,20 +6,21 @@ import math
 from typing import Any
 
 from keyframer.catalogue import DATA_QUATERNION_LENGTH, SEM_EMPTY_TRACK
-from keyframer.formats._bridging import Reporter
-from keyframer.formats._names import check_name, check_unique
-from keyframer.formats._rules import (
+from keyframer.formats.document import Document
+from keyframer.formats.kit.common_rules import (
     check_angles,
     check_depth,
     check_early,
     check_flags,
     check_key_flags,
     check_late,
+    check_name,
     check_numbers,
     check_range,
     check_tcb,
+    check_unique,
 )
-from keyframer.formats.document import Document
+from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.sections import Main
 from keyframer.scene import Scene

@@ -26,7 +26,7 @@ from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.exchange.gltf.read.materials import ImageReader, MaterialReader
 from keyframer.exchange.gltf.read.meshes import MeshReader, Shape
 from keyframer.exchange.gltf.read.nodes import NodeReader, SkinReader
-from keyframer.formats._names import LONGEST, name_problems, path_problems, shown
+from keyframer.formats.kit.common_rules import LONGEST, name_problems, path_problems, shown
 from keyframer.issues import IssueLog, IssueType
 from keyframer.limits import Limits, open_budget
 from keyframer.scene import Channel, Clip, Morph, Scene, Space

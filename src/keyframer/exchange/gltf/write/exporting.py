@@ -27,8 +27,8 @@ from keyframer.exchange.gltf.write.nodes import Tree
 from keyframer.exchange.gltf.write.options import Context, GltfOptions
 from keyframer.exchange.report import LossReport, Outcome
 from keyframer.files import check_output
-from keyframer.formats._dropped import leftovers
-from keyframer.formats._places import path_finder
+from keyframer.formats.kit.record_paths import path_finder
+from keyframer.formats.kit.unsupported_features import leftovers
 from keyframer.posing import Rig
 from keyframer.scene import Clip, LightType, Scene
 from keyframer.textures import TextureFinder, TextureSource

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.formats._frames import Indices
-from keyframer.formats._writing import Unpatchable
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.records import BOUNDS_FLOATS, COMPONENTS, Frames, Joint
+from keyframer.formats.kit.frame_times import Indices
+from keyframer.formats.kit.scene_writing import Unpatchable
 
 Floats = npt.NDArray[np.float64]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from keyframer.errors import FormatError
 from keyframer.files import PathLike, read_bytes
-from keyframer.formats._bridging import neighbours
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.document import decode
 from keyframer.formats.hale3d.model import Model
 from keyframer.formats.hale3d.records import Animation
+from keyframer.formats.kit.scene_reading import neighbours
 
 
 @dataclass(frozen=True, slots=True)

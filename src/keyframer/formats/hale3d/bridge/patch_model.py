@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from keyframer.formats._writing import Unpatchable, encode_name
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.write_model import bind_joint
 from keyframer.formats.hale3d.model import VERTEX, WEIGHT, Mesh, ModelJoint
 from keyframer.formats.hale3d.records import unquoted
+from keyframer.formats.kit.scene_writing import Unpatchable, encode_name
 from keyframer.maths import affine
 from keyframer.scene import Material, Skin
 from keyframer.scene import Mesh as SceneMesh

@@ -9,12 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.formats._dropped import tell_dropped
-from keyframer.formats._frames import frame_count, frames_kept
-from keyframer.formats._joints import Joints, joints_at, parents_first, places_above, wanted_joints
 from keyframer.formats._matching import Matching, Rebuilt, new_parts
 from keyframer.formats._scenediff import by_kind
-from keyframer.formats._writing import NamesThatFit, Unpatchable, plain_path
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.frame_table import FrameTable
 from keyframer.formats.hale3d.bridge.options import Options
@@ -25,6 +21,10 @@ from keyframer.formats.hale3d.bridge.writing import HOLDS, components, joint_rec
 from keyframer.formats.hale3d.document import new_model
 from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
 from keyframer.formats.hale3d.records import Animation, Joint, unquoted
+from keyframer.formats.kit.frame_times import frame_count, frames_kept
+from keyframer.formats.kit.rigid_joints import Joints, joints_at, parents_first, places_above, wanted_joints
+from keyframer.formats.kit.scene_writing import NamesThatFit, Unpatchable, plain_path
+from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.maths import affine
 from keyframer.scene import Scene
 from keyframer.scene.report import LossReport, Outcome

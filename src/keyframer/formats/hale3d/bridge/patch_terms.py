@@ -6,11 +6,11 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from keyframer.formats._frames import framed
-from keyframer.formats._skins import with_moved_vertices
 from keyframer.formats._unheld import NO_SURROUNDINGS, NO_TEXT
-from keyframer.formats._writing import Unpatchable, frames_per_second
 from keyframer.formats.hale3d.bridge.writing import boxes_at
+from keyframer.formats.kit.frame_times import framed
+from keyframer.formats.kit.scene_writing import Unpatchable, frames_per_second
+from keyframer.formats.kit.skin_writing import with_moved_vertices
 from keyframer.scene import Material, Mesh, Scene, Skin
 from keyframer.scene.report import LossReport, Outcome
 

@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 
 from keyframer.formats import bridge
-from keyframer.formats._frames import frames_kept
 from keyframer.formats._matching import Rebuilt
 from keyframer.formats._scenediff import Path, by_kind
-from keyframer.formats._writing import Unpatchable, Written
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.frame_table import FrameTable
 from keyframer.formats.hale3d.bridge.options import Options
@@ -27,6 +25,8 @@ from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import decode, encode
 from keyframer.formats.hale3d.model import Model
 from keyframer.formats.hale3d.records import Animation
+from keyframer.formats.kit.frame_times import frames_kept
+from keyframer.formats.kit.scene_writing import Unpatchable, Written
 from keyframer.maths import quat
 from keyframer.scene import Scene
 from keyframer.scene.report import LossReport

@@ -6,14 +6,6 @@ import os
 
 from keyframer.catalogue import DATA_RATE_INVALID, LINK_SKELETON_MISMATCH
 from keyframer.errors import FormatError
-from keyframer.formats._bridging import (
-    COMPANION,
-    Reporter,
-    UniqueNames,
-    in_companion,
-    read_companion,
-    safe_parents,
-)
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.options import Options
 from keyframer.formats.hale3d.bridge.skeleton import animate, joint_nodes
@@ -21,6 +13,14 @@ from keyframer.formats.hale3d.bridge.surface import bind_locals, bind_matrices, 
 from keyframer.formats.hale3d.document import decode
 from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
 from keyframer.formats.hale3d.records import Animation, Frames, Joint, unquoted
+from keyframer.formats.kit.scene_reading import (
+    COMPANION,
+    Reporter,
+    UniqueNames,
+    in_companion,
+    read_companion,
+    safe_parents,
+)
 from keyframer.issues import Issue, Severity
 from keyframer.scene import Clip, Node, NodeKind, Scene, Space
 from keyframer.text import decode_name

@@ -15,8 +15,8 @@ from keyframer.catalogue import (
     SEM_UNKNOWN_FLAG_BITS,
 )
 from keyframer.curves import RotationForm, Track
-from keyframer.formats._bridging import Reporter
 from keyframer.formats.hale3d.records import COMPONENTS, Frames, Joint
+from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.limits import Budget
 from keyframer.maths import quat
 from keyframer.scene import Channel, Clip, Node, NodeKind

@@ -11,11 +11,11 @@ from keyframer.catalogue import (
     LIMIT_COPIES,
     LINK_INDEX_OUT_OF_RANGE,
 )
-from keyframer.formats._bridging import Reporter, check_weights, finite_rows
 from keyframer.formats.hale3d.bridge.skeleton import with_w
 from keyframer.formats.hale3d.model import Mesh as MeshRecord
 from keyframer.formats.hale3d.model import ModelJoint
 from keyframer.formats.hale3d.records import unquoted
+from keyframer.formats.kit.scene_reading import Reporter, check_weights, finite_rows
 from keyframer.limits import Budget
 from keyframer.maths import affine, quat
 from keyframer.scene import Material, Mesh, Skin, TextureMap

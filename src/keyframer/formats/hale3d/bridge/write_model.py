@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.formats._joints import Joints
-from keyframer.formats._surfaces import pieces_by_material
-from keyframer.formats._writing import encode_name, plain_path
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import new_model
 from keyframer.formats.hale3d.model import VERTEX, WEIGHT, Mesh, ModelJoint
+from keyframer.formats.kit.mesh_writing import pieces_by_material
+from keyframer.formats.kit.rigid_joints import Joints
+from keyframer.formats.kit.scene_writing import encode_name, plain_path
 from keyframer.maths import affine, quat
 from keyframer.scene import Node, Scene
 from keyframer.scene.report import LossReport, Outcome

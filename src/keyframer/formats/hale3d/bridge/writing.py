@@ -8,9 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.formats._axes import in_space
-from keyframer.formats._dropped import tell_dropped
-from keyframer.formats._joints import (
+from keyframer.formats.bridge import SceneWriter
+from keyframer.formats.document import Document
+from keyframer.formats.hale3d.bridge.write_model import has_free_vertices, write_model
+from keyframer.formats.hale3d.dialect import Dialect
+from keyframer.formats.hale3d.document import encode, new_animation
+from keyframer.formats.hale3d.records import Joint
+from keyframer.formats.kit.coordinates import in_space
+from keyframer.formats.kit.mesh_writing import with_still_shapes
+from keyframer.formats.kit.rigid_joints import (
     Joints,
     joints_at,
     parents_first,
@@ -19,14 +25,8 @@ from keyframer.formats._joints import (
     tell_frames,
     wanted_joints,
 )
-from keyframer.formats._surfaces import with_still_shapes
-from keyframer.formats._writing import NamesThatFit, Written, first_clip, frames_per_second
-from keyframer.formats.bridge import SceneWriter
-from keyframer.formats.document import Document
-from keyframer.formats.hale3d.bridge.write_model import has_free_vertices, write_model
-from keyframer.formats.hale3d.dialect import Dialect
-from keyframer.formats.hale3d.document import encode, new_animation
-from keyframer.formats.hale3d.records import Joint
+from keyframer.formats.kit.scene_writing import NamesThatFit, Written, first_clip, frames_per_second
+from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene, Space
 from keyframer.scene.clip import FASTEST

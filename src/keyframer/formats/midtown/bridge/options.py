@@ -8,8 +8,8 @@ from pathlib import Path
 
 from keyframer.errors import FormatError
 from keyframer.files import PathLike, read_bytes
-from keyframer.formats._bridging import neighbours
 from keyframer.formats.document import Document
+from keyframer.formats.kit.scene_reading import neighbours
 from keyframer.formats.midtown.skeleton import Skeleton, read_skeleton
 
 

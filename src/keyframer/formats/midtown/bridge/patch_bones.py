@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.formats._dropped import tell_dropped
-from keyframer.formats._frames import frame_count, frames_kept
-from keyframer.formats._joints import Joints, joints_at, nodes_depth_first, places_above, wanted_joints
 from keyframer.formats._matching import Matching, Rebuilt, new_parts
 from keyframer.formats._scenediff import by_kind
-from keyframer.formats._writing import DEFAULT_MAX_ERROR, Tolerance, Unpatchable
 from keyframer.formats.document import Document
+from keyframer.formats.kit.frame_times import frame_count, frames_kept
+from keyframer.formats.kit.rigid_joints import Joints, joints_at, nodes_depth_first, places_above, wanted_joints
+from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance, Unpatchable
+from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.options import Options
 from keyframer.formats.midtown.bridge.rig import default_rig

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from keyframer.formats._writing import NamesThatFit, encode_name, plain_path
+from keyframer.formats.kit.scene_writing import NamesThatFit, encode_name, plain_path
 from keyframer.formats.midtown.bridge.writing import one_word
 from keyframer.scene import Scene
 from keyframer.scene.report import LossReport, Outcome

@@ -16,12 +16,12 @@ import numpy.typing as npt
 
 from keyframer.curves import RotationForm, Track
 from keyframer.formats import bridge
-from keyframer.formats._frames import framed, frames_kept
 from keyframer.formats._matching import Rebuilt
 from keyframer.formats._scenediff import Path, by_kind
 from keyframer.formats._unheld import NO_SURROUNDINGS, NO_TEXT
-from keyframer.formats._writing import Unpatchable, encode_name, plain_path
 from keyframer.formats.document import Document
+from keyframer.formats.kit.frame_times import framed, frames_kept
+from keyframer.formats.kit.scene_writing import Unpatchable, encode_name, plain_path
 from keyframer.formats.midtown.bridge.options import Options
 from keyframer.formats.midtown.bridge.patch_bones import (
     channels_of,

@@ -18,8 +18,8 @@ from keyframer.catalogue import (
 from keyframer.curves import RotationForm, Track
 from keyframer.errors import FormatError
 from keyframer.files import PathLike
-from keyframer.formats._bridging import COMPANION, Reporter, UniqueNames, in_companion, read_companion
 from keyframer.formats.document import Document
+from keyframer.formats.kit.scene_reading import COMPANION, Reporter, UniqueNames, in_companion, read_companion
 from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.options import Options
 from keyframer.formats.midtown.bridge.rig import default_rig

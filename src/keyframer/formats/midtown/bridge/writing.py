@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.formats._axes import in_space
-from keyframer.formats._dropped import tell_dropped
-from keyframer.formats._joints import Joints, sample_joints, tell_frames
-from keyframer.formats._writing import (
+from keyframer.formats.bridge import SceneWriter
+from keyframer.formats.kit.coordinates import in_space
+from keyframer.formats.kit.rigid_joints import Joints, sample_joints, tell_frames
+from keyframer.formats.kit.scene_writing import (
     NamesThatFit,
     Tolerance,
     Written,
@@ -22,7 +22,7 @@ from keyframer.formats._writing import (
     first_clip,
     plain_path,
 )
-from keyframer.formats.bridge import SceneWriter
+from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.midtown.bridge.options import Options
 from keyframer.formats.midtown.dialect import Layout
 from keyframer.formats.midtown.document import new_document

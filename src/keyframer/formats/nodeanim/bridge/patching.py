@@ -11,13 +11,13 @@ import numpy as np
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.forms import with_form
 from keyframer.formats import bridge
-from keyframer.formats._dropped import tell_dropped
-from keyframer.formats._keys import KeyFitter, KeyRules, is_eased, still_key
 from keyframer.formats._matching import Matching, new_parts
-from keyframer.formats._rates import counted_like
 from keyframer.formats._scenediff import Path, by_kind
 from keyframer.formats._unheld import NO_SURROUNDINGS
-from keyframer.formats._writing import (
+from keyframer.formats.document import Document
+from keyframer.formats.kit.frame_times import counted_like
+from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, is_eased, still_key
+from keyframer.formats.kit.scene_writing import (
     NamesThatFit,
     Tolerance,
     Unpatchable,
@@ -26,7 +26,7 @@ from keyframer.formats._writing import (
     plain_path,
     units_per_second,
 )
-from keyframer.formats.document import Document
+from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.nodeanim.bridge import guess
 from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.bridge.scene import copyright_in, to_scene

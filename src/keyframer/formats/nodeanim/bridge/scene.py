@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from keyframer.catalogue import DATA_ZERO_AXIS, SCENE_BEZIER_SMOOTH, SCENE_ROTATION_GUESSED
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.formats._bridging import Reporter, UniqueNames, check_keys
 from keyframer.formats.document import Document
+from keyframer.formats.kit.scene_reading import Reporter, UniqueNames, check_keys
 from keyframer.formats.nodeanim.bridge import guess
 from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.dialect import BEZIER, TCB

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.forms import increments, with_form
-from keyframer.formats._axes import in_space
-from keyframer.formats._dropped import MOTION, tell_dropped
-from keyframer.formats._keys import KeyFitter, KeyRules, as_tcb, is_eased, still_key
-from keyframer.formats._scale_axes import axes_of_keys, steady_axes
-from keyframer.formats._writing import (
+from keyframer.formats.bridge import SceneWriter
+from keyframer.formats.document import Document
+from keyframer.formats.kit.coordinates import in_space
+from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, as_tcb, axes_of_keys, is_eased, steady_axes, still_key
+from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
     NamesThatFit,
     Tolerance,
@@ -26,8 +26,7 @@ from keyframer.formats._writing import (
     plain_path,
     units_per_second,
 )
-from keyframer.formats.bridge import SceneWriter
-from keyframer.formats.document import Document
+from keyframer.formats.kit.unsupported_features import MOTION, tell_dropped
 from keyframer.formats.nodeanim.bridge import guess
 from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.dialect import BEZIER, LINEAR, TCB, Dialect

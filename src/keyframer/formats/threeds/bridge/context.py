@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from keyframer.catalogue import DATA_NON_FINITE
-from keyframer.formats._bridging import Reporter
 from keyframer.formats.document import Document
+from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.formats.threeds.bridge.options import Options
 from keyframer.formats.threeds.chunk import Chunk, RawChunk
 from keyframer.formats.threeds.records import (

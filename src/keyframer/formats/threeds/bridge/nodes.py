@@ -17,7 +17,7 @@ from keyframer.catalogue import (
     LINK_UNRESOLVED_NAME,
 )
 from keyframer.curves import Track
-from keyframer.formats._bridging import UniqueNames
+from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context, child, children, leftover, leftovers, unread
 from keyframer.formats.threeds.bridge.tracks import KINDS, read_hide_track, read_morph_track, read_track

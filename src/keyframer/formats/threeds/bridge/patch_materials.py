@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyframer.formats._writing import Unpatchable, encode_name
 from keyframer.formats.document import Document
+from keyframer.formats.kit.scene_writing import Unpatchable, encode_name
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import materials as reading
 from keyframer.formats.threeds.bridge.context import child

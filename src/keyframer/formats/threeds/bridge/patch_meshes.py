@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.formats._writing import Unpatchable
+from keyframer.formats.kit.scene_writing import Unpatchable
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child
 from keyframer.formats.threeds.bridge.links import Links

@@ -8,8 +8,8 @@ import numpy as np
 
 from keyframer.curves import RotationForm, Track
 from keyframer.curves.forms import with_form
-from keyframer.formats._keys import KeyFitter, as_tcb, still_key, tcb_keys
-from keyframer.formats._writing import Unpatchable, encode_name, plain_path
+from keyframer.formats.kit.key_tracks import KeyFitter, as_tcb, still_key, tcb_keys
+from keyframer.formats.kit.scene_writing import Unpatchable, encode_name, plain_path
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child
 from keyframer.formats.threeds.bridge.links import Links

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyframer.formats._writing import Unpatchable, encode_name
+from keyframer.formats.kit.scene_writing import Unpatchable, encode_name
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child
 from keyframer.formats.threeds.bridge.patch_values import recolor, set_field, set_flag

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from keyframer.formats._matching import Matching
-from keyframer.formats._writing import encode_name, plain_path
 from keyframer.formats.document import Document
+from keyframer.formats.kit.scene_writing import encode_name, plain_path
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child
 from keyframer.formats.threeds.bridge.links import Links

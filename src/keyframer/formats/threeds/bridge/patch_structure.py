@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from keyframer.formats._dropped import tell_dropped
 from keyframer.formats._matching import Matching, new_parts
-from keyframer.formats._writing import DEFAULT_MAX_ERROR, NamesThatFit, Unpatchable, encode_name, plain_path
 from keyframer.formats.document import Document
+from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, NamesThatFit, Unpatchable, encode_name, plain_path
+from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child
 from keyframer.formats.threeds.bridge.options import Options

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from keyframer.formats._rates import counted_like
 from keyframer.formats._scenediff import Path
-from keyframer.formats._skins import without_skins
 from keyframer.formats._unheld import without_cone
-from keyframer.formats._writing import DEFAULT_MAX_ERROR, NamesThatFit, Tolerance, encode_name, plain_path
+from keyframer.formats.kit.frame_times import counted_like
+from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, NamesThatFit, Tolerance, encode_name, plain_path
+from keyframer.formats.kit.skin_writing import without_skins
 from keyframer.formats.threeds.bridge.materials import SHADINGS
 from keyframer.formats.threeds.bridge.write_nodes import RESERVED
 from keyframer.scene import LightType, Material, Node, NodeKind, Scene

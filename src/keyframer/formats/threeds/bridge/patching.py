@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from keyframer.formats import bridge
-from keyframer.formats._keys import KeyFitter, KeyRules
 from keyframer.formats._scenediff import Path, by_kind
-from keyframer.formats._writing import Tolerance, Unpatchable, encode_name, units_per_second
 from keyframer.formats.document import Document
+from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules
+from keyframer.formats.kit.scene_writing import Tolerance, Unpatchable, encode_name, units_per_second
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child
 from keyframer.formats.threeds.bridge.nodes import Writer

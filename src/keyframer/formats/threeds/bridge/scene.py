@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.catalogue import LIMIT_COPIES, SCENE_REST_POSE
-from keyframer.formats._bridging import UniqueNames
 from keyframer.formats.document import Document
+from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import objects, rest
 from keyframer.formats.threeds.bridge.context import MOST_LEFTOVERS, Context, child, children, leftover, unread

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from keyframer.curves import RotationForm, Track
 from keyframer.curves.fit import largest_difference
 from keyframer.curves.reduce import fewest_keys
-from keyframer.formats._keys import KeyFitter, still_key
-from keyframer.formats._writing import plain_path, scene_size
+from keyframer.formats.kit.key_tracks import KeyFitter, still_key
+from keyframer.formats.kit.scene_writing import plain_path, scene_size
 from keyframer.maths import affine
 from keyframer.posing import Rig
 from keyframer.scene import LightType, Node, NodeKind, Scene

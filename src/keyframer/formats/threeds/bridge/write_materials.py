@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from keyframer.formats._writing import NamesThatFit, cut_name, encode_name, plain_path
+from keyframer.formats.kit.scene_writing import NamesThatFit, cut_name, encode_name, plain_path
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import materials as reading
 from keyframer.formats.threeds.chunk import Chunk

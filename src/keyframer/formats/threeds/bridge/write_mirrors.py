@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Track
-from keyframer.formats._writing import plain_path
+from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.posing.order import placing_order
 from keyframer.scene import Channel, Node, Scene
 from keyframer.scene.report import LossReport, Outcome

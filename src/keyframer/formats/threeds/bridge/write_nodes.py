@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.formats._joints import nodes_depth_first
-from keyframer.formats._surfaces import Piece, pieces
-from keyframer.formats._writing import NamesThatFit, plain_path
+from keyframer.formats.kit.mesh_writing import Piece, pieces
+from keyframer.formats.kit.rigid_joints import nodes_depth_first
+from keyframer.formats.kit.scene_writing import NamesThatFit, plain_path
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.write_aims import Aim, find_aims
 from keyframer.formats.threeds.bridge.write_materials import MapNames

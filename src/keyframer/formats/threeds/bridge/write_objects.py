@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.formats._surfaces import Piece
-from keyframer.formats._writing import encode_name
+from keyframer.formats.kit.mesh_writing import Piece
+from keyframer.formats.kit.scene_writing import encode_name
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.objects import fov_of_lens
 from keyframer.formats.threeds.bridge.write_materials import MapNames, rgb

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from keyframer.curves import Track
 from keyframer.formats import facts_of
-from keyframer.formats._keys import KeyFitter, KeyRules, still_key
-from keyframer.formats._writing import Tolerance, plain_path
+from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, still_key
+from keyframer.formats.kit.scene_writing import Tolerance, plain_path
 from keyframer.formats.threeds.bridge.write_mirrors import without_mirrors
 from keyframer.formats.threeds.bridge.write_objects import cones
 from keyframer.formats.threeds.bridge.write_tracks import still_turn, write_track

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.curves.forms import increments, usable_keys
-from keyframer.formats._keys import as_tcb, tcb_keys
+from keyframer.formats.kit.key_tracks import as_tcb, tcb_keys
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.tracks import KINDS
 from keyframer.wire.keytable import Keys

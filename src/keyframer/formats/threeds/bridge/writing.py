@@ -9,14 +9,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from keyframer.formats._axes import in_space
-from keyframer.formats._dropped import every, tell_dropped
-from keyframer.formats._keys import KeyFitter
-from keyframer.formats._skins import without_skins
-from keyframer.formats._surfaces import with_still_shapes
-from keyframer.formats._writing import DEFAULT_MAX_ERROR, Tolerance, Written, check_max_error, first_clip, whole_frame
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
+from keyframer.formats.kit.coordinates import in_space
+from keyframer.formats.kit.key_tracks import KeyFitter
+from keyframer.formats.kit.mesh_writing import with_still_shapes
+from keyframer.formats.kit.scene_writing import (
+    DEFAULT_MAX_ERROR,
+    Tolerance,
+    Written,
+    check_max_error,
+    first_clip,
+    whole_frame,
+)
+from keyframer.formats.kit.skin_writing import without_skins
+from keyframer.formats.kit.unsupported_features import every, tell_dropped
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.editor import METRES_PER_INCH
 from keyframer.formats.threeds.bridge.write_materials import (

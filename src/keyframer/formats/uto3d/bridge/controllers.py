@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from keyframer.catalogue import SCENE_NO_KEYS
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.formats._bridging import Reporter, check_keys
+from keyframer.formats.kit.scene_reading import Reporter, check_keys
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.options import Options
 from keyframer.wire.keytable import EXTRAS

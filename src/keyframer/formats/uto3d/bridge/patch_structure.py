@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from keyframer.formats._dropped import tell_dropped
-from keyframer.formats._keys import KeyFitter, KeyRules
 from keyframer.formats._matching import Matching, new_parts
-from keyframer.formats._writing import (
+from keyframer.formats.document import Document
+from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules
+from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
     NamesThatFit,
     Tolerance,
@@ -20,7 +20,7 @@ from keyframer.formats._writing import (
     plain_path,
     units_per_second,
 )
-from keyframer.formats.document import Document
+from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.options import Options
 from keyframer.formats.uto3d.bridge.scene import is_flexporter, node_records, position_scale

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from keyframer.formats._writing import Tolerance, Unpatchable
+from keyframer.formats.kit.scene_writing import Tolerance, Unpatchable
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.write_skins import write_skin
 from keyframer.formats.uto3d.bridge.write_things import write_surface

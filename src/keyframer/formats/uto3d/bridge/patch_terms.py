@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
-from keyframer.formats._keys import still_key
-from keyframer.formats._rates import counted
-from keyframer.formats._skins import with_moved_vertices
 from keyframer.formats._unheld import NO_SURROUNDINGS, NO_TEXT, without_cone
-from keyframer.formats._writing import frames_per_second
+from keyframer.formats.kit.frame_times import counted
+from keyframer.formats.kit.key_tracks import still_key
+from keyframer.formats.kit.scene_writing import frames_per_second
+from keyframer.formats.kit.skin_writing import with_moved_vertices
 from keyframer.scene import Channel, Material, Scene
 from keyframer.scene.report import LossReport, Outcome
 

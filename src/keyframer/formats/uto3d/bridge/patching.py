@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from keyframer.formats import bridge
-from keyframer.formats._keys import KeyFitter, KeyRules
 from keyframer.formats._scenediff import Path, by_kind
-from keyframer.formats._writing import (
+from keyframer.formats.document import Document
+from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules
+from keyframer.formats.kit.scene_writing import (
     Tolerance,
     Unpatchable,
     encode_name,
     plain_path,
     units_per_second,
 )
-from keyframer.formats.document import Document
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.options import Options
 from keyframer.formats.uto3d.bridge.patch_structure import anchors, restructure

@@ -17,8 +17,8 @@ from keyframer.catalogue import (
     LINK_UNRESOLVED_ID,
     LINK_UNRESOLVED_NAME,
 )
-from keyframer.formats._bridging import Reporter, UniqueNames
 from keyframer.formats.document import Document
+from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge import things
 from keyframer.formats.uto3d.bridge.controllers import plain_track, read_controller

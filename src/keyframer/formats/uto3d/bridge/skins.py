@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.catalogue import LINK_UNRESOLVED_ID
-from keyframer.formats._bridging import Reporter, check_weights, finite_rows
+from keyframer.formats.kit.scene_reading import Reporter, check_weights, finite_rows
 from keyframer.formats.uto3d import records as r
 from keyframer.issues import Severity
 from keyframer.maths import affine

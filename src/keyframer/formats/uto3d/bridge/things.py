@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.catalogue import DATA_NON_FINITE, LINK_INDEX_OUT_OF_RANGE, LINK_UNRESOLVED_ID
-from keyframer.formats._bridging import Reporter, finite_rows
+from keyframer.formats.kit.scene_reading import Reporter, finite_rows
 from keyframer.formats.uto3d import records as r
 from keyframer.scene import Camera, Light, LightType, Mesh, Node
 from keyframer.wire.record import Record

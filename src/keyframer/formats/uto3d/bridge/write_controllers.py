@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.forms import increments, with_form
-from keyframer.formats._keys import as_tcb, is_eased, still_key, tcb_keys
-from keyframer.formats._scale_axes import axes_of_keys, steady_axes
+from keyframer.formats.kit.key_tracks import as_tcb, axes_of_keys, is_eased, steady_axes, still_key, tcb_keys
 from keyframer.formats.uto3d import records as r
 from keyframer.scene import Node, Scene
 from keyframer.scene.report import LossReport

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.formats._bridging import UniqueNames
-from keyframer.formats._writing import Tolerance, plain_path
+from keyframer.formats.kit.scene_reading import UniqueNames
+from keyframer.formats.kit.scene_writing import Tolerance, plain_path
 from keyframer.formats.uto3d import records as r
 from keyframer.maths import affine
 from keyframer.scene import Node, NodeKind, Scene, Skin

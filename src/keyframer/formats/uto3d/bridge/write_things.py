@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.formats._writing import plain_path
+from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.formats.uto3d import records as r
 from keyframer.limits import spend
 from keyframer.scene import Camera, Light, LightType, Mesh, Node, NodeKind, Scene

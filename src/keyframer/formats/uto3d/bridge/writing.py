@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from keyframer.curves import Track
 from keyframer.formats import facts_of
-from keyframer.formats._axes import in_space
-from keyframer.formats._dropped import every, tell_dropped
-from keyframer.formats._keys import KeyFitter, KeyRules
-from keyframer.formats._surfaces import with_still_shapes
-from keyframer.formats._writing import (
+from keyframer.formats.bridge import SceneWriter
+from keyframer.formats.document import Document
+from keyframer.formats.kit.coordinates import in_space
+from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules
+from keyframer.formats.kit.mesh_writing import with_still_shapes
+from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
     NamesThatFit,
     Tolerance,
@@ -26,8 +27,7 @@ from keyframer.formats._writing import (
     plain_path,
     whole_frame,
 )
-from keyframer.formats.bridge import SceneWriter
-from keyframer.formats.document import Document
+from keyframer.formats.kit.unsupported_features import every, tell_dropped
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.skins import rest_world
 from keyframer.formats.uto3d.bridge.write_controllers import write_controllers

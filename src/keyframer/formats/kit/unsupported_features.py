@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.curves.lean import LATER
-from keyframer.formats._writing import clip_span
+from keyframer.formats.kit.scene_writing import clip_span
 from keyframer.scene import (
     Camera,
     Clip,

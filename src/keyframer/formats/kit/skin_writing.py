@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.formats._bridging import UniqueNames
-from keyframer.formats._dropped import MOTION
-from keyframer.formats._surfaces import mesh_part
-from keyframer.formats._writing import clip_span, plain_path
+from keyframer.formats.kit.mesh_writing import mesh_part
+from keyframer.formats.kit.scene_reading import UniqueNames
+from keyframer.formats.kit.scene_writing import clip_span, plain_path
+from keyframer.formats.kit.unsupported_features import MOTION
 from keyframer.maths import affine
 from keyframer.posing import Rig
 from keyframer.posing.vertices import Bound, skinned

@@ -1,4 +1,4 @@
-"""What bridges share: places for reports, unique names, parents that are safe to follow, files that belong together."""
+"""What readers of scenes share: issues with their places, unique names, safe parents, companions, loading."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from keyframer.catalogue import (
 from keyframer.curves.lean import Lean
 from keyframer.errors import FormatError
 from keyframer.files import PathLike, read_bytes
-from keyframer.formats._places import Places
 from keyframer.formats.contract import companion_names
 from keyframer.formats.document import Document
+from keyframer.formats.kit.record_paths import Places
 from keyframer.issues import IssueLog, IssueType, Severity
+from keyframer.scene import Origin, Scene
 from keyframer.wire.record import Record
 
 COMPANION = "/companion"
@@ -43,7 +44,7 @@ class Reporter:
 
     def where(self, record: Record) -> dict[str, object]:
         """The place of a record in the file, for the extras of what is made of it: loss reports say it. The offset is
-        enough to find the path in the document itself (see `_places.path_finder`), not in a companion."""
+        enough to find the path in the document itself (see `record_paths.path_finder`), not in a companion."""
         if self._root:
             return {"path": self.path(record), "offset": record.offset}
         return {"offset": record.offset}
@@ -188,3 +189,24 @@ def safe_parents(reporter: Reporter, records: Sequence[Record], parents: Sequenc
         for node in path:
             state[node] = 2
     return safe
+
+
+def scene_of(
+    document: Document,
+    options: Mapping[str, object] | None = None,
+    *,
+    salvage: bool = False,
+    folder: Path | None = None,
+) -> Scene:
+    """The scene of a document, as `load` makes it."""
+    unsafe = document.issues.first_unsafe()
+    if unsafe is not None and not salvage:
+        raise unsafe.as_error()
+    scene = document.format.to_scene(document, options or {})
+    scene.origin = Origin(document, dict(options or {}), folder)
+    unsafe = scene.issues.first_unsafe()
+    if unsafe is not None and not salvage:
+        raise unsafe.as_error()
+    found, scene.issues = scene.issues, document.issues.copy()
+    scene.issues.extend(found)
+    return scene

@@ -17,12 +17,12 @@ import numpy.typing as npt
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
 from keyframer.curves.curve import Curve
 from keyframer.curves.fit import Function
-from keyframer.curves.forms import absolute, has_full_turns, increments, usable_keys
+from keyframer.curves.forms import absolute, has_full_turns, increments, usable_keys, with_form
 from keyframer.curves.reduce import fewest_keys, subframes
 from keyframer.formats import facts_of
-from keyframer.formats._writing import Tolerance, clip_span, units_per_second
+from keyframer.formats.kit.scene_writing import Tolerance, clip_span, plain_path, units_per_second
 from keyframer.limits import expect, left
-from keyframer.scene import Clip
+from keyframer.scene import Clip, Node
 from keyframer.scene.report import LossReport, Outcome
 from keyframer.wire.keytable import EXTRAS, Keys
 
@@ -263,3 +263,22 @@ def tcb_keys(track: Track, values: Floats, announced: bool) -> Keys:
 
 def is_eased(track: Track) -> bool:
     return bool(np.any(track.ease_to) or np.any(track.ease_from))
+
+
+def steady_axes(node: Node, scale: Track) -> Track:
+    """The axes at rest, once for each key of the scale."""
+    values = np.tile(np.asarray(node.scale_axes_xyzw, np.float64), (len(scale.times), 1))
+    return Track("scale_axes", scale.times, values, Interpolation.LINEAR, form=RotationForm.QUATERNION_ABSOLUTE)
+
+
+def axes_of_keys(axes: Track | None, scale: Track, node: Node, report: LossReport) -> npt.NDArray[np.float64] | None:
+    """(K, 4) quaternions, one for each key of the scale; None where there are none, or where they stand at other times,
+    which is reported in place of what became of them before."""
+    if axes is None:
+        return None
+    if not np.array_equal(axes.times, scale.times):
+        path = f"{plain_path('nodes', node.name)}/scale_axes"
+        report.forget(path)
+        report.add(Outcome.DROPPED, path, "its keys stand at other times than those of the scale")
+        return None
+    return with_form(axes, RotationForm.QUATERNION_ABSOLUTE).values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -95,3 +96,10 @@ def _noted(path: str, digest: str) -> dict[str, Any]:
     """Size, time and hash of a file that is there."""
     status = os.stat(path)
     return {"path": path, "size": status.st_size, "mtime_ns": status.st_mtime_ns, "sha256": digest}
+
+
+def json_file(schema: str, version: int, record: object) -> bytes:
+    """One document with one record, as the commands print it with ``--format json``: the very same bytes."""
+    head = json.dumps({"schema": schema, "schema_version": version})[1:-1]
+    body = json.dumps(record, allow_nan=False, indent=2).replace("\n", "\n  ")
+    return f'{{{head}, "files": [\n  {body}\n]}}\n'.encode("ascii")

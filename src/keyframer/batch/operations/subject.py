@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from keyframer.batch import beside, stores
 from keyframer.batch.defaults import FINDINGS
 from keyframer.batch.job import Job, Result
-from keyframer.batch.operations._outputs import Output, write
+from keyframer.batch.operations.outputs import Output, write
 from keyframer.catalogue import IO_EMPTY
 from keyframer.errors import FormatError
 from keyframer.exchange import importer_for
 from keyframer.formats import detect, format_by_name
-from keyframer.formats._option_values import typed
+from keyframer.formats.contract import options_from_text
 from keyframer.limits import DEFAULT_LIMITS, open_budget
 
 if TYPE_CHECKING:
@@ -98,13 +98,13 @@ class Subject:
     def _imported(self, result: Result, given: dict[str, Any], salvage: bool) -> Scene:
         assert self.importer is not None
         self.note_parts(result)
-        chosen = typed(dict.fromkeys(given, "float"), given)
+        chosen = options_from_text(dict.fromkeys(given, "float"), given)
         return self.importer.load(self.data, self.folder, options=chosen, salvage=salvage)
 
     def _of_document(self, result: Result, given: dict[str, Any], salvage: bool) -> Scene:
-        from keyframer.formats._loading import scene_of
+        from keyframer.formats.kit.scene_reading import scene_of
 
-        chosen = typed(self.format.option_types(), given)
+        chosen = options_from_text(self.format.option_types(), given)
         result["also"] += [beside.file_of(value) for value in chosen.values() if isinstance(value, (str, Path))]
         if self.path is not None:
             self.note_companions(result)

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation
-from keyframer.formats._dropped import moving_kinds
-from keyframer.formats._writing import clip_span, frames_per_second, plain_path, units_per_second
+from keyframer.formats.kit.scene_writing import clip_span, frames_per_second, plain_path, units_per_second
+from keyframer.formats.kit.unsupported_features import moving_kinds
 from keyframer.limits import expect, spend
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig

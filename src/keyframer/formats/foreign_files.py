@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def name_stranger(head: bytes, size: int) -> str | None:
+def describe_foreign_file(head: bytes, size: int) -> str | None:
     """What a file is that no format claims, in a few words; None where that is not known either."""
     if head[:4] in (b"\x00\x05\x16\x07", b"\x00\x05\x16\x00"):
         return "an AppleDouble file: resource data that a Mac left beside the real file (the same name without ._)"

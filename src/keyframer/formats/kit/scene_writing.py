@@ -1,11 +1,11 @@
-"""What writing scenes shares over all formats: what comes out, names that fit, tolerances, the clip that is written."""
+"""What writers of scenes share: the result, names that fit, tolerances, the clip that is written, invalid links."""
 
 from __future__ import annotations
 
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,8 @@ import numpy.typing as npt
 from keyframer.curves import Track
 from keyframer.curves.fit import Distance, largest_difference, turn_degrees
 from keyframer.formats.document import Document
-from keyframer.scene import Clip, Scene
+from keyframer.posing.order import placing_order
+from keyframer.scene import Clip, Node, Scene
 from keyframer.scene.clip import FASTEST, SLOWEST
 from keyframer.scene.report import LossReport, Outcome
 from keyframer.text import decode_name
@@ -182,3 +183,36 @@ class NamesThatFit:
 def plain_path(kind: str, name: str) -> str:
     """The path of a part in reports: ``/nodes/Box``."""
     return f"/{kind}/{name}"
+
+
+def without_invalid_links(scene: Scene) -> tuple[Scene, list[tuple[str, str]]]:
+    """The scene without parents, targets and channels of nodes that it does not have, and without circles of parents:
+    itself where there are none; and the path of what is lost by that, with the reason."""
+    count = len(scene.nodes)
+    cut = set(placing_order(scene.nodes).cut)
+    nodes = [_with_known(node, count, number in cut) for number, node in enumerate(scene.nodes)]
+    ghosts = [each for clip in scene.clips for each in clip.channels if not 0 <= each.node < count]
+    lost = [(f"/clips/channels/{each.node}/{each.track.kind}", "there is no such node") for each in ghosts]
+    clips = [_of_known(clip, count) for clip in scene.clips] if ghosts else scene.clips
+    lost += [
+        (f"{plain_path('nodes', scene.nodes[each].name)}/parent", "is among its own parents") for each in sorted(cut)
+    ]
+    if not lost and all(one is other for one, other in zip(nodes, scene.nodes, strict=True)):
+        return scene, lost
+    return replace(scene, nodes=nodes, clips=clips), lost
+
+
+def _with_known(node: Node, count: int, circular: bool) -> Node:
+    has_parent = _is_known(node.parent, count) and not circular
+    if has_parent and _is_known(node.target, count):
+        return node
+    target = node.target if _is_known(node.target, count) else None
+    return replace(node, parent=node.parent if has_parent else None, target=target)
+
+
+def _is_known(number: int | None, count: int) -> bool:
+    return number is None or 0 <= number < count
+
+
+def _of_known(clip: Clip, count: int) -> Clip:
+    return replace(clip, channels=[each for each in clip.channels if 0 <= each.node < count])
