@@ -62,6 +62,24 @@ def test_together_as_alone(on_frames: bool) -> None:
     assert_same_as_alone(tracks, CurveBank(tracks))
 
 
+@pytest.mark.parametrize("table", [True, False])
+@pytest.mark.parametrize("on_frames", [True, False])
+def test_pairs_of_track_and_time_as_alone(on_frames: bool, table: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not table:
+        monkeypatch.setattr(timeline, "SMALL_TABLE", 0)
+        monkeypatch.setattr(timeline, "ENTRIES_PER_KEY", 0)
+    tracks = random_tracks(3, 200, on_frames)
+    compiled = CurveBank(tracks)
+    for family in compiled.families:
+        members = [number for number, place in enumerate(compiled.places) if place.family == family]
+        chosen = np.random.default_rng(4).permutation(np.repeat(members, len(TIMES)))
+        times = np.resize(TIMES, len(chosen))
+        found = compiled.evaluate_pairs(chosen, times, block=50)
+        for number in members:
+            alone = compile_track(tracks[number])(times[chosen == number])
+            np.testing.assert_allclose(found[chosen == number], alone.reshape(len(alone), -1), rtol=0, atol=1e-13)
+
+
 def test_places_and_families() -> None:
     tracks = random_tracks(2, 100)
     compiled = CurveBank(tracks)

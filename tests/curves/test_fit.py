@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from keyframer.curves.fit import fit_cubic, largest_difference, turn_degrees
+from keyframer.curves.fit import Fit, Function, Functions, fit_cubic, largest_difference, turn_degrees
 from keyframer.curves.vector import Hermite
 
 
@@ -23,13 +23,20 @@ def at(keys: Hermite, times: np.ndarray) -> np.ndarray:
     )
 
 
+def fitted(
+    function: Function, breaks: np.ndarray, jumps: np.ndarray, tolerance: float, shortest: float = 0.0, **more: int
+) -> Fit:
+    (fit,) = fit_cubic(Functions.one(function, breaks, jumps, tolerance, shortest), largest_difference, **more)
+    return fit
+
+
 def wave(times: np.ndarray) -> np.ndarray:
     return np.stack([np.sin(3 * times), np.exp(-times)], axis=1)
 
 
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-6])
 def test_the_error_is_kept_and_keys_are_few(tolerance: float) -> None:
-    fit = fit_cubic(wave, np.array([0.0, 10.0]), np.zeros(2, bool), tolerance, largest_difference)
+    fit = fitted(wave, np.array([0.0, 10.0]), np.zeros(2, bool), tolerance)
     times = np.linspace(0, 10, 5001)
     assert largest_difference(at(fit.keys, times), wave(times)).max() <= 1.1 * tolerance
     assert fit.error <= tolerance
@@ -42,7 +49,7 @@ def test_a_cubic_needs_no_more_keys() -> None:
     def cubic(times: np.ndarray) -> np.ndarray:
         return (times**3 - 2 * times)[:, None]
 
-    fit = fit_cubic(cubic, np.array([0.0, 1.0, 4.0]), np.zeros(3, bool), 1e-6, largest_difference)
+    fit = fitted(cubic, np.array([0.0, 1.0, 4.0]), np.zeros(3, bool), 1e-6)
     assert fit.keys.times.tolist() == [0.0, 1.0, 4.0]
     assert fit.keys.tangents_out[1, 0] == pytest.approx(1.0, abs=1e-5)
 
@@ -52,7 +59,7 @@ def test_jumps_stay_jumps() -> None:
         return (times - np.floor(times))[:, None]
 
     breaks = np.arange(4.0)
-    fit = fit_cubic(saw, breaks, np.array([False, True, True, True]), 1e-6, largest_difference)
+    fit = fitted(saw, breaks, np.array([False, True, True, True]), 1e-6)
     assert fit.keys.times.tolist() == [0, 1, 1, 2, 2, 3, 3]
     np.testing.assert_allclose(fit.keys.values[:, 0], [0, 1, 0, 1, 0, 1, 0], atol=1e-6)
 
@@ -70,12 +77,12 @@ def test_keys_have_a_limit_and_a_shortest_distance() -> None:
         return np.sin(1e6 * times)[:, None]
 
     breaks, jumps = np.array([0.0, 1.0]), np.zeros(2, bool)
-    assert len(fit_cubic(noise, breaks, jumps, 1e-9, largest_difference, most_keys=100).keys.times) <= 100
-    fit = fit_cubic(noise, breaks, jumps, 1e-9, largest_difference, shortest=0.01)
+    assert len(fitted(noise, breaks, jumps, 1e-9, most_keys=100).keys.times) <= 100
+    fit = fitted(noise, breaks, jumps, 1e-9, shortest=0.01)
     assert np.diff(fit.keys.times).min() >= 0.01
     assert fit.error > 0.1  # and says so
 
 
 def test_a_single_break_is_a_single_key() -> None:
-    fit = fit_cubic(wave, np.array([2.0]), np.zeros(1, bool), 1e-3, largest_difference)
+    fit = fitted(wave, np.array([2.0]), np.zeros(1, bool), 1e-3)
     assert fit.keys.times.tolist() == [2.0]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from keyframer.curves.fit import Functions
 from keyframer.curves.lines import ROTATIONS, VECTORS, Lines, place_keys
 
 
@@ -14,7 +15,9 @@ def placed(function: Any, breaks: list[float], tolerance: float, jumps: list[boo
     options = {"frame": 1.0, "shortest": 1e-3, "most_keys": 10_000, **more}
     measure = options.pop("measure", VECTORS)
     flags = np.zeros(len(breaks), bool) if jumps is None else np.array(jumps)
-    return place_keys(function, np.array(breaks), flags, tolerance, measure, **options)
+    functions = Functions.one(function, np.array(breaks), flags, tolerance, options.pop("shortest"))
+    (lines,) = place_keys(functions, measure, **options)
+    return lines
 
 
 def shown(lines: Lines, times: np.ndarray) -> np.ndarray:
@@ -89,3 +92,70 @@ def test_nothing_is_cut_too_short_or_too_often() -> None:
     sick = placed(lambda times: np.full((len(times), 1), np.nan), [0.0, 4.0], 1e-6)
     assert sick.times.tolist() == [0.0, 4.0]
     assert placed(wave, [3.0], 1e-6).times.tolist() == [3.0]
+
+
+def several(number: int) -> tuple[Any, list[float], list[bool], float]:
+    """One of some functions that differ in shape, breaks, jumps and allowed error."""
+    breaks, jumps = [0.0, 4.0 + number % 3, 12.0 + 3 * number], [False, number % 2 == 1, number % 5 == 2]
+    return (
+        lambda times: np.stack([np.sin(times / (1 + number)), np.floor((times - breaks[1]) / 1e6)], axis=1),
+        breaks,
+        jumps,
+        10.0 ** -(1 + number % 4),
+    )
+
+
+def many(numbers: range, most_keys: int = 10_000, room: int = 10_000) -> list[Lines]:
+    chosen = [several(number) for number in numbers]
+
+    def at(owner: np.ndarray, times: np.ndarray) -> np.ndarray:
+        out = np.empty((len(times), 2))
+        for place, (function, *_) in enumerate(chosen):
+            out[owner == place] = function(times[owner == place])
+        return out
+
+    functions = Functions(
+        at,
+        np.concatenate([breaks for _, breaks, _, _ in chosen]),
+        np.concatenate([jumps for _, _, jumps, _ in chosen]),
+        np.array([len(breaks) for _, breaks, _, _ in chosen]),
+        np.array([tolerance for *_, tolerance in chosen]),
+        np.full(len(chosen), 1e-3),
+    )
+    return place_keys(functions, VECTORS, frame=1.0, most_keys=most_keys, room=room)
+
+
+def test_many_functions_get_the_keys_that_each_gets_alone() -> None:
+    for number, lines in enumerate(many(range(12))):
+        function, breaks, jumps, tolerance = several(number)
+        alone = placed(function, breaks, tolerance, jumps)
+        np.testing.assert_array_equal(lines.times, alone.times)
+        np.testing.assert_array_equal(lines.values, alone.values)
+
+
+def test_functions_share_what_there_is_of_keys_in_their_order() -> None:
+    free = many(range(12))
+    wanted = [len(lines.times) for lines in free]
+    short = many(range(12), room=sum(wanted) // 2)
+    assert sum(len(lines.times) for lines in short) <= sum(wanted) // 2
+    assert [lines.complete for lines in short].count(False) in range(1, 12)
+    for lines, whole in zip(short, free, strict=True):
+        assert lines.complete == (len(lines.times) == len(whole.times))
+    few = many(range(12), most_keys=20)
+    assert [lines.complete for lines in few] == [count <= 20 for count in wanted]
+
+
+def test_the_number_of_calls_does_not_grow_with_the_functions() -> None:
+    def calls(count: int) -> int:
+        seen = []
+
+        def at(owner: np.ndarray, times: np.ndarray) -> np.ndarray:
+            seen.append(len(times))
+            return np.sin(times / 3)[:, None]
+
+        ends = np.tile([0.0, 60.0], count)
+        numbers = np.full(count, 2), np.full(count, 1e-4), np.full(count, 1e-3)
+        place_keys(Functions(at, ends, ends < 0, *numbers), VECTORS, frame=1.0, most_keys=10**6)
+        return len(seen)
+
+    assert calls(300) == calls(1)

@@ -155,6 +155,7 @@ def count_work() -> dict[str, int]:
         return call
 
     bank._evaluate = counted(bank._evaluate)
+    bank.CurveBank.evaluate_pairs = counted(bank.CurveBank.evaluate_pairs)  # type: ignore[method-assign]
     Rig.world = counted(Rig.world)  # type: ignore[method-assign]
     load = ImageFile.ImageFile.load
 

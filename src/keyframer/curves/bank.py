@@ -62,7 +62,14 @@ class _Group:
     timeline: Timeline
     table: Table
     slots: slice
+    width: int
     is_quaternion_spline: bool  # Hermite on components: normalise afterwards
+
+    def sample(self, rows: Indices, u: Floats) -> Floats:
+        """(P, width) at u (P,) of the segments `rows` (P,)."""
+        values = np.empty((len(rows), self.width))
+        self.table.sample(rows, u, values)
+        return quat.normalise(values) if self.is_quaternion_spline else values
 
 
 @dataclass(eq=False)
@@ -105,8 +112,26 @@ class CurveBank:
                 empty += [numbers[position] for position in unusable]
                 for slot, position in enumerate(order):
                     places[numbers[position]] = Place(name, slot)
+        self.tracks = tracks
         self.places: tuple[Place, ...] = tuple(places)
+        self._slots = np.array([place.slot for place in places], np.intp)
         self.empty: frozenset[int] = frozenset(empty)
+
+    def evaluate_pairs(self, tracks: Indices, times: Floats, block: int = POINTS_PER_BLOCK) -> Floats:
+        """(P, components) the values of one track (P,) at one time (P,) each; all tracks are of one family."""
+        family = self._families[self.places[tracks[0]].family]
+        spend("samples", _CALL + len(times) * family.width)
+        clean, slots = clean_times(times), self._slots[tracks]
+        out = np.empty((len(times), family.width))
+        with np.errstate(all="ignore"):
+            still = slots >= family.moving
+            out[still] = family.still_values[slots[still] - family.moving]
+            for group in family.groups:
+                points = np.flatnonzero((slots >= group.slots.start) & (slots < group.slots.stop))
+                for begin in range(0, len(points), block):
+                    some = points[begin : begin + block]
+                    out[some] = group.sample(*group.timeline.locate_pairs(slots[some] - group.slots.start, clean[some]))
+        return out
 
     @property
     def families(self) -> dict[str, tuple[int, int]]:
@@ -154,10 +179,7 @@ def _evaluate(family: _Family, times: Floats, block: int, count: int) -> Floats:
         for begin in range(0, len(times), step):
             part = times[begin : begin + step]
             rows, u = group.timeline.locate(part)
-            values = np.empty((rows.size, family.width))
-            group.table.sample(rows.ravel(), u.ravel(), values)
-            if group.is_quaternion_spline:
-                values = quat.normalise(values)
+            values = group.sample(rows.ravel(), u.ravel())
             out[begin : begin + step, group.slots] = values.reshape(len(part), tracks, family.width)
     return out
 
@@ -187,7 +209,7 @@ def _compile_family(
         moving = [numbers[position] for position in np.flatnonzero(~resting)]
         if compiled.table is not None and compiled.timeline is not None:
             slots = slice(len(order), len(order) + len(moving))
-            groups.append(_Group(compiled.timeline, compiled.table, slots, is_rotation and shape == "given"))
+            groups.append(_Group(compiled.timeline, compiled.table, slots, width, is_rotation and shape == "given"))
         order += moving
     values = np.array(still_values, dtype=np.float64).reshape(len(still), width)
     return _Family(width, len(tracks), groups, values), order + still, unusable

@@ -1,8 +1,8 @@
-"""Straight keys for any function: on whole frames first, and between frames where that is not enough.
+"""Straight keys for any functions: on whole frames first, and between frames where that is not enough.
 
 Every interval between two keys is probed. One that is too far off is cut into as many pieces as its error asks for
-(the error of a line falls with the square of its length). All intervals are cut and probed together, so the number of
-calls is that of the rounds.
+(the error of a line falls with the square of its length). All intervals of all functions are cut and probed together,
+so the number of calls is that of the rounds.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..maths import quat
-from .columns import Flags
-from .fit import BEFORE, Distance, Function, largest_difference, turn_degrees
+from .columns import Flags, Indices
+from .fit import BEFORE, Allowance, Distance, Functions, largest_difference, turn_degrees
 from .track import Floats
 
 Between = Callable[[Floats, Floats, Floats], Floats]
@@ -26,7 +25,8 @@ Between = Callable[[Floats, Floats, Floats], Floats]
 _PROBES = np.array((0.11, 0.29, 0.5, 0.73, 0.91))
 _MOST_PIECES = 4  # of an interval in one round: its pieces may differ in what they need
 _ROUNDS = 40
-_FRAMES_PROBED = 20_000
+FRAMES_PROBED = 20_000  # of a function, at most
+_PROBED_AT_ONCE = 8_192  # what comparing takes on the way stays in the processor's cache
 
 
 @dataclass(frozen=True)
@@ -67,110 +67,117 @@ class Lines(NamedTuple):
 
 
 def place_keys(
-    function: Function,
-    breaks: Floats,
-    jumps: Flags,
-    tolerance: float,
-    measure: Measure,
-    *,
-    frame: float,
-    shortest: float,
-    most_keys: int,
-) -> Lines:
-    """Keys between which straight lines are nowhere farther than ``tolerance`` from the function.
+    functions: Functions, measure: Measure, *, frame: float, most_keys: int, room: int | None = None
+) -> list[Lines]:
+    """Keys between which straight lines are nowhere farther from the functions than their tolerances.
 
-    ``breaks`` (n,) are rising times that get a key each, ``jumps`` (n,) marks those where the function has another
-    value just before than at them. Keys stand on multiples of ``frame`` as long as that is enough. Cutting leaves no
-    interval below ``shortest``, which is also what a jump takes, and ends with ``most_keys``.
+    Keys stand on multiples of ``frame`` as long as that is enough. A jump takes the shortest interval of its function.
+    A function gets at most ``most_keys``, all together ``room``.
     """
-    if len(breaks) < 2:
-        return Lines(breaks, function(breaks))
-    frames = _at_frames(function, breaks, frame)
-    open_, wanted = _first_intervals(function, breaks, jumps, shortest)
+    allowance = Allowance(functions, most_keys, most_keys if room is None else room)
+    frames = _at_frames(functions, frame)
+    open_, wanted = _first_intervals(functions)
     done: list[_Intervals] = []
-    count = len(breaks)
-    complete = True
     for _ in range(_ROUNDS):
-        error = open_.errors(measure, wanted, frames)
-        most = np.minimum((open_.end - open_.begin) / shortest, _MOST_PIECES)
+        holder = open_.holders(frames)
+        error = open_.errors(measure, wanted, frames, holder)
+        tolerance = functions.tolerances[open_.owner]
+        most = np.minimum((open_.end - open_.begin) / functions.shortest[open_.owner], _MOST_PIECES)
         wrong = (error > tolerance) & (most >= 2)
-        pieces = np.minimum(np.ceil(np.sqrt(error[wrong] / tolerance)), most[wrong]).astype(np.intp)
-        if count + int(pieces.sum()) > most_keys:
-            complete = not wrong.any()
-            wrong[:] = False
+        pieces = np.minimum(np.ceil(np.sqrt(error[wrong] / tolerance[wrong])), most[wrong]).astype(np.intp)
+        cuts = _Cuts.of(open_.select(wrong), pieces, frame)
+        granted = allowance.grants(open_.owner[wrong], cuts.counts)
+        wrong[wrong] = granted
         done.append(open_.select(~wrong))
         if not wrong.any():
             break
-        open_, wanted = _cut(function, open_.select(wrong), pieces, frame)
-        count += len(open_.begin) - len(pieces)
+        frames = frames.select(wrong[holder] & (holder >= 0))
+        open_, wanted = _cut(functions, open_.select(wrong), cuts.select(granted), frame)
     else:
         done.append(open_)
-    return _joined(function, done, breaks, jumps, shortest)._replace(complete=complete)
+    return _joined(functions, done, allowance.complete)
 
 
-class _Probes(NamedTuple):
-    owner: NDArray[np.intp]
-    u: Floats
+class _Points(NamedTuple):
+    """The functions ``owner`` (n,) at times (n,)."""
+
+    owner: Indices
+    times: Floats
     values: Floats
+
+    def select(self, which: Flags) -> _Points:
+        return _Points._make(column[which] for column in self)
 
 
 class _Intervals(NamedTuple):
-    """Lines by their ends: times (n,), values (n, k)."""
+    """Lines by their ends: function (n,), times (n,), values (n, k); those of a function in order of time."""
 
+    owner: Indices
     begin: Floats
     end: Floats
     first: Floats
     last: Floats
 
     def select(self, which: Flags) -> _Intervals:
-        return _Intervals(*(column[which] for column in self))
+        return _Intervals._make(column[which] for column in self)
 
-    def _probes_of(self, known: Lines) -> _Probes:
-        """Those of rising times whose values are known that lie in some interval."""
-        owner = np.maximum(np.searchsorted(self.begin, known.times, side="right") - 1, 0)
-        inside = (known.times > self.begin[owner]) & (known.times < self.end[owner])
-        owner = owner[inside]
-        u = (known.times[inside] - self.begin[owner]) / (self.end - self.begin)[owner]
-        return _Probes(owner, u, known.values[inside])
+    def holders(self, points: _Points) -> Indices:
+        """(m,) the interval in which a point lies, -1 for none."""
+        if not len(points.times):
+            return np.empty(0, np.intp)
+        ranks, rank = np.unique(points.times, return_inverse=True)
+        height = len(ranks) + 1
+        begins = self.owner * height + np.searchsorted(ranks, self.begin)
+        found = np.maximum(np.searchsorted(begins, points.owner * height + rank, side="right") - 1, 0)
+        inside = (self.owner[found] == points.owner) & (points.times > self.begin[found])
+        return np.where(inside & (points.times < self.end[found]), found, -1)
 
-    def errors(self, measure: Measure, wanted: _Probes, frames: Lines) -> Floats:
-        """(n,) the largest error at the probes, and at the frames inside."""
+    def errors(self, measure: Measure, wanted: Floats, frames: _Points, holder: Indices) -> Floats:
+        """(n,) the largest error at the probes, where (n, probes, k) is ``wanted``, and at the frames inside."""
         found = np.zeros(len(self.begin))
-        if len(frames.times):
-            known = self._probes_of(frames)
-            wanted = _Probes(
-                np.concatenate([wanted.owner, known.owner]),
-                np.concatenate([wanted.u, known.u]),
-                np.concatenate([wanted.values, known.values]),
-            )
-        first, last = self.first[wanted.owner], self.last[wanted.owner]
-        np.maximum.at(found, wanted.owner, measure.error(first, last, wanted.u, wanted.values))
+        step = max(1, _PROBED_AT_ONCE // len(_PROBES))
+        for begin in range(0, len(found), step):
+            some = slice(begin, begin + step)
+            count = len(found[some])
+            first, last = (np.repeat(column[some], len(_PROBES), axis=0) for column in (self.first, self.last))
+            meant = wanted[some].reshape(len(first), -1)
+            off = measure.error(first, last, np.tile(_PROBES, count), meant)
+            found[some] = off.reshape(count, -1).max(axis=1)
+        inside = np.flatnonzero(holder >= 0)
+        for begin in range(0, len(inside), _PROBED_AT_ONCE):
+            which = inside[begin : begin + _PROBED_AT_ONCE]
+            here = holder[which]
+            u = (frames.times[which] - self.begin[here]) / (self.end - self.begin)[here]
+            off = measure.error(self.first[here], self.last[here], u, frames.values[which])
+            np.maximum.at(found, here, off)
         return found
 
 
-def _evaluated(function: Function, begin: Floats, end: Floats, ends: list[Floats]) -> tuple[list[Floats], _Probes]:
-    """The function at ``ends`` and at the probes of intervals, in one call: a call costs more than the points of a
-    short track."""
-    times = begin[:, None] + (end - begin)[:, None] * _PROBES
-    parts = np.split(function(np.concatenate([*ends, times.reshape(-1)])), np.cumsum([len(each) for each in ends]))
-    owner, u = np.repeat(np.arange(len(begin)), len(_PROBES)), np.tile(_PROBES, len(begin))
-    return parts[:-1], _Probes(owner, u, parts[-1])
+def _at_frames(functions: Functions, frame: float) -> _Points:
+    """Functions with a long stretch at every frame, so that nothing hides between its probes."""
+    owner, begin, end, _ = functions.intervals()
+    long = np.zeros(len(functions.counts), np.bool_)
+    long[owner[end - begin > len(_PROBES) * frame]] = True
+    firsts, lasts = (functions.breaks[place] for place in functions.ends())
+    numbers = np.flatnonzero(long).tolist()
+    frames = [whole_frames(firsts[number], lasts[number], frame, FRAMES_PROBED) for number in numbers]
+    owners = np.repeat(np.array(numbers, np.intp), [len(each) for each in frames])
+    if not len(owners):
+        return _Points(owners, np.empty(0), functions.at(np.zeros(1, np.intp), functions.breaks[:1])[:0])
+    times = np.concatenate(frames)
+    return _Points(owners, times, functions.at(owners, times))
 
 
-def _at_frames(function: Function, breaks: Floats, frame: float) -> Lines:
-    """The function at every frame of a long stretch, so that nothing hides between its probes."""
-    if np.diff(breaks).max() <= len(_PROBES) * frame:
-        return Lines(breaks[:0], function(breaks[:1])[:0])
-    frames = whole_frames(breaks[0], breaks[-1], frame, _FRAMES_PROBED)
-    return Lines(frames, function(frames) if len(frames) else function(breaks[:1])[:0])
+def _first_intervals(functions: Functions) -> tuple[_Intervals, Floats]:
+    """One interval from break to break, or to a jump's beginning; what is meant at their probes."""
+    owner, begin, end, jump = functions.intervals()
+    end = np.where(jump, end - np.minimum(functions.shortest[owner], 0.25 * (end - begin)), end)
+    first, last, *probes = functions.values(owner, [begin, end, *_probes(begin, end)])
+    return _Intervals(owner, begin, end, first, last), np.stack(probes, axis=1)
 
 
-def _first_intervals(function: Function, breaks: Floats, jumps: Flags, shortest: float) -> tuple[_Intervals, _Probes]:
-    """One interval from break to break, or to a jump's beginning."""
-    begin, end = breaks[:-1], breaks[1:]
-    end = np.where(jumps[1:], end - np.minimum(shortest, 0.25 * (end - begin)), end)
-    (first, last), probes = _evaluated(function, begin, end, [begin, end])
-    return _Intervals(begin, end, first, last), probes
+def _probes(begin: Floats, end: Floats) -> list[Floats]:
+    return [begin + (end - begin) * share for share in _PROBES]
 
 
 def whole_frames(begin: float, end: float, frame: float, most: int) -> Floats:
@@ -179,36 +186,83 @@ def whole_frames(begin: float, end: float, frame: float, most: int) -> Floats:
     return np.arange(first, last + 1) * frame if 0 <= last - first < most else np.empty(0)
 
 
-def _cut(
-    function: Function, intervals: _Intervals, pieces: NDArray[np.intp], frame: float
-) -> tuple[_Intervals, _Probes]:
+class _Cuts(NamedTuple):
+    """Where intervals (n,) are cut: how often, and the whole frames before and inside each."""
+
+    counts: Indices
+    before: Floats
+    inside: Floats
+
+    @classmethod
+    def of(cls, intervals: _Intervals, pieces: Indices, frame: float) -> _Cuts:
+        before = np.floor(intervals.begin / frame)
+        inside = np.maximum(np.ceil(intervals.end / frame) - 1 - before, 0)
+        counts = np.where(inside > 0, np.minimum(pieces - 1, inside), pieces - 1).astype(np.intp)
+        return cls(counts, before, inside)
+
+    def select(self, which: Flags) -> _Cuts:
+        return _Cuts._make(column[which] for column in self)
+
+
+def _cut(functions: Functions, whole: _Intervals, cuts: _Cuts, frame: float) -> tuple[_Intervals, Floats]:
     """Intervals in pieces, at whole frames where there are any inside; what is meant at the probes of the pieces."""
-    begin, end = intervals.begin, intervals.end
-    before = np.floor(begin / frame)
-    inside = np.maximum(np.ceil(end / frame) - 1 - before, 0)  # frames
-    cuts = np.where(inside > 0, np.minimum(pieces - 1, inside), pieces - 1).astype(np.intp)
-    owner = np.repeat(np.arange(len(begin)), cuts)
-    share = (np.arange(len(owner)) - np.repeat(np.cumsum(cuts) - cuts, cuts) + 1) / (cuts[owner] + 1)
-    on_frames = (before[owner] + np.rint(share * (inside[owner] + 1))) * frame
-    times = np.where(inside[owner] > 0, on_frames, begin[owner] + share * (end - begin)[owner])
-    begins, ends = np.concatenate([begin, times]), np.concatenate([end, times])
-    order, order_of_ends = np.argsort(begins, kind="stable"), np.argsort(ends, kind="stable")
-    begins, ends = begins[order], ends[order_of_ends]
-    (values,), probes = _evaluated(function, begins, ends, [times])
-    first = np.concatenate([intervals.first, values])[order]
-    last = np.concatenate([intervals.last, values])[order_of_ends]
-    return _Intervals(begins, ends, first, last), probes
+    place = np.repeat(np.arange(len(whole.begin)), cuts.counts)
+    number = np.arange(len(place)) - np.repeat(np.cumsum(cuts.counts) - cuts.counts, cuts.counts) + 1
+    share = number / (cuts.counts[place] + 1)
+    on_frames = (cuts.before[place] + np.rint(share * (cuts.inside[place] + 1))) * frame
+    between = whole.begin[place] + share * (whole.end - whole.begin)[place]
+    times = np.where(cuts.inside[place] > 0, on_frames, between)
+    # piece j of interval i stands at i + the cuts before it + j
+    head = np.arange(len(whole.begin)) + np.cumsum(cuts.counts) - cuts.counts
+    later = head[place] + number
+    owner = np.repeat(whole.owner, cuts.counts + 1)
+    begin, end = np.empty(len(owner)), np.empty(len(owner))
+    begin[head], begin[later] = whole.begin, times
+    end[head + cuts.counts], end[later - 1] = whole.end, times
+    count = len(owner)
+    probes = _probes(begin, end)
+    found = functions.at(np.concatenate([owner[later], *[owner] * len(probes)]), np.concatenate([times, *probes]))
+    values = found[: len(times)]
+    first, last = np.empty((count, found.shape[1])), np.empty((count, found.shape[1]))
+    first[head], first[later] = whole.first, values
+    last[head + cuts.counts], last[later - 1] = whole.last, values
+    wanted = found[len(times) :].reshape(len(probes), count, -1).swapaxes(0, 1)
+    return _Intervals(owner, begin, end, first, last), wanted
 
 
-def _joined(function: Function, parts: list[_Intervals], breaks: Floats, jumps: Flags, shortest: float) -> Lines:
-    """Intervals in order as keys: their ends, each once."""
-    begin, end, first, last = (np.concatenate(column) for column in zip(*parts, strict=True))
-    times, values = [begin, end], [first, last]
-    if jumps[0]:
-        times.append(breaks[:1] - shortest)
-        values.append(function(breaks[:1] - BEFORE * (breaks[1] - breaks[0])))
-    if jumps[-1]:
-        times.append(breaks[-1:])
-        values.append(function(breaks[-1:]))
-    found, chosen = np.unique(np.concatenate(times), return_index=True)
-    return Lines(found, np.concatenate(values)[chosen])
+def _joined(functions: Functions, parts: list[_Intervals], complete: Flags) -> list[Lines]:
+    """The intervals of each function as keys in order: their ends, each once."""
+    owner, begin, end, first, last = (np.concatenate(column) for column in zip(*parts, strict=True))
+    owners, times, values = [owner, owner], [begin, end], [first, last]
+    firsts, lasts = functions.ends()
+    breaks, several = functions.breaks, functions.counts > 1
+    single = np.flatnonzero(~several)
+    leaping = np.flatnonzero(functions.jumps[firsts] & several)
+    landing = np.flatnonzero(functions.jumps[lasts] & several)
+    at_first, at_last = firsts[leaping], lasts[landing]
+    for numbers, here, sampled in (
+        (single, breaks[firsts[single]], breaks[firsts[single]]),
+        (
+            leaping,
+            breaks[at_first] - functions.shortest[leaping],
+            breaks[at_first] - BEFORE * (breaks[at_first + 1] - breaks[at_first]),
+        ),
+        (landing, breaks[at_last], breaks[at_last]),
+    ):
+        if len(numbers):
+            owners.append(numbers)
+            times.append(here)
+            values.append(functions.at(numbers, sampled))
+    all_owners, all_times = np.concatenate(owners), np.concatenate(times)
+    order = np.lexsort((all_times, all_owners))
+    all_owners, all_times = all_owners[order], all_times[order]
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (all_owners[1:] != all_owners[:-1]) | (all_times[1:] != all_times[:-1])
+    kept_times, kept_values = all_times[new], np.concatenate(values)[order[new]]
+    stops = np.searchsorted(all_owners[new], np.arange(len(complete)), side="right").tolist()
+    found: list[Lines] = []
+    start = 0
+    for stop, whole in zip(stops, complete.tolist(), strict=True):
+        found.append(Lines(kept_times[start:stop], kept_values[start:stop], whole))
+        start = stop
+    return found

@@ -54,9 +54,22 @@ class Timeline:
             rows = self._table[rank[:, 0]]
         else:
             rows = self._table[rank, np.arange(len(self._starts))]
+        return rows, self._shares(local, rows)
+
+    def locate_pairs(self, tracks: Indices, times: Floats) -> tuple[Indices, Floats]:
+        """As `locate`, for one track (P,) and one clean time (P,) each; both results are (P,)."""
+        local = self._wrap.local_pairs(tracks, times)
+        rank = np.searchsorted(self._ranks, local, side="right")
+        if self._table is None:
+            found = np.searchsorted(self._pairs, self._offsets[tracks] + rank, side="right") - 1
+            rows = np.maximum(found, self._starts[tracks])
+        else:
+            rows = self._table[rank, tracks]
+        return rows, self._shares(local, rows)
+
+    def _shares(self, local: Floats, rows: Indices) -> Floats:
+        """The eased way u from the keys ``rows`` to the next ones at local times."""
         u = local - self._key_times[rows]
         u /= self._lengths[rows]
         np.clip(u, 0.0, 1.0, out=u)
-        if self._ease is not None:
-            u = warp(u, self._ease[0][rows], self._ease[1][rows])
-        return rows, u
+        return u if self._ease is None else warp(u, self._ease[0][rows], self._ease[1][rows])

@@ -64,21 +64,21 @@ def still_tracks(columns: KeyColumns) -> Flags:
     return np.asarray(np.bincount(columns.track[moving], minlength=len(columns.counts)) == 0)
 
 
-def hermite_keys(track: Track, columns: KeyColumns | None = None) -> Hermite | None:
-    """The track as a cubic Hermite spline, or None if none is exact (steps, ease, rotations). ``columns`` are those of
-    the track, where they are at hand."""
+def hermite_keys(track: Track) -> Hermite | None:
+    """The track as a cubic Hermite spline, or None if none is exact (steps, ease, rotations)."""
     if track.is_rotation or track.interpolation is Interpolation.STEP:
         return None
     width = track.values.shape[1] if track.values.ndim == 2 else 1
-    if columns is None:
-        columns = gather([track], width)
+    columns = gather([track], width)
     if columns.ease_to.any() or columns.ease_from.any():
         return None
+    keys = hermite_columns(columns)
+    return keys if track.values.ndim == 2 else Hermite(keys.times, *(column[:, 0] for column in keys[1:]))
+
+
+def hermite_columns(columns: KeyColumns) -> Hermite:
+    """Tracks as cubic Hermite splines, in columns as their keys are; not for steps, ease and rotations."""
     segments = find_segments(columns)
-    shape = (-1, width) if track.values.ndim == 2 else (-1,)
-    if not len(columns.times):
-        nothing = columns.values.reshape(shape)
-        return Hermite(columns.times, nothing, nothing, nothing)
     start, end = _segment_tangents(columns, segments, _chords(columns, segments))
     lengths = np.where(segments.lasting, segments.lengths, np.inf)[:, None]
     with np.errstate(all="ignore"):
@@ -86,7 +86,7 @@ def hermite_keys(track: Track, columns: KeyColumns | None = None) -> Hermite | N
         outgoing = np.nan_to_num(start / lengths)
         incoming = np.zeros_like(outgoing)
         incoming[1:] = np.nan_to_num(end / lengths)[:-1]
-    return Hermite(columns.times, columns.values.reshape(shape), incoming.reshape(shape), outgoing.reshape(shape))
+    return Hermite(columns.times, columns.values, incoming, outgoing)
 
 
 def _chords(columns: KeyColumns, segments: Segments) -> Floats:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .columns import KeyColumns
+from .columns import Indices, KeyColumns
 from .track import Floats
 
 # Stands for infinity: beyond any usable key (1e150), and differences with it stay finite.
@@ -43,3 +43,12 @@ class TimeWrap:
         out = np.repeat(column, self._count, axis=1)
         out[:, self._tracks] = np.where(straight, column, np.mod(column, self._periods))
         return out
+
+    def local_pairs(self, tracks: Indices, times: Floats) -> Floats:
+        """(P,) one clean time each as one track (P,) each sees it."""
+        if not len(self._tracks):
+            return times
+        place = np.searchsorted(self._tracks, tracks)
+        place[place == len(self._tracks)] = 0
+        straight = (self._tracks[place] != tracks) | (np.abs(times) >= FAR) | (self._lead_in[place] & (times < 0))
+        return np.where(straight, times, np.mod(times, self._periods[place]))

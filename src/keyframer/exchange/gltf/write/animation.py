@@ -21,17 +21,17 @@ from keyframer.exchange.gltf.write.channels import KINDS, Channels, Properties, 
 from keyframer.exchange.gltf.write.extent import clip_span
 from keyframer.exchange.gltf.write.keys import CUBIC, LINEAR, Sampler
 from keyframer.exchange.gltf.write.measure import world_error
-from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of
+from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of, errors
 from keyframer.exchange.gltf.write.nodes import Placed, Tree
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.exchange.report import Outcome
 from keyframer.limits import left, room
-from keyframer.maths import quat
 from keyframer.posing import Rig
 from keyframer.scene import Clip
 
-Floats = npt.NDArray[np.float64]
+Floats32 = npt.NDArray[np.float32]
 
+_NO_SIGNS = np.ones(3, np.float32)
 _PLACING = ("position", "rotation", "scale", "scale_axes")
 _ROUNDS = 5
 """how often fits are tightened until the world agrees: turns add up along a chain, and long arms magnify them"""
@@ -50,7 +50,7 @@ class ClipWriter:
         self._number = number
         self.clip: Clip = context.scene.clips[number]
         self.span = clip_span(self.clip, context.options.fps)
-        self._maker = MotionMaker(self.span, context.options.keys)
+        self._maker = MotionMaker(self.span, context.options.keys, rig.channels.bank)
         if context.options.keys == "frames" and self.span.frames() is None:
             words = "too many frames for a key each: keys stand where the allowed error needs them"
             context.report.add(Outcome.APPROXIMATED, f"/clips/{self.clip.name}", words)
@@ -61,11 +61,15 @@ class ClipWriter:
             for some in movers
             for node in some.nodes.tolist()
         }
-        self._tracks: dict[int, dict[str, Track]] = {}
-        """those that change, by node and kind"""
+        numbers = {id(track): number for number, track in enumerate(rig.channels.bank.tracks)}
+        self._tracks: dict[int, dict[str, int]] = {}
+        """those that change, as numbers of the rig's bank, by node and kind"""
         for channel in self.clip.channels:
             if (channel.track.kind, channel.node) in moving:
-                self._tracks.setdefault(channel.node, {})[channel.track.kind] = channel.track
+                self._tracks.setdefault(channel.node, {})[channel.track.kind] = numbers[id(channel.track)]
+        axes = context.axes
+        self._mirror, self._turn = single(axes.vectors(np.ones(3))), single(axes.turns(np.ones(4)))
+        self._turn_back = self._turn * np.array((-1, -1, -1, 1), np.float32)
         self._motions: dict[tuple[int, str], Motion] = {}
 
     def write(self) -> Json:
@@ -90,20 +94,25 @@ class ClipWriter:
         return content
 
     def _make_motions(self, tightness: float, *, fitted_only: bool = False) -> None:
-        options = self._context.options
+        options, bank = self._context.options, self._rig.channels.bank
+        chosen: list[tuple[int, str]] = []
+        tolerances: list[float] = []
         for node, tracks in self._tracks.items():
-            for kind, track in tracks.items():
+            for kind, number in tracks.items():
                 if kind in KINDS:
                     continue
                 known = self._motions.get((node, kind))
                 if fitted_only and (known is None or known.outcome is not Outcome.APPROXIMATED):
                     continue
                 allowed = options.max_error * (self._context.size if kind == "position" else 1.0)
-                if track.is_rotation:
+                if bank.tracks[number].is_rotation:
                     allowed = options.max_degrees
-                motion = self._maker.track(track, allowed * tightness)
-                if motion is not None:
-                    self._motions[node, kind] = motion
+                chosen.append((node, kind))
+                tolerances.append(allowed * tightness)
+        numbers = [self._tracks[node][kind] for node, kind in chosen]
+        for place, motion in zip(chosen, self._maker.tracks(numbers, tolerances), strict=True):
+            if motion is not None:
+                self._motions[place] = motion
         for node, look in self._looks.items():
             self._make_gaze(node, look, tightness)
 
@@ -131,35 +140,32 @@ class ClipWriter:
                 gaze.positions, breaks, jumps, allowed, VECTORS, Outcome.BAKED
             )
 
-    def _targets(self, node: int, kind: str) -> list[tuple[int, str, Floats]]:
-        """Which properties of which glTF nodes a motion moves, and by what its values are multiplied."""
-        placed, axes = self._tree.placed[node], self._context.axes
-        mirror, turn = axes.vectors(np.ones(3)), axes.turns(np.ones(4))
+    def _targets(self, node: int, kind: str) -> list[tuple[int, str, Floats32]]:
+        """Which properties of which glTF nodes a motion moves, and the signs that its values get."""
+        placed = self._tree.placed[node]
         looking = self._looks.get(node)
         if looking is not None:
             if kind == "gaze":
-                return [(placed.head, "rotation", turn)]
+                return [(placed.head, "rotation", self._turn)]
             wanted = "place" if looking.detached else "position"
-            return [(placed.head, "translation", mirror)] if kind == wanted else []
+            return [(placed.head, "translation", self._mirror)] if kind == wanted else []
         if kind == "position":
-            return [(placed.head, "translation", mirror)]
+            return [(placed.head, "translation", self._mirror)]
         if kind == "rotation":
-            return [(placed.head, "rotation", turn)]
+            return [(placed.head, "rotation", self._turn)]
         if kind == "scale":
-            return [(placed.scaled, "scale", np.ones(3))]
+            return [(placed.scaled, "scale", _NO_SIGNS)]
         if kind == "scale_axes" and placed.turned_back is not None:
-            return [(placed.scaled, "rotation", turn), (placed.turned_back, "rotation", quat.conjugate(turn))]
+            return [(placed.scaled, "rotation", self._turn), (placed.turned_back, "rotation", self._turn_back)]
         return []
 
     def _samplers(self) -> dict[tuple[int, str], Sampler]:
         """What moves nodes, as it will be written."""
         found: dict[tuple[int, str], Sampler] = {}
         for (node, kind), motion in self._motions.items():
-            for target, path, factor in self._targets(node, kind):
-                mapped = motion.mapped(factor)
-                if mapped.keys.is_still:
-                    continue
-                found[target, path] = mapped.written(self.span)
+            if not motion.keys.is_still:
+                for target, path, signs in self._targets(node, kind):
+                    found[target, path] = motion.sampler.mirrored(signs)
         if self._number:
             self._add_still_values(found)
         return found
@@ -171,15 +177,14 @@ class ClipWriter:
         for kind in _PLACING:
             for node in (*channels.still.get(kind, {}), *channels.moving_nodes((kind,)).tolist()):
                 value = channels.one(samples, kind, node)
-                for target, path, factor in self._targets(node, kind):
+                for target, path, signs in self._targets(node, kind):
                     if (target, path) in found or value is None:
                         continue
-                    values = single(value[:1] * factor)
+                    values = single(value[:1] * signs)
                     usual = (0.0, 0.0, 0.0, 1.0) if path == "rotation" else (float(path == "scale"),) * 3
                     written = single(self._context.asset.nodes[target].get(path, usual))
                     if not np.allclose(values[0], written, rtol=1e-6, atol=1e-7):
-                        nothing = np.zeros_like(values)
-                        found[target, path] = Sampler(LINEAR, np.zeros(1, np.float32), values, nothing, nothing)
+                        found[target, path] = Sampler.of(LINEAR, np.zeros(1, np.float32), values)
 
     def _tighten(self, samplers: dict[tuple[int, str], Sampler]) -> None:
         """Fit more closely until the world agrees; fills ``samplers`` anew."""
@@ -209,14 +214,10 @@ class ClipWriter:
         """Let the animation last as long as the clip: one property keeps its value until the end."""
         if not samplers:
             return
-        last = max(samplers.values(), key=lambda sampler: float(sampler.times[-1]))
+        last = max(samplers, key=lambda place: float(samplers[place].times[-1]))
         end = single(self.span.seconds([self.span.end]))
-        if float(end[0]) > float(last.times[-1]) * (1 + 1e-6):
-            last.times = np.concatenate([last.times, end])
-            for name in ("values", "tangents_in", "tangents_out"):
-                column = getattr(last, name)
-                rest = column[-1:] if name == "values" else np.zeros_like(column[-1:])
-                setattr(last, name, np.concatenate([column, rest]))
+        if float(end[0]) > float(samplers[last].times[-1]) * (1 + 1e-6):
+            samplers[last] = samplers[last].lengthened(end)
 
     def _other_channels(self, channels: Channels) -> None:
         """Visibility, morphs, cameras and lights."""
@@ -228,10 +229,10 @@ class ClipWriter:
                 if motion is None or motion.keys.is_still or placed.geometry is None:
                     continue
                 if kind == "visible":
-                    animate_visibility(self._context, node, placed, motion, channels, self.span)
+                    animate_visibility(self._context, node, placed, motion, channels)
                 elif "mesh" in self._context.asset.nodes[placed.geometry]:
-                    channels.node(placed.geometry, "weights", motion.written(self.span))
-            chosen = {kind: track for kind, track in tracks.items() if kind in KINDS}
+                    channels.node(placed.geometry, "weights", motion.sampler)
+            chosen = {kind: number for kind, number in tracks.items() if kind in KINDS}
             if chosen:
                 properties.write(node, chosen)
 
@@ -289,6 +290,8 @@ def keep_tracks(
     context: Context, number: int, placed: list[Placed], motions: Motions, looking: set[int], span: Span
 ) -> None:
     """Put the authored keys of a clip onto their nodes, and say what became of those that change."""
+    fitted = [place for place, motion in motions.items() if motion.outcome is not Outcome.EXACT]
+    off = dict(zip(fitted, errors([motions[place] for place in fitted], span), strict=True))
     for channel in context.scene.clips[number].channels:
         if not 0 <= channel.node < len(placed):
             context.report.add(Outcome.DROPPED, f"/clips/{number}", f"{channel.track!r} of a node that does not exist")
@@ -304,12 +307,12 @@ def keep_tracks(
         repeated = motion is not None and motion.repeats_keys and not motion.keys.is_still
         repeated &= track.kind in _WHOLE and channel.node not in looking and not context.axes.mirrored
         if repeated and motion is not None:  # keys closer than single precision fall together in seconds
-            repeated = len(motion.written(span).times) == len(track.times)
+            repeated = len(motion.sampler.times) == len(track.times)
         kept: list[Json] = head.get("extras", {}).get("keyframer", {}).get("tracks", [])
         kept.append(track_extras(track, number, repeated))
         attach(head, {"tracks": kept})
         if len(track.times) > 1 and track.kind not in (*KINDS, "visible"):
-            _report(context, channel.node, track, motion, motions, looking, span)
+            _report(context, channel.node, track, motion, off, looking, span)
 
 
 def _report(
@@ -317,10 +320,11 @@ def _report(
     node: int,
     track: Track,
     motion: Motion | None,
-    motions: Motions,
+    off: Mapping[tuple[int, str], float],
     looking: set[int],
     span: Span,
 ) -> None:
+    """``off``: the errors of motions that are not exact."""
     path = f"/nodes/{context.scene.nodes[node].name}/{track.kind}"
 
     def say(outcome: Outcome, detail: str, error: float | None = None, unit: str | None = None) -> None:
@@ -337,18 +341,17 @@ def _report(
     elif node in looking and track.kind in ("rotation", "scale"):
         say(Outcome.EXTRAS, "what looks at a target has none of its own")
     elif track.kind == "roll":
-        gaze = motions.get((node, "gaze"))
-        if gaze is None:
-            say(Outcome.EXTRAS, "without a target there is nothing to roll about")
+        if (node, "gaze") in off:
+            say(Outcome.BAKED, "into the rotation", off[node, "gaze"], "degree")
         else:
-            say(Outcome.BAKED, "into the rotation", gaze.error(gaze.written(span), span), "degree")
+            say(Outcome.EXTRAS, "without a target there is nothing to roll about")
     elif motion.outcome is Outcome.EXACT:
         say(
             Outcome.EXACT, motion.keys.mode + (f", {track.wrap.value} unrolled" if track.wrap.value != "single" else "")
         )
     else:
-        sampler = motion.written(span)
+        sampler = motion.sampler
         unit = "degree" if track.is_rotation else "scene unit" if track.kind == "position" else "1"
         sort = "of a cubic spline" if sampler.mode == CUBIC else "straight ones"
         words = f"{len(track.times)} keys became {len(sampler.times)} {sort}"
-        say(motion.outcome, words, motion.error(sampler, span), unit)
+        say(motion.outcome, words, off[node, track.kind], unit)

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.curves import Track
 from keyframer.curves.lines import VECTORS, Measure
 from keyframer.exchange.gltf.conventions import linear_color
 from keyframer.exchange.gltf.write.asset import Asset, Json
 from keyframer.exchange.gltf.write.cameras_lights import FIELDS_OF_VIEW, Lights, cone_angles, vertical_fov
 from keyframer.exchange.gltf.write.keys import STEP, Sampler
-from keyframer.exchange.gltf.write.motion import Function, Motion, MotionMaker, Span, breaks_of
+from keyframer.exchange.gltf.write.motion import Function, Motion, MotionMaker, breaks_of, errors
 from keyframer.exchange.gltf.write.nodes import Placed
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.exchange.report import Outcome
@@ -86,12 +85,12 @@ class Properties:
         self._maker = maker
         self._span = maker.span
 
-    def write(self, node: int, tracks: dict[str, Track]) -> None:
-        """``tracks`` of one node by kind."""
+    def write(self, node: int, tracks: dict[str, int]) -> None:
+        """``tracks`` of one node by kind, as numbers of the maker's bank."""
         if not self._context.extensions:
-            for kind, track in tracks.items():
-                detail = "core glTF cannot move it"
-                self._context.report.add(Outcome.EXTRAS, self._path(node, kind), detail, extras=track.extras)
+            for kind, number in tracks.items():
+                detail, extras = "core glTF cannot move it", self._maker.bank.tracks[number].extras
+                self._context.report.add(Outcome.EXTRAS, self._path(node, kind), detail, extras=extras)
             return
         camera, light = self._context.scene.nodes[node].camera, self._context.scene.nodes[node].light
         degrees = self._context.options.max_degrees
@@ -101,7 +100,7 @@ class Properties:
         if light is not None and light in self._lights.numbers:
             self._light(node, light, tracks, degrees)
 
-    def _light(self, node: int, number: int, tracks: dict[str, Track], degrees: float) -> None:
+    def _light(self, node: int, number: int, tracks: dict[str, int], degrees: float) -> None:
         light = self._context.scene.lights[number]
         base = f"/extensions/KHR_lights_punctual/lights/{self._lights.numbers[number]}"
         if "color" in tracks:
@@ -115,9 +114,9 @@ class Properties:
         if light.type is LightType.SPOT and ("hotspot" in tracks or "falloff" in tracks):
             self._cones(node, number, tracks, base, degrees)
 
-    def _cones(self, node: int, number: int, tracks: dict[str, Track], base: str, degrees: float) -> None:
+    def _cones(self, node: int, number: int, tracks: dict[str, int], base: str, degrees: float) -> None:
         """Both cones from both tracks: the inner one stays inside the outer one."""
-        motions = {kind: self._maker.track(tracks[kind], np.inf) for kind in tracks}
+        motions = dict(zip(tracks, self._maker.tracks(list(tracks.values()), [np.inf] * len(tracks)), strict=True))
         begins = self._lights.beginnings[number]
         rests = {"hotspot": begins.hotspot_degrees, "falloff": begins.falloff_degrees or 45.0}
         found = {kind: motions.get(kind) for kind in rests}
@@ -135,9 +134,9 @@ class Properties:
             moved = self._maker.function(angle, breaks, jumps, np.radians(degrees), VECTORS, Outcome.APPROXIMATED)
             self._put(node, kind, f"{base}/spot/{name}", moved, np.degrees(1.0), "degree")
 
-    def _resampled(self, track: Track, tolerance: float, change: Function, measure: Measure = VECTORS) -> Motion | None:
+    def _resampled(self, track: int, tolerance: float, change: Function, measure: Measure = VECTORS) -> Motion | None:
         """A track whose values are changed by a function that is not linear."""
-        motion = self._maker.track(track, np.inf)
+        (motion,) = self._maker.tracks([track], [np.inf])
         if motion is None:
             return None
         truth = motion.truth
@@ -148,9 +147,8 @@ class Properties:
     def _put(self, node: int, kind: str, pointer: str, motion: Motion | None, factor: float, unit: str) -> None:
         if motion is None or motion.keys.is_still:
             return
-        sampler = motion.written(self._span)
-        self._channels.pointer(pointer, sampler)
-        error = motion.error(sampler, self._span) * float(factor)
+        self._channels.pointer(pointer, motion.sampler)
+        error = errors([motion], self._span)[0] * float(factor)
         detail = "resampled; needs KHR_animation_pointer"
         path, extras = self._path(node, kind), self._context.scene.nodes[node].extras
         if not motion.complete:
@@ -182,24 +180,21 @@ def hide_node(context: Context, number: int, placed: Placed, visible: bool) -> N
         context.report.add(Outcome.APPROXIMATED, path, detail, extras=hidden.extras)
 
 
-def animate_visibility(
-    context: Context, number: int, placed: Placed, motion: Motion, channels: Channels, span: Span
-) -> None:
+def animate_visibility(context: Context, number: int, placed: Placed, motion: Motion, channels: Channels) -> None:
     """Write a visible track: steps of 0 and 1."""
     if placed.geometry is None:
         return
-    steps = motion.written(span)
+    steps = motion.sampler
     shown = steps.values[:, 0] > 0.5
     if context.scene.nodes[number].skin is None:
         scale = np.repeat(shown[:, None], 3, axis=1).astype(np.float32)
-        nothing = np.zeros_like(scale)
-        channels.node(placed.geometry, "scale", Sampler(STEP, steps.times, scale, nothing, nothing))
+        channels.node(placed.geometry, "scale", Sampler.of(STEP, steps.times, scale))
     if context.extensions:
         node: Json = context.asset.nodes[placed.geometry]
         node.setdefault("extensions", {}).setdefault(_EXTENSION, {"visible": bool(shown[0])})
         context.asset.extensions.add(_EXTENSION)
         pointer = f"/nodes/{placed.geometry}/extensions/{_EXTENSION}/visible"
-        channels.pointer(pointer, Sampler(STEP, *[steps.times] * 4), shown.astype(np.uint8))
+        channels.pointer(pointer, steps, shown.astype(np.uint8))
     changing = context.scene.nodes[number]
     detail = "steps of visibility, and of scale 0"
     context.report.add(Outcome.EXACT, f"/nodes/{changing.name}/visible", detail, extras=changing.extras)

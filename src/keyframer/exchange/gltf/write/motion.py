@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.curves import Curve, Interpolation, RotationForm, Track, compile_track
+from keyframer.curves import CurveBank, Interpolation, RotationForm, Track
+from keyframer.curves.bank import family_of
 from keyframer.curves.columns import KeyColumns, gather
-from keyframer.curves.fit import BEFORE, fit_cubic
-from keyframer.curves.lines import ROTATIONS, VECTORS, Measure, place_keys, whole_frames
+from keyframer.curves.fit import BEFORE, Functions, fit_cubic
+from keyframer.curves.lines import FRAMES_PROBED, ROTATIONS, VECTORS, Measure, place_keys, whole_frames
 from keyframer.curves.turns import absolute_rotations
-from keyframer.curves.vector import hermite_keys
-from keyframer.exchange.gltf.write.keys import CUBIC, LINEAR, STEP, Keys, Sampler, in_seconds, sample
+from keyframer.curves.vector import Hermite, hermite_columns
+from keyframer.exchange.gltf.write.keys import LINEAR, STEP, Keys, Playing, Sampler, in_seconds
 from keyframer.exchange.report import Outcome
 from keyframer.limits import allows, left, room
 from keyframer.maths import quat
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.intp]
 Function = Callable[[Floats], Floats]
 
 _MOTIONS = 10
@@ -44,14 +46,25 @@ _WORST_SHARE = 0.2113
 _SHARES = np.array((0.03, 0.31, 0.5, 0.69, 0.97))
 """of the way between two keys: where errors are measured"""
 
+_POINTS_FITTED = 30_000
+"""breaks and frames of motions whose keys are found together: some 100 numbers each on the way"""
+
+_KEYS_MEASURED = 8_000
+"""of motions that are measured together"""
+
 _STRAIGHT = (Interpolation.LINEAR, Interpolation.SAMPLED)
 
 
-def _most_keys() -> int:
-    """How many keys one motion may have: a share of the budget, as far as that is left, and as far as the samples last
-    that it takes to find them; half of the samples are for measuring."""
+def _all_keys() -> int:
+    """How many keys motions may get from now on: what is left of the budget, as far as the samples last that it takes
+    to find them; half of the samples are for measuring."""
     samples = left("samples") - room("samples") // 2
-    return max(0, min(room("keys") // _MOTIONS, left("keys"), samples // _SAMPLES_PER_KEY))
+    return max(0, min(left("keys"), samples // _SAMPLES_PER_KEY))
+
+
+def _most_keys() -> int:
+    """How many keys one motion may have: a share of the budget."""
+    return min(room("keys") // _MOTIONS, _all_keys())
 
 
 @dataclass(frozen=True)
@@ -66,21 +79,19 @@ class Span:
     def seconds(self, times: npt.ArrayLike) -> Floats:
         return np.asarray((np.asarray(times, np.float64) - self.begin) / self.rate)
 
-    def shortest(self, last: float) -> float:
+    def shortest(self, last: npt.ArrayLike) -> Floats:
         """Intervals below this are lost in the rounding of seconds to single precision, up to the time ``last``."""
-        return 4e-7 * max(last - self.begin, 1e-30)
+        return np.asarray(4e-7 * np.maximum(np.asarray(last) - self.begin, 1e-30))
 
-    def closest(self, last: float) -> float:
+    def closest(self, last: npt.ArrayLike) -> Floats:
         """How near two straight keys may come, up to the time ``last``: what a jump takes."""
-        return max(self.shortest(last), _CLOSEST * self.rate)
+        return np.maximum(self.shortest(last), _CLOSEST * self.rate)
 
-    def between_keys(self, seconds: Floats, shares: Floats) -> Floats:
-        """Seconds between keys at rising seconds (n,), as shares of the gaps. Jumps are left out: there the
-        difference of a rounded time is the whole jump."""
-        gaps = np.diff(seconds)
-        last = float(seconds[-1]) * self.rate + self.begin
-        wide = gaps > 1.1 * self.closest(last) / self.rate
-        return np.asarray((seconds[:-1][wide, None] + gaps[wide, None] * shares).reshape(-1))
+    def wide_gaps(self, seconds: Floats, lasts: Floats | float) -> Indices:
+        """The keys (m,) of rising seconds (n,) that a gap follows: not a jump, where the difference of a rounded time
+        is the whole jump. ``lasts`` are the last seconds of the motions they belong to."""
+        closest = self.closest(np.asarray(lasts) * self.rate + self.begin)
+        return np.flatnonzero(np.diff(seconds) > 1.1 * closest / self.rate)
 
     def frames(self) -> Floats | None:
         """All whole frames, and the two ends; None if there are more than a channel may have."""
@@ -88,6 +99,18 @@ class Span:
         if not len(inner) and self.end - self.begin > 2 * self.frame:
             return None
         return np.unique(np.concatenate([[self.begin], inner, [self.end]]))
+
+
+@dataclass(frozen=True, eq=False)
+class TrackFunction:
+    """A track of a compiled bank as a function of time, held from the time ``until`` on."""
+
+    bank: CurveBank
+    number: int
+    until: float = np.inf
+
+    def __call__(self, times: Floats) -> Floats:
+        return self.bank.evaluate_pairs(np.full(len(times), self.number), np.minimum(times, self.until))
 
 
 @dataclass(eq=False)
@@ -106,114 +129,247 @@ class Motion:
     """whether keys are those of the track, one for one, and need not be kept elsewhere"""
     complete: bool = True
     """whether they are as many as the motion wants: not where the budget ends it early, or leaves it rough"""
-
-    def mapped(self, factor: npt.ArrayLike) -> Motion:
-        """Every value multiplied, component by component."""
-        truth = self.truth
-        factors = np.asarray(factor, np.float64)
-        return replace(self, keys=self.keys.mapped(factors), truth=lambda times: truth(times) * factors)
+    sampler: Sampler = field(init=False)
+    """the keys as they are written"""
 
     def shortcoming(self, span: Span) -> str:
         """What is missing where it is not complete."""
         last = float(self.keys.times[-1])
         return f"repeated only up to {last:g} of {span.end:g}" if last < span.end else "not as close as was asked for"
 
-    def written(self, span: Span) -> Sampler:
-        return in_seconds(self.keys, span.begin, span.rate)
 
-    def error(self, sampler: Sampler, span: Span) -> float:
-        """The largest difference between what is written and what was meant, between and at keys, for any player;
-        degrees for turns."""
-        seconds = span.between_keys(sampler.times.astype(np.float64), _SHARES)
-        if not len(seconds):
-            return 0.0
-        with np.errstate(all="ignore"):
-            wanted = self.truth(seconds * span.rate + span.begin)
-            shown = [sample(sampler, seconds, self.measure, player) for player in range(len(self.measure.between))]
-            return max(float(np.nan_to_num(self.measure.distance(found, wanted)).max()) for found in shown)
+def errors(motions: Sequence[Motion], span: Span) -> list[float]:
+    """The largest difference of each between what is written and what was meant, between and at keys, for any player;
+    degrees for turns."""
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for number, motion in enumerate(motions):
+        bank = motion.truth.bank if isinstance(motion.truth, TrackFunction) else number
+        sampler = motion.sampler
+        alike.setdefault((bank, motion.measure, sampler.mode, sampler.values.shape[1]), []).append(number)
+    found = np.zeros(len(motions))
+    with np.errstate(all="ignore"):
+        for numbers in alike.values():
+            for some in _portions([len(motions[number].sampler.times) for number in numbers], _KEYS_MEASURED):
+                chosen = [numbers[place] for place in some]
+                found[chosen] = _errors_of([motions[number] for number in chosen], span)
+    return found.tolist()
+
+
+def _errors_of(motions: list[Motion], span: Span) -> Floats:
+    """(n,) for motions of one kind."""
+    playing = Playing([motion.sampler for motion in motions])
+    measure = motions[0].measure
+    lasts = playing.times[playing.starts + playing.counts - 1]
+    gaps = span.wide_gaps(playing.times, lasts[playing.owner[1:]])
+    gaps = gaps[playing.owner[gaps] == playing.owner[gaps + 1]]
+    worst = np.zeros(len(motions))
+    if not len(gaps):
+        return worst
+    place = np.repeat(gaps, len(_SHARES))
+    owner = playing.owner[place]
+    begin = playing.times[place]
+    seconds = begin + (playing.times[place + 1] - begin) * np.tile(_SHARES, len(gaps))
+    wanted = _function_of([motion.truth for motion in motions])(owner, seconds * span.rate + span.begin)
+    for player in range(len(measure.between)):
+        off = measure.distance(playing.shown(place, seconds, measure, player), wanted)
+        np.maximum.at(worst, owner, np.nan_to_num(off))
+    return worst
+
+
+def _function_of(functions: list[Function]) -> Callable[[Indices, Floats], Floats]:
+    """Tracks of one bank, or one function of any kind: by their numbers (P,) and a time for each (P,)."""
+    tracks = [function for function in functions if isinstance(function, TrackFunction)]
+    if len(tracks) < len(functions):
+        (only,) = functions
+        return lambda _, times: only(times)
+    bank = tracks[0].bank
+    numbers = np.array([track.number for track in tracks])
+    until = np.array([track.until for track in tracks])
+    return lambda owner, times: bank.evaluate_pairs(numbers[owner], np.minimum(times, until[owner]))
+
+
+def _portions(sizes: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Numbers of parts in order, as many at a time as have ``most`` in all; at least one."""
+    numbers: list[int] = []
+    total = 0
+    for number, size in enumerate(sizes):
+        if numbers and total + size > most:
+            yield numbers
+            numbers, total = [], 0
+        numbers.append(number)
+        total += size
+    if numbers:
+        yield numbers
+
+
+@dataclass(eq=False)
+class _Wanted:
+    """A function that needs keys between its breaks."""
+
+    truth: Function
+    breaks: Floats
+    jumps: Flags
+    tolerance: float
+    measure: Measure
+
+
+@dataclass(eq=False)
+class _Draft:
+    """A motion of a track whose keys may have to be found first."""
+
+    motion: Motion
+    style: str
+    """of the keys to be found"""
+    wanted: _Wanted | None = None
 
 
 @dataclass(frozen=True)
 class MotionMaker:
-    """Makes the motions of one clip; ``style`` is `GltfOptions.keys`."""
+    """Makes the motions of one clip, whose compiled tracks are in ``bank``; ``style`` is `GltfOptions.keys`."""
 
     span: Span
     style: str
+    bank: CurveBank
 
-    def track(self, track: Track, tolerance: float) -> Motion | None:
-        """A track over the span; None if it has no usable key. ``tolerance`` is in degrees for rotations."""
-        width = 1 if track.values.ndim == 1 else track.values.shape[1]
-        columns = gather([track], width)
-        if not len(columns.times):
-            return None
-        given, straight = _authored(track, columns, tolerance if self.style == "linear" else np.inf)
-        keys = self._over_span(given, columns)
-        breaks, jumps = keys.breaks()
-        truth = _function(track)
-        measure = ROTATIONS if track.is_rotation else VECTORS
-        seams = jumps.copy()
-        seams[-1] |= columns.periodic[0]
-        complete = not columns.periodic[0] or float(keys.times[-1]) >= self.span.end
-        exact = Motion(keys, truth, Outcome.EXACT, measure, breaks, seams, complete=complete)
-        if given.mode == STEP or len(breaks) == 1:
-            return exact
-        if straight and (self.style == "cubic" or (self.style == "linear" and not jumps.any())):
-            same = given is keys and track.form in (RotationForm.NONE, RotationForm.QUATERNION_ABSOLUTE)
-            return replace(exact, repeats_keys=same and len(keys.times) == len(track.times))
-        cubic = _cubic(track, columns) if self.style == "cubic" else None
-        if cubic is not None:
-            keys = self._over_span(cubic, columns)
-            same = track.interpolation is Interpolation.CUBIC and len(keys.times) == len(track.times)
-            return replace(exact, keys=keys, repeats_keys=same and not columns.periodic[0])
-        if columns.periodic[0]:  # time may begin again at the end, so the last value is only ever approached
-            last = breaks[-1] - BEFORE * (breaks[-1] - breaks[-2])
-            truth = _until(last, truth)
-        maker, outcome = self, Outcome.APPROXIMATED
-        if self.style == "cubic" and track.interpolation in _STRAIGHT and not _is_eased(columns):
-            maker, outcome = MotionMaker(self.span, "linear"), Outcome.EXACT  # more keys on the same way
-        fitted = maker.function(truth, breaks, jumps, tolerance, measure, outcome)
-        return replace(exact, keys=fitted.keys, outcome=outcome, complete=complete and fitted.complete)
+    def tracks(self, numbers: Sequence[int], tolerances: Sequence[float]) -> list[Motion | None]:
+        """Tracks of the bank over the span, all together; None for those without a usable key. Tolerances are in
+        degrees for rotations."""
+        alike: dict[tuple[str, RotationForm, Interpolation], list[int]] = {}
+        for place, number in enumerate(numbers):
+            track = self.bank.tracks[number]
+            alike.setdefault((family_of(track), track.form, track.interpolation), []).append(place)
+        drafts: list[_Draft | None] = [None] * len(numbers)
+        for places in alike.values():
+            some = self._drafts([numbers[place] for place in places], [tolerances[place] for place in places])
+            for place, draft in zip(places, some, strict=True):
+                drafts[place] = draft
+        self._fit([draft for draft in drafts if draft is not None])
+        motions = [draft.motion for draft in drafts if draft is not None]
+        self._write(motions)
+        return [None if draft is None else draft.motion for draft in drafts]
 
     def function(
         self, truth: Function, breaks: Floats, jumps: Flags, tolerance: float, measure: Measure, outcome: Outcome
     ) -> Motion:
         """Any function, fitted between breaks."""
-        turning = measure is ROTATIONS
-        frames = self.span.frames() if self.style == "frames" else None
-        with np.errstate(all="ignore"):
-            if not turning:  # closer than single precision is in vain
-                tolerance = max(tolerance, _SINGLE * float(np.nan_to_num(np.abs(truth(breaks))).max(initial=0.0)))
-            tolerance *= _MARGIN
-            if self.style == "cubic":
-                shortest = self.span.shortest(float(breaks[-1]))
-                fit = fit_cubic(
-                    truth, breaks, jumps, tolerance, measure.distance, shortest=shortest, most_keys=_most_keys()
-                )
-                keys, complete = Keys.cubic(fit.keys, turning), fit.complete
-            else:
-                times, leaping = breaks, jumps
-                if frames is not None:
-                    times = np.union1d(frames, breaks[jumps])
-                    leaping = np.isin(times, breaks[jumps])
-                    tolerance = np.inf
-                lines = place_keys(
-                    truth,
-                    times,
-                    leaping,
-                    tolerance,
-                    measure,
-                    frame=self.span.frame,
-                    shortest=self.span.closest(float(breaks[-1])),
-                    most_keys=_most_keys(),
-                )
-                keys, complete = Keys.of(LINEAR, lines.times, lines.values, turning), lines.complete
-        complete &= allows("keys", len(keys.times))
-        return Motion(keys, truth, outcome, measure, breaks, jumps, complete=complete)
+        ((keys, complete),) = self._fitted([_Wanted(truth, breaks, jumps, tolerance, measure)], self.style)
+        motion = Motion(keys, truth, outcome, measure, breaks, jumps, complete=complete)
+        self._write([motion])
+        return motion
 
-    def _over_span(self, keys: Keys, columns: KeyColumns) -> Keys:
+    def _write(self, motions: list[Motion]) -> None:
+        samplers = in_seconds([motion.keys for motion in motions], self.span.begin, self.span.rate)
+        for motion, sampler in zip(motions, samplers, strict=True):
+            motion.sampler = sampler
+
+    def _drafts(self, numbers: list[int], tolerances: list[float]) -> Iterator[_Draft | None]:
+        """Tracks of one family, form and interpolation."""
+        tracks = [self.bank.tracks[number] for number in numbers]
+        first = tracks[0]
+        columns = gather(tracks, 1 if first.values.ndim == 1 else first.values.shape[1])
+        allowed = np.array(tolerances) if self.style == "linear" else np.full(len(tracks), np.inf)
+        authored = _Authored(first, columns, allowed, self.style == "cubic")
+        stops = np.cumsum(columns.counts).tolist()
+        start = 0
+        for place, (number, stop) in enumerate(zip(numbers, stops, strict=True)):
+            rows, start = slice(start, stop), stop
+            yield self._draft(number, authored, place, rows, tolerances[place]) if rows.start < stop else None
+
+    def _draft(self, number: int, authored: _Authored, place: int, rows: slice, tolerance: float) -> _Draft:
+        track = self.bank.tracks[number]
+        given = authored.keys(rows)
+        periodic, straight = authored.periodic[place], authored.straight[place]
+        keys = self._over_span(given, periodic)
+        breaks, jumps = keys.breaks()
+        truth = TrackFunction(self.bank, number)
+        measure = ROTATIONS if track.is_rotation else VECTORS
+        seams = jumps
+        if periodic:
+            seams = jumps.copy()
+            seams[-1] = True
+        complete = not periodic or float(keys.times[-1]) >= self.span.end
+        exact = Motion(keys, truth, Outcome.EXACT, measure, breaks, seams, complete=complete)
+        draft = _Draft(exact, self.style)
+        if given.mode == STEP or len(breaks) == 1:
+            return draft
+        if straight and (self.style == "cubic" or (self.style == "linear" and not jumps.any())):
+            same = given is keys and track.form in (RotationForm.NONE, RotationForm.QUATERNION_ABSOLUTE)
+            exact.repeats_keys = same and len(keys.times) == len(track.times)
+            return draft
+        cubic = authored.cubic(place, rows)
+        if cubic is not None:
+            exact.keys = self._over_span(cubic, periodic)
+            same = track.interpolation is Interpolation.CUBIC and len(exact.keys.times) == len(track.times)
+            exact.repeats_keys = same and not periodic
+            return draft
+        if periodic:  # time may begin again at the end, so the last value is only ever approached
+            truth = replace(truth, until=float(breaks[-1] - BEFORE * (breaks[-1] - breaks[-2])))
+        if self.style == "cubic" and track.interpolation in _STRAIGHT and not authored.eased[place]:
+            draft.style = "linear"  # more keys on the same way
+        else:
+            exact.outcome = Outcome.APPROXIMATED
+        draft.wanted = _Wanted(truth, breaks, jumps, tolerance, measure)
+        return draft
+
+    def _fit(self, drafts: list[_Draft]) -> None:
+        """Find the keys of those that want some, in groups of one style and width."""
+        alike: dict[tuple[str, Measure, int], list[_Draft]] = {}
+        for draft in drafts:
+            if draft.wanted is not None:
+                sort = draft.style, draft.motion.measure, draft.motion.keys.values.shape[1]
+                alike.setdefault(sort, []).append(draft)
+        for (style, _, _), some in alike.items():
+            found = self._fitted([draft.wanted for draft in some if draft.wanted is not None], style)
+            for draft, (keys, complete) in zip(some, found, strict=True):
+                draft.motion.keys = keys
+                draft.motion.complete &= complete
+
+    def _fitted(self, wanted: list[_Wanted], style: str) -> Iterator[tuple[Keys, bool]]:
+        """Keys of tracks of one family, or of one function of any kind, and whether they are complete."""
+        frames = self.span.frames() if style == "frames" else None
+        lengths = [(each.breaks[-1] - each.breaks[0]) / self.span.frame for each in wanted]
+        sizes = [
+            len(each.breaks) + (int(length) if length <= FRAMES_PROBED else 0)
+            for each, length in zip(wanted, lengths, strict=True)
+        ]
+        for some in _portions(sizes, _POINTS_FITTED):
+            with np.errstate(all="ignore"):
+                found = self._keys_of([wanted[place] for place in some], style, frames)
+            for keys, complete in found:
+                yield keys, allows("keys", len(keys.times)) and complete
+
+    def _keys_of(self, wanted: list[_Wanted], style: str, frames: Floats | None) -> list[tuple[Keys, bool]]:
+        turning = wanted[0].measure is ROTATIONS
+        at = _function_of([each.truth for each in wanted])
+        tolerances = np.array([each.tolerance for each in wanted])
+        lasts = np.array([each.breaks[-1] for each in wanted])
+        if not turning:  # closer than single precision is in vain
+            owner = np.repeat(np.arange(len(wanted)), [len(each.breaks) for each in wanted])
+            largest = np.zeros(len(wanted))
+            values = at(owner, np.concatenate([each.breaks for each in wanted]))
+            np.maximum.at(largest, owner, np.nan_to_num(np.abs(values)).max(axis=1))
+            tolerances = np.maximum(tolerances, _SINGLE * largest)
+        tolerances = _MARGIN * tolerances
+        breaks, jumps = [each.breaks for each in wanted], [each.jumps for each in wanted]
+        if frames is not None:
+            leaps = [times[leaping] for times, leaping in zip(breaks, jumps, strict=True)]
+            breaks = [np.union1d(frames, times) for times in leaps]
+            jumps = [np.isin(times, leaping) for times, leaping in zip(breaks, leaps, strict=True)]
+            tolerances = np.full(len(wanted), np.inf)
+        shortest = self.span.shortest(lasts) if style == "cubic" else self.span.closest(lasts)
+        counts = np.array([len(times) for times in breaks])
+        functions = Functions(at, np.concatenate(breaks), np.concatenate(jumps), counts, tolerances, shortest)
+        most_keys, all_keys = _most_keys(), _all_keys()
+        if style == "cubic":
+            fits = fit_cubic(functions, wanted[0].measure.distance, most_keys=most_keys, room=all_keys)
+            return [(Keys.cubic(fit.keys, turning), fit.complete) for fit in fits]
+        lines = place_keys(functions, wanted[0].measure, frame=self.span.frame, most_keys=most_keys, room=all_keys)
+        return [(Keys.of(LINEAR, line.times, line.values, turning), line.complete) for line in lines]
+
+    def _over_span(self, keys: Keys, periodic: bool) -> Keys:
         """One pass over a track's own keys, repeated or cut as the span wants it."""
         begin, end = self.span.begin, self.span.end
-        if columns.periodic[0]:
+        if periodic:
             unrolled = keys.repeated(begin, end, _most_keys())
             allows("keys", len(unrolled.times))
             return unrolled
@@ -230,52 +386,49 @@ def breaks_of(motions: list[Motion], span: Span) -> tuple[Floats, Flags]:
     return times, np.isin(times, np.concatenate([motion.breaks[motion.jumps] for motion in motions]))
 
 
-def _until(last: float, function: Function) -> Function:
-    return lambda times: function(np.minimum(times, last))
+class _Authored:
+    """The own keys of tracks of one form and interpolation, with absolute rotations."""
+
+    def __init__(self, sort: Track, columns: KeyColumns, tolerances: Floats, with_cubics: bool) -> None:
+        self._mode = STEP if sort.interpolation is Interpolation.STEP else LINEAR
+        self._times = columns.times
+        self._values = columns.values
+        self._turning = sort.is_rotation
+        count = len(columns.counts)
+        self.periodic: list[bool] = columns.periodic.tolist()
+        eased = _any_key(columns, (columns.ease_to != 0) | (columns.ease_from != 0))
+        self.eased: list[bool] = eased.tolist()
+        straight = np.full(count, sort.interpolation in _STRAIGHT) & ~eased
+        if sort.is_rotation and sort.interpolation is Interpolation.CUBIC:
+            self._values = quat.normalise(columns.values)
+        elif sort.is_rotation:
+            self._values, turns = absolute_rotations(columns, sort.form)
+            angles = np.sqrt(np.sum(turns * turns, axis=1))  # half the angle of the turn that leads to each key
+            u = _WORST_SHARE
+            off = np.arctan2(u * np.sin(angles), 1 - u + u * np.cos(angles)) - u * angles
+            far = np.degrees(2 * np.abs(off)) > (_MARGIN * tolerances)[columns.track]
+            # players take the shortest way: a turn of 180 degrees or more needs keys between
+            far |= angles >= 0.5 * np.pi - 1e-6
+            straight &= ~_any_key(columns, far & ~columns.is_first)
+        self.straight: list[bool] = straight.tolist()
+        """whether steps or straight lines between the keys are all there is to it, for any player within tolerances"""
+
+        self._cubics: Hermite | None = None
+        if with_cubics and sort.is_rotation and sort.interpolation is Interpolation.CUBIC:
+            self._cubics = Hermite(columns.times, self._values, columns.tangents_in, columns.tangents_out)
+        elif with_cubics and not sort.is_rotation and sort.interpolation not in (*_STRAIGHT, Interpolation.STEP):
+            self._cubics = hermite_columns(columns)
+
+    def keys(self, rows: slice) -> Keys:
+        return Keys.of(self._mode, self._times[rows], self._values[rows], self._turning)
+
+    def cubic(self, place: int, rows: slice) -> Keys | None:
+        """The cubic spline that a track is; None if it is none."""
+        if self._cubics is None or self.eased[place]:
+            return None
+        return Keys.cubic(Hermite(*(column[rows] for column in self._cubics)), self._turning)
 
 
-def _function(track: Track) -> Function:
-    """The track's values; it is compiled when somebody asks, because exact keys need none of it."""
-    compiled: list[Curve] = []
-
-    def values(times: Floats) -> Floats:
-        if not compiled:
-            compiled.append(compile_track(track))
-        found = compiled[0](times)
-        return found[:, None] if found.ndim == 1 else found
-
-    return values
-
-
-def _is_eased(columns: KeyColumns) -> bool:
-    return bool(columns.ease_to.any() or columns.ease_from.any())
-
-
-def _authored(track: Track, columns: KeyColumns, tolerance: float) -> tuple[Keys, bool]:
-    """The track's own keys, and whether steps or straight lines between them are all there is to it, for any player
-    within ``tolerance``."""
-    mode = STEP if track.interpolation is Interpolation.STEP else LINEAR
-    straight = track.interpolation in _STRAIGHT and not _is_eased(columns)
-    if not track.is_rotation:
-        return Keys.of(mode, columns.times, columns.values), straight
-    if track.interpolation is Interpolation.CUBIC:
-        return Keys.of(mode, columns.times, quat.normalise(columns.values), True), False
-    rotations, turns = absolute_rotations(columns, track.form)
-    angles = np.sqrt(np.sum(turns[1:] * turns[1:], axis=1))  # half the angle of the turn that leads to each key
-    u = _WORST_SHARE
-    off = np.arctan2(u * np.sin(angles), 1 - u + u * np.cos(angles)) - u * angles
-    near = np.degrees(2 * np.abs(off)) <= _MARGIN * tolerance
-    # players take the shortest way: a turn of 180 degrees or more needs keys between
-    straight &= bool(np.all(near & (angles < 0.5 * np.pi - 1e-6)))
-    return Keys.of(mode, columns.times, rotations, True), straight
-
-
-def _cubic(track: Track, columns: KeyColumns) -> Keys | None:
-    """The cubic spline that a track is; None if it is none."""
-    if not track.is_rotation:
-        exact = hermite_keys(track, columns)
-        return None if exact is None else Keys.cubic(exact)
-    if track.interpolation is Interpolation.CUBIC:
-        parts = (quat.normalise(columns.values), columns.tangents_in, columns.tangents_out)
-        return Keys(CUBIC, columns.times, *parts, True)
-    return None
+def _any_key(columns: KeyColumns, keys: Flags) -> Flags:
+    """(n,) tracks with such a key."""
+    return np.asarray(np.bincount(columns.track[keys], minlength=len(columns.counts)) > 0)
