@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import platform
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -74,3 +76,40 @@ def best_of_each(works: dict[str, Callable[[], object]], *, runs: int = 5, repea
         for name, work in works.items():
             best[name] = min(best[name], best_of(work, runs=repeats))
     return best
+
+
+def machine_load() -> str:
+    """How busy the machine is while this runs."""
+    return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+
+
+class Contestant:
+    """A process of its own that repeats some work with the sources of one checkout.
+
+    ``program`` defines ``work()``. Each `round` is one call of it, measured in time of that process: rounds of several
+    contestants alternate, and what else the machine does hardly counts.
+    """
+
+    def __init__(self, checkout: Path, program: str) -> None:
+        loop = (
+            "import sys, time, gc\nfor _ in sys.stdin:\n    gc.collect()\n    begin = time.process_time()\n    work()\n"
+        )
+        loop += "    print(time.process_time() - begin, flush=True)\n"
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", f"{program}\n{loop}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.fspath(checkout / "src")},
+        )
+
+    def round(self) -> float:
+        """Seconds of one more call."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write("go\n")
+        self._process.stdin.flush()
+        return float(self._process.stdout.readline())
+
+    def close(self) -> None:
+        self._process.communicate()

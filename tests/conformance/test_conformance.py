@@ -6,6 +6,7 @@ import inspect
 import sys
 import time
 import tracemalloc
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 import keyframer
 from keyframer.formats import FORMATS
+from keyframer.wire import quick
 from keyframer.wire.record import Record
 from tests.conformance.shapes import GENERIC, SHAPES, Shape
 from tests.samples import all_samples, sample_files
@@ -25,6 +27,14 @@ SMALL = [(name, path) for name, path in SAMPLES if path.stat().st_size <= 8192]
 per_sample = pytest.mark.parametrize(("name", "path"), SAMPLES, ids=[f"{n}-{p.name}" for n, p in SAMPLES])
 per_small_sample = pytest.mark.parametrize(("name", "path"), SMALL, ids=[f"{n}-{p.name}" for n, p in SMALL])
 per_format = pytest.mark.parametrize("name", [known.name for known in FORMATS])
+
+
+@pytest.fixture(autouse=True, scope="module", params=[True, False], ids=["quick", "careful"])
+def reader(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The whole suite runs with quick readers, and again with the careful reader alone (KEYFRAMER_CAREFUL=1)."""
+    before, quick.ON = quick.ON, request.param
+    yield
+    quick.ON = before
 
 
 def read_or_refuse(data: bytes, name: str | None) -> keyframer.Document | None:

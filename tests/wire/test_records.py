@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import inspect
 import json
+import pickle
 from typing import Any
 
 import numpy as np
@@ -15,15 +19,16 @@ from keyframer.wire import kinds as wire
 from keyframer.wire.cursor import Cursor
 from keyframer.wire.floats import exact_floats
 from keyframer.wire.keytable import KeyLayout, Keys
+from keyframer.wire.plan import NumberRun
 from keyframer.wire.record import (
     FieldError,
-    NumberRun,
     Record,
     describe_fields,
     dump_fields,
     read_fields,
     record,
     restore_fields,
+    take_record,
     write_fields,
 )
 from keyframer.wire.sink import Sink
@@ -327,3 +332,72 @@ def test_exact_floats_are_as_many_as_declared(value: object) -> None:
     assert (turn.axis, turn.angle) == ((1.0, 2.0, 3.0), 0.5)
     with pytest.raises(ValueError, match="axis: a list of 3 numbers is wanted"):
         restore_fields(turn, {"axis": value, "angle": 0.5})
+
+
+def test_construction_by_place_and_by_name() -> None:
+    thing = Thing(3, 4, name=b"Box", children=[Thing()], offset=7)
+    assert (thing.small, thing.signed, thing.name, thing.tail, thing.offset) == (3, 4, b"Box", b"", 7)
+    assert len(thing.children) == 1
+    with pytest.raises(TypeError, match="Thing has no field 'colour'"):
+        Thing(colour=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="small was given twice"):
+        Thing(1, small=2)  # type: ignore[misc]
+    with pytest.raises(TypeError, match="takes at most 11 values"):
+        Thing(*range(12))  # type: ignore[arg-type, misc, call-arg]
+    with pytest.raises(AttributeError):
+        thing.colour = 1  # type: ignore[attr-defined]
+
+
+def test_a_field_without_a_default_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"Bare\.size: a field of a record has a default"):
+
+        @record
+        class Bare(Record):
+            size: int
+
+
+def test_a_record_is_a_dataclass_to_its_users() -> None:
+    thing = Thing(3, name=b"Box", offset=7)
+    assert dataclasses.is_dataclass(thing)
+    names = [item.name for item in dataclasses.fields(thing)]
+    assert names == ["children", "tail", "offset", *(plan.name for plan in Thing.plan.fields)]
+    other = dataclasses.replace(thing, small=5)
+    assert (other.small, other.name, other.offset, thing.small) == (5, b"Box", 7, 3)
+    assert thing != Thing(3, name=b"Box", offset=7)
+    assert len({thing, thing, other}) == 2
+    assert list(inspect.signature(Thing).parameters)[:2] == ["small", "signed"]
+    match thing:
+        case Thing(small, signed):
+            assert (small, signed) == (3, -1)
+
+
+def test_copies_and_pickles_of_records_that_were_read() -> None:
+    """Also while nobody has looked at the keys: the copy must not hold on to the file."""
+    for copied in (copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one)), copy.copy):
+        thing = read(Thing, THING)
+        again = copied(thing)
+        assert write(again) == THING
+        assert not hasattr(again.keys, "_rows")
+        assert again.keys.tension.tolist() == [0.25]
+
+
+def test_columns_of_keys_are_made_once_when_asked_for() -> None:
+    keys = read(Thing, THING).keys
+    assert hasattr(keys, "_rows")
+    assert keys.value is keys.value
+    assert not hasattr(keys, "_rows")
+    assert not keys.value.flags.writeable
+    with pytest.raises(AttributeError):
+        keys.colour  # noqa: B018
+
+
+def test_a_wire_type_that_overrides_reading_alone_is_read_with_care() -> None:
+    class Shouted(wire.Strz):
+        def read(self, cursor: Cursor, record: Any, name: str) -> bytes:
+            return super().read(cursor, record, name).upper()
+
+    @record
+    class Shout(Record):
+        text: bytes = wire.declare(Shouted(), "what is shouted")
+
+    assert take_record(Shout, Cursor(b"hey\0")).text == b"HEY"

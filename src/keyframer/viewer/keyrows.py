@@ -15,7 +15,8 @@ import numpy as np
 from keyframer.formats.document import Document
 from keyframer.viewer.extents import Extents
 from keyframer.viewer.rows import Rows, Strided
-from keyframer.wire.record import FieldPlan, Record
+from keyframer.wire.plan import FieldPlan
+from keyframer.wire.record import Record
 from keyframer.wire.sink import Sink
 from keyframer.wire.style import Style
 

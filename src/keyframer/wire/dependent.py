@@ -11,8 +11,9 @@ import numpy.typing as npt
 from keyframer.catalogue import SEM_UNKNOWN_ENUM, STRUCT_COUNT_EXCEEDS_DATA, STRUCT_COUNT_NEGATIVE
 from keyframer.issues import IssueType
 from keyframer.wire.cursor import Cursor
-from keyframer.wire.keytable import KeyLayout, Keys, no_keys, read_keys, write_keys
+from keyframer.wire.keytable import KeyLayout, Keys, no_keys, read_equal_rows, read_keys, write_keys
 from keyframer.wire.kinds import Kind, Linked, Numbers, declare, keys_from_json, keys_to_json
+from keyframer.wire.quick import Source
 from keyframer.wire.sink import Sink
 
 
@@ -36,6 +37,11 @@ class Choice(Kind):
         if value not in self.values:
             cursor.fail(self.otherwise, name, at, value=value, known=self.known)
         return value
+
+    def write_quick(self, source: Source, name: str) -> bool:
+        self.number.write_quick(source, name)
+        source.refuse(f"record.{name} not in {source.name(self.values)}")
+        return True
 
     def write(self, sink: Sink, value: int, record: Any) -> None:
         self.number.write(sink, self._known(value), record)
@@ -103,6 +109,14 @@ class LinkedKeys(Kind):
         count = getattr(record, str(self.counted_by))
         cursor.need_claimed(self.counted_by, count, layout.smallest, name)
         return read_keys(cursor, layout, count, name, cursor.pos)
+
+    def write_quick(self, source: Source, name: str) -> bool:
+        source.refuse(f"record.{self.counted_by} < 0")
+        rows, layout = source.name(read_equal_rows), source.name(self.layout)
+        source.add(f"taken = {rows}(data, pos, end, {layout}(record), record.{self.counted_by})")
+        source.refuse("taken is None")
+        source.add(f"record.{name}, pos = taken")
+        return True
 
     def write(self, sink: Sink, value: Keys, record: Any) -> None:
         if len(value):

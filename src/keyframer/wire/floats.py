@@ -15,6 +15,7 @@ import numpy.typing as npt
 from keyframer.wire.cursor import Cursor, frozen
 from keyframer.wire.kinds import Kind, declare
 from keyframer.wire.numbers import array_from_json, array_to_json
+from keyframer.wire.quick import Source
 from keyframer.wire.sink import Sink
 
 _FLOAT = np.dtype("<f4")
@@ -39,6 +40,12 @@ class ExactFloats(Kind):
             exact = np.frombuffer(cursor.data, _FLOAT, len(values), start)
             return exact[0] if self.count is None else exact
         return values[0] if self.count is None else values
+
+    def write_quick(self, source: Source, name: str) -> bool:
+        source.unpack(self.layout)
+        source.refuse_nan("values")
+        source.set(name, "values[0]" if self.count is None else "values")
+        return True
 
     def write(self, sink: Sink, value: Any, record: Any) -> None:
         if isinstance(value, (np.ndarray, np.float32)):

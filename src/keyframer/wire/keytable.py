@@ -7,6 +7,7 @@ shapes differ, one scan adds up the sizes and the columns are gathered from ther
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NoReturn
@@ -19,6 +20,7 @@ from keyframer.wire.cursor import Cursor, frozen, no_entries
 from keyframer.wire.fitting import fitting
 from keyframer.wire.sink import Sink
 
+TYPE_CHECKING = False
 Array = npt.NDArray[Any]
 
 EXTRAS = ("tension", "continuity", "bias", "ease_to", "ease_from")
@@ -90,8 +92,17 @@ class KeyLayout:
         return np.dtype(fields)
 
 
+class _Unread:
+    """Keys of one shape whose columns nobody has asked for yet: where they lie in the file."""
+
+    __slots__ = ("_rows",)
+
+    _rows: tuple[bytes, int, int, KeyLayout, int]
+    """the file, the position of the first row, how many there are, their layout, the bits of their extras"""
+
+
 @dataclass(eq=False, slots=True)
-class Keys:
+class Keys(_Unread):
     """The keys of one track as columns of equal length.
 
     ``extras`` has one column for each name in `EXTRAS`, 0 where a key's flags do not announce the float; None where
@@ -103,6 +114,20 @@ class Keys:
     value: Array
     extras: Array | None = None
     text: tuple[bytes, ...] = ()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Called for a column that is not set: of keys that were read, all become views of the file now."""
+            try:
+                rows = object.__getattribute__(self, "_rows")
+            except AttributeError:  # there is no such column, or another thread was faster
+                return object.__getattribute__(self, name)
+            self.time, self.flags, self.value, self.extras = _view_columns(*rows)
+            self.text = ()
+            with suppress(AttributeError):
+                del self._rows
+            return object.__getattribute__(self, name)
 
     def __len__(self) -> int:
         return len(self.time)
@@ -179,48 +204,78 @@ def read_keys(cursor: Cursor, layout: KeyLayout, count: int, field_name: str, co
         return no_keys(layout)
     if layout.width is None:
         return _read_text_rows(cursor, layout, count, field_name)
-    return _read_equal_rows(cursor, layout, count) or _read_mixed_rows(cursor, layout, count, field_name)
+    taken = read_equal_rows(cursor.data, cursor.pos, cursor.end, layout, count)
+    if taken is None:
+        return _read_mixed_rows(cursor, layout, count, field_name)
+    keys, cursor.pos = taken
+    return keys
 
 
-def _read_equal_rows(cursor: Cursor, layout: KeyLayout, count: int) -> Keys | None:
-    """All rows as one view if every row has the shape of the first; None if not."""
-    bits = 0
-    if layout.has_flags:
-        bits = cursor.data[cursor.pos + layout.flags_at] & _ALL_BITS
-    dtype = layout.row_dtypes[bits]
-    if count * dtype.itemsize > cursor.left:
+def read_equal_rows(data: bytes, pos: int, end: int, layout: KeyLayout, count: int) -> tuple[Keys, int] | None:
+    """``count`` keys at ``pos`` and the position behind them, if every row has the shape of the first; None if not.
+
+    The columns are made when somebody asks for them: most tracks hold a single key, and three arrays for it took
+    most of the time of reading it.
+    """
+    if count == 0:
+        return no_keys(layout), pos
+    left = end - pos
+    if count * layout.smallest > left:
         return None
     if layout.has_flags:
-        at = cursor.pos + layout.flags_at
-        if count == 1 and not any(cursor.data[at : at + layout.flags.itemsize]):
-            flags = layout.no_flags
-        else:
-            flags = _view_column(cursor, dtype, "flags", count)
-        if count > 1 and not ((flags & _ALL_BITS) == bits).all():
+        flags_at = pos + layout.flags_at
+        first = data[flags_at]
+        row_size = layout.size_of[first]
+        size = count * row_size
+        if size > left:
             return None
+        bits = first & _ALL_BITS
+        if count > 1:
+            column = data[flags_at : pos + size : row_size]
+            if column.count(first) != count and any(byte & _ALL_BITS != bits for byte in set(column)):
+                return None
     else:
+        bits = 0
+        size = count * layout.fixed_size
+    keys = _new_keys(Keys)
+    keys._rows = (data, pos, count, layout, bits)  # type: ignore[misc]  # the slot of a base class
+    return keys, pos + size
+
+
+_new_keys = Keys.__new__
+
+
+def _view_columns(
+    data: bytes, pos: int, count: int, layout: KeyLayout, bits: int
+) -> tuple[Array, Array, Array, Array | None]:
+    """Time, flags, value and extras of rows of one shape: views of the file, as far as they can be."""
+    row = layout.row_dtypes[bits]
+    at = pos + layout.flags_at
+    if not layout.has_flags:
         flags = frozen(np.zeros(count, layout.flags))
+    elif count == 1 and not any(data[at : at + layout.flags.itemsize]):
+        flags = layout.no_flags
+    else:
+        flags = _view_column(data, pos, row, "flags", count)
     extras = None
     if bits:
         extras = np.zeros((count, 5), _FLOAT)
         for bit, name in enumerate(EXTRAS):
             if bits >> bit & 1:
-                extras[:, bit] = _view_column(cursor, dtype, name, count)
+                extras[:, bit] = _view_column(data, pos, row, name, count)
         frozen(extras)
-    value = _view_column(cursor, dtype, "value", count) if layout.width else frozen(np.empty((count, 0), _FLOAT))
-    time = _view_column(cursor, dtype, "time", count)
-    cursor.pos += count * dtype.itemsize
-    return Keys(time, flags, value, extras)
+    value = _view_column(data, pos, row, "value", count) if layout.width else frozen(np.empty((count, 0), _FLOAT))
+    return _view_column(data, pos, row, "time", count), flags, value, extras
 
 
-def _view_column(cursor: Cursor, row: np.dtype[Any], name: str, count: int) -> Array:
-    """A column of rows at the cursor: a view of the file itself, not of an array of rows that would stay with it."""
+def _view_column(data: bytes, pos: int, row: np.dtype[Any], name: str, count: int) -> Array:
+    """A column of rows at ``pos``: a view of the file itself, not of an array of rows that would stay with it."""
     assert row.fields is not None
     dtype, at = row.fields[name][:2]
     if dtype.shape:
         strides = (row.itemsize, dtype.base.itemsize)
-        return np.ndarray((count, *dtype.shape), dtype.base, cursor.data, cursor.pos + at, strides)
-    return np.ndarray(count, dtype, cursor.data, cursor.pos + at, row.itemsize)
+        return np.ndarray((count, *dtype.shape), dtype.base, data, pos + at, strides)
+    return np.ndarray(count, dtype, data, pos + at, row.itemsize)
 
 
 def _read_mixed_rows(cursor: Cursor, layout: KeyLayout, count: int, field_name: str) -> Keys:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import struct
 from collections.abc import Callable
-from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
@@ -19,12 +18,18 @@ from keyframer.catalogue import LIMIT_NAME, STRUCT_NOT_REPRODUCIBLE
 from keyframer.text import ascii_to_bytes, bytes_to_ascii, bytes_to_hex, hex_to_bytes
 from keyframer.wire.cursor import Cursor, frozen, no_entries
 from keyframer.wire.fitting import fitting
-from keyframer.wire.keytable import EXTRAS, KeyLayout, Keys, no_keys, read_keys, write_keys
+from keyframer.wire.keytable import EXTRAS, KeyLayout, Keys, no_keys, read_equal_rows, read_keys, write_keys
 from keyframer.wire.numbers import array_from_json, array_to_json, integer_from_json
+from keyframer.wire.quick import Source
 from keyframer.wire.sink import Sink
 from keyframer.wire.style import LENGTH_CODES, Style
 
 _CODES = {"B": "u8", "b": "i8", "H": "u16", "h": "i16", "I": "u32", "i": "i32", "f": "f32", "d": "f64"}
+_READING = {"read", "write_quick"}
+_DTYPES = {
+    code: np.dtype("<" + {"B": "u1", "b": "i1", "H": "u2", "h": "i2", "I": "u4", "i": "i4"}.get(code, code))
+    for code in _CODES
+}
 
 
 class Kind:
@@ -44,6 +49,16 @@ class Kind:
 
     def read(self, cursor: Cursor, record: Any, name: str) -> Any:
         raise NotImplementedError
+
+    def write_quick(self, source: Source, name: str) -> bool:
+        """Lines that read the same from usual bytes into the field ``name``; False where only `read` can. A type that
+        overrides `read` overrides this too, or it is always read with care."""
+        return False
+
+    @classmethod
+    def is_quick(cls) -> bool:
+        """Whether `write_quick` belongs to the `read` that this type has."""
+        return next("write_quick" in base.__dict__ for base in cls.__mro__ if base.__dict__.keys() & _READING)
 
     def write(self, sink: Sink, value: Any, record: Any) -> None:
         raise NotImplementedError
@@ -74,7 +89,7 @@ class Numbers(Kind):
         self.struct_code = code if count is None else f"{count}{code}"
         self.layout = struct.Struct(order + self.struct_code)
         self.minimum = self.layout.size
-        self.dtype = np.dtype("<" + {"B": "u1", "b": "i1", "H": "u2", "h": "i2", "I": "u4", "i": "i4"}.get(code, code))
+        self.dtype = _DTYPES[code]
         self.type_name = _CODES[code] if count is None else f"{count} x {_CODES[code]}"
         self.is_float = code in "fd"
 
@@ -91,6 +106,13 @@ class Numbers(Kind):
         if self.is_float and self.layout.pack(*values) != cursor.data[start : cursor.pos]:
             cursor.fail(STRUCT_NOT_REPRODUCIBLE, name, start)
         return values[0] if self.count is None else values
+
+    def write_quick(self, source: Source, name: str) -> bool:
+        source.unpack(self.layout)
+        if self.is_float:
+            source.refuse_nan("values")
+        source.set(name, "values[0]" if self.count is None else "values")
+        return True
 
     def write(self, sink: Sink, value: Any, record: Any) -> None:
         sink.write(self.layout.pack(value) if self.count is None else self.layout.pack(*value))
@@ -124,6 +146,13 @@ class Strz(Kind):
     def read(self, cursor: Cursor, record: Any, name: str) -> bytes:
         return cursor.strz(name)
 
+    def write_quick(self, source: Source, name: str) -> bool:
+        source.add("stop = data.find(0, pos, end)")
+        source.refuse("stop < 0 or stop - pos > longest")
+        source.set(name, "data[pos:stop]")
+        source.add("pos = stop + 1")
+        return True
+
     def write(self, sink: Sink, value: bytes, record: Any) -> None:
         if b"\0" in value:
             raise ValueError(f"{value!r} holds a NUL, which would end the text early")
@@ -155,6 +184,14 @@ class Prefixed(Strz):
             cursor.fail(LIMIT_NAME, name, at, size=size, limit=cursor.limits.name)
         return cursor.take(size, name)
 
+    def write_quick(self, source: Source, name: str) -> bool:
+        source.unpack(self.prefix)
+        source.add("size = values[0]")
+        source.refuse("size > end - pos or size > longest")
+        source.set(name, "data[pos : pos + size]")
+        source.add("pos += size")
+        return True
+
     def write(self, sink: Sink, value: bytes, record: Any) -> None:
         if len(value) > self.largest:
             raise ValueError(f"{len(value)} bytes, a file can hold {self.largest}")
@@ -177,6 +214,12 @@ class Chars(Strz):
     def read(self, cursor: Cursor, record: Any, name: str) -> bytes:
         return cursor.take(self.minimum, name)
 
+    def write_quick(self, source: Source, name: str) -> bool:
+        source.refuse(f"end - pos < {self.minimum}")
+        source.set(name, f"data[pos : pos + {self.minimum}]")
+        source.add(f"pos += {self.minimum}")
+        return True
+
     def write(self, sink: Sink, value: bytes, record: Any) -> None:
         if len(value) > self.minimum:
             raise ValueError(f"{value!r} is longer than {self.minimum} bytes")
@@ -196,6 +239,11 @@ class Blob(Kind):
 
     def read(self, cursor: Cursor, record: Any, name: str) -> bytes:
         return cursor.rest()
+
+    def write_quick(self, source: Source, name: str) -> bool:
+        source.set(name, "data[pos:end]")
+        source.add("pos = end")
+        return True
 
     def write(self, sink: Sink, value: bytes, record: Any) -> None:
         if not isinstance(value, bytes):
@@ -268,6 +316,12 @@ class Counted(Array):
         cursor.need_entries(count, self.dtype.itemsize, name, at)
         return cursor.array(self.dtype, count, name)
 
+    def write_quick(self, source: Source, name: str) -> bool:
+        source.unpack(self.prefix)
+        source.add("count = values[0]")
+        source.take_entries(name, self.dtype, "count")
+        return True
+
     def write(self, sink: Sink, value: Any, record: Any) -> None:
         array = self.checked(value)
         if len(array) > self.largest:
@@ -294,6 +348,12 @@ class Linked(Array):
         cursor.need_claimed(self.counted_by, count, self.dtype.itemsize, name)
         return cursor.array(self.dtype, count, name)
 
+    def write_quick(self, source: Source, name: str) -> bool:
+        source.add(f"count = {source.name(self.count_in)}(record)")
+        source.refuse("count < 0")
+        source.take_entries(name, self.dtype, "count")
+        return True
+
     def write(self, sink: Sink, value: Any, record: Any) -> None:
         array = self.checked(value)
         if self.counted_by is None and len(array) != self.count_in(record):
@@ -306,6 +366,11 @@ class Filling(Array):
 
     def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
         return cursor.array(self.dtype, cursor.left // self.dtype.itemsize, name)
+
+    def write_quick(self, source: Source, name: str) -> bool:
+        source.add(f"count = (end - pos) // {self.dtype.itemsize}")
+        source.take_entries(name, self.dtype, "count")
+        return True
 
 
 class KeyTable(Kind):
@@ -325,6 +390,16 @@ class KeyTable(Kind):
         at = cursor.pos
         count = cursor.unpack(self.prefix, name)[0]
         return read_keys(cursor, self.layout, count, name, at)
+
+    def write_quick(self, source: Source, name: str) -> bool:
+        if self.layout.width is None:
+            return False
+        source.unpack(self.prefix)
+        rows, layout = source.name(read_equal_rows), source.name(self.layout)
+        source.add(f"taken = {rows}(data, pos, end, {layout}, values[0])")
+        source.refuse("taken is None")
+        source.add(f"record.{name}, pos = taken")
+        return True
 
     def write(self, sink: Sink, value: Keys, record: Any) -> None:
         sink.write(self.prefix.pack(len(value)))
@@ -394,12 +469,37 @@ def keys_from_json(value: object, layout: KeyLayout) -> Keys:
 # What declarations are written with. They return Any because the declared type is that of the value.
 
 
+class Attribute:
+    """What a record class says of one of its attributes: a default (or a function that makes one) and, for the fields
+    that stand in the file, the wire type, the specification's words and, maybe, the condition."""
+
+    __slots__ = ("annotation", "default", "kind", "kw_only", "make", "when", "words")
+
+    def __init__(
+        self,
+        default: Any = None,
+        make: Callable[[], Any] | None = None,
+        kind: Kind | None = None,
+        words: str = "",
+        when: Callable[[Any], bool] | None = None,
+    ) -> None:
+        self.default = default
+        self.make = make
+        self.kind = kind
+        self.words = words
+        self.when = when
+        self.kw_only = False
+        self.annotation: object = Any
+
+    @staticmethod
+    def made(make: Callable[[], Any]) -> Any:
+        """An attribute that does not stand in the file, with a default of its own for each record."""
+        return Attribute(make=make)
+
+
 def declare(kind: Kind, words: str, default: Any = None, when: Callable[[Any], bool] | None = None) -> Any:
-    """A dataclass field that carries its wire type, the specification's words and, maybe, its condition."""
-    metadata = {"kind": kind, "words": words, "when": when}
-    if default is not None:
-        return field(default=default, metadata=metadata)
-    return field(default_factory=kind.default, metadata=metadata)
+    """A field that carries its wire type, the specification's words and, maybe, its condition."""
+    return Attribute(default, kind.default if default is None else None, kind, words, when)
 
 
 def _number(code: str) -> Callable[..., Any]:

@@ -1,41 +1,162 @@
-"""Records: a plain dataclass whose fields carry wire types, and a plan made once from them.
+"""Records: a plain class whose fields carry wire types, and a plan made once from them.
 
 The plan groups neighbouring numbers into one `struct.Struct`; four small interpreters walk it: `read_fields`,
-`write_fields`, `dump_fields` (with `restore_fields` back) and `describe_fields`.
+`write_fields`, `dump_fields` (with `restore_fields` back) and `describe_fields`. `take_record` reads a whole record,
+with the function that `quick` generates from the same plan where nothing is odd.
+
+To its users a record is a dataclass: keyword construction, ``repr``, `dataclasses.replace` and `dataclasses.fields`
+work. It has no generated constructor, though: making one for each of some 300 classes took most of the time of
+importing the reader of a format, so all share `Record.__init__`.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from itertools import accumulate
-from typing import Any, ClassVar, Protocol, TypeVar, cast, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast, dataclass_transform, overload
 
 import numpy as np
 
-from keyframer.catalogue import STRUCT_NOT_REPRODUCIBLE
+from keyframer.wire import quick
 from keyframer.wire.cursor import Cursor
-from keyframer.wire.kinds import Kind, Numbers
+from keyframer.wire.kinds import Attribute
+from keyframer.wire.plan import Plan
 from keyframer.wire.sink import Sink
-from keyframer.wire.style import Style
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataclasses import Field
+    from inspect import Signature
+
+T = TypeVar("T")
 
 
-@dataclass(slots=True, eq=False, kw_only=True, repr=False)
+class Layout:
+    """What a record class holds: its attributes by name, those of its base classes first."""
+
+    __slots__ = ("attributes", "beside", "factories", "positional", "values")
+
+    def __init__(self, attributes: dict[str, Attribute]) -> None:
+        self.attributes = attributes
+        self.positional = tuple(name for name, item in attributes.items() if not item.kw_only)
+        """what the constructor takes without a name"""
+        self.values = {name: item.default for name, item in attributes.items() if item.make is None}
+        self.factories = {name: item.make for name, item in attributes.items() if item.make is not None}
+        self.beside = {name: item.default for name, item in attributes.items() if item.kind is None}
+        """attributes that do not stand in the file, with what they are in a record that is read"""
+
+
+@overload
+def record(cls: type[T], /) -> type[T]: ...
+@overload
+def record(*, kw_only: bool = False) -> Callable[[type[T]], type[T]]: ...
+@dataclass_transform(eq_default=False)
+def record(cls: type[Any] | None = None, /, *, kw_only: bool = False) -> Any:
+    """Class decorator: make the declaration a record with slots, and its plan.
+
+    With ``kw_only`` the constructor takes the fields of this class by name only.
+    """
+    if cls is None:
+        return lambda declared: _make_record(declared, kw_only)
+    return _make_record(cls, kw_only)
+
+
+def _make_record(cls: type[Any], kw_only: bool) -> type[Any]:
+    """The same class with slots for what it declares, a layout and a plan."""
+    attributes: dict[str, Attribute] = {}
+    for base in reversed(cls.__mro__[1:]):
+        if "_layout" in base.__dict__:
+            attributes.update(base.__dict__["_layout"].attributes)
+    inherited = set(attributes)
+    content = {name: value for name, value in cls.__dict__.items() if name not in ("__dict__", "__weakref__")}
+    for name, annotation in cls.__annotations__.items():
+        if "ClassVar" in str(annotation):
+            continue
+        if name not in content:
+            raise TypeError(f"{cls.__name__}.{name}: a field of a record has a default")
+        declared = content.pop(name)
+        item = declared if isinstance(declared, Attribute) else Attribute(declared)
+        item.kw_only, item.annotation = kw_only, annotation
+        attributes[name] = item
+    content["__slots__"] = tuple(name for name in attributes if name not in inherited)
+    content["_layout"] = layout = Layout(attributes)
+    content["__match_args__"] = layout.positional
+    metaclass: Any = type(cls)
+    made: type[Any] = metaclass(cls.__name__, cls.__bases__, content)
+    made.__qualname__ = cls.__qualname__
+    made.plan = Plan(made, attributes)
+    return made
+
+
+class _DataclassView:
+    """What `dataclasses` and `inspect` ask a class for, taken from a dataclass of the same shape when they ask."""
+
+    __slots__ = ("_pick", "_views")
+
+    def __init__(self, pick: Callable[[type[Any]], Any]) -> None:
+        self._pick = pick
+        self._views: dict[type[Any], Any] = {}
+
+    def __get__(self, instance: object, owner: type[Record]) -> Any:
+        if owner not in self._views:
+            from dataclasses import field, make_dataclass
+
+            specified = []
+            for name, item in owner._layout.attributes.items():
+                common: Any = {"kw_only": item.kw_only}
+                common |= {"default_factory": item.make} if item.make is not None else {"default": item.default}
+                specified.append((name, cast(Any, item.annotation), field(**common)))
+            self._views[owner] = self._pick(make_dataclass(owner.__name__, specified, eq=False))
+        return self._views[owner]
+
+
+def _dataclass_fields(view: type[Any]) -> dict[str, Field[Any]]:
+    return cast("dict[str, Field[Any]]", view.__dataclass_fields__)
+
+
+def _signature(view: type[Any]) -> Signature:
+    from inspect import signature
+
+    return signature(view)
+
+
+@record(kw_only=True)
 class Record:
     """A piece of a file: its declared fields, the records inside it in file order, and the bytes nobody claimed.
 
     ``offset`` is where it began in the file it was read from (None for a record made by hand).
     """
 
+    _layout: ClassVar[Layout]
     plan: ClassVar[Plan]
     repeats: ClassVar[bool] = False
     """it is normal to have several in one parent: paths always show which"""
 
-    children: list[Record] = field(default_factory=list, repr=False)
-    tail: bytes = field(default=b"", repr=False)
-    offset: int | None = field(default=None, repr=False)
+    children: list[Record] = Attribute.made(list)
+    tail: bytes = b""
+    offset: int | None = None
+
+    if not TYPE_CHECKING:  # type checkers know the constructor of each class by its fields
+        __dataclass_fields__ = _DataclassView(_dataclass_fields)
+        __signature__ = _DataclassView(_signature)
+
+        def __init__(self, *values: Any, **named: Any) -> None:
+            layout = self._layout
+            if values:
+                if len(values) > len(layout.positional):
+                    raise TypeError(
+                        f"{type(self).__name__} takes at most {len(layout.positional)} values "
+                        f"({', '.join(layout.positional)}), not {len(values)}"
+                    )
+                for name, value in zip(layout.positional, values, strict=False):
+                    if name in named:
+                        raise TypeError(f"{type(self).__name__}: {name} was given twice")
+                    named[name] = value
+            for name, default in layout.values.items():
+                setattr(self, name, named.pop(name, default))
+            for name, make in layout.factories.items():
+                setattr(self, name, named.pop(name) if name in named else make())
+            if named:
+                raise TypeError(f"{type(self).__name__} has no field {min(named)!r}")
 
     @property
     def segment(self) -> str:
@@ -78,175 +199,32 @@ class Raw:
     reason: str
 
 
-@dataclass_transform(kw_only_default=False)
-def record(cls: type[R]) -> type[R]:
-    """Class decorator: make the declaration a dataclass with slots, and its plan."""
-    made = dataclass(slots=True, eq=False, repr=False)(cls)
-    made.plan = Plan(made)
+def blank(cls: type[R], at: int | None) -> R:
+    """A record for reading that begins at ``at``: nobody has set its declared fields yet."""
+    made = cls.__new__(cls)
+    for name, default in cls._layout.beside.items():
+        setattr(made, name, default)
+    made.children = NO_CHILDREN
+    made.offset = at
     return made
 
 
-@dataclass(frozen=True, slots=True)
-class FieldPlan:
-    """One declared field."""
-
-    name: str
-    kind: Kind
-    words: str
-    when: Callable[[Any], bool] | None
-
-
-class Step(Protocol):
-    """Part of a plan: one or more neighbouring fields."""
-
-    def read(self, cursor: Cursor, target: Any) -> None: ...
-
-    def write(self, sink: Sink, source: Any) -> None: ...
-
-
-class NumberRun:
-    """Neighbouring numbers, read and written with one struct."""
-
-    __slots__ = ("claims", "counts", "exact", "layout", "names", "single", "spans")
-
-    def __init__(self, fields: list[FieldPlan], counts: dict[str, list[FieldPlan]]) -> None:
-        kinds = [cast(Numbers, plan.kind) for plan in fields]
-        self.names = [plan.name for plan in fields]
-        self.spans = [kind.count for kind in kinds]
-        self.layout = struct.Struct(kinds[0].order + "".join(kind.struct_code for kind in kinds))
-        self.exact = not any(kind.is_float for kind in kinds)
-        self.single = all(span is None for span in self.spans)
-        self.counts = {name: counts[name] for name in self.names if name in counts}
-        starts = accumulate((kind.minimum for kind in kinds), initial=0)
-        self.claims = [(name, at) for name, at in zip(self.names, starts, strict=False) if name in counts]
-
-    def read(self, cursor: Cursor, target: Any) -> None:
-        start = cursor.pos
-        values = cursor.unpack(self.layout, self.names[0])
-        if not self.exact and self.layout.pack(*values) != cursor.data[start : cursor.pos]:
-            cursor.fail(STRUCT_NOT_REPRODUCIBLE, self.names[0], start)
-        for name, at in self.claims:
-            cursor.remember_claim(name, start + at)
-        if len(self.names) == 1:
-            setattr(target, self.names[0], values[0] if self.single else values)
-            return
-        if self.single:
-            for name, value in zip(self.names, values, strict=True):
-                setattr(target, name, value)
-            return
-        at = 0
-        for name, span in zip(self.names, self.spans, strict=True):
-            if span is None:
-                setattr(target, name, values[at])
-                at += 1
-            else:
-                setattr(target, name, values[at : at + span])
-                at += span
-
-    def write(self, sink: Sink, source: Any) -> None:
-        values: list[Any] = []
-        for name, span in zip(self.names, self.spans, strict=True):
-            value: Any = self._count(source, name) if name in self.counts else getattr(source, name)
-            if span is None:
-                values.append(value)
-                continue
-            try:
-                numbers = tuple(value)
-            except TypeError:
-                raise ValueError(f"{type(source).__name__}.{name}: {span} numbers are wanted, not {value!r}") from None
-            if len(numbers) != span:
-                raise ValueError(f"{type(source).__name__}.{name}: {span} numbers are wanted, not {len(numbers)}")
-            values.extend(numbers)
-        try:
-            sink.write(self.layout.pack(*values))
-        except (struct.error, OverflowError) as error:
-            raise ValueError(f"{type(source).__name__}: {', '.join(self.names)}: {error}") from None
-
-    def _count(self, source: Any, name: str) -> int:
-        """A count is what its arrays hold, whatever the field says."""
-        present = [plan for plan in self.counts[name] if plan.when is None or plan.when(source)]
-        arrays = {plan.name: getattr(source, plan.name) for plan in present}
-        lengths = {other: len(array) for other, array in arrays.items() if array is not None}
-        if len(set(lengths.values())) > 1:
-            raise ValueError(f"{type(source).__name__}: {name} cannot count arrays of different lengths {lengths}")
-        return next(iter(lengths.values()), getattr(source, name))
-
-
-class OneField:
-    """A field of any other kind, maybe behind a condition."""
-
-    __slots__ = ("kind", "name", "when")
-
-    def __init__(self, plan: FieldPlan) -> None:
-        self.name, self.kind, self.when = plan.name, plan.kind, plan.when
-
-    def read(self, cursor: Cursor, target: Any) -> None:
-        if self.when is not None and not self.when(target):
-            setattr(target, self.name, self.kind.default())
-            return
-        setattr(target, self.name, self.kind.read(cursor, target, self.name))
-
-    def write(self, sink: Sink, source: Any) -> None:
-        if self.when is not None and not self.when(source):
-            return
-        try:
-            self.kind.write(sink, getattr(source, self.name), source)
-        except (ValueError, TypeError, OverflowError, struct.error) as error:
-            raise ValueError(f"{type(source).__name__}.{self.name}: {error}") from None
-
-
-class Plan:
-    """What a declaration says, worked out once (and once more for each other style that files come in)."""
-
-    __slots__ = ("fields", "minimum", "steps", "variants")
-
-    def __init__(self, cls: type[Record]) -> None:
-        self._settle(
-            [
-                FieldPlan(item.name, item.metadata["kind"], item.metadata["words"], item.metadata["when"])
-                for item in dataclasses.fields(cls)
-                if "kind" in item.metadata
-            ]
-        )
-
-    def _settle(self, fields: list[FieldPlan]) -> None:
-        self.fields = fields
-        self.minimum = sum(plan.kind.minimum for plan in fields if plan.when is None)
-        self.steps = self._group(fields)
-        self.variants: dict[Style, Plan] = {}
-
-    def adapted(self, style: Style) -> Plan:
-        """The plan for files of this style; give it to `read_fields` and `write_fields`."""
-        plan = self.variants.get(style)
-        if plan is None:
-            plan = Plan.__new__(Plan)
-            plan._settle([dataclasses.replace(one, kind=one.kind.adapted(style)) for one in self.fields])
-            self.variants[style] = plan
-        return plan
-
-    @staticmethod
-    def _group(fields: list[FieldPlan]) -> list[Step]:
-        counts: dict[str, list[FieldPlan]] = {}
-        for plan in fields:
-            if plan.kind.counted_by is not None:
-                counts.setdefault(plan.kind.counted_by, []).append(plan)
-        steps: list[Step] = []
-        run: list[FieldPlan] = []
-        for plan in fields:
-            if isinstance(plan.kind, Numbers) and plan.when is None:
-                run.append(plan)
-                continue
-            if run:
-                steps.append(NumberRun(run, counts))
-                run = []
-            steps.append(OneField(plan))
-        if run:
-            steps.append(NumberRun(run, counts))
-        return steps
+def take_record(cls: type[R], cursor: Cursor, plan: Plan | None = None) -> R:
+    """The record that begins at the cursor; `FormatError` says where it failed. ``plan``: see `Plan.adapted`."""
+    plan = plan or cls.plan
+    at = cursor.pos
+    if quick.ON and plan.cls is cls:
+        taken = plan.quick(cursor.data, at, at, cursor.end, cursor.limits.name)
+        if taken is not None:
+            cursor.pos = taken[1]
+            return cast(R, taken[0])
+    made = blank(cls, at)
+    read_fields(made, cursor, plan)
+    return made
 
 
 def read_fields(target: Record, cursor: Cursor, plan: Plan | None = None) -> None:
-    """Fill the declared fields from the cursor; `FormatError` says where it failed. ``plan``: see `Plan.adapted`."""
+    """Fill the declared fields from the cursor, with care: `FormatError` says where it failed."""
     for step in (plan or target.plan).steps:
         step.read(cursor, target)
 
@@ -293,8 +271,7 @@ class FieldError(ValueError):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class FieldDescription:
+class FieldDescription(NamedTuple):
     """A row of a documentation table."""
 
     name: str

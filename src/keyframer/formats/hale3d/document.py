@@ -44,7 +44,7 @@ from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import bytes_to_ascii
 from keyframer.wire.cursor import Place
 from keyframer.wire.floats import as_rows
-from keyframer.wire.record import NO_CHILDREN, Record, read_fields, write_fields
+from keyframer.wire.record import Record, blank, read_fields, take_record, write_fields
 
 R = TypeVar("R", bound=Record)
 
@@ -109,7 +109,7 @@ class _Reader:
         cursor = self.cursor
         row_size = BOUNDS_SIZE + 4 * top.component_count
         cursor.need_entries(top.frame_count, row_size, "frame_count", 8)
-        frames = self._new(Frames)
+        frames = blank(Frames, cursor.pos)
         frames.row_shape = (top.frame_count, BOUNDS_FLOATS + top.component_count)
         read_fields(frames, cursor)
         self.home.append(frames)
@@ -141,18 +141,9 @@ class _Reader:
     def _take(self, cls: type[R], place: Place) -> R:
         """The next record, typed and put where it belongs."""
         self.cursor.place = place
-        record = self._new(cls)
-        read_fields(record, self.cursor)
+        record = take_record(cls, self.cursor)
         self.home.append(record)
         self.begun = self.cursor.pos
-        return record
-
-    def _new(self, cls: type[R]) -> R:
-        """An empty record for reading: its fields are not set yet."""
-        record = cls.__new__(cls)
-        record.children = NO_CHILDREN
-        record.tail = b""
-        record.offset = self.cursor.pos
         return record
 
     def _suspect_names(self) -> None:

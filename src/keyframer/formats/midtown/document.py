@@ -25,7 +25,7 @@ from keyframer.issues import Issue, IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.wire.cursor import Cursor, Place
 from keyframer.wire.floats import as_rows
-from keyframer.wire.record import NO_CHILDREN, Record, read_fields, write_fields
+from keyframer.wire.record import Record, blank, read_fields, take_record, write_fields
 from keyframer.wire.sink import Sink
 
 R = TypeVar("R", bound=Record)
@@ -49,8 +49,8 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
 def _read_old(cursor: Cursor, document: Document) -> None:
     """The layout was chosen because everything is there."""
     cursor.place = cursor.place.inner("oldclip")
-    top = _take(cursor, OldClip)
-    channel = _new(OldChannel, cursor.pos)
+    top = take_record(OldClip, cursor)
+    channel = blank(OldChannel, cursor.pos)
     channel.row_shape = (top.frames, 3 * (top.bones + 1))
     read_fields(channel, cursor)
     top.children = [channel]
@@ -60,7 +60,7 @@ def _read_old(cursor: Cursor, document: Document) -> None:
 def _read_clip(cursor: Cursor, document: Document) -> None:
     around = cursor.place.inner("clip")
     cursor.place = around
-    top = _take(cursor, Clip)
+    top = take_record(Clip, cursor)
     top.children = []
     document.records.append(top)
     count = top.channels or 1
@@ -95,27 +95,12 @@ def _read_channel(cursor: Cursor, frames: int, document: Document) -> Channel:
             left=left,
             available=left // (4 * floats),
         )
-    channel = _new(Channel, at)
+    channel = blank(Channel, at)
     channel.frames = frames
     read_fields(channel, cursor)
     if frames and not floats:
         document.issues.add(SEM_ZERO_WIDTH_FRAMES, f"{cursor.place}/floats", at, frames=frames)
     return channel
-
-
-def _take(cursor: Cursor, cls: type[R]) -> R:
-    record = _new(cls, cursor.pos)
-    read_fields(record, cursor)
-    return record
-
-
-def _new(cls: type[R], at: int) -> R:
-    """An empty record for reading: its fields are not set yet."""
-    record = cls.__new__(cls)
-    record.children = NO_CHILDREN
-    record.tail = b""
-    record.offset = at
-    return record
 
 
 def new_clip(rows: npt.ArrayLike, distance: float = 0.0, *, layout: Layout = Layout.RETAIL) -> Document:

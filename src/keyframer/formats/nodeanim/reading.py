@@ -28,7 +28,7 @@ from keyframer.formats.nodeanim.records import Animations, Chunk, Header, Node, 
 from keyframer.issues import Issue, Severity
 from keyframer.limits import Limits
 from keyframer.wire.cursor import Cursor, Place
-from keyframer.wire.record import NO_CHILDREN, read_fields
+from keyframer.wire.record import NO_CHILDREN, blank, read_fields, take_record
 
 _TYPES = {TCB: "TCB", BEZIER: "BEZIER", LINEAR: "LINEAR"}
 _NAMES = {Header.ID: "chunk 1 (header)", Animations.ID: "chunk 2 (animations)"}
@@ -177,15 +177,14 @@ class Reader:
             self.too_early = at
         begin, nodes = window.pos, animations.children
         while window.left and (wanted is None or len(nodes) < wanted):
-            node = Node.__new__(Node)
-            node.children, node.tail, node.offset = NO_CHILDREN, b"", window.pos
+            begun = window.pos
             window.place = Place("nodes", place, len(nodes))
-            self._count_record(window.pos, window.place)
+            self._count_record(begun, window.place)
             try:
-                read_fields(node, window, plan)
+                node = take_record(Node, window, plan)
             except FormatError as error:
                 self._add_failure(error)
-                window.pos = node.offset
+                window.pos = begun
                 animations.tail = window.rest()
                 break
             self._check_type(node, window.place)
@@ -243,7 +242,6 @@ class Reader:
 
 
 def _raw(chunk_id: int, at: int, data: bytes, reason: str) -> RawChunk:
-    raw = RawChunk.__new__(RawChunk)
+    raw = blank(RawChunk, at)
     raw.chunk_id, raw.data, raw.reason = chunk_id, data, reason
-    raw.children, raw.tail, raw.offset, raw.claimed = NO_CHILDREN, b"", at, None
     return raw

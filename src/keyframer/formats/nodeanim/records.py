@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 from keyframer.formats.nodeanim.dialect import BEZIER, LINEAR, TCB
 from keyframer.formats.nodeanim.keyrows import KeyRows
 from keyframer.formats.nodeanim.keys import NodeKeys
 from keyframer.wire.kinds import blob, declare, i16, i32, strz
-from keyframer.wire.record import Plan, Raw, Record, record
+from keyframer.wire.record import Raw, Record, record
 
 __all__ = [
     "BEZIER",
@@ -25,13 +24,13 @@ __all__ = [
 ]
 
 
-@dataclass(slots=True, eq=False, repr=False, kw_only=True)
+@record(kw_only=True)
 class Chunk(Record):
     """A top-level part of the file; what its header looks like, if it has one, is up to the dialect."""
 
     ID: ClassVar[int] = 0
 
-    claimed: tuple[int, int] | None = field(default=None, repr=False)
+    claimed: tuple[int, int] | None = None
     """Where the stored size is wrong: (what it says, how many bytes the chunk really takes, header included). Written
     back as it was while the chunk keeps its size."""
 
@@ -89,7 +88,7 @@ class Prefix(Record):
     data: bytes = blob("kept as they are")
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@record
 class RawChunk(Raw, Chunk):
     """A chunk kept as bytes: of an unknown id, or not readable as what its id says."""
 
@@ -105,9 +104,6 @@ class RawChunk(Raw, Chunk):
     @property
     def segment(self) -> str:
         return segment_of(self.chunk_id)
-
-
-RawChunk.plan = Plan(RawChunk)
 
 
 def segment_of(chunk_id: int) -> str:

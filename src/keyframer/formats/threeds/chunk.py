@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import ClassVar, TypeVar, dataclass_transform
 
 from keyframer.wire.kinds import blob
-from keyframer.wire.record import Plan, Raw, Record
+from keyframer.wire.plan import Plan
+from keyframer.wire.record import Raw, Record, record
 
 HEADER_SIZE = 6
 """u16 id, u32 length; the length includes these six bytes."""
@@ -16,7 +16,7 @@ ANYWHERE = (-1,)
 """The home of chunks that may stand in any other."""
 
 
-@dataclass(slots=True, eq=False, repr=False, kw_only=True)
+@record(kw_only=True)
 class Chunk(Record):
     """A chunk of a known kind. Sub-chunks stand behind the fields, in file order."""
 
@@ -24,6 +24,8 @@ class Chunk(Record):
     homes: ClassVar[tuple[int, ...]]
     once: ClassVar[bool] = False
     """a second one in the same parent contradicts the first"""
+    once_bit: ClassVar[int] = 0
+    """a bit of its own for each class of which there is one in a parent"""
     opaque: ClassVar[bool] = False
     """known by name only: its layout is not documented anywhere"""
     spare: ClassVar[bool] = False
@@ -33,7 +35,7 @@ class Chunk(Record):
     holds: ClassVar[dict[int, type[Chunk]]]
     """what may stand inside, by id (empty for a leaf)"""
 
-    claimed: tuple[int, int] | None = field(default=None, repr=False)
+    claimed: tuple[int, int] | None = None
     """Where the stored length was wrong: (what it says, what the chunk really took). Written back as it was while the
     chunk keeps its size and its place at the end of its parent; else it gets its true length."""
 
@@ -46,7 +48,7 @@ class Chunk(Record):
         return f"{self.id:04x}"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@record
 class RawChunk(Raw, Chunk):
     """A chunk kept as bytes: unknown, in a place where it is not at home, or not readable as what it should be."""
 
@@ -71,8 +73,6 @@ class RawChunk(Raw, Chunk):
         return f"{type(self).__name__}({self.chunk_id:04x}, {len(self.data)} bytes, {self.reason or 'made by hand'})"
 
 
-RawChunk.plan = Plan(RawChunk)
-
 CHUNKS: dict[int, type[Chunk]] = {}
 """Every declared chunk by its id."""
 
@@ -82,7 +82,7 @@ REPEATING: set[int] = set()
 C = TypeVar("C", bound=Chunk)
 
 
-@dataclass_transform()
+@dataclass_transform(eq_default=False)
 def chunk(
     chunk_id: int,
     *,
@@ -97,14 +97,15 @@ def chunk(
     def decorate(cls: type[C]) -> type[C]:
         if chunk_id in CHUNKS:
             raise ValueError(f"chunk {chunk_id:04x} is declared twice")
-        made = dataclass(slots=True, eq=False, repr=False)(cls)
-        made.plan = Plan(made)
+        made = record(cls)
         made.ID = chunk_id
         made.homes = tuple(home)
         made.repeats, made.once, made.opaque, made.spare = repeats, once, opaque, spare
         CHUNKS[chunk_id] = made
         if repeats:
             REPEATING.add(chunk_id)
+        if once:
+            made.once_bit = 1 << sum(other.once for other in CHUNKS.values())
         return made
 
     return decorate
@@ -140,6 +141,23 @@ def settle_homes() -> None:
             inside.setdefault(home, {})[chunk_id] = cls
     for chunk_id, cls in CHUNKS.items():
         cls.holds = {**everywhere, **inside[chunk_id]} if chunk_id in inside else {}
+
+
+Usual = dict[int, tuple[Plan, int, bool]]
+
+_USUAL: dict[type[Chunk], Usual] = {}
+
+
+def usual_inside(cls: type[Chunk]) -> Usual:
+    """What may stand inside a chunk, by id, as a reader without care wants it: the plan, `Chunk.once_bit`, and whether
+    it is a container itself."""
+    usual = _USUAL.get(cls)
+    if usual is None:
+        typed = {chunk_id: inner for chunk_id, inner in cls.holds.items() if not inner.many_ids}
+        usual = _USUAL[cls] = {
+            chunk_id: (inner.plan, inner.once_bit, bool(inner.holds)) for chunk_id, inner in typed.items()
+        }
+    return usual
 
 
 def chunk_name(chunk_id: int) -> str:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from keyframer.catalogue import (
     CATALOGUE,
@@ -30,35 +29,65 @@ from keyframer.catalogue import (
 from keyframer.errors import FormatError
 from keyframer.formats.document import Document
 from keyframer.formats.threeds import FORMAT
-from keyframer.formats.threeds.chunk import CHUNKS, HEADER_SIZE, REPEATING, Chunk, RawChunk, chunk_name
+from keyframer.formats.threeds.chunk import (
+    CHUNKS,
+    HEADER_SIZE,
+    REPEATING,
+    Chunk,
+    RawChunk,
+    chunk_name,
+    usual_inside,
+)
 from keyframer.formats.threeds.records import TOP_IDS, Main
 from keyframer.issues import Issue, IssueLog, IssueType, Severity
 from keyframer.limits import DEFAULT_LIMITS, Limits
+from keyframer.wire import quick
 from keyframer.wire.cursor import Cursor, Place
-from keyframer.wire.record import NO_CHILDREN, Record, read_fields, write_fields
+from keyframer.wire.record import Record, blank, read_fields, write_fields
 from keyframer.wire.sink import Sink
 
 _HEADER = struct.Struct("<HI")
+_unpack_header = _HEADER.unpack_from
 C = TypeVar("C", bound=Chunk)
 
 
-@dataclass(slots=True)
 class _Open:
     """A container whose sub-chunks are being read."""
 
-    chunk: Chunk
-    cursor: Cursor
-    claimed_end: int
-    """where its stored length says it ends; beyond ``cursor.end`` in a file that was cut"""
-    counts: dict[int, int] = field(default_factory=dict)
-    """how many sub-chunks of each id there were so far"""
+    __slots__ = ("at", "chunk", "claimed_end", "counted", "counts", "end", "place", "seen")
+
+    def __init__(self, chunk: Chunk, at: int, end: int, claimed_end: int, place: Place | None = None) -> None:
+        self.chunk = chunk
+        self.at = at
+        """where the next sub-chunk begins"""
+        self.end = end
+        self.claimed_end = claimed_end
+        """where its stored length says it ends; beyond ``end`` in a file that was cut"""
+        self.place = place
+        """None until somebody asks"""
+        self.seen = 0
+        """the bits (`Chunk.once_bit`) of the sub-chunks so far of which there should be only one"""
+        self.counts: dict[int, int] | None = None
+        self.counted = 0
+        """how many sub-chunks ``counts`` knows of"""
+
+    def count(self, chunk_id: int) -> int:
+        """How many sub-chunks of this id there are so far. Nobody counts before somebody asks."""
+        if self.counts is None:
+            self.counts = {}
+        children = self.chunk.children
+        for position in range(self.counted, len(children)):
+            other = cast(Chunk, children[position]).id
+            self.counts[other] = self.counts.get(other, 0) + 1
+        self.counted = len(children)
+        return self.counts.get(chunk_id, 0)
 
 
 def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
     """A 3D Studio file as a document; `FormatError` only where it is none, or breaks a limit."""
     if len(data) < HEADER_SIZE:
         raise IO_UNRECOGNISED.failure(0, "/", reason=f"{len(data)} bytes are too few for a 3D Studio file")
-    chunk_id, size = _HEADER.unpack_from(data)
+    chunk_id, size = _unpack_header(data)
     if chunk_id not in TOP_IDS:
         raise IO_UNRECOGNISED.failure(0, "/", reason=f"a 3D Studio file does not begin with {chunk_id:04x}")
     document = Document(FORMAT, issues=IssueLog(limits.issues_per_code, limits.issues))
@@ -92,32 +121,95 @@ class _Reader:
             end = size
         window = root.window(end, place)
         window.pos += HEADER_SIZE
-        top = _new(CHUNKS[top_id], 0, top_id)
+        top = blank(CHUNKS[top_id], 0)
         top.children = []
         top.claimed = None if end == size else (size, end)
         self.document.records.append(top)
-        self.stack.append(_Open(top, window, max(size, end)))
+        self._open(top, window, max(size, end))
         if window.left == 0:
             self.issues.add(SEM_EMPTY_DOCUMENT, str(place), 0)
         while self.stack:
-            self._step(self.stack[-1])
+            if quick.ON:
+                self._read_usual()
+            if self.stack:
+                self._step(self.stack[-1])
+
+    def _open(self, chunk: Chunk, window: Cursor, claimed_end: int) -> None:
+        self.stack.append(_Open(chunk, window.pos, window.end, claimed_end, window.place))
+
+    def _read_usual(self) -> None:
+        """Read on without a cursor or a place, up to the end of the file or to the next chunk that is odd in any way:
+        that one is left for `_step`."""
+        data, stack, longest, depth = self.data, self.stack, self.limits.name, self.limits.depth
+        room = self.limits.records - self.records
+        opened = stack[-1]
+        at, end, children, seen = opened.at, opened.end, opened.chunk.children, opened.seen
+        inside = usual_inside(type(opened.chunk))
+        while len(stack) < depth and room > 0:
+            if end - at < HEADER_SIZE:
+                if at != end:
+                    break
+                stack.pop()
+                if not stack:
+                    break
+                opened = stack[-1]
+                at, end, children, seen = opened.at, opened.end, opened.chunk.children, opened.seen
+                inside = usual_inside(type(opened.chunk))
+                continue
+            chunk_id, size = _unpack_header(data, at)
+            usual = inside.get(chunk_id)
+            stop = at + size
+            if usual is None or stop > end or size < HEADER_SIZE:
+                break
+            plan, once_bit, holds = usual
+            if once_bit & seen:
+                break
+            taken = plan.quick(data, at, at + HEADER_SIZE, stop, longest)
+            if taken is None:
+                break
+            chunk, pos = taken
+            if not holds and pos != stop:
+                break
+            room -= 1
+            seen |= once_bit
+            children.append(chunk)
+            at = stop
+            if holds:
+                chunk.children = []
+                if pos != stop:
+                    opened.at, opened.seen = at, seen
+                    opened = _Open(chunk, pos, stop, stop)
+                    stack.append(opened)
+                    at, end, children, seen = pos, stop, chunk.children, 0
+                    inside = usual_inside(type(chunk))
+        opened.at, opened.seen = at, seen
+        self.records = self.limits.records - room
+
+    def _place(self) -> Place:
+        """The place of the innermost open container. Each is the last sub-chunk so far of the one around it."""
+        level = len(self.stack)
+        while self.stack[level - 1].place is None:
+            level -= 1
+        place = cast(Place, self.stack[level - 1].place)
+        for parent, opened in zip(self.stack[level - 1 :], self.stack[level:], strict=False):
+            chunk_id = opened.chunk.id
+            place = opened.place = _sub_place(place, chunk_id, parent.count(chunk_id) - 1)
+        return place
 
     def _step(self, parent: _Open) -> None:
-        """Read the next sub-chunk of the innermost open container, or close it."""
-        cursor = parent.cursor
-        at, left = cursor.pos, cursor.end - cursor.pos
+        """Read the next sub-chunk of the innermost open container with care, or close it."""
+        at, left = parent.at, parent.end - parent.at
+        cursor = Cursor(self.data, at, parent.end, self._place(), self.limits, len(self.stack))
         if left < HEADER_SIZE:
             if left:
                 parent.chunk.tail = cursor.rest()
                 self.issues.add(STRUCT_CHUNK_SLACK, str(cursor.place), at, size=left)
             self.stack.pop()
             return
-        chunk_id, size = _HEADER.unpack_from(self.data, at)
+        chunk_id, size = _unpack_header(self.data, at)
         cls = parent.chunk.holds.get(chunk_id)
-        index = parent.counts.get(chunk_id, 0)
-        parent.counts[chunk_id] = index + 1
-        shown = index if index or chunk_id in REPEATING else None
-        place = Place(_segment(chunk_id), cursor.place, shown)
+        index = parent.count(chunk_id)
+        place = _sub_place(cursor.place, chunk_id, index)
         if size < HEADER_SIZE:
             parent.chunk.tail = cursor.rest()
             self.issues.add(STRUCT_CHUNK_TOO_SMALL, str(place), at + 2, size=size, least=HEADER_SIZE)
@@ -131,20 +223,22 @@ class _Reader:
             self.issues.add(STRUCT_CHUNK_OVERRUN, str(place), at + 2, size=size, left=left)
         chunk: Chunk
         if cls is None:
-            chunk = self._read_stranger(parent, chunk_id, actual, place)
+            chunk = self._read_stranger(parent, chunk_id, cursor.take(actual), place)
         else:
             if cls.once and index:
                 self._add_named(STRUCT_DUPLICATE_CHUNK, parent, chunk_id, place, at)
+            parent.seen |= cls.once_bit
             chunk = self._read_known(cls, chunk_id, cursor.window(actual, place), at + size)
         if actual != size:
             chunk.claimed = (size, actual)
         parent.chunk.children.append(chunk)
+        parent.at = cursor.pos
 
     def _read_known(self, cls: type[Chunk], chunk_id: int, window: Cursor, claimed_end: int) -> Chunk:
         """A chunk that is at home here: typed if it can be, else raw. A container is left open."""
         at = window.pos
         window.pos += HEADER_SIZE
-        chunk = _new(cls, at, chunk_id)
+        chunk = _blank(cls, at, chunk_id)
         try:
             read_fields(chunk, window)
         except FormatError as error:
@@ -160,16 +254,15 @@ class _Reader:
             return _raw(chunk_id, at, self.data[at + HEADER_SIZE : window.end], error.code)
         if cls.holds:
             chunk.children = []
-            self.stack.append(_Open(chunk, window, claimed_end))
+            self._open(chunk, window, claimed_end)
         elif window.pos < window.end:
             self.issues.add(STRUCT_CHUNK_SLACK, window.place.__str__, window.pos, size=window.left)
             chunk.tail = window.rest()
         return chunk
 
-    def _read_stranger(self, parent: _Open, chunk_id: int, actual: int, place: Place) -> RawChunk:
+    def _read_stranger(self, parent: _Open, chunk_id: int, whole: bytes, place: Place) -> RawChunk:
         """A chunk that is unknown, or known but not at home here: its bytes, never looked into."""
-        at = parent.cursor.pos
-        data = parent.cursor.take(actual)[HEADER_SIZE:]
+        at, data = parent.at, whole[HEADER_SIZE:]
         if chunk_id in CHUNKS:
             kind = STRUCT_CHUNK_MISPLACED
             self._add_named(kind, parent, chunk_id, place, at)
@@ -192,25 +285,24 @@ def new_document(*chunks: Chunk) -> Document:
     return Document(FORMAT, [Main(children=list(chunks))])
 
 
-def _new(cls: type[C], at: int, chunk_id: int) -> C:
+def _blank(cls: type[C], at: int, chunk_id: int) -> C:
     """An empty chunk for reading: its fields are not set yet."""
-    chunk = cls.__new__(cls)
-    chunk.children = NO_CHILDREN
-    chunk.tail = b""
-    chunk.offset = at
-    chunk.claimed = None
-    if cls.many_ids:
-        assert isinstance(chunk, RawChunk)
+    chunk = blank(cls, at)
+    if isinstance(chunk, RawChunk):
         chunk.chunk_id = chunk_id
-        chunk.reason = ""
     return chunk
 
 
 def _raw(chunk_id: int, at: int, data: bytes, reason: str) -> RawChunk:
-    raw = _new(RawChunk, at, chunk_id)
+    raw = _blank(RawChunk, at, chunk_id)
     raw.data = data
     raw.reason = reason
     return raw
+
+
+def _sub_place(parent: Place, chunk_id: int, index: int) -> Place:
+    """The place of the ``index``-th sub-chunk of its id."""
+    return Place(_segment(chunk_id), parent, index if index or chunk_id in REPEATING else None)
 
 
 @cache

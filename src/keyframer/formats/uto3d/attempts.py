@@ -6,7 +6,6 @@ Every way is one pass over the section, and there are at most three, so time sta
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
 
 from keyframer.catalogue import LIMIT_RECORDS
 from keyframer.errors import FormatError
@@ -15,9 +14,7 @@ from keyframer.formats.uto3d.plausible import is_plausible, plausible_prefix
 from keyframer.formats.uto3d.records import NOTHING, Controller, NoController, SampledController
 from keyframer.formats.uto3d.sections import SECTIONS, TAG_SIZE, ControllerSection, Main, Section
 from keyframer.wire.cursor import Cursor, Place
-from keyframer.wire.record import NO_CHILDREN, Record, read_fields
-
-R = TypeVar("R", bound=Record)
+from keyframer.wire.record import Record, take_record
 
 _TAGS = {section.TAG: index for index, section in enumerate(SECTIONS)}
 _TAG_TRIES = 1000
@@ -110,14 +107,12 @@ class SectionReader:
         except FormatError as error:
             attempt.failure = error
 
-    def _read_one(self, layout: type[R], place: Place, index: int) -> R:
+    def _read_one(self, layout: type[Record], place: Place, index: int) -> Record:
         cursor = self.cursor
         if self.before + index >= self.limits.records:
             raise LIMIT_RECORDS.failure(cursor.pos, str(place), limit=self.limits.records)
-        record = new_record(layout, cursor.pos)
-        cursor.place = place.inner(record.segment, index)
-        read_fields(record, cursor)
-        return record
+        cursor.place = place.inner(segment_of(layout), index)
+        return take_record(layout, cursor)
 
     def _cut_at_tag(self, attempt: Attempt, expected: int) -> None:
         """Fewer records than announced: the first that is really the tag of a later section ends them."""
@@ -193,12 +188,11 @@ def smallest(section: type[Section]) -> int:
     return min(layout.plan.minimum for layout in section.layouts)
 
 
-def new_record(cls: type[R], at: int) -> R:
-    """An empty record for reading: its fields are not set yet."""
-    record = cls.__new__(cls)
-    record.children = NO_CHILDREN
-    record.tail = b""
-    record.offset = at
-    if isinstance(record, Section):
-        record.claimed = None
-    return record
+_SEGMENTS: dict[type[Record], str] = {}
+
+
+def segment_of(layout: type[Record]) -> str:
+    """What records of a layout are called in paths."""
+    if layout not in _SEGMENTS:
+        _SEGMENTS[layout] = layout().segment
+    return _SEGMENTS[layout]

@@ -18,7 +18,7 @@ from keyframer.catalogue import (
 )
 from keyframer.errors import FormatError
 from keyframer.formats.document import Document
-from keyframer.formats.uto3d.attempts import Attempt, SectionReader, new_record, smallest
+from keyframer.formats.uto3d.attempts import Attempt, SectionReader, smallest
 from keyframer.formats.uto3d.dialect import dialect_of
 from keyframer.formats.uto3d.records import (
     BEZIER,
@@ -44,7 +44,7 @@ from keyframer.issues import Issue, Severity
 from keyframer.limits import Limits
 from keyframer.text import bytes_to_ascii
 from keyframer.wire.cursor import Cursor, Place
-from keyframer.wire.record import Record, read_fields
+from keyframer.wire.record import Record, blank, read_fields
 
 
 class Reader:
@@ -55,7 +55,7 @@ class Reader:
         self.limits = limits
         self.document = document
         self.issues = document.issues
-        self.header = new_record(FileHeader, 0)
+        self.header = blank(FileHeader, 0)
         self.main = Main()
         self.place = Place("uto3d", Place())
         self.cursor = Cursor(data, len(SIGNATURE), place=self.place, limits=limits)
@@ -86,7 +86,7 @@ class Reader:
             self._report_tag(at, [Main.TAG], self.place)
             self._keep_rest(self.header, at, STRUCT_TAG_MISMATCH.code)
             return False
-        main = new_record(Main, at)
+        main = blank(Main, at)
         cursor.pos = at + TAG_SIZE
         cursor.place = self.place.inner(main.segment)
         try:
@@ -185,7 +185,7 @@ class Reader:
 
     def _read_section(self, kind: type[Section], expected: int) -> bool:
         """One section with its records; False where it failed and the rest of the file was kept."""
-        section = new_record(kind, self.cursor.pos)
+        section = blank(kind, self.cursor.pos)
         section.children = []
         self.header.children.append(section)
         self.sections.before += 1
@@ -256,7 +256,7 @@ class Reader:
 
     def _keep_rest(self, parent: Record, at: int, reason: str) -> None:
         if at < len(self.data):
-            rest = new_record(RawRest, at)
+            rest = blank(RawRest, at)
             rest.data, rest.reason = self.data[at:], reason
             parent.children.append(rest)
 

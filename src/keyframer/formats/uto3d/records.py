@@ -5,7 +5,6 @@ Where writers differ there is a class for each layout: meshes with and without U
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -176,7 +175,7 @@ class CameraTarget(Record):
         return "targets"
 
 
-@dataclass(slots=True, eq=False, repr=False, kw_only=True)
+@record(kw_only=True)
 class AnyLight(Record):
     """A light in any of the three layouts: ``document.find(AnyLight)`` finds them all."""
 
@@ -303,7 +302,7 @@ def key_layout(controller_type: int, scheme: int) -> KeyLayout:
     return (_TCB_KEYS if scheme == TCB else _LINEAR_KEYS)[controller_type]
 
 
-@dataclass(slots=True, eq=False, repr=False, kw_only=True)
+@record(kw_only=True)
 class AnyController(Record):
     """A controller of any kind: ``document.find(AnyController)`` finds them all."""
 

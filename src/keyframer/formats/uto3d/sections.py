@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import ClassVar
 
@@ -66,7 +65,7 @@ class Main(Record):
         return (self.offset or 0) + len(self.TAG) + sum(plan.kind.minimum for plan in before)
 
 
-@dataclass(slots=True, eq=False, repr=False, kw_only=True)
+@record(kw_only=True)
 class Section(Record):
     """A tag and the records behind it; how many there are is said in MAIN."""
 
@@ -80,7 +79,7 @@ class Section(Record):
     more: ClassVar[bool] = False
     """known writers write more records than they announce"""
 
-    claimed: tuple[int, int] | None = field(default=None, repr=False)
+    claimed: tuple[int, int] | None = None
     """Where MAIN is wrong: (what it says, what there really was). Written back as it was while the number of records
     stays; a section whose records change gets its true number."""
 

@@ -40,6 +40,7 @@ class CurrentTime(Chunk):
     time: int = i32("frame; in files of 3ds Max ticks, 4800 a second")
 
 
+@record
 class Node(Chunk):
     """Information block: an object, light or camera in the hierarchy, with its tracks."""
 

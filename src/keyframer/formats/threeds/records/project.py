@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from keyframer.formats.threeds.chunk import RawChunk, declare_family, declare_opaque
 from keyframer.formats.threeds.records.nodes import NODE_IDS
+from keyframer.wire.record import record
 
 # Application data: 8000 holds entries of a name and values. The data is the plug-in's own affair (inverse kinematics
 # keeps its joints here), so the section stays one run of bytes; the ids inside are listed for the reader's sake.
@@ -48,6 +49,7 @@ for _id, _name, _words in (
     declare_opaque(_id, _name, _words, _PROJECT)
 
 
+@record
 class ProjectSetting(RawChunk):
     """Any other setting of a project, C000 to CEFF: folders, grids, render and lofter options. No layout is public."""
 

@@ -1,0 +1,151 @@
+"""Quick readers and the careful reader give the same document, whatever the bytes: see docs/decisions/0009."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.formats import FORMATS
+from keyframer.wire import quick
+from keyframer.wire.keytable import Keys
+from tests.corpus import needs_corpus, threeds_files
+from tests.samples import all_samples
+
+SAMPLES = all_samples()
+per_sample = pytest.mark.parametrize("path", [p for _, p in SAMPLES], ids=[f"{n}-{p.name}" for n, p in SAMPLES])
+
+
+def plain(value: Any) -> object:
+    """A value that can be compared, to the bit."""
+    if isinstance(value, Keys):
+        return [plain(value.time), plain(value.flags), plain(value.value), plain(value.extras), value.text]
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes(), value.flags.writeable
+    if isinstance(value, (np.generic, float)):
+        return type(value), np.asarray(value).tobytes()
+    if isinstance(value, tuple):
+        return tuple(map(plain, value))
+    if hasattr(value, "rows") and hasattr(value, "shaped"):
+        return plain(value.rows), plain(value.shaped)
+    return value
+
+
+def described(data: bytes) -> Iterator[object]:
+    """Everything about a document, or the failure."""
+    try:
+        document = keyframer.decode(data)
+    except keyframer.FormatError as error:
+        yield str(error)
+        return
+    yield list(map(str, document.issues))
+    yield dict(document.issues.counts)
+    yield document.dialect
+    yield document.trailing
+    for place, record in document.walk():
+        names = [name for cls in type(record).__mro__ for name in getattr(cls, "__slots__", ())]
+        values = {name: plain(getattr(record, name)) for name in names if name != "children"}
+        yield str(place), type(record), type(record.children), values
+    assert keyframer.encode(document) == data
+
+
+def assert_same(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quick, "ON", True)
+    usual = list(described(data))
+    monkeypatch.setattr(quick, "ON", False)
+    assert usual == list(described(data))
+
+
+@per_sample
+def test_samples_read_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert_same(path.read_bytes(), monkeypatch)
+
+
+@per_sample
+def test_damaged_samples_read_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changed bytes (also to signalling NaNs), cut ends, and runs that were taken out or put in."""
+    data = path.read_bytes()[:20_000]
+    chance = random.Random(path.name)
+    for _ in range(12):
+        damaged = bytearray(data)
+        at = chance.randrange(len(data))
+        for patch in (bytes([chance.choice([0, 1, 0x7F, 0xFF])]), b"\x01\x00\xa0\x7f"):
+            damaged[at : at + len(patch)] = patch
+            assert_same(bytes(damaged), monkeypatch)
+        assert_same(data[:at], monkeypatch)
+        assert_same(data[:at] + data[at + chance.randrange(20) :], monkeypatch)
+        assert_same(data[:at] + data[at : at + 30] + data[at:], monkeypatch)
+
+
+@needs_corpus
+def test_the_corpus_reads_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in threeds_files():
+        if path.stat().st_size <= 100_000:
+            assert_same(path.read_bytes(), monkeypatch)
+
+
+def test_limits_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One record, one level, one letter less than the sample needs."""
+    data = next(path for name, path in SAMPLES if name == "3ds" and "windmill" in path.name).read_bytes()
+    for limits in [keyframer.Limits(records=n) for n in (1, 2, 10, 60)] + [
+        *(keyframer.Limits(depth=n) for n in range(7)),
+        *(keyframer.Limits(name=n) for n in range(8)),
+    ]:
+        said = []
+        for on in (True, False):
+            monkeypatch.setattr(quick, "ON", on)
+            try:
+                said.append(str(list(keyframer.decode(data, limits=limits).issues)))
+            except keyframer.FormatError as error:
+                said.append(str(error))
+        assert said[0] == said[1]
+
+
+def test_most_records_of_every_format_have_a_quick_reader() -> None:
+    """Who writes a declaration gets one: of 3D Studio's classes only morph tracks (keys with texts) go without."""
+    slow: dict[str, set[str]] = {}
+    for known in FORMATS:
+        for name, cls in known.record_types().items():
+            cls.plan.quick(b"", 0, 0, 0, 0)
+            if cls.plan.quick is quick.never:
+                slow.setdefault(known.name, set()).add(name)
+    assert slow["3ds"] == {"MorphTrack"}
+    assert "uto3d" not in slow
+
+
+@pytest.mark.parametrize(("value", "on"), [("", True), ("0", True), ("1", False)])
+def test_the_environment_switches_quick_readers_off(value: str, on: bool) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from keyframer.wire import quick; print(quick.ON)"],
+        env={**os.environ, "KEYFRAMER_CAREFUL": value},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == str(on)
+
+
+def test_usual_chunks_are_read_without_a_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The point of it all: of the whole windmill only tracks whose keys differ in shape are looked at with care."""
+    from keyframer.formats.threeds import document
+
+    careful: list[int] = []
+    step = document._Reader._step
+
+    def noted(self: Any, parent: Any) -> None:
+        careful.append(int.from_bytes(self.data[parent.at : parent.at + 2], "little"))
+        step(self, parent)
+
+    monkeypatch.setattr(quick, "ON", True)
+    monkeypatch.setattr(document._Reader, "_step", noted)
+    read = keyframer.read(Path(__file__).parents[2] / "examples" / "windmill.3ds")
+    assert len(careful) < sum(1 for _ in read.walk()) / 20
+    assert set(careful) <= {0xB020, 0xB021, 0xB022}
