@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from keyframer.text import bytes_to_hex, hex_to_bytes
+from keyframer.wire.record import Record, unstored_fields
 
 _WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", bytes: "hex digits"}
 
@@ -117,21 +118,11 @@ def hints_of(cls: type[Any]) -> dict[str, Any]:
     return _HINTS[cls]
 
 
-def extra_attributes(cls: type[Any]) -> dict[str, tuple[Any, Any]]:
+def extra_attributes(cls: type[Record]) -> dict[str, tuple[Any, Any]]:
     """What a record carries besides its declared fields: attribute name -> (type, default).
 
-    These are dataclass fields without a wire type, such as the id of a raw chunk or a length that was wrong.
+    These are attributes without a wire type, such as the id of a raw chunk or a length that was wrong.
     """
     if cls not in _EXTRAS:
-        _EXTRAS[cls] = {
-            field.name: (hints_of(cls).get(field.name), _default_of(field))
-            for field in dataclasses.fields(cls)
-            if "kind" not in field.metadata and field.name not in ("children", "tail", "offset")
-        }
+        _EXTRAS[cls] = {name: (hints_of(cls).get(name), default) for name, default in unstored_fields(cls).items()}
     return _EXTRAS[cls]
-
-
-def _default_of(field: dataclasses.Field[Any]) -> Any:
-    if field.default_factory is not dataclasses.MISSING:
-        return field.default_factory()
-    return field.default

@@ -33,7 +33,7 @@ T = TypeVar("T")
 class Layout:
     """What a record class holds: its attributes by name, those of its base classes first."""
 
-    __slots__ = ("attributes", "beside", "factories", "positional", "values")
+    __slots__ = ("attributes", "factories", "positional", "unstored", "values")
 
     def __init__(self, attributes: dict[str, Attribute]) -> None:
         self.attributes = attributes
@@ -41,7 +41,7 @@ class Layout:
         """what the constructor takes without a name"""
         self.values = {name: item.default for name, item in attributes.items() if item.make is None}
         self.factories = {name: item.make for name, item in attributes.items() if item.make is not None}
-        self.beside = {name: item.default for name, item in attributes.items() if item.kind is None}
+        self.unstored = {name: item.default for name, item in attributes.items() if item.kind is None}
         """attributes that do not stand in the file, with what they are in a record that is read"""
 
 
@@ -102,7 +102,8 @@ class _DataclassView:
 
             specified = []
             for name, item in owner._layout.attributes.items():
-                common: Any = {"kw_only": item.kw_only}
+                wire = {} if item.kind is None else {"kind": item.kind, "words": item.words, "when": item.when}
+                common: Any = {"kw_only": item.kw_only, "metadata": wire}
                 common |= {"default_factory": item.make} if item.make is not None else {"default": item.default}
                 specified.append((name, cast(Any, item.annotation), field(**common)))
             self._views[owner] = self._pick(make_dataclass(owner.__name__, specified, eq=False))
@@ -202,7 +203,7 @@ class Raw:
 def blank(cls: type[R], at: int | None) -> R:
     """A record for reading that begins at ``at``: nobody has set its declared fields yet."""
     made = cls.__new__(cls)
-    for name, default in cls._layout.beside.items():
+    for name, default in cls._layout.unstored.items():
         setattr(made, name, default)
     made.children = NO_CHILDREN
     made.offset = at
@@ -233,6 +234,11 @@ def write_fields(source: Record, sink: Sink, plan: Plan | None = None) -> None:
     """Write the declared fields; ValueError names a value that does not fit its field."""
     for step in (plan or source.plan).steps:
         step.write(sink, source)
+
+
+def unstored_fields(cls: type[Record]) -> dict[str, Any]:
+    """What a record carries besides its declared fields and what every record has: names and defaults."""
+    return {name: default for name, default in cls._layout.unstored.items() if name not in Record._layout.attributes}
 
 
 def dump_fields(source: Record) -> dict[str, object]:
