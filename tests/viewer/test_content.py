@@ -20,10 +20,12 @@ import numpy as np
 import pytest
 
 import keyframer
+from keyframer.curves import Interpolation
 from keyframer.formats.contract import Format
 from keyframer.scene import Channel, Clip, Node, Scene
 from keyframer.viewer import ViewedFile, content, curves, packed_page
-from keyframer.viewer.curves import track_curve
+from keyframer.viewer.curves import ClipCurves
+from keyframer.viewer.plain import columns
 from keyframer.viewer.resources import Resources
 from tests.cli.running import Run
 from tests.cli.test_hostile_names import HOSTILE, UNSAFE
@@ -74,18 +76,18 @@ def test_the_line_goes_through_every_one_of_many_keys() -> None:
     """However far somebody zooms in, keys lie on the curve."""
     times = np.arange(5_000.0)
     track = keyframer.Track("position", times, np.random.default_rng(3).normal(size=(5_000, 3)))
-    found: Any = track_curve(track, 0.0, 4_999.0, 1.0)
+    found: Any = ClipCurves(Clip(channels=[Channel(0, track)]), 0.0, 4_999.0).curve(0)
     points = dict(zip(found["curve"]["times"], found["curve"]["values"][0], strict=True))
     assert [points[time] for time in times] == found["keys"]["values"][0]
 
 
 def test_a_page_of_many_tracks_looks_at_all_keys_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is played of a clip is found once, not for every track; tracks that do not move need no curve."""
+    """What is played of a clip is found once, not for every track, and all tracks are compiled together."""
     spans: list[int] = []
-    compiled: list[str] = []
-    span, compile_one = content.clip_span, curves.compile_track
+    compiled: list[int] = []
+    span, compile_all = content.clip_span, curves.CurveBank
     monkeypatch.setattr(content, "clip_span", lambda clip, fps: spans.append(1) or span(clip, fps))
-    monkeypatch.setattr(curves, "compile_track", lambda track: compiled.append(track.kind) or compile_one(track))
+    monkeypatch.setattr(curves, "CurveBank", lambda tracks: compiled.append(len(tracks)) or compile_all(tracks))
     nodes = [Node(f"n{number}") for number in range(300)]
     moves = [
         Channel(number, keyframer.Track("position", np.array([0.0, 9.0]), np.array([[0, 0, 0], [1.0, 2, 3]])))
@@ -96,7 +98,27 @@ def test_a_page_of_many_tracks_looks_at_all_keys_once(tmp_path: Path, monkeypatc
     assert file.track_count == 900  # 3D Studio has keys for turns and sizes, too
     packed_page([file], assets(tmp_path))
     assert len(spans) == 1
-    assert compiled == ["position"] * 300
+    assert compiled == [900]
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e-9, 1e-3, 1.0, 1e5, 1e11, 1e30])
+def test_numbers_are_rounded_to_seven_digits_alone_and_together(scale: float) -> None:
+    values = np.random.default_rng(5).normal(size=(400, 3)) * scale
+    values[3], values[4, 1], values[5] = 0.0, -0.0, np.rint(values[5])
+    assert columns(values) == [[float(f"{value:.7g}") for value in column] for column in values.T.tolist()]
+    values[7, 1] = np.nan
+    assert columns(values)[1][7] is None
+
+
+def test_lines_of_very_many_keys_have_fewer_steps() -> None:
+    def steps(count: int) -> int:
+        track = keyframer.Track("position", np.arange(5.0), np.eye(5, 3), Interpolation.TCB)
+        found: Any = ClipCurves(Clip(channels=[Channel(0, track)] * count), 0.0, 4.0).curve(0)
+        return (len(found["curve"]["times"]) - 1) // 4
+
+    assert steps(1) == 24
+    assert 6 < steps(7_000) < 24
+    assert steps(15_000) == 6
 
 
 def test_keys_hold_what_the_file_says() -> None:

@@ -17,13 +17,12 @@ from keyframer.exchange.gltf.write.asset import glb_parts
 from keyframer.exchange.gltf.write.exporting import export
 from keyframer.exchange.gltf.write.extent import clip_span
 from keyframer.exchange.gltf.write.images import no_images
-from keyframer.exchange.gltf.write.motion import Span
 from keyframer.exchange.gltf.write.options import GltfOptions
 from keyframer.formats.document import Document
 from keyframer.limits import Budget
 from keyframer.scene import Channel, RawChannel, Scene
 from keyframer.textures import TextureSource
-from keyframer.viewer.curves import raw_curve, track_curve
+from keyframer.viewer.curves import ClipCurves, raw_curve
 from keyframer.viewer.describing import describe
 from keyframer.viewer.gltfplaces import GltfPlaces
 from keyframer.viewer.images import images_from
@@ -137,16 +136,14 @@ class ViewedFile:
             if number >= len(clip.channels):
                 raw = clip.raw_channels[number - len(clip.channels)]
                 return to_json({**raw_curve(raw), **self._key_places(raw)})
-            channel, span = clip.channels[number], self._span
-            found = track_curve(channel.track, span.begin, span.end, clip.units_per_frame or 1.0)
-            return to_json({**found, **self._key_places(channel)})
+            return to_json({**self._curves.curve(number), **self._key_places(clip.channels[number])})
 
     @cached_property
-    def _span(self) -> Span:
-        """What is played of the first clip, for the curves of all its tracks."""
+    def _curves(self) -> ClipCurves:
         scene = self.material.scene
         assert scene is not None
-        return clip_span(scene.clips[0], None)
+        span = clip_span(scene.clips[0], None)
+        return ClipCurves(scene.clips[0], span.begin, span.end)
 
     def _key_places(self, channel: Channel | RawChannel) -> dict[str, object]:
         if self.places is None:

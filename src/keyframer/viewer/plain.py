@@ -33,12 +33,20 @@ def number(value: float) -> float | None:
 
 def numbers(values: npt.NDArray[Any]) -> list[float | None]:
     """A column of numbers."""
-    return [number(value) for value in np.asarray(values, np.float64).reshape(-1).tolist()]
+    return columns(np.asarray(values).reshape(-1, 1))[0]
 
 
 def columns(values: npt.NDArray[Any]) -> list[list[float | None]]:
-    """(n,) or (n, k) as k columns."""
-    return [numbers(column) for column in table_of(np.asarray(values, np.float64)).T]
+    """(n,) or (n, k) as k columns, rounded as `number` does it, but all at once."""
+    given = table_of(np.asarray(values, np.float64)).T
+    size = np.abs(given)
+    zero = size == 0
+    if not ((size >= 1e-12) & (size <= 1e12) | zero).all():  # rare, and powers of ten are not exact there
+        return [[number(value) for value in column] for column in given.tolist()]
+    digits = 6 - np.floor(np.log10(np.where(zero, 1.0, size)))
+    up, down = 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
+    rounded: list[list[float | None]] = (np.rint(given * up / down) * down / up).tolist()
+    return rounded
 
 
 def table_of(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

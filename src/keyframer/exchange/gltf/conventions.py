@@ -87,6 +87,8 @@ def single(values: npt.ArrayLike) -> Floats32:
 def unusable(values: npt.ArrayLike) -> int:
     """How many numbers `single` has to replace."""
     given = np.asarray(values)
+    if not given.size or (given.min() >= -LARGEST and given.max() <= LARGEST):  # not where there is a NaN
+        return 0
     if given.dtype != np.float32:
         with np.errstate(all="ignore"):
             given = given.astype(np.float32)

@@ -333,7 +333,9 @@ def _report(
     bad = unusable(track.values) + unusable(track.times)
     if bad:
         say(Outcome.DROPPED, f"{bad} numbers are not finite or too large for single precision")
-    last = float(np.nanmax(np.where(np.isfinite(track.times), track.times, -np.inf)))
+    last = float(track.times.max())
+    if not np.isfinite(last):
+        last = float(np.nanmax(np.where(np.isfinite(track.times), track.times, -np.inf)))
     if last > span.end and track.wrap.value == "single":
         say(Outcome.DROPPED, f"keys after {span.end:g}, up to {last:g}")
     if motion is None or motion.keys.is_still:
