@@ -154,7 +154,7 @@ class TestReadAndWrite:
         script = """
 import sys, keyframer
 from keyframer.formats.threeds import document  # what has to be imported is imported before
-import keyframer.files
+import keyframer.exchange.opening
 keyframer.decode(open(sys.argv[1], "rb").read())
 seen = []
 watch = ("open", "socket.connect", "socket.bind", "subprocess.Popen", "os.system", "os.exec")

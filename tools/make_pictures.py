@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from keyframer.cli import main as keyframer
-from keyframer.formats import read, write
+from keyframer.exchange.opening import read
+from keyframer.formats import write
 from keyframer.formats.threeds.records import RotationTrack
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from keyframer.curves import Track, compile_track
     from keyframer.errors import FormatError
     from keyframer.exchange import save
-    from keyframer.exchange.loading import load
+    from keyframer.exchange.opening import load, read
     from keyframer.exchange.report import LossReport
-    from keyframer.formats import Detection, Format, decode, detect, encode, read, supported_formats, write
+    from keyframer.formats import Detection, Format, decode, detect, encode, supported_formats, write
     from keyframer.formats.document import Document
     from keyframer.issues import Issue, IssueLog, Severity
     from keyframer.limits import Limits
@@ -55,9 +55,9 @@ _HOMES = {
     "decode": "keyframer.formats",
     "detect": "keyframer.formats",
     "encode": "keyframer.formats",
-    "load": "keyframer.exchange.loading",
+    "load": "keyframer.exchange.opening",
     "pose": "keyframer.posing",
-    "read": "keyframer.formats",
+    "read": "keyframer.exchange.opening",
     "save": "keyframer.exchange",
     "supported_formats": "keyframer.formats",
     "write": "keyframer.formats",

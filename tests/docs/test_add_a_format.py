@@ -118,6 +118,15 @@ def test_every_command_works_on_its_files(wagtail: Path, tmp_path: Path) -> None
     assert (tmp_path / "out" / "birds.glb").is_file()
 
 
+def test_all_ways_to_open_its_files_agree(wagtail: Path, tmp_path: Path) -> None:
+    assert run(wagtail, tmp_path, "-c", OWN_TESTS).returncode == 0
+    start = "runpy.run_module('tests.exchange.four_ways', run_name='__main__')"
+    script = f"import runpy, sys; sys.path.append({str(ROOT)!r}); {start}"
+    ran = run(wagtail, tmp_path, "-c", script, str(tmp_path / "birds.wag"), str(tmp_path))
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["format"] == "wagtail"
+
+
 def test_the_viewer_serves_its_files(wagtail: Path, tmp_path: Path) -> None:
     assert run(wagtail, tmp_path, "-c", OWN_TESTS).returncode == 0
     command = [sys.executable, "-m", "keyframer", "view", "birds.wag", "--no-open"]

@@ -20,7 +20,6 @@ from keyframer.batch.job import Job
 from keyframer.batch.performing import perform
 from keyframer.cli import main
 from keyframer.formats import FORMATS
-from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.inspecting.building import build_bytes
 from keyframer.inspecting.twin import dump_text
 from keyframer.issues import IssueLog
@@ -128,19 +127,13 @@ def dump(place: Place) -> str:
 
 def view(place: Place) -> str:
     """Everything that the page of the viewer asks for."""
+    from keyframer.exchange.opening import open_file
     from keyframer.viewer import Material, ViewedFile
 
-    data, kind = place.given.data, place.given.kind
-    material = Material(data, folder=place.folder)
+    data = place.given.data
+    material = Material(open_file(place.path, format=place.given.kind))
     try:
-        if kind == "gltf":
-            from keyframer.exchange import importer_for
-
-            material.importer = importer_for(data, place.path.name, "gltf")
-            material.scene = keyframer.load(place.path, format="gltf", salvage=True)
-        else:
-            material.document = keyframer.decode(data, format=kind)
-            material.scene = scene_of(material.document, salvage=True)
+        material.scene = material.opened.scene(salvage=True)
     except keyframer.FormatError as error:
         material.failure = error
     viewed = ViewedFile("in", lambda: material)

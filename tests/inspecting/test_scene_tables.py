@@ -9,7 +9,9 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, Track
-from keyframer.inspecting.scene_tables import document_scene_tables, scene_tables, tree_order
+from keyframer.exchange.opening import OpenedFile, open_file
+from keyframer.inspecting.report import file_tables
+from keyframer.inspecting.scene_tables import scene_tables, tree_order
 from keyframer.inspecting.tables import json_rows
 from keyframer.scene import Camera, Channel, Clip, Light, LightType, Material, Mesh, Node, RawChannel, Scene, Skin
 from keyframer.scene import TextureMap as Image
@@ -26,8 +28,8 @@ def tables(scene: Scene) -> dict[str, Rows]:
 
 
 def of_document(data: bytes, format: str, path: Path | None = None) -> dict[str, Rows]:
-    document = keyframer.decode(data, format=format)
-    return {table.name: json_rows(table) for table in document_scene_tables(document, path)}  # type: ignore[misc]
+    opened = OpenedFile(data, format=format, path=path)
+    return {table.name: json_rows(table) for table in file_tables(opened)[1]}  # type: ignore[misc]
 
 
 def made() -> Scene:
@@ -88,8 +90,7 @@ def test_a_deep_tree_needs_no_stack() -> None:
 
 @pytest.mark.parametrize(("name", "path"), all_samples(), ids=lambda value: getattr(value, "name", value))
 def test_every_sample(name: str, path: Path) -> None:
-    document = keyframer.read(path)
-    found = {table.name: table for table in document_scene_tables(document, path)}
+    found = {table.name: table for table in file_tables(open_file(path))[1]}
     assert "scene" in found
     scene = keyframer.load(path, salvage=True)
     assert len(found["tree"].rows if "tree" in found else []) == len(scene.nodes)
@@ -99,7 +100,7 @@ def test_every_sample(name: str, path: Path) -> None:
 def test_the_samples_have_something_of_everything() -> None:
     seen: set[str] = set()
     for _, path in all_samples():
-        seen |= {table.name for table in document_scene_tables(keyframer.read(path))}
+        seen |= {table.name for table in file_tables(open_file(path))[1]}
     wanted = {"scene", "tree", "curves", "meshes", "surfaces", "images", "cameras", "lights", "skins", "raw_channels"}
     assert wanted <= seen
 
@@ -118,9 +119,9 @@ def test_companions_beside_the_file_count(tmp_path: Path) -> None:
 
 
 def test_names_in_another_code_page() -> None:
-    document = keyframer.decode(uto3d.write(uto3d.Scene(meshes=[uto3d.mesh(b"T\x94wer", 10)]), uto3d.B))
+    data = uto3d.write(uto3d.Scene(meshes=[uto3d.mesh(b"T\x94wer", 10)]), uto3d.B)
     for encoding, wanted in ((None, "T”wer"), ("cp437", "Töwer")):
-        tree = next(table for table in document_scene_tables(document, None, encoding) if table.name == "tree")
+        tree = next(table for table in file_tables(OpenedFile(data), encoding)[1] if table.name == "tree")
         assert tree.rows[0][0] == wanted
-    midtown = keyframer.read(sample_files("midtown")[0])  # has no names of its own, and no such option
-    assert document_scene_tables(midtown, None, "cp437")
+    midtown = open_file(sample_files("midtown")[0])  # has no names of its own, and no such option
+    assert file_tables(midtown, "cp437")[1]

@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     checked = failed = 0
     for item in inputs.inputs_of(options, inputs.LOADABLE):
         with reading.budget_for(options):
-            report = _check(item, options.from_format).restricted(options.only, options.ignore)
+            report = _check(item, options).restricted(options.only, options.ignore)
         checked += 1
         if _fails(report, options.fail_on):
             failed += 1
@@ -81,19 +81,18 @@ def _refuse_unknown_codes(options: argparse.Namespace) -> None:
             options.parser.error(f"no code is called {wanted!r} or begins so (docs/issues.md lists them)")
 
 
-def _check(item: Input, from_format: str | None) -> Report:
+def _check(item: Input, options: argparse.Namespace) -> Report:
     """The report on an input; one that cannot be read at all is a report, too."""
-    from keyframer.checking import check_document, check_imported, unreadable
+    from keyframer.checking import check_opened, unreadable
+    from keyframer.exchange import reader_by_name
 
     try:
-        data = item.read()
-        importer = reading.find_importer(data, item, from_format)
-        if importer is not None:
-            return check_imported(importer, data, reading.folder_of(item))
-        document, size = reading.read_document(item, from_format, data)
+        opened = reading.open_input(item, options)
     except reading.READ_FAILURES as error:
-        return unreadable(as_format_error(error), from_format)
-    return check_document(document, size, path=reading.path_of(item))
+        return unreadable(
+            as_format_error(error), None if options.from_format is None else reader_by_name(options.from_format)
+        )
+    return check_opened(opened)
 
 
 def _fails(report: Report, fail_on: str) -> bool:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from keyframer.cli.inputs import Input
+    from keyframer.exchange.opening import OpenedFile
     from keyframer.exchange.report import LossReport
-    from keyframer.formats.document import Document
     from keyframer.textures import TextureSource
 
 SCHEMA = "keyframer.convert"
@@ -154,17 +154,17 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
     assert path is not None
     fps, options.fps = options.fps, None  # the exporter applies it, whether or not the format has such an option
     try:
-        data = item.read()
-        scene, document = scenes.load_scene(item, options, data)
+        opened = scenes.open_input(item, options)
     finally:
         options.fps = fps
+    scene = scenes.scene_of_opened(item, opened, options)
     chosen: dict[str, Any] = {}
     source = None
     exporter = exporter_for(path, options.to)
     scene = operations.apply(scene, options, None if exporter.name == "gltf" else fps, exporter.axes)
     if exporter.name == "gltf":
         source = texturing.source_for(item, options)
-        chosen = _for_gltf(options, fps, source, _source(item, data, document))
+        chosen = _for_gltf(options, fps, source, _source(item, opened))
     elif options.core_only or options.unit is not None or options.keys is not None:
         raise refused("--core-only, --unit and --keys are for glTF only")
     else:
@@ -205,15 +205,12 @@ def _for_gltf(
     return chosen
 
 
-def _source(item: Input, data: bytes, document: Document | None) -> dict[str, object]:
+def _source(item: Input, opened: OpenedFile) -> dict[str, object]:
     from hashlib import sha256
 
     from keyframer.exchange.provenance import source_note
-    from keyframer.formats import detect
 
-    format, dialect = ("gltf", None) if document is None else (document.format.name, document.dialect)
-    version = detect(data, name=item.name).version
-    return source_note(os.path.basename(item.relative), sha256(data).hexdigest(), format, version, dialect)
+    return source_note(os.path.basename(item.relative), sha256(opened.data).hexdigest(), opened)
 
 
 def _write_report(options: argparse.Namespace, records: list[dict[str, object]]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from keyframer.cli import clips, inputs, output, reading, scenes
 from keyframer.cli.exits import FINDINGS, FINE, NOT_ALL_DONE
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from keyframer.cli.inputs import Input
+    from keyframer.exchange.opening import OpenedFile
     from keyframer.formats.kit.summary_tables import Cell
-    from keyframer.inspecting.comparison import Comparison, Side
+    from keyframer.inspecting.comparison import Comparison
     from keyframer.scene import Scene
 
 ABOUT = """What differs between two files, of the same format or of different ones.
@@ -89,16 +91,22 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _compare(items: list[Input], names: dict[str, str], records: output.Records, options: argparse.Namespace) -> int:
-    from keyframer.inspecting.comparison import compare
+    from keyframer.inspecting.comparison import compare, side_of
 
-    read = [_read(item, options) for item in items]
-    errors = [found for found in read if isinstance(found, Exception)]
+    opened: list[OpenedFile] = []
+    errors: list[Exception] = []
+    for item in items:
+        try:
+            opened.append(_open(item, options))
+        except reading.READ_FAILURES as error:
+            failure(item.name, error)
+            errors.append(error)
     if errors:
         records.json({**names, "error": error_record(errors[0])})
         records.close()
         return NOT_ALL_DONE
-    sides = [found for found in read if not isinstance(found, Exception)]
-    made, undone = _scenes(items, sides, options)
+    sides = [side_of(each) for each in opened]
+    made, undone = _scenes(items, opened, options)
     comparison = compare(
         (sides[0], sides[1]),
         made,
@@ -117,33 +125,27 @@ def _compare(items: list[Input], names: dict[str, str], records: output.Records,
     return code
 
 
-def _read(item: Input, options: argparse.Namespace) -> Side | Exception:
-    from keyframer.inspecting.comparison import ImportedFile
-
-    try:
-        data = item.read()
-        importer = reading.find_importer(data, item, options.from_format)
-        if importer is not None:
-            importer.load(data, reading.folder_of(item), salvage=True)  # what cannot be read fails here
-            return ImportedFile(importer.name, data)
-        return reading.read_document(item, options.from_format, data)[0]
-    except reading.READ_FAILURES as error:
-        failure(item.name, error)
-        return error
+def _open(item: Input, options: argparse.Namespace) -> OpenedFile:
+    """The input, of which at least the file itself can be read."""
+    opened = scenes.open_input(item, options)
+    if opened.importer is None:
+        _ = opened.document
+    else:
+        with suppress(ValueError):  # an option it does not have: said when the scene is made
+            opened.scene(salvage=True)
+    return opened
 
 
 def _scenes(
-    items: list[Input], sides: list[Side], options: argparse.Namespace
+    items: list[Input], opened: list[OpenedFile], options: argparse.Namespace
 ) -> tuple[tuple[Scene, Scene] | None, bool]:
     """Both scenes, or None; and whether they were wanted and could not be made."""
-    from keyframer.inspecting.comparison import format_name
-
-    if options.what == "structure" and format_name(sides[0]) == format_name(sides[1]):
+    if options.what == "structure" and opened[0].reader is opened[1].reader:
         return None, False
     made: list[Scene] = []
-    for item in items:
+    for item, file in zip(items, opened, strict=True):
         try:
-            made.append(scenes.load_scene(item, options)[0])
+            made.append(scenes.scene_of_opened(item, file, options))
         except scenes.LOAD_FAILURES as error:
             note(options, f"{item.name}: the motion is not compared: {one_line(error)}")
             return None, True

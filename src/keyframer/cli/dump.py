@@ -47,8 +47,7 @@ def run(options: argparse.Namespace) -> int:
             if number and target.out is None:
                 raise targets.refused("only one text fits stdout (-o gives each its own file)")
             path = target.path_for(item)
-            document, _ = reading.read_document(item, options.from_format)
-            parts = dump_parts(document, offsets=not options.no_offsets)
+            parts = dump_parts(reading.open_input(item, options).document, offsets=not options.no_offsets)
             if path is None:
                 for part in parts:
                     sys.stdout.write(part)

@@ -98,21 +98,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _tables(item: Input, options: argparse.Namespace) -> tuple[str, int, int, list[Table]]:
     """Format, size, number of issues, and all tables of an input."""
-    from pathlib import Path
+    from keyframer.inspecting.report import file_tables
 
-    from keyframer.inspecting.report import report
-    from keyframer.inspecting.scene_tables import document_scene_tables, imported_tables
-
-    data = item.read()
-    importer = reading.find_importer(data, item, options.from_format)
-    looked = texturing.finder_for(item, options)
-    if importer is not None:
-        scene = importer.load(data, reading.folder_of(item), salvage=True)
-        return importer.name, len(data), scene.issues.total, imported_tables(scene, importer, len(data), looked)
-    document, size = reading.read_document(item, options.from_format, data)
-    beside = Path(item.name) if isinstance(item, inputs.FileInput) else None
-    tables = [*report(document, size), *document_scene_tables(document, beside, options.encoding, looked)]
-    return document.format.name, size, document.issues.total, tables
+    opened = reading.open_input(item, options)
+    issues, tables = file_tables(opened, options.encoding, texturing.finder_for(item, options))
+    return opened.reader.name, len(opened.data), issues.total, tables
 
 
 def _once(tables: list[Table]) -> list[Table]:

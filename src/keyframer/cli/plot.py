@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
 def _plot(item: Input, options: argparse.Namespace, kind: str, span: tuple[float, float] | None) -> bytes:
     from keyframer.inspecting.charts import chart
 
-    scene, _ = scenes.load_scene(item, options)
+    scene = scenes.load_scene(item, options)
     if options.motion:
         return _motion(item, scene, options, kind, span)
     panels = _panels(item, scene, options, span)

@@ -1,10 +1,10 @@
-"""Reading one input as a document, and what all commands that do so have in common."""
+"""Opening one input, and what all commands that read have in common."""
 
 from __future__ import annotations
 
 from keyframer.errors import FormatError
-from keyframer.exchange import IMPORTERS, importer_for
-from keyframer.formats import FORMATS, detect, format_by_name
+from keyframer.exchange import IMPORTERS
+from keyframer.formats import FORMATS
 
 TYPE_CHECKING = False  # what reading needs is imported when something is read: ``--help`` needs none of it
 if TYPE_CHECKING:
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from keyframer.cli.inputs import Input
-    from keyframer.exchange import Importer
-    from keyframer.formats.document import Document
+    from keyframer.exchange.opening import OpenedFile
     from keyframer.limits import Budget, Limits
 
 READ_FAILURES = (FormatError, OSError)
@@ -68,30 +67,14 @@ def budget_for(options: argparse.Namespace) -> AbstractContextManager[Budget]:
     return Budget(chosen_limits(options)).opened()
 
 
-def read_document(item: Input, from_format: str | None, data: bytes | None = None) -> tuple[Document, int]:
-    """The document of an input, and its size in bytes; ``data`` is what was read of it already."""
-    from keyframer.catalogue import IO_EMPTY, IO_UNRECOGNISED
-    from keyframer.limits import DEFAULT_LIMITS, open_budget
+def open_input(
+    item: Input, options: argparse.Namespace, reading_options: dict[str, object] | None = None
+) -> OpenedFile:
+    """An input, read and opened as the command line says."""
+    from keyframer.exchange.opening import OpenedFile
 
-    limits = open_budget(DEFAULT_LIMITS, 0).limits
-    data = item.read() if data is None else data
-    if not data:
-        raise IO_EMPTY.failure(0, "/")
-    if any(from_format == known.name for known in IMPORTERS):
-        raise IO_UNRECOGNISED.failure(0, "/", reason=f"{from_format} has no document: it can be loaded, but not kept")
-    if from_format is not None:
-        return format_by_name(from_format).decode(data, limits), len(data)
-    found = detect(data, name=item.name)
-    if found.format is None:
-        raise FormatError("IO_UNRECOGNISED", 0, "/", found.reason)
-    return found.format.decode(data, limits), len(data)
-
-
-def find_importer(data: bytes, item: Input, from_format: str | None) -> Importer | None:
-    """Who makes a scene of bytes that no document can be made of; None where that is nobody, or not needed."""
-    if from_format is None and detect(data, name=item.name).format is not None:
-        return None
-    return importer_for(data, item.name, from_format)
+    path, format = path_of(item), options.from_format
+    return OpenedFile(item.read(), name=item.name, path=path, format=format, options=reading_options)
 
 
 def path_of(item: Input) -> Path | None:
@@ -101,9 +84,3 @@ def path_of(item: Input) -> Path | None:
     from keyframer.cli.inputs import FileInput
 
     return Path(item.name) if isinstance(item, FileInput) else None
-
-
-def folder_of(item: Input) -> Path | None:
-    """The folder of an input, where it has one."""
-    path = path_of(item)
-    return None if path is None else path.parent

@@ -8,18 +8,18 @@ from keyframer.errors import FormatError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
     from keyframer.cli.inputs import Input
+    from keyframer.exchange.opening import OpenedFile
     from keyframer.scene import Scene
 
 _SHOWN = 5
 
 
-def add_hint(error: FormatError, attempt: Callable[[], Scene]) -> None:
-    """Say with a refusal what an attempt with salvage would save; nothing where that is nothing."""
+def add_hint(error: FormatError, opened: OpenedFile) -> None:
+    """Say with a refusal what salvage would save; nothing where that is nothing."""
     try:
-        saved = content_of(attempt())
+        saved = content_of(opened.scene(salvage=True))
     except (FormatError, ValueError):
         return
     if saved:

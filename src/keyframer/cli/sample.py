@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     item = items[0]
     try:
         with reading.budget_for(options):
-            scene, _ = scenes.load_scene(item, options)
+            scene = scenes.load_scene(item, options)
             sample = Sample(scene, frames=frames, times=times, nodes=options.node, axes=options.axes)
             _write(sample, options)
     except scenes.READ_FAILURES as error:

@@ -9,10 +9,9 @@ from keyframer.formats import FORMATS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
     from keyframer.cli.inputs import Input
-    from keyframer.formats.document import Document
+    from keyframer.exchange.opening import OpenedFile
     from keyframer.scene import Scene
 
 READ_FAILURES = reading.READ_FAILURES
@@ -61,40 +60,24 @@ def pairs_of(given: list[str], argument: str) -> dict[str, object]:
     return found
 
 
-def load_scene(item: Input, options: argparse.Namespace, data: bytes | None = None) -> tuple[Scene, Document | None]:
-    """The scene of an input, and the document it was made from, if it is of a format that has documents. ``data`` are
-    its bytes where they have been read."""
-    from functools import partial
+def open_input(item: Input, options: argparse.Namespace) -> OpenedFile:
+    """An input, opened with all options of the command line."""
+    return reading.open_input(item, options, options_of(options))
 
-    from keyframer.formats.contract import options_from_text
-    from keyframer.formats.kit.scene_reading import scene_of
 
-    data = item.read() if data is None else data
-    document: Document | None = None
-    make: Callable[..., Scene]
-    importer = reading.find_importer(data, item, options.from_format)
-    if importer is not None:
-        make = partial(importer.load, data, reading.folder_of(item), options=_numbers(options_of(options)))
-    else:
-        document, _ = reading.read_document(item, options.from_format, data)
-        chosen = options_from_text(document.format.option_types(), options_of(options))
-        path = reading.path_of(item)
-        if path is not None:
-            chosen = {**document.format.find_companions(document, path, chosen), **chosen}
-        make = partial(scene_of, document, chosen)
+def load_scene(item: Input, options: argparse.Namespace) -> Scene:
+    """The scene of an input."""
+    return scene_of_opened(item, open_input(item, options), options)
+
+
+def scene_of_opened(item: Input, opened: OpenedFile, options: argparse.Namespace) -> Scene:
+    """The scene of an input that was opened."""
     try:
-        scene = make(salvage=options.salvage)
+        scene = opened.scene(salvage=options.salvage)
     except FormatError as error:
         if not options.salvage:
-            salvaging.add_hint(error, partial(make, salvage=True))
+            salvaging.add_hint(error, opened)
         raise
     salvaging.tell(item, scene, options)
     clips.choose(item, scene, options)
-    return scene, document
-
-
-def _numbers(given: dict[str, object]) -> dict[str, object]:
-    """Values of ``--set`` for importers, whose options are numbers."""
-    from keyframer.formats.contract import options_from_text
-
-    return options_from_text(dict.fromkeys(given, "float"), given)
+    return scene

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from keyframer.cli.inputs import FileInput
 from keyframer.cli.messages import detail, note
+from keyframer.cli.reading import path_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def finder_for(item: Input, options: argparse.Namespace) -> TextureFinder | None:
     """Looks beside the file, then in the folders given; None with ``--no-textures``."""
-    import os
-
     from keyframer.textures import TextureFinder
 
     if options.no_textures:
         return None
-    own = [os.path.dirname(item.name) or "."] if isinstance(item, FileInput) else []
-    return TextureFinder([*own, *options.texture_path], recursive=options.texture_recursive)
+    path = path_of(item)
+    return TextureFinder(
+        [*([] if path is None else [path.parent]), *options.texture_path], recursive=options.texture_recursive
+    )
 
 
 def source_for(item: Input, options: argparse.Namespace) -> TextureSource | None:

@@ -136,7 +136,7 @@ def _note_images(options: argparse.Namespace, target: targets.Targets) -> None:
         if isinstance(item, inputs.FileInput) and not os.path.isfile(item.name):
             continue  # what a pipe gives is given once
         with suppress(*scenes.LOAD_FAILURES, LookupError, MemoryError):  # said when its picture is made
-            scene, _ = scenes.load_scene(item, quiet)
+            scene = scenes.load_scene(item, quiet)
             texturing.note_inputs(item, scene, options)
 
 
@@ -171,7 +171,7 @@ class Order:
         """The bytes of the picture."""
         from keyframer.rendering import Studio
 
-        scene, _ = scenes.load_scene(item, self.options)
+        scene = scenes.load_scene(item, self.options)
         source = texturing.source_for(item, self.options)
         studio = Studio(scene, self.settings, textures=source)
         texturing.report(item, source, self.options)

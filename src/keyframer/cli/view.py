@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
 
 from keyframer.cli import inputs, reading, scenes, texturing
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     import argparse
 
     from keyframer.cli.inputs import Input
+    from keyframer.exchange.opening import OpenedFile
     from keyframer.viewer import Material, ViewedFile
 
 ABOUT = """Files in the browser: playing, with their tree, every key on a timeline, curves, issues, and their bytes.
@@ -73,61 +73,34 @@ def _viewed(item: Input, options: argparse.Namespace) -> ViewedFile:
 
     with reading.budget_for(options) as budget:
         if isinstance(item, FileInput):
-            return ViewedFile(item.name, lambda: _from_disk(item, options), budget)
-        try:
-            data = item.read()
-        except scenes.READ_FAILURES as error:
-            caught = as_format_error(error)
-            return ViewedFile(item.name, lambda: _nothing(item, caught))
-    return ViewedFile(item.name, lambda: _material(item, data, options), budget)
+            return ViewedFile(item.name, lambda: _material(item, _open(item, options), options), budget)
+        opened = _open(item, options)
+    return ViewedFile(item.name, lambda: _material(item, opened, options), budget)
 
 
-def _from_disk(item: Input, options: argparse.Namespace) -> Material:
+def _open(item: Input, options: argparse.Namespace) -> OpenedFile | FormatError:
+    """The input, or why it cannot be read."""
     try:
-        return _material(item, item.read(), options)
+        return scenes.open_input(item, options)
     except scenes.READ_FAILURES as error:
-        return _nothing(item, as_format_error(error))
+        return as_format_error(error)
 
 
-def _nothing(item: Input, error: Exception) -> Material:
+def _material(item: Input, opened: OpenedFile | FormatError, options: argparse.Namespace) -> Material:
+    """As much as can be made of an input; what fails is said on stderr and shown in the page."""
+    from keyframer.exchange.opening import OpenedFile
     from keyframer.viewer import Material
 
-    failure(item.name, error)
-    return Material(b"", failure=as_format_error(error))
-
-
-def _material(item: Input, data: bytes, options: argparse.Namespace) -> Material:
-    """As much as can be made of the bytes; what fails is said on stderr and shown in the page."""
-    from keyframer.viewer import Material
-
-    known = _ReadFile(item, data) if isinstance(item, FileInput) else _ReadInput(item, data)
-    made = Material(data, textures=texturing.source_for(item, options))
-    made.importer = reading.find_importer(data, item, options.from_format)
-    made.folder = reading.folder_of(item)
+    if isinstance(opened, FormatError):
+        failure(item.name, opened)
+        return Material(OpenedFile(b"", name=item.name), failure=opened)
+    material = Material(opened, textures=texturing.source_for(item, options))
     try:
-        made.scene, made.document = scenes.load_scene(known, options)
+        material.scene = scenes.scene_of_opened(item, opened, options)
     except scenes.LOAD_FAILURES as error:
-        made.failure = as_format_error(error)
+        material.failure = as_format_error(error)
         failure(item.name, error)
-        if made.importer is None:
-            with suppress(*scenes.READ_FAILURES):
-                made.document, _ = reading.read_document(known, options.from_format, data)
-    return made
-
-
-class _ReadInput(inputs.Input):
-    """An input that was read already."""
-
-    def __init__(self, item: Input, data: bytes) -> None:
-        super().__init__(item.name, item.relative)
-        self._data = data
-
-    def read(self) -> bytes:
-        return self._data
-
-
-class _ReadFile(_ReadInput, FileInput):
-    """The same for a file, which may have companions beside it."""
+    return material
 
 
 def _export(opened: list[ViewedFile], options: argparse.Namespace) -> int:

@@ -172,12 +172,18 @@ _GLTF = GltfImporter("gltf", "glTF 2.0", (".glb", ".gltf"), "keyframer.exchange.
 IMPORTERS: tuple[Importer, ...] = (_GLTF, *load_plugins("keyframer.importers", Importer, {_GLTF.name}))
 
 
-def importer_for(head: bytes, name: str = "", format: str | None = None) -> Importer | None:
-    """The importer with this id, or the one that claims the first bytes; None where it is none of theirs."""
-    for known in IMPORTERS:
-        if known.name == format or (format is None and known.sniff(head, name) is not None):
-            return known
-    return None
+def importer_for(head: bytes, name: str = "") -> Importer | None:
+    """The importer that claims the first bytes; None if none does."""
+    return next((known for known in IMPORTERS if known.sniff(head, name) is not None), None)
+
+
+def reader_by_name(name: str) -> Format | Importer:
+    """The format or importer with this id; ValueError lists the ids there are."""
+    readers: dict[str, Format | Importer] = {known.name: known for known in FORMATS}
+    readers |= {known.name: known for known in IMPORTERS}
+    if name not in readers:
+        raise ValueError(f"unknown format {name!r} (known: {', '.join(readers)})")
+    return readers[name]
 
 
 def exporter_for(path: PathLike, format: str | None = None) -> Exporter:
@@ -239,4 +245,14 @@ def save(
     return report
 
 
-__all__ = ["EXPORTERS", "IMPORTERS", "Exporter", "Importer", "NativeExporter", "exporter_for", "importer_for", "save"]
+__all__ = [
+    "EXPORTERS",
+    "IMPORTERS",
+    "Exporter",
+    "Importer",
+    "NativeExporter",
+    "exporter_for",
+    "importer_for",
+    "reader_by_name",
+    "save",
+]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from keyframer.exchange.opening import OpenedFile
 from keyframer.text import safe_text
 
 
-def source_note(
-    name: str, sha256: str, format: str | None, version: str | None, dialect: object | None
-) -> dict[str, object]:
+def source_note(name: str, sha256: str, opened: OpenedFile) -> dict[str, object]:
     """The option ``source`` of an exporter; version and dialect where they are known."""
-    found: dict[str, object] = {"name": safe_text(name), "sha256": sha256, "format": format}
-    if version is not None:
-        found["version"] = version
-    if dialect is not None:
-        found["dialect"] = str(dialect)
-    return found
+    note: dict[str, object] = {"name": safe_text(name), "sha256": sha256, "format": opened.reader.name}
+    if opened.detection.version is not None:
+        note["version"] = opened.detection.version
+    if opened.importer is None and opened.document.dialect is not None:
+        note["dialect"] = str(opened.document.dialect)
+    return note

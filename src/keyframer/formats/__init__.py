@@ -16,7 +16,6 @@ from keyframer.plugins import load_plugins, report_failure
 TYPE_CHECKING = False  # detection starts fast: what only reading needs is imported where it is used
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import IO
 
     from keyframer.files import PathLike
     from keyframer.formats.document import Document
@@ -101,7 +100,7 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
     found: list[tuple[float, bool, Format, Match]] = []
     extension = os.path.splitext(name)[1].lower()
     for candidate in FORMATS:
-        match = _sniff(candidate, head, size)
+        match = match_format(candidate, head, size)
         if match is not None:
             found.append((match.score, extension in candidate.extensions, candidate, match))
             if match.score >= SURE:  # formats without a signature, which look closer, need not be asked
@@ -115,7 +114,7 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
     return Detection(best, match.score, match.reason, match.version, match.dialect)
 
 
-def _sniff(candidate: Format, head: bytes, size: int) -> Match | None:
+def match_format(candidate: Format, head: bytes, size: int) -> Match | None:
     """What a format says of a head; one of another package that fails says nothing."""
     try:
         return candidate.sniff(head, size)
@@ -131,7 +130,7 @@ def decode(data: bytes, *, format: str | None = None, limits: Limits | None = No
 
     ``format`` is the id of a format where the content does not decide (see `supported_formats`).
     """
-    from keyframer.catalogue import IO_EMPTY
+    from keyframer.catalogue import IO_EMPTY, IO_UNRECOGNISED
     from keyframer.files import check_size
     from keyframer.limits import DEFAULT_LIMITS
 
@@ -141,37 +140,17 @@ def decode(data: bytes, *, format: str | None = None, limits: Limits | None = No
         data = bytes(data)
     if not data:
         raise IO_EMPTY.failure(0, "/")
-    return _decide(data, format, "").decode(data, limits)
-
-
-def _decide(data: bytes, format: str | None, name: str) -> Format:
     if format is not None:
-        return format_by_name(format)
-    detection = detect(data, name=name)
+        return format_by_name(format).decode(data, limits)
+    detection = detect(data)
     if detection.format is None:
-        from keyframer.catalogue import IO_UNRECOGNISED
-
         raise IO_UNRECOGNISED.failure(0, "/", reason=detection.reason)
-    return detection.format
+    return detection.format.decode(data, limits)
 
 
 def encode(document: Document) -> bytes:
     """The bytes of a document; ``encode(decode(data)) == data`` for all data that can be read."""
     return document.format.encode(document)
-
-
-def read(source: PathLike | IO[bytes], *, format: str | None = None, limits: Limits | None = None) -> Document:
-    """The document in a file (a path, or a stream open for binary reading). Raises `FormatError` or OSError."""
-    from keyframer.catalogue import IO_EMPTY
-    from keyframer.files import read_bytes
-    from keyframer.limits import DEFAULT_LIMITS
-
-    limits = limits or DEFAULT_LIMITS
-    data = read_bytes(source, limits)
-    if not data:
-        raise IO_EMPTY.failure(0, "/")
-    name = os.fspath(source) if isinstance(source, (str, os.PathLike)) else ""
-    return _decide(data, format, name).decode(data, limits)
 
 
 def write(document: Document, path: PathLike, *, overwrite: bool = False) -> None:
@@ -190,7 +169,7 @@ __all__: Sequence[str] = (
     "encode",
     "facts_of",
     "format_by_name",
-    "read",
+    "match_format",
     "supported_formats",
     "write",
 )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.exchange.opening import OpenedFile
 from keyframer.formats.document import Document
 from keyframer.formats.kit.summary_tables import Cell
 from keyframer.inspecting.gltf_diff import diff_gltf
@@ -133,6 +134,13 @@ class ImportedFile:
 
 
 Side = Document | ImportedFile
+
+
+def side_of(opened: OpenedFile) -> Side:
+    """A file that was opened, as one side of a comparison."""
+    if opened.importer is None:
+        return opened.document
+    return ImportedFile(opened.importer.name, opened.data)
 
 
 def format_name(side: Side) -> str:

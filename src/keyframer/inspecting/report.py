@@ -1,12 +1,16 @@
-"""What a document says, as tables: what is known of every format, and what its own summary adds."""
+"""What a file holds, as tables: what is known of every format, what its own summary adds, and the scene."""
 
 from __future__ import annotations
 
 from collections import Counter
 
+from keyframer.exchange.opening import OpenedFile
 from keyframer.formats.document import Document
 from keyframer.formats.kit.summary_tables import Table
 from keyframer.inspecting.plain import to_plain
+from keyframer.inspecting.scene_tables import document_scene_tables, imported_tables
+from keyframer.issues import IssueLog
+from keyframer.textures import TextureFinder
 from keyframer.wire.kinds import Blob
 from keyframer.wire.record import Raw, Record
 
@@ -14,8 +18,25 @@ SCHEMA = "keyframer.info"
 SCHEMA_VERSION = 1
 
 
+def file_tables(
+    opened: OpenedFile, encoding: str | None = None, finder: TextureFinder | None = None
+) -> tuple[IssueLog, list[Table]]:
+    """What reading a file found, and all tables of ``keyframer info``. ``encoding`` is the code page of names;
+    ``finder`` looks for images."""
+    if opened.importer is not None:
+        scene = opened.scene(salvage=True)
+        return scene.issues, imported_tables(scene, opened.importer, len(opened.data), finder)
+    document = opened.document
+    tables = report(document, len(opened.data))
+    if document.format.reader() is None:
+        return document.issues, tables
+    if encoding is not None and "encoding" in document.format.option_types():
+        opened.given["encoding"] = encoding
+    return document.issues, [*tables, *document_scene_tables(document, opened.scene(salvage=True), finder)]
+
+
 def report(document: Document, size: int) -> list[Table]:
-    """All tables of ``keyframer info``; those without rows are left out, the overview is always there."""
+    """What a document says; tables without rows are left out, the overview is always there."""
     own = document.format.summary()
     summary = [] if own is None else own.summarise(document)
     overview = _overview(document, size)

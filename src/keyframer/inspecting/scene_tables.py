@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
 from keyframer.curves import Track
 from keyframer.exchange import Importer
 from keyframer.formats.document import Document
-from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.summary_tables import Cell, Table
 from keyframer.inspecting.texture_table import texture_table
 from keyframer.scene import Scene
 from keyframer.textures import TextureFinder
 
 
-def document_scene_tables(
-    document: Document,
-    path: Path | None = None,
-    encoding: str | None = None,
-    finder: TextureFinder | None = None,
-) -> list[Table]:
-    """What a document means, as far as it can be made out: the tables of its scene, and what was odd on that way.
-
-    With ``path`` the companion beside the file counts, as in `load`; ``encoding`` is the code page of names;
-    ``finder`` looks for the images it names.
-    """
-    options = document.format.find_companions(document, path, {}) if path is not None else {}
-    if encoding is not None and "encoding" in document.format.option_types():
-        options["encoding"] = encoding
-    scene = scene_of(document, options, salvage=True)
+def document_scene_tables(document: Document, scene: Scene, finder: TextureFinder | None = None) -> list[Table]:
+    """What a document means: the tables of its scene, and what making the scene found odd. ``finder`` looks for the
+    images it names."""
     odd = Table("scene_issues", "On the way to the scene", ("severity", "code", "offset", "path", "message"))
     told = {(issue.code, issue.path) for issue in document.issues}
     for issue in scene.issues:

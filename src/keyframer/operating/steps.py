@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from keyframer.exchange.loading import load
+from keyframer.exchange.opening import load
 from keyframer.operating.axes import change_axes
 from keyframer.operating.choose import choose_nodes
 from keyframer.operating.cut import cut

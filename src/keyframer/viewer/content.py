@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
-from keyframer.checking import Report, check_document, check_imported, unreadable
-from keyframer.checking.report import in_order
+from keyframer.checking import Report, check_opened, unreadable
 from keyframer.errors import FormatError
 from keyframer.exchange import Importer
 from keyframer.exchange.gltf.write.asset import glb_parts
@@ -18,6 +17,7 @@ from keyframer.exchange.gltf.write.exporting import export
 from keyframer.exchange.gltf.write.extent import clip_span
 from keyframer.exchange.gltf.write.images import no_images
 from keyframer.exchange.gltf.write.options import GltfOptions
+from keyframer.exchange.opening import OpenedFile
 from keyframer.formats.document import Document
 from keyframer.limits import Budget
 from keyframer.scene import Channel, RawChannel, Scene
@@ -37,18 +37,31 @@ BLOCK = 1 << 16
 
 @dataclass(eq=False)
 class Material:
-    """What whoever opens files has to give: the bytes, and as much meaning as they have."""
+    """A file that was opened, and as much meaning as it has."""
 
-    data: bytes
-    document: Document | None = None
+    opened: OpenedFile
     scene: Scene | None = None
     failure: FormatError | None = None
     """why there is no document, or no scene"""
     textures: TextureSource | None = None
-    importer: Importer | None = None
-    """who makes a scene of the bytes at once, where there are no documents"""
-    folder: Path | None = None
-    """where files lie that belong to those"""
+
+    @property
+    def data(self) -> bytes:
+        return self.opened.data
+
+    @cached_property
+    def importer(self) -> Importer | None:
+        """Who makes a scene of the bytes at once; None if there are documents, or nobody reads the file."""
+        with suppress(FormatError):
+            return self.opened.importer
+        return None
+
+    @cached_property
+    def document(self) -> Document | None:
+        """None if none can be made."""
+        with suppress(FormatError):
+            return self.opened.document
+        return None
 
 
 class ViewedFile:
@@ -75,23 +88,17 @@ class ViewedFile:
         if material.importer is None:
             return None
         try:
-            return GltfPlaces(material.data, material.scene, material.folder)
+            return GltfPlaces(material.data, material.scene, material.opened.folder)
         except FormatError:
             return None
 
     @cached_property
     def report(self) -> Report:
         material = self.material
-        importer = material.importer
-        if material.document is not None:
-            return check_document(material.document, len(material.data), material.scene)
-        if importer is not None and material.scene is not None:
-            importer.check(material.data, material.scene)
-            return Report(material.scene.issues.selected(lambda code: True, in_order), importer, len(material.data))
-        if importer is not None:
-            return check_imported(importer, material.data, material.folder)
-        assert material.failure is not None
-        return unreadable(material.failure, None, len(material.data))
+        if material.document is None and material.importer is None:
+            assert material.failure is not None
+            return unreadable(material.failure, material.opened.known_reader, len(material.data))
+        return check_opened(material.opened)
 
     def scene(self) -> bytes:
         """Tree, tracks, times, issues."""

@@ -67,7 +67,7 @@ def _there(module: str) -> bool:
         return False
 
 
-_READING = ("keyframer.formats.kit.scene_reading", *(module for known in FORMATS for module in known.preload))
+_READING = ("keyframer.exchange.opening", *(module for known in FORMATS for module in known.preload))
 
 _ALL = (
     Operation(

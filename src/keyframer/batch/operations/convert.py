@@ -90,6 +90,4 @@ def _upload(scene: Scene, subject: Subject, chosen: dict[str, Any]) -> LossRepor
 
 
 def _source(subject: Subject, result: Result) -> dict[str, object]:
-    dialect = None if subject.importer is not None else subject.document.dialect
-    name = subject.name.rpartition(stores.MEMBER)[2]
-    return source_note(name, result["sha256"], subject.format_name, subject.detection.version, dialect)
+    return source_note(subject.name.rpartition(stores.MEMBER)[2], result["sha256"], subject.opened)

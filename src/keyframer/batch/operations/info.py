@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from keyframer.batch.job import Result
 from keyframer.batch.operations.outputs import json_file
 from keyframer.batch.operations.subject import Subject, note_issues
-from keyframer.inspecting.report import SCHEMA, SCHEMA_VERSION, report
-from keyframer.inspecting.scene_tables import document_scene_tables, imported_tables
+from keyframer.inspecting.report import SCHEMA, SCHEMA_VERSION, file_tables
 from keyframer.inspecting.tables import json_rows
 from keyframer.text import safe_text
 
@@ -16,16 +13,8 @@ from keyframer.text import safe_text
 def carry_out(subject: Subject, result: Result) -> None:
     encoding, wanted, size = subject.options.get("encoding"), subject.options.get("table"), len(subject.data)
     finder = subject.finder()
-    if subject.importer is not None:
-        subject.note_parts(result)
-        scene = subject.importer.load(subject.data, subject.folder, salvage=True)
-        issues, tables = scene.issues, imported_tables(scene, subject.importer, size, finder)
-    else:
-        document = subject.document
-        subject.note_companions(result)
-        path = None if subject.folder is None else Path(subject.job.source)
-        issues = document.issues
-        tables = [*report(document, size), *document_scene_tables(document, path, encoding, finder)]
+    subject.note_beside(result)
+    issues, tables = file_tables(subject.opened, encoding, finder)
     subject.note_images(result, finder)
     shown = {table.name: json_rows(table, encoding) for table in tables if not wanted or table.name in wanted}
     record = {"file": safe_text(subject.job.source), "format": subject.format_name, "size": size, "tables": shown}

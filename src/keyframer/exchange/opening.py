@@ -1,0 +1,167 @@
+"""The one way to open a file: what it is, who reads it, what belongs to it, and its document and scene on demand.
+
+`load`, `read`, checking, the commands, batch and the viewer all go through `OpenedFile`. They differ only in where the
+bytes come from.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from keyframer.catalogue import IO_EMPTY, IO_UNRECOGNISED
+from keyframer.exchange import Importer, importer_for, reader_by_name
+from keyframer.files import PathLike, check_size, read_bytes
+from keyframer.formats import Detection, Format, detect, match_format
+from keyframer.formats.contract import HEAD_SIZE, options_from_text
+from keyframer.limits import DEFAULT_LIMITS, Limits, budgeted, open_budget
+
+if TYPE_CHECKING:  # whoever reads a document needs no scene
+    from keyframer.formats.document import Document
+    from keyframer.scene import Scene
+
+
+class OpenedFile:
+    """The bytes of one file, and what is made of them. Everything is decided once, when it is first asked for.
+
+    ``name`` is what the file is called (its extension breaks ties in detection); ``path`` is where it stands on disk,
+    None for streams, members of archives and URLs, which have nothing beside them. ``format`` is the id of a format or
+    importer where the content is not to decide; ``options`` are those of its reader, as values or as text.
+    """
+
+    def __init__(
+        self,
+        data: bytes,
+        *,
+        name: str = "",
+        path: Path | None = None,
+        format: str | None = None,
+        options: Mapping[str, object] | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self.data = data
+        self.name = name
+        self.path = path
+        self.given = dict(options or {})
+        """the options as they were given"""
+        self.limits = limits or open_budget(DEFAULT_LIMITS, 0).limits
+        self._chosen = None if format is None else reader_by_name(format)
+        self._scene: Scene | None = None
+
+    @property
+    def folder(self) -> Path | None:
+        """Where files that belong to it may stand."""
+        return None if self.path is None else self.path.parent
+
+    @cached_property
+    def detection(self) -> Detection:
+        """What the content looks like; if the format was chosen, what that format says about the content."""
+        if self._chosen is None:
+            return detect(self.data, name=self.name)
+        if isinstance(self._chosen, Importer):
+            return Detection(None, 0.0, "")
+        match = match_format(self._chosen, self.data[:HEAD_SIZE], len(self.data))
+        if match is None:
+            return Detection(self._chosen, 0.0, "")
+        return Detection(self._chosen, match.score, match.reason, match.version, match.dialect)
+
+    @cached_property
+    def reader(self) -> Format | Importer:
+        """Who reads the file; `FormatError` if nobody does."""
+        if not self.data:
+            raise IO_EMPTY.failure(0, "/")
+        reader = self._chosen or self.detection.format or importer_for(self.data, self.name)
+        if reader is None:
+            raise IO_UNRECOGNISED.failure(0, "/", reason=self.detection.reason)
+        return reader
+
+    @property
+    def known_reader(self) -> Format | Importer | None:
+        """The reader as far as it is known by now."""
+        return vars(self).get("reader", self._chosen)
+
+    @property
+    def importer(self) -> Importer | None:
+        """The importer, for files that have no document; `FormatError` if nobody reads the file."""
+        return self.reader if isinstance(self.reader, Importer) else None
+
+    @cached_property
+    def document(self) -> Document:
+        """What the file says; `FormatError` if it cannot be read, or its format has no documents."""
+        if isinstance(self.reader, Importer):
+            reason = f"{self.reader.name} has no document: it can be loaded, but not kept"
+            raise IO_UNRECOGNISED.failure(0, "/", reason=reason)
+        return self.reader.decode(self.data, self.limits)
+
+    @cached_property
+    def options(self) -> dict[str, object]:
+        """The options that the scene is made with: those given, and the companions that stand beside the file.
+        ValueError for one that the reader does not have."""
+        reader = self.reader
+        if isinstance(reader, Importer):
+            return options_from_text(dict.fromkeys(self.given, "float"), self.given)
+        chosen = options_from_text(reader.option_types(), self.given)
+        if self.path is not None:
+            chosen = {**reader.find_companions(self.document, self.path, chosen), **chosen}
+        return chosen
+
+    def scene(self, *, salvage: bool = False) -> Scene:
+        """What the file means: always the same object. `FormatError` for the first unsafe part, which ``salvage``
+        leaves out."""
+        if self._scene is None:
+            reader = self.reader
+            if isinstance(reader, Importer):
+                self._scene = reader.load(self.data, self.folder, self.limits, self.options, salvage=salvage)
+            else:
+                from keyframer.formats.kit.scene_reading import scene_of
+
+                self._scene = scene_of(self.document, self.options, salvage=salvage, folder=self.folder)
+        elif not salvage:
+            unsafe = self._scene.issues.first_unsafe()
+            if unsafe is not None:
+                raise unsafe.as_error()
+        return self._scene
+
+
+def open_file(
+    source: PathLike | IO[bytes] | bytes,
+    *,
+    format: str | None = None,
+    options: Mapping[str, object] | None = None,
+    limits: Limits | None = None,
+) -> OpenedFile:
+    """Read a file (a path, a stream open for binary reading, or its bytes) and open it. Raises OSError where the system
+    does, `FormatError` for what is too large, ValueError for an unknown ``format``."""
+    path = Path(source) if isinstance(source, (str, os.PathLike)) else None
+    if isinstance(source, bytes):
+        check_size(len(source), limits or DEFAULT_LIMITS)
+    data = source if isinstance(source, bytes) else read_bytes(source, limits or DEFAULT_LIMITS)
+    name = "" if path is None else str(path)
+    return OpenedFile(data, name=name, path=path, format=format, options=options, limits=limits)
+
+
+def load(
+    source: PathLike | IO[bytes] | bytes,
+    *,
+    format: str | None = None,
+    salvage: bool = False,
+    limits: Limits | None = None,
+    **options: object,
+) -> Scene:
+    """The scene in a file. ``options`` are those of the format (for example ``geometry="raw"`` for 3D Studio).
+
+    Strict by default: the first error in structure, links or counts raises `FormatError` with code, offset and path.
+    With ``salvage`` unsafe parts are left out instead and ``scene.issues`` lists them; what is merely odd is listed
+    there in any case.
+    """
+    limits = limits or DEFAULT_LIMITS
+    with budgeted(limits, len(source) if isinstance(source, bytes) else 0):
+        return open_file(source, format=format, options=options, limits=limits).scene(salvage=salvage)
+
+
+def read(source: PathLike | IO[bytes], *, format: str | None = None, limits: Limits | None = None) -> Document:
+    """The document in a file (a path, or a stream open for binary reading). Raises `FormatError` or OSError."""
+    return open_file(source, format=format, limits=limits or DEFAULT_LIMITS).document

@@ -1,0 +1,102 @@
+"""The ways in which a file gets opened, side by side: the library, the commands, a row of a batch, and the viewer."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import keyframer
+from keyframer.batch.job import Job
+from keyframer.batch.performing import perform
+from keyframer.cli import main
+
+
+def command(*arguments: str) -> dict[str, Any]:
+    """The record of the one file that a command was asked about."""
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text), contextlib.redirect_stderr(io.StringIO()):
+        main([*arguments, "--format", "json"])
+    record: dict[str, Any] = json.loads(text.getvalue())["files"][0]
+    return record
+
+
+def ways(name: str, folder: Path, format: str | None = None) -> dict[str, dict[str, object]]:
+    """What each way makes of a file: its format, the names of its nodes, the codes of its issues."""
+    from tests.viewer.opening import viewed
+
+    archive, _, member = name.partition("!/")
+    source = io.BytesIO(zipfile.ZipFile(archive).read(member)) if member else Path(name)
+    chosen = [] if format is None else ["--from", format]
+    found: dict[str, dict[str, object]] = {way: {} for way in ("library", "commands", "batch", "viewer")}
+
+    report = keyframer.check(source, format=format)
+    found["library"]["format"] = None if report.format is None else report.format.name
+    found["library"]["issues"] = report.counts
+    if member:
+        source = io.BytesIO(source.getvalue())  # type: ignore[union-attr]
+    try:
+        found["library"]["nodes"] = [node.name for node in keyframer.load(source, format=format).nodes]
+    except keyframer.FormatError as error:
+        found["library"]["nodes"] = error.code
+
+    checked = command("check", name, *chosen)
+    found["commands"] = {"format": checked["format"], "issues": checked["counts"]}
+    told = command("info", name, *chosen)
+    found["commands"]["nodes"] = told["error"]["code"] if "error" in told else tree(told)
+
+    options = {} if format is None else {"from": format}
+    row = perform(Job("check", name, str(folder / "row.check.json"), options))
+    found["batch"] = {"format": row["format"], "issues": row["issues"]}
+    row = perform(Job("info", name, str(folder / "row.info.json"), options))
+    found["batch"]["nodes"] = row["error"]["code"] if row["error"] else tree(stored(folder / "row.info.json"))
+
+    with contextlib.redirect_stderr(io.StringIO()):
+        file = viewed(name, *chosen)[0]
+        described = json.loads(file.scene())
+    found["viewer"]["format"] = None if file.report.format is None else file.report.format.name
+    found["viewer"]["issues"] = file.report.counts
+    failure = described["failure"]
+    scene = file.material.scene
+    found["viewer"]["nodes"] = failure["code"] if scene is None else [node.name for node in scene.nodes]
+    return found
+
+
+def stored(path: Path) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(path.read_text())["files"][0]
+    return record
+
+
+def tree(record: dict[str, Any]) -> list[str]:
+    return sorted(row["node"] for row in record["tables"].get("tree", ()))
+
+
+def converted(name: str, folder: Path, format: str | None = None) -> tuple[bytes, bytes]:
+    """The GLB that the command writes, and that of a batch."""
+    chosen = [] if format is None else ["--from", format]
+    with contextlib.redirect_stderr(io.StringIO()):
+        assert main(["convert", name, str(folder / "one.glb"), "-q", *chosen]) == 0
+    row = perform(Job("convert", name, str(folder / "many.glb"), {} if format is None else {"from": format}))
+    assert row["error"] is None, row
+    return (folder / "one.glb").read_bytes(), (folder / "many.glb").read_bytes()
+
+
+def agreed(found: dict[str, dict[str, object]]) -> dict[str, object]:
+    """What all ways say; AssertionError where one says something else."""
+    for each in found.values():
+        if isinstance(each["nodes"], list):
+            each["nodes"] = sorted(each["nodes"])
+    for way, each in found.items():
+        assert each == found["library"], way
+    return found["library"]
+
+
+if __name__ == "__main__":
+    name, place = sys.argv[1], Path(sys.argv[2])
+    one, many = converted(name, place)
+    assert one == many
+    sys.stdout.write(json.dumps(agreed(ways(name, place))))
