@@ -144,41 +144,117 @@ def test_the_viewer_serves_its_files(wagtail: Path, tmp_path: Path) -> None:
             server.kill()
 
 
+FORMAT = """
+from keyframer.formats.contract import Companion, Format, Match
+class Odd(Format):
+    name, title, extensions = "{name}", "Odd", (".odd",)
+    def sniff(self, head, size):
+        return None
+"""
+BROKEN = {
+    "a-missing": ("No module named", ""),
+    "b-object": ("FORMAT is not a Format", "FORMAT = 1"),
+    "c-exit": ("SystemExit: 3", "import sys\nsys.exit(3)"),
+    "d-title": ("its title is not text", FORMAT + "    title = None\nFORMAT = Odd()"),
+    "e-extensions": (
+        "its extensions are not a tuple of texts like .ext",
+        FORMAT + "    extensions = '.odd'\nFORMAT = Odd()",
+    ),
+    "f-dialects": ("its dialects are not a tuple of texts", FORMAT + "    dialects = None\nFORMAT = Odd()"),
+    "g-companions": ("its companions are not a tuple of Companion", FORMAT + "    companions = (1,)\nFORMAT = Odd()"),
+    "h-id": ("the id 'Two Words' is not made of", FORMAT + "    name = 'Two Words'\nFORMAT = Odd()"),
+    "i-taken": ("the id '3ds' is taken", FORMAT + "    name = '3ds'\nFORMAT = Odd()"),
+    "j-raises": (
+        "RuntimeError: ouch",
+        FORMAT + "    def sniff(self, head, size):\n        raise RuntimeError('ouch')\nFORMAT = Odd()",
+    ),
+    "k-match": (
+        "no Match with a score",
+        FORMAT + "    def sniff(self, head, size):\n        return True\nFORMAT = Odd()",
+    ),
+    "l-score": (
+        "no Match with a score",
+        FORMAT + "    def sniff(self, head, size):\n        return Match(7, '')\nFORMAT = Odd()",
+    ),
+    "m-relative": (
+        "KeyError: 'x'",
+        FORMAT + "    def name_relative(self, head, size):\n        return {}['x']\nFORMAT = Odd()",
+    ),
+}
+"""packages that fail when they are loaded or asked about a file: what their line says, and their module"""
+
+
+def install_modules(site: Path, modules: dict[str, str], group: str = "keyframer.formats") -> None:
+    for name, code in modules.items():
+        module = "odd_" + name.replace("-", "_")
+        install(site, module, f"[console_scripts]\nx = y:z\n\n[{group}]\n{name} = {module}:FORMAT\n")
+        if code:
+            (site / f"{module}.py").write_text(code.replace("{name}", name), encoding="utf-8")
+
+
 def test_a_broken_package_costs_one_line(tmp_path: Path) -> None:
-    for package, target in {
-        "absent": "no_such_module:FORMAT",
-        "odd": "json:dumps",
-        "again": "keyframer_again:FORMAT",
-    }.items():
-        install(
-            tmp_path / "site", package, f"[console_scripts]\nx = y:z\n\n[keyframer.formats]\n{package} = {target}\n"
-        )
-    (tmp_path / "site" / "keyframer_again.py").write_text(
-        "from keyframer.formats.contract import Format\nclass Again(Format):\n    name = '3ds'\nFORMAT = Again()\n"
-    )
-    ran = run(tmp_path / "site", ROOT, "-m", "keyframer", "identify", "examples/windmill.3ds")
-    assert (ran.returncode, ran.stdout.split(":")[0]) == (0, "examples/windmill.3ds")
-    assert (
-        ran.stderr.splitlines()
-        == [
-            "keyframer: plugin absent is not used: ModuleNotFoundError: No module named 'no_such_module'",
-            "keyframer: plugin again is not used: ValueError: the id '3ds' is taken",
-            "keyframer: plugin odd is not used: TypeError: dumps is not a Format",
-        ]
-        or sorted(ran.stderr.splitlines()) == ran.stderr.splitlines()
-    )
-
-
-def test_a_package_that_fails_on_every_file_is_left_out(tmp_path: Path) -> None:
-    install(tmp_path / "site", "touchy", "[keyframer.formats]\ntouchy = keyframer_touchy:FORMAT\n")
-    (tmp_path / "site" / "keyframer_touchy.py").write_text(
-        "from keyframer.formats.contract import Format\n"
-        "class Touchy(Format):\n"
-        "    name, title, extensions = 'touchy', 'Touchy', ('.3ds',)\n"
-        "    def sniff(self, head, size):\n        raise RuntimeError('ouch')\n"
-        "FORMAT = Touchy()\n"
-    )
-    notes = ROOT / "README.md"
-    ran = run(tmp_path / "site", ROOT, "-m", "keyframer", "identify", str(notes), "examples/windmill.3ds")
+    install_modules(tmp_path / "site", {name: code for name, (_, code) in BROKEN.items()})
+    ran = run(tmp_path / "site", ROOT, "-m", "keyframer", "identify", "README.md", "examples/windmill.3ds")
     assert "examples/windmill.3ds: 3D Studio" in ran.stdout
-    assert ran.stderr.count("plugin touchy is not used: RuntimeError: ouch") == 1
+    lines = sorted(line for line in ran.stderr.splitlines() if "plugin" in line)
+    assert len(lines) == len(BROKEN), ran.stderr
+    for line, (name, (words, _)) in zip(lines, BROKEN.items(), strict=True):
+        assert line.startswith(f"keyframer: plugin {name} is not used: "), line
+        assert words in line
+
+
+UNFINISHED = {
+    "bare": FORMAT + "FORMAT = Odd()",
+    "greedy": FORMAT + "    extensions = ('.3ds', '.glb')\nFORMAT = Odd()",
+    "options": FORMAT
+    + "    companions = (Companion('set', '.set', '100% wool'), Companion('model', '.odd', ''))\nFORMAT = Odd()",
+    "claims": FORMAT
+    + "    def sniff(self, head, size):\n        return Match(1, 'mine') if head[:4] == b'MINE' else None\n"
+    + "    def codec(self):\n        raise KeyError('no codec')\nFORMAT = Odd()",
+}
+"""packages that load, but take names of ours or lack parts"""
+
+
+def test_a_package_that_lacks_parts_harms_only_its_own_files(tmp_path: Path) -> None:
+    install_modules(tmp_path / "site", UNFINISHED)
+    install_modules(
+        tmp_path / "site",
+        {
+            "imports": "from keyframer.exchange import Exporter, Importer\nclass Odd(Importer):\n"
+            "    def sniff(self, head, name=''):\n        return 'mine' if head[:4] == b'IMPO' else None\n"
+            "FORMAT = Odd('imports', 'Odd', ('.imp',), 'no_such_module')\n"
+        },
+        "keyframer.importers",
+    )
+    (tmp_path / "mine.odd").write_bytes(b"MINE1234")
+    (tmp_path / "mine.imp").write_bytes(b"IMPO1234")
+    windmill = str(ROOT / "examples" / "windmill.3ds")
+    expected = [
+        (["info", "mine.odd", "mine.imp", windmill], 3),
+        (["check", windmill], 0),
+        (["convert", windmill, "windmill.glb"], 0),
+        (["convert", windmill, "copy.3ds"], 0),
+        (["convert", windmill, "out.odd", "--to", "bare"], 3),
+        (["formats"], 0),
+        (["sample", "--help"], 0),
+        (["sample", windmill, "--frames", "0", "--set", "geometry=raw"], 0),
+    ]
+    script = (
+        "import json, sys\nfrom keyframer.cli import main\n"
+        "print([main(each) for each in json.loads(sys.argv[1])], file=sys.stderr)"
+    )
+    ran = run(tmp_path / "site", tmp_path, "-c", script, json.dumps([arguments for arguments, _ in expected]))
+    lines = ran.stderr.splitlines()
+    assert lines[-1] == str([code for _, code in expected]), ran.stderr
+    assert "internal error" not in ran.stderr
+    assert "keyframer: mine.odd: RUN_INTERNAL_ERROR at 0x0 in /: plugin claims failed: KeyError: 'no codec'" in lines
+    assert any("mine.imp" in line and "plugin imports failed: ModuleNotFoundError" in line for line in lines)
+    assert (tmp_path / "copy.3ds").read_bytes() == Path(windmill).read_bytes()
+    assert "100% wool" not in ran.stdout  # --set is ours
+
+
+def test_packages_are_not_looked_for_in_the_current_folder(tmp_path: Path) -> None:
+    """It may hold what came out of an archive."""
+    install_modules(tmp_path, {"archive": "print('run')"})
+    ran = run(ROOT / "src", tmp_path, "-c", "import keyframer; keyframer.detect(b'x'); import keyframer.exchange")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")

@@ -26,7 +26,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 def _report_plugins() -> None:
     """One line for each package from outside that could not be used."""
     plugins = sys.modules.get("keyframer.plugins")
-    for line in plugins.FAILURES if plugins is not None else ():
+    for line in plugins.failures() if plugins is not None else ():
         from keyframer.text import safe_text
 
         print(f"keyframer: {safe_text(line)}", file=sys.stderr)

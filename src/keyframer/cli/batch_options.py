@@ -98,7 +98,7 @@ def _scene(options: argparse.Namespace) -> dict[str, Any]:
     found = dict(scenes.options_of(options))
     if options.operation == "convert" and options.fps is not None:
         del found["fps"]
-    for name in (companion.option for companion in scenes.COMPANIONS):
+    for name in scenes.COMPANIONS:
         if isinstance(found.get(name), str):
             found[name] = os.path.abspath(str(found[name]))
     return found

@@ -39,7 +39,11 @@ ABOUT = "Reads, writes, plays, checks and converts the keyframed 3D files that d
 
 
 class Parser(argparse.ArgumentParser):
-    """Refuses wrong usage in one safe line behind the usage."""
+    """Refuses wrong usage in one safe line behind the usage. An option that a format of another package adds for its
+    companion makes room for one of ours with the same name."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(conflict_handler="resolve", **settings)
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)

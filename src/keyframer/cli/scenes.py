@@ -19,7 +19,8 @@ LOAD_FAILURES = (*READ_FAILURES, ValueError)
 """what loading an input may raise; ValueError is an option that its format does not have"""
 
 
-COMPANIONS = [companion for known in FORMATS for companion in known.companions]
+COMPANIONS = {companion.option: companion for known in reversed(FORMATS) for companion in known.companions}
+"""by the names of their options; the formats of other packages stand back where two have the same"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,8 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     scenes = parser.add_argument_group("meaning")
     parser.set_defaults(salvaged=False)
     scenes.add_argument("--salvage", action="store_true", help="leave out what is unsafe instead of refusing the file")
-    for companion in COMPANIONS:
-        scenes.add_argument(f"--{companion.option}", metavar="FILE", help=companion.words)
+    for option, companion in COMPANIONS.items():
+        words = companion.words.replace("%", "%%")
+        scenes.add_argument(f"--{option}", dest=f"companion_{option}", metavar="FILE", help=words)
     scenes.add_argument("--fps", type=operations.rate, metavar="N", help="frames a second, for formats that store none")
     scenes.add_argument(
         "--set",
@@ -42,10 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def options_of(options: argparse.Namespace) -> dict[str, object]:
     """The options of the bridge, from the command line."""
     found = pairs_of(options.set, "--set")
-    for name in (*(companion.option for companion in COMPANIONS), "fps"):
-        value = getattr(options, name)
-        if value is not None:
-            found[name] = value
+    given = {name: getattr(options, f"companion_{name}", None) for name in COMPANIONS}
+    found |= {name: value for name, value in {**given, "fps": options.fps}.items() if value is not None}
     return found
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 
-from keyframer.formats import FORMATS, Format
-from keyframer.plugins import load_plugins
+from keyframer.formats import BUILT_IN, FORMATS, Format
+from keyframer.plugins import Blame, ask, load_plugins
 
 TYPE_CHECKING = False  # naming the exporters costs nothing: they are loaded when used
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ class Exporter:
 
         if dialect is not None:
             self.check_dialect(dialect)
-        report: LossReport = import_module(self.module).save(scene, path, dialect, overwrite, options)
+        with Blame(self, OSError, ValueError):
+            report: LossReport = import_module(self.module).save(scene, path, dialect, overwrite, options)
         return report
 
     def __repr__(self) -> str:
@@ -102,11 +103,6 @@ KEY_STYLES = ("linear", "cubic", "frames")
 GLTF = Exporter(
     "gltf", "glTF 2.0", (".glb", ".gltf"), ("binary", "text"), "keyframer.exchange.gltf.write", ("y", "right")
 )
-EXPORTERS: tuple[Exporter, ...] = (
-    GLTF,
-    *(NativeExporter(known) for known in FORMATS),
-    *load_plugins("keyframer.exporters", Exporter, {GLTF.name, *(known.name for known in FORMATS)}),
-)
 
 
 class Importer:
@@ -139,8 +135,8 @@ class Importer:
 
         from keyframer.limits import budgeted
 
-        read = import_module(self.module).load
-        with budgeted(limits, len(data)) as budget:
+        with Blame(self, ValueError), budgeted(limits, len(data)) as budget:
+            read = import_module(self.module).load
             scene: Scene = read(data, folder, limits or budget.limits, options or {}, salvage=salvage)
         return scene
 
@@ -150,7 +146,8 @@ class Importer:
 
         from keyframer.limits import DEFAULT_LIMITS
 
-        import_module(self.module).check(data, limits or DEFAULT_LIMITS, scene.issues)
+        with Blame(self):
+            import_module(self.module).check(data, limits or DEFAULT_LIMITS, scene.issues)
 
     def __repr__(self) -> str:
         return f"<Importer {self.name}: {self.title}>"
@@ -169,12 +166,21 @@ class GltfImporter(Importer):
 
 
 _GLTF = GltfImporter("gltf", "glTF 2.0", (".glb", ".gltf"), "keyframer.exchange.gltf.read")
-IMPORTERS: tuple[Importer, ...] = (_GLTF, *load_plugins("keyframer.importers", Importer, {_GLTF.name}))
+_OWN = {GLTF.name, *(known.name for known in BUILT_IN)}
+EXPORTERS: tuple[Exporter, ...] = (
+    GLTF,
+    *(NativeExporter(known) for known in FORMATS),
+    *load_plugins("keyframer.exporters", Exporter, {GLTF.name, *(known.name for known in FORMATS)}),
+)
+IMPORTERS: tuple[Importer, ...] = (
+    _GLTF,
+    *load_plugins("keyframer.importers", Importer, {_GLTF.name, *(known.name for known in FORMATS)}),
+)
 
 
 def importer_for(head: bytes, name: str = "") -> Importer | None:
     """The importer that claims the first bytes; None if none does."""
-    return next((known for known in IMPORTERS if known.sniff(head, name) is not None), None)
+    return next((known for known in IMPORTERS if ask(known, known.sniff, head, name) is not None), None)
 
 
 def reader_by_name(name: str) -> Format | Importer:
@@ -187,9 +193,11 @@ def reader_by_name(name: str) -> Format | Importer:
 
 
 def exporter_for(path: PathLike, format: str | None = None) -> Exporter:
-    """The exporter with this id, or the one for the file's extension; ValueError says which there are."""
+    """The exporter with this id, or the one for the file's extension, where those of other packages stand back;
+    ValueError says which there are."""
     extension = os.path.splitext(os.fspath(path))[1].lower()
     found = [known for known in EXPORTERS if known.name == format or (format is None and extension in known.extensions)]
+    found = [known for known in found if known.name in _OWN] or found
     if len(found) == 1:
         return found[0]
     if found:

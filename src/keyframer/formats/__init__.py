@@ -11,7 +11,7 @@ import os
 from keyframer.formats import hale3d, midtown, nodeanim, threeds, uto3d
 from keyframer.formats.contract import HEAD_SIZE, Format, Match
 from keyframer.formats.foreign_files import describe_foreign_file
-from keyframer.plugins import load_plugins, report_failure
+from keyframer.plugins import ask, load_plugins
 
 TYPE_CHECKING = False  # detection starts fast: what only reading needs is imported where it is used
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
             if match.score >= SURE:  # formats without a signature, which look closer, need not be asked
                 break
     if not found:
-        relatives = (known.name_relative(head, size) for known in FORMATS)
+        relatives = (ask(known, known.name_relative, head, size) for known in FORMATS)
         stranger = next(filter(None, relatives), None) or describe_foreign_file(head, size)
         known = ", ".join(each.title for each in FORMATS)
         return Detection(None, 0.0, f"this is {stranger}" if stranger else f"not a file of a known format ({known})")
@@ -116,13 +116,15 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
 
 def match_format(candidate: Format, head: bytes, size: int) -> Match | None:
     """What a format says of a head; one of another package that fails says nothing."""
-    try:
-        return candidate.sniff(head, size)
-    except Exception as error:
-        if candidate in BUILT_IN:
-            raise
-        report_failure(candidate.name, error)
-        return None
+    return ask(candidate, _sniff, candidate, head, size)
+
+
+def _sniff(candidate: Format, head: bytes, size: int) -> Match | None:
+    """What a format says of a head; ValueError for an answer that cannot be compared with others."""
+    match = candidate.sniff(head, size)
+    if match is not None and not (isinstance(match, Match) and 0 <= match.score <= 1):
+        raise ValueError("detection gave no Match with a score from 0 to 1")
+    return match
 
 
 def decode(data: bytes, *, format: str | None = None, limits: Limits | None = None) -> Document:

@@ -6,6 +6,7 @@ that naming a format and looking at a file's first bytes cost nothing.
 
 from __future__ import annotations
 
+from keyframer.plugins import Blame
 from keyframer.wire.uncollected import Uncollected
 
 TYPE_CHECKING = False  # `typing` and `dataclasses` would double the start of ``keyframer identify``
@@ -174,7 +175,7 @@ class Format:
 
     # What everybody calls
     def decode(self, data: bytes, limits: Limits) -> Document:
-        with Uncollected():
+        with Uncollected(), Blame(self):
             document = self.codec().decode(data, limits)
         document.limits, document.size = limits, len(data)
         return document
@@ -195,7 +196,7 @@ class Format:
         reader = self.scene_reader()
         chosen = make_options(self.name, reader.options, options)
         # readers ask numbers whether they are finite: no warning
-        with budgeted(document.limits, document.size), Uncollected(), np.errstate(all="ignore"):
+        with budgeted(document.limits, document.size), Uncollected(), np.errstate(all="ignore"), Blame(self):
             return reader.to_scene(document, chosen)
 
     def from_scene(self, scene: Scene, options: Mapping[str, object] | None = None) -> Written:
@@ -206,7 +207,8 @@ class Format:
         """
         from keyframer.formats._patching import write_scene
 
-        return write_scene(self, scene, dict(options or {}))
+        with Blame(self, ValueError):
+            return write_scene(self, scene, dict(options or {}))
 
     def option_types(self) -> dict[str, str]:
         """The options of reading a scene, and the type of each in the words of its declaration."""
@@ -236,19 +238,21 @@ class Format:
         if rules is not None:
             import numpy as np
 
-            with Uncollected(), np.errstate(all="ignore"):
+            with Uncollected(), np.errstate(all="ignore"), Blame(self):
                 rules(document, scene, reporter)
 
     def scene_reader(self) -> SceneReader[Any]:
         """The reader; ValueError for a format whose meaning is not read."""
-        reader = self.reader()
+        with Blame(self):
+            reader = self.reader()
         if reader is None:
             raise ValueError(f"{self.name} files can be read, but not as scenes")
         return reader
 
     def scene_writer(self) -> SceneWriter[Any]:
         """The writer; ValueError for a format that scenes cannot be written to."""
-        writer = self.writer()
+        with Blame(self):
+            writer = self.writer()
         if writer is None:
             raise ValueError(f"scenes cannot be written as {self.name}")
         return writer

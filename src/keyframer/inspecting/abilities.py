@@ -5,6 +5,7 @@ from __future__ import annotations
 from keyframer.exchange import EXPORTERS, IMPORTERS, NativeExporter
 from keyframer.formats import FORMATS, Format
 from keyframer.formats.kit.summary_tables import Table
+from keyframer.plugins import ask
 
 SCHEMA = "keyframer.formats"
 SCHEMA_VERSION = 1
@@ -25,10 +26,11 @@ def formats_table() -> Table:
     """One row for each format; those without documents last."""
     table = Table("formats", "Formats", ("id", "title", "extensions", "can", "records", "pronom"))
     for known in FORMATS:
-        records = len(known.record_types())
-        table.add(
-            known.name, known.title, " ".join(known.extensions), " ".join(abilities(known)), records, known.pronom
-        )
+        offered = ask(known, abilities, known)
+        records = ask(known, known.record_types)
+        if offered is None or records is None:  # a package from outside that lacks a part
+            continue
+        table.add(known.name, known.title, " ".join(known.extensions), " ".join(offered), len(records), known.pronom)
     written = {each.name for each in EXPORTERS if not isinstance(each, NativeExporter)}
     for each in IMPORTERS:
         can = ["scene", "save"] if each.name in written else ["scene"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from keyframer.exchange import IMPORTERS
 from keyframer.formats import detect
+from keyframer.plugins import ask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def identify(head: bytes, size: int, name: str, whole: Callable[[], bytes]) -> I
 def _imported(identity: Identity, head: bytes, name: str) -> None:
     """Files of today's formats: they become scenes, and no document keeps their bytes."""
     for known in IMPORTERS:
-        why = known.sniff(head, name)
+        why = ask(known, known.sniff, head, name)
         if why is not None:
             identity.format, identity.title, identity.damage = known.name, known.title, None
             identity.score = 1.0 if head[:4] == b"glTF" else 0.8
