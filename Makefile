@@ -2,6 +2,7 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)  # some tests wait for browsers and for other processes
 
 .PHONY: help demo test quick lint viewer bench batch-torture coverage pictures fuzz slow clean
 
@@ -25,7 +26,7 @@ test: $(BIN)/.test  ## install what the tests need, lint, run everything
 	PYTHON=$(PYTHON) sh tools/install_blender.sh
 	$(BIN)/python tools/build_viewer.py --if-possible
 	$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest -n auto --dist worksteal -q
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
 viewer:  ## build the page of "keyframer view" (Node 20.19 or newer, or one from PyPI)
 	$(PYTHON) tools/build_viewer.py
@@ -53,7 +54,7 @@ QUICK := wire maths curves scene posing museum golden crashers conformance opera
 QUICK += formats/hale3d formats/midtown exchange/reading docs/test_house.py test_api.py test_files.py test_issues.py
 quick: $(BIN)/.test  ## after each change: lint what changed, then the tests that notice most mistakes (under 90 seconds)
 	@changed=$$(git diff --name-only --diff-filter=d HEAD -- '*.py'); [ -z "$$changed" ] || { $(BIN)/ruff check $$changed && $(BIN)/ruff format --check $$changed; }
-	$(BIN)/python -m pytest -n auto -q $(addprefix tests/,$(QUICK))
+	$(BIN)/python -m pytest -n auto -q $(addprefix tests/,$(QUICK)) --ignore-glob='*corpus*'
 
 slow: $(BIN)/.test  ## everything, also what is marked slow; hostile files up to 16 MiB, a fault at every step of writing; figures go to docs/reliability.md by hand
 	KEYFRAMER_SLOW=1 $(BIN)/python -m pytest -n auto --dist worksteal -q

@@ -20,6 +20,7 @@ from keyframer.batch.defaults import LEDGER as NAME
 from keyframer.batch.ledger import Ledger
 from keyframer.batch.running import run as run_jobs
 from keyframer.batch.worker import AHEAD
+from tests.batch.holding import Gate
 from tests.batch.places import BAD, put, temporaries
 from tests.cli.running import START
 from tests.waiting import PATIENCE, wait_for
@@ -37,10 +38,10 @@ class Cluster:
 
 
 @contextmanager
-def cluster(folder: Path, count: int, *security: str) -> Iterator[Cluster]:
+def cluster(folder: Path, count: int, *security: str, environment: dict[str, str] | None = None) -> Iterator[Cluster]:
     note = folder / "scheduler.json"
     common = ["--no-dashboard", "--host", "127.0.0.1", *security]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder, "env": environment}
     started: list[subprocess.Popen[bytes]] = []
 
     def start(module: str, *arguments: str) -> subprocess.Popen[bytes]:
@@ -68,13 +69,16 @@ def outputs(out: Path) -> int:
 
 
 def test_a_worker_is_killed_and_nothing_is_lost(tmp_path: Path) -> None:
-    count = 800
+    from distributed import Client
+
+    count = 200
     for number in range(count):
         put(tmp_path / "in" / f"{number % 7}" / f"{number:04}.nanim", *([BAD] if number % 50 == 0 else []))
     os.mkfifo(tmp_path / "hang.nanim")  # refused before a worker could hang
     out = tmp_path / "out"
     (tmp_path / "dask").mkdir()
-    with cluster(tmp_path / "dask", 2) as made:
+    gate = Gate(tmp_path / "gate", "0060.nanim")
+    with cluster(tmp_path / "dask", 2, environment=gate.environment) as made:
         arguments = [
             "batch",
             "info",
@@ -85,14 +89,15 @@ def test_a_worker_is_killed_and_nothing_is_lost(tmp_path: Path) -> None:
             "--cluster",
             made.address,
             "--time-limit",
-            "15",
+            str(PATIENCE),
         ]
+        with Client(made.address, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=PATIENCE)
         process = subprocess.Popen([sys.executable, "-c", START, *arguments], stderr=subprocess.PIPE, text=True)
-        wait_for(lambda: outputs(out) > 20)
+        gate.wait_for_workers(2)
         made.workers[0].send_signal(signal.SIGKILL)
-        at_the_kill = outputs(out)
+        gate.open()
         _, text = process.communicate(timeout=PATIENCE)
-    assert at_the_kill < count
     assert process.returncode == 3, text
     with Ledger(str(out / NAME), read_only=True) as ledger:
         rows = list(ledger.rows())

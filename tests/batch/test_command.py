@@ -19,10 +19,11 @@ from keyframer.batch import OPERATIONS
 from keyframer.batch.defaults import LEDGER as NAME
 from keyframer.cli import inputs
 from keyframer.cli.progress import progress_line
+from tests.batch.holding import Gate
 from tests.batch.places import BAD, GOOD, OTHER, put, temporaries, unhashed
 from tests.cli.conftest import run as run  # the fixture
 from tests.cli.running import START, Run, check_schema, spawn
-from tests.waiting import PATIENCE, wait_for
+from tests.waiting import PATIENCE
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and FIFOs")
 
@@ -218,23 +219,29 @@ def test_a_file_that_hangs_and_one_that_eats_memory(
 
 @posix
 def test_ctrl_c_stops_cleanly_and_the_rest_is_done_later(tmp_path: Path) -> None:
-    for number in range(600):
+    for number in range(300):  # more than a worker is given at once
         put(tmp_path / "in" / f"{number:04}.nanim")
     out = tmp_path / "out"
-    arguments = ["batch", "info", str(tmp_path / "in"), "-o", str(out), "-j", "1"]
+    gate = Gate(tmp_path / "gate", "0030.nanim")
+    arguments = ["batch", "info", str(tmp_path / "in"), "-o", str(out), "-j", "1", "--time-limit", str(PATIENCE)]
     # a test run in the background inherits an ignored SIGINT: Ctrl-C must reach the command all the same
     heed = lambda: signal.signal(signal.SIGINT, signal.default_int_handler)  # noqa: E731
     command = [sys.executable, "-c", START, *arguments]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heed)
-    wait_for(lambda: len(made(out)) >= 20)
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, bufsize=1, preexec_fn=heed, env=gate.environment
+    )
+    gate.wait_for_workers(1)
     process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    shown = iter(process.stderr.readline, "")
+    assert any("stopping after the files at work" in line for line in shown)
+    gate.open()
     _, text = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, text
-    assert "stopping after the files at work" in text
     assert "not begun" in text
     assert "Traceback" not in text
     done = made(out)
-    assert 20 <= len(done) < 600
+    assert 30 < len(done) < 300
     assert temporaries(out) == []
     report = spawn("batch", "report", out, "--format", "jsonl").stdout.splitlines()
     assert len(report) == len(done)

@@ -1,4 +1,4 @@
-"""Five rounds of ``kill -9`` and resume; ``make batch-torture`` does a hundred."""
+"""Some rounds of ``kill -9`` and resume; ``make batch-torture`` does a hundred."""
 
 from __future__ import annotations
 
@@ -25,6 +25,11 @@ def tool() -> ModuleType:
 def test_nothing_is_lost_nothing_is_partial_nothing_is_left_over() -> None:
     memory = "/dev/shm"  # a thousand syncs to a busy disk take longer than everything else
     place = memory if os.access(memory, os.W_OK) else None
-    hits, wrong = tool().torture(5, 1_000, operation="identify", kills=1, place=place)
-    assert wrong == []
-    assert hits >= 2
+    hits = 0
+    for seed in range(20):  # on a busy machine a kill may come after the end: then there is another one
+        more, wrong = tool().torture(2, 400, operation="identify", kills=1, seed=seed, place=place)
+        assert wrong == []
+        hits += more
+        if hits >= 2:
+            return
+    raise AssertionError("no kill ever hit a running batch")

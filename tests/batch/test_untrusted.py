@@ -324,3 +324,14 @@ def test_a_ledger_without_rows_of_its_own_is_not_touched(tmp_path: Path) -> None
     with pytest.raises(LedgerError, match="its tables are not those of keyframer"):
         Ledger(str(tmp_path / "mail.sqlite"), str(tmp_path / "out"))
     assert (tmp_path / "mail.sqlite").read_bytes() == before
+    assert os.listdir(tmp_path) == ["mail.sqlite"]
+
+
+def test_what_is_no_ledger_gets_nothing_beside_it(run: Run, tmp_path: Path) -> None:
+    put(tmp_path / "in" / "a.nanim")
+    put(tmp_path / "a.3ds", OTHER)
+    ran = run("batch", "info", tmp_path / "in", "-o", tmp_path / "out", "--ledger", tmp_path / "a.3ds")
+    assert ran.code == 3
+    assert "is not a ledger that can be used" in ran.err
+    assert sorted(os.listdir(tmp_path)) == ["a.3ds", "in"]
+    assert (tmp_path / "a.3ds").read_bytes() == OTHER

@@ -135,6 +135,14 @@ def test_a_report_that_exists_is_refused_before_any_work(run: Run, scene: Path, 
     assert sorted(os.listdir(tmp_path)) == ["mill.3ds", "r.json"]
 
 
+def test_a_report_on_stdout(run: Run, scene: Path, tmp_path: Path) -> None:
+    ran = run("convert", scene, tmp_path / "m.glb", "--report", "-")
+    assert ran.code == 0
+    (record,) = ran.json()["files"]
+    assert record["file"] == str(scene)
+    assert sorted(os.listdir(tmp_path)) == ["m.glb", "mill.3ds"]
+
+
 def test_no_progress_where_nobody_watches(scene: Path, tmp_path: Path) -> None:
     ran = spawn("convert", scene, tmp_path / "m.glb")
     assert ran.returncode == 0

@@ -156,3 +156,12 @@ def test_hostile_names_are_inert(run: Run, tmp_path: Path, style: str) -> None:
     if style == "csv":
         assert not any(cell.startswith("=") for row in csv.reader(io.StringIO(ran.out)) for cell in row)
     assert "<script" not in (tmp_path / "p.svg").read_text()
+
+
+def test_motion_beyond_a_limit_is_not_compared(run: Run) -> None:
+    ran = run("diff", EXAMPLE, EXAMPLE, "--limit", "samples=50", "--format", "json")
+    assert ran.code == 3
+    assert "the motion is not compared: LIMIT_SAMPLES" in ran.err
+    (comparison,) = ran.json()["comparisons"]
+    assert comparison["structure"]["changes"] == []
+    assert comparison["motion"] is None

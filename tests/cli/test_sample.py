@@ -142,8 +142,15 @@ def test_csv(run: Run) -> None:
     assert rows[0]["visible"] == "yes"
 
 
+def test_an_output_needs_a_name(run: Run) -> None:
+    ran = run("sample", EXAMPLE, "-o", "")
+    assert (ran.code, ran.out) == (3, "")
+    assert "RUN_OUTPUT_REFUSED at 0x0 in /: an output needs a name" in ran.err
+
+
 def test_npz(run: Run, tmp_path: Path) -> None:
     assert run("sample", EXAMPLE, "--format", "npz").code == 2
+    assert run("sample", EXAMPLE, "--format", "npz", "-o", "-").code == 2
     out = tmp_path / "out.npz"
     assert run("sample", EXAMPLE, "--frames", "0:4", "--format", "npz", "-o", out).code == 0
     arrays = arrays_in(out)

@@ -13,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
+import keyframer
 from keyframer.batch.defaults import LEDGER
 from keyframer.cli.parser import COMMANDS
+from keyframer.errors import FormatError
+from keyframer.files import reading_archive
 from tests.batch.places import GOOD, OTHER
 from tests.cli.running import EXAMPLE, START, Run
 
@@ -67,6 +70,26 @@ def test_a_damaged_member(run: Run, tmp_path: Path, command: str) -> None:
         assert ran.code == 3
         assert ran.err.count("a.nanim: IO_READ_FAILED at 0x0 in /: cannot be read from the archive: ") == 1
         assert done(tmp_path / f"out{packed}", ran.out, "zz")
+
+
+def test_a_member_that_wants_more_memory_than_there_is() -> None:
+    """A few bytes of LZMA may name a dictionary of 4 GiB."""
+    with pytest.raises(FormatError, match=r"IO_READ_FAILED .*: unpacking it takes more memory"), reading_archive():
+        raise MemoryError
+
+
+def test_members_of_an_archive_share_one_budget(run: Run, tmp_path: Path) -> None:
+    """Else an archive of many expensive files would be allowed many times what a file of its size is."""
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name in ("a.3ds", "b.3ds"):
+            archive.writestr(name, EXAMPLE.read_bytes())
+    faces = sum(len(mesh.corners) for mesh in keyframer.load(EXAMPLE).meshes)
+    arguments = ("--size", "16", "--camera", "fit", "--limit", f"faces={faces * 3 // 2}")
+    assert run("thumbnail", EXAMPLE, "-o", tmp_path / "one.png", *arguments).code == 0
+    ran = run("thumbnail", tmp_path / "a.zip", "-o", f"{tmp_path / 'out'}/", *arguments)
+    assert ran.code == 3
+    assert "a.zip!/b.3ds: LIMIT_FACES" in ran.err
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.png"]
 
 
 @many

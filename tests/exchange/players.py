@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import keyframer
+from keyframer.exchange.report import LossReport
 from keyframer.scene import Scene
 from tests.exchange.truth import (
     ORACLES,
@@ -213,10 +214,14 @@ def _degrees(a: np.ndarray, b: np.ndarray) -> float:
 def cases_of(named: Iterable[tuple[str, Scene]], keys: str = "linear") -> Iterator[Case]:
     """Every clip of named scenes, exported."""
     for name, scene in named:
-        data, report = glb_of(scene, keys=keys)
-        reached = [loss.error for loss in report if loss.path.endswith("/fov") and loss.error is not None]
-        for clip in range(len(scene.clips)):
-            yield Case(name, scene, data, report.measured["size"], clip, fov_error=max(reached, default=0.0))
+        yield from cases(name, scene, *glb_of(scene, keys=keys))
+
+
+def cases(name: str, scene: Scene, data: bytes, report: LossReport) -> Iterator[Case]:
+    """Every clip of an exported scene."""
+    reached = [loss.error for loss in report if loss.path.endswith("/fov") and loss.error is not None]
+    for clip in range(len(scene.clips)):
+        yield Case(name, scene, data, report.measured["size"], clip, fov_error=max(reached, default=0.0))
 
 
 def troubles(case: Case, found: Difference, other_vertices: Container[str] = ()) -> list[str]:

@@ -6,7 +6,6 @@ import os
 import random
 import sys
 import sysconfig
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,9 +16,9 @@ from keyframer.formats import FORMATS
 from tests.formats.hale3d import writer as hale3d
 from tests.formats.midtown import writer as midtown
 from tests.samples import all_samples
+from tests.slow import SLOW
 
-MOST_FILES = 4_000
-MOST_SECONDS = 20.0
+MOST_FILES = 4_000 if SLOW else 800
 HEAD = 4096
 
 
@@ -67,7 +66,6 @@ def files_of_this_machine(seed: int = 1) -> Iterator[Path]:
 
 def test_nothing_else_on_this_machine_is_claimed() -> None:
     """Each file is tried whole and cut to a few sizes: without a signature, size is half of the proof."""
-    end = time.monotonic() + MOST_SECONDS
     seen, claimed = 0, []
     for path in files_of_this_machine():
         try:
@@ -83,8 +81,6 @@ def test_nothing_else_on_this_machine_is_claimed() -> None:
             found = keyframer.detect(head[:shown], size=shown, name=path.name)
             if found.format is not None and not _truly(path, found.format):
                 claimed.append(f"{path} ({shown} of {size} bytes): {found.format.name}, {found.reason}")
-        if time.monotonic() > end:
-            break
     assert not claimed
     if seen < 200:
         pytest.skip(f"only {seen} files on this machine can be read")

@@ -25,11 +25,12 @@ from typing import Any, NamedTuple
 
 from keyframer.cli import main as keyframer
 from keyframer.limits import FULL_SIZE
+from tests.growth import MOST_RATIO
 from tests.hostile.attacks import ATTACKS, Files
 from tests.samples import FOLDER as SAMPLES
 
 MIB = 1024 * 1024
-MOST_SECONDS, MOST_GROWTH, MOST_RATIO = 2.0, 300 * MIB, 2.5
+MOST_SECONDS, MOST_GROWTH = 2.0, 300 * MIB
 """for the files of an attack up to 64 KiB, and so many times as much for each doubling"""
 PATIENCE = 10
 """seconds of the processor after which a child is ended"""

@@ -6,21 +6,19 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import keyframer
+from tests.growth import MOST_RATIO
 from tests.hostile.shapes import ALL
 
 ROOT = Path(__file__).resolve().parents[2]
 MIB = 1024 * 1024
 SIZES = tuple(64 * 1024 << power for power in range(9))
 """64 KiB to 16 MiB"""
-MOST_RATIO = 2.5
-"""for twice the size"""
 SHORTEST = 0.05
 """seconds below which a ratio says nothing about growth"""
 
@@ -51,16 +49,6 @@ def work(data: bytes, format: str) -> None:
         document = keyframer.decode(data, format=format)
         assert keyframer.encode(document) == data
         keyframer.check(document)
-
-
-def seconds(data: bytes, format: str, tries: int = 1) -> float:
-    """The best of a few tries: the machine may be busy."""
-    best = float("inf")
-    for _ in range(tries):
-        start = time.process_time()
-        work(data, format)
-        best = min(best, time.process_time() - start)
-    return best
 
 
 _CHILD = """

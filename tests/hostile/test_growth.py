@@ -6,17 +6,16 @@ import sys
 
 import pytest
 
-from tests.hostile.measure import MIB, MOST_RATIO, SIZES, allowed, cost, seconds
+from tests.growth import assert_linear
+from tests.hostile.measure import MIB, SIZES, allowed, cost, work
 from tests.hostile.shapes import ALL, Shape
 from tests.slow import SLOW
 
 per_shape = pytest.mark.parametrize(
     ("name", "shape"), [(name, shape) for name, _, shape in ALL], ids=[f"{name}-{title}" for name, title, _ in ALL]
 )
-SMALL = (96 if SLOW else 48) * 1024
+SMALL = (96 if SLOW else 24) * 1024
 LARGE = 4 * SMALL
-"""two doublings, of which each may take 2.5 times as long"""
-TRIES = 4
 
 COPIES = ("nodes_that_share_a_mesh", "morph_shapes", "joints_that_share_components", "vertices_that_share_weights")
 """shapes of which a part is copied up to a limit (`LIMIT_COPIES`): that part does not grow with the file"""
@@ -34,15 +33,7 @@ def test_shapes_have_the_size_that_is_asked_for(name: str, shape: Shape) -> None
 
 @per_shape
 def test_time_is_linear(name: str, shape: Shape) -> None:
-    """The best of several tries: whatever else runs on the machine can only make it slower."""
-    small, large = shape(SMALL), shape(LARGE)
-    best_small = best_large = float("inf")
-    for _ in range(TRIES):
-        best_small = min(best_small, seconds(small, name))
-        best_large = min(best_large, seconds(large, name))
-        if best_large <= MOST_RATIO**2 * max(best_small, 0.02):
-            return
-    raise AssertionError(f"{best_large / best_small:.1f} times as long for {LARGE // SMALL} times the size")
+    assert_linear(lambda data: work(data, name), shape(SMALL), shape(LARGE), times=LARGE / SMALL)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc for the peak of memory")

@@ -12,9 +12,8 @@ from tests.samples import FOLDER, all_samples
 from tests.slow import SLOW
 
 SAMPLES = all_samples()
-EVERY_BYTE_UP_TO = 8192
-CHECK_EVERY_BYTE_UP_TO = 256
-"""larger samples at every seventh byte; by make slow at every byte (up to 8 KiB, else at every 97th)"""
+EVERY_BYTE_UP_TO = 8192 if SLOW else 160
+"""larger samples are cut at so many places, spread evenly"""
 
 SMALLEST = (
     *("3ds/library.mli", "hale3d/signalling-nan.anim", "midtown/old.anim", "nodeanim/default_empty_clip.nanim"),
@@ -25,9 +24,9 @@ SMALLEST = (
 @pytest.mark.parametrize(("name", "path"), SAMPLES, ids=[f"{name}-{path.name}" for name, path in SAMPLES])
 def test_every_prefix(name: str, path: Path) -> None:
     data = path.read_bytes()
-    step = 1 if len(data) <= EVERY_BYTE_UP_TO else 97
-    for size in range(0, len(data), step if SLOW or len(data) <= CHECK_EVERY_BYTE_UP_TO else 7 * step):
-        obey(data[:size], name)
+    places = min(len(data), EVERY_BYTE_UP_TO)
+    for place in range(places):
+        obey(data[: place * len(data) // places], name)
 
 
 def decode_or_refuse(data: bytes, name: str) -> keyframer.Document | None:

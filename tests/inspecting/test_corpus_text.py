@@ -16,7 +16,9 @@ DAMAGED = "assimp__assimp__pyramob-3ec2cfe0.3DS"
 
 
 @needs_corpus
-@pytest.mark.parametrize("group", range(GROUPS))
+@pytest.mark.parametrize(
+    "group", [pytest.param(group, marks=pytest.mark.slow if group % 3 else []) for group in range(GROUPS)]
+)
 def test_every_file_comes_back(group: int) -> None:
     for path in threeds_files()[group::GROUPS]:
         data = path.read_bytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from PIL import Image
 
 import keyframer
 from keyframer.curves import Track
+from keyframer.limits import Budget, Limits
 from keyframer.rendering import Settings, Studio, encode_film, encode_still
 from keyframer.rendering.encoding import durations
 from keyframer.rendering.showing import Showing
@@ -28,6 +30,7 @@ from keyframer.scene import (
     Space,
 )
 from tests.cli.running import EXAMPLE
+from tests.hostile.attacks import ATTACKS
 from tests.rendering.simple import moving_scene, scene_of, square
 
 
@@ -211,3 +214,13 @@ def test_the_example_is_framed() -> None:
             assert not border.any()
             assert alpha.any(axis=1).sum() > 50 or alpha.any(axis=0).sum() > 50
     assert encode_still(studio.picture(0.0)) == encode_still(studio.picture(0.0))
+
+
+def test_pictures_have_a_budget_in_python_too(tmp_path: Path) -> None:
+    """1,361 nodes of a small file that show one mesh."""
+    (tmp_path / "a.3ds").write_bytes(ATTACKS["instances_of_one_mesh"]()["a.3ds"])
+    scene = keyframer.load(tmp_path / "a.3ds")
+    with pytest.raises(keyframer.FormatError, match="LIMIT_FACES"):
+        Studio(scene, Settings(16, 16))
+    with Budget(Limits(faces=10**9)).opened():
+        Studio(scene, Settings(16, 16))

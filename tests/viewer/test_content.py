@@ -23,14 +23,17 @@ import keyframer
 from keyframer.curves import Interpolation
 from keyframer.formats.contract import Format
 from keyframer.scene import Channel, Clip, Node, Scene
-from keyframer.viewer import ViewedFile, content, curves, packed_page
+from keyframer.viewer import ViewedFile, Viewer, content, curves, packed_page
 from keyframer.viewer.curves import ClipCurves
 from keyframer.viewer.plain import columns
 from keyframer.viewer.resources import Resources
 from tests.cli.running import Run
 from tests.cli.test_hostile_names import HOSTILE, UNSAFE
+from tests.hostile.attacks import ATTACKS
+from tests.hostile.expense import lay_out
 from tests.viewer.hostile import hostile_file
 from tests.viewer.opening import EXAMPLE, FILES, SAMPLES, assets, viewed
+from tests.viewer.raw import ask, session
 from tests.waiting import PATIENCE
 
 
@@ -289,3 +292,26 @@ def test_images_are_drawn_anew(tmp_path: Path) -> None:
     assert again.count(b"\x89PNG") == 1
     with Image.open(BytesIO(again[again.index(b"\x89PNG") :])) as drawn:
         assert drawn.getpixel((4, 4)) == (red, green, blue, alpha)
+
+
+@pytest.mark.parametrize("attack", [name for name, made in ATTACKS.items() if ".zip" not in next(iter(made()))])
+def test_a_track_of_a_hostile_file_is_short(attack: str, tmp_path: Path) -> None:
+    """However far apart its keys are and however often they repeat."""
+    path, _ = lay_out(ATTACKS[attack](), tmp_path / "in")
+    (file,) = viewed(path)
+    for number in range(min(file.track_count, 3)):
+        found = Resources([file]).get(f"/data/0/track/{number}")
+        assert found is not None
+        track = json.loads(found[1])
+        assert len(track["curve"]["times"]) <= curves.MOST_SAMPLES + len(track["keys"]["times"])
+
+
+def test_a_limit_is_an_answer(tmp_path: Path) -> None:
+    viewer = Viewer(viewed(EXAMPLE, "--limit", "samples=1"), assets=assets(tmp_path))
+    try:
+        answer = ask(viewer, "/data/0/model", Cookie=session(viewer))
+    finally:
+        viewer.close()
+    assert answer.status == 422
+    assert answer.body.startswith(b"LIMIT_SAMPLES at 0x0 in /")
+    assert answer.body.count(b"\n") == 1

@@ -93,8 +93,10 @@ def test_the_bundle_is_not_committed() -> None:
     assert listed.stdout == ""
 
 
+@pytest.mark.slow
 def test_the_page_is_built_without_a_node_of_the_machine(tmp_path: Path) -> None:
-    """With nothing on the path but a shell: Node comes from PyPI."""
+    """With nothing on the path but a shell: Node comes from PyPI. Slow because it waits for registries on the network,
+    and may fail with them; make test builds the page itself (tools/build_viewer.py)."""
     if not (ROOT / "web" / "node_modules").is_dir():
         pytest.skip("the page's npm packages could not be had")
     fetch = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", tmp_path / "fetched"]

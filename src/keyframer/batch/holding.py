@@ -8,6 +8,9 @@ import shutil
 import stat
 import tempfile
 
+LOCK = ".lock"
+"""the ending of the file that is held, beside the ledger"""
+
 
 class Held(Exception):
     """Another run is at work."""
@@ -16,14 +19,14 @@ class Held(Exception):
 def hold(path: str) -> int | None:
     """Hold the output folder for one run; the system lets go of it when the process ends, however it ends."""
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-    for name in (path, path + ".lock"):
+    for name in (path, path + LOCK):
         if os.path.lexists(name) and not stat.S_ISREG(os.lstat(name).st_mode):  # a link may lead to anything
             raise OSError(errno.EINVAL, f"{name} is not an ordinary file")
     try:
         import fcntl
     except ImportError:  # Windows: SQLite's own locks keep the ledger whole
         return None
-    descriptor = os.open(path + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(path + LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -15,10 +15,10 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
-from keyframer.batch.holding import Held, copy_to_read, hold
+from keyframer.batch.holding import LOCK, Held, copy_to_read, hold
 from keyframer.batch.job import Result
 from keyframer.batch.naming import Renamed, key_of
 from keyframer.batch.rows import COLUMNS, JSON, TABLES, BadRow, Row, checked
@@ -45,6 +45,7 @@ class Ledger:
         self._lock: int | None = None
         self._known: list[str] | None = None
         self._copy: tempfile.TemporaryDirectory[str] | None = None
+        lock_is_new = not read_only and not os.path.lexists(path + LOCK)
         if not read_only:
             try:
                 self._lock = hold(path)
@@ -54,12 +55,14 @@ class Ledger:
                 raise LedgerError(f"the ledger {path} cannot be written: {error.strerror or error}") from None
         try:
             self._open(out, read_only)
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, LedgerError) as error:
+            if lock_is_new:  # what is no ledger gets nothing beside it
+                with suppress(OSError):
+                    os.unlink(path + LOCK)
             self.close()
+            if isinstance(error, LedgerError):
+                raise
             raise LedgerError(f"{path} is not a ledger that can be used: {error}") from None
-        except LedgerError:
-            self.close()
-            raise
 
     def _open(self, out: str | None, read_only: bool) -> None:
         if read_only and not os.path.isfile(self.path):

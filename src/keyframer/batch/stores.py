@@ -10,7 +10,7 @@ import re
 import time
 from importlib import import_module
 from typing import Any
-from zipfile import ZipFile
+from zipfile import ZipFile, ZipInfo
 
 from keyframer.catalogue import IO_READ_FAILED
 from keyframer.errors import FormatError
@@ -77,41 +77,48 @@ def _read_url(url: str) -> bytes:
         raise OSError(f"{type(error).__name__}: {error}") from None
 
 
-Members = tuple[ZipFile, dict[int, FormatError]]
-_OPEN: dict[str, tuple[tuple[int, int], Members]] = {}
+class _Archive:
+    """An archive that is kept open: to look through its list for each of ten thousand members would take for ever."""
+
+    def __init__(self, name: str, size: int) -> None:
+        self.file = ZipFile(name)
+        self.refused = refused_members(self.file.infolist(), size)
+        self.members: dict[str, list[ZipInfo]] = {}
+        for info in self.file.infolist():
+            self.members.setdefault(info.filename, []).append(info)
 
 
-def _archive(name: str) -> Members:
-    """The archive, kept open, and the members that are refused: reading its directory for each of ten thousand members
-    would take for ever."""
+_OPEN: dict[str, tuple[tuple[int, int], _Archive]] = {}
+
+
+def _archive(name: str) -> _Archive:
     status = os.stat(name)
     note_input(status)
     seen = (status.st_size, status.st_mtime_ns)
     kept = _OPEN.get(name)
     if kept is not None and kept[0] == seen:
         return kept[1]
-    for _, (old, _) in _OPEN.values():
-        old.close()
+    for _, old in _OPEN.values():
+        old.file.close()
     _OPEN.clear()
-    opened = ZipFile(name)
-    found = (opened, refused_members(opened.infolist(), status.st_size))
-    _OPEN[name] = (seen, found)
-    return found
+    opened = _Archive(name, status.st_size)
+    _OPEN[name] = (seen, opened)
+    return opened
 
 
 def _read_member(archive: str, member: str, occurrence: int) -> bytes:
     with reading_archive():
-        opened, refused = _archive(archive)
-        entries = [info for info in opened.infolist() if info.filename == member]
+        opened = _archive(archive)
+        entries = opened.members.get(member, [])
         if occurrence >= len(entries):
             raise IO_READ_FAILED.failure(0, "/", reason="no such member in the archive")
         if entries[occurrence].flag_bits & 1:
             raise IO_READ_FAILED.failure(0, "/", reason="the member of the archive is encrypted")
         chosen = entries[occurrence]
-        if chosen.header_offset in refused:
-            raise refused[chosen.header_offset]
+        if chosen.header_offset in opened.refused:
+            raise opened.refused[chosen.header_offset]
         check_size(chosen.file_size, DEFAULT_LIMITS)
-        with opened.open(chosen) as stream:
+        with opened.file.open(chosen) as stream:
             return read_bytes(stream, packed=chosen.compress_size)
 
 

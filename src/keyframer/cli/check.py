@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     code = FINE
     checked = failed = 0
     for item in inputs.inputs_of(options, inputs.LOADABLE):
-        with reading.budget_for(options):
+        with reading.budget_for(options, item):
             report = _check(item, options).restricted(options.only, options.ignore)
         checked += 1
         if _fails(report, options.fail_on):

@@ -8,7 +8,7 @@ import sys
 from keyframer.cli import inputs, operations, reading, scenes, texturing
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import detail, error_record, failure, note, shown_name
-from keyframer.cli.targets import STDOUT, Targets, check_file, refused, refusing, write_file
+from keyframer.cli.targets import STDOUT, Targets, check_file, refused, refusing, write_text
 from keyframer.errors import FormatError
 from keyframer.exchange import EXPORTERS, Exporter, exporter_for
 from keyframer.text import safe_text
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="an option of the format that is written, such as fps=24 (see docs/converting.md)",
     )
-    output.add_argument("--report", metavar="FILE", help="write what was lost, file by file, as JSON")
+    output.add_argument("--report", metavar="FILE", help="write what was lost, file by file, as JSON; - for stdout")
     output.add_argument(
         "--max-error",
         type=operations.share,
@@ -97,9 +97,9 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("give at least one file, and OUT: a file, a folder or a suffix such as .glb")
     if options.output in (None, STDOUT):
         options.parser.error("OUT is a file, a folder or a suffix such as .glb")
-    if options.report is not None and not options.force and os.path.lexists(options.report):
-        options.parser.error(f"{options.report} exists (-f overwrites it)")
-    if options.report is not None:
+    if options.report not in (None, STDOUT):
+        if not options.force and os.path.lexists(options.report):
+            options.parser.error(f"{options.report} exists (-f overwrites it)")
         try:
             check_file(options.report, force=options.force)
         except FormatError as error:
@@ -124,7 +124,7 @@ def run(options: argparse.Namespace) -> int:
     for item in inputs.inputs_of(options, _wanted(exporter)):
         progress.show(item.name)
         try:
-            with reading.budget_for(options):
+            with reading.budget_for(options, item):
                 path, report = _convert(item, options, target)
         except (*scenes.LOAD_FAILURES, MemoryError) as error:
             progress.clear()
@@ -219,7 +219,7 @@ def _write_report(options: argparse.Namespace, records: list[dict[str, object]])
     content = {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, "files": records}
     text = json.dumps(content, allow_nan=False, indent=1) + "\n"
     try:
-        write_file(options.report, text.encode("ascii"), force=options.force)
+        write_text(options.report, text, force=options.force)
     except FormatError as error:
         failure(options.report, error)
         return False

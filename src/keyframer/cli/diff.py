@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from functools import partial
 
 from keyframer.cli import clips, inputs, output, reading, scenes
 from keyframer.cli.exits import FINDINGS, FINE, NOT_ALL_DONE
 from keyframer.cli.messages import error_record, failure, note, one_line, shown_name
+from keyframer.errors import FormatError
 from keyframer.text import safe_text
 
 TYPE_CHECKING = False
@@ -107,13 +109,18 @@ def _compare(items: list[Input], names: dict[str, str], records: output.Records,
         return NOT_ALL_DONE
     sides = [side_of(each) for each in opened]
     made, undone = _scenes(items, opened, options)
-    comparison = compare(
+    compared = partial(
+        compare,
         (sides[0], sides[1]),
-        made,
         structure=options.what != "motion",
         tolerance=options.tolerance,
         degrees=options.tolerance_degrees,
     )
+    try:
+        comparison = compared(made)
+    except FormatError as error:  # of a limit
+        note(options, f"the motion is not compared: {one_line(error)}")
+        comparison, undone = compared(None), True
     _show(records, items, comparison, names, options)
     records.close()
     code = FINE if comparison.same else FINDINGS

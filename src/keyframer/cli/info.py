@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
     first = True
     for item in inputs.inputs_of(options, inputs.LOADABLE):
         try:
-            with reading.budget_for(options):
+            with reading.budget_for(options, item):
                 format, size, found, tables = _tables(item, options)
         except reading.READ_FAILURES as error:
             code = NOT_ALL_DONE

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from zipfile import ZipFile, ZipInfo
 
+    from keyframer.limits import Budget
 
 STDIN = "-"
 MEMBER = "!/"
@@ -34,6 +35,9 @@ LOADABLE = DECODABLE + tuple(extension for known in IMPORTERS for extension in k
 
 class Input:
     """Something to read. ``name`` is for people; ``relative`` is its place below the folder or archive it is from."""
+
+    budget: Budget | None = None
+    """what it shares with others: an archive is one input, however many members it has"""
 
     def __init__(self, name: str, relative: str = "") -> None:
         self.name = name
@@ -291,7 +295,7 @@ def _from_archive(name: str, wanted: tuple[str, ...], member: str | None, limits
     from zipfile import ZipFile
 
     from keyframer.files import reading_archive, refused_members
-    from keyframer.limits import limits_of
+    from keyframer.limits import Budget, limits_of
 
     try:
         with reading_archive():
@@ -302,7 +306,8 @@ def _from_archive(name: str, wanted: tuple[str, ...], member: str | None, limits
     with archive:
         found = False
         seen: dict[str, int] = {}
-        refused = refused_members(archive.infolist(), os.path.getsize(name), limits_of(limits))
+        budget = Budget(limits_of(limits))
+        refused = refused_members(archive.infolist(), os.path.getsize(name), budget.limits)
         for info in sorted(archive.infolist(), key=lambda info: info.filename):
             if member is not None and info.filename != member:
                 continue
@@ -312,7 +317,7 @@ def _from_archive(name: str, wanted: tuple[str, ...], member: str | None, limits
             elif not info.is_dir() and (member is not None or not wanted or info.filename.lower().endswith(wanted)):
                 found = True
                 made = MemberInput(archive, info, name, seen.get(info.filename, 0))
-                made.refused = refused.get(info.header_offset)
+                made.refused, made.budget = refused.get(info.header_offset), budget
                 yield made
                 seen[info.filename] = seen.get(info.filename, 0) + 1
     if not found:

@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
             path = target.path_for(item)
             if number and path is None and not options.terminal:
                 raise targets.refused("only one plot fits stdout (-o gives each its own file)")
-            with reading.budget_for(options):
+            with reading.budget_for(options, item):
                 data = _plot(item, options, kind, span)
             if path is not None:
                 target.write(path, data)

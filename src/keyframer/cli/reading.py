@@ -60,11 +60,12 @@ def chosen_limits(options: argparse.Namespace) -> Limits:
     return limits_of(dict(options.limit))
 
 
-def budget_for(options: argparse.Namespace) -> AbstractContextManager[Budget]:
-    """The budget of all that is done with one input."""
+def budget_for(options: argparse.Namespace, item: Input | None = None) -> AbstractContextManager[Budget]:
+    """The budget of all that is done with one input; the members of an archive share one."""
     from keyframer.limits import Budget
 
-    return Budget(chosen_limits(options)).opened()
+    shared = None if item is None else item.budget
+    return (shared or Budget(chosen_limits(options))).opened()
 
 
 def open_input(

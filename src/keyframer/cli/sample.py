@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from keyframer.cli import clips, inputs, reading, scenes, targets
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import failure, note
@@ -58,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     items = list(inputs.inputs_of(options, inputs.LOADABLE))
     if len(items) != 1:
         options.parser.error("one FILE is sampled at a time" if items else "nothing to sample: give a FILE")
-    if options.format == "npz" and not options.output:
+    if options.format == "npz" and options.output in (None, targets.STDOUT):
         options.parser.error("npz is no text: give a file with -o")
     try:
         frames = parse_frames(options.frames) if options.frames else None
@@ -68,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error(str(error))
     item = items[0]
     try:
-        with reading.budget_for(options):
+        with reading.budget_for(options, item):
             scene = scenes.load_scene(item, options)
             sample = Sample(scene, frames=frames, times=times, nodes=options.node, axes=options.axes)
             _write(sample, options)
@@ -88,13 +86,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _write(sample: Sample, options: argparse.Namespace) -> None:
     if options.format == "npz":
-        data = _npz(sample)
+        targets.write_file(options.output, _npz(sample), force=options.force)
     else:
-        data = {"json": _json, "csv": _csv, "pretty": _pretty}[options.format](sample).encode()
-    if options.output and options.output != "-":
-        targets.write_file(options.output, data, force=options.force)
-    else:
-        sys.stdout.write(data.decode())
+        text = {"json": _json, "csv": _csv, "pretty": _pretty}[options.format](sample)
+        targets.write_text(options.output, text, force=options.force)
 
 
 def _json(sample: Sample) -> str:

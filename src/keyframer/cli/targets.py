@@ -7,6 +7,7 @@ at all.
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import contextmanager
 
 from keyframer.cli.inputs import FileInput, Input
@@ -75,6 +76,14 @@ class Targets:
         write_file(path, parts, force=self.force)
 
 
+def write_text(path: str | None, text: str, *, force: bool) -> None:
+    """Write an output that is text, to stdout where it has no name or ``-``."""
+    if path in (None, STDOUT):
+        sys.stdout.write(text)
+    else:
+        write_file(path, text.encode(), force=force)
+
+
 def write_file(path: str, parts: bytes | Iterable[bytes], *, force: bool) -> None:
     """Write an output; raises `FormatError` where that is refused."""
     from keyframer.files import write_bytes
@@ -97,6 +106,8 @@ def refusing(path: str) -> Iterator[None]:
     """What is said against an output becomes a `FormatError` that names it."""
     from keyframer.files import OutputExists, OutputRefused
 
+    if not path:
+        raise refused("an output needs a name")
     try:
         yield
     except OutputExists as error:

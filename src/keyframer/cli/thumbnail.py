@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
             if number and target.out is None:
                 raise targets.refused("only one picture fits stdout (-o gives each its own file)")
             path = target.path_for(item)
-            with reading.budget_for(options):
+            with reading.budget_for(options, item):
                 data = order.carry_out(item)
             if path is None:
                 sys.stdout.buffer.write(data)

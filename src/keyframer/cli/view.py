@@ -71,7 +71,7 @@ def _viewed(item: Input, options: argparse.Namespace) -> ViewedFile:
     """A file of the page; members of archives and stdin are read now, files when they are looked at."""
     from keyframer.viewer import ViewedFile
 
-    with reading.budget_for(options) as budget:
+    with reading.budget_for(options, item) as budget:
         if isinstance(item, FileInput):
             return ViewedFile(item.name, lambda: _material(item, _open(item, options), options), budget)
         opened = _open(item, options)

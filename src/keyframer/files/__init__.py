@@ -100,7 +100,8 @@ def refused_members(members: Iterable[ZipInfo], packed: int, limits: Limits | No
 
 @contextmanager
 def reading_archive() -> Iterator[None]:
-    """What a zip archive that is damaged, encrypted or packed in an unknown way raises becomes a `FormatError`."""
+    """What a zip archive that is damaged, encrypted or packed in an unknown way raises becomes a `FormatError`. A few
+    bytes of LZMA may ask for gigabytes: that is a MemoryError."""
     from lzma import LZMAError
     from struct import error as StructError
     from zipfile import BadZipFile
@@ -108,6 +109,9 @@ def reading_archive() -> Iterator[None]:
 
     try:
         yield
+    except MemoryError:
+        reason = "cannot be read from the archive: unpacking it takes more memory than there is"
+        raise IO_READ_FAILED.failure(0, "/", reason=reason) from None
     except (BadZipFile, RuntimeError, ValueError, ZlibError, LZMAError, StructError, EOFError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # bz2 raises it without
             raise

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.limits import budgeted
 from keyframer.posing import Pose, Rig, pose
 from keyframer.rendering.frame import Canvas, Exposure, render
 from keyframer.rendering.stage import Stage
@@ -81,7 +82,8 @@ class Studio:
         """LookupError: no camera has the name in the settings."""
         self.scene = scene
         self.settings = settings or Settings()
-        self.stage = Stage(scene, textures, self.settings.bones, self.settings.lights != "file")
+        with budgeted(size=scene.stored_bytes):
+            self.stage = Stage(scene, textures, self.settings.bones, self.settings.lights != "file")
         self._rig = Rig(scene)
         self._exposure = Exposure(self.settings.lights)
         self.frames = frames
@@ -159,8 +161,9 @@ class Studio:
         width, height = self.settings.width, self.settings.height
         finer = 2 if max(width, height) <= 1536 else 1
         for frame in frames:
-            moment = self.pose([frame])
-            made = render(self.stage, moment, 0, self._view(moment), width, height, self._exposure, finer)
+            with budgeted(size=self.scene.stored_bytes):
+                moment = self.pose([frame])
+                made = render(self.stage, moment, 0, self._view(moment), width, height, self._exposure, finer)
             backdrop = self._backdrop
             if backdrop is None:
                 yield Image.fromarray(_straight(made))

@@ -72,7 +72,7 @@ class ViewedFile:
         self._load = load
         self._lock = threading.RLock()
         self._budget = budget or Budget()
-        """of all that is made once; a track is made whenever it is asked for"""
+        """of all that is made once; a track is made whenever it is asked for, of `curves.MOST_SAMPLES` at most"""
 
     @cached_property
     def material(self) -> Material:

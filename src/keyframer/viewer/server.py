@@ -13,6 +13,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from socketserver import ThreadingMixIn
 from typing import Any
 
+from keyframer.errors import FormatError
+from keyframer.text import safe_text
 from keyframer.viewer.assets import Assets
 from keyframer.viewer.content import ViewedFile
 from keyframer.viewer.gate import SECURITY_HEADERS, Gate
@@ -67,7 +69,11 @@ class Viewer:
         if not self.gate.accepts_cookie(handler.headers):
             handler.refuse(HTTPStatus.FORBIDDEN, "no session: open the address that was printed")
             return
-        found = self.resources.get(path)
+        try:
+            found = self.resources.get(path)
+        except FormatError as error:  # a limit
+            handler.refuse(HTTPStatus.UNPROCESSABLE_ENTITY, safe_text(str(error)))
+            return
         if found is None:
             handler.refuse(HTTPStatus.NOT_FOUND, "no such thing")
         else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import struct
-import time
 import tracemalloc
 from dataclasses import replace
 
@@ -26,6 +25,7 @@ from tests.formats.nodeanim.writer import (
     marked,
     write,
 )
+from tests.growth import assert_linear
 
 HOW = How()
 CLIP = clips()["mixed"]
@@ -262,9 +262,8 @@ def test_what_cannot_be_this_format() -> None:
         assert caught.value.code == "IO_UNRECOGNISED"
 
 
-def hostile_files() -> dict[str, bytes]:
-    """About half a mebibyte each, made to keep many dialects busy for long."""
-    size = 1 << 19
+def hostile_files(size: int) -> dict[str, bytes]:
+    """Files of about this size, made to keep many dialects busy for long."""
     small = How(header="u16+u16")
     start = chunk(1, header_content(Clip((), b"a", b""), small), small)
     key = b"\0" + struct.pack("<4i", 2, 1, 0, 1) + bytes(40)
@@ -289,15 +288,13 @@ def hostile_files() -> dict[str, bytes]:
     }
 
 
-@pytest.mark.parametrize("what", hostile_files())
-def test_hostile_files_cost_little(what: str) -> None:
-    data = hostile_files()[what]
-    start = time.process_time()
-    with contextlib.suppress(keyframer.FormatError):
-        keyframer.decode(data, format="nodeanim")
-    # No measure of speed: linear work takes a second or two, five times that under coverage; work that grows with the
-    # square of the size would take minutes.
-    assert time.process_time() - start < 30 * len(data) / (1 << 20)
+@pytest.mark.parametrize("what", hostile_files(64))
+def test_hostile_files_take_linear_time(what: str) -> None:
+    def decode_or_refuse(data: bytes) -> None:
+        with contextlib.suppress(keyframer.FormatError):
+            keyframer.decode(data, format="nodeanim")
+
+    assert_linear(decode_or_refuse, hostile_files(1 << 14)[what], hostile_files(1 << 17)[what], times=8)
 
 
 def test_a_huge_claim_allocates_nothing() -> None:

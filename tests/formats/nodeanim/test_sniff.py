@@ -92,7 +92,9 @@ def machine_files(limit: int) -> Iterator[Path]:
                     yield path
 
 
+@pytest.mark.slow
 def test_no_file_of_the_machine_is_claimed() -> None:
+    """Other files than those of `tests/formats/test_detection.py`."""
     seen = 0
     for path in machine_files(4000):
         try:

@@ -1,0 +1,24 @@
+"""Python runs this when it starts with this folder on its path (see `tests.batch.holding`): jobs on files whose names
+come after ``KEYFRAMER_GATE_FROM`` wait until there is a file ``open`` in the folder ``KEYFRAMER_GATE``."""
+
+from __future__ import annotations
+
+import os
+import time
+
+GATE, FROM = os.environ.get("KEYFRAMER_GATE"), os.environ.get("KEYFRAMER_GATE_FROM", "")
+
+if GATE:
+    from keyframer.batch import performing
+
+    perform = performing._perform
+
+    def held(job, result, outputs):  # type: ignore[no-untyped-def]
+        if os.path.basename(job.source) >= FROM:
+            with open(os.path.join(GATE, f"held-{os.getpid()}"), "w"):
+                pass
+            while not os.path.exists(os.path.join(GATE, "open")):
+                time.sleep(0.01)
+        perform(job, result, outputs)
+
+    performing._perform = held

@@ -1,0 +1,87 @@
+"""glTF that says odd things, in the viewer: JSON without surprises, no warning, and a line where there is no scene."""
+
+from __future__ import annotations
+
+import copy
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import keyframer
+from keyframer.viewer import packed_page
+from tests.exchange.reading.making import glb, taken_apart
+from tests.fuzz.mutating import Input
+from tests.fuzz.operations import Place, view
+from tests.viewer.opening import EXAMPLE, assets, viewed
+
+Root = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def mill(tmp_path_factory: pytest.TempPathFactory) -> tuple[Root, bytes]:
+    """A file of ours without its extras: what moves is in accessors alone, as in files of others."""
+    path = tmp_path_factory.mktemp("mill") / "a.glb"
+    keyframer.save(keyframer.load(EXAMPLE), path, core_only=True)
+    return taken_apart(path.read_bytes())
+
+
+def _accessor(root: Root, role: str) -> Root:
+    sampler = root["animations"][0]["samplers"][0]
+    accessor: Root = root["accessors"][sampler[role]]
+    return accessor
+
+
+def _swap_roles(root: Root) -> None:
+    sampler = root["animations"][0]["samplers"][0]
+    sampler["input"], sampler["output"] = sampler["output"], sampler["input"]
+
+
+ODD: dict[str, Callable[[Root], object]] = {
+    "no nodes": lambda root: root.update(nodes=[], scenes=[]),
+    "null nodes": lambda root: root.update(nodes=[None, *root["nodes"]]),
+    "names that are numbers": lambda root: [node.update(name=7) for node in root["nodes"]],
+    "a circle": lambda root: root["nodes"][0].update(children=[0]),
+    "fewer values than times": lambda root: _accessor(root, "output").update(count=1),
+    "no times": lambda root: _accessor(root, "input").update(count=0),
+    "times and values swapped": _swap_roles,
+    "a huge count": lambda root: _accessor(root, "input").update(count=2**40),
+    "null columns": lambda root: root["animations"][0].update(samplers=[None]),
+    "no channels": lambda root: root["animations"][0].update(channels=[]),
+    "a target that is not there": lambda root: root["animations"][0]["channels"][0]["target"].update(node=10**6),
+    "another path": lambda root: root["animations"][0]["channels"][0]["target"].update(path="\u202e<b>"),
+    "numbers that are none": lambda root: root["nodes"][0].update(translation=[1e400, -1e400, 0]),
+    "a matrix of zeros": lambda root: root["nodes"][0].update(matrix=[0.0] * 16),
+    "cameras without a view": lambda root: root.update(cameras=[{"type": "perspective"}]),
+    "meshes without positions": lambda root: [
+        primitive.update(attributes={}) for mesh in root["meshes"] for primitive in mesh["primitives"]
+    ],
+}
+
+
+def _looked_at(data: bytes, tmp_path: Path) -> None:
+    """Everything that the page asks for, and the page that carries it."""
+    place = Place(tmp_path / "place", Input("gltf", ".glb", data))
+    view(place)
+    page = packed_page(viewed(place.path), assets(tmp_path))
+    assert page.startswith(b"<!doctype html>")
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_values(odd: str, mill: tuple[Root, bytes], tmp_path: Path) -> None:
+    root = copy.deepcopy(mill[0])
+    ODD[odd](root)
+    text = json.dumps(root).replace("Infinity", "1e400")
+    _looked_at(glb(text.encode(), mill[1]), tmp_path)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), 3e38, 1e-40])
+def test_odd_numbers_in_buffers(number: float, mill: tuple[Root, bytes], tmp_path: Path) -> None:
+    root, binary = mill
+    for role in ("input", "output"):
+        view_number = _accessor(root, role)["bufferView"]
+        start = root["bufferViews"][view_number].get("byteOffset", 0) + _accessor(root, role).get("byteOffset", 0)
+        _looked_at(glb(root, binary[: start + 4] + struct.pack("<f", number) + binary[start + 8 :]), tmp_path)
