@@ -307,7 +307,10 @@ def test_a_track_of_a_hostile_file_is_short(attack: str, tmp_path: Path) -> None
 
 
 def test_a_limit_is_an_answer(tmp_path: Path) -> None:
-    viewer = Viewer(viewed(EXAMPLE, "--limit", "samples=1"), assets=assets(tmp_path))
+    (file,) = viewed(EXAMPLE)
+    assert file.material.scene is not None
+    file._budget.spent["samples"] = file._budget.room("samples")
+    viewer = Viewer([file], assets=assets(tmp_path))
     try:
         answer = ask(viewer, "/data/0/model", Cookie=session(viewer))
     finally:
