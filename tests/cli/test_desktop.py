@@ -45,6 +45,22 @@ def test_every_type_of_ours_gets_thumbnails() -> None:
     assert ours < set(thumbnailer()["MimeType"].split(";"))
 
 
+@pytest.fixture(scope="module")
+def desktop(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of programs that know the types of a desktop and ours."""
+    for program in ("update-mime-database", "gio"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+    folder = tmp_path_factory.mktemp("desktop")
+    packages = folder / "mime" / "packages"
+    packages.mkdir(parents=True)
+    for source in (SYSTEM_TYPES, TYPES):
+        shutil.copy(source, packages)
+    environment = os.environ | {"XDG_DATA_DIRS": str(folder), "XDG_DATA_HOME": str(folder / "none")}
+    subprocess.run(["update-mime-database", folder / "mime"], env=environment, check=True, capture_output=True)
+    return environment
+
+
 @pytest.mark.parametrize(
     "sample",
     [
@@ -56,20 +72,11 @@ def test_every_type_of_ours_gets_thumbnails() -> None:
         "nodeanim/tcb_by_key.nanim",
     ],
 )
-def test_a_desktop_knows_the_files(tmp_path: Path, sample: str) -> None:
-    """Asked as file managers ask, by GLib, in a database that is made of its own types and ours."""
-    for program in ("update-mime-database", "gio"):
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed")
-    packages = tmp_path / "mime" / "packages"
-    packages.mkdir(parents=True)
-    for source in (SYSTEM_TYPES, TYPES):
-        shutil.copy(source, packages)
-    environment = os.environ | {"XDG_DATA_DIRS": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "none")}
-    subprocess.run(["update-mime-database", tmp_path / "mime"], env=environment, check=True, capture_output=True)
+def test_a_desktop_knows_the_files(desktop: dict[str, str], sample: str) -> None:
+    """Asked as file managers ask, by GLib."""
     answer = subprocess.run(
         ["gio", "info", "-a", "standard::content-type", ROOT / "tests" / "samples" / sample],
-        env=environment,
+        env=desktop,
         check=True,
         capture_output=True,
         text=True,

@@ -89,7 +89,7 @@ def test_members_of_an_archive_share_one_budget(run: Run, tmp_path: Path) -> Non
     ran = run("thumbnail", tmp_path / "a.zip", "-o", f"{tmp_path / 'out'}/", *arguments)
     assert ran.code == 3
     assert "a.zip!/b.3ds: LIMIT_FACES" in ran.err
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.png"]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.3ds.png"]
 
 
 @many

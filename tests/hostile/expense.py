@@ -173,10 +173,10 @@ def _status(field: str) -> int:
         return next(int(line.split()[1]) for line in stream if line.startswith(field)) * 1024
 
 
-def warm_up(folder: Path) -> None:
-    """Everything once, on a file of no harm."""
-    for number, pattern in enumerate(OPERATIONS.values()):
-        out = folder / f"warm{number}"
+def warm_up(folder: Path, operations: set[str]) -> None:
+    """All of these once, on a file of no harm."""
+    for operation in operations:
+        pattern, out = OPERATIONS[operation], folder / f"warm-{operation}"
         out.mkdir()
         for sample in (SAMPLES / "3ds" / "windmill.3ds", SAMPLES / "hale3d" / "wave-nul-ended.anim"):
             arguments = [part.format(file=sample, out=out, other=sample) for part in pattern]
@@ -187,7 +187,7 @@ def warm_up(folder: Path) -> None:
 def expenses(pairs: list[tuple[str, str]]) -> Iterator[Expense]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        warm_up(folder)
+        warm_up(folder, {operation for _, operation in pairs})
         other = str(SAMPLES / "3ds" / "windmill.3ds")
         for attack, some in groupby(sorted(pairs), key=lambda pair: pair[0]):
             file, size = lay_out(ATTACKS[attack](), folder / attack)

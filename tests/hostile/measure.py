@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -52,13 +53,20 @@ def work(data: bytes, format: str) -> None:
 
 
 _CHILD = """
-import sys, time
+import os, sys, time
 from contextlib import suppress
 import keyframer
 from tests.hostile.measure import work
 from tests.hostile.shapes import SHAPES
-format, title, size = sys.argv[1], sys.argv[2], int(sys.argv[3])
-shape = SHAPES[format][title]
+size, *titles = sys.argv[1:]
+for number, format in enumerate(titles[::2]):
+    if not os.fork():
+        title = titles[2 * number + 1]
+        break
+    assert os.wait()[1] == 0
+else:
+    sys.exit()
+size, shape = int(size), SHAPES[format][title]
 work(shape(4096), format)
 data = shape(size)
 def status(field):
@@ -79,22 +87,22 @@ print(len(data), time.process_time() - start, peaks[0] - before, max(peaks) - be
 """
 
 
-def cost(format: str, title: str, size: int) -> Cost:
-    """What a shape costs in a process of its own (Linux)."""
+def costs(shapes: Sequence[tuple[str, str]], size: int) -> list[Cost]:
+    """What shapes (format and title) cost, each in a process of its own (Linux)."""
     done = subprocess.run(
-        [sys.executable, "-c", _CHILD, format, title, str(size)],
+        [sys.executable, "-c", _CHILD, str(size), *(word for shape in shapes for word in shape)],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
         timeout=1800,
     )
-    length, taken, document, report = done.stdout.split()
-    return Cost(int(length), float(taken), int(document), int(report))
+    rows = [line.split() for line in done.stdout.splitlines()]
+    return [Cost(int(row[0]), float(row[1]), int(row[2]), int(row[3])) for row in rows]
 
 
 def _fastest(format: str, title: str, size: int, tries: int = 1) -> float:
-    return min(cost(format, title, size).seconds for _ in range(tries))
+    return min(found.seconds for found in costs([(format, title)] * tries, size))
 
 
 def main(arguments: list[str]) -> int:
@@ -107,7 +115,7 @@ def main(arguments: list[str]) -> int:
     for format, title, _ in ALL:
         if options.titles and title not in options.titles:
             continue
-        found = cost(format, title, sizes[-1])
+        (found,) = costs([(format, title)], sizes[-1])
         # every size in processes of its own: one that has grown already would be faster than a fresh one
         times = [_fastest(format, title, size, 3 if size < MIB else 1) for size in sizes[:-1]] + [found.seconds]
         for _ in range(AGAIN):

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.growth import assert_linear
-from tests.hostile.measure import MIB, SIZES, allowed, cost, work
+from tests.hostile.measure import MIB, SIZES, allowed, costs, work
 from tests.hostile.shapes import ALL, Shape
 from tests.slow import SLOW
 
@@ -16,6 +16,8 @@ per_shape = pytest.mark.parametrize(
 )
 SMALL = (96 if SLOW else 24) * 1024
 LARGE = 4 * SMALL
+GROUPS = 4
+"""of shapes that are measured by one process"""
 
 COPIES = ("nodes_that_share_a_mesh", "morph_shapes", "joints_that_share_components", "vertices_that_share_weights")
 """shapes of which a part is copied up to a limit (`LIMIT_COPIES`): that part does not grow with the file"""
@@ -37,11 +39,13 @@ def test_time_is_linear(name: str, shape: Shape) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc for the peak of memory")
-@pytest.mark.parametrize(("name", "title"), [row[:2] for row in ALL], ids=[f"{row[0]}-{row[1]}" for row in ALL])
-def test_memory_is_in_proportion(name: str, title: str) -> None:
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_memory_is_in_proportion(group: int) -> None:
     """Document, scene and report together. 40 times the size and 64 MiB are 44 times the size of the largest file: a
     smaller one, to which 64 MiB would mean nothing, may not need more than that and what a process needs once."""
-    found = cost(name, title, SIZES[-1] if SLOW else MIB // 4)
-    assert found.report <= allowed(found.size)
-    if title not in COPIES:
-        assert found.report <= 44 * found.size + 8 * MIB
+    shapes = [(name, title) for name, title, _ in ALL[group::GROUPS]]
+    found = costs(shapes, SIZES[-1] if SLOW else MIB // 4)
+    assert len(found) == len(shapes)
+    for (name, title), cost in zip(shapes, found, strict=True):
+        assert cost.report <= allowed(cost.size), (name, title)
+        assert title in COPIES or cost.report <= 44 * cost.size + 8 * MIB, (name, title)

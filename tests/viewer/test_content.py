@@ -294,7 +294,13 @@ def test_images_are_drawn_anew(tmp_path: Path) -> None:
         assert drawn.getpixel((4, 4)) == (red, green, blue, alpha)
 
 
-@pytest.mark.parametrize("attack", [name for name, made in ATTACKS.items() if ".zip" not in next(iter(made()))])
+@pytest.mark.parametrize(
+    "attack",
+    [
+        *("one_huge_turn", "many_huge_turns", "loops_over_a_long_range", "keys_at_the_end_of_time"),
+        *("u3d_to_the_end_of_time", "midtown_frames", "node_turns_without_end", "channels_that_share_a_sampler"),
+    ],
+)
 def test_a_track_of_a_hostile_file_is_short(attack: str, tmp_path: Path) -> None:
     """However far apart its keys are and however often they repeat."""
     path, _ = lay_out(ATTACKS[attack](), tmp_path / "in")

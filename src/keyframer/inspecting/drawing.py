@@ -181,9 +181,11 @@ class _Pen:
         if shape.opacity >= 1:
             self._draw.polygon(points, fill=shape.color)
             return
-        mask = Image.new("L", self.picture.size)
-        ImageDraw.Draw(mask).polygon(points, fill=round(255 * shape.opacity))
-        self.picture.paste(ImageColor.getrgb(shape.color), mask=mask)
+        columns = list(zip(*points, strict=True))
+        left, top = (math.floor(min(column)) for column in columns)
+        mask = Image.new("L", tuple(math.ceil(max(column)) - math.floor(min(column)) + 1 for column in columns))
+        ImageDraw.Draw(mask).polygon([(x - left, y - top) for x, y in points], fill=round(255 * shape.opacity))
+        self.picture.paste(ImageColor.getrgb(shape.color), (left, top), mask)
 
     def _font(self, size: float) -> Any:
         from PIL import ImageFont

@@ -18,6 +18,10 @@ Floats = npt.NDArray[np.float64]
 SAMPLES_PER_SEGMENT, MOST_SAMPLES = 24, 6_000
 MOST_COMPONENTS = 12
 """curves in one panel"""
+MOST_KEYS = 2_000
+"""that are marked in one panel"""
+_NEAR = 1e-4
+"""of a segment: how far from a key its tangent is measured"""
 _SHAPED = (Interpolation.TCB, Interpolation.BEZIER, Interpolation.CUBIC)
 _UNITS = {
     "rotation": "degrees",
@@ -217,10 +221,14 @@ def _add_keys(panel: Panel, track: Track, times: Floats, values: Floats) -> None
     order = np.argsort(track.times, kind="stable")
     order = order[np.isfinite(track.times[order]) & (np.abs(track.times[order]) < 1e12)]
     keys = track.times[order]
-    visible = [at for at in range(len(keys)) if panel.span[0] <= keys[at] <= panel.span[1]][:2_000]
-    curve = compile_track(track)
+    visible = np.flatnonzero((keys >= panel.span[0]) & (keys <= panel.span[1]))[:MOST_KEYS]
     width = min(values.shape[1], MOST_COMPONENTS)
-    for at in visible:
+    segments = np.diff(keys) if track.interpolation in _SHAPED else np.zeros(max(len(keys) - 1, 0))
+    lengths = np.column_stack([[0.0, *segments], [*segments, 0.0]])[visible]  # before and after each key
+    nearby = keys[visible, None] + lengths * (-_NEAR, _NEAR)
+    sampled = compile_track(track)(nearby.reshape(-1))
+    tangents = sampled.reshape(len(visible), 2, *(sampled.shape[1:] or (1,)))
+    for at, around, there in zip(visible.tolist(), lengths.tolist(), tangents, strict=True):
         time = float(keys[at])
         if track.is_rotation:
             seam = track.wrap is not Wrap.SINGLE and 0 < at == len(keys) - 1  # there the next round has begun
@@ -228,24 +236,22 @@ def _add_keys(panel: Panel, track: Track, times: Floats, values: Floats) -> None
         else:
             here = np.asarray(track.values, np.float64)[order[at]].reshape(-1)
         handles: list[tuple[float, Floats] | None] = []
-        for length in (keys[at] - keys[at - 1] if at else 0.0, keys[at + 1] - keys[at] if at + 1 < len(keys) else 0.0):
-            if length <= 0 or track.interpolation not in _SHAPED:
+        for sign, length, value in zip((-1.0, 1.0), around, there, strict=True):
+            if length <= 0:
                 handles.append(None)
                 continue
-            sign = -1.0 if len(handles) == 0 else 1.0
-            step = sign * length * 1e-4
-            there = curve([time + step])
-            there = turn_vectors(there, here)[0] if track.is_rotation else there.reshape(-1)
-            handles.append((time + sign * length / 3, here + (there - here) * (length / 3 / abs(step))))
+            reached = turn_vectors(value[None], here)[0] if track.is_rotation else value
+            handles.append((time + sign * length / 3, here + (reached - here) / (3 * _NEAR)))
         for component in range(width):
-            value = float(here[component])
+            number = float(here[component])
             before, after = (
                 None
                 if handle is None or not np.isfinite(handle[1][component])
                 else (handle[0], float(handle[1][component]))
                 for handle in handles
             )
-            panel.keys.append(Key(component, time, value, _words(track, int(order[at]), time, value), before, after))
+            words = _words(track, int(order[at]), time, number)
+            panel.keys.append(Key(component, time, number, words, before, after))
 
 
 def _words(track: Track, number: int, time: float, value: float) -> str:
