@@ -91,7 +91,7 @@ def test_numbers_that_no_record_can_have(name: str, edit: Callable[[Scene], None
     scene = loaded(name)
     edit(scene)
     made = written(scene)
-    assert why_anew(made)
+    assert why_anew(made) or made.report.of(Outcome.DROPPED)
     assert keyframer.decode(keyframer.encode(made.document), format=scene.source_format).issues.first_unsafe() is None
 
 

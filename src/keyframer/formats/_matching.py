@@ -168,6 +168,53 @@ def in_order_of(
     )
 
 
+def arranged(found: Scene, like: Scene, nodes: Mapping[int, int], materials: Mapping[int, int]) -> Scene:
+    """The scene ``found`` with its parts where ``like`` has them; parts that it lacks are those of ``like``.
+
+    ``nodes`` and ``materials``: numbers in ``like`` to numbers in ``found``.
+    """
+    back = {there: here for here, there in nodes.items()}
+    paint = {there: here for here, there in materials.items()}
+    parts: dict[str, Any] = {name: list(getattr(like, name)) for name in _LISTS.values()}
+    made = []
+    for number, mine in enumerate(like.nodes):
+        if number not in nodes:
+            made.append(mine)
+            continue
+        node = found.nodes[nodes[number]]
+        links: dict[str, Any] = {}
+        for name, kind in _LISTS.items():
+            here, there = getattr(mine, name), getattr(node, name)
+            links[name] = here if here is not None and there is not None else there
+            if here is not None and there is not None:
+                parts[kind][here] = _renumbered(getattr(found, kind)[there], back, paint)
+        made.append(replace(node, parent=_back(node.parent, back), target=_back(node.target, back), **links))
+    paints = [found.materials[materials[i]] if i in materials else each for i, each in enumerate(like.materials)]
+    clips = list(found.clips)
+    if clips:
+        new = [each for each in (like.clips[0].channels if like.clips else []) if each.node not in nodes]
+        kept = [Channel(back[each.node], each.track) for each in clips[0].channels if each.node in back]
+        clips[0] = replace(clips[0], channels=[*kept, *new])
+    return replace(found, nodes=made, materials=paints, clips=clips, **parts)
+
+
+_NOWHERE = -1
+"""the number of a part that the other scene does not have"""
+
+
+def _back(number: int | None, back: Mapping[int, int]) -> int | None:
+    return None if number is None else back.get(number, _NOWHERE)
+
+
+def _renumbered(part: Any, back: Mapping[int, int], paint: Mapping[int, int]) -> Any:
+    if isinstance(part, Mesh) and part.face_materials is not None:
+        owners = np.asarray(part.face_materials)
+        table = np.array([paint.get(number, _NOWHERE) for number in range(int(owners.max(initial=0)) + 1)])
+        return replace(part, face_materials=np.where(owners < 0, owners, table[np.maximum(owners, 0)]))
+    joints = getattr(part, "joints", None)
+    return part if joints is None else replace(part, joints=[_back(joint, back) for joint in joints])
+
+
 def _to(number: int | None, nodes: dict[int, int]) -> int | None:
     if number is None:
         return None

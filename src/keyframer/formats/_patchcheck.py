@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,24 @@ def differences(goal: Scene, again: Scene, editor: Editor[Any]) -> tuple[list[Pa
         and not _same_motion(goal, again, path)
     ]
     return wrong, {path for path in apart if _is_overruled(goal, path, editor)}
+
+
+def misread(goal: Scene, again: Scene, new: Collection[int]) -> list[Path]:
+    """The fields that do not come out as they are meant; those of ``new`` nodes are judged by where they stand."""
+    exempt: set[Path] = {("nodes", number) for number in new}
+    exempt |= {("clips", 0, "channels", number) for number in new}
+    for name, kind in (("mesh", "meshes"), ("camera", "cameras"), ("light", "lights"), ("skin", "skins")):
+        exempt |= {(kind, getattr(goal.nodes[number], name)) for number in new}
+    return [
+        path
+        for path in _NEAR.scenes(goal, again)
+        if path[:2] not in exempt
+        and path[:4] not in exempt
+        and not _says_the_rest(goal, again, path)
+        and not _is_usual(goal, again, path)
+        and not _same_shapes(goal, again, path)
+        and not _same_motion(goal, again, path)
+    ]
 
 
 def _is_usual(goal: Scene, again: Scene, path: Path) -> bool:
@@ -98,10 +117,12 @@ def _taken_shapes(scene: Scene, number: int) -> list[object] | None:
 
 
 def _is_overruled(scene: Scene, path: Path, editor: Editor[Any]) -> bool:
-    """Whether a value is overridden: at rest where there are keys, the name of what has the name of its node."""
+    return editor.is_overridden(scene, path) or is_overridden(scene, path)
+
+
+def is_overridden(scene: Scene, path: Path) -> bool:
+    """Whether other parts of a scene say otherwise: keys where a node rests, a node's name how its mesh is called."""
     if len(path) == 3 and path[0] in ("meshes", "cameras", "lights", "skins") and path[2] in ("name", "axes"):
-        return True
-    if editor.is_overridden(scene, path):
         return True
     if len(path) != 3 or path[0] != "nodes" or not scene.clips:
         return False

@@ -1,79 +1,37 @@
-"""From a scene to a document: the original patched where there is one, else a new one.
-
-What a format offers for that is its `Editor` (`bridge`).
-
-A patch is checked before it counts: the bytes of the patched document are read again and must mean the scene that was
-given. Where they do not, or where something changed that has no place in the original, the whole document is written
-anew, and the report says why and what of the original is gone.
-"""
+"""Originals changed in place by the editors of formats that do not merge yet (see `_saving`)."""
 
 from __future__ import annotations
 
 import copy
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from keyframer.errors import FormatError
 from keyframer.formats._matching import Matching, Rebuilt, in_order_of, match
 from keyframer.formats._patchcheck import differences, displaced
-from keyframer.formats._rewritten import tell_rewritten
 from keyframer.formats._scenediff import Comparison, Path, shown
 from keyframer.formats._unheld import one_clip, take_back
 from keyframer.formats.bridge import Change, Editor
 from keyframer.formats.contract import Format, make_options
 from keyframer.formats.document import Document
-from keyframer.formats.kit.coordinates import in_space
-from keyframer.formats.kit.scene_writing import Unpatchable, Written, plain_path, without_invalid_links
+from keyframer.formats.kit.scene_writing import Unpatchable, Written, plain_path
 from keyframer.scene import Scene
 from keyframer.scene.report import LossReport, Outcome
 
-_EXACT = Comparison()
-_TURNED = Comparison(1e-12)
-"""float64 numbers, through two changes of axes"""
-_FREE_OPTIONS = {"max_error", "companion"}
-"""options that say nothing about the layout of the file"""
 
-
-def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Written:
-    """What `Format.from_scene` does."""
-    writer = format.scene_writer()
-    chosen = make_options(format.name, writer.options, options)
-    scene, dangling = without_invalid_links(scene)
-    with np.errstate(all="ignore"):
-        found = _patch(format, scene, options)
-        written = found if isinstance(found, Written) else writer.from_scene(scene, chosen)
-    for path, why in dangling:
-        written.report.add(Outcome.DROPPED, path, why)
-    if isinstance(found, str) and scene.origin is not None:
-        editor = format.editor()
-        tell_rewritten(scene.origin.document, written, found, editor.equivalent_records if editor is not None else ())
-    return written
-
-
-def _patch(format: Format, scene: Scene, options: dict[str, object]) -> Written | str | None:
-    """The patched original, or why it cannot be; None where there is no original of this format."""
-    origin = scene.origin
-    if origin is None or origin.document.format.name != format.name:
-        return None
-    original: Document = origin.document
-    if scene.issues.first_unsafe() is not None:
-        return "what is unsafe in the original is left out"
-    editor = format.editor()
-    if editor is None:
-        return "documents of this format cannot be edited"
-    asked = {name: value for name, value in options.items() if name not in _FREE_OPTIONS}
-    if not editor.keeps_layout(original, asked, origin.options):
-        return "another layout is asked for"
-    given = editor.copy_companions(origin.options)
-    before = format.to_scene(original, given)
-    report = LossReport(format.name)
-    metres = (scene.space.metres_per_unit if editor.stores_unit else None) or before.space.metres_per_unit
-    after = in_space(scene, replace(before.space, metres_per_unit=metres))
-    comparison = _EXACT if after is scene else _TURNED
+def patch(
+    format: Format,
+    editor: Editor[Any],
+    original: Document,
+    given: dict[str, object],
+    before: Scene,
+    after: Scene,
+    comparison: Comparison,
+    asked: Mapping[str, object],
+    report: LossReport,
+) -> Written | str:
+    """The patched original, or why it cannot be."""
     try:
         after = editor.normalise_for_format(one_clip(after, before, report), before, report)
     except (Unpatchable, ArithmeticError, ValueError) as why:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path as FilePath
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from keyframer.formats._matching import Matching, Rebuilt
 from keyframer.formats._scenediff import Path
 from keyframer.formats._unheld import Pattern, fits
 from keyframer.formats.document import Document
+from keyframer.formats.kit.frame_times import counted_like
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
 from keyframer.formats.kit.scene_writing import Unpatchable, Written
 from keyframer.formats.kit.unsupported_features import tell_dropped
+from keyframer.formats.merging import Parts, RecordRules
 from keyframer.scene import Channel, Scene
 from keyframer.scene.report import LossReport
 from keyframer.wire.record import Record
@@ -22,6 +24,8 @@ __all__ = [
     "Change",
     "Editor",
     "KeyLayout",
+    "Merger",
+    "Original",
     "Patch",
     "Reporter",
     "SceneReader",
@@ -96,6 +100,70 @@ class Change(NamedTuple):
     after: Scene
     matching: Matching
     report: LossReport
+
+
+class Original(NamedTuple):
+    """The document that a scene came from: a writer that follows it takes its choices from there."""
+
+    document: Document
+    scene: Scene
+    """what it means"""
+    options: Any
+    """of the reader, as it was read"""
+    matching: Matching
+    """numbers of nodes and materials in the scene that is written, to those in ``scene``"""
+    links: Any = None
+    """what `Merger.read` told besides the scene"""
+
+
+class Merger(ABC, Generic[O]):
+    """Merges edited scenes into the documents that they came from. ``O`` are the options of the reader."""
+
+    rules: ClassVar[RecordRules] = RecordRules()
+    """how records are matched"""
+    stores_unit: ClassVar[bool] = False
+    """whether documents say how long a unit of length is"""
+    equivalent_records: ClassVar[tuple[type[Record], ...]] = ()
+    """record types that mean the same as others which the writer uses"""
+
+    @abstractmethod
+    def read(self, document: Document, options: O) -> tuple[Scene, Any]:
+        """What a document means, and what else helps to find its records again."""
+
+    @abstractmethod
+    def parts(self, document: Document, scene: Scene, links: Any) -> Parts:
+        """Which records of a document stand for the nodes and materials of its scene: those that `write` tells, too."""
+
+    @abstractmethod
+    def write(self, scene: Scene, original: Original) -> Written:
+        """A document of the scene with the choices of the original, and ``parts``."""
+
+    def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
+        """The scene as the format would say it."""
+        return counted_like(scene, before)
+
+    def align(self, scene: Scene, before: Scene) -> Scene:
+        """The same for what depends on how a part was; ``before`` has its parts where the scene has them."""
+        return scene
+
+    def finish(self, document: Document) -> None:
+        """Bring up to date what a merged document says about itself."""
+
+    def keeps_layout(self, original: Document, asked: Mapping[str, object], options: Mapping[str, object]) -> bool:
+        """Whether the options of writing ask for the layout that the original has; it was read with ``options``."""
+        return not asked
+
+    def choose_file(self, written: Written, asked: Mapping[str, object]) -> Written:
+        """Of several files that belong together, the one that is asked for first."""
+        return written
+
+    def copy_companions(self, options: Mapping[str, object]) -> dict[str, object]:
+        """The options of reading with companions that may be changed."""
+        return dict(options)
+
+    def companion_files(self, original: Document, options: Mapping[str, object]) -> tuple[tuple[str, bytes], ...]:
+        """Suffix and bytes of each companion."""
+        return ()
 
 
 class Editor(ABC, Generic[O]):

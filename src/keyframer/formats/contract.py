@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, Protocol
 
-    from keyframer.formats.bridge import Editor, SceneReader, SceneWriter
+    from keyframer.formats.bridge import Editor, Merger, SceneReader, SceneWriter
     from keyframer.formats.document import Document
     from keyframer.formats.kit.scene_reading import Reporter
     from keyframer.formats.kit.scene_writing import Written
@@ -143,8 +143,8 @@ class Format:
         """Makes documents of scenes."""
         return None
 
-    def editor(self) -> Editor[Any] | None:
-        """Changes documents where their scenes changed."""
+    def editor(self) -> Merger[Any] | Editor[Any] | None:
+        """Merges edited scenes into their documents."""
         return None
 
     def rules(self) -> Rules | None:
@@ -205,7 +205,7 @@ class Format:
         A scene that came from a document of this format patches it, unless an option asks for something else. Raises
         ValueError for an option that the format does not have, and where it could hold nothing of the scene.
         """
-        from keyframer.formats._patching import write_scene
+        from keyframer.formats._saving import write_scene
 
         with Blame(self, ValueError):
             return write_scene(self, scene, dict(options or {}))

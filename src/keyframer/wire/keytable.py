@@ -7,6 +7,7 @@ shapes differ, one scan adds up the sizes and the columns are gathered from ther
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -187,6 +188,20 @@ class Keys(_Unread):
         values = np.asarray(value, np.float32)
         values = values.reshape(len(times), -1) if values.size else np.empty((len(times), 0), np.float32)
         return Keys(times, np.zeros(len(times), np.uint16), values, None, text).replace(text=None, **extras)
+
+    def columns(self) -> dict[str, Array]:
+        """Every stored column by its name; optional floats are one, of five numbers a key."""
+        found = {"time": self.time, "flags": self.flags, "value": self.value}
+        if self.extras is not None:
+            found["extras"] = self.extras
+        if self.text:
+            found["text"] = np.array(self.text, object)
+        return found
+
+    def with_columns(self, columns: Mapping[str, Array]) -> Keys:
+        """Keys of these columns alone."""
+        text = tuple(columns["text"].tolist()) if "text" in columns else ()
+        return Keys(columns["time"], columns["flags"], columns["value"], columns.get("extras"), text)
 
     def __repr__(self) -> str:
         span = f", {self.time[0]}..{self.time[-1]}" if len(self) else ""

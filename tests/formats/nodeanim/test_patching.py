@@ -16,6 +16,7 @@ from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.nodeanim import FORMAT
 from keyframer.operating import change_rate
 from keyframer.scene import Channel, Scene
+from keyframer.scene.report import Outcome
 from tests.formats.editing import why_anew
 from tests.formats.nodeanim.writer import BEZIER, LINEAR, TCB, Bone, Clip, How, Key, write
 
@@ -186,19 +187,33 @@ def fewer(scene: Scene) -> None:
     found.times, found.values, found.flags = found.times[:2], found.values[:2], None
 
 
-REFUSED: dict[str, tuple[Callable[[Scene], object], int, How, str]] = {
-    "tangents": (fewer, BEZIER, How(tangents=True), "keys with tangents"),
-    "scales": (no_scales, LINEAR, How(axis=True), "readers would take it for little text:nul chunk:u16+u32 size:all"),
-}
+def test_keys_that_stay_keep_their_tangents() -> None:
+    written = edited(fewer, BEZIER, How(tangents=True))
+    assert why_anew(written) == []
+    given = clip(BEZIER)
+    wanted = spine(translations=given.bones[0].translations[:2])(given)
+    assert keyframer.encode(written.document) == write(wanted, How(tangents=True))
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_has_no_place_is_said_and_all_written_anew(name: str) -> None:
-    edit, flags, how, words = REFUSED[name]
-    written = edited(edit, flags, how)
+def test_new_keys_where_keys_have_tangents_are_said_and_all_written_anew() -> None:
+    def more_keys(scene: Scene) -> None:
+        found = track(scene, "position")
+        found.times = np.append(found.times, 1.0)
+        found.values, found.flags = np.vstack([found.values, [[1.0, 2, 3]]]), None
+
+    written = edited(more_keys, BEZIER, How(tangents=True))
     (why,) = why_anew(written)
-    assert f"({words})" in why
+    assert "(keys with tangents)" in why
     assert len(loaded(keyframer.encode(written.document), **written.reading).nodes) == 2
+
+
+def test_axes_of_scales_without_scales_keep_a_key_and_are_told() -> None:
+    """Without scale keys readers would see another layout."""
+    written = edited(no_scales, LINEAR, How(axis=True))
+    assert why_anew(written) == []
+    assert "/nodes/Spine/scale_axes" in [loss.path for loss in written.report.of(Outcome.DROPPED)]
+    found = loaded(keyframer.encode(written.document))
+    assert track(found, "scale").values.tolist() == [[1.0, 1.0, 1.0]]
 
 
 def test_curves_of_different_kinds_become_one_and_other_nodes_stay() -> None:

@@ -18,6 +18,7 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Channel, Clip, Gradient, LayeredFog, LightType, Material, Morph, Scene, TextureMap
+from keyframer.scene.report import Outcome
 from tests.formats.editing import put, why_anew
 from tests.formats.threeds.bridge import make
 
@@ -133,11 +134,11 @@ def editor_alone(*objects: Chunk) -> bytes:
     return keyframer.encode(document)
 
 
-def first_motion(which: str) -> Callable[[Scene], None]:
+def first_motion(which: str, start: tuple[float, ...] = STILL[0]) -> Callable[[Scene], None]:
     """The first clip, in which one node moves."""
 
     def edit(scene: Scene) -> None:
-        track = Track("position", np.array([0.0, 10.0]), np.array([STILL[0], MOVED[0]]), Interpolation.TCB)
+        track = Track("position", np.array([0.0, 10.0]), np.array([start, MOVED[0]]), Interpolation.TCB)
         scene.clips = [Clip(channels=[Channel(scene.nodes.index(scene.node(which)), track)], end=10.0)]
 
     return edit
@@ -267,33 +268,9 @@ def test_one_edit_is_one_change_of_the_bytes(name: str) -> None:
 
 
 REFUSED: dict[str, tuple[bytes, Callable[[Scene], object], str]] = {
-    "no editor": (without_editor(joint(0x4000)), around(background_color=BLUE), "there is no editor section"),
-    "a material without a name": (
-        file_with(material(r.MaterialTwoSided(), name=None)),
-        put(lambda scene: scene.materials[0], name="steel"),
-        "a material without a name",
-    ),
-    "images inside": (
-        file_with(material(r.TextureMap1(children=[r.MapName(b"A.TGA")]))),
-        put(lambda scene: scene.materials[0].maps["texture1"], embedded=b"\x89PNG"),
-        "embedded of maps",
-    ),
-    "one mesh in two places": (
-        twins(AWAY, MOVED, revision=3),
-        mesh(positions=TALL),
-        "a mesh that several nodes show in different places",
-    ),
-    "one mesh of two nodes, of which one moves": (twins(STILL, STILL), moved("Box"), "a mesh that several nodes show"),
-    "name of a mesh that two nodes show": (
-        twins(STILL, STILL),
-        node("Box", name="Case"),
-        "the name of a mesh that several nodes show",
-    ),
-    "too many vertices": (
-        box(make.mesh("Box")),
-        mesh(positions=np.zeros((65_536, 3))),
-        "more vertices or faces than one mesh can have",
-    ),
+    "one mesh in two places": (twins(AWAY, MOVED, revision=3), mesh(positions=TALL), "/meshes/1/positions"),
+    "one mesh of two nodes, of which one moves": (twins(STILL, STILL), moved("Box"), "/meshes/0/positions"),
+    "name of a mesh that two nodes show": (twins(STILL, STILL), node("Box", name="Case"), "/nodes/1/mesh"),
     "shapes of another size": (
         box(make.mesh("Box"), make.mesh("Tall", LONG)),
         lambda scene: (
@@ -310,52 +287,15 @@ REFUSED: dict[str, tuple[bytes, Callable[[Scene], object], str]] = {
         ),
         "a shape whose matrix is singular",
     ),
-    "shapes where nothing moves": (
-        without_keyframer(make.mesh("Box"), make.mesh("Tall", TALL)),
-        node("Box", morph=Morph(["Box", "Tall"], [np.array(make.TRIANGLE), TALL])),
-        "shapes of an object that the keyframer does not know",
-    ),
     "a first track in a file that is an editor's alone": (
         editor_alone(make.mesh("Box")),
         first_motion("Box"),
-        "there is no place for a keyframer section",
-    ),
-    "a first track of what a keyframer does not know": (
-        file_with(make.mesh("Lid")),
-        first_track("Lid", Track("position", np.zeros(1), np.array(MOVED), Interpolation.TCB)),
-        "the keyframer does not know 'Lid'",
+        "/clips would not come out",
     ),
     "parent by name": (
         file_with(nodes=[joint(0x4000), at(STILL, "Lid", 2, r.ParentName(b"Box"))]),
         node("Lid", parent=None),
-        "parents by name",
-    ),
-    "parent without a number": (
-        file_with(nodes=[make.node("ambient", "$AMBIENT$", None)]),
-        node("Box", parent=1),
-        "a parent without a number",
-    ),
-    "no frame to show": (
-        without_frames(r.Frames(0, 100), r.CurrentTime(3)),
-        put(lambda scene: scene.clips[0], current=None),
-        "the frame that is shown",
-    ),
-    "another frame to show in a file of 3ds Max": (
-        make.file_bytes([make.mesh("Box")], [r.CurrentTime(160), at(STILL)], writer=b"MAXSCENE"),
-        put(lambda scene: scene.clips[0], current=7.0),
-        "the frame that is shown",
-    ),
-    "name of a clip without a header": (
-        keyframer.encode(
-            new_document(r.Version(3), r.Editor(children=[make.mesh("Box")]), r.Keyframer(children=[at(STILL)]))
-        ),
-        put(lambda scene: scene.clips[0], name="run"),
-        "there is no header of the keyframer section",
-    ),
-    "place of a mesh outside": (
-        without_keyframer(make.mesh("Box")),
-        node("Box", position=np.array([1.0, 2, 3])),
-        "position of an object that the keyframer does not know",
+        "/nodes/2/parent",
     ),
 }
 
@@ -365,6 +305,88 @@ def test_what_has_no_place_is_said_and_all_written_anew(name: str) -> None:
     data, edit, words = REFUSED[name]
     (why,) = why_anew(written(data, edit))
     assert words in why
+
+
+MADE_ROOM: dict[str, tuple[bytes, Callable[[Scene], object], Callable[[Scene], object]]] = {
+    "no editor": (
+        without_editor(joint(0x4000)),
+        around(background_color=BLUE),
+        lambda scene: scene.environment.background_color == BLUE,
+    ),
+    "a material without a name": (
+        file_with(material(r.MaterialTwoSided(), name=None)),
+        put(lambda scene: scene.materials[0], name="steel"),
+        lambda scene: (scene.materials[0].name, scene.materials[0].two_sided) == ("steel", True),
+    ),
+    "a first track of what a keyframer does not know": (
+        file_with(make.mesh("Lid")),
+        first_track("Lid", Track("position", np.zeros(1), np.array(MOVED), Interpolation.TCB)),
+        lambda scene: scene.node("Lid").position.tolist() == list(MOVED[0]),
+    ),
+    "no frame to show": (
+        without_frames(r.Frames(0, 100), r.CurrentTime(3)),
+        put(lambda scene: scene.clips[0], current=None),
+        lambda scene: scene.clips[0].current is None,
+    ),
+    "another frame to show in a file of 3ds Max": (
+        make.file_bytes([make.mesh("Box")], [r.CurrentTime(160), at(STILL)], writer=b"MAXSCENE"),
+        put(lambda scene: scene.clips[0], current=7.0),
+        lambda scene: scene.clips[0].current == 7.0,
+    ),
+    "name of a clip without a header": (
+        keyframer.encode(
+            new_document(r.Version(3), r.Editor(children=[make.mesh("Box")]), r.Keyframer(children=[at(STILL)]))
+        ),
+        put(lambda scene: scene.clips[0], name="run"),
+        lambda scene: scene.clips[0].name == "run",
+    ),
+    "place of a mesh outside": (
+        without_keyframer(make.mesh("Box")),
+        node("Box", position=np.array([1.0, 2, 3])),
+        lambda scene: scene.node("Box").position.tolist() == [1.0, 2.0, 3.0],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MADE_ROOM)
+def test_what_the_file_had_no_chunk_for_gets_one(name: str) -> None:
+    data, edit, holds = MADE_ROOM[name]
+    found = written(data, edit)
+    assert why_anew(found) == []
+    assert not found.report.of(Outcome.DROPPED)
+    assert holds(loaded(keyframer.encode(found.document)))
+
+
+UNHELD: dict[str, tuple[bytes, Callable[[Scene], object], str]] = {
+    "images inside": (
+        file_with(material(r.TextureMap1(children=[r.MapName(b"A.TGA")]))),
+        put(lambda scene: scene.materials[0].maps["texture1"], embedded=b"\x89PNG"),
+        "/materials/0/maps/texture1/embedded",
+    ),
+    "vertices that no face has, too many": (
+        box(make.mesh("Box")),
+        mesh(positions=np.zeros((65_536, 3))),
+        "/meshes/0/positions",
+    ),
+    "shapes where nothing moves": (
+        without_keyframer(make.mesh("Box"), make.mesh("Tall", TALL)),
+        node("Box", morph=Morph(["Box", "Tall"], [np.array(make.TRIANGLE), TALL])),
+        "/nodes/Box/morph",
+    ),
+    "parent without a number": (
+        file_with(nodes=[make.node("ambient", "$AMBIENT$", None)]),
+        node("Box", parent=1),
+        "/nodes/0/parent",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNHELD)
+def test_what_a_new_file_would_not_hold_either_is_told(name: str) -> None:
+    data, edit, path = UNHELD[name]
+    found = written(data, edit)
+    assert why_anew(found) == []
+    assert [loss.path for loss in found.report.of(Outcome.DROPPED)] == [path]
 
 
 def ambience(color: tuple[float, float, float]) -> bytes:
@@ -394,7 +416,7 @@ def test_a_mesh_with_a_matrix_without_inverse_is_drawn_as_it_is_stored() -> None
 
 
 def test_an_object_that_begins_to_move_gets_a_matrix_if_it_had_none() -> None:
-    found = written(without_keyframer(make.mesh("Lid", TALL)), first_motion("Lid"))
+    found = written(without_keyframer(make.mesh("Lid", TALL)), first_motion("Lid", AWAY[0]))
     assert why_anew(found) == []
     (lid,) = found.document.find(r.NamedObject)
     (stored,) = lid.children
@@ -429,5 +451,5 @@ def test_a_new_material_with_too_long_a_name_says_what_it_is_called() -> None:
     found = written(file_with(material()), lambda scene: scene.materials.append(Material(name)))
     assert why_anew(found) == []
     assert [each.name for each in found.document.find(r.MaterialName)] == [b"paint", name[:16].encode()]
-    (told,) = [loss for loss in found.report if loss.path == f"/materials/{name}"]
-    assert told.detail.startswith(f"was added to the original as '{name[:16]}': names have 16 letters")
+    (told,) = [loss for loss in found.report.of(Outcome.BAKED) if loss.path == f"/materials/{name}"]
+    assert told.detail.startswith(f"is called '{name[:16]}': names have 1 to 16 letters")

@@ -309,12 +309,15 @@ def test_the_first_light_is_written_in_the_manner_of_the_file(manner: w.Manner, 
     assert data == w.write(plain, manner)
 
 
-def test_a_scene_without_a_clip_takes_no_new_nodes(tmp_path: Path) -> None:
+def test_a_scene_without_a_clip_has_no_controllers(tmp_path: Path) -> None:
+    """The document says a rate and a segment all the same, and that is told."""
     _, path = original("maxscript", tmp_path)
     scene = keyframer.load(path)
     scene.clips = []
     scene.nodes.append(Node("Tail", NodeKind.BONE))
     report = keyframer.save(scene, tmp_path / "still.u3d")
-    (why,) = [loss.detail for loss in report.of(Outcome.BAKED) if loss.path == "/"]
-    assert "(a scene without a clip)" in why
-    assert [node.name for node in keyframer.load(tmp_path / "still.u3d").nodes][-1] == "Tail"
+    assert not [loss.detail for loss in report.of(Outcome.BAKED) if loss.path == "/"]
+    assert "/clips" in [loss.path for loss in report.of(Outcome.DROPPED)]
+    found = keyframer.load(tmp_path / "still.u3d")
+    assert found.nodes[-1].name == "Tail"
+    assert found.clips[0].channels == []

@@ -197,21 +197,34 @@ def test_the_first_track_of_a_file_without_any() -> None:
 
 
 REFUSED: dict[str, tuple[str, Callable[[Scene], None], str]] = {
-    "pivot": ("B", put(node("Mapped"), pivot=np.array([1.0, 0, 0])), "pivot of nodes"),
-    "target of a Flexporter light": ("A", put(node("Fspot01"), target=None), "target of nodes"),
-    "cone of a Flexporter light": ("A", put(light(1), falloff_degrees=5.0), "falloff_degrees of lights"),
-    "unit": ("B", put(lambda scene: scene.clips[0], unit="second"), "clips/0/unit"),
-    "rigid skin": (
+    "cone of a Flexporter light": (  # another layout has a place for it
         "A",
-        put(lambda scene: scene.skins[0], rigid=False),
-        "a rigid skin that became a weighted one, or the other way round",
-    ),
-    "track without keys": (
-        "B",
-        lambda scene: scene.clips[0].channels.append(Channel(1, Track("position", np.empty(0), np.empty((0, 3))))),
-        "/clips/0/channels/1/position would not come out as it is meant",
+        put(light(1), falloff_degrees=5.0),
+        "/lights/1/falloff_degrees would not come out as it is meant",
     ),
 }
+
+
+def test_a_pivot_goes_into_the_vertices() -> None:
+    written = edited("B", put(node("Mapped"), pivot=np.array([1.0, 0, 0])))
+    assert why_anew(written) == []
+    assert "/nodes/Mapped/pivot" in [loss.path for loss in written.report.of(Outcome.BAKED)]
+    found = loaded(keyframer.encode(written.document))
+    assert np.allclose(found.meshes[1].positions, np.array(w.SQUARE["vertices"]) - (1, 0, 0))
+
+
+def test_a_light_of_the_flexporter_without_its_target_is_a_free_one() -> None:
+    written = edited("A", put(node("Fspot01"), target=None))
+    assert why_anew(written) == []
+    assert loaded(keyframer.encode(written.document)).node("Fspot01").target is None
+
+
+def test_a_rigid_skin_that_becomes_a_weighted_one() -> None:
+    written = edited("A", put(lambda scene: scene.skins[0], rigid=False, positions=None))
+    assert why_anew(written) == []
+    before, found = loaded(w.write(w.flexporter_scene(), w.A)), loaded(keyframer.encode(written.document))
+    assert not found.skins[0].rigid
+    assert np.allclose(found.meshes[0].positions, before.meshes[0].positions, atol=1e-5)
 
 
 def test_a_camera_that_is_rolled_at_rest_gets_a_key() -> None:
@@ -228,6 +241,10 @@ NOWHERE: dict[str, Callable[[Scene], object]] = {
     "look of a material": put(lambda scene: scene.materials[0], two_sided=True),
     "title": put(lambda scene: scene, title="Something"),
     "another clip": lambda scene: scene.clips.append(Clip("walk")),
+    "unit of time": put(lambda scene: scene.clips[0], unit="second"),
+    "track without keys": lambda scene: scene.clips[0].channels.append(
+        Channel(1, Track("position", np.empty(0), np.empty((0, 3))))
+    ),
 }
 
 

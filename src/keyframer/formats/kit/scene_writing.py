@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -37,6 +37,8 @@ class Written(NamedTuple):
     """suffix and content of each"""
     reading: Mapping[str, object] = {}
     """options that a reader needs to understand the file as it is meant"""
+    parts: Mapping[int, Hashable] = {}
+    """by the `id` of a record: the part of the scene that it stands for (``("nodes", 3)``), for merging"""
 
 
 class Unpatchable(Exception):

@@ -15,7 +15,7 @@ TYPE_CHECKING = False  # parts are loaded when they are asked for
 if TYPE_CHECKING:
     from typing import Any
 
-    from keyframer.formats.bridge import Editor, SceneReader, SceneWriter
+    from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
     from keyframer.formats.contract import Codec, Rules
     from keyframer.formats.nodeanim.bridge.options import Options
     from keyframer.formats.nodeanim.bridge.writing import WriteOptions
@@ -44,10 +44,10 @@ class NodeAnimation(Format):
 
         return Writer()
 
-    def editor(self) -> Editor[Options]:
-        from keyframer.formats.nodeanim.bridge.patching import Patcher
+    def editor(self) -> Merger[Options]:
+        from keyframer.formats.nodeanim.bridge.merging import NodeMerger
 
-        return Patcher()
+        return NodeMerger()
 
     def rules(self) -> Rules:
         from keyframer.formats.nodeanim.rules import apply_rules

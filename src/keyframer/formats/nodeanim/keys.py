@@ -6,6 +6,7 @@ announce its tension ... easeOut.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -117,6 +118,14 @@ class NodeKeys:
         length = len(np.atleast_1d(np.asarray(changed.get("time", self.time))))
         same_shapes = length == len(self) and not any(name in SHAPE for name in columns)
         return NodeKeys(_fill(length, changed), self.shaped if same_shapes else None)
+
+    def columns(self) -> dict[str, Array]:
+        """Every stored column by its name."""
+        return {name: self.rows[name] for name in self.rows.dtype.names or ()}
+
+    def with_columns(self, columns: Mapping[str, Array]) -> NodeKeys:
+        """Keys of these columns alone."""
+        return NodeKeys(_fill(len(columns["time"]), dict(columns)))
 
     def __repr__(self) -> str:
         span = f", {self.time[0]}..{self.time[-1]}" if len(self) else ""

@@ -12,7 +12,7 @@ from keyframer.formats.threeds.sniff import sniff
 
 TYPE_CHECKING = False  # parts are loaded when they are asked for
 if TYPE_CHECKING:
-    from keyframer.formats.bridge import Editor, SceneReader, SceneWriter
+    from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
     from keyframer.formats.contract import Codec, Rules, Summary
     from keyframer.formats.threeds.bridge.options import Options
     from keyframer.formats.threeds.bridge.writing import WriteOptions
@@ -55,10 +55,10 @@ class ThreeDS(Format):
 
         return Writer()
 
-    def editor(self) -> Editor[Options]:
-        from keyframer.formats.threeds.bridge.patching import Patcher
+    def editor(self) -> Merger[Options]:
+        from keyframer.formats.threeds.bridge.merging import StudioMerger
 
-        return Patcher()
+        return StudioMerger()
 
     def rules(self) -> Rules:
         from keyframer.formats.threeds.rules import apply_rules

@@ -15,7 +15,7 @@ TYPE_CHECKING = False  # parts are loaded when they are asked for
 if TYPE_CHECKING:
     from typing import Any
 
-    from keyframer.formats.bridge import Editor, SceneReader, SceneWriter
+    from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
     from keyframer.formats.contract import Codec, Rules
     from keyframer.formats.uto3d.bridge.options import Options
     from keyframer.formats.uto3d.bridge.writing import WriteOptions
@@ -48,10 +48,10 @@ class Uto3D(Format):
 
         return Writer()
 
-    def editor(self) -> Editor[Options]:
-        from keyframer.formats.uto3d.bridge.patching import Patcher
+    def editor(self) -> Merger[Options]:
+        from keyframer.formats.uto3d.bridge.merging import SceneMerger
 
-        return Patcher()
+        return SceneMerger()
 
     def rules(self) -> Rules:
         from keyframer.formats.uto3d.rules import apply_rules

@@ -68,7 +68,7 @@ def copyright_in(author: str) -> str:
 
 
 def _tracks(reporter: Reporter, record: Node, options: Options, radians: float) -> list[Track]:
-    interpolation = _interpolation(record)
+    interpolation = interpolation_of(record)
     tracks: list[Track] = []
     for kind, field, keys in (
         ("position", "translation_keys", record.translation_keys),
@@ -94,7 +94,7 @@ def _tracks(reporter: Reporter, record: Node, options: Options, radians: float) 
     return tracks
 
 
-def _interpolation(record: Node) -> Interpolation:
+def interpolation_of(record: Node) -> Interpolation:
     """TCB wins over Bezier over linear."""
     if record.flags & TCB:
         return Interpolation.TCB

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +42,7 @@ Floats = npt.NDArray[np.float64]
 
 _TICKS_PER_SECOND = 4800.0
 _STRAIGHT = (0.0, 0.0, 0.0, 1.0)
-_UNITS = {"frame": "frames", "tick": "ticks", "second": "seconds"}
+UNITS = {"frame": "frames", "tick": "ticks", "second": "seconds"}
 FIELDS = {"position": "translation_keys", "rotation": "rotation_keys", "scale": "scale_keys"}
 SHAPES = {
     "tension": "tension",
@@ -93,7 +94,8 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     dialect = Dialect.parse(options.dialect) if isinstance(options.dialect, str) else options.dialect
     tell_dropped(placed, clip, report, held(dialect))
     writer = NodeWriter(placed, clip, options, dialect, report)
-    return Written(writer.document(), report, reading=writer.reading)
+    made = writer.document()
+    return Written(made, report, reading=writer.reading, parts=writer.parts)
 
 
 def held(dialect: Dialect) -> set[str]:
@@ -102,11 +104,32 @@ def held(dialect: Dialect) -> set[str]:
     return words | {"scale_axes", "scale axes"} if dialect.scale_axis else words
 
 
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """The choices of a document that the scene came from."""
+
+    curves: Mapping[int, Interpolation] = field(default_factory=dict)
+    """of nodes, by their number in the scene that is written"""
+    forms: Mapping[int, RotationForm] = field(default_factory=dict)
+    """of their rotation keys"""
+    degrees: bool | None = None
+    """the unit of angles; None: what they need"""
+
+
 class NodeWriter:
     """Makes records for the nodes of a scene."""
 
-    def __init__(self, scene: Scene, clip: Clip, options: WriteOptions, dialect: Dialect, report: LossReport) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        clip: Clip,
+        options: WriteOptions,
+        dialect: Dialect,
+        report: LossReport,
+        like: Habits | None = None,
+    ) -> None:
         self.scene = scene
+        self.like = like or Habits()
         self.clip = clip
         self.options = options
         self.dialect = dialect
@@ -126,11 +149,15 @@ class NodeWriter:
         tracks = [self.tracks(number, node) for number, node in nodes]
         if self.options.time_unit == "auto":
             tracks = self._in_a_unit_that_is_recognised(tracks)
-        degrees = self._needs_degrees([each["rotation"] for each in tracks if "rotation" in each])
+        degrees = self.like.degrees
+        if degrees is None:
+            degrees = self._needs_degrees([each["rotation"] for each in tracks if "rotation" in each])
         claimed = [names.claim(_printable(node.name), node.raw_name) for _, node in nodes]
         records = [
-            self.record(node, each, name, degrees) for (_, node), each, name in zip(nodes, tracks, claimed, strict=True)
+            self.record(number, node, each, name, degrees)
+            for (number, node), each, name in zip(nodes, tracks, claimed, strict=True)
         ]
+        self.parts = {id(record): ("nodes", number) for record, (number, _) in zip(records, nodes, strict=True)}
         self._tell_readers(records)
         title = self.scene.title or self.clip.name
         encoding = self.options.encoding
@@ -154,7 +181,7 @@ class NodeWriter:
         tables = [each.track.times for each in self.clip.channels if each.track.kind in MOTION]
         times = np.concatenate([np.empty(0), *tables])
         times = np.unique(times[np.isfinite(times)])
-        own = _UNITS.get(self.clip.unit, "frames")
+        own = UNITS.get(self.clip.unit, "frames")
         for unit in dict.fromkeys((own, "ticks", "frames", "seconds")):
             stored = times * (self.rates[unit] / units_per_second(self.clip))
             near = np.rint(stored)
@@ -167,7 +194,7 @@ class NodeWriter:
         """Whether readers see by themselves what these times count."""
         keys = NodeKeys.make(times, np.zeros((len(times), 3)))
         base = guess.time_base([Node(translation_keys=keys)], Options())
-        return _UNITS[base.unit] == unit and math.isclose(base.rate, self.rates[unit])
+        return UNITS[base.unit] == unit and math.isclose(base.rate, self.rates[unit])
 
     def _in_a_unit_that_is_recognised(self, tracks: list[dict[str, Track]]) -> list[dict[str, Track]]:
         """The tracks with times in another unit where keys that were made on the way hide which one it is."""
@@ -203,7 +230,7 @@ class NodeWriter:
             found["scale_axes"] = steady_axes(node, scale)
         return found
 
-    def record(self, node: SceneNode, tracks: dict[str, Track], name: bytes, degrees: bool) -> Node:
+    def record(self, number: int, node: SceneNode, tracks: dict[str, Track], name: bytes, degrees: bool) -> Node:
         """The record of one node with these tracks; ``degrees`` is the unit of angles in the whole file."""
         placing = {kind: track for kind, track in tracks.items() if kind in MOTION}
         kinds = {
@@ -211,11 +238,12 @@ class NodeWriter:
             for track in placing.values()
             if len(track.times) > 1
         }
-        common = kinds.pop() if len(kinds) == 1 else Interpolation.TCB if kinds else Interpolation.LINEAR
+        usual = self.like.curves.get(number, Interpolation.LINEAR)
+        common = kinds.pop() if len(kinds) == 1 else Interpolation.TCB if kinds else usual
         record = Node(name, _FLAGS[common])
         for kind, track in placing.items():
             made = as_tcb(track) if common is Interpolation.TCB else replace(track, interpolation=common)
-            values = self._rotations(node, made, common, degrees) if kind == "rotation" else made.values
+            values = self._rotations(number, node, made, common, degrees) if kind == "rotation" else made.values
             columns: dict[str, npt.ArrayLike] = {}
             if common is Interpolation.TCB:
                 columns = {stored: _or_zeros(getattr(made, attribute), made) for attribute, stored in SHAPES.items()}
@@ -241,10 +269,13 @@ class NodeWriter:
             path = f"{plain_path('nodes', node.name)}/{kind}"
             self.report.add(Outcome.APPROXIMATED, path, "times are 32-bit floats", error=seconds, unit="second")
 
-    def _rotations(self, node: SceneNode, track: Track, common: Interpolation, degrees: bool) -> Floats:
+    def _rotations(self, number: int, node: SceneNode, track: Track, common: Interpolation, degrees: bool) -> Floats:
         """Angle and axis of each key, in a form that readers take for what it is."""
         tcb = common is Interpolation.TCB
         unit = 180 / math.pi if degrees else 1.0
+        if number in self.like.forms:
+            values = with_form(track, self.like.forms[number]).values
+            return np.column_stack([values[:, 3] * unit, values[:, :3]])
         # Absolute keys mean the shortest way, and half a turn has two.
         long_way = bool((np.abs(increments(track)[1][1:]) >= math.pi * (1 - 1e-6)).any())
         asked = self.options.rotation_keys
@@ -277,7 +308,7 @@ class NodeWriter:
     def _tell_readers(self, records: list[Node]) -> None:
         base = guess.time_base(records, Options())
         rate = self.rates[self.unit]
-        if _UNITS[base.unit] != self.unit or not math.isclose(base.rate, rate):
+        if UNITS[base.unit] != self.unit or not math.isclose(base.rate, rate):
             self.reading["time_unit"] = self.unit
             if self.unit == "frames":
                 self.reading["fps"] = rate
@@ -292,10 +323,6 @@ class NodeWriter:
 def _printable(text: str) -> str:
     """Without control characters: files that have them are not recognised."""
     return "".join("_" if ord(mark) < 32 or ord(mark) == 127 else mark for mark in text)
-
-
-def _stretched(track: Track, factor: float) -> Track:
-    return replace(track, times=track.times * factor)
 
 
 def _or_zeros(column: Floats | None, track: Track) -> Floats:

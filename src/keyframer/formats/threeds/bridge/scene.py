@@ -36,7 +36,7 @@ _FULL_LOOKS = 8
 _AS_STORED = np.eye(4)
 _AS_STORED.flags.writeable = False
 """the way of vertices that stay where the file has them: one for all"""
-_TICKS_PER_FRAME = 160
+TICKS_PER_FRAME = 160
 """3ds Max counts 4800 ticks a second, 30 frames a second"""
 
 
@@ -155,7 +155,7 @@ class _Builder:
             clip.start, clip.end = float(segment.start), float(segment.end)
         current = child(keyframer, r.CurrentTime)
         if current is not None:
-            clip.current = current.time / _TICKS_PER_FRAME if writer.is_max else float(current.time)
+            clip.current = current.time / TICKS_PER_FRAME if writer.is_max else float(current.time)
         return clip
 
     def _mesh_of(self, each: KeyframerNode) -> objects.MeshObject | None:

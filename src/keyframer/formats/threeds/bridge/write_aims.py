@@ -39,12 +39,15 @@ class Aim:
 def find_aims(scene: Scene, world: Floats, fitter: KeyFitter, known: Collection[int] = frozenset()) -> dict[int, Aim]:
     """For every camera and light that looks somewhere: at what. ``world`` (nodes, 4, 4) is frame 0.
 
-    Those that are ``known`` have their targets already, and known targets have what looks at them.
+    Those that are ``known`` have their targets already.
     """
     found: dict[int, Aim] = {}
-    taken = set(known)
+    taken = {node.target for number, node in enumerate(scene.nodes) if number in known}
     for number, node in enumerate(scene.nodes):
-        if not _needs_aim(scene, node) or (number in known and (node.target is None or node.target in known)):
+        if not _needs_aim(scene, node):
+            continue
+        if number in known and (node.target is None or node.target in known):
+            found[number] = Aim(np.array(_stored(scene, node) or (0.0, 0.0, 0.0)), node=node.target)
             continue
         path = f"{plain_path('nodes', node.name)}/target"
         if node.target is not None:

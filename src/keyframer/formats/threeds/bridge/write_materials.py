@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from keyframer.formats.kit.scene_writing import NamesThatFit, cut_name, encode_name, plain_path
@@ -21,13 +21,15 @@ _STEM, _SUFFIX = 8, 3
 class MapNames:
     """File names as 3D Studio has them: eight letters, a dot, three letters, all large; no two files share one."""
 
-    def __init__(self, report: LossReport) -> None:
+    def __init__(self, report: LossReport, *, as_given: bool = False) -> None:
         self._report = report
+        self._as_given = as_given
+        """names are those of a file that had others"""
         self._made: dict[str, bytes] = {}
         self._taken: set[bytes] = set()
 
     def claim(self, name: str) -> bytes:
-        known = self._made.get(name)
+        known = encode_name(name) if self._as_given else self._made.get(name)
         if known is not None:
             return known
         stem, suffix = os.path.splitext(re.split(r"[\\/]", name)[-1])
@@ -107,9 +109,13 @@ def write_map(kind: type[Chunk], found: TextureMap, names: MapNames) -> Chunk:
     return kind(children=list(parts))
 
 
-def material_names(materials: Sequence[Material], report: LossReport) -> list[bytes]:
-    names = NamesThatFit(16)
-    made = [names.claim(each.name, each.raw_name, "material") for each in materials]
+def material_names(materials: Sequence[Material], report: LossReport, known: Mapping[int, bytes]) -> list[bytes]:
+    """The name of each material; ``known`` are those that a document has already, by number."""
+    names = NamesThatFit(16, reserved=known.values())
+    made = [
+        known[number] if number in known else names.claim(each.name, each.raw_name, "material")
+        for number, each in enumerate(materials)
+    ]
     for material, name in zip(materials, made, strict=True):
         if names.shown(name) != material.name:
             path = plain_path("materials", material.name)

@@ -12,6 +12,8 @@ from keyframer.formats.kit.mesh_writing import Piece, pieces
 from keyframer.formats.kit.rigid_joints import nodes_depth_first
 from keyframer.formats.kit.scene_writing import NamesThatFit, plain_path
 from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.bridge.context import child
+from keyframer.formats.threeds.bridge.habits import apply, was_hidden
 from keyframer.formats.threeds.bridge.write_aims import Aim, find_aims
 from keyframer.formats.threeds.bridge.write_materials import MapNames
 from keyframer.formats.threeds.bridge.write_objects import write_camera, write_light, write_mesh
@@ -42,84 +44,101 @@ class Placed:
     instance: bytes | None = None
     hidden: bool = False
     box: tuple[Any, Any] | None = None
+    number: int = -1
+    pivot: tuple[float, ...] = (0.0, 0.0, 0.0)
+    node: int | None = None
+    """of the scene; None for a target that was made for what looks at it"""
 
-    def chunk(self, number: int) -> r.Node:
+    def chunk(self) -> r.Node:
         """B030 before B010: some readers number nodes by what they know when they meet the name."""
         flags = _PRIMARY | (_HIDDEN if self.hidden else 0)
         ambient = self.kind is r.AmbientNode
         parent = -1 if self.parent is None else self.parent
-        parts: list[Chunk] = [r.NodeId(-1 if ambient else number), r.NodeHeader(self.name, flags, 0, parent)]
+        parts: list[Chunk] = [r.NodeId(-1 if ambient else self.number), r.NodeHeader(self.name, flags, 0, parent)]
         if self.instance is not None:
             parts.append(r.InstanceName(self.instance))
         if self.kind is r.ObjectNode:
-            parts.append(r.Pivot((0.0, 0.0, 0.0)))
+            parts.append(r.Pivot(self.pivot))
         if self.box is not None:
             low, high = self.box
             parts.append(r.BoundBox(tuple(map(float, low)), tuple(map(float, high))))
         return self.kind(children=[*parts, *self.tracks])
 
 
-@dataclass(frozen=True, eq=False)
-class Known:
-    """What a document has already, where nodes are added to it."""
-
-    nodes: dict[int, tuple[bytes, int]]
-    """nodes of the scene that it has: their name and number there"""
-    names: frozenset[bytes]
-    first: int
-    """the number of the first new node"""
-
-
-_NOTHING = Known({}, frozenset(), 0)
-
-
 class NodeWriter:
-    """Places the nodes of a stage one by one, those that are not ``known``."""
+    """Places the nodes of a stage one by one."""
 
-    def __init__(
-        self, stage: Stage, materials: list[bytes], maps: MapNames, report: LossReport, known: Known = _NOTHING
-    ) -> None:
+    def __init__(self, stage: Stage, materials: list[bytes], maps: MapNames, report: LossReport) -> None:
         self.stage = stage
-        self.known = known
+        self.like = stage.like
         self.scene = stage.scene
         self.materials = materials
         self.maps = maps
         self.report = report
-        self.names = NamesThatFit(10, reserved=(*RESERVED, *known.names))
+        self.names = NamesThatFit(10, reserved=(*RESERVED, *self.like.taken))
         self.objects: list[Chunk] = []
         self.placed: list[Placed] = []
-        self.numbers = {number: there for number, (_, there) in known.nodes.items()}
+        self.numbers: dict[int, int] = {}
         """node of the scene to node of the keyframer"""
-        self.first: dict[int, int] = {}
-        """node of the scene to the first of ``placed`` that it became: a mesh may become several"""
-        self.shown: dict[int, list[Chunk]] = {}
-        """the objects of each node of the scene"""
-        self.aims = find_aims(self.scene, stage.world, stage.fitter, set(known.nodes))
+        self.free = self.like.first
+        """the number of the next new node"""
+        self.parts: dict[int, tuple[str, int]] = {}
+        """by the `id` of objects and nodes: the node of the scene that they stand for"""
+        self.shared: set[int] = set()
+        """`id` of objects of the document that were written already"""
+        self.roused = self._roused()
+        self.asleep = self.like.unplaced - self.roused
+        """nodes that stay objects of the editor alone"""
+        self.aims = find_aims(self.scene, stage.world, stage.fitter, set(self.like.nodes) - self.roused)
         self.lookers = {aim.node: number for number, aim in self.aims.items() if aim.node is not None}
         self.claimed = {number: self._claim(number, node) for number, node in enumerate(self.scene.nodes)}
+
+    def _roused(self) -> frozenset[int]:
+        """Objects of the editor that a document's keyframer does not know, and now has to."""
+        if not self.like.unplaced:
+            return frozenset()
+        parents = {node.parent for node in self.scene.nodes}
+        moved = {each.node for each in (self.scene.clips[0].channels if self.scene.clips else [])}
+        found = set()
+        for number in self.like.unplaced:
+            node = self.scene.nodes[number]
+            placed = np.any(node.position) or np.any(np.asarray(node.scale) != 1) or np.any(node.rotation_xyzw[:3])
+            hangs = node.parent is not None or number in parents or number in moved or node.morph is not None
+            if hangs or (node.mesh is not None and placed):
+                found.add(number)
+        return frozenset(found)
 
     def place_all(self) -> None:
         """Parents before children, and depth first: assimp finds parents in no other order."""
         above = placing_order(self.scene.nodes).parents.tolist()
         for number in nodes_depth_first(above, range(len(above))):
-            if number not in self.known.nodes:
-                self.first[number], begin = len(self.placed), len(self.objects)
-                self._place(number, self.scene.nodes[number])
-                self.shown[number] = self.objects[begin:]
+            placed = len(self.placed)
+            self._place(number, self.scene.nodes[number])
+            for made in self.placed[placed:]:
+                made.node = number
         for number, aim in self.aims.items():
-            if aim.node is None:
+            if aim.position is not None:
                 self._place_new_target(number, aim)
 
     def chunks(self) -> list[Chunk]:
-        return [each.chunk(number) for number, each in enumerate(self.placed, self.known.first)]
+        made = [each.chunk() for each in self.placed]
+        pairs = zip(made, self.placed, strict=True)
+        self.parts |= {id(chunk): ("nodes", each.node) for chunk, each in pairs if each.node is not None}
+        return list(made)
 
-    def _next(self) -> int:
-        return self.known.first + len(self.placed)
+    def _claim_number(self, number: int | None) -> int:
+        """The number of a node in the keyframer: that of the document, or the next free one."""
+        known = None if number is None else self.like.numbers.get(number)
+        if known is None:
+            known, self.free = self.free, self.free + 1
+        if number is not None:
+            self.numbers[number] = known
+        return known
 
     def _claim(self, number: int, node: Node) -> bytes:
         """The name in the file. Targets are called as what looks at them."""
-        if number in self.known.nodes:
-            return self.known.nodes[number][0]
+        if number in self.like.names:
+            return self.like.names[number]
         if number in self.lookers or node.kind is NodeKind.AMBIENT:
             return b""
         made = self.names.claim(node.name, node.raw_name)
@@ -153,25 +172,38 @@ class NodeWriter:
         else:
             made = self._dummy(number, node, name, parent)
         self._hide(made, number, node)
-        if made.kind is not r.AmbientNode:  # that has no number: nothing can hang on it
-            self.numbers[number] = self._next()
+        if number in self.asleep:
+            return
+        if made.kind is r.AmbientNode:  # that has no number: nothing can hang on it
+            self.free += number not in self.like.nodes
+        else:
+            made.number = self._claim_number(number)
         self.placed.append(made)
 
     def _dummy(self, number: int, node: Node, name: bytes, parent: int | None) -> Placed:
+        chunk = self.like.chunk(number)
+        if chunk is not None and node.kind is not NodeKind.DUMMY:  # it shows nothing in the document either
+            return Placed(type(chunk), name, parent, self.stage.tracks(number, node, PLACING), self._instance(number))
         if node.kind is not NodeKind.DUMMY:
             words = f"the {node.kind.value} became a dummy: nothing to see belongs to it"
             self.report.add(Outcome.BAKED, plain_path("nodes", node.name), words, extras=node.extras)
         tracks = self.stage.tracks(number, node, PLACING)
-        return Placed(r.ObjectNode, b"$$$DUMMY", parent, tracks, name, box=node.bounding_box)
+        made = Placed(r.ObjectNode, b"$$$DUMMY", parent, tracks, name, box=node.bounding_box)
+        made.pivot = self._pivot(number, node)
+        return made
+
+    def _pivot(self, number: int, node: Node) -> tuple[float, ...]:
+        """The pivot of a node that the document has; those of new nodes are in their vertices."""
+        return tuple(map(float, node.pivot)) if number in self.like.nodes else (0.0, 0.0, 0.0)
 
     def _camera(self, number: int, node: Node, name: bytes, parent: int | None) -> Placed:
         assert node.camera is not None
         camera = self.scene.cameras[node.camera]
-        if camera.clip is not None:
+        if camera.clip is not None and number not in self.like.nodes:
             self.report.add(Outcome.DROPPED, plain_path("cameras", camera.name), "clip planes have no place")
         aim = self.aims[number]
         body = write_camera(camera, self.stage.world[number, :3, 3], aim.place)
-        self.objects.append(r.NamedObject(name, children=[body]))
+        self._add_object(number, node, name, body)
         tracks = self.stage.tracks(number, node, ("position", "fov", "roll"))
         if aim.roll is not None:
             tracks[-1] = write_track(aim.roll, False)
@@ -185,7 +217,7 @@ class NodeWriter:
             path = plain_path("lights", light.name)
             self.report.add(Outcome.BAKED, path, "the directional light became a spot light: the format has none")
         body = write_light(light, self.stage.world[number, :3, 3], None if aim is None else aim.place, self.maps)
-        self.objects.append(r.NamedObject(name, children=[body]))
+        self._add_object(number, node, name, body)
         if aim is None:
             return Placed(r.OmniNode, name, parent, self.stage.tracks(number, node, ("position", "color")))
         kinds = ("position", "color", "hotspot", "falloff", "roll")
@@ -195,11 +227,11 @@ class NodeWriter:
         """The mesh's pieces, each an object with its node; all but the first hang on the first."""
         assert node.mesh is not None
         mesh, path = self.scene.meshes[node.mesh], plain_path("nodes", node.name)
-        if mesh.axes is not None:
+        if mesh.axes is not None and number not in self.like.nodes:
             self.report.add(Outcome.BAKED, f"{path}/axes", "the mesh's own axes are those of its node")
-        if np.any(node.pivot):
+        if np.any(node.pivot) and number not in self.like.nodes:
             self.report.add(Outcome.BAKED, f"{path}/pivot", "the mesh is moved instead", extras=node.extras)
-        matrix, points = self.stage.matrix_and_points(number)
+        matrix, points = self.stage.matrix_and_points(number, roused=number in self.roused)
         parts = pieces(mesh, _MOST)
         if len(parts) > 1:
             words = f"{len(mesh.positions)} vertices and {len(mesh.corners)} faces are too many for one mesh"
@@ -213,14 +245,54 @@ class NodeWriter:
             body = write_mesh(mesh, piece, points, matrix, self.materials, reverse=reverse)
             if place == 0:
                 made = Placed(r.ObjectNode, own, parent, self.stage.tracks(number, node, PLACING))
-                first = self.numbers[number] = self._next()
+                made.pivot = self._pivot(number, node)
+                made.instance, made.box = self._instance(number), self._box(number, node)
+                first = made.number = -1 if number in self.asleep else self._claim_number(number)
                 if node.morph is not None:
                     made.tracks += self._morph(number, node, own, matrix, parts)
             else:
                 made = Placed(r.ObjectNode, own, first, self.stage.tracks(-1, Node(""), PLACING))
+                made.number = self._claim_number(None)
             self._hide(made, number, node)
-            self.objects.append(self._object(own, mesh, body, hidden=made.hidden and not _has_hide(made)))
-            self.placed.append(made)
+            hidden = made.hidden and not _has_hide(made)
+            if number in self.like.nodes and number not in self.like.unplaced:
+                hidden = made.hidden and was_hidden(self.like.object(number))
+            self._keep_object(number, self._object(own, mesh, body, hidden=hidden))
+            if number not in self.asleep:
+                self.placed.append(made)
+
+    def _instance(self, number: int) -> bytes | None:
+        """What tells nodes of a document apart that show one mesh."""
+        chunk = self.like.chunk(number)
+        found = None if chunk is None else child(chunk, r.InstanceName)
+        return None if found is None else found.name
+
+    def _box(self, number: int, node: Node) -> tuple[Any, Any] | None:
+        return node.bounding_box if number in self.like.nodes else None
+
+    def _add_object(self, number: int, node: Node, name: bytes, body: Chunk) -> None:
+        """The object of a camera or light."""
+        hidden = node.hidden and (number in self.like.unplaced or was_hidden(self.like.object(number)))
+        flags: list[Chunk] = [r.ObjectHidden()] if hidden else []
+        self._keep_object(number, r.NamedObject(name, children=[*flags, body]))
+
+    def _keep_object(self, number: int, made: r.NamedObject) -> None:
+        """Add an object, unless it is one of a document that another node stands for as well."""
+        there = self.like.object(number)
+        if there is not None and id(there) in self.shared:
+            return
+        if there is not None:
+            self.shared.add(id(there))
+            self._take_shape(there, made)
+        self.parts[id(made)] = ("nodes", number)
+        self.objects.append(made)
+
+    def _take_shape(self, there: r.NamedObject, made: r.NamedObject) -> None:
+        """Vertices of an object that is the shape of a morph."""
+        body = child(made, r.Mesh)
+        points = None if body is None else child(body, r.PointArray)
+        if there.name in self.like.shapes and points is not None:
+            points.points = self.like.shapes[there.name].astype("<f4")
 
     @staticmethod
     def _object(name: bytes, mesh: Mesh, body: r.Mesh, *, hidden: bool) -> r.NamedObject:
@@ -237,7 +309,7 @@ class NodeWriter:
             self.report.add(Outcome.DROPPED, path, "shapes that no key uses have no place in the format")
             return []
         mesh = self.scene.meshes[node.mesh]
-        names = [name] * len(node.morph.names)
+        names = [self._shape(word) or name for word in node.morph.names]
         made = None if len(parts) > 1 else write_morph_track(track, names, self.stage.announced)
         if made is None:
             self.report.losses = [loss for loss in self.report if loss.path != path]  # what was said of its keys
@@ -246,15 +318,22 @@ class NodeWriter:
         flip = (-1.0, 1.0, 1.0) if self.stage.flipped[number] else (1.0, 1.0, 1.0)
         pivot = self.stage.original.nodes[number].pivot
         for place, (word, shape) in enumerate(zip(node.morph.names, node.morph.positions, strict=True)):
-            if np.allclose(shape, mesh.positions, rtol=1e-6, atol=1e-9):
+            if self._shape(word) is not None or np.allclose(shape, mesh.positions, rtol=1e-6, atol=1e-9):
                 continue
             names[place] = self.names.claim(word)
             local = (np.asarray(shape, np.float64) - pivot) * flip
             points = local @ matrix[:3, :3].T + matrix[:3, 3]
+            surface = self.like.surface(number, roused=number in self.roused)
+            if surface is not None:
+                points = apply(surface[0], shape)
             body = write_mesh(mesh, parts[0], points, matrix, [], reverse=bool(self.stage.flipped[number]))
             self.objects.append(self._object(names[place], mesh, body, hidden=True))
         made = write_morph_track(track, names, self.stage.announced)
         return [] if made is None else [made]
+
+    def _shape(self, word: str) -> bytes | None:
+        """The object of the document that is called as a shape."""
+        return next((name for name in self.like.links.surfaces if self.names.shown(name) == word), None)
 
     def _hide(self, made: Placed, number: int, node: Node) -> None:
         made.hidden = node.hidden
@@ -277,7 +356,9 @@ class NodeWriter:
         is_camera = self.scene.nodes[number].camera is not None
         parent = None if aim.parent is None else self.numbers.get(aim.parent)
         kind = r.CameraTargetNode if is_camera else r.SpotTargetNode
-        self.placed.append(Placed(kind, self.claimed[number], parent, [write_track(aim.position, False)]))
+        made = Placed(kind, self.claimed[number], parent, [write_track(aim.position, False)])
+        made.number = self._claim_number(None)
+        self.placed.append(made)
 
 
 def _has_hide(made: Placed) -> bool:

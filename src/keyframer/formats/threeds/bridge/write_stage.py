@@ -11,6 +11,7 @@ from keyframer.curves import Track
 from keyframer.formats import facts_of
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, still_key
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path
+from keyframer.formats.threeds.bridge.habits import Habits, apply
 from keyframer.formats.threeds.bridge.write_mirrors import without_mirrors
 from keyframer.formats.threeds.bridge.write_objects import cones
 from keyframer.formats.threeds.bridge.write_tracks import still_turn, write_track
@@ -29,12 +30,22 @@ class Stage:
     """One scene in the axes of 3D Studio, without mirrored nodes."""
 
     def __init__(
-        self, scene: Scene, clip: Clip, fps: float, max_error: float, report: LossReport, find_rate: bool = False
+        self,
+        scene: Scene,
+        clip: Clip,
+        fps: float,
+        max_error: float,
+        report: LossReport,
+        find_rate: bool = False,
+        like: Habits | None = None,
     ) -> None:
+        self.like = like or Habits()
         self.announced = facts_of(scene.source_format).key_flags_are_tcb_bits
         """key flags say which floats stand there, as they do here"""
         self.original = scene
-        self.scene, self.flipped = without_mirrors(scene, report)
+        self.scene, self.flipped = scene, np.zeros(len(scene.nodes), bool)
+        if like is None:  # a document that has mirrored nodes keeps them
+            self.scene, self.flipped = without_mirrors(scene, report)
         rules = KeyRules(fps, 1.0, wraps=True, more_frames=True, find_rate=find_rate)
         self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, max_error), report)
         self.fitted = self._fit()
@@ -77,6 +88,11 @@ class Stage:
     def tracks(self, number: int, node: Node, kinds: tuple[str, ...]) -> list[Chunk]:
         """Tracks in the format's order; those that place a node have a key at least."""
         own = self.fitted.get(number, {})
+        absolute = self.like.is_absolute(number)
+        if number in self.like.nodes and number not in self.like.unplaced:
+            rest = self._other_rest(number, node)
+            chosen = [own.get(kind) or rest.get(kind) for kind in kinds]
+            return [write_track(track, self.announced, absolute=absolute) for track in chosen if track is not None]
         rest = {"position": still_key("position", node.position), "scale": still_key("scale", node.scale)}
         rest["rotation"] = still_turn(node.rotation_xyzw)
         rest["roll"] = still_key("roll", self._still_roll(node))
@@ -90,13 +106,26 @@ class Stage:
         chosen = [own.get(kind) or rest.get(kind) for kind in kinds]
         return [write_track(track, self.announced) for track in chosen if track is not None]
 
+    def _other_rest(self, number: int, node: Node) -> dict[str, Track]:
+        """Single keys for a node that rests elsewhere than the document says without them."""
+        names = [name for name in ("position", "rotation_xyzw", "scale") if not self.like.says_rest(number, node, name)]
+        tracks = [
+            still_turn(node.rotation_xyzw) if name == "rotation_xyzw" else still_key(name, getattr(node, name))
+            for name in names
+        ]
+        return {track.kind: track for track in tracks}
+
     def _still_roll(self, node: Node) -> float:
         if node.camera is not None:
             return self.scene.cameras[node.camera].roll_degrees
         return 0.0 if node.light is None else self.scene.lights[node.light].roll_degrees
 
-    def matrix_and_points(self, number: int) -> tuple[Floats, Floats]:
+    def matrix_and_points(self, number: int, *, roused: bool = False) -> tuple[Floats, Floats]:
         """4160 and the vertices to store. A flattened node has no inverse: its vertices stay in its own space."""
+        surface = self.like.surface(number, roused=roused)
+        if surface is not None:
+            node = self.original.nodes[number]
+            return surface[1], apply(surface[0], self.original.meshes[node.mesh or 0].positions)
         matrix, points = self.world[number], self.points[number]
         determinant = float(np.linalg.det(matrix[:3, :3]))
         if abs(determinant) > 1e-9 * float(np.abs(matrix[:3, :3]).max()) ** 3:

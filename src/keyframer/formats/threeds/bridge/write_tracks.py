@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
-from keyframer.curves.forms import increments, usable_keys
+from keyframer.curves.forms import increments, usable_keys, with_form
 from keyframer.formats.kit.key_tracks import as_tcb, tcb_keys
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.tracks import KINDS
@@ -21,9 +21,13 @@ _WRAPS = {Wrap.SINGLE: 0, Wrap.REPEAT: 2, Wrap.LOOP: 3}
 _CHUNKS = {kind: chunk for chunk, kind in KINDS.items()}
 
 
-def write_track(track: Track, announced: bool) -> r.Track:
-    """A track of numbers, its times in frames."""
+def write_track(track: Track, announced: bool, *, absolute: bool = False) -> r.Track:
+    """A track of numbers, its times in frames; rotations ``absolute`` as Blender writes them."""
     shaped = as_tcb(track)
+    if absolute and shaped.is_rotation:
+        values = with_form(shaped, RotationForm.AXIS_ANGLE_ABSOLUTE).values
+        turns = tcb_keys(shaped, np.column_stack([-values[:, 3], values[:, :3]]), announced)
+        return r.RotationTrack(_WRAPS[track.wrap], 0, 0, turns)
     values = _rotations(shaped) if shaped.is_rotation else shaped.values.reshape(len(shaped.times), -1)
     keys = tcb_keys(shaped, values, announced)
     make: Any = _CHUNKS[track.kind]

@@ -7,6 +7,7 @@ says the same: readers that know no keyframer and readers that do show one pictu
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from keyframer.formats.bridge import SceneWriter
@@ -19,6 +20,7 @@ from keyframer.formats.kit.scene_writing import (
     Tolerance,
     Written,
     check_max_error,
+    encode_name,
     first_clip,
     whole_frame,
 )
@@ -26,6 +28,9 @@ from keyframer.formats.kit.skin_writing import without_skins
 from keyframer.formats.kit.unsupported_features import every, tell_dropped
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.editor import METRES_PER_INCH
+from keyframer.formats.threeds.bridge.habits import Habits
+from keyframer.formats.threeds.bridge.nodes import Writer as NodeProgram
+from keyframer.formats.threeds.bridge.scene import TICKS_PER_FRAME
 from keyframer.formats.threeds.bridge.write_materials import (
     MapNames,
     material_names,
@@ -108,23 +113,40 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
 
 
 def _document(scene: Scene, clip: Clip, options: WriteOptions, report: LossReport) -> Document:
-    stage = Stage(scene, clip, options.fps, options.max_error, report, options.find_rate)
-    maps = MapNames(report)
-    materials = material_names(scene.materials, report)
-    nodes = NodeWriter(stage, materials, maps, report)
+    return write_document(Stage(scene, clip, options.fps, options.max_error, report, options.find_rate), clip, report)[
+        0
+    ]
+
+
+def write_document(stage: Stage, clip: Clip, report: LossReport) -> tuple[Document, dict[int, tuple[str, int]]]:
+    """The document of a stage, and which parts of the scene its records stand for."""
+    scene, like = stage.original, stage.like
+    maps = MapNames(report, as_given=bool(like.nodes))
+    names = material_names(scene.materials, report, like.material_names)
+    nodes = NodeWriter(stage, names, maps, report)
     nodes.place_all()
-    editor: list[Chunk] = [r.MeshVersion(3)]
-    editor += [write_material(each, name, maps) for each, name in zip(scene.materials, materials, strict=True)]
+    materials = [write_material(each, name, maps) for each, name in zip(scene.materials, names, strict=True)]
     metres = scene.space.metres_per_unit
-    editor.append(r.MasterScale(1.0 if metres is None else metres / METRES_PER_INCH))
-    editor += write_environment(scene.environment, maps)
-    parts: list[Chunk] = [r.Version(3), r.Editor(children=[*editor, *nodes.objects])]
-    if scene.nodes:
-        parts.append(r.Keyframer(children=[*keyframer_head(stage.fitter, clip, report), *nodes.chunks()]))
-    return new_document(*parts)
+    scale = r.MasterScale(1.0 if metres is None else metres / METRES_PER_INCH)
+    around = write_environment(scene.environment, maps)
+    editor: list[Chunk] = [r.MeshVersion(3), *materials, scale, *around, *nodes.objects]
+    parts: list[Chunk] = [r.Version(3), r.Editor(children=list(editor))]
+    chunks = nodes.chunks()
+    if chunks or like.has_keyframer:
+        parts.append(r.Keyframer(children=[*keyframer_head(stage.fitter, clip, report, like), *chunks]))
+    painted = {id(chunk): ("materials", number) for number, chunk in enumerate(materials)}
+    numbers = {name.lower(): number for number, name in reversed(list(enumerate(names)))}
+    document = new_document(*parts)
+    return document, nodes.parts | painted | painted_groups(document, numbers)
 
 
-def keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport) -> list[Chunk]:
+def painted_groups(document: Document, numbers: Mapping[bytes, int]) -> dict[int, tuple[str, int]]:
+    """The materials that groups of faces name, by the `id` of the group; ``numbers`` by names in small letters."""
+    groups = [(id(group), group.material.lower()) for group in document.find(r.MaterialGroup)]
+    return {group: ("materials", numbers[name]) for group, name in groups if name in numbers}
+
+
+def keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport, like: Habits) -> list[Chunk]:
     """What stands before the nodes: the writer, the active segment, the time shown."""
     begin, end = (float(value) for value in fitter.times([clip.start, clip.end]))
     first, last = whole_frame(begin), whole_frame(end)
@@ -134,4 +156,11 @@ def keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport) -> list[Ch
     now = round(shown) if math.isfinite(shown) else 0
     if now != shown:
         report.add(Outcome.APPROXIMATED, "/clips/current", f"the frame that is shown became {now}")
-    return [r.KeyframerHeader(5, _WRITER, last), r.Frames(first, last), r.CurrentTime(now)]
+    header = r.KeyframerHeader(5, _WRITER, last)
+    if like.has_keyframer:
+        known = like.header or header
+        header = r.KeyframerHeader(known.revision, encode_name(clip.name), known.length)
+        if NodeProgram(known.revision, known.name).is_max:
+            now *= TICKS_PER_FRAME
+    time = [] if clip.current is None and like.has_keyframer else [r.CurrentTime(now)]
+    return [header, r.Frames(first, last), *time]

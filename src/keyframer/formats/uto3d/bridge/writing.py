@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -86,39 +87,78 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     placed = with_bones(with_still_shapes(placed, report))
     clip = first_clip(placed, report)
     tell_dropped(placed, clip, report, HOLDS)
-    return Written(RecordWriter(placed, clip, options, report).document(), report)
+    writer = RecordWriter(placed, clip, options, report)
+    return Written(writer.document(), report, parts=writer.parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Habits:
+    """The choices of a document that the scene came from. Nodes are numbered as in the scene that is written."""
+
+    records: Mapping[int, Any] = field(default_factory=dict)
+    """of nodes that the document has"""
+    ids: Mapping[int, int] = field(default_factory=dict)
+    """of those, and of nodes that take the place of another"""
+    controllers: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    """ids of controllers by owner and type"""
+    materials: Mapping[int, tuple[bytes, int]] = field(default_factory=dict)
+    """names and ids of materials that the document has"""
+    names: Mapping[int, bytes] = field(default_factory=dict)
+    """of nodes that are called as before"""
+    taken: tuple[bytes, ...] = ()
+    """all names of nodes"""
+    next_id: int = 1
+    next_material: int = 1
+    position_scale: float = 1.0
+    """what readers multiply position keys by"""
+    flexporter: bool = False
+    step: int = 1
+    """ticks that the first and last frame are counted in"""
 
 
 class RecordWriter:
-    """Makes records for the nodes of a scene: for all of them, or for some that a document is to gain."""
+    """Makes records for the nodes of a scene."""
 
-    def __init__(self, scene: Scene, clip: Clip, options: WriteOptions, report: LossReport) -> None:
+    def __init__(
+        self, scene: Scene, clip: Clip, options: WriteOptions, report: LossReport, like: Habits | None = None
+    ) -> None:
         self.scene = scene
         self.clip = clip
         self.sort = DIALECTS[options.dialect]
         self.report = report
-        self.names = NamesThatFit(encoding=options.encoding)
+        self.follows = like is not None
+        self.like = like or Habits()
+        self.names = NamesThatFit(encoding=options.encoding, reserved=self.like.taken)
         self.encoding = options.encoding
         self.frame_rate = max(round(frames_per_second(clip)), 1)
         self.delta = max(round(TICKS_PER_SECOND / frames_per_second(clip)), 1)
+        if self.follows:
+            self.delta = max(round(clip.units_per_frame), 1)
         rules = KeyRules(float(self.frame_rate * self.delta), float(self.delta), full_turns=False)
         self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, options.max_error), report)
         self.rest = rest_world(scene)
         self.records: list[Record] = []
         self.ids: dict[int, int] = {}
         """node number to object id"""
-        self.next_id = 1
-        self.known: dict[int, Record] = {}
-        """records that a document has already, by node number"""
+        self.next_id = self.like.next_id
+        self.parts: dict[int, tuple[str, int]] = {}
+        """by the `id` of a record: the node or material that it stands for"""
 
     def document(self) -> Document:
         nodes = [(i, node) for i, node in enumerate(self.scene.nodes) if node.kind is not NodeKind.AMBIENT]
         if len(nodes) < len(self.scene.nodes):
             self.report.add(Outcome.DROPPED, "/lights/ambient", "the format has no ambient light")
-        self.ids = {number: place for place, (number, _) in enumerate(nodes, 1)}
-        self.next_id = len(nodes) + 1
+        self.ids = dict(self.like.ids)
+        for number, _ in nodes:
+            if number not in self.ids:
+                self.ids[number], self.next_id = self.next_id, self.next_id + 1
         materials = self._materials()
-        controllers = self.add(nodes, materials)[1]
+        bound = bind_pose(self.scene, self.rest)
+        made = {number: self._node(number, node, bound.get(number), materials) for number, node in nodes}
+        self.records += made.values()
+        self.parts |= {id(record): ("nodes", number) for number, record in made.items()}
+        self._aim(made)
+        controllers = self._controllers(nodes, set(bound))
         first, last = self._segment(controllers)
         document = new_document(
             *self.records,
@@ -132,33 +172,35 @@ class RecordWriter:
             _leave_out_empty(document)
         return document
 
-    def add(self, nodes: list[tuple[int, Node]], materials: list[int]) -> tuple[dict[int, Record], list[r.Controller]]:
-        """Records and controllers of some nodes; targets that had to be made are in ``records`` with them."""
-        bound = bind_pose(self.scene, self.rest)
-        made = {number: self._node(number, node, bound.get(number), materials) for number, node in nodes}
-        self.records += made.values()
-        self._aim(made)
-        return made, self._controllers(nodes, set(bound))
-
     def _materials(self) -> list[int]:
         """Materials by name; the id of each number."""
-        names = NamesThatFit(encoding=self.encoding)
-        for number, material in enumerate(self.scene.materials, 1):
-            self.records.append(r.Material(names.claim(material.name, material.raw_name, "material"), number))
+        known = self.like.materials
+        names = NamesThatFit(encoding=self.encoding, reserved=[name for name, _ in known.values()])
+        next_id, ids = self.like.next_material, []
+        for number, material in enumerate(self.scene.materials):
+            name, there = known.get(number, (b"", next_id))
+            next_id += number not in known
+            record = r.Material(name or names.claim(material.name, material.raw_name, "material"), there)
+            self.parts[id(record)] = ("materials", number)
+            self.records.append(record)
+            ids.append(there)
         if any(material.diffuse or material.maps for material in self.scene.materials):
             self.report.add(Outcome.DROPPED, "/materials", "only the names of materials are kept")
-        return list(range(1, len(self.scene.materials) + 1))
+        return ids
 
     def _node(self, number: int, node: Node, bind: tuple[Any, Any, Any] | None, materials: list[int]) -> Record:
         record = record_of(self.scene, node, self.sort, self.report)
+        there = self.like.records.get(number)
+        if isinstance(record, r.Mesh) and isinstance(there, r.Mesh):
+            record = type(there)()
         thing: Any = record
-        thing.name = self.names.claim(node.name, node.raw_name)
+        thing.name = self.like.names.get(number) or self.names.claim(node.name, node.raw_name)
         thing.id = self.ids[number]
         thing.parent_id = -1 if node.parent is None else self.ids.get(node.parent, -1)
         thing.hidden = int(node.hidden)
         place = (node.position, node.rotation_xyzw, node.scale) if bind is None else bind
         thing.position, thing.rotation, thing.scale = (_tuple(part) for part in place)
-        thing.pivot = _tuple(self.rest[number, :3, 3])
+        thing.pivot = _tuple(self.rest[number, :3, 3]) if there is None else there.pivot
         if isinstance(record, r.Mesh) and node.mesh is not None:
             mesh = self.scene.meshes[node.mesh]
             write_surface(record, mesh, node.pivot, materials)
@@ -173,7 +215,7 @@ class RecordWriter:
         """Targets of cameras and lights: by id, by name in the Flexporter's files, as a point where that is stored."""
         for number, record in made.items():
             node = self.scene.nodes[number]
-            goal = None if node.target is None else {**self.known, **made}.get(node.target)
+            goal = None if node.target is None else made.get(node.target)
             place = self._target_place(number, node)
             thing: Any = record
             if isinstance(record, r.Light):
@@ -199,6 +241,9 @@ class RecordWriter:
 
     def _target_place(self, number: int, node: Node) -> Floats | None:
         """Where a camera or light looks at rest, in the scene; None for free cameras."""
+        stored_aim = None if node.light is None else self.scene.lights[node.light].target
+        if number in self.like.records and stored_aim is not None:
+            return np.array(stored_aim)
         if node.target is not None:
             return np.asarray(self.rest[node.target, :3, 3])
         if node.camera is not None:
@@ -234,8 +279,12 @@ class RecordWriter:
                         tracks[kind] = fitted
             made = write_controllers(self.scene, node, tracks, number in bound, announced, self.report)
             for controller in made:
-                controller.id, controller.owner_id = self.next_id, self.ids[number]
-                self.next_id += 1
+                controller.owner_id = self.ids[number]
+                there = self.like.controllers.get((controller.owner_id, controller.type))
+                controller.id = self.next_id if there is None else there
+                self.next_id += there is None
+                if controller.type == r.POSITION and self.like.position_scale != 1.0:
+                    controller.keys.value = (controller.keys.value / self.like.position_scale).astype("<f4")
             found += made
         return found
 
@@ -244,12 +293,12 @@ class RecordWriter:
         last_key = max((int(each.keys.time.max()) for each in controllers if len(each.keys)), default=0)
         times = (float(value) for value in self.fitter.times([self.clip.start, self.clip.end]))
         begin, end = (time if math.isfinite(time) else 0.0 for time in times)
-        flexporter = self._looks_like_flexporter()
+        flexporter = self.like.flexporter if self.follows else self._looks_like_flexporter()
 
         def in_ticks(last: int) -> bool:
             return not flexporter and last % self.delta == 0 and last >= last_key
 
-        for step in (self.delta, 1):
+        for step in dict.fromkeys((self.like.step, self.delta, 1) if self.follows else (self.delta, 1)):
             first, last = whole_frame(begin / step), whole_frame(end / step)
             exact = first * step == begin and last * step == end
             if exact and in_ticks(last) == (step == 1):

@@ -1,0 +1,319 @@
+"""From a scene to a document: the original with the edits merged into it where there is one, else a new document.
+
+A merged document is checked before it counts: its bytes are read again and must mean the scene that was given. A field
+that does not come out as it is meant is dropped, and reported, if a new file would not hold it either. Otherwise the
+whole document is written anew, and the report says why and what of the original is gone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from keyframer.errors import FormatError
+from keyframer.formats._matching import Matching, arranged, match
+from keyframer.formats._patchcheck import displaced, is_overridden, misread
+from keyframer.formats._patching import patch
+from keyframer.formats._rewritten import tell_rewritten
+from keyframer.formats._scenediff import Comparison, Path, by_kind, shown
+from keyframer.formats._unheld import one_clip
+from keyframer.formats.bridge import Merger, Original
+from keyframer.formats.contract import Format, make_options
+from keyframer.formats.document import Document
+from keyframer.formats.kit.coordinates import in_space
+from keyframer.formats.kit.scene_writing import Unpatchable, Written, plain_path, without_invalid_links
+from keyframer.formats.merging import Parts, Tree, merge
+from keyframer.limits import budgeted
+from keyframer.scene import Scene
+from keyframer.scene.report import LossReport, Outcome
+from keyframer.wire.record import Raw, Record
+from keyframer.wire.uncollected import Uncollected
+
+_EXACT = Comparison()
+_TURNED = Comparison(1e-12)
+"""float64 numbers, through two changes of axes"""
+_FREE_OPTIONS = {"max_error", "companion"}
+"""options that say nothing about the layout of the file"""
+_NO_PLACE = "the format has no place for it, or other parts of the scene say otherwise"
+
+
+def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Written:
+    """What `Format.from_scene` does."""
+    writer = format.scene_writer()
+    chosen = make_options(format.name, writer.options, options)
+    scene, dangling = without_invalid_links(scene)
+    with np.errstate(all="ignore"):
+        found = _merged(format, scene, options)
+        written = found if isinstance(found, Written) else writer.from_scene(scene, chosen)
+    for path, why in dangling:
+        written.report.add(Outcome.DROPPED, path, why)
+    if isinstance(found, str) and scene.origin is not None:
+        editor = format.editor()
+        tell_rewritten(scene.origin.document, written, found, editor.equivalent_records if editor is not None else ())
+    return written
+
+
+def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written | str | None:
+    """The original with the edits in it, or why that cannot be; None where there is no original of this format."""
+    origin = scene.origin
+    if origin is None or origin.document.format.name != format.name:
+        return None
+    original: Document = origin.document
+    if scene.issues.first_unsafe() is not None:
+        return "what is unsafe in the original is left out"
+    merger = format.editor()
+    if merger is None:
+        return "documents of this format cannot be edited"
+    asked = {name: value for name, value in options.items() if name not in _FREE_OPTIONS}
+    if not merger.keeps_layout(original, asked, origin.options):
+        return "another layout is asked for"
+    given = merger.copy_companions(origin.options)
+    chosen = make_options(format.name, format.scene_reader().options, given)
+    links = None
+    if isinstance(merger, Merger):
+        with budgeted(original.limits, original.size), Uncollected():
+            before, links = merger.read(original, chosen)
+    else:
+        before = format.to_scene(original, given)
+    report = LossReport(format.name)
+    metres = (scene.space.metres_per_unit if merger.stores_unit else None) or before.space.metres_per_unit
+    after = in_space(scene, replace(before.space, metres_per_unit=metres))
+    comparison = _EXACT if after is scene else _TURNED
+    if not isinstance(merger, Merger):
+        return patch(format, merger, original, given, before, after, comparison, asked, report)
+    try:
+        after = merger.normalise(one_clip(after, before, report), before, report)
+        matching = match(before, after)
+        if matching.plain and not comparison.scenes(before, after):
+            report.add(Outcome.EXACT, "/", "nothing was changed: the original is written as it was")
+            return merger.choose_file(Written(original, report, merger.companion_files(original, given)), asked)
+        work = _Merging(format, merger, Original(original, before, chosen, matching, links), given, after, report)
+        return merger.choose_file(work.merged(comparison), asked)
+    except (Unpatchable, ArithmeticError, ValueError) as why:  # scenes made by hand have rates and lenses of 0 and NaN
+        return str(why)
+
+
+@dataclass(eq=False)
+class _Merging:
+    """One edit on its way into the original."""
+
+    format: Format
+    merger: Merger[Any]
+    original: Original
+    given: dict[str, object]
+    """options of the reader by name"""
+    after: Scene
+    report: LossReport
+
+    def merged(self, comparison: Comparison) -> Written:
+        """The original with the edit; `Unpatchable` where it would mean something else than the scene."""
+        document, before, _, matching, links = self.original
+        if self.after.clips and by_kind(self.after.clips[0]) is None:
+            raise Unpatchable("clips/0/channels")
+        start = arranged(before, self.after, matching.nodes, matching.materials)
+        after = self.after = self.merger.align(self.after, start)
+        changed = comparison.scenes(start, after)
+        unchanged = Matching({i: i for i in range(len(before.nodes))}, {i: i for i in range(len(before.materials))})
+        base = self.merger.write(before, self.original._replace(matching=unchanged))
+        theirs = self.merger.write(after, self.original)
+        trees = (
+            Tree(document, self.merger.parts(document, before, links)),
+            Tree(base.document, base.parts),
+            Tree(theirs.document, _renamed(theirs.parts, matching)),
+        )
+        made = merge(*trees, self.merger.rules)
+        self.merger.finish(made)
+        read, again = _read_again(made, self.given)
+        nodes, materials = self._places(made, read, again, theirs.parts)
+        found = arranged(again, after, nodes, materials)
+        apart = misread(after, found, {number for number in range(len(after.nodes)) if number not in matching.nodes})
+        self._excuse([path for path in apart if not is_overridden(after, path)], start, found, theirs)
+        if not matching.plain:
+            lost = displaced(after, again, nodes)
+            if lost is not None:
+                raise Unpatchable(f"{lost!r} would not stand where it should")
+        self._tell_unknown(made, trees[0])
+        dropped = [path for path in apart if path in changed]
+        self._tell(base.report, theirs.report, [path for path in changed if path not in dropped], dropped, nodes)
+        return Written(made, self.report, self.merger.companion_files(made, self.given))
+
+    def _places(
+        self, made: Document, read: Document, again: Scene, new: Parts
+    ) -> tuple[dict[int, int], dict[int, int]]:
+        """Numbers of nodes and materials in the scene that is wanted, to those in the scene that was read again."""
+        matching, before = self.original.matching, self.original.scene
+        moved = _moved(made, read)
+        nodes = _pairs("nodes", self.after.nodes, again.nodes, moved, new, matching.nodes, before.nodes)
+        paints = before.materials
+        materials = _pairs("materials", self.after.materials, again.materials, moved, new, matching.materials, paints)
+        if not set(matching.nodes) <= set(nodes):
+            raise Unpatchable("nodes would get lost")
+        kept = {offset for record, offset in moved if record.offset is not None}
+        for number in set(range(len(again.nodes))) - set(nodes.values()):
+            if _offset(again.nodes[number]) in kept:
+                raise Unpatchable(f"{again.nodes[number].name!r} would not go")
+        return nodes, materials
+
+    def _excuse(self, apart: list[Path], start: Scene, found: Scene, theirs: Written) -> None:
+        """`Unpatchable` for fields that do not come out as they are meant, unless a new file would not hold them."""
+        if not apart:
+            return
+        writer = self.format.scene_writer()
+        written = writer.from_scene(self.after, make_options(self.format.name, writer.options, {}))
+        read, fresh = _read_again(written.document, dict(written.reading))
+        moved = _moved(written.document, read)
+        nodes = _pairs("nodes", self.after.nodes, fresh.nodes, moved, written.parts)
+        materials = _pairs("materials", self.after.materials, fresh.materials, moved, written.parts)
+        new = arranged(fresh, self.after, nodes, materials)
+        never = set(misread(self.after, new, set()))
+        other = set(misread(new, found, set())) & set(misread(start, found, set()))
+        told = {loss.path for loss in theirs.report if loss.outcome is Outcome.BAKED}
+        for path in apart:
+            if path[-1] == "name" and plain_path(str(path[0]), _part_name(self.after, path) or "") in told:
+                continue  # it is not free in the original
+            if path not in never or path in other:
+                raise Unpatchable(f"{shown(path)} would not come out as it is meant")
+
+    def _tell_unknown(self, made: Document, ours: Tree) -> None:
+        """Unknown records that went with the nodes that they stood in."""
+        gone = set(self.original.matching.gone_nodes(self.original.scene))
+        if not gone:
+            return
+        left = {each.offset for each in made.find(Record)}
+        counts: Counter[int] = Counter()
+        for record in ours.document.find(Record):
+            part = ours.parts.get(id(record))
+            if isinstance(part, tuple) and part[0] == "nodes" and part[1] in gone and record.offset not in left:
+                inside = Document(made.format, [record]).find(Record)
+                counts[part[1]] += sum(isinstance(each, Raw) for each in inside)
+        for number, count in counts.items():
+            if count:
+                words = f"{count} unknown record{'s' if count > 1 else ''} inside it went with it"
+                self.report.add(Outcome.DROPPED, plain_path("nodes", self.original.scene.nodes[number].name), words)
+
+    def _tell(
+        self, base: LossReport, theirs: LossReport, changed: list[Path], dropped: list[Path], places: dict[int, int]
+    ) -> None:
+        matching, before, after = self.original.matching, self.original.scene, self.after
+        known = {(loss.outcome, loss.path, loss.detail) for loss in base}
+        self.report.losses += [
+            loss
+            for loss in theirs
+            if loss.outcome is not Outcome.EXACT and (loss.outcome, loss.path, loss.detail) not in known
+        ]
+        replaced = set(matching.instead.values())
+        told = {loss.path for loss in self.report}
+        for number in matching.gone_nodes(before):
+            if number not in replaced:
+                path = plain_path("nodes", before.nodes[number].name)
+                self.report.add(Outcome.EXACT, path, "was taken out of the original")
+        for number in matching.new_nodes(after):
+            instead = number in matching.instead
+            words = "took the place of what it was in the original" if instead else "was added to the original"
+            node = after.nodes[number]
+            path = plain_path("nodes", node.name)
+            if number in places:
+                self.report.add(Outcome.EXACT, path, words)
+            elif path not in told:
+                self.report.add(Outcome.DROPPED, path, f"the format has no place for a {node.kind.value}")
+        for number in set(range(len(before.materials))) - set(matching.materials.values()):
+            path = plain_path("materials", before.materials[number].name)
+            self.report.add(Outcome.EXACT, path, "was taken out of the original")
+        for number in set(range(len(after.materials))) - set(matching.materials):
+            path = plain_path("materials", after.materials[number].name)
+            self.report.add(Outcome.EXACT, path, "was added to the original")
+        for field in changed:
+            self.report.add(Outcome.EXACT, shown(field), "changed in the original")
+        names = {path.split("/")[2] for path in told if path.count("/") > 1}
+        for field in dropped:
+            if _part_name(after, field) not in names and shown(field) not in told:
+                self.report.add(Outcome.DROPPED, shown(field), _NO_PLACE)
+
+
+def _part_name(scene: Scene, field: Path) -> str | None:
+    """What the part of a field is called in the reports of writers."""
+    if len(field) > 4 and field[2] == "channels":
+        return scene.nodes[int(field[3])].name
+    if len(field) > 1 and isinstance(field[1], int) and field[0] != "clips":
+        name: str = getattr(scene, str(field[0]))[field[1]].name
+        return name
+    return None
+
+
+def _renamed(parts: Any, matching: Matching) -> dict[int, object]:
+    """Parts of the edited scene by the numbers that they had before; new ones are those of nothing before."""
+    numbers = {"nodes": {**matching.nodes, **matching.instead}, "materials": matching.materials}
+    return {
+        record: (kind, numbers[kind].get(number, -1 - number), *rest) for record, (kind, number, *rest) in parts.items()
+    }
+
+
+def _offset(part: Any) -> int | None:
+    said = next((said for said in part.extras.values() if isinstance(said, dict) and "offset" in said), {})
+    return said.get("offset")
+
+
+def _moved(made: Document, read: Document) -> list[tuple[Record, int | None]]:
+    """The records of a document, and where each stands in its bytes."""
+    return [(one, other.offset) for one, other in zip(made.find(Record), read.find(Record), strict=False)]
+
+
+def _pairs(
+    kind: str,
+    after: Sequence[Any],
+    again: Sequence[Any],
+    moved: list[tuple[Record, int | None]],
+    new: Parts,
+    kept: Mapping[int, int] = MappingProxyType({}),
+    before: Sequence[Any] = (),
+) -> dict[int, int]:
+    """Numbers of parts in the scene that is wanted to those of a scene that was read: by where their records went,
+    the others by name, and what is left by its kind, in order."""
+    there = {_offset(part): number for number, part in enumerate(again)}
+    numbers = {_offset(before[old]): number for number, old in kept.items()}
+    found: dict[int, int] = {}
+    for record, offset in moved:
+        part: Any = new.get(id(record))
+        number = (
+            numbers.get(record.offset) if record.offset is not None else part[1] if part and part[0] == kind else None
+        )
+        if number is not None and offset in there and there[offset] not in found.values():
+            found.setdefault(number, there[offset])
+    left = {number: None for number in range(len(again)) if number not in set(found.values())}
+    names: dict[str, list[int]] = {}
+    for place in left:
+        names.setdefault(again[place].name, []).append(place)
+    for number, part in enumerate(after):
+        if number not in found and names.get(part.name):
+            found[number] = names[part.name].pop(0)
+            del left[found[number]]
+    kinds: dict[object, list[int]] = {}
+    for place in left:
+        kinds.setdefault(getattr(again[place], "kind", None), []).append(place)
+    for number, part in enumerate(after):
+        alike = kinds.get(getattr(part, "kind", None))
+        if number not in found and alike:
+            found[number] = alike.pop(0)
+    return found
+
+
+def _read_again(made: Document, options: dict[str, object]) -> tuple[Document, Scene]:
+    """What readers of the file will find; `Unpatchable` where that is not a sound file."""
+    format = made.format
+    try:
+        document = format.decode(format.encode(made), made.limits)
+    except (FormatError, ValueError) as error:
+        raise Unpatchable(f"it would not be a readable file: {error}") from None
+    if document.dialect != made.dialect:
+        raise Unpatchable(f"readers would take it for {document.dialect}")
+    scene = format.to_scene(document, options)
+    for issues in (document.issues, scene.issues):
+        unsafe = issues.first_unsafe()
+        if unsafe is not None:
+            raise Unpatchable(f"it would not be a sound file: {unsafe.code} in {unsafe.path}")
+    return document, scene

@@ -1,0 +1,301 @@
+"""Three trees of records become one: an original document takes over what an edit changed, and nothing else.
+
+*Ours* is the original document. *Base* is the document that the writer makes of the scene as it was read, *theirs* the
+one that it makes of the edited scene. Where base and theirs agree, ours stays to the byte. Where they differ, ours
+takes the field, the row of an array or the bit of a flag word from theirs. Records that only theirs has are inserted
+behind their like; records that theirs no longer has are removed. What ours has and the writer never writes stays.
+
+Records are matched by the part of the scene they stand for, else by what a format's `RecordRules` say.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections import Counter
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.formats.document import Document
+from keyframer.formats.kit.scene_writing import Unpatchable
+from keyframer.wire.record import Raw, Record
+
+Array = npt.NDArray[Any]
+Parts = Mapping[int, Hashable]
+"""by the `id` of a record: the part of the scene that it stands for"""
+Key = tuple[object, Hashable, int]
+"""kind, name, and which of those that are alike"""
+
+
+@runtime_checkable
+class Table(Protocol):
+    """Keys as columns of equal length, of which ``time`` tells the rows apart."""
+
+    def columns(self) -> dict[str, Array]: ...
+
+    def with_columns(self, columns: Mapping[str, Array]) -> Table: ...
+
+
+class RecordRules:
+    """How the records of a format are matched and merged; each format has a subclass, in a file of its own."""
+
+    flags: ClassVar[Mapping[type[Record], Collection[str]]] = {}
+    """fields that are merged bit by bit"""
+    flag_columns: ClassVar[Mapping[tuple[type[Record], str], int]] = {}
+    """the column of an array that is merged bit by bit (0: the only one)"""
+    copied: ClassVar[Collection[object]] = ()
+    """kinds of which a record may hold several copies that say the same"""
+    outside: ClassVar[Collection[object]] = ()
+    """kinds that may also stand beside the record which they belong to"""
+
+    def kind(self, record: Record) -> object:
+        """Records of different kinds never match."""
+        return type(record)
+
+    def key(self, record: Record) -> Hashable:
+        """What tells records of one kind in one parent apart, besides their order."""
+        return None
+
+    def adapt(self, theirs: Record, ours: Record) -> Record:
+        """What ``theirs`` says in the manner of ``ours``, a record of the same kind and another type."""
+        return theirs
+
+    def settle(self, record: Record) -> None:
+        """Put in order what depends on the fields or children of a record that changed."""
+
+    def place(self, parent: Record | None, siblings: Sequence[Record], new: Record) -> int | None:
+        """Where a new record goes that has no like among its siblings; None: behind those it follows in theirs."""
+        return None
+
+
+class Tree(NamedTuple):
+    """A document, and which part of the scene its records stand for."""
+
+    document: Document
+    parts: Parts
+
+
+def merge(ours: Tree, base: Tree, theirs: Tree, rules: RecordRules) -> Document:
+    """The document of ``ours`` with the differences of ``base`` and ``theirs``; unchanged records are shared."""
+    work = _Merge(rules, {**ours.parts, **base.parts, **theirs.parts})
+    records = work.children(None, ours.document.records, base.document.records, theirs.document.records, [])
+    return replace(ours.document, records=records)
+
+
+class _Merge:
+    def __init__(self, rules: RecordRules, parts: Parts) -> None:
+        self.rules = rules
+        self.parts = parts
+        self.substitutes: dict[int, Record | None] = {}
+        """by `id`: what becomes of records that stand beside the one they belong to"""
+
+    def children(
+        self,
+        parent: Record | None,
+        ours: Sequence[Record],
+        base: Sequence[Record],
+        theirs: Sequence[Record],
+        beside: Sequence[Record],
+    ) -> list[Record]:
+        """The records inside one parent. ``beside`` are those beside the parent, where some of its own may stand."""
+        if not base and not theirs:
+            return ours  # type: ignore[return-value]  # an empty tuple stands for no children
+        was, now = self._by_key(base), self._by_key(theirs)
+        single = {kind for kind in self.rules.copied if all(key[0] != kind or key[2] == 0 for key in (*was, *now))}
+        mine = self._places(ours, single)
+        outside = [each for each in beside if self.rules.kind(each) in self.rules.outside]
+        outer = self._places(outside, single)
+        made: dict[int, Record | None] = {}
+        added: list[Record] = []
+        for key, record in now.items():
+            old = was.get(key)
+            for place in mine.get(key, ()):
+                made[place] = self.record(ours[place], old, record, ours)
+            if key in mine or (old is not None and self.same(old, record)):
+                continue
+            for place in outer.get(key, ()):
+                self.substitutes[id(outside[place])] = self.record(outside[place], old, record, ())
+            if key not in outer:
+                added.append(record)
+        for key in was.keys() - now.keys():
+            made |= dict.fromkeys(mine.get(key, ()))
+            self.substitutes |= {id(outside[place]): None for place in outer.get(key, ())}
+        made |= {place: self.substitutes[id(each)] for place, each in enumerate(ours) if id(each) in self.substitutes}
+        if not added and all(record is ours[place] for place, record in made.items()):
+            return ours  # type: ignore[return-value]
+        merged = [(self.rules.kind(record), made.get(place, record)) for place, record in enumerate(ours)]
+        for record in added:
+            self._insert(parent, merged, record, theirs)
+        return [record for _, record in merged if record is not None]
+
+    def _by_key(self, records: Sequence[Record]) -> dict[Key, Record]:
+        return dict(zip(self._keys(records), records, strict=True))
+
+    def _keys(self, records: Sequence[Record]) -> list[Key]:
+        counts: Counter[tuple[object, Hashable]] = Counter()
+        keys = []
+        for record in records:
+            name = self.rules.kind(record), self.parts.get(id(record)) or self.rules.key(record)
+            keys.append((*name, counts[name]))
+            counts[name] += 1
+        return keys
+
+    def _places(self, records: Sequence[Record], single: Collection[object]) -> dict[Key, list[int]]:
+        places: dict[Key, list[int]] = {}
+        for place, (kind, name, number) in enumerate(self._keys(records)):
+            places.setdefault((kind, name, 0 if kind in single else number), []).append(place)
+        return places
+
+    def _insert(
+        self,
+        parent: Record | None,
+        merged: list[tuple[object, Record | None]],
+        new: Record,
+        theirs: Sequence[Record],
+    ) -> None:
+        """Put a new record behind the last of its kind (one that is gone counts, too), else where the format says, else
+        behind those it follows in theirs."""
+        kind = self.rules.kind(new)
+        place = max((i + 1 for i, (other, _) in enumerate(merged) if other == kind), default=None)
+        if place is None:
+            left = [(i, record) for i, (_, record) in enumerate(merged) if record is not None]
+            chosen = self.rules.place(parent, [record for _, record in left], new)
+            if chosen is None:
+                before = {self.rules.kind(each) for each in itertools.takewhile(lambda each: each is not new, theirs)}
+                place = max((i + 1 for i, (other, _) in enumerate(merged) if other in before), default=0)
+            else:
+                place = left[chosen][0] if chosen < len(left) else len(merged)
+        merged.insert(place, (kind, new))
+
+    def record(self, ours: Record, base: Record | None, theirs: Record, siblings: Sequence[Record]) -> Record:
+        """One record; ``ours`` itself where nothing changed. Without ``base`` all that ``theirs`` says counts."""
+        if base is not None and type(base) is not type(theirs):
+            base = None
+        if type(ours) is not type(theirs):
+            if base is not None and self.same(base, theirs):
+                return ours
+            theirs, base = self.rules.adapt(theirs, ours), None
+            if type(ours) is not type(theirs):
+                made = copy.copy(theirs)
+                made.children = [*theirs.children, *(each for each in ours.children if isinstance(each, Raw))]
+                return made
+        fields: dict[str, Any] = {}
+        for plan in ours.plan.fields:
+            mine, new = getattr(ours, plan.name), getattr(theirs, plan.name)
+            old = mine if base is None else getattr(base, plan.name)
+            if not equal(old, new):
+                fields[plan.name] = self._value(ours, plan.name, mine, old, new)
+        children = self.children(ours, ours.children, () if base is None else base.children, theirs.children, siblings)
+        if not fields and children is ours.children:
+            return ours
+        made = copy.copy(ours)
+        made.children = children
+        for name, value in fields.items():
+            setattr(made, name, value)
+        self.rules.settle(made)
+        return made
+
+    def _value(self, record: Record, name: str, ours: Any, base: Any, theirs: Any) -> Any:
+        if any(name in self.rules.flags.get(kind, ()) for kind in type(record).__mro__):
+            return ours ^ base ^ theirs
+        if isinstance(theirs, np.ndarray) and isinstance(ours, np.ndarray) and isinstance(base, np.ndarray):
+            return merge_rows(ours, base, theirs, self._flag_column(record, name))
+        if isinstance(theirs, Table):
+            return merge_tables(ours, base, theirs)
+        return theirs
+
+    def _flag_column(self, record: Record, name: str) -> int | None:
+        columns = self.rules.flag_columns
+        return next((columns[kind, name] for kind in type(record).__mro__ if (kind, name) in columns), None)
+
+    def same(self, a: Record, b: Record) -> bool:
+        """Whether two records say the same, with all that is in them."""
+        return (
+            type(a) is type(b)
+            and len(a.children) == len(b.children)
+            and all(equal(getattr(a, plan.name), getattr(b, plan.name)) for plan in a.plan.fields)
+            and all(self.same(one, other) for one, other in zip(a.children, b.children, strict=True))
+        )
+
+
+def equal(a: Any, b: Any) -> bool:
+    """Whether two values of a field are the same; NaN equals NaN."""
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.shape(a) == np.shape(b) and not _differs(np.asarray(a), np.asarray(b)).any()
+    if isinstance(a, Table) and isinstance(b, Table):
+        mine, others = a.columns(), b.columns()
+        return mine.keys() == others.keys() and all(equal(mine[name], others[name]) for name in mine)
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(equal, a, b))
+    return bool(a == b) or (a != a and b != b)  # NaN
+
+
+def _differs(a: Array, b: Array) -> npt.NDArray[np.bool_]:
+    """Which rows differ."""
+    unlike = a != b
+    if a.dtype.kind == "f" and b.dtype.kind == "f":
+        unlike &= ~(np.isnan(a) & np.isnan(b))
+    return np.asarray(unlike.any(axis=tuple(range(1, a.ndim))) if a.ndim else unlike.reshape(1))
+
+
+def merge_rows(ours: Array, base: Array, theirs: Array, flag_column: int | None = None) -> Array:
+    """An array whose rows are ours where base and theirs agree; rows behind the shorter of the two are theirs."""
+    if ours.shape != base.shape or ours.shape[1:] != theirs.shape[1:]:
+        return theirs
+    made = np.array(theirs, ours.dtype)
+    common = min(len(base), len(theirs))
+    kept = np.flatnonzero(~_differs(base[:common], theirs[:common]))
+    made[kept] = ours[kept]
+    if flag_column is not None and made.ndim == 1:
+        made[:common] = ours[:common] ^ base[:common] ^ theirs[:common]
+    elif flag_column is not None:
+        plain = np.arange(made.shape[1]) != flag_column
+        stayed = np.flatnonzero(~_differs(base[:common, plain], theirs[:common, plain]))
+        column = ours[stayed, flag_column] ^ base[stayed, flag_column] ^ theirs[stayed, flag_column]
+        made[stayed] = ours[stayed]
+        made[stayed, flag_column] = column
+    return made
+
+
+def merge_tables(ours: Table, base: Table, theirs: Table) -> Table:
+    """Keys whose cells are ours where base and theirs agree. Rows are matched by their times."""
+    mine, was, now = ours.columns(), base.columns(), theirs.columns()
+    if len(mine["time"]) != len(was["time"]):
+        return theirs
+    rows = _rows_before(was["time"], now["time"])
+    known = rows >= 0
+    made: dict[str, Array] = {}
+    for name in dict.fromkeys((*mine, *now)):
+        if name in was and name not in now:
+            continue
+        if name not in now:
+            if not known.all():
+                raise Unpatchable(f"keys with {name}")
+            made[name] = mine[name][rows]
+            continue
+        made[name] = np.array(now[name])
+        if name not in mine:
+            continue
+        stored, old = mine[name][rows[known]], was.get(name, mine[name])[rows[known]]
+        if name == "flags":
+            made[name][known] = stored ^ old ^ now[name][known]
+        else:
+            same = ~_differs(old, now[name][known])
+            made[name][np.flatnonzero(known)[same]] = stored[same]
+    return ours.with_columns(made)
+
+
+def _rows_before(base: Array, theirs: Array) -> npt.NDArray[np.intp]:
+    """For each row of theirs the row of base that it was; -1 for a new one."""
+    if len(base) == len(theirs):
+        return np.arange(len(theirs))
+    known: dict[Any, int] = {}
+    for row, time in enumerate(base.tolist()):
+        known.setdefault(time, row)
+    return np.array([known.pop(time, -1) for time in theirs.tolist()], np.intp)

@@ -1,0 +1,84 @@
+"""How an edited scene gets back into its node animation: nodes are matched, keys are written as the file has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from keyframer.curves import Interpolation
+from keyframer.formats import bridge
+from keyframer.formats._matching import new_parts
+from keyframer.formats._scenediff import by_kind
+from keyframer.formats.document import Document
+from keyframer.formats.kit.frame_times import counted_like
+from keyframer.formats.kit.scene_writing import Unpatchable, Written, first_clip
+from keyframer.formats.kit.unsupported_features import tell_dropped
+from keyframer.formats.merging import Parts, RecordRules
+from keyframer.formats.nodeanim.bridge import guess
+from keyframer.formats.nodeanim.bridge.options import Options
+from keyframer.formats.nodeanim.bridge.scene import copyright_in, interpolation_of, to_scene
+from keyframer.formats.nodeanim.bridge.writing import UNITS, Habits, NodeWriter, WriteOptions, held
+from keyframer.formats.nodeanim.dialect import Dialect
+from keyframer.formats.nodeanim.records import Node
+from keyframer.scene import Scene
+from keyframer.scene.report import LossReport, Outcome
+
+
+class NodeRules(RecordRules):
+    flags: ClassVar = {Node: ("flags",)}
+
+
+class NodeMerger(bridge.Merger[Options]):
+    rules = NodeRules()
+
+    def read(self, document: Document, options: Options) -> tuple[Scene, None]:
+        return to_scene(document, options), None
+
+    def parts(self, document: Document, scene: Scene, links: None) -> Parts:
+        return {id(record): ("nodes", number) for number, record in enumerate(document.find(Node))}
+
+    def write(self, scene: Scene, original: bridge.Original) -> Written:
+        document, before, options, matching, _ = original
+        report = LossReport("nodeanim")
+        dialect = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
+        choice = WriteOptions(
+            dialect,
+            UNITS[before.clips[0].unit],
+            options.rotation_keys,
+            options.up,
+            options.handedness,
+            options.encoding,
+        )
+        records = list(document.find(Node))
+        curves: dict[int, Interpolation] = {new: interpolation_of(records[old]) for new, old in matching.nodes.items()}
+        tracks = by_kind(before.clips[0]) or {}
+        turned = {new: tracks.get((old, "rotation")) for new, old in matching.nodes.items()}
+        forms = {new: track.form for new, track in turned.items() if track is not None}
+        habits = Habits(curves, forms, guess.radians_per_unit(records, options) != 1.0)
+        writer = NodeWriter(scene, first_clip(scene, report), choice, dialect, report, habits)
+        made = writer.document()
+        if "rotation_keys" in writer.reading:
+            raise Unpatchable("readers would have to be told how to read the new keys")
+        new = matching.new_nodes(scene)
+        if new:
+            tell_dropped(*new_parts(scene, new), report, held(dialect))
+        return Written(made, report, parts=writer.parts)
+
+    def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
+        """Times in the file's unit; one name for the scene and its clip; rights in the author's words or nowhere."""
+        scene = counted_like(scene, before)
+        rights = copyright_in(scene.author)
+        if scene.copyright != rights:
+            if scene.copyright != before.copyright:
+                report.add(Outcome.DROPPED, "/copyright", "the format has no place for it but the author's name")
+            scene = replace(scene, copyright=rights)
+        if not scene.clips or not before.clips:
+            return scene
+        clip = scene.clips[0]
+        if scene.title != before.title:
+            return replace(scene, clips=[replace(clip, name=scene.title), *scene.clips[1:]])
+        return replace(scene, title=clip.name) if clip.name != before.clips[0].name else scene
+
+    def keeps_layout(self, original: Document, asked: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+        return set(asked) <= {"dialect"} and str(asked.get("dialect", original.dialect)) == str(original.dialect)

@@ -1,0 +1,153 @@
+"""How an edited scene gets back into its 3D Studio document: which chunks are the same, and where new ones go."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+
+from keyframer.formats import bridge
+from keyframer.formats._matching import new_parts
+from keyframer.formats.document import Document
+from keyframer.formats.kit.mesh_writing import with_still_shapes
+from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance, Written, first_clip, units_per_second
+from keyframer.formats.kit.skin_writing import without_skins
+from keyframer.formats.kit.unsupported_features import tell_dropped
+from keyframer.formats.merging import Parts, RecordRules
+from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.bridge.context import child
+from keyframer.formats.threeds.bridge.habits import find_habits, object_of
+from keyframer.formats.threeds.bridge.links import Links
+from keyframer.formats.threeds.bridge.materials import SHADINGS
+from keyframer.formats.threeds.bridge.options import Options
+from keyframer.formats.threeds.bridge.scene import to_linked_scene
+from keyframer.formats.threeds.bridge.write_stage import Stage
+from keyframer.formats.threeds.bridge.write_tracks import names_shapes
+from keyframer.formats.threeds.bridge.writing import HOLDS, painted_groups, write_document
+from keyframer.scene import Scene
+from keyframer.scene.report import LossReport
+from keyframer.wire.record import Record
+
+_COLORS = (r.ColorFloat, r.ColorByte, r.ColorFloatGamma, r.ColorByteGamma)
+_SHARES = (r.PercentInt, r.PercentFloat)
+_GLOWS = (r.MaterialSelfIllumination, r.MaterialSelfIlluminated)
+"""the second is the flag of older releases"""
+_BYTES = (r.ColorByte, r.ColorByteGamma)
+
+
+class StudioRules(RecordRules):
+    flags: ClassVar = {
+        r.NodeHeader: ("flags1", "flags2"),
+        r.MapParameters: ("flags",),
+        r.Track: ("flags",),
+    }
+    flag_columns: ClassVar = {(r.FaceArray, "faces"): 3}
+    copied: ClassVar = (_COLORS,)
+    outside: ClassVar = (r.MaterialGroup, r.SmoothGroups, r.FogBackground, r.DimBackground)
+
+    def kind(self, record: Record) -> object:
+        for alike in (_COLORS, _SHARES, _GLOWS):
+            if isinstance(record, alike):
+                return alike
+        return r.Node if isinstance(record, r.Node) else type(record)
+
+    def key(self, record: Record) -> Hashable:
+        if isinstance(record, (r.NamedObject, r.LightExclude)):
+            return record.name
+        return record.material.lower() if isinstance(record, r.MaterialGroup) else None
+
+    def adapt(self, theirs: Record, ours: Record) -> Record:
+        """A colour in the manner of the file; floats where bytes cannot say it."""
+        if not isinstance(ours, _COLORS) or not isinstance(theirs, r.ColorFloat):
+            return theirs
+        whole = [part * 255 for part in theirs.rgb]
+        if isinstance(ours, _BYTES) and all(abs(part - round(part)) < 1e-4 for part in whole):
+            return type(ours)(tuple(min(max(round(part), 0), 255) for part in whole))
+        gamma = isinstance(ours, (r.ColorByteGamma, r.ColorFloatGamma))
+        return r.ColorFloatGamma(theirs.rgb) if gamma else theirs
+
+    def place(self, parent: Record | None, siblings: Sequence[Record], new: Record) -> int | None:
+        """Behind everything, but: what belongs to the whole editor stands before its objects, what is said of a node
+        behind its header, flags of an object before it, faces behind vertices."""
+        if isinstance(new, (r.Editor, r.Keyframer, r.KeyframerHeader, r.Frames, r.CurrentTime, r.MaterialName)):
+            return None
+        if isinstance(parent, r.Editor):
+            before: tuple[type[Record], ...] = (r.NamedObject,)
+            if isinstance(new, r.Material):
+                return _behind(siblings, (r.MeshVersion,))
+            return next((i for i, each in enumerate(siblings) if isinstance(each, before)), len(siblings))
+        if isinstance(parent, r.Node) and not isinstance(new, r.Track):
+            return _behind(siblings, (r.NodeHeader,))
+        if isinstance(parent, r.NamedObject):
+            return 0
+        if isinstance(parent, r.Mesh) and isinstance(new, (r.PointArray, r.FaceArray)):
+            return _behind(siblings, (r.PointArray,))
+        return len(siblings)
+
+    def settle(self, record: Record) -> None:
+        """Flags of vertices are as many as the vertices."""
+        if not isinstance(record, r.Mesh):
+            return
+        points, flags = child(record, r.PointArray), child(record, r.PointFlags)
+        if points is not None and flags is not None and len(flags.flags) != len(points.points):
+            table = np.zeros(len(points.points), "<u2")
+            common = min(len(table), len(flags.flags))
+            table[:common] = flags.flags[:common]
+            record.children = [r.PointFlags(table) if each is flags else each for each in record.children]
+
+
+def _behind(siblings: Sequence[Record], kinds: tuple[type[Record], ...]) -> int:
+    return max((i + 1 for i, each in enumerate(siblings) if isinstance(each, kinds)), default=0)
+
+
+class StudioMerger(bridge.Merger[Options]):
+    rules = StudioRules()
+    stores_unit = True
+    """0100 is the unit of length"""
+    equivalent_records = (*_COLORS, *_SHARES)
+    """colours and percentages, which a new file has as floats or whole numbers"""
+
+    def read(self, document: Document, options: Options) -> tuple[Scene, Links]:
+        return to_linked_scene(document, options)
+
+    def parts(self, document: Document, scene: Scene, links: Links) -> Parts:
+        found: dict[int, tuple[str, int]] = {}
+        for number, node in enumerate(scene.nodes):
+            for chunk in (links.nodes[number], object_of(links, node)):
+                if chunk is not None:
+                    found.setdefault(id(chunk), ("nodes", number))
+        numbers: dict[bytes, int] = {}
+        for number, material in enumerate(links.materials):
+            found[id(material)] = ("materials", number)
+            name = child(material, r.MaterialName)
+            numbers.setdefault(b"" if name is None else name.name.lower(), number)
+        return found | painted_groups(document, numbers)
+
+    def write(self, scene: Scene, original: bridge.Original) -> Written:
+        report = LossReport("3ds")
+        scene = _with_known_shading(with_still_shapes(scene, report, names_shapes), original)
+        clip = first_clip(scene, report)
+        like = find_habits(scene, original)
+        stage = Stage(scene, clip, units_per_second(clip), DEFAULT_MAX_ERROR, report, like=like)
+        document, parts = write_document(stage, clip, report)
+        new = original.matching.new_nodes(scene)
+        if new:
+            tell_dropped(*new_parts(scene, new), report, (*HOLDS, "clips.name"))
+        return Written(document, report, parts=parts)
+
+    def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
+        """The scene without skins, with times in frames as the file counts them: it does not say how many a second."""
+        scene = without_skins(scene, Tolerance.of(scene, DEFAULT_MAX_ERROR).length, report)
+        return super().normalise(scene, before, report)
+
+
+def _with_known_shading(scene: Scene, original: bridge.Original) -> Scene:
+    """Ways of shading have a number each: a material with another one keeps what it had."""
+    known = {new: original.scene.materials[old].shading for new, old in original.matching.materials.items()}
+    materials = [
+        each if each.shading in (None, *SHADINGS) else replace(each, shading=known.get(number))
+        for number, each in enumerate(scene.materials)
+    ]
+    return replace(scene, materials=materials)

@@ -1,0 +1,167 @@
+"""How an edited scene gets back into its U3D document: which records are the same, and what new ones look like."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from keyframer.formats import bridge
+from keyframer.formats._matching import new_parts
+from keyframer.formats.document import Document
+from keyframer.formats.kit.frame_times import counted
+from keyframer.formats.kit.key_tracks import still_key
+from keyframer.formats.kit.scene_writing import Unpatchable, Written, first_clip, frames_per_second
+from keyframer.formats.kit.skin_writing import with_moved_vertices
+from keyframer.formats.kit.unsupported_features import tell_dropped
+from keyframer.formats.merging import Parts, RecordRules
+from keyframer.formats.uto3d import records as r
+from keyframer.formats.uto3d.bridge.options import Options
+from keyframer.formats.uto3d.bridge.scene import is_flexporter, node_records, position_scale, segment_step, to_scene
+from keyframer.formats.uto3d.bridge.writing import DIALECTS, HOLDS, Habits, RecordWriter, WriteOptions
+from keyframer.formats.uto3d.dialect import Dialect, LightLayout, dialect_of
+from keyframer.formats.uto3d.sections import Main, RawRest
+from keyframer.scene import Channel, Scene
+from keyframer.scene.report import LossReport, Outcome
+from keyframer.wire.record import Record
+
+_MANNERS = {LightLayout.FLEXPORTER: "A", LightLayout.MAXSCRIPT: "B", LightLayout.LITERAL: "literal"}
+
+
+class SceneRules(RecordRules):
+    flags: ClassVar = {r.Mesh: ("flags",)}
+    flag_columns: ClassVar = {(r.Mesh, "edges"): 0}
+
+    def kind(self, record: Record) -> object:
+        return r.AnyController if isinstance(record, r.AnyController) else type(record)
+
+    def key(self, record: Record) -> Hashable:
+        known = isinstance(record, (r.Controller, r.SampledController))
+        return (record.owner_id, record.type) if known else None  # type: ignore[attr-defined]
+
+    def place(self, parent: Record | None, siblings: Sequence[Record], new: Record) -> int | None:
+        """Before what could not be read, which has no end."""
+        rest = [place for place, each in enumerate(siblings) if isinstance(each, RawRest)]
+        return rest[0] if rest else None
+
+
+class SceneMerger(bridge.Merger[Options]):
+    rules = SceneRules()
+
+    def read(self, document: Document, options: Options) -> tuple[Scene, None]:
+        return to_scene(document, options), None
+
+    def parts(self, document: Document, scene: Scene, links: None) -> Parts:
+        found = {id(record): ("nodes", number) for number, record in enumerate(node_records(document))}
+        return found | {id(record): ("materials", number) for number, record in enumerate(document.find(r.Material))}
+
+    def write(self, scene: Scene, original: bridge.Original) -> Written:
+        report = LossReport("uto3d")
+        choice = WriteOptions(dialect=_manner(original.document), encoding=original.options.encoding or "cp1252")
+        writer = RecordWriter(scene, first_clip(scene, report), choice, report, _habits(scene, original))
+        document = writer.document()
+        new = original.matching.new_nodes(scene)
+        if new:
+            tell_dropped(*new_parts(scene, new), report, HOLDS)
+        return Written(document, report, parts=writer.parts)
+
+    def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
+        """The scene with a rate, an active segment and ticks that are whole numbers of frames."""
+        if not scene.clips or not before.clips:
+            return scene
+        given, like = scene.clips[0], before.clips[0]
+        step = max(round(like.units_per_frame), 1)
+        fps = frames_per_second(given)
+        if (given.rate, given.units_per_frame) == (like.rate, like.units_per_frame):
+            clip = given
+        else:
+            whole = max(round(fps), 1)
+            if like.rate % whole == 0:  # as many ticks a second: no time changes
+                step = round(like.rate / whole)
+            clip = counted(given, like.unit, whole * float(step), float(step))
+            if round(fps) != fps:
+                words = f"{max(round(fps), 1)} frames a second; the clip has {fps:g}"
+                report.add(Outcome.APPROXIMATED, "/clips/rate", words)
+        first, last = (step * float(round(time / step)) for time in (clip.start, clip.end))
+        changed = clip is not given or (clip.start, clip.end) != (like.start, like.end)
+        if changed and (first, last) != (clip.start, clip.end):
+            words = f"the active segment became {first / step:g} to {last / step:g}"
+            report.add(Outcome.APPROXIMATED, "/clips/segment", words)
+            clip = replace(clip, start=first, end=last)
+        return _with_rolls(scene if clip is given else replace(scene, clips=[clip, *scene.clips[1:]]))
+
+    def align(self, scene: Scene, before: Scene) -> Scene:
+        """The scene with skins that follow their vertices."""
+        return with_moved_vertices(scene, before)
+
+    def finish(self, document: Document) -> None:
+        if isinstance(document.dialect, Dialect):
+            try:
+                document.dialect = dialect_of(document.find(Record))
+            except ValueError as error:
+                raise Unpatchable(str(error)) from None
+
+    def keeps_layout(self, original: Document, asked: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+        if not set(asked) <= {"dialect"}:
+            return False
+        lights = original.dialect.lights if isinstance(original.dialect, Dialect) else None
+        wanted = DIALECTS[asked["dialect"]] if "dialect" in asked else None
+        return wanted is None or (lights is not None and DIALECTS[_MANNERS[lights]] is wanted)
+
+
+def _manner(document: Document) -> str:
+    """Whose manner the records of a document are written in."""
+    layout = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
+    if layout.lights is not None:
+        return _MANNERS[layout.lights]
+    return "A" if is_flexporter(document) else "B"
+
+
+def _habits(scene: Scene, original: bridge.Original) -> Habits:
+    document, before, options, matching = original.document, original.scene, original.options, original.matching
+    records: list[Any] = node_records(document)
+    paints = list(document.find(r.Material))
+    controllers = [
+        each for each in document.find(r.AnyController) if isinstance(each, (r.Controller, r.SampledController))
+    ]
+    main = document.first(Main)
+    return Habits(
+        records={new: records[old] for new, old in matching.nodes.items()},
+        ids={new: records[old].id for new, old in {**matching.nodes, **matching.instead}.items()},
+        controllers={(each.owner_id, each.type): each.id for each in reversed(controllers)},
+        materials={
+            new: (paints[old].name if scene.materials[new].name == before.materials[old].name else b"", paints[old].id)
+            for new, old in matching.materials.items()
+        },
+        names={
+            new: records[old].name
+            for new, old in matching.nodes.items()
+            if scene.nodes[new].name == before.nodes[old].name
+        },
+        taken=tuple(records[old].name for old in matching.nodes.values()),
+        next_id=max((each.id for each in [*records, *controllers]), default=0) + 1,
+        next_material=max((each.id for each in paints), default=0) + 1,
+        position_scale=position_scale(document, options),
+        flexporter=is_flexporter(document),
+        step=1 if main is None else segment_step(document, main.last_frame, max(main.delta_time, 1)),
+    )
+
+
+def _with_rolls(scene: Scene) -> Scene:
+    """The scene with a key for each camera that is rolled at rest: its record cannot say so."""
+    clip = scene.clips[0]
+    there = {each.node for each in clip.channels if each.track.kind == "roll"}
+    rolled = {
+        node.camera: number
+        for number, node in enumerate(scene.nodes)
+        if node.camera is not None and scene.cameras[node.camera].roll_degrees
+    }
+    if not rolled:
+        return scene
+    keys = [
+        Channel(number, still_key("roll", scene.cameras[camera].roll_degrees))
+        for camera, number in rolled.items()
+        if number not in there
+    ]
+    cameras = [replace(each, roll_degrees=0.0) for each in scene.cameras]
+    return replace(scene, cameras=cameras, clips=[replace(clip, channels=[*clip.channels, *keys]), *scene.clips[1:]])
