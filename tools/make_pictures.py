@@ -20,6 +20,7 @@ from keyframer.formats.threeds.records import RotationTrack
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 EXAMPLE = "examples/windmill.3ds"
+SHOW = "examples/stage.mvr"
 
 COMMANDS: dict[str, list[str]] = {
     "windmill.png": ["thumbnail", EXAMPLE, "--size", "256", "-o"],
@@ -27,6 +28,7 @@ COMMANDS: dict[str, list[str]] = {
     "windmill.gif": ["thumbnail", EXAMPLE, "--size", "160", "--pictures", "30", "--camera", "fit", "-o"],
     "windmill-curves.svg": ["plot", EXAMPLE, "--node", "Cock", "--node", "Rotor", "--track", "rotation", "-o"],
     "windmill-path.svg": ["plot", EXAMPLE, "--motion", "--node", "Camera", "-o"],
+    "stage.png": ["thumbnail", SHOW, "--size", "480", "-o"],
     "windmill-diff.svg": ["diff", EXAMPLE, "EDITED", "--what", "motion", "--plot"],
 }
 """The name of each picture, and the command that makes it; the name goes behind it."""
@@ -38,7 +40,7 @@ def main() -> int:
         edited = _edited(Path(folder))
         for name, words in COMMANDS.items():
             arguments = [str(edited) if word == "EDITED" else word for word in words]
-            arguments = [str(ROOT / word) if word == EXAMPLE else word for word in arguments]
+            arguments = [str(ROOT / word) if word in (EXAMPLE, SHOW) else word for word in arguments]
             code = keyframer([*arguments, str(PICTURES / name), "-f", "-q"])
             if code not in (0, 1):  # 1: a diff that found something
                 return code

@@ -217,6 +217,24 @@ DATA_ANGLE_HUGE = issue_type(
     "DATA_ANGLE_HUGE", _W, "an angle of {angle:g} at {index}: the fraction of a turn is lost in rounding"
 )
 
+STAGE_FILE_MISSING = issue_type("STAGE_FILE_MISSING", _W, "{what} needs the file {name}, which is not in the archive")
+STAGE_FILE_UNUSED = issue_type("STAGE_FILE_UNUSED", _I, "nothing in the archive refers to this file")
+STAGE_EXTENSION_MISSING = issue_type("STAGE_EXTENSION_MISSING", _I, "{name} has no extension: {taken} is taken")
+STAGE_CASE_COLLISION = issue_type("STAGE_CASE_COLLISION", _W, "the name differs from {other} only by case")
+STAGE_FILE_IN_FOLDER = issue_type("STAGE_FILE_IN_FOLDER", _W, "the files of a show are not in folders")
+STAGE_PACKING = issue_type("STAGE_PACKING", _E, "{problem}: members are stored or deflated, nothing else")
+STAGE_MODEL_SCALE = issue_type(
+    "STAGE_MODEL_SCALE", _W, "the file is {factor:g} times as large as the dimensions {stated} of the model {name!r}"
+)
+STAGE_MODEL_VERTICES = issue_type(
+    "STAGE_MODEL_VERTICES", _W, "the models of the fixture have {count} vertices, at most {most} are allowed"
+)
+STAGE_GLTF_RULE = issue_type("STAGE_GLTF_RULE", _W, "{problem}, which glTF files in such an archive must not have")
+STAGE_MODEL_PART_IGNORED = issue_type(
+    "STAGE_MODEL_PART_IGNORED", _W, "the model has {what}; models in such an archive are still"
+)
+STAGE_NESTED_ARCHIVE = issue_type("STAGE_NESTED_ARCHIVE", _W, "an archive inside an archive is not opened")
+
 IO_PAIR_UNFINISHED = issue_type(
     "IO_PAIR_UNFINISHED",
     _E,

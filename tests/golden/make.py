@@ -44,6 +44,11 @@ NOT_BY_A_FILE = {
     "LINK_SKELETON_MISMATCH": "two files do not fit together",
     "SEM_EXTENSION_UNKNOWN": "only glTF has extensions, and glTF files are no documents",
     "LINK_NOT_SHOWN": "only glTF has several scenes, and glTF files are no documents",
+    **{
+        code: "only archives of stage lighting cause it: tests/stage/test_rules.py has the exact reports"
+        for code in CATALOGUE
+        if code.startswith("STAGE_")
+    },
     "STRUCT_SYNTAX": "a skeleton (.skel) is text and no document of its own: it is read beside a clip",
     "RUN_OUTPUT_COLLISION": "two inputs want one output",
     "RUN_OUTPUT_REFUSED": "an output exists, or cannot be written",

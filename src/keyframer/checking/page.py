@@ -18,6 +18,7 @@ _FAMILIES = {
     "STRUCT": "How the bytes lie.",
     "LINK": "What refers to something else.",
     "SEM": "What fields say.",
+    "STAGE": "What the rules of stage lighting say about shows (MVR) and fixtures (GDTF).",
     "DATA": "Numbers. An error here does not stop a scene from being made: evaluation copes with it.",
     "SEC": "Names that could harm whoever shows or follows them. Keyframer does neither; the bytes are kept.",
     "SCENE": "What it means all together, where there was something to decide.",

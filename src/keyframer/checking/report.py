@@ -19,7 +19,7 @@ PASSES = {
 _PASS_OF_FAMILY = {
     **dict.fromkeys(("IO", "LIMIT", "STRUCT", "RUN"), "structure"),
     "LINK": "links",
-    **dict.fromkeys(("DATA", "SEM", "SEC"), "data"),
+    **dict.fromkeys(("DATA", "SEM", "SEC", "STAGE"), "data"),
     "SCENE": "scene",
 }
 

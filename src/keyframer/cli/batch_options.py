@@ -33,6 +33,7 @@ def _convert(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--max-error", type=operations.share, metavar="X", help="how far fitted motion may be off")
     operations.add_keys(group)
+    operations.add_models(group)
     group.add_argument("--core-only", action="store_true", help="use no glTF extensions")
     group.add_argument(
         "--unit", type=operations.unit, metavar="LENGTH", help="how long a unit is, as for keyframer convert"

@@ -44,6 +44,7 @@ EXAMPLES = (
     "keyframer convert scene.3ds scene.glb --keys cubic",
     "keyframer convert scene.3ds scene.glb --texture-path maps --texture-recursive",
     "keyframer convert scene.3ds scene.u3d --dialect A",
+    "keyframer convert show.mvr new.mvr --models gltf",
     "keyframer convert walk.nanim walk.anim --to hale3d --cut 10:40 --axes y-up",
 )
 
@@ -78,6 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "may then be 0.01 degree off, and more or less with it)",
     )
     operations.add_keys(output)
+    operations.add_models(output)
     output.add_argument("--core-only", action="store_true", help="use no glTF extensions")
     output.add_argument(
         "--unit",
@@ -168,10 +170,9 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
     elif options.core_only or options.unit is not None or options.keys is not None:
         raise refused("--core-only, --unit and --keys are for glTF only")
     else:
-        from keyframer.formats import format_by_name
         from keyframer.formats.contract import options_from_text
 
-        chosen = options_from_text(format_by_name(exporter.name).write_option_types(), options.written)
+        chosen = options_from_text(exporter.option_types(), options.written)
     with refusing(path):
         if target.is_folder:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)

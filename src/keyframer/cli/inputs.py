@@ -10,7 +10,7 @@ import stat
 import sys
 
 from keyframer.errors import FormatError
-from keyframer.exchange import IMPORTERS
+from keyframer.exchange import IMPORTERS, importer_for
 from keyframer.formats import FORMATS
 from keyframer.formats.contract import HEAD_SIZE
 
@@ -237,7 +237,7 @@ def _expanded(name: str, recursive: bool, wanted: tuple[str, ...], limits: dict[
                 return (BadInput(name, _failed("this is a folder (-r looks into it)")),)
             return _from_folder(name, wanted)
         if os.path.lexists(name):
-            return _from_archive(name, wanted, None, limits) if _is_zip(name) else (_file(name),)
+            return _from_archive(name, wanted, None, limits) if _is_folder_of_files(name) else (_file(name),)
         archive, mark, member = name.partition(MEMBER)
         if mark and os.path.isfile(archive):
             return _from_archive(archive, wanted, member, limits)
@@ -284,11 +284,13 @@ def _from_glob(pattern: str, recursive: bool, wanted: tuple[str, ...], limits: d
             yield from _expanded(name, recursive, wanted, limits)
 
 
-def _is_zip(name: str) -> bool:
+def _is_folder_of_files(name: str) -> bool:
+    """Whether a zip archive stands for its members; some importers read one as a whole."""
     if not os.path.isfile(name):  # what a pipe gives cannot be looked at twice
         return False
     with open(name, "rb") as stream:
-        return stream.read(4) == _ZIP
+        head = stream.read(HEAD_SIZE)
+    return head[:4] == _ZIP and importer_for(head, name) is None
 
 
 def _from_archive(name: str, wanted: tuple[str, ...], member: str | None, limits: dict[str, object]) -> Iterator[Input]:

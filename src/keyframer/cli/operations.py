@@ -35,6 +35,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_models(group: argparse._ArgumentGroup) -> None:
+    """What becomes of the models in a stage archive that is written again: short for two options of --write."""
+    group.add_argument(
+        "--models",
+        dest="write",
+        action="append",
+        type=_models,
+        metavar="{keep,gltf}",
+        help="the models of a show (.mvr) or fixture (.gdtf) that is written again: as they are (the default), or as "
+        "glTF; short for --write models=gltf",
+    )
+    group.add_argument(
+        "--replace",
+        dest="write",
+        action="append_const",
+        const="replace=true",
+        help="write the models of a fixture instead of the old ones, not beside them",
+    )
+
+
+def _models(text: str) -> str:
+    import argparse
+
+    if text not in ("keep", "gltf"):
+        raise argparse.ArgumentTypeError(f"keep or gltf is wanted, not {text!r}")
+    return f"models={text}"
+
+
 def add_keys(group: argparse._ArgumentGroup) -> None:
     """How the keys of glTF files are written, for the commands that write them."""
     from keyframer.exchange import KEY_STYLES

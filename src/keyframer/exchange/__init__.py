@@ -57,6 +57,10 @@ class Exporter:
         self.check_dialect(dialect)
         return self.extensions[self.dialects.index(dialect)]
 
+    def option_types(self) -> dict[str, str]:
+        """The options of `save` whose values are numbers or truth values, as `Format.write_option_types` gives them."""
+        return {}
+
     def save(
         self, scene: Scene, path: Path, *, dialect: str | None, overwrite: bool, options: dict[str, object]
     ) -> LossReport:
@@ -89,6 +93,9 @@ class NativeExporter(Exporter):
             self.check_dialect(dialect)
         return self.extensions[0]
 
+    def option_types(self) -> dict[str, str]:
+        return self.format.write_option_types()
+
     def save(
         self, scene: Scene, path: Path, *, dialect: str | None, overwrite: bool, options: dict[str, object]
     ) -> LossReport:
@@ -103,12 +110,33 @@ KEY_STYLES = ("linear", "cubic", "frames")
 GLTF = Exporter(
     "gltf", "glTF 2.0", (".glb", ".gltf"), ("binary", "text"), "keyframer.exchange.gltf.write", ("y", "right")
 )
+_STAGE = "keyframer.exchange.stage"
+
+
+class StageExporter(Exporter):
+    """An archive of stage lighting. One that was read is written again with other models; nothing else becomes one."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, title: str, extension: str) -> None:
+        super().__init__(name, title, (extension,), (), f"{_STAGE}.saving", ("z", "right"))
+
+    def option_types(self) -> dict[str, str]:
+        return {"models": "str", "replace": "bool"}
+
+
+_BUILT_IN_EXPORTERS = (
+    GLTF,
+    *(NativeExporter(known) for known in FORMATS),
+    StageExporter("mvr", "MVR show", ".mvr"),
+    StageExporter("gdtf", "GDTF fixture", ".gdtf"),
+)
 
 
 class Importer:
     """A format that scenes are read from. ``module`` has ``load(data, folder, limits, options, salvage=…)`` and
-    ``check(data, limits, issues)``; ``folder`` is where files that belong to it may stand, None where there is no such
-    place."""
+    ``check(data, scene, limits)``, which adds to the issues of the scene; ``folder`` is where files that belong to it
+    may stand, None where there is no such place."""
 
     __slots__ = ("extensions", "module", "name", "title")
 
@@ -121,6 +149,10 @@ class Importer:
     def sniff(self, head: bytes, name: str = "") -> str | None:
         """Why the first bytes are of this format, in a few words; None if they are not."""
         raise NotImplementedError
+
+    def option_types(self) -> dict[str, str]:
+        """The options of `load` whose values are numbers or truth values, as `Format.option_types` gives them."""
+        return {}
 
     def load(
         self,
@@ -147,7 +179,7 @@ class Importer:
         from keyframer.limits import DEFAULT_LIMITS
 
         with Blame(self):
-            import_module(self.module).check(data, limits or DEFAULT_LIMITS, scene.issues)
+            import_module(self.module).check(data, scene, limits or DEFAULT_LIMITS)
 
     def __repr__(self) -> str:
         return f"<Importer {self.name}: {self.title}>"
@@ -164,17 +196,48 @@ class GltfImporter(Importer):
             return "a JSON object with an asset" if b'"asset"' in head else "a JSON object, and the extension"
         return None
 
+    def option_types(self) -> dict[str, str]:
+        return {"fps": "float"}
 
-_GLTF = GltfImporter("gltf", "glTF 2.0", (".glb", ".gltf"), "keyframer.exchange.gltf.read")
-_OWN = {GLTF.name, *(known.name for known in BUILT_IN)}
+
+class StageImporter(Importer):
+    """Zip archives of stage lighting, known by their extension or by the description that they hold."""
+
+    __slots__ = ("description",)
+
+    def __init__(self, name: str, title: str, extension: str, description: bytes) -> None:
+        super().__init__(name, title, (extension,), _STAGE)
+        self.description = description
+
+    def sniff(self, head: bytes, name: str = "") -> str | None:
+        if head[:4] != b"PK\x03\x04":
+            return None
+        if os.path.splitext(name)[1].lower() in self.extensions:
+            return "a zip archive, and the extension"
+        return "a zip archive with a description" if self._holds_description(head) else None
+
+    def _holds_description(self, data: bytes) -> bool:
+        """Whether a header in front of the first member, or in the directory at the end, names the description."""
+        position = -1
+        while (position := data.find(self.description, position + 1)) >= 0:
+            if position == 30 or data[max(position - 46, 0) : position - 42] == b"PK\x01\x02":
+                return True
+        return False
+
+
+_BUILT_IN_IMPORTERS = (
+    GltfImporter("gltf", "glTF 2.0", (".glb", ".gltf"), "keyframer.exchange.gltf.read"),
+    StageImporter("mvr", "MVR show", ".mvr", b"GeneralSceneDescription.xml"),
+    StageImporter("gdtf", "GDTF fixture", ".gdtf", b"description.xml"),
+)
+_OWN = {known.name for known in (*_BUILT_IN_EXPORTERS, *_BUILT_IN_IMPORTERS)} | {known.name for known in BUILT_IN}
 EXPORTERS: tuple[Exporter, ...] = (
-    GLTF,
-    *(NativeExporter(known) for known in FORMATS),
-    *load_plugins("keyframer.exporters", Exporter, {GLTF.name, *(known.name for known in FORMATS)}),
+    *_BUILT_IN_EXPORTERS,
+    *load_plugins("keyframer.exporters", Exporter, {known.name for known in _BUILT_IN_EXPORTERS}),
 )
 IMPORTERS: tuple[Importer, ...] = (
-    _GLTF,
-    *load_plugins("keyframer.importers", Importer, {_GLTF.name, *(known.name for known in FORMATS)}),
+    *_BUILT_IN_IMPORTERS,
+    *load_plugins("keyframer.importers", Importer, _OWN | {known.name for known in FORMATS}),
 )
 
 

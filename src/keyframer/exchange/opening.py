@@ -102,7 +102,7 @@ class OpenedFile:
         ValueError for one that the reader does not have."""
         reader = self.reader
         if isinstance(reader, Importer):
-            return options_from_text(dict.fromkeys(self.given, "float"), self.given)
+            return options_from_text(reader.option_types(), self.given)
         chosen = options_from_text(reader.option_types(), self.given)
         if self.path is not None:
             chosen = {**reader.find_companions(self.document, self.path, chosen), **chosen}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 
@@ -22,6 +22,15 @@ class Space:
     """how long a unit is; None where the format does not say"""
     v_up: bool = True
     """whether texture V runs up from the lower edge of the image (3D Studio) or down from the upper one (MD5)"""
+
+    unit_rule: str = field(default="", compare=False)
+    """who says how long a unit is: a chunk of the file, a rule of its format, an option of the user"""
+
+    @property
+    def unit(self) -> str:
+        """How long a unit is, and why."""
+        length = "unknown" if self.metres_per_unit is None else f"{self.metres_per_unit:g} m"
+        return f"{length} ({self.unit_rule})" if self.unit_rule else length
 
     def __str__(self) -> str:
         unit = "unknown unit" if self.metres_per_unit is None else f"1 unit = {self.metres_per_unit:g} m"

@@ -15,7 +15,6 @@ from keyframer.batch.operations.subject import Subject, note_issues
 from keyframer.exchange import Exporter, save
 from keyframer.exchange.provenance import source_note
 from keyframer.exchange.report import LossReport, Outcome
-from keyframer.formats import format_by_name
 from keyframer.formats.contract import options_from_text
 from keyframer.scene import Scene
 
@@ -35,7 +34,7 @@ def carry_out(subject: Subject, result: Result) -> None:
     chosen = {"format": exporter.name, "dialect": options.get("dialect"), "max_error": options.get("max_error")}
     finder = None
     if exporter.name != "gltf":
-        chosen |= options_from_text(format_by_name(exporter.name).write_option_types(), options.get("write", {}))
+        chosen |= options_from_text(exporter.option_types(), options.get("write", {}))
     else:
         finder = subject.finder() if any(material.maps for material in scene.materials) else None
         chosen |= {name: options[name] for name in _EXPORT if options.get(name) is not None}

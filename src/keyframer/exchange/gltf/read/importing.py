@@ -75,7 +75,9 @@ class Importer:
             found = None  # another program took the root away: then it is Y up as all others
             self.hierarchy = Hierarchy(self.root, self.issues, ours=False)
         self.kept = None if found is None else found[1]
-        self.space = Space("y", metres_per_unit=1.0, v_up=False) if found is None else found[0]
+        self.space = (
+            Space("y", metres_per_unit=1.0, v_up=False, unit_rule="glTF counts metres") if found is None else found[0]
+        )
         self.axes = Axes(self.space)
         self.budget = open_budget(limits, len(data))
         self.budget.grant("copies", OWN * len(data))
@@ -243,9 +245,9 @@ _LOOK = 4096
 """characters of a name that are looked at"""
 
 
-def check(data: bytes, limits: Limits, issues: IssueLog) -> None:
+def check(data: bytes, scene: Scene, limits: Limits) -> None:
     """Add what is found to the issues of a file that could be loaded."""
-    _Names(data, limits, issues).check()
+    _Names(data, limits, scene.issues).check()
 
 
 class _Names:

@@ -36,7 +36,7 @@ _MOST_BONES = 4096
 """of a figure (the game's have 19): a channel of more is a row of numbers, not a skeleton"""
 _TURNS_PER_BLOCK = 8_192
 """angles turned into quaternions at once: so many stay in the processor's cache"""
-_SPACE = Space("y", metres_per_unit=1.0)
+_SPACE = Space("y", metres_per_unit=1.0, unit_rule="the game counts metres")
 """metres, Y up, right-handed; figures face -Z"""
 
 

@@ -69,10 +69,11 @@ _COLORS: tuple[type[Chunk], ...] = (AmbientColor, BackgroundColor)
 def read_editor(context: Context, editor: Editor, scene: Scene) -> None:
     """Surroundings, unit, and what the model has no place for (views, shadow settings) as leftovers."""
     scale = child(editor, MasterScale)
-    metres = None
+    metres, rule = None, "the file has no master scale; 3D Studio counts inches"
     if scale is not None:
         metres = (scale.scale or 1.0) * METRES_PER_INCH  # 0 occurs and means 1
-    scene.space = Space("z", metres_per_unit=metres)
+        rule = f"master scale {scale.scale:g}, in inches"
+    scene.space = Space("z", metres_per_unit=metres, unit_rule=rule)
     scene.environment = _environment(context, editor)
     for namespace, found in leftovers(editor, _KNOWN, _COLORS).items():
         scene.extras.setdefault(namespace, {})["editor"] = found["chunks"]

@@ -1,0 +1,88 @@
+"""The zip archives of stage lighting: members by name, behind the limits for archives."""
+
+from __future__ import annotations
+
+import io
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+
+from keyframer.catalogue import IO_READ_FAILED, STRUCT_CHUNK_MISSING
+from keyframer.errors import FormatError
+from keyframer.files import reading_archive, refused_members
+from keyframer.limits import Limits, feed
+
+_ENCRYPTED = 0x1
+
+
+class Archive:
+    """An opened archive. Names are found as they are, or by another case; a name that stands twice, leads out of the
+    archive or is absolute is refused for the whole archive."""
+
+    def __init__(self, data: bytes, limits: Limits, path: str = "") -> None:
+        self.path = path
+        """in front of the names of members in messages: ``spot.gdtf!/`` for an archive inside a show"""
+        with reading_archive():
+            self._zip = ZipFile(io.BytesIO(data))
+        self.all_members = self._zip.infolist()
+        """folders too, in the order of the directory"""
+        self.members = [member for member in self.all_members if not member.is_dir()]
+        self._refused = refused_members(self.members, len(data), limits)
+        self.used: set[str] = set()
+        """names of members that were read"""
+        self._by_name: dict[str, ZipInfo] = {}
+        self._by_folded_name: dict[str, ZipInfo] = {}
+        for member in self.members:
+            self._check_name(member)
+            self._by_name[member.filename] = member
+            self._by_folded_name.setdefault(member.filename.lower(), member)
+
+    def _check_name(self, member: ZipInfo) -> None:
+        name = member.filename
+        parts = name.replace("\\", "/").split("/")
+        if name in self._by_name:
+            reason = f"two members of the archive are called {name!r}"
+        elif ".." in parts or parts[0] == "" or parts[0].endswith(":"):
+            reason = f"a member of the archive leads out of it: {name!r}"
+        else:
+            return
+        raise IO_READ_FAILED.failure(member.header_offset, f"{self.path}{name}", reason=reason)
+
+    def member(self, name: str) -> ZipInfo:
+        """The member with this name; `FormatError` where there is none."""
+        member = self.find(name)
+        if member is None:
+            raise STRUCT_CHUNK_MISSING.failure(0, self.path or "/", name=f"{name} in the archive")
+        return member
+
+    def find(self, name: str) -> ZipInfo | None:
+        """The member with this name, or with one that differs by case only."""
+        return self._by_name.get(name) or self._by_folded_name.get(name.lower())
+
+    def read(self, member: ZipInfo) -> bytes:
+        """The content of a member, unpacked."""
+        if member.header_offset in self._refused:
+            raise self._located(self._refused[member.header_offset], member)
+        problem = packing_problem(member)
+        if problem:
+            reason = f"{problem}: only stored and deflated members are read"
+            raise IO_READ_FAILED.failure(member.header_offset, f"{self.path}{member.filename}", reason=reason)
+        try:
+            with reading_archive():
+                data = self._zip.read(member)
+        except FormatError as error:
+            raise self._located(error, member) from None
+        feed(member.compress_size)
+        self.used.add(member.filename)
+        return data
+
+    def _located(self, error: FormatError, member: ZipInfo) -> FormatError:
+        place = f"{self.path}{member.filename}"
+        return FormatError(error.code, member.header_offset, place, error.message, error.details)
+
+
+def packing_problem(member: ZipInfo) -> str:
+    """What the rules of the trade forbid about how a member is packed; empty where nothing is wrong."""
+    if member.flag_bits & _ENCRYPTED:
+        return "encrypted"
+    if member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+        return f"packed by method {member.compress_type}"
+    return ""

@@ -1,0 +1,272 @@
+"""The scene that a show or a fixture becomes: nodes placed by matrices, models loaded once and placed many times."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import TypeVar
+from zipfile import ZipInfo
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import CATALOGUE, STAGE_MODEL_PART_IGNORED
+from keyframer.errors import FormatError
+from keyframer.exchange.opening import OpenedFile
+from keyframer.exchange.stage.archives import Archive
+from keyframer.formats import facts_of
+from keyframer.formats.bridge import UniqueNames
+from keyframer.issues import IssueLog, Severity
+from keyframer.limits import Limits, open_budget
+from keyframer.maths import affine
+from keyframer.scene import EmbeddedImage, Handedness, Material, Mesh, Node, NodeKind, Scene, Space
+
+Floats = npt.NDArray[np.float64]
+Result = TypeVar("Result")
+
+IDENTITY: Floats = np.eye(4)
+IDENTITY.flags.writeable = False
+_Y_UP: Floats = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
+_SHEAR = 1e-6
+"""of the largest number of a matrix: shear below this is rounding"""
+_NODE_COST = 100
+"""numbers that a node counts for in the budget for copies: a symbol of symbols of symbols must not become millions"""
+_NODES_OF_AN_OBJECT = 20
+_MIME_TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
+
+
+@dataclass(eq=False)
+class Model:
+    """A model file after its meshes and materials were added to the scene: the nodes that place them."""
+
+    name: str
+    nodes: list[Node]
+    """parents first, their links already those of the scene except for ``parent``, which counts within this list"""
+    space: Space
+    box: tuple[Floats, Floats] | None
+    """lowest and highest corner in the archive's axes (z up) and the model's own unit; None without any vertex"""
+    vertices: int
+    metres_per_unit: float | None
+    """how long its unit is, where its format fixes that; None: the archive's rule decides"""
+
+
+class Assembly:
+    """A scene at work. ``units_per_metre`` is 1000 in shows and 1 in fixtures."""
+
+    def __init__(self, scene: Scene, limits: Limits, *, salvage: bool) -> None:
+        self.scene = scene
+        self.limits = limits
+        self.salvage = salvage
+        self.names = UniqueNames()
+        assert scene.space.metres_per_unit is not None
+        self.units_per_metre = 1.0 / scene.space.metres_per_unit
+        self._budget = open_budget(limits, 0)
+        self._placements: list[tuple[Node, Floats]] = []
+        self._models: dict[str, Model | None] = {}
+        self._materials: dict[tuple[object, ...], int] = {}
+
+    def expect_objects(self, count: int) -> None:
+        """Allow the nodes that so many objects of a file usually become; more must fit the budget for copies."""
+        self._budget.grant("copies", _NODE_COST * _NODES_OF_AN_OBJECT * count)
+
+    @property
+    def issues(self) -> IssueLog:
+        return self.scene.issues
+
+    def attempt(self, make: Callable[[], Result]) -> Result | None:
+        """What ``make`` returns. With salvage a part that cannot be read is an issue and is left out."""
+        try:
+            return make()
+        except FormatError as error:
+            if not self.salvage or error.code.startswith("LIMIT_"):
+                raise
+            details = error.details or {"reason": error.message}
+            self.issues.add(CATALOGUE[error.code], error.path, error.offset, severity=Severity.ERROR, **details)
+            return None
+
+    def add_node(
+        self, name: str, parent: int | None, matrix: Floats = IDENTITY, kind: NodeKind = NodeKind.DUMMY
+    ) -> int:
+        """A new node at a matrix under its parent; its number."""
+        self._budget.spend("copies", _NODE_COST, self.scene.nodes[parent].name if parent is not None else "/", "nodes")
+        node = Node(self.names.claim(name), kind, parent)
+        if matrix is not IDENTITY:
+            self._placements.append((node, matrix))
+        self.scene.nodes.append(node)
+        return len(self.scene.nodes) - 1
+
+    def finish(self) -> None:
+        """Give the nodes the positions, rotations and scales of their matrices, all at once: shows have thousands.
+        Where there is shear, the scale gets axes of its own."""
+        if not self._placements:
+            return
+        matrices = np.stack([matrix for _, matrix in self._placements])
+        positions, rotations, scales = affine.decompose(matrices)
+        errors = np.abs(affine.compose(positions, rotations, scales) - matrices)[:, :3, :3].max(axis=(1, 2))
+        sheared = errors > _SHEAR * np.abs(matrices[:, :3, :3]).max(axis=(1, 2))
+        for number, (node, matrix) in enumerate(self._placements):
+            node.position, node.rotation_xyzw, node.scale = positions[number], rotations[number], scales[number]
+            if sheared[number]:
+                parts = affine.decompose_sheared(matrix)
+                node.position, node.rotation_xyzw, node.scale, node.scale_axes_xyzw = parts
+
+    def model(self, archive: Archive, name: str) -> Model | None:
+        """The model that a member of an archive holds; loaded once. None where it cannot be read and is left out."""
+        member = archive.find(name)
+        if member is None:
+            return None
+        key = f"{archive.path}{member.filename}"
+        if key not in self._models:
+            self._models[key] = self.attempt(lambda: self._load(archive, member, key))
+        return self._models[key]
+
+    def add_model(self, model: Model, parent: int, matrix: Floats) -> None:
+        """Place a model under a node; ``matrix`` leads from the model's own axes and unit to the node's."""
+        plain = matrix is IDENTITY
+        if plain and len(model.nodes) == 1 and _is_only_a_mesh(model.nodes[0]):
+            holder = self.scene.nodes[parent]
+            if holder.mesh is None:
+                holder.mesh, holder.kind = model.nodes[0].mesh, NodeKind.OBJECT
+                return
+        root = parent if plain else self.add_node(f"{model.name} model", parent, matrix)
+        first = len(self.scene.nodes)
+        self._budget.spend("copies", _NODE_COST * len(model.nodes), model.name, "nodes")
+        for node in model.nodes:
+            placed = copy.copy(node)
+            placed.name = self.names.claim(node.name)
+            placed.parent = root if node.parent is None else first + node.parent
+            placed.target = None if node.target is None else first + node.target
+            self.scene.nodes.append(placed)
+
+    def _load(self, archive: Archive, member: ZipInfo, key: str) -> Model:
+        data = archive.read(member)
+        try:
+            loaded = load_model(data, self.limits, salvage=self.salvage)
+        except FormatError as error:
+            place = f"{key}{error.path if error.path != '/' else ''}"
+            raise FormatError(error.code, error.offset, place, error.message, error.details) from None
+        for issue in loaded.issues:
+            self.issues.add(issue.type, f"{key}{issue.path}", issue.offset, severity=issue.severity, **issue.args)
+        return self._take_in(loaded, archive, key)
+
+    def _take_in(self, loaded: Scene, archive: Archive, key: str) -> Model:
+        """Add what a loaded model holds to the scene."""
+        scene = self.scene
+        stem = os.path.splitext(os.path.basename(key))[0]
+        moves = any(len(channel.track.times) > 1 for clip in loaded.clips for channel in clip.channels)
+        for what, present in (("motion", moves), ("skins", bool(loaded.skins))):
+            if present:
+                self.issues.add(STAGE_MODEL_PART_IGNORED, key, 0, what=what)
+        embed_images(loaded, archive)
+        materials = [self._material(material) for material in loaded.materials]
+        meshes, cameras, lights = len(scene.meshes), len(scene.cameras), len(scene.lights)
+        flat = not facts_of(loaded.source_format).smooth_without_groups
+        for mesh in loaded.meshes:
+            if mesh.smoothing is None and flat:
+                mesh.smoothing = np.zeros(len(mesh.corners), np.int64)
+            _flip_to(mesh, scene.space.v_up, loaded.space.v_up)
+            if mesh.face_materials is not None and materials:
+                numbers = np.array([*materials, -1])
+                mesh.face_materials = numbers[np.clip(mesh.face_materials, -1, len(materials) - 1)]
+            scene.meshes.append(mesh)
+        scene.cameras += loaded.cameras
+        scene.lights += loaded.lights
+        order = _parents_first(loaded.nodes)
+        number_of = {number: position for position, number in enumerate(order)}
+        nodes: list[Node] = []
+        for number in order:
+            node = loaded.nodes[number]
+            node.parent = None if node.parent is None else number_of[node.parent]
+            node.target = None if node.target is None else number_of.get(node.target)
+            node.mesh = None if node.mesh is None else meshes + node.mesh
+            node.camera = None if node.camera is None else cameras + node.camera
+            node.light = None if node.light is None else lights + node.light
+            node.skin = None
+            nodes.append(node)
+        points = _points(nodes, scene.meshes)
+        if loaded.space.up == "y":
+            points = points[:, [0, 2, 1]] * (1.0, -1.0, 1.0)
+        box = (points.min(axis=0), points.max(axis=0)) if len(points) else None
+        vertices = sum(len(scene.meshes[node.mesh].positions) for node in nodes if node.mesh is not None)
+        fixed = loaded.space.metres_per_unit if loaded.origin is None else None
+        return Model(stem, nodes, loaded.space, box, vertices, fixed)
+
+    def _material(self, material: Material) -> int:
+        """The number of a material in the scene; models that define the same one share it."""
+        key = tuple(repr(getattr(material, field.name)) for field in fields(material) if field.name != "maps")
+        if material.maps or key not in self._materials:
+            self._materials[key] = len(self.scene.materials)
+            self.scene.materials.append(material)
+        return self._materials[key]
+
+
+def embed_images(model: Scene, archive: Archive) -> None:
+    """Give the textures of a model the images that its archive holds."""
+    for material in model.materials:
+        for texture in material.maps.values():
+            name = os.path.basename(texture.file_name.replace("\\", "/"))
+            member = archive.find(name) if name and texture.embedded is None else None
+            mime_type = _MIME_TYPES.get(os.path.splitext(name)[1].lower())
+            if member is not None and mime_type is not None:
+                texture.embedded = EmbeddedImage(name, archive.read(member), mime_type)
+
+
+def load_model(data: bytes, limits: Limits, *, salvage: bool) -> Scene:
+    """The scene in a model file, whatever its format is."""
+    return OpenedFile(data, limits=limits).scene(salvage=salvage)
+
+
+def to_archive_axes(space: Space, units_per_unit: float) -> Floats:
+    """The matrix from a model's own axes and unit to z up and the archive's unit."""
+    if space.handedness is not Handedness.RIGHT:
+        raise ValueError("models of stage archives are right-handed")
+    if space.up == "z" and units_per_unit == 1.0:
+        return IDENTITY
+    matrix = (_Y_UP if space.up == "y" else IDENTITY).copy()
+    matrix[:3, :3] *= units_per_unit
+    return matrix
+
+
+def _is_only_a_mesh(node: Node) -> bool:
+    """Whether a node holds a mesh at its parent's own place, and nothing else."""
+    if node.mesh is None or node.morph is not None or node.hidden or node.kind is not NodeKind.OBJECT:
+        return False
+    if node.scale_axes_xyzw is not None or np.any(node.position) or np.any(node.pivot):
+        return False
+    return bool(np.all(node.scale == 1.0)) and abs(node.rotation_xyzw[3]) == 1.0
+
+
+def _flip_to(mesh: Mesh, wanted_up: bool, v_up: bool) -> None:
+    if mesh.uv is not None and wanted_up != v_up:
+        mesh.uv = np.column_stack([mesh.uv[:, 0], 1.0 - mesh.uv[:, 1]])
+
+
+def _parents_first(nodes: list[Node]) -> list[int]:
+    """The numbers of nodes such that each comes after its parent."""
+    order: list[int] = []
+    done: set[int] = set()
+    for number in range(len(nodes)):
+        chain: list[int] = []
+        current: int | None = number
+        while current is not None and current not in done:
+            chain.append(current)
+            done.add(current)
+            current = nodes[current].parent
+        order += reversed(chain)
+    return order
+
+
+def _points(nodes: list[Node], meshes: list[Mesh]) -> Floats:
+    """All vertices of a model's nodes in the model's own space."""
+    worlds: list[Floats] = []
+    parts: list[Floats] = [np.empty((0, 3))]
+    for node in nodes:
+        local = affine.compose(node.position, node.rotation_xyzw, node.scale, node.scale_axes_xyzw)
+        world = local if node.parent is None else worlds[node.parent] @ local
+        worlds.append(world)
+        if node.mesh is not None:
+            points = np.asarray(meshes[node.mesh].positions, np.float64) - node.pivot
+            parts.append(affine.transform_points(world, points))
+    return np.concatenate(parts)

@@ -1,0 +1,223 @@
+"""GDTF fixtures: the tree of geometries of a mode, with its models, axes and beams."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import LINK_PARENT_CYCLE, LINK_UNRESOLVED_NAME, STAGE_FILE_MISSING, STRUCT_CHUNK_MISSING
+from keyframer.exchange.stage.archives import Archive
+from keyframer.exchange.stage.assembly import IDENTITY, Assembly, Model, to_archive_axes
+from keyframer.exchange.stage.numbers import fixture_matrix, number
+from keyframer.exchange.stage.shapes import shape_of
+from keyframer.exchange.stage.xmltree import Element, parse
+from keyframer.limits import Limits
+from keyframer.scene import Light, LightType, NodeKind
+
+Floats = npt.NDArray[np.float64]
+
+DESCRIPTION = "description.xml"
+MODEL_FOLDERS = (("models/gltf/", ".glb"), ("models/gltf/", ".gltf"), ("models/3ds/", ".3ds"))
+"""where a model's file is looked for, the preferred one first"""
+GEOMETRIES = (
+    *("Geometry", "Axis", "Beam", "FilterBeam", "FilterColor", "FilterGobo", "FilterShaper", "MediaServerLayer"),
+    *("MediaServerCamera", "MediaServerMaster", "Display", "GeometryReference", "Laser", "WiringObject", "Inventory"),
+    *("Structure", "Support", "Magnet"),
+)
+LEAST_DIMENSION = 1e-6
+"""metres: a dimension below this is not a dimension"""
+_DARK_BEAMS = ("None", "Glow")
+_WIDEST_SPOT = 179.0
+"""degrees: a wider beam shines all around"""
+_AXES = {"Pan": "z", "Tilt": "x"}
+
+
+class Fixture:
+    """An opened GDTF archive."""
+
+    def __init__(self, archive: Archive, limits: Limits) -> None:
+        self.archive = archive
+        member = archive.member(DESCRIPTION)
+        self.description = parse(archive.read(member), f"{archive.path}{member.filename}", limits)
+        fixture_type = self.description.child("FixtureType")
+        if fixture_type is None:
+            raise STRUCT_CHUNK_MISSING.failure(0, self.description.path, name="FixtureType")
+        self.type = fixture_type
+
+    @cached_property
+    def models(self) -> dict[str, Element]:
+        return {model.get("Name"): model for model in self._listed("Models", "Model")}
+
+    @cached_property
+    def modes(self) -> dict[str, Element]:
+        return {mode.get("Name"): mode for mode in self._listed("DMXModes", "DMXMode")}
+
+    @cached_property
+    def geometries(self) -> dict[str, Element]:
+        """The geometries at the top, by name."""
+        return {geometry.get("Name"): geometry for geometry in self._listed("Geometries", *GEOMETRIES)}
+
+    @property
+    def name(self) -> str:
+        return self.type.get("LongName") or self.type.get("Name") or "fixture"
+
+    def _listed(self, holder: str, *tags: str) -> list[Element]:
+        found = self.type.child(holder)
+        return [] if found is None else list(found.all(*tags))
+
+    def model_file(self, model: Element) -> str | None:
+        """The member that a model's file is, by the order of preference; None where it has none."""
+        name = model.get("File")
+        if not name:
+            return None
+        for folder, ending in MODEL_FOLDERS:
+            member = self.archive.find(f"{folder}{name}{ending}")
+            if member is not None:
+                return member.filename
+        return None
+
+
+class FixtureBuilder:
+    """Puts one fixture into a scene, as often as a show has it."""
+
+    def __init__(self, fixture: Fixture, assembly: Assembly) -> None:
+        self._fixture = fixture
+        self._assembly = assembly
+        self._shapes: dict[str, int] = {}
+
+    def add(self, parent: int | None, mode: str | None, path: str) -> None:
+        """The geometries of a mode under a node; those of the first mode where none is named."""
+        fixture, issues = self._fixture, self._assembly.issues
+        if mode and mode not in fixture.modes:
+            issues.add(LINK_UNRESOLVED_NAME, path, 0, kind="mode", name=repr(mode))
+        chosen = fixture.modes.get(mode or "") or next(iter(fixture.modes.values()), None)
+        roots = list(fixture.geometries.values())[:1]
+        turning: dict[str, str] = {}
+        if chosen is not None:
+            named = fixture.geometries.get(chosen.get("Geometry"))
+            if named is not None:
+                roots = [named]
+            turning = _turning(chosen)
+        for geometry in roots:
+            self._add_geometry(geometry, parent, turning, ())
+
+    def _add_geometry(
+        self, element: Element, parent: int | None, turning: dict[str, str], above: tuple[str, ...]
+    ) -> None:
+        assembly = self._assembly
+        matrix = fixture_matrix(element, assembly.units_per_metre)
+        name = element.get("Name") or element.tag
+        held = element
+        if element.tag == "GeometryReference":
+            held = self._fixture.geometries.get(element.get("Geometry"), element)
+            if held is element:
+                assembly.issues.add(
+                    LINK_UNRESOLVED_NAME, element.path, element.offset, kind="geometry", name=element.get("Geometry")
+                )
+            elif held.path in above:
+                raise LINK_PARENT_CYCLE.failure(element.offset, element.path, name=name)
+            above = (*above, held.path)
+        placed = assembly.add_node(name, parent, matrix)
+        attribute = turning.get(name)
+        if element.tag != "Geometry" or attribute:
+            about = {"type": element.tag} if not attribute else {"type": element.tag, "turns": attribute}
+            if attribute:
+                about["about"] = _AXES[attribute]
+            assembly.scene.nodes[placed].note("gdtf", about)
+        model = self._fixture.models.get(element.get("Model") or held.get("Model"))
+        if model is not None:
+            self._add_model(model, placed)
+        if held.tag == "Beam":
+            self._add_beam(held, placed, name)
+        for child in held.all(*GEOMETRIES):
+            self._add_geometry(child, placed, turning, above)
+
+    def _add_model(self, element: Element, parent: int) -> None:
+        assembly = self._assembly
+        size = dimensions(element)
+        file = self._fixture.model_file(element)
+        if file is not None:
+            model = assembly.model(self._fixture.archive, file)
+            if model is not None:
+                assembly.add_model(model, parent, fitting(model, size, assembly.units_per_metre))
+            return
+        if element.get("File"):
+            what = f"the model {element.get('Name')!r}"
+            path = f"{element.path}/@File"
+            assembly.issues.add(STAGE_FILE_MISSING, path, element.offset, what=what, name=element.get("File"))
+        kind = element.get("PrimitiveType", "Undefined")
+        if kind not in self._shapes:
+            shape = shape_of(kind) or (shape_of("Cube") if element.get("File") else None)
+            if shape is None:
+                return
+            self._shapes[kind] = len(assembly.scene.meshes)
+            assembly.scene.meshes.append(shape)
+        matrix = np.eye(4)
+        matrix[[0, 1, 2], [0, 1, 2]] = np.maximum(size, LEAST_DIMENSION) * assembly.units_per_metre
+        body = assembly.add_node(f"{element.get('Name')} body", parent, matrix, NodeKind.OBJECT)
+        assembly.scene.nodes[body].mesh = self._shapes[kind]
+
+    def _add_beam(self, element: Element, parent: int, name: str) -> None:
+        """A beam shines along -z of its geometry, as lights of a scene do."""
+        if element.get("BeamType") in _DARK_BEAMS:
+            return
+        assembly = self._assembly
+        beam, field = number(element, "BeamAngle", 25.0), number(element, "FieldAngle", 25.0)
+        light = Light(f"{name} light", LightType.SPOT, light_color(number(element, "ColorTemperature", 6000.0)))
+        if max(beam, field) > _WIDEST_SPOT:
+            light.type = LightType.OMNI
+        else:
+            light.hotspot_degrees, light.falloff_degrees = min(beam, field), max(beam, field)
+            light.rectangular = element.get("BeamType") == "Rectangle"
+            light.aspect = number(element, "RectangleRatio", 1.0) if light.rectangular else 1.0
+        light.note("gdtf", {"luminous_flux": number(element, "LuminousFlux", 10_000.0)})
+        placed = assembly.add_node(light.name, parent, IDENTITY, NodeKind.LIGHT)
+        assembly.scene.nodes[placed].light = len(assembly.scene.lights)
+        assembly.scene.lights.append(light)
+
+
+def dimensions(model: Element) -> Floats:
+    """Length, width and height of a model in metres: along x, y and z."""
+    return np.array([abs(number(model, name)) for name in ("Length", "Width", "Height")])
+
+
+def fitting(model: Model, size: Floats, units_per_metre: float) -> Floats:
+    """The matrix that gives the box of a model its stated size, whatever the unit of its file is.
+
+    An axis on which the box is flat, or that has no stated size, is scaled as the others are.
+    """
+    if model.box is None:
+        return to_archive_axes(model.space, units_per_metre)
+    extent = model.box[1] - model.box[0]
+    usable = (extent > 1e-9 * max(extent.max(), 1e-300)) & (size > LEAST_DIMENSION)
+    factors = np.full(3, 1.0 if model.metres_per_unit is None else model.metres_per_unit)
+    if usable.any():
+        known = size[usable] / extent[usable]
+        factors = np.full(3, np.exp(np.log(known).mean()))
+        factors[usable] = known
+    matrix = to_archive_axes(model.space, 1.0).copy()
+    matrix[:3, :3] = np.diag(factors * units_per_metre) @ matrix[:3, :3]
+    return matrix
+
+
+def light_color(kelvin: float) -> tuple[float, float, float]:
+    """Red, green and blue of a black body, the brightest of them 1: Planck's law at 611, 549 and 464 nm."""
+    waves = np.array([611e-9, 549e-9, 464e-9])
+    exponents = 1.438777e-2 / (waves * min(max(kelvin, 1000.0), 40_000.0))
+    radiance = waves**-5 / np.expm1(exponents)
+    white = waves**-5 / np.expm1(1.438777e-2 / (waves * 6500.0))
+    red, green, blue = radiance / white / (radiance / white).max()
+    return float(red), float(green), float(blue)
+
+
+def _turning(mode: Element) -> dict[str, str]:
+    """Geometries that the channels of a mode turn: ``Pan`` or ``Tilt``."""
+    turning: dict[str, str] = {}
+    channels = mode.child("DMXChannels")
+    for channel in () if channels is None else channels.all("DMXChannel"):
+        for logical in channel.all("LogicalChannel"):
+            if logical.get("Attribute") in _AXES:
+                turning.setdefault(channel.get("Geometry"), logical.get("Attribute"))
+    return turning

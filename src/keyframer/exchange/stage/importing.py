@@ -1,0 +1,58 @@
+"""The whole way from a stage archive to a scene."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from keyframer.catalogue import IO_EMPTY
+from keyframer.exchange.stage.archives import Archive
+from keyframer.exchange.stage.assembly import Assembly
+from keyframer.exchange.stage.fixtures import Fixture, FixtureBuilder
+from keyframer.exchange.stage.shows import DESCRIPTION as SHOW
+from keyframer.exchange.stage.shows import METRES_PER_UNIT, Show, ShowBuilder
+from keyframer.exchange.stage.sources import ArchiveSource, placement_digest
+from keyframer.issues import IssueLog
+from keyframer.limits import Limits
+from keyframer.scene import Scene, Space
+
+
+def load(
+    data: bytes, folder: Path | None, limits: Limits, options: Mapping[str, Any], *, salvage: bool = False
+) -> Scene:
+    """The scene in a show or in a fixture. ``mode`` is the one option: the mode of a fixture, its first by default."""
+    unknown = sorted(set(options) - {"mode"})
+    if unknown:
+        raise ValueError(f"stage archives have no option {unknown[0]!r} (they have: mode)")
+    if not data:
+        raise IO_EMPTY.failure(0, "/")
+    archive = Archive(data, limits)
+    issues = IssueLog(limits.issues_per_code, limits.issues)
+    if archive.find(SHOW) is not None:
+        scene = Scene(
+            space=Space("z", metres_per_unit=METRES_PER_UNIT, unit_rule="MVR counts millimetres"),
+            issues=issues,
+            source_format="mvr",
+        )
+        assembly = Assembly(scene, limits, salvage=salvage)
+        ShowBuilder(Show(archive, limits), assembly).build()
+        return _finished(assembly, data, archive)
+    fixture = Fixture(archive, limits)
+    scene = Scene(
+        space=Space("z", metres_per_unit=1.0, unit_rule="GDTF states the dimensions of models in metres"),
+        issues=issues,
+        source_format="gdtf",
+        title=fixture.name,
+    )
+    mode = options.get("mode")
+    assembly = Assembly(scene, limits, salvage=salvage)
+    FixtureBuilder(fixture, assembly).add(None, None if mode is None else str(mode), "/")
+    return _finished(assembly, data, archive)
+
+
+def _finished(assembly: Assembly, data: bytes, archive: Archive) -> Scene:
+    assembly.finish()
+    scene, is_show = assembly.scene, archive.find(SHOW) is not None
+    scene.sources = ArchiveSource(data, assembly.limits, is_show, archive.used, placement_digest(scene))
+    return scene

@@ -1,0 +1,201 @@
+"""What the rules of the trade say about an archive, beyond what loading it finds."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import struct
+from typing import Any
+
+import numpy as np
+
+from keyframer.catalogue import (
+    STAGE_CASE_COLLISION,
+    STAGE_EXTENSION_MISSING,
+    STAGE_FILE_IN_FOLDER,
+    STAGE_FILE_UNUSED,
+    STAGE_GLTF_RULE,
+    STAGE_MODEL_SCALE,
+    STAGE_MODEL_VERTICES,
+    STAGE_NESTED_ARCHIVE,
+    STAGE_PACKING,
+)
+from keyframer.errors import FormatError
+from keyframer.exchange.stage.archives import Archive, packing_problem
+from keyframer.exchange.stage.assembly import Assembly, Model
+from keyframer.exchange.stage.fixtures import LEAST_DIMENSION, Fixture, dimensions
+from keyframer.exchange.stage.shows import (
+    DEFAULT_ENDING,
+    FIXTURE_ENDING,
+    METRES_PER_UNIT,
+    Show,
+    fixture_name,
+    model_name,
+)
+from keyframer.exchange.stage.sources import ArchiveSource
+from keyframer.exchange.stage.xmltree import Element
+from keyframer.issues import IssueLog
+from keyframer.limits import Limits
+from keyframer.scene import Scene, Space
+
+MOST_VERTICES = 1200
+"""of all default models of a fixture together"""
+_SAME_POWER = 0.05
+"""how far the logarithm of a factor may be from a whole number"""
+_FLOAT = 5126
+_IMAGE_TYPES = ("image/png", "image/jpeg")
+_GLTF_ENDINGS = (".glb", ".gltf")
+_ARCHIVES = (".zip", ".mvr", FIXTURE_ENDING)
+
+
+def check(data: bytes, scene: Scene, limits: Limits) -> None:
+    """Add to the issues of a scene what is odd about the archive it was read from."""
+    source = scene.sources
+    assert isinstance(source, ArchiveSource)
+    archive = Archive(data, limits)
+    _check_names(archive, scene.issues, in_folders=not source.is_show)
+    if source.is_show:
+        show = Show(archive, limits)
+        _check_show(show, scene.issues)
+        _check_unused(archive, show.description, source.used, scene.issues)
+        for member in archive.members:
+            name = member.filename
+            if os.path.splitext(name)[1].lower() == FIXTURE_ENDING and name in source.used:
+                inner = Archive(archive.read(member), limits, f"{name}!/")
+                _check_fixture(Fixture(inner, limits), limits, scene.issues)
+    else:
+        _check_fixture(Fixture(archive, limits), limits, scene.issues)
+
+
+def _check_names(archive: Archive, issues: IssueLog, *, in_folders: bool) -> None:
+    seen: dict[str, str] = {}
+    for member in archive.members:
+        name = member.filename
+        path, offset = f"{archive.path}{name}", member.header_offset
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            issues.add(STAGE_CASE_COLLISION, path, offset, other=other)
+        if "/" in name and not in_folders:
+            issues.add(STAGE_FILE_IN_FOLDER, path, offset)
+        problem = packing_problem(member)
+        if problem:
+            issues.add(STAGE_PACKING, path, offset, problem=problem)
+        if name.lower().endswith(_ARCHIVES) and (in_folders or not name.lower().endswith(FIXTURE_ENDING)):
+            issues.add(STAGE_NESTED_ARCHIVE, path, offset)
+
+
+def _check_unused(archive: Archive, description: Element, used: set[str], issues: IssueLog) -> None:
+    """Members that nothing names: neither the description, nor a model that was read."""
+    words = {description.path.removeprefix(archive.path).partition("/")[0]}
+    for element in description.walk():
+        words.update(element.attributes.values())
+        words.add(element.text.strip())
+    for member in archive.members:
+        base = os.path.basename(member.filename)
+        stem, ending = os.path.splitext(base)
+        if member.filename not in used and not words & {member.filename, base, stem} and base != "thumbnail" + ending:
+            issues.add(STAGE_FILE_UNUSED, f"{archive.path}{member.filename}", member.header_offset)
+
+
+def _check_show(show: Show, issues: IssueLog) -> None:
+    checked: set[str] = set()
+    for element in show.description.walk():
+        if element.tag == "Geometry3D":
+            name = model_name(element)
+            stated, taken, path = element.get("fileName"), DEFAULT_ENDING, f"{element.path}/@fileName"
+        elif element.tag == "GDTFSpec" and element.text.strip():
+            stated, taken, path = element.text.strip(), FIXTURE_ENDING, element.path
+            name = fixture_name(stated)
+        else:
+            continue
+        if name != stated:
+            issues.add(STAGE_EXTENSION_MISSING, path, element.offset, name=stated, taken=taken)
+        member = show.archive.find(name)
+        if member is not None and member.filename not in checked and name.lower().endswith(_GLTF_ENDINGS):
+            checked.add(member.filename)
+            for problem in _show_gltf_problems(gltf_json(show.archive.read(member))):
+                issues.add(STAGE_GLTF_RULE, member.filename, member.header_offset, problem=problem)
+
+
+def _check_fixture(fixture: Fixture, limits: Limits, issues: IssueLog) -> None:
+    archive = fixture.archive
+    _check_unused(archive, fixture.description, set(), issues)
+    assembly = Assembly(Scene(space=Space("z", metres_per_unit=1.0)), limits, salvage=True)
+    vertices = 0
+    for element in fixture.models.values():
+        name = fixture.model_file(element)
+        member = None if name is None else archive.find(name)
+        if member is None:
+            continue
+        try:
+            model = assembly.model(archive, member.filename)
+        except FormatError:  # loading said so
+            continue
+        if model is None:
+            continue
+        vertices += model.vertices
+        factor = _scale_factor(model, element)
+        if factor is not None:
+            stated = " x ".join(f"{size:g} m" for size in dimensions(element))
+            args: dict[str, Any] = {"factor": factor, "stated": stated, "name": element.get("Name")}
+            issues.add(STAGE_MODEL_SCALE, f"{archive.path}{member.filename}", member.header_offset, **args)
+    for member in archive.members:
+        if member.filename.lower().endswith(_GLTF_ENDINGS):
+            for problem in _fixture_gltf_problems(gltf_json(archive.read(member))):
+                path = f"{archive.path}{member.filename}"
+                issues.add(STAGE_GLTF_RULE, path, member.header_offset, problem=problem)
+    if vertices > MOST_VERTICES:
+        issues.add(STAGE_MODEL_VERTICES, fixture.description.path, 0, count=vertices, most=MOST_VERTICES)
+
+
+def _scale_factor(model: Model, element: Element) -> float | None:
+    """How many times too large a model is, where that is a power of ten; None where its size is right or just odd."""
+    if model.box is None:
+        return None
+    extent, size = model.box[1] - model.box[0], dimensions(element)
+    usable = (extent > 0) & (size > LEAST_DIMENSION)
+    if not usable.any():
+        return None
+    metres = METRES_PER_UNIT if model.metres_per_unit is None else model.metres_per_unit
+    powers = np.log10(extent[usable] * metres / size[usable])
+    power = round(float(powers.mean()))
+    if power == 0 or np.abs(powers - power).max() > _SAME_POWER or not math.isfinite(power):
+        return None
+    return float(10.0**power)
+
+
+def gltf_json(data: bytes) -> dict[str, Any]:
+    """The JSON of a glTF file that was loaded before; empty where there is none."""
+    text = data
+    if data[:4] == b"glTF" and len(data) >= 20:
+        text = data[20 : 20 + struct.unpack_from("<I", data, 12)[0]]
+    try:
+        root = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return root if isinstance(root, dict) else {}
+
+
+def _show_gltf_problems(root: dict[str, Any]) -> list[str]:
+    return [f"it requires the extension {name}" for name in root.get("extensionsRequired", ())]
+
+
+def _fixture_gltf_problems(root: dict[str, Any]) -> list[str]:
+    problems = [f"it uses the extension {name}" for name in root.get("extensionsUsed", ())]
+    if root.get("animations"):
+        problems.append("it has animation")
+    accessors = root.get("accessors", [])
+    named = {
+        (semantic, number)
+        for mesh in root.get("meshes", ())
+        for primitive in mesh.get("primitives", ())
+        for semantic, number in primitive.get("attributes", {}).items()
+        if 0 <= number < len(accessors)
+    }
+    narrow = sorted({semantic for semantic, number in named if accessors[number].get("componentType") != _FLOAT})
+    problems += [f"the vertex attribute {semantic} is not of floats" for semantic in narrow]
+    for image in root.get("images", ()):
+        if "mimeType" in image and image["mimeType"] not in _IMAGE_TYPES:
+            problems.append(f"it has an image of the type {image['mimeType']}")
+    return problems

@@ -1,0 +1,145 @@
+"""MVR shows: layers, groups, objects, symbols and fixtures."""
+
+from __future__ import annotations
+
+import os
+
+from keyframer.catalogue import LINK_PARENT_CYCLE, LINK_UNRESOLVED_NAME, STAGE_FILE_MISSING, STRUCT_CHUNK_MISSING
+from keyframer.exchange.stage.archives import Archive
+from keyframer.exchange.stage.assembly import IDENTITY, Assembly, Floats, Model, to_archive_axes
+from keyframer.exchange.stage.fixtures import Fixture, FixtureBuilder
+from keyframer.exchange.stage.numbers import show_matrix
+from keyframer.exchange.stage.xmltree import Element, parse
+from keyframer.limits import Limits
+
+DESCRIPTION = "GeneralSceneDescription.xml"
+DEFAULT_ENDING = ".3ds"
+"""what a file name without an ending means"""
+FIXTURE_ENDING = ".gdtf"
+OBJECTS = ("SceneObject", "GroupObject", "Fixture", "Truss", "Support", "VideoScreen", "FocusPoint", "Projector")
+METRES_PER_UNIT = 0.001
+_NOTED = ("GDTFSpec", "GDTFMode", "FixtureID", "UnitNumber", "Function")
+
+
+class Show:
+    """An opened MVR archive."""
+
+    def __init__(self, archive: Archive, limits: Limits) -> None:
+        self.limits = limits
+        self.archive = archive
+        member = archive.member(DESCRIPTION)
+        self.description = parse(archive.read(member), member.filename, limits)
+        scene = self.description.child("Scene")
+        if scene is None:
+            raise STRUCT_CHUNK_MISSING.failure(0, self.description.path, name="Scene")
+        self.scene = scene
+        shared = scene.child("AUXData")
+        self.symbols = {} if shared is None else {symbol.get("uuid"): symbol for symbol in shared.all("Symdef")}
+
+    def layers(self) -> list[Element]:
+        holder = self.scene.child("Layers")
+        return [] if holder is None else list(holder.all("Layer"))
+
+
+def model_name(geometry: Element) -> str:
+    """The file that a ``Geometry3D`` names, with its ending."""
+    name = geometry.get("fileName")
+    return name if os.path.splitext(name)[1] else f"{name}{DEFAULT_ENDING}"
+
+
+def fixture_name(spec: str) -> str:
+    """The archive that a ``GDTFSpec`` names, with its ending."""
+    return spec if spec.lower().endswith(FIXTURE_ENDING) else f"{spec}{FIXTURE_ENDING}"
+
+
+class ShowBuilder:
+    def __init__(self, show: Show, assembly: Assembly) -> None:
+        self._show = show
+        self._assembly = assembly
+        self._fixtures: dict[str, FixtureBuilder | None] = {}
+
+    def build(self) -> None:
+        self._assembly.expect_objects(sum(element.tag in OBJECTS for element in self._show.description.walk()))
+        for layer in self._show.layers():
+            self._add(layer, None)
+
+    def _add(self, top: Element, root: int | None) -> None:
+        """An object and all below it: groups may be nested as deep as the XML is."""
+        waiting: list[tuple[Element, int | None]] = [(top, root)]
+        while waiting:
+            element, parent = waiting.pop()
+            number = self._add_object(element, parent)
+            children = element.child("ChildList")
+            inside = [] if children is None else list(children.all(*OBJECTS))
+            waiting.extend((child, number) for child in reversed(inside))
+
+    def _add_object(self, element: Element, parent: int | None) -> int:
+        assembly = self._assembly
+        matrix = assembly.attempt(lambda: show_matrix(element, 1.0))
+        number = assembly.add_node(element.get("name") or element.tag, parent, IDENTITY if matrix is None else matrix)
+        about: dict[str, object] = {"type": element.tag, "uuid": element.get("uuid")}
+        about.update((name, text) for name in _NOTED if (text := element.child_text(name)))
+        assembly.scene.nodes[number].note("mvr", about)
+        geometries = element.child("Geometries")
+        if geometries is not None:
+            self._add_geometries(geometries, number, ())
+        if element.tag in ("Fixture", "Truss", "Support", "Projector", "VideoScreen", "SceneObject"):
+            self._add_fixture(element, number)
+        return number
+
+    def _add_geometries(self, holder: Element, parent: int, above: tuple[str, ...]) -> None:
+        assembly = self._assembly
+        for element in holder.all("Geometry3D", "Symbol"):
+            matrix = assembly.attempt(lambda element=element: show_matrix(element, 1.0))  # type: ignore[misc]
+            placing = IDENTITY if matrix is None else matrix
+            if element.tag == "Geometry3D":
+                model = self._model(element)
+                if model is not None:
+                    number = assembly.add_node(model.name, parent, placing)
+                    assembly.add_model(model, number, self._to_show(model))
+                continue
+            symbol = self._show.symbols.get(element.get("symdef"))
+            if symbol is None:
+                name = element.get("symdef")
+                assembly.issues.add(LINK_UNRESOLVED_NAME, element.path, element.offset, kind="symbol", name=name)
+                continue
+            if symbol.path in above:
+                raise LINK_PARENT_CYCLE.failure(element.offset, element.path, name=symbol.get("name"))
+            number = assembly.add_node(symbol.get("name") or "symbol", parent, placing)
+            children = symbol.child("ChildList")
+            if children is not None:
+                self._add_geometries(children, number, (*above, symbol.path))
+
+    def _model(self, element: Element) -> Model | None:
+        name = model_name(element)
+        if self._show.archive.find(name) is None:
+            path = f"{element.path}/@fileName"
+            self._assembly.issues.add(STAGE_FILE_MISSING, path, element.offset, what="a geometry", name=name)
+            return None
+        return self._assembly.model(self._show.archive, name)
+
+    def _to_show(self, model: Model) -> Floats:
+        """From a model to the show: millimetres, unless the format of the model fixes its unit."""
+        metres = METRES_PER_UNIT if model.metres_per_unit is None else model.metres_per_unit
+        return to_archive_axes(model.space, metres * self._assembly.units_per_metre)
+
+    def _add_fixture(self, element: Element, parent: int) -> None:
+        spec = element.child_text("GDTFSpec")
+        if not spec:
+            return
+        name = fixture_name(spec)
+        if name not in self._fixtures:
+            self._fixtures[name] = self._assembly.attempt(lambda: self._open(name, element))
+        builder = self._fixtures[name]
+        if builder is not None:
+            mode = element.child_text("GDTFMode")
+            self._assembly.attempt(lambda: builder.add(parent, mode or None, element.path))
+
+    def _open(self, name: str, element: Element) -> FixtureBuilder | None:
+        archive = self._show.archive
+        member = archive.find(name)
+        if member is None:
+            self._assembly.issues.add(STAGE_FILE_MISSING, element.path, element.offset, what="a fixture", name=name)
+            return None
+        inner = Archive(archive.read(member), self._show.limits, f"{member.filename}!/")
+        return FixtureBuilder(Fixture(inner, self._show.limits), self._assembly)

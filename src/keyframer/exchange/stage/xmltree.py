@@ -1,0 +1,128 @@
+"""XML read into small trees: by expat alone, without any DOCTYPE, within the limits of records and depth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from xml.parsers import expat
+
+from keyframer.catalogue import LIMIT_DEPTH, LIMIT_RECORDS, STRUCT_SYNTAX
+from keyframer.errors import FormatError
+from keyframer.limits import Limits
+
+MOST_DEPTH = 256
+"""groups in shows may be nested at will; the deepest real ones reach 12"""
+
+
+class Element:
+    """One element: its tag, attributes, children and the text between them."""
+
+    __slots__ = ("attributes", "children", "offset", "path", "tag", "text")
+
+    def __init__(self, tag: str, attributes: dict[str, str], path: str, offset: int) -> None:
+        self.tag = tag
+        self.attributes = attributes
+        self.children: list[Element] = []
+        self.text = ""
+        """its own text, without that of its children"""
+        self.path = path
+        """where it stands: ``GeneralSceneDescription.xml/Scene/Layers/Layer[2]``"""
+        self.offset = offset
+        """byte in the text where it begins"""
+
+    def get(self, name: str, default: str = "") -> str:
+        return self.attributes.get(name, default)
+
+    def child(self, tag: str) -> Element | None:
+        """The first child with this tag."""
+        return next(self.all(tag), None)
+
+    def all(self, *tags: str) -> Iterator[Element]:
+        """The children with one of these tags, in order."""
+        return (child for child in self.children if child.tag in tags)
+
+    def child_text(self, tag: str) -> str:
+        """The text of the first child with this tag, without blanks around it."""
+        child = self.child(tag)
+        return "" if child is None else child.text.strip()
+
+    def walk(self) -> Iterator[Element]:
+        """The element and all below it, in the order of the text."""
+        waiting = [self]
+        while waiting:
+            element = waiting.pop()
+            yield element
+            waiting.extend(reversed(element.children))
+
+    def __repr__(self) -> str:
+        return f"<{self.tag} of {self.path}>"
+
+
+def parse(data: bytes, name: str, limits: Limits) -> Element:
+    """The root element of an XML text; ``name`` begins the paths of its elements.
+
+    `FormatError` where it is not well formed, declares a DOCTYPE, or breaks a limit.
+    """
+    return _Parser(name, limits).parse(data)
+
+
+class _Parser:
+    def __init__(self, name: str, limits: Limits) -> None:
+        self._name = name
+        self._limits = limits
+        self._open: list[Element] = []
+        self._counts: list[dict[str, int]] = [{}]
+        self._texts: list[list[str]] = []
+        self._root: Element | None = None
+        self._elements = 0
+        self._expat = expat.ParserCreate()
+        self._expat.buffer_text = True
+        self._expat.StartElementHandler = self._start
+        self._expat.EndElementHandler = self._end
+        self._expat.CharacterDataHandler = self._characters
+        self._expat.StartDoctypeDeclHandler = self._doctype
+
+    def parse(self, data: bytes) -> Element:
+        try:
+            self._expat.Parse(data, True)
+        except expat.ExpatError as error:
+            reason = expat.ErrorString(error.code)
+            raise self._failure(f"{reason} (line {error.lineno})", self._expat.ErrorByteIndex) from None
+        except (ValueError, LookupError) as error:  # encodings that Python does not know
+            raise self._failure(str(error), 0) from None
+        assert self._root is not None  # expat refuses a text without any element
+        return self._root
+
+    def _failure(self, problem: str, offset: int) -> FormatError:
+        path = self._open[-1].path if self._open else self._name
+        return STRUCT_SYNTAX.failure(max(offset, 0), path, wanted="well-formed XML", found=problem)
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        offset = self._expat.CurrentByteIndex
+        self._elements += 1
+        if self._elements > self._limits.records:
+            raise LIMIT_RECORDS.failure(offset, self._name, limit=self._limits.records)
+        if len(self._open) >= MOST_DEPTH:
+            raise LIMIT_DEPTH.failure(offset, self._name, limit=MOST_DEPTH)
+        siblings = self._counts[-1]
+        number = siblings[tag] = siblings.get(tag, -1) + 1
+        parent = self._open[-1] if self._open else None
+        path = f"{self._name if parent is None else parent.path}/{tag}{f'[{number}]' if parent is not None else ''}"
+        element = Element(tag, attributes, path, offset)
+        if parent is None:
+            self._root = element
+        else:
+            parent.children.append(element)
+        self._open.append(element)
+        self._counts.append({})
+        self._texts.append([])
+
+    def _end(self, tag: str) -> None:
+        element = self._open.pop()
+        self._counts.pop()
+        element.text = "".join(self._texts.pop())
+
+    def _characters(self, text: str) -> None:
+        self._texts[-1].append(text)
+
+    def _doctype(self, name: str, system: str | None, public: str | None, internal: bool) -> None:
+        raise self._failure("a DOCTYPE, which is never read", self._expat.CurrentByteIndex)

@@ -1,0 +1,250 @@
+"""Shows and fixtures become scenes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.scene import LightType, NodeKind, Scene
+from tests.stage.archives import fixture, model, moving_head, scene_object, show
+from tests.stage.boxes import boxes, world_matrices
+
+GEOMETRY = '<Geometry3D fileName="box.3ds"/>'
+
+
+def load(data: bytes, **options: object) -> Scene:
+    return keyframer.load(data, **options)
+
+
+def world_of(scene: Scene, name: str) -> np.ndarray:
+    number = next(number for number, node in enumerate(scene.nodes) if node.name == name)
+    return world_matrices(scene)[number]
+
+
+def test_a_show_is_in_millimetres_with_z_up() -> None:
+    scene = load(show(scene_object(GEOMETRY), {"box.3ds": model(".3ds")}))
+    assert (scene.space.up, scene.space.metres_per_unit) == ("z", 0.001)
+    ((low, high),) = boxes(scene)
+    assert low == pytest.approx([0, 0, 0], abs=1e-4)
+    assert high == pytest.approx([100, 200, 300], abs=1e-3)
+
+
+def test_rows_of_a_matrix_are_axes_and_origin() -> None:
+    matrix = "{0,1,0}{-1,0,0}{0,0,1}{1000,2000,3000}"
+    scene = load(show(scene_object(GEOMETRY, matrix), {"box.3ds": model(".3ds")}))
+    ((low, high),) = boxes(scene)  # x of the box runs along y of the show, its y along -x
+    assert low == pytest.approx([800, 2000, 3000], abs=1e-2)
+    assert high == pytest.approx([1000, 2100, 3300], abs=1e-2)
+
+
+def test_matrices_of_groups_objects_and_geometries_multiply() -> None:
+    geometry = '<Geometry3D fileName="box.3ds"><Matrix>{2,0,0}{0,2,0}{0,0,2}{0,0,10}</Matrix></Geometry3D>'
+    inner = scene_object(geometry, "{0,1,0}{-1,0,0}{0,0,1}{0,0,100}")
+    group = (
+        '<GroupObject name="Group" uuid="g"><Matrix>{1,0,0}{0,1,0}{0,0,1}{1000,0,0}</Matrix>'
+        f"<ChildList>{inner}</ChildList></GroupObject>"
+    )
+    ((low, high),) = boxes(load(show(group, {"box.3ds": model(".3ds")})))
+    assert low == pytest.approx([600, 0, 110], abs=1e-2)
+    assert high == pytest.approx([1000, 200, 710], abs=1e-2)
+
+
+def test_gltf_models_are_metres_with_y_up() -> None:
+    scene = load(show(scene_object('<Geometry3D fileName="box.glb"/>'), {"box.glb": model(".glb")}))
+    ((low, high),) = boxes(scene)
+    assert low == pytest.approx([0, 0, 0], abs=1e-3)
+    assert high == pytest.approx([100, 200, 300], abs=1e-3)
+
+
+def test_a_name_without_extension_means_3ds_and_case_does_not_matter() -> None:
+    scene = load(show(scene_object('<Geometry3D fileName="BOX"/>'), {"box.3ds": model(".3ds")}))
+    assert len(boxes(scene)) == 1
+
+
+def test_symbols_share_their_mesh() -> None:
+    shared = f'<Symdef uuid="s1" name="Truss"><ChildList>{GEOMETRY}</ChildList></Symdef>'
+    twice = scene_object('<Symbol symdef="s1"/>', name="A") + scene_object(
+        '<Symbol symdef="s1"><Matrix>{1,0,0}{0,1,0}{0,0,1}{500,0,0}</Matrix></Symbol>', name="B"
+    )
+    scene = load(show(twice, {"box.3ds": model(".3ds")}, shared))
+    assert len(scene.meshes) == 1
+    assert [low[0] for low, _ in boxes(scene)] == pytest.approx([0, 500], abs=1e-3)
+
+
+def test_a_symbol_that_holds_itself_is_refused() -> None:
+    shared = '<Symdef uuid="s1" name="Loop"><ChildList><Symbol symdef="s1"/></ChildList></Symdef>'
+    with pytest.raises(keyframer.FormatError) as caught:
+        load(show(scene_object('<Symbol symdef="s1"/>'), {}, shared))
+    assert caught.value.code == "LINK_PARENT_CYCLE"
+
+
+def test_equal_materials_of_several_models_are_one() -> None:
+    both = '<Geometry3D fileName="a.3ds"/><Geometry3D fileName="b.3ds"/>'
+    members = {"a.3ds": model(".3ds"), "b.3ds": model(".3ds", (1.0, 2.0, 3.0))}
+    assert [material.name for material in load(show(scene_object(both), members)).materials] == ["Steel"]
+
+
+def test_a_missing_model_is_a_warning_and_the_rest_is_there() -> None:
+    data = show(scene_object(GEOMETRY + '<Geometry3D fileName="gone.glb"/>'), {"box.3ds": model(".3ds")})
+    scene = load(data)
+    assert len(boxes(scene)) == 1
+    assert [(issue.code, issue.severity.label) for issue in scene.issues] == [("STAGE_FILE_MISSING", "warning")]
+    assert "gone.glb" in next(iter(scene.issues)).message
+
+
+def test_a_damaged_model_is_named_and_salvage_keeps_the_rest() -> None:
+    members = {"box.3ds": model(".3ds"), "bad.3ds": model(".3ds")[:200]}
+    data = show(scene_object('<Geometry3D fileName="bad.3ds"/>' + GEOMETRY), members)
+    with pytest.raises(keyframer.FormatError) as caught:
+        load(data)
+    assert caught.value.path.startswith("bad.3ds")
+    assert len(boxes(load(data, salvage=True))) >= 1
+
+
+@pytest.mark.parametrize("ending", [".3ds", ".glb"])
+def test_the_box_of_a_model_gets_the_stated_dimensions(ending: str) -> None:
+    """The head is 0.2 x 0.2 x 0.3 m, whatever the file says."""
+    scene = load(moving_head(ending, (7.0, 9.0, 11.0)))
+    assert (scene.space.up, scene.space.metres_per_unit) == ("z", 1.0)
+    sizes = sorted(tuple(np.round(high - low, 6)) for low, high in boxes(scene))
+    assert sizes == [(0.2, 0.2, 0.3), (0.3, 0.3, 0.1), (0.4, 0.1, 0.3)]
+
+
+def test_geometries_are_placed_by_their_last_column() -> None:
+    scene = load(moving_head())
+    assert world_of(scene, "Head")[:3, 3] == pytest.approx([0, 0, -0.35])
+    assert world_of(scene, "Head")[:3, 0] == pytest.approx([0, 1, 0])  # {0,-1,0,…}{1,0,0,…}: x runs along y
+    assert world_of(scene, "Beam")[:3, 3] == pytest.approx([0, 0, -0.5])
+
+
+def test_pan_and_tilt_are_known_by_the_channels_of_the_mode() -> None:
+    extras = {node.name: node.extras.get("gdtf", {}) for node in load(moving_head()).nodes}
+    assert (extras["Yoke"]["turns"], extras["Yoke"]["about"]) == ("Pan", "z")
+    assert (extras["Head"]["turns"], extras["Head"]["about"]) == ("Tilt", "x")
+
+
+def test_a_beam_is_a_spot_light_that_shines_down() -> None:
+    scene = load(moving_head())
+    (light,) = scene.lights
+    assert (light.type, light.hotspot_degrees, light.falloff_degrees) == (LightType.SPOT, 20.0, 30.0)
+    red, green, blue = light.color
+    assert red == 1.0 > green > blue  # 3200 K is warm
+    (node,) = [node for node in scene.nodes if node.kind is NodeKind.LIGHT]
+    assert world_of(scene, node.name)[:3, 2] == pytest.approx([0, 0, 1])  # lights shine along -z
+
+
+def test_a_fixture_in_a_show_is_opened_and_placed() -> None:
+    placed = """<Fixture name="Spot 1" uuid="f1"><Matrix>{1,0,0}{0,1,0}{0,0,1}{0,0,5000}</Matrix>
+      <GDTFSpec>spot</GDTFSpec><GDTFMode>Default</GDTFMode></Fixture>"""
+    scene = load(show(placed, {"spot.gdtf": moving_head()}))
+    assert world_of(scene, "Head")[:3, 3] == pytest.approx([0, 0, 4650])
+    sizes = sorted(tuple(np.round(high - low, 3)) for low, high in boxes(scene))
+    assert sizes == [(200.0, 200.0, 300.0), (300.0, 300.0, 100.0), (400.0, 100.0, 300.0)]
+    assert len(scene.lights) == 1
+
+
+def test_an_unknown_mode_is_reported_and_the_first_is_taken() -> None:
+    placed = '<Fixture name="S" uuid="f"><GDTFSpec>spot.gdtf</GDTFSpec><GDTFMode>Other</GDTFMode></Fixture>'
+    scene = load(show(placed, {"spot.gdtf": moving_head()}))
+    assert "LINK_UNRESOLVED_NAME" in scene.issues.counts
+    assert len(boxes(scene)) == 3
+
+
+def test_a_geometry_reference_places_another_geometry() -> None:
+    geometries = """<Geometry Name="Base">
+    <GeometryReference Name="P1" Geometry="Pixel" Position="{1,0,0,1}{0,1,0,0}{0,0,1,0}{0,0,0,1}"/>
+    <GeometryReference Name="P2" Geometry="Pixel" Position="{1,0,0,2}{0,1,0,0}{0,0,1,0}{0,0,0,1}"/></Geometry>
+    <Geometry Name="Pixel" Model="Pixel"/>"""
+    models = '<Model Name="Pixel" Length="0.1" Width="0.1" Height="0.1" PrimitiveType="Cube" File=""/>'
+    lows = [low[0] for low, _ in boxes(load(fixture(models, geometries)))]
+    assert lows == pytest.approx([0.95, 1.95])
+
+
+@pytest.mark.parametrize("kind", ["Cube", "Cylinder", "Sphere", "Base", "Yoke", "Head", "Scanner", "Conventional"])
+def test_primitive_types_have_bodies_of_the_stated_size(kind: str) -> None:
+    models = f'<Model Name="M" Length="0.4" Width="0.5" Height="0.6" PrimitiveType="{kind}" File=""/>'
+    scene = load(fixture(models, '<Geometry Name="Base" Model="M"/>'))
+    ((low, high),) = boxes(scene)
+    assert high - low == pytest.approx([0.4, 0.5, 0.6])
+    (mesh,) = scene.meshes
+    assert volume(mesh.positions, mesh.corners) > 0.2  # closed, and its faces look outwards
+
+
+def volume(points: np.ndarray, corners: np.ndarray) -> float:
+    a, b, c = (points[corners[:, number]] for number in range(3))
+    return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6)
+
+
+def test_a_flat_model_is_not_scaled_on_its_flat_axis() -> None:
+    models = '<Model Name="M" Length="0.2" Width="0.2" Height="0" PrimitiveType="Undefined" File="flat"/>'
+    members = {"models/3ds/flat.3ds": model(".3ds", (200.0, 200.0, 50.0))}
+    ((low, high),) = boxes(load(fixture(models, '<Geometry Name="Base" Model="M"/>', members)))
+    assert high - low == pytest.approx([0.2, 0.2, 0.05], rel=1e-5)  # as large as the other axes say
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"<a><b></a>", "mismatched tag"),
+        (b'<!DOCTYPE a [<!ENTITY e "x">]><a>&e;</a>', "DOCTYPE"),
+        (b"", "no element found"),
+        (b"<a>\xff</a>", "invalid token"),
+    ],
+)
+def test_bad_xml_is_refused_in_one_line(text: bytes, said: str) -> None:
+    from tests.stage.archives import pack
+
+    with pytest.raises(keyframer.FormatError) as caught:
+        load(pack({"GeneralSceneDescription.xml": text}))
+    assert caught.value.code == "STRUCT_SYNTAX"
+    assert said in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "matrix", ["{1,0}", "{1,0,0}{0,1,0}{0,0,1}{nan,0,0}", "words", "{1,0,0}{0,1,0}{0,0,1}{1e200,0,0}"]
+)
+def test_bad_matrices_are_refused_with_their_place(matrix: str) -> None:
+    with pytest.raises(keyframer.FormatError) as caught:
+        load(show(scene_object(GEOMETRY, matrix), {"box.3ds": model(".3ds")}))
+    assert caught.value.code == "STRUCT_SYNTAX"
+    assert "/SceneObject[0]/Matrix[0]" in caught.value.path
+
+
+@pytest.mark.parametrize("name", ["../up.3ds", "/etc/x.3ds", "C:/x.3ds", "a/../../b.3ds"])
+def test_names_that_lead_out_of_the_archive_are_refused(name: str) -> None:
+    with pytest.raises(keyframer.FormatError) as caught:
+        load(show("", {name: b""}))
+    assert "leads out of it" in caught.value.message
+
+
+def test_symbols_of_symbols_do_not_multiply_without_end() -> None:
+    """Eight levels of ten would be a hundred million nodes."""
+    shared = "".join(
+        f'<Symdef uuid="s{n}" name="S{n}"><ChildList>{f"""<Symbol symdef="s{n + 1}"/>""" * 10}</ChildList></Symdef>'
+        for n in range(8)
+    )
+    data = show(scene_object('<Symbol symdef="s0"/>'), {}, shared + '<Symdef uuid="s8" name="S8"/>')
+    with pytest.raises(keyframer.FormatError) as caught:
+        load(data)
+    assert caught.value.code == "LIMIT_COPIES"
+
+
+def test_a_zip_bomb_is_refused() -> None:
+    with pytest.raises(keyframer.FormatError) as caught:
+        load(show(scene_object('<Geometry3D fileName="box.3ds"/>'), {"box.3ds": bytes(64 << 20)}))
+    assert caught.value.code == "LIMIT_ARCHIVE_BYTES"
+
+
+def test_two_members_of_one_name_are_refused() -> None:
+    import io
+    import warnings
+    from zipfile import ZipFile
+
+    stream = io.BytesIO(show(BOX := scene_object(GEOMETRY), {"box.3ds": model(".3ds")}))
+    with warnings.catch_warnings(), ZipFile(stream, "a") as archive:
+        warnings.simplefilter("ignore")
+        archive.writestr("box.3ds", BOX)
+    with pytest.raises(keyframer.FormatError) as caught:
+        load(stream.getvalue())
+    assert "two members" in caught.value.message

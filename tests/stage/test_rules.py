@@ -1,0 +1,193 @@
+"""What check says about archives: each rule on a small archive, with the exact lines."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+from zipfile import ZIP_BZIP2, ZipFile
+
+import pytest
+
+import keyframer
+from tests.stage.archives import (
+    MOVING_HEAD_GEOMETRIES,
+    MOVING_HEAD_MODELS,
+    fixture,
+    model,
+    moving_head,
+    pack,
+    scene_object,
+    show,
+)
+from tests.stage.boxes import glb_json
+
+BOX = scene_object('<Geometry3D fileName="box.3ds"/>')
+LAYER = "GeneralSceneDescription.xml/GeneralSceneDescription/Scene[0]/Layers[0]/Layer[0]/ChildList[0]"
+
+
+def lines(data: bytes) -> list[str]:
+    """What is said about an archive, without the offsets, which depend on how zip packs it."""
+    report = keyframer.check(io.BytesIO(data))
+    return [f"{issue.severity.label}: {issue.code} in {issue.path}: {issue.message}" for issue in report.issues]
+
+
+def in_glb(data: bytes, **changes: object) -> bytes:
+    """A binary glTF with other things in its JSON."""
+    old = struct.unpack_from("<I", data, 12)[0]
+    text = json.dumps({**glb_json(data), **changes}).encode()
+    text += b" " * (-len(text) % 4)
+    rest = data[20 + old :]
+    return b"glTF" + struct.pack("<III", 2, 20 + len(text) + len(rest), len(text)) + b"JSON" + text + rest
+
+
+GLB = model(".glb", (200.0, 200.0, 300.0))
+CASES: dict[str, tuple[bytes, list[str]]] = {
+    "clean.mvr": (show(BOX, {"box.3ds": model(".3ds")}), []),
+    "clean.gdtf": (moving_head(), []),
+    "missing.mvr": (
+        show(BOX),
+        [
+            f"warning: STAGE_FILE_MISSING in {LAYER}/SceneObject[0]/Geometries[0]/Geometry3D[0]/@fileName: "
+            "a geometry needs the file box.3ds, which is not in the archive"
+        ],
+    ),
+    "missing.gdtf": (
+        fixture(MOVING_HEAD_MODELS, MOVING_HEAD_GEOMETRIES),
+        [
+            "warning: STAGE_FILE_MISSING in description.xml/GDTF/FixtureType[0]/Models[0]/Model[2]/@File: "
+            "the model 'Head' needs the file head, which is not in the archive"
+        ],
+    ),
+    "unused.mvr": (
+        show(BOX, {"box.3ds": model(".3ds"), "old.3ds": model(".3ds")}),
+        ["info: STAGE_FILE_UNUSED in old.3ds: nothing in the archive refers to this file"],
+    ),
+    "unused.gdtf": (
+        fixture("", '<Geometry Name="Base"/>', {"thumbnail.png": b"", "models/3ds/old.3ds": model(".3ds")}),
+        ["info: STAGE_FILE_UNUSED in models/3ds/old.3ds: nothing in the archive refers to this file"],
+    ),
+    "extension.mvr": (
+        show(scene_object('<Geometry3D fileName="box"/>'), {"box.3ds": model(".3ds")}),
+        [
+            f"info: STAGE_EXTENSION_MISSING in {LAYER}/SceneObject[0]/Geometries[0]/Geometry3D[0]/@fileName: "
+            "box has no extension: .3ds is taken"
+        ],
+    ),
+    "spec.mvr": (
+        show('<Fixture name="S" uuid="f"><GDTFSpec>s</GDTFSpec></Fixture>', {"s.gdtf": moving_head()}),
+        [f"info: STAGE_EXTENSION_MISSING in {LAYER}/Fixture[0]/GDTFSpec[0]: s has no extension: .gdtf is taken"],
+    ),
+    "case.mvr": (
+        show(
+            BOX + scene_object('<Geometry3D fileName="BOX.3ds"/>'), {"box.3ds": model(".3ds"), "BOX.3ds": model(".3ds")}
+        ),
+        ["warning: STAGE_CASE_COLLISION in BOX.3ds: the name differs from box.3ds only by case"],
+    ),
+    "folder.mvr": (
+        show(scene_object('<Geometry3D fileName="models/box.3ds"/>'), {"models/box.3ds": model(".3ds")}),
+        ["warning: STAGE_FILE_IN_FOLDER in models/box.3ds: the files of a show are not in folders"],
+    ),
+    "packing.mvr": (
+        show(BOX, {"box.3ds": model(".3ds")}, packed={"notes.txt": ZIP_BZIP2}),
+        [
+            "error: STAGE_PACKING in notes.txt: packed by method 12: members are stored or deflated, nothing else",
+            "info: STAGE_FILE_UNUSED in notes.txt: nothing in the archive refers to this file",
+        ],
+    ),
+    "nested.mvr": (
+        show(BOX, {"box.3ds": model(".3ds"), "more.zip": pack({"a": b""})}),
+        [
+            "info: STAGE_FILE_UNUSED in more.zip: nothing in the archive refers to this file",
+            "warning: STAGE_NESTED_ARCHIVE in more.zip: an archive inside an archive is not opened",
+        ],
+    ),
+    "nested.gdtf": (
+        fixture("", '<Geometry Name="Base"/>', {"more.gdtf": moving_head()}),
+        [
+            "info: STAGE_FILE_UNUSED in more.gdtf: nothing in the archive refers to this file",
+            "warning: STAGE_NESTED_ARCHIVE in more.gdtf: an archive inside an archive is not opened",
+        ],
+    ),
+    "scale.gdtf": (
+        moving_head(".3ds", (2000.0, 2000.0, 3000.0)),
+        [
+            "warning: STAGE_MODEL_SCALE in models/3ds/head.3ds: the file is 10 times as large as the dimensions "
+            "0.2 m x 0.2 m x 0.3 m of the model 'Head'"
+        ],
+    ),
+    "metres.gdtf": (
+        moving_head(".3ds", (0.2, 0.2, 0.3)),
+        [
+            "warning: STAGE_MODEL_SCALE in models/3ds/head.3ds: the file is 0.001 times as large as the dimensions "
+            "0.2 m x 0.2 m x 0.3 m of the model 'Head'"
+        ],
+    ),
+    "animation.gdtf": (
+        fixture(
+            MOVING_HEAD_MODELS,
+            MOVING_HEAD_GEOMETRIES,
+            {"models/gltf/head.glb": in_glb(GLB, extensionsUsed=["KHR_materials_unlit"])},
+        ),
+        [
+            "warning: STAGE_GLTF_RULE in models/gltf/head.glb: it uses the extension KHR_materials_unlit, which glTF "
+            "files in such an archive must not have"
+        ],
+    ),
+    "required.mvr": (
+        show(
+            scene_object('<Geometry3D fileName="box.glb"/>'),
+            {
+                "box.glb": in_glb(
+                    GLB, extensionsRequired=["KHR_texture_transform"], extensionsUsed=["KHR_texture_transform"]
+                )
+            },
+        ),
+        [
+            "warning: STAGE_GLTF_RULE in box.glb: it requires the extension KHR_texture_transform, which glTF files in "
+            "such an archive must not have"
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rule(name: str) -> None:
+    data, expected = CASES[name]
+    assert sorted(lines(data)) == sorted(expected)
+
+
+def test_more_than_1200_vertices() -> None:
+    models = '<Model Name="M" Length="1" Width="1" Height="1" PrimitiveType="Undefined" File="ball"/>'
+    from tests.stage.dense import dense_model
+
+    data = fixture(models, '<Geometry Name="Base" Model="M"/>', {"models/3ds/ball.3ds": dense_model(1201)})
+    said = [line for line in lines(data) if "VERTICES" in line]
+    assert said == [
+        "warning: STAGE_MODEL_VERTICES in description.xml/GDTF: the models of the fixture have 1201 vertices, at most "
+        "1200 are allowed"
+    ]
+
+
+def test_other_compressions_are_named() -> None:
+    archive = ZipFile(io.BytesIO(show(BOX, {"box.3ds": model(".3ds")})))
+    data = pack({name: archive.read(name) for name in archive.namelist()}, ZIP_BZIP2)
+    (line,) = lines(data)
+    assert "packed by method 12: only stored and deflated members are read" in line
+
+
+def test_encryption_is_named() -> None:
+    data = bytearray(show(BOX, {"box.3ds": model(".3ds")}))
+    for mark, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        position = -1
+        while (position := data.find(mark, position + 1)) >= 0:
+            data[position + place] |= 1
+    (line,) = lines(bytes(data))
+    assert "encrypted: only stored and deflated members are read" in line
+
+
+def test_a_damaged_model_is_named_with_member_offset_and_path() -> None:
+    data = show(BOX, {"box.3ds": model(".3ds")[:120]})
+    report = keyframer.check(io.BytesIO(data))
+    assert report.issues
+    assert all(issue.path.startswith("box.3ds") for issue in report.issues)
