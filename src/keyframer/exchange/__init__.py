@@ -230,7 +230,7 @@ _BUILT_IN_IMPORTERS = (
     StageImporter("mvr", "MVR show", ".mvr", b"GeneralSceneDescription.xml"),
     StageImporter("gdtf", "GDTF fixture", ".gdtf", b"description.xml"),
 )
-_OWN = {known.name for known in (*_BUILT_IN_EXPORTERS, *_BUILT_IN_IMPORTERS)} | {known.name for known in BUILT_IN}
+_OWN = {known.name for known in BUILT_IN} | {known.name for known in _BUILT_IN_IMPORTERS}
 EXPORTERS: tuple[Exporter, ...] = (
     *_BUILT_IN_EXPORTERS,
     *load_plugins("keyframer.exporters", Exporter, {known.name for known in _BUILT_IN_EXPORTERS}),

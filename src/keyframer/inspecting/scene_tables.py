@@ -66,7 +66,7 @@ def _table(
 
 
 def _meaning(scene: Scene) -> Table:
-    rows: list[list[Cell]] = [["axes", str(scene.space)]]
+    rows: list[list[Cell]] = [["axes", str(scene.space)], ["unit", scene.space.unit]]
     for what in ("title", "author", "copyright"):
         if getattr(scene, what):
             rows.append([what, getattr(scene, what)])
