@@ -30,11 +30,12 @@ def check(
     if isinstance(source, Document):
         return check_document(source)
     reader = None if format is None else reader_by_name(format)
-    with budgeted(limits, len(source) if isinstance(source, bytes) else 0):
+    size = len(source) if isinstance(source, bytes) else None
+    with budgeted(limits, size or 0):
         try:
             opened = open_file(source, format=format, limits=limits or DEFAULT_LIMITS)
         except FormatError as error:
-            return unreadable(error, reader)
+            return unreadable(error, reader, size)
         except OSError as error:
             return unreadable(IO_READ_FAILED.failure(0, "/", reason=error.strerror or str(error)), reader)
         return check_opened(opened)
