@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .lean import LATER, Lean
+from .lazy_fields import LazyFields, lazy
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ class RotationForm(Enum):
 
 
 @dataclass(eq=False, slots=True)
-class Track(Lean):
+class Track(LazyFields):
     """The keys of one property of one object."""
 
     kind: str  # what is animated: "position", "rotation", "scale", "fov", ...
@@ -65,10 +65,10 @@ class Track(Lean):
     flags: NDArray[np.int64] | None = None  # (n,) as stored in the file, if it stores any
     tangents_in: Floats | None = None  # shape of values, per unit of time, CUBIC only
     tangents_out: Floats | None = None
-    extras: dict[str, Any] = LATER  # leftovers of the format
+    extras: dict[str, Any] = lazy(dict)  # leftovers of the format
 
     def __post_init__(self) -> None:
-        Lean.__post_init__(self)
+        LazyFields.__post_init__(self)
         self.times = np.asarray(self.times, dtype=np.float64)
         self.values = np.asarray(self.values, dtype=np.float64)
         if self.times.ndim != 1:

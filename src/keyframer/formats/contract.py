@@ -7,7 +7,7 @@ that naming a format and looking at a file's first bytes cost nothing.
 from __future__ import annotations
 
 from keyframer.plugins import Blame
-from keyframer.wire.uncollected import Uncollected
+from keyframer.wire.gc_paused import GcPaused
 
 TYPE_CHECKING = False  # `typing` and `dataclasses` would double the start of ``keyframer identify``
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class Format:
 
     # What everybody calls
     def decode(self, data: bytes, limits: Limits) -> Document:
-        with Uncollected(), Blame(self):
+        with GcPaused(), Blame(self):
             document = self.codec().decode(data, limits)
         document.limits, document.size = limits, len(data)
         return document
@@ -196,7 +196,7 @@ class Format:
         reader = self.scene_reader()
         chosen = make_options(self.name, reader.options, options)
         # readers ask numbers whether they are finite: no warning
-        with budgeted(document.limits, document.size), Uncollected(), np.errstate(all="ignore"), Blame(self):
+        with budgeted(document.limits, document.size), GcPaused(), np.errstate(all="ignore"), Blame(self):
             return reader.to_scene(document, chosen)
 
     def from_scene(self, scene: Scene, options: Mapping[str, object] | None = None) -> Written:
@@ -238,7 +238,7 @@ class Format:
         if rules is not None:
             import numpy as np
 
-            with Uncollected(), np.errstate(all="ignore"), Blame(self):
+            with GcPaused(), np.errstate(all="ignore"), Blame(self):
                 rules(document, scene, reporter)
 
     def scene_reader(self) -> SceneReader[Any]:

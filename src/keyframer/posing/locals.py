@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.curves.lazy_fields import stored
 from keyframer.maths import affine, quat
 from keyframer.posing.channels import Channels, Indices, Movers, Samples, as_slice
 from keyframer.scene import Node
@@ -147,7 +148,7 @@ def _stated_parts(nodes: Sequence[Node], has_axes: bool) -> dict[str, Floats]:
 
 def _stated(node: Node, name: str, default: Sequence[float]) -> npt.ArrayLike:
     """What a node states about its rest, without making an array for one that states nothing."""
-    found: npt.ArrayLike | None = node.known(name)
+    found: npt.ArrayLike | None = stored(node, name)
     return default if found is None else found
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from keyframer.curves.lean import LATER, Lean
+from keyframer.curves.lazy_fields import LazyFields, lazy
 from keyframer.scene._arrays import Extras
 
 
 @dataclass(eq=False, slots=True)
-class Camera(Lean):
+class Camera(LazyFields):
     """A camera looks along -Z of its frame (X right, Y up), or at its node's target."""
 
     name: str
@@ -24,7 +24,7 @@ class Camera(Lean):
     clip: tuple[float, float] | None = None
     """near and far clip planes, where the file means that"""
     shows_cone: bool = False
-    extras: Extras = LATER
+    extras: Extras = lazy(dict)
     raw_name: bytes | None = None
 
     def __repr__(self) -> str:

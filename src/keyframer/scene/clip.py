@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from keyframer.curves.lean import LATER, Lean
+from keyframer.curves.lazy_fields import LazyFields, lazy
 from keyframer.curves.track import Track
 from keyframer.scene._arrays import Extras, Floats
 
@@ -25,13 +25,13 @@ class Channel:
 
 
 @dataclass(eq=False, slots=True)
-class RawChannel(Lean):
+class RawChannel(LazyFields):
     """Numbers per frame whose meaning nobody knows: kept, shown and plotted, never posed."""
 
     name: str
     values: Floats
     """(frames, width)"""
-    extras: Extras = LATER
+    extras: Extras = lazy(dict)
 
     def __repr__(self) -> str:
         return f"<RawChannel {self.name!r}: {'x'.join(map(str, self.values.shape))} numbers>"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar
 
-from keyframer.curves.lean import LATER, Lean, Makers
+from keyframer.curves.lazy_fields import LazyFields, lazy
 from keyframer.scene._arrays import Extras
 
 
@@ -18,7 +17,7 @@ class LightType(Enum):
 
 
 @dataclass(eq=False, slots=True)
-class Light(Lean):
+class Light(LazyFields):
     """A light; spot and directional ones shine along -Z of their frame, or at their node's target."""
 
     name: str
@@ -45,12 +44,10 @@ class Light(Lean):
     casts_shadows: bool = False
     projector: str | None = None
     """name of the image it projects"""
-    excludes: list[str] = LATER
+    excludes: list[str] = lazy(list)
     """names of objects it does not reach"""
-    extras: Extras = LATER
+    extras: Extras = lazy(dict)
     raw_name: bytes | None = None
-
-    _makers: ClassVar[Makers] = {"excludes": list, "extras": dict}
 
     def __repr__(self) -> str:
         return f"<Light {self.name!r} ({self.type.value})>"

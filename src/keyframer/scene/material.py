@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
-from keyframer.curves.lean import LATER, Lean, Makers
+from keyframer.curves.lazy_fields import LazyFields, lazy
 from keyframer.scene._arrays import Extras
 
 Rgb = tuple[float, float, float]
@@ -28,7 +27,7 @@ class EmbeddedImage:
 
 
 @dataclass(eq=False, slots=True)
-class TextureMap(Lean):
+class TextureMap(LazyFields):
     """An image in one slot of a material, and how it is laid on."""
 
     file_name: str
@@ -51,20 +50,18 @@ class TextureMap(Lean):
     alpha_source: bool = False
     """take the alpha channel of the image"""
     ignore_alpha: bool = False
-    tints: dict[str, Rgb] = LATER
+    tints: dict[str, Rgb] = lazy(dict)
     """colours that replace channels: ``first``, ``second``, ``red``, ``green``, ``blue``"""
-    extras: Extras = LATER
+    extras: Extras = lazy(dict)
     embedded: EmbeddedImage | None = field(default=None, metadata={"apart": True})
     """the image, where the file itself holds it; it comes before any file of that name"""
-
-    _makers: ClassVar[Makers] = {"tints": dict, "extras": dict}
 
     def __repr__(self) -> str:
         return f"<TextureMap {self.file_name!r}>"
 
 
 @dataclass(eq=False, slots=True)
-class Material(Lean):
+class Material(LazyFields):
     """How a surface looks, in the terms of the old programs. Fractions are 0 to 1, None means not stated."""
 
     name: str
@@ -89,13 +86,11 @@ class Material(Lean):
     supersample: bool = False
     shading: str | None = None
     """``wire``, ``flat``, ``gouraud``, ``phong`` or ``metal``"""
-    maps: dict[str, TextureMap] = LATER
+    maps: dict[str, TextureMap] = lazy(dict)
     """by slot: ``texture1``, ``texture2``, ``opacity``, ``bump``, ``specular``, ``shininess``, ``self_illumination``,
     ``reflection``, and the same with ``_mask``"""
-    extras: Extras = LATER
+    extras: Extras = lazy(dict)
     raw_name: bytes | None = None
-
-    _makers: ClassVar[Makers] = {"maps": dict, "extras": dict}
 
     def __repr__(self) -> str:
         return f"<Material {self.name!r}{', maps: ' + ', '.join(self.maps) if self.maps else ''}>"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from keyframer.curves.lean import LATER, Lean
+from keyframer.curves.lazy_fields import LazyFields, lazy
 from keyframer.scene._arrays import Extras, Floats, Ints
 
 
 @dataclass(eq=False, slots=True)
-class Mesh(Lean):
+class Mesh(LazyFields):
     """Triangles. Arrays are parallel: V vertices, F faces, U texture vertices, C colours."""
 
     name: str
@@ -39,7 +39,7 @@ class Mesh(Lean):
     receives_shadows: bool = True
     dynamic: bool = False
     """the file says that the program will change the mesh"""
-    extras: Extras = LATER
+    extras: Extras = lazy(dict)
     raw_name: bytes | None = None
     """the name as it stands in the file"""
 

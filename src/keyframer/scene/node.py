@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar
 
 import numpy as np
 
-from keyframer.curves.lean import LATER, Lean, Makers
+from keyframer.curves.lazy_fields import LazyFields, lazy
 from keyframer.scene._arrays import Extras, Floats
 
 
@@ -37,7 +36,7 @@ class Morph:
 
 
 @dataclass(eq=False, slots=True)
-class Node(Lean):
+class Node(LazyFields):
     """A place in the tree. What is not animated is at rest: ``T(position) . R . S`` under the parent."""
 
     name: str
@@ -45,12 +44,12 @@ class Node(Lean):
     kind: NodeKind = NodeKind.OBJECT
     parent: int | None = None
     """number into the scene's nodes"""
-    position: Floats = LATER
-    rotation_xyzw: Floats = LATER
-    scale: Floats = LATER
+    position: Floats = lazy(lambda: np.zeros(3))
+    rotation_xyzw: Floats = lazy(lambda: np.array([0.0, 0.0, 0.0, 1.0]))
+    scale: Floats = lazy(lambda: np.ones(3))
     scale_axes_xyzw: Floats | None = None
     """orientation Q of the scale axes: the scale is ``Q . diag(scale) . Q^-1``"""
-    pivot: Floats = LATER
+    pivot: Floats = lazy(lambda: np.zeros(3))
     """taken off the node's own geometry; children do not see it"""
     mesh: int | None = None
     camera: int | None = None
@@ -66,15 +65,7 @@ class Node(Lean):
     """the number the file knows it by"""
     raw_name: bytes | None = None
     """the name as it stands in the file"""
-    extras: Extras = LATER
-
-    _makers: ClassVar[Makers] = {
-        "position": lambda: np.zeros(3),
-        "rotation_xyzw": lambda: np.array([0.0, 0.0, 0.0, 1.0]),
-        "scale": lambda: np.ones(3),
-        "pivot": lambda: np.zeros(3),
-        "extras": dict,
-    }
+    extras: Extras = lazy(dict)
 
     def __repr__(self) -> str:
         return f"<Node {self.name!r} ({self.kind.value})>"

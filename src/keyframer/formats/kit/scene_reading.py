@@ -17,7 +17,7 @@ from keyframer.catalogue import (
     LINK_PARENT_CYCLE,
     LINK_PARENT_MISSING,
 )
-from keyframer.curves.lean import Lean
+from keyframer.curves.lazy_fields import LazyFields, add_extras
 from keyframer.errors import FormatError
 from keyframer.files import PathLike, read_bytes
 from keyframer.formats.contract import companion_names
@@ -49,10 +49,10 @@ class Reporter:
             return {"path": self.path(record), "offset": record.offset}
         return {"offset": record.offset}
 
-    def mark(self, part: Lean, format: str, record: Record, said: Mapping[str, object] | None = None) -> None:
+    def mark(self, part: LazyFields, format: str, record: Record, said: Mapping[str, object] | None = None) -> None:
         """Add what the format says about a part, and where, to its extras."""
         where = self.where(record)
-        part.note(format, where if said is None else {**said, **where})
+        add_extras(part, format, where if said is None else {**said, **where})
 
     def report(
         self, kind: IssueType, record: Record, field: str = "", /, severity: Severity | None = None, **args: object

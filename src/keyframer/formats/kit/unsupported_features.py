@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from keyframer.curves.lean import LATER
+from keyframer.curves.lazy_fields import Lazy
 from keyframer.formats.kit.scene_writing import clip_span
 from keyframer.scene import (
     Camera,
@@ -161,7 +161,7 @@ def _stated_fields(scene: Scene, clip: Clip) -> Iterator[tuple[str, str, int]]:
 def _is_stated(value: Any, item: Field[Any]) -> bool:
     if value is None or item.default is None:
         return value is not None
-    if item.default is MISSING or item.default is LATER:
+    if item.default is MISSING or isinstance(item.default, Lazy):
         return bool(value)
     return bool(value != item.default)
 

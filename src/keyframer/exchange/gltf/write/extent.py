@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, Track
+from keyframer.curves.lazy_fields import stored
 from keyframer.exchange.gltf.conventions import bounds
 from keyframer.exchange.gltf.write.motion import Span
 from keyframer.maths import affine
@@ -117,7 +118,7 @@ def _corners(scene: Scene, drawn: list[int], boxes: list[Box], world: Floats) ->
     skinned = [number for number in drawn if scene.nodes[number].skin is not None]
     found = [_boxes(scene, skinned, boxes).reshape(-1, 3)] if skinned else []
     if bare:
-        pivots = [scene.nodes[number].known("pivot") for number in bare]
+        pivots = [stored(scene.nodes[number], "pivot") for number in bare]
         shifts = np.array([_NOWHERE if pivot is None else pivot for pivot in pivots], np.float64)
         box = _boxes(scene, bare, boxes) - shifts[:, None]
         found.append(affine.transform_points(world[:, bare], box).reshape(-1, 3))

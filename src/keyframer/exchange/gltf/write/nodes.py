@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.curves.lazy_fields import stored
 from keyframer.exchange.gltf.conventions import listed
 from keyframer.exchange.gltf.extras import attach, plain, raw_name, stated
 from keyframer.exchange.gltf.write.aim_constraints import Look, frames_below
@@ -199,7 +200,7 @@ def _put(node: Json, name: str, values: npt.ArrayLike, usual: tuple[float, ...])
 
 
 def _is_shifted(node: Node) -> bool:
-    pivot = node.known("pivot")
+    pivot = stored(node, "pivot")
     return pivot is not None and bool(np.asarray(pivot).any())
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from keyframer.catalogue import DATA_ZERO_AXIS, SCENE_BEZIER_SMOOTH, SCENE_ROTATION_GUESSED
 from keyframer.curves import Interpolation, RotationForm, Track
+from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames, check_keys
 from keyframer.formats.nodeanim.bridge import guess
@@ -126,7 +127,7 @@ def _track(
         if keys.has(stored):
             setattr(track, name, np.asarray(keys.column(stored), np.float64))
     if keys.has("tangents"):
-        track.note("nodeanim", {"tangents": np.asarray(keys.column("tangents"), np.float64)})
+        add_extras(track, "nodeanim", {"tangents": np.asarray(keys.column("tangents"), np.float64)})
     return track
 
 

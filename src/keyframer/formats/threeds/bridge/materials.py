@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context, child, children, color, has, leftovers, own_value, percent
 from keyframer.formats.threeds.chunk import Chunk
@@ -113,7 +114,7 @@ def read_material(context: Context, chunk: r.Material) -> Material:
         if 0 <= shading.shading < len(SHADINGS):
             material.shading = SHADINGS[shading.shading]
         else:
-            material.note("3ds", {"shading": shading.shading})
+            add_extras(material, "3ds", {"shading": shading.shading})
     for each in children(chunk, r.Map):
         material.maps.setdefault(SLOTS[type(each)], _read_map(context, each))
     context.mark(material, "3ds", chunk, leftovers(chunk, _KNOWN, _VALUES).get("3ds"))
@@ -130,7 +131,7 @@ def _read_map(context: Context, chunk: r.Map) -> TextureMap:
         for attribute, bit in MAP_FLAGS.items():
             setattr(found, attribute, bool(parameters.flags & bit))
         found.tiled = not parameters.flags & 0x10
-        found.note("3ds", {"flags": parameters.flags})
+        add_extras(found, "3ds", {"flags": parameters.flags})
     if has(chunk, r.MapUScale) or has(chunk, r.MapVScale):
         found.scale = (_number(chunk, r.MapUScale, 1.0), _number(chunk, r.MapVScale, 1.0))
     if has(chunk, r.MapUOffset) or has(chunk, r.MapVOffset):

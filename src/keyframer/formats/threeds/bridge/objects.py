@@ -15,6 +15,7 @@ from keyframer.catalogue import (
     LINK_INDEX_OUT_OF_RANGE,
     LINK_UNRESOLVED_NAME,
 )
+from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context, child, children, color, has, own_value, unread
 from keyframer.formats.threeds.chunk import Chunk
@@ -122,7 +123,7 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
         if not _assign(context, group, owners, materials):
             lost[context.text(group.material)] = group.faces
     if lost:
-        mesh.note("3ds", {"faces_of_missing_materials": lost})
+        add_extras(mesh, "3ds", {"faces_of_missing_materials": lost})
     smooth = child(chunk, r.SmoothGroups) or child(body, r.SmoothGroups)
     mesh.corners = corners[good]
     mesh.edges = edges[good].astype(np.uint8)
@@ -137,7 +138,7 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
                 LINK_COUNT_MISMATCH, smooth, claimed=len(faces), what="smoothing masks", found=len(smooth.groups)
             )
     if (flags >> 3).any():  # wrap and selection bits: rubbish in many files, kept as they are
-        mesh.note("3ds", {"face_flags": flags[good]})
+        add_extras(mesh, "3ds", {"face_flags": flags[good]})
 
 
 def _assign(
@@ -211,13 +212,13 @@ _BESIDE_KNOWN: tuple[type[Chunk], ...] = (r.Mesh, r.Light, r.Camera, r.ObjectHid
 def _keep_the_rest(chunk: r.NamedObject, body: r.Mesh, mesh: Mesh) -> None:
     flags = [name for kind, name in _FLAG_KEYS.items() if has(chunk, kind)]
     if flags:
-        mesh.note("3ds", {"flags": flags})
+        add_extras(mesh, "3ds", {"flags": flags})
     faces = child(body, r.FaceArray)
     kept = unread(body, _MESH_KNOWN) + unread(chunk, (*_OBJECT_KNOWN, *_FLAG_KEYS))
     if faces is not None:
         kept += unread(faces, (r.MaterialGroup, r.SmoothGroups))
     if kept:
-        mesh.note("3ds", {"chunks": kept})
+        add_extras(mesh, "3ds", {"chunks": kept})
 
 
 def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.catalogue import LIMIT_COPIES, SCENE_REST_POSE
+from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.formats.threeds import records as r
@@ -248,7 +249,7 @@ class _Builder:
             self._report(each, choice)
             self.placed.add(id(item))
             each.node.hidden = each.node.hidden or item.hidden
-            each.node.note("3ds", {"geometry": "keyframer" if choice.formula else "raw"})
+            add_extras(each.node, "3ds", {"geometry": "keyframer" if choice.formula else "raw"})
             if positions is None:
                 each.node.mesh = shared[id(item)]
                 continue

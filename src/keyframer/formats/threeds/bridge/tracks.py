@@ -20,6 +20,7 @@ from keyframer.catalogue import (
     SCENE_SIGN_FLIP,
 )
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
+from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context
 from keyframer.formats.threeds.chunk import Chunk
@@ -164,9 +165,9 @@ def read_hide_track(context: Context, chunk: r.HideTrack, hidden: bool) -> Track
         _WRAPS.get(chunk.flags & 3, Wrap.SINGLE),
     )
     context.mark(track, "3ds", chunk, {"toggles": True, **_head(chunk)})
-    track.note("3ds", {"key_flags": keys.flags.tolist()})
+    add_extras(track, "3ds", {"key_flags": keys.flags.tolist()})
     if keys.extras is not None:
-        track.note("3ds", {"key_extras": keys.extras.tolist()})
+        add_extras(track, "3ds", {"key_extras": keys.extras.tolist()})
     return track
 
 

@@ -7,15 +7,15 @@ import gc
 import pytest
 
 import keyframer
-from keyframer.wire.uncollected import Uncollected
+from keyframer.wire.gc_paused import GcPaused
 from tests.cli.running import EXAMPLE
 
 
 def test_it_waits_and_goes_on() -> None:
     assert gc.isenabled()
-    with Uncollected():
+    with GcPaused():
         assert not gc.isenabled()
-        with Uncollected():
+        with GcPaused():
             assert not gc.isenabled()
         assert not gc.isenabled()
     assert gc.isenabled()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import pickle
 import sys
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from keyframer.curves import Track
-from keyframer.curves.lean import LATER
+from keyframer.curves.lazy_fields import Lazy, add_extras, stored
 from keyframer.scene import Camera, Light, Material, Mesh, Node, RawChannel, TextureMap
 
 PARTS = [
@@ -27,9 +28,9 @@ PARTS = [
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: type(part).__name__)
-def test_no_field_is_ever_seen_as_later(part: object) -> None:
+def test_no_field_is_ever_seen_as_lazy(part: object) -> None:
     for item in dataclasses.fields(part):  # type: ignore[arg-type]
-        assert getattr(part, item.name) is not LATER
+        assert not isinstance(getattr(part, item.name), Lazy)
 
 
 def test_defaults_belong_to_the_part() -> None:
@@ -54,34 +55,34 @@ def test_what_is_given_is_kept() -> None:
 
 def test_asking_whether_it_is_known_makes_nothing() -> None:
     node = Node("a")
-    assert node.known("position") is None
-    assert node.known("position") is None
+    assert stored(node, "position") is None
+    assert stored(node, "position") is None
     made = node.position
-    assert node.known("position") is made
+    assert stored(node, "position") is made
 
 
 def test_notes_become_extras() -> None:
     node = Node("a")
-    node.note("3ds", {"flags": 1, "offset": 6})
-    node.note("3ds", {"offset": 7, "geometry": "raw"})
-    assert node.known("extras") is None
+    add_extras(node, "3ds", {"flags": 1, "offset": 6})
+    add_extras(node, "3ds", {"offset": 7, "geometry": "raw"})
+    assert stored(node, "extras") is None
     assert node.extras == {"3ds": {"flags": 1, "offset": 7, "geometry": "raw"}}
     assert list(node.extras["3ds"]) == ["flags", "offset", "geometry"]
-    node.note("3ds", {"flags": 2})
-    node.note("uto3d", {"id": 3})
+    add_extras(node, "3ds", {"flags": 2})
+    add_extras(node, "uto3d", {"id": 3})
     assert node.extras == {"3ds": {"flags": 2, "offset": 7, "geometry": "raw"}, "uto3d": {"id": 3}}
 
 
 def test_notes_of_two_formats() -> None:
     node = Node("a")
-    node.note("3ds", {"flags": 1})
-    node.note("uto3d", {"id": 3})
+    add_extras(node, "3ds", {"flags": 1})
+    add_extras(node, "uto3d", {"id": 3})
     assert node.extras == {"3ds": {"flags": 1}, "uto3d": {"id": 3}}
 
 
 def test_extras_that_are_set_replace_notes() -> None:
     node = Node("a")
-    node.note("3ds", {"flags": 1})
+    add_extras(node, "3ds", {"flags": 1})
     node.extras = {}
     assert node.extras == {}
 
@@ -89,7 +90,7 @@ def test_extras_that_are_set_replace_notes() -> None:
 @pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, lambda part: pickle.loads(pickle.dumps(part))])
 def test_copies(twin: object) -> None:
     node = Node("a", parent=3)
-    node.note("3ds", {"flags": 1})
+    add_extras(node, "3ds", {"flags": 1})
     again = twin(node)  # type: ignore[operator]
     assert again.extras == {"3ds": {"flags": 1}}
     assert again.parent == 3
@@ -109,4 +110,11 @@ def test_what_is_not_declared_does_not_exist() -> None:
 def test_a_node_that_states_nothing_is_small() -> None:
     """An empty node of a hostile file takes 30 bytes there."""
     assert sys.getsizeof(Node("a")) < 220
-    assert all(Node("a").known(name) is None for name in ("position", "rotation_xyzw", "scale", "pivot", "extras"))
+    assert all(stored(Node("a"), name) is None for name in ("position", "rotation_xyzw", "scale", "pivot", "extras"))
+
+
+def test_the_public_model_does_not_show_it() -> None:
+    assert "position: 'Floats' = <factory>" in str(inspect.signature(Node))
+    assert {name for name in dir(Node("a")) if not name.startswith("_")} == {
+        item.name for item in dataclasses.fields(Node)
+    }

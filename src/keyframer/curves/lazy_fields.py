@@ -1,0 +1,88 @@
+"""Fields of parts of which a file may hold a hundred thousand: a default is made when somebody asks for it.
+
+An empty dictionary, three zeros or a note of the place in the file take several times the bytes that such a part has
+in its file. `lazy` is a ``default_factory`` that is called when the field is first read; what it made is the part's
+own and may be changed like any other. How much that saves: docs/decisions/0010-lazy-fields-and-garbage-collection.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+
+class Lazy:
+    """The default of a field that is made when it is first read."""
+
+    __slots__ = ("make",)
+
+    def __init__(self, make: Callable[[], object]) -> None:
+        self.make = make
+
+    def __repr__(self) -> str:
+        return "<factory>"  # what `dataclasses` shows in signatures for any default that is made
+
+
+def lazy(make: Callable[[], object]) -> Any:
+    """The default of a field of `LazyFields`: ``make()``, when the field is first read."""
+    return Lazy(make)
+
+
+_NAMES: dict[type, tuple[str, ...]] = {}
+"""the lazy fields of each class"""
+_SHARED: dict[tuple[str, ...], tuple[str, ...]] = {}
+"""names of extras, which the code that makes scenes decides, not a file"""
+
+
+class LazyFields:
+    """Base of dataclasses with slots whose fields may be `lazy`, with extras among them."""
+
+    __slots__ = ("_noted",)
+    if TYPE_CHECKING:
+        extras: dict[str, Any]
+        _noted: tuple[Any, ...] | None
+        """extras of one format in short: its id and their names as one tuple, which parts share, and the values"""
+
+    def __post_init__(self) -> None:
+        self._noted = None
+        names = _NAMES.get(type(self))
+        if names is None:
+            declared = type(self).__dataclass_fields__.values()  # type: ignore[attr-defined]
+            names = _NAMES[type(self)] = tuple(item.name for item in declared if type(item.default) is Lazy)
+        for name in names:
+            if type(getattr(self, name)) is Lazy:
+                delattr(self, name)
+
+    if not TYPE_CHECKING:  # only what is declared may be asked for
+
+        def __getattr__(self, name: str) -> Any:
+            declared = type(self).__dataclass_fields__.get(name)
+            if declared is None or type(declared.default) is not Lazy:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            value = declared.default.make()
+            if name == "extras" and self._noted is not None:
+                (format, *keys), *values = self._noted
+                value[format] = dict(zip(keys, values, strict=True))
+                self._noted = None
+            setattr(self, name, value)
+            return value
+
+
+def stored(part: LazyFields, name: str) -> Any:
+    """A field as far as it was set, without making its default: None if it was left out."""
+    try:
+        return object.__getattribute__(part, name)
+    except AttributeError:
+        return None
+
+
+def add_extras(part: LazyFields, format: str, said: Mapping[str, object]) -> None:
+    """Add to the extras of a format: in short, as long as nobody has asked for them."""
+    noted = part._noted
+    if stored(part, "extras") is not None or (noted is not None and noted[0][0] != format):
+        part.extras.setdefault(format, {}).update(said)
+        return
+    if noted is not None:
+        said = {**dict(zip(noted[0][1:], noted[1:], strict=True)), **said}
+    keys = (format, *said)
+    part._noted = (_SHARED.setdefault(keys, keys), *said.values())
