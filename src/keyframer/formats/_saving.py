@@ -31,8 +31,8 @@ from keyframer.formats.merging import Parts, Tree, merge
 from keyframer.limits import budgeted
 from keyframer.scene import Scene
 from keyframer.scene.report import LossReport, Outcome
+from keyframer.wire.gc_paused import GcPaused
 from keyframer.wire.record import Raw, Record
-from keyframer.wire.uncollected import Uncollected
 
 _EXACT = Comparison()
 _TURNED = Comparison(1e-12)
@@ -76,7 +76,7 @@ def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written
     chosen = make_options(format.name, format.scene_reader().options, given)
     links = None
     if isinstance(merger, Merger):
-        with budgeted(original.limits, original.size), Uncollected():
+        with budgeted(original.limits, original.size), GcPaused():
             before, links = merger.read(original, chosen)
     else:
         before = format.to_scene(original, given)

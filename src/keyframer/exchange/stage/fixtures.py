@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.catalogue import LINK_PARENT_CYCLE, LINK_UNRESOLVED_NAME, STAGE_FILE_MISSING, STRUCT_CHUNK_MISSING
+from keyframer.curves.lazy_fields import add_extras
 from keyframer.exchange.stage.archives import Archive
 from keyframer.exchange.stage.assembly import IDENTITY, Assembly, Model, to_archive_axes
 from keyframer.exchange.stage.numbers import fixture_matrix, number
@@ -125,7 +126,7 @@ class FixtureBuilder:
             about = {"type": element.tag} if not attribute else {"type": element.tag, "turns": attribute}
             if attribute:
                 about["about"] = _AXES[attribute]
-            assembly.scene.nodes[placed].note("gdtf", about)
+            add_extras(assembly.scene.nodes[placed], "gdtf", about)
         model = self._fixture.models.get(element.get("Model") or held.get("Model"))
         if model is not None:
             self._add_model(model, placed)
@@ -172,7 +173,7 @@ class FixtureBuilder:
             light.hotspot_degrees, light.falloff_degrees = min(beam, field), max(beam, field)
             light.rectangular = element.get("BeamType") == "Rectangle"
             light.aspect = number(element, "RectangleRatio", 1.0) if light.rectangular else 1.0
-        light.note("gdtf", {"luminous_flux": number(element, "LuminousFlux", 10_000.0)})
+        add_extras(light, "gdtf", {"luminous_flux": number(element, "LuminousFlux", 10_000.0)})
         placed = assembly.add_node(light.name, parent, IDENTITY, NodeKind.LIGHT)
         assembly.scene.nodes[placed].light = len(assembly.scene.lights)
         assembly.scene.lights.append(light)

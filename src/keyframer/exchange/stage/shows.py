@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from keyframer.catalogue import LINK_PARENT_CYCLE, LINK_UNRESOLVED_NAME, STAGE_FILE_MISSING, STRUCT_CHUNK_MISSING
+from keyframer.curves.lazy_fields import add_extras
 from keyframer.exchange.stage.archives import Archive
 from keyframer.exchange.stage.assembly import IDENTITY, Assembly, Floats, Model, to_archive_axes
 from keyframer.exchange.stage.fixtures import Fixture, FixtureBuilder
@@ -79,7 +80,7 @@ class ShowBuilder:
         number = assembly.add_node(element.get("name") or element.tag, parent, IDENTITY if matrix is None else matrix)
         about: dict[str, object] = {"type": element.tag, "uuid": element.get("uuid")}
         about.update((name, text) for name in _NOTED if (text := element.child_text(name)))
-        assembly.scene.nodes[number].note("mvr", about)
+        add_extras(assembly.scene.nodes[number], "mvr", about)
         geometries = element.child("Geometries")
         if geometries is not None:
             self._add_geometries(geometries, number, ())
