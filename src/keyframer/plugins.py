@@ -139,14 +139,14 @@ def _entry_point_files(folder: str) -> list[str]:
 
 def _parse(path: str, groups: dict[str, list[tuple[str, str]]]) -> None:
     try:
-        with open(path, encoding="utf-8", errors="replace") as stream:
-            text = stream.read()
+        with open(path, "rb", buffering=0) as stream:
+            content = stream.read()
     except OSError:  # most packages declare none
         return
-    if "[keyframer." not in text:
+    if b"[keyframer." not in content:  # nor does anybody pay for decoding the others
         return
     group = ""
-    for line in map(str.strip, text.splitlines()):
+    for line in map(str.strip, content.decode("utf-8", "replace").splitlines()):
         if line.startswith("["):
             group = line.strip("[]").strip()
         elif group.startswith("keyframer.") and "=" in line and not line.startswith(("#", ";")):

@@ -64,6 +64,22 @@ def test_starts_without_numpy_and_the_like() -> None:
         }
 
 
+@pytest.mark.parametrize("command", ["info", "dump", "check", "convert"])
+def test_commands_load_what_they_need(command: str, tmp_path: Path) -> None:
+    """What each of these would add to the start, for nothing; see benchmarks/bench_startup.py."""
+    code = START.replace("sys.exit(main())", "main(); print(*sys.modules, file=sys.stderr)")
+    output = ["-o", str(tmp_path / "windmill.glb")] if command == "convert" else []
+    loaded = set(spawn_code(code, command, str(EXAMPLE), *output).split())
+    assert "keyframer.formats.threeds.document" in loaded
+    unneeded = {"numpy.ma", "numpy.random", "secrets", "rich", "PIL", "logging", "http", "email", "importlib.metadata"}
+    unneeded |= {"subprocess", "tempfile", "multiprocessing", "xml", "zipfile"}
+    unneeded |= {"keyframer.operating", "keyframer.rendering", "keyframer.batch", "keyframer.viewer"}
+    unneeded |= {"keyframer.formats._matching", "keyframer.formats._patching"}
+    assert not loaded & unneeded
+    if command == "dump":
+        assert not {name for name in loaded if name.startswith(("keyframer.scene", "keyframer.curves"))}
+
+
 def test_who_only_reads_does_not_load_the_writers() -> None:
     code = START.replace("sys.exit(main())", "main(); print(*sys.modules, file=sys.stderr)")
     loaded = set(spawn_code(code, "info", str(EXAMPLE)).split())
@@ -82,7 +98,9 @@ def test_without_options_the_parser_is_not_needed(run: Run) -> None:
     ran = spawn_code(
         START.replace("sys.exit(main())", "main(); print(*sys.modules, file=sys.stderr)"), "identify", str(EXAMPLE)
     )
-    assert not set(ran.split()) & {"argparse", "re", "enum", "collections"}
+    unneeded = {"argparse", "re", "enum", "collections", "types", "struct", "keyframer.formats.foreign_files"}
+    assert not set(ran.split()) & unneeded
+    assert not {name for name in ran.split() if name.endswith(".sniff")} - {"keyframer.formats.threeds.sniff"}
 
 
 def spawn_code(code: str, *arguments: str) -> str:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
-from keyframer.maths.counting import distinct_rows
+from keyframer.maths.counting import distinct_rows, unique_values
 
 
 def slowly(rows: np.ndarray) -> tuple[dict[bytes, int], list[bytes]]:
@@ -40,3 +43,10 @@ def test_rows_whose_sums_agree_are_told_apart(monkeypatch: pytest.MonkeyPatch) -
     found, number = distinct_rows(np.array([[1, 2], [2, 1], [1, 2]], np.float32))
     assert len(found) == 2
     assert number[0] == number[2] != number[1]
+
+
+@given(arrays(np.float64, st.integers(0, 30), elements=st.floats(width=16)))
+def test_unique_values_are_those_of_numpy(values: np.ndarray) -> None:
+    np.testing.assert_array_equal(unique_values(values), np.unique(values))
+    whole = np.nan_to_num(values, posinf=0, neginf=0).astype(np.int64).reshape(-1, 1)
+    np.testing.assert_array_equal(unique_values(whole), np.unique(whole))

@@ -34,11 +34,9 @@ def _report_plugins() -> None:
 
 def _dispatch(given: list[str]) -> int:
     if len(given) > 1 and given[0] == "identify" and not any(word.startswith("-") and word != "-" for word in given):
-        from types import SimpleNamespace
+        from keyframer.cli.identify import run_plain
 
-        from keyframer.cli.identify import PLAIN, run
-
-        return run(SimpleNamespace(**PLAIN, files=given[1:]))  # type: ignore[arg-type]  # just names: no parser needed
+        return run_plain(given[1:])  # just names: no parser needed
     from keyframer.cli.parser import run as parse_and_run
 
     return parse_and_run(given)

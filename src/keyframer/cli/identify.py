@@ -44,6 +44,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output.add_arguments(parser)
 
 
+class _Plain:
+    """Options as `argparse` would give them, without `argparse` and without `types`."""
+
+    def __init__(self, files: list[str]) -> None:
+        self.__dict__.update(PLAIN, files=files)
+
+
+def run_plain(files: list[str]) -> int:
+    """`run` without any option."""
+    return run(_Plain(files))  # type: ignore[arg-type]
+
+
 def run(options: argparse.Namespace) -> int:
     if not options.files and options.files_from is None:
         options.parser.error("nothing to identify: give a FILE, or - for stdin")

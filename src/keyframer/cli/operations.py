@@ -133,6 +133,9 @@ def wanted_of(options: argparse.Namespace) -> dict[str, object]:
 def apply(scene: Scene, options: argparse.Namespace, fps: float | None, own_axes: tuple[str, str]) -> Scene:
     """The scene after everything that was asked for. ``fps`` is how many of its own frames make a second, ``own_axes``
     are those of the format that will be written."""
+    wanted = wanted_of(options)
+    if fps is None and not wanted.keys() - {"max_error"}:
+        return scene
     from keyframer.operating.steps import take_steps
 
-    return take_steps(scene, wanted_of(options), fps, own_axes)
+    return take_steps(scene, wanted, fps, own_axes)

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from keyframer.maths.counting import unique_values
+
 from .curve import compile_track
 from .fit import Distance, Function
 from .track import Floats, Interpolation, RotationForm, Track
@@ -61,7 +63,7 @@ def fewest_keys(
             return still, error
     way = np.concatenate([[0.0], np.cumsum(distance(frames[1:], frames[:-1]))])
     legs = np.floor(way / widest) if np.isfinite(widest) else np.zeros(len(way))
-    first = np.unique(np.concatenate([[0], np.flatnonzero(np.diff(legs)), [len(times) - 1]]))
+    first = unique_values(np.concatenate([[0], np.flatnonzero(np.diff(legs)), [len(times) - 1]]))
     task = _Task(kind, times, values, form, tolerance, distance, between)
     best = task.insert(Interpolation.LINEAR, first)
     assert best is not None
@@ -130,7 +132,7 @@ class _Task:
                 return track, float(error.max())
             narrow = bad & (ends - starts == 1)
             added = [self._worst_frame(error, begin, end) for begin, end in self._pairs(starts, ends, bad & ~narrow)]
-            chosen = np.unique(np.concatenate([chosen, np.array(added, np.intp)]))
+            chosen = unique_values(np.concatenate([chosen, np.array(added, np.intp)]))
             self._straighten(interpolation, starts[narrow], worst_of_interval, corners, settled)
         return None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import secrets
 import stat
 import time
 from contextlib import suppress
@@ -26,7 +25,7 @@ _ABANDONED = 600.0
 
 def temporary_name(target: str) -> str:
     """A short random name beside the target, so that it fits beside names of any legal length."""
-    return os.path.join(os.path.dirname(target), f".kf-{secrets.token_hex(6)}")
+    return os.path.join(os.path.dirname(target), f".kf-{os.urandom(6).hex()}")
 
 
 def open_temporary(target: str) -> tuple[IO[bytes], str]:

@@ -10,7 +10,6 @@ import os
 
 from keyframer.formats import hale3d, midtown, nodeanim, threeds, uto3d
 from keyframer.formats.contract import HEAD_SIZE, Format, Match
-from keyframer.formats.foreign_files import describe_foreign_file
 from keyframer.plugins import ask, load_plugins
 
 TYPE_CHECKING = False  # detection starts fast: what only reading needs is imported where it is used
@@ -106,6 +105,8 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
             if match.score >= SURE:  # formats without a signature, which look closer, need not be asked
                 break
     if not found:
+        from keyframer.formats.foreign_files import describe_foreign_file
+
         relatives = (ask(known, known.name_relative, head, size) for known in FORMATS)
         stranger = next(filter(None, relatives), None) or describe_foreign_file(head, size)
         known = ", ".join(each.title for each in FORMATS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from pathlib import Path as FilePath
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from keyframer.formats._matching import Matching, Rebuilt
@@ -16,7 +15,8 @@ from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
 from keyframer.formats.kit.scene_writing import Unpatchable, Written
 from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.merging import Parts, RecordRules
-from keyframer.scene import Channel, Scene
+from keyframer.formats.scene_reader import KeyLayout, SceneReader
+from keyframer.scene import Scene
 from keyframer.scene.report import LossReport
 from keyframer.wire.record import Record
 
@@ -37,38 +37,6 @@ __all__ = [
 ]
 
 O = TypeVar("O")  # noqa: E741  # a dataclass of options
-
-
-class KeyLayout(NamedTuple):
-    """Where the keys of a track lie: rows of a table."""
-
-    field: str = "keys"
-    """of the record: a table with a row for each key"""
-    holder: type[Record] | None = None
-    """the kind of record that has the table, where it is not the track's own"""
-    columns: tuple[int, int] | None = None
-    """first byte and number of bytes in each row; None for the whole row"""
-    order: Sequence[int | None] | None = None
-    """the row of each key, None for a key that is not stored; without it rows are keys"""
-
-
-class SceneReader(ABC, Generic[O]):
-    """Makes scenes of documents."""
-
-    options: type[O]
-    """a dataclass; all its fields have defaults"""
-
-    @abstractmethod
-    def to_scene(self, document: Document, options: O) -> Scene:
-        """What a document means."""
-
-    def companions(self, document: Document, path: FilePath) -> dict[str, object]:
-        """Options for the companions that stand beside a file."""
-        return {}
-
-    def key_layout(self, record: Record, channel: Channel) -> KeyLayout | None:
-        """How the keys of a channel lie, by the record that it was read from; None where they have no place."""
-        return KeyLayout() if hasattr(record, "keys") else None
 
 
 class SceneWriter(ABC, Generic[O]):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -66,3 +68,15 @@ def distinct_rows(rows: npt.NDArray[np.float32]) -> tuple[Indices, Indices]:
         whole = bits.view(np.dtype((np.void, bits.dtype.itemsize * bits.shape[1]))).reshape(-1)
         _, first, number = np.unique(whole, return_index=True, return_inverse=True)
     return first, number.reshape(-1)
+
+
+def unique_values(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The different values in rising order: `np.unique` without what it loads (`numpy.ma`) at its first call."""
+    ordered = np.sort(values, axis=None)
+    if len(ordered) < 2:
+        return ordered
+    new = ordered[1:] != ordered[:-1]
+    if ordered.dtype.kind == "f":  # NaNs are last, and all alike
+        new &= ordered[:-1] == ordered[:-1]
+    different: npt.NDArray[Any] = ordered[np.concatenate([[True], new])]
+    return different

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import CurveBank, Place
+from keyframer.maths.counting import unique_values
 from keyframer.scene import Channel, Clip
 
 Floats = npt.NDArray[np.float64]
@@ -121,7 +122,7 @@ class Channels:
     def moving_nodes(self, kinds: Iterable[str]) -> Indices:
         """The nodes that have a channel of one of these kinds that changes, in rising order."""
         found = [movers.nodes for kind in kinds for movers in self.movers.get(kind, ())]
-        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+        return unique_values(np.concatenate(found)) if found else np.empty(0, np.int64)
 
     def set_still(self, kind: str, rows: Floats, first: int = 0) -> None:
         """Put the values that never change into ``rows`` (nodes, k), those of the nodes from ``first`` on."""

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.maths import affine
+from keyframer.maths.counting import unique_values
 from keyframer.posing.channels import Channels, Samples, as_slice
 from keyframer.posing.locals import Locals
 from keyframer.posing.looking import look, looks, rest_roll, stored_target
@@ -53,7 +54,7 @@ class Standing:
         with np.errstate(all="ignore"):
             self.locals = Locals(scene.nodes, channels)
             self._looking = np.array([looks(scene, node) for node in scene.nodes], bool)
-            self._goals = np.unique(self.order.targets)
+            self._goals = unique_values(self.order.targets)
             """what is looked at (and -1), in rising order"""
             self._goal_places = self.locals.rest[self._goals, :3, 3]
             everything = np.arange(len(scene.nodes))

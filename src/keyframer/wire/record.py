@@ -80,11 +80,25 @@ def _make_record(cls: type[Any], kw_only: bool) -> type[Any]:
     content["__slots__"] = tuple(name for name in attributes if name not in inherited)
     content["_layout"] = layout = Layout(attributes)
     content["__match_args__"] = layout.positional
+    content["plan"] = _LAZY_PLAN
     metaclass: Any = type(cls)
     made: type[Any] = metaclass(cls.__name__, cls.__bases__, content)
     made.__qualname__ = cls.__qualname__
-    made.plan = Plan(made, attributes)
     return made
+
+
+class _LazyPlan:
+    """Makes the plan of a class when somebody asks for it: a program that reads one file needs few of them."""
+
+    __slots__ = ()
+
+    def __get__(self, instance: object, owner: type[Record]) -> Plan:
+        declared: Any = next(cls for cls in owner.__mro__ if cls.__dict__.get("plan") is self)
+        plan = declared.plan = Plan(declared, declared._layout.attributes)
+        return plan
+
+
+_LAZY_PLAN = _LazyPlan()
 
 
 class _DataclassView:

@@ -8,7 +8,6 @@ real pair is known (``bob_lamp_update``); it settles that text ends with NUL. Op
 from __future__ import annotations
 
 from keyframer.formats.contract import Companion, Format, ImageNames, Match
-from keyframer.formats.hale3d.sniff import sniff
 
 TYPE_CHECKING = False  # parts are loaded when they are asked for
 if TYPE_CHECKING:
@@ -29,6 +28,8 @@ class Hale3D(Format):
     image_names = ImageNames(60, slots=("texture1",))
 
     def sniff(self, head: bytes, size: int) -> Match | None:
+        from keyframer.formats.hale3d.sniff import sniff
+
         return sniff(head, size)
 
     def codec(self) -> Codec:

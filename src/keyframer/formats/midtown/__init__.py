@@ -8,7 +8,6 @@ known, and the compressed variant of Smuggler's Run 2.
 from __future__ import annotations
 
 from keyframer.formats.contract import Companion, Format, Match
-from keyframer.formats.midtown.sniff import sniff
 
 TYPE_CHECKING = False  # parts are loaded when they are asked for
 if TYPE_CHECKING:
@@ -30,6 +29,8 @@ class Midtown(Format):
     plays_between_frames = False
 
     def sniff(self, head: bytes, size: int) -> Match | None:
+        from keyframer.formats.midtown.sniff import sniff
+
         return sniff(head, size)
 
     def name_relative(self, head: bytes, size: int) -> str | None:

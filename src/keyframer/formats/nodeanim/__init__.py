@@ -9,7 +9,6 @@ rotations are relative (see the notes in ``docs/formats/notes/nodeanim.md``).
 from __future__ import annotations
 
 from keyframer.formats.contract import Format, Match
-from keyframer.formats.nodeanim.sniff import sniff
 
 TYPE_CHECKING = False  # parts are loaded when they are asked for
 if TYPE_CHECKING:
@@ -27,6 +26,8 @@ class NodeAnimation(Format):
     extensions = (".nanim",)
 
     def sniff(self, head: bytes, size: int) -> Match | None:
+        from keyframer.formats.nodeanim.sniff import sniff
+
         return sniff(head, size)
 
     def codec(self) -> Codec:

@@ -8,7 +8,6 @@ the morph angle, the layouts of what is declared opaque in `records`.
 from __future__ import annotations
 
 from keyframer.formats.contract import Format, ImageNames, Match
-from keyframer.formats.threeds.sniff import sniff
 
 TYPE_CHECKING = False  # parts are loaded when they are asked for
 if TYPE_CHECKING:
@@ -31,6 +30,8 @@ class ThreeDS(Format):
     diagnoses_damage = True
 
     def sniff(self, head: bytes, size: int) -> Match | None:
+        from keyframer.formats.threeds.sniff import sniff
+
         return sniff(head, size)
 
     def name_relative(self, head: bytes, size: int) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import count
 from typing import ClassVar, TypeVar, dataclass_transform
 
 from keyframer.wire.kinds import blob
@@ -79,6 +80,10 @@ CHUNKS: dict[int, type[Chunk]] = {}
 REPEATING: set[int] = set()
 """The ids of chunks of which there are normally several: paths always number them, typed or raw."""
 
+_ONCE_BITS = count()
+_FAMILIES: list[tuple[tuple[int, ...], dict[int, type[Chunk]]]] = []
+"""the homes and the ids of classes that stand for many"""
+
 C = TypeVar("C", bound=Chunk)
 
 
@@ -105,7 +110,7 @@ def chunk(
         if repeats:
             REPEATING.add(chunk_id)
         if once:
-            made.once_bit = 1 << sum(other.once for other in CHUNKS.values())
+            made.once_bit = 1 << next(_ONCE_BITS)
         return made
 
     return decorate
@@ -126,20 +131,27 @@ def declare_opaque(chunk_id: int, name: str, words: str, home: Iterable[int]) ->
 
 def declare_family(cls: type[RawChunk], ids: Iterable[int]) -> None:
     """Let one class stand for all these ids, except those declared on their own."""
-    for chunk_id in ids:
-        CHUNKS.setdefault(chunk_id, cls)
+    family: dict[int, type[Chunk]] = dict.fromkeys(ids, cls)
+    for chunk_id in family.keys() & CHUNKS.keys():
+        del family[chunk_id]
+    CHUNKS.update(family)
+    _FAMILIES.append((cls.homes, family))
 
 
 def settle_homes() -> None:
     """Turn the homes of all chunks into what each chunk holds; called once, when all are declared."""
     inside: dict[int, dict[int, type[Chunk]]] = {}
     everywhere: dict[int, type[Chunk]] = {}
-    for chunk_id, cls in CHUNKS.items():
+    single = {chunk_id: cls for chunk_id, cls in CHUNKS.items() if not cls.many_ids}
+    for chunk_id, cls in single.items():
         if cls.homes == ANYWHERE:
             everywhere[chunk_id] = cls
         for home in cls.homes:
             inside.setdefault(home, {})[chunk_id] = cls
-    for chunk_id, cls in CHUNKS.items():
+    for homes, family in _FAMILIES:
+        for home in homes:
+            inside.setdefault(home, {}).update(family)
+    for chunk_id, cls in single.items():
         cls.holds = {**everywhere, **inside[chunk_id]} if chunk_id in inside else {}
 
 

@@ -9,7 +9,6 @@ Open: what the fifth controller type was meant for, and whether the first and la
 from __future__ import annotations
 
 from keyframer.formats.contract import Format, Match
-from keyframer.formats.uto3d.sniff import sniff
 
 TYPE_CHECKING = False  # parts are loaded when they are asked for
 if TYPE_CHECKING:
@@ -31,6 +30,8 @@ class Uto3D(Format):
     key_flags_are_tcb_bits = True
 
     def sniff(self, head: bytes, size: int) -> Match | None:
+        from keyframer.formats.uto3d.sniff import sniff
+
         return sniff(head, size)
 
     def codec(self) -> Codec:

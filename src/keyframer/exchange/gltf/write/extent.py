@@ -10,6 +10,7 @@ from keyframer.curves.lazy_fields import stored
 from keyframer.exchange.gltf.conventions import bounds
 from keyframer.exchange.gltf.write.motion import Span
 from keyframer.maths import affine
+from keyframer.maths.counting import unique_values
 from keyframer.posing import Rig
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene
@@ -60,7 +61,7 @@ def joint_boxes(scene: Scene) -> dict[int, Box]:
         low, high = np.full((len(skin.joints), 3), np.inf), np.full((len(skin.joints), 3), -np.inf)
         np.minimum.at(low, owner, bound)
         np.maximum.at(high, owner, bound)
-        for number in np.unique(owner).tolist():
+        for number in unique_values(owner).tolist():
             known = boxes.get(skin.joints[number], (low[number], high[number]))
             boxes[skin.joints[number]] = np.minimum(known[0], low[number]), np.maximum(known[1], high[number])
     return boxes

@@ -14,6 +14,7 @@ from keyframer.exchange.gltf.write.nodes import Placed
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.limits import left
 from keyframer.maths import affine
+from keyframer.maths.counting import unique_values
 from keyframer.posing import Rig
 
 Floats = npt.NDArray[np.float64]
@@ -31,7 +32,7 @@ _REST = {"translation": (0.0, 0.0, 0.0), "rotation": (0.0, 0.0, 0.0, 1.0), "scal
 
 def world_error(context: Context, rig: Rig, span: Span, placed: list[Placed], samplers: Samplers) -> float:
     """The largest distance, in scene units, of origins and of the corners of boxes around geometry."""
-    written = np.unique(np.concatenate([sampler.times for sampler in samplers.values()])).astype(np.float64)
+    written = unique_values(np.concatenate([sampler.times for sampler in samplers.values()])).astype(np.float64)
     gaps = span.wide_gaps(written, float(written[-1]))
     seconds = (written[gaps, None] + np.diff(written)[gaps, None] * _SHARES).reshape(-1)
     tree = _Tree(context, samplers)

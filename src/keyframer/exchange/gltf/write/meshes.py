@@ -23,6 +23,7 @@ from keyframer.exchange.gltf.write.vertices import (
 )
 from keyframer.exchange.report import Outcome
 from keyframer.formats import facts_of
+from keyframer.maths.counting import unique_values
 from keyframer.maths.smoothing import smooth_clusters
 from keyframer.scene import Mesh, Morph, Skin
 
@@ -245,7 +246,7 @@ class _Corners:
 
     def kinds(self) -> list[int]:
         """The numbers of the materials in use."""
-        return [-1] if self.materials is None else np.unique(self.materials).tolist()
+        return [-1] if self.materials is None else unique_values(self.materials).tolist()
 
 
 Floats = npt.NDArray[np.float64]
@@ -354,4 +355,4 @@ def _has_free_vertices(skin: Skin, vertices: int) -> bool:
     """Whether some vertex follows no joint."""
     weight = np.asarray(skin.weights, np.float64)
     owner = np.asarray(skin.vertices).astype(np.int64)[weight > 0]
-    return len(np.unique(owner)) < vertices
+    return len(unique_values(owner)) < vertices

@@ -19,6 +19,7 @@ from keyframer.exchange.gltf.write.keys import LINEAR, STEP, Keys, Playing, Samp
 from keyframer.exchange.report import Outcome
 from keyframer.limits import allows, left, room
 from keyframer.maths import quat
+from keyframer.maths.counting import unique_values
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -98,7 +99,7 @@ class Span:
         inner = whole_frames(self.begin, self.end, self.frame, _most_keys())
         if not len(inner) and self.end - self.begin > 2 * self.frame:
             return None
-        return np.unique(np.concatenate([[self.begin], inner, [self.end]]))
+        return unique_values(np.concatenate([[self.begin], inner, [self.end]]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -353,7 +354,7 @@ class MotionMaker:
         breaks, jumps = [each.breaks for each in wanted], [each.jumps for each in wanted]
         if frames is not None:
             leaps = [times[leaping] for times, leaping in zip(breaks, jumps, strict=True)]
-            breaks = [np.union1d(frames, times) for times in leaps]
+            breaks = [unique_values(np.concatenate([frames, times])) for times in leaps]
             jumps = [np.isin(times, leaping) for times, leaping in zip(breaks, leaps, strict=True)]
             tolerances = np.full(len(wanted), np.inf)
         shortest = self.span.shortest(lasts) if style == "cubic" else self.span.closest(lasts)
@@ -382,7 +383,7 @@ def breaks_of(motions: list[Motion], span: Span) -> tuple[Floats, Flags]:
     """The times at which some motion has a break, and whether one jumps there."""
     if not motions:
         return np.array([span.begin]), np.zeros(1, np.bool_)
-    times = np.unique(np.concatenate([motion.breaks for motion in motions]))
+    times = unique_values(np.concatenate([motion.breaks for motion in motions]))
     return times, np.isin(times, np.concatenate([motion.breaks[motion.jumps] for motion in motions]))
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from keyframer.formats.bridge import KeyLayout, SceneReader
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.options import Options, companions
 from keyframer.formats.hale3d.bridge.scene import to_scene
 from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Frames, Joint
+from keyframer.formats.scene_reader import KeyLayout, SceneReader
 from keyframer.scene import Channel, Scene
 from keyframer.wire.record import Record
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from keyframer.formats.bridge import KeyLayout, SceneReader
 from keyframer.formats.document import Document
 from keyframer.formats.midtown.bridge.options import Options, companions
 from keyframer.formats.midtown.bridge.scene import to_scene
+from keyframer.formats.scene_reader import KeyLayout, SceneReader
 from keyframer.scene import Channel, Scene
 from keyframer.wire.record import Record
 

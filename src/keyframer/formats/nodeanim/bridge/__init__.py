@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from keyframer.formats.bridge import KeyLayout, SceneReader
 from keyframer.formats.document import Document
 from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.bridge.scene import to_scene
 from keyframer.formats.nodeanim.bridge.writing import FIELDS
+from keyframer.formats.scene_reader import KeyLayout, SceneReader
 from keyframer.scene import Channel, Scene
 from keyframer.wire.record import Record
 

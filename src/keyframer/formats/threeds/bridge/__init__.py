@@ -7,8 +7,8 @@ them, `tracks` keys, `nodes` the keyframer's tree, and `rest` decides where stor
 
 from __future__ import annotations
 
-from keyframer.formats.bridge import KeyLayout, SceneReader
 from keyframer.formats.document import Document
+from keyframer.formats.scene_reader import KeyLayout, SceneReader
 from keyframer.formats.threeds.bridge.options import Options
 from keyframer.formats.threeds.bridge.scene import to_scene
 from keyframer.formats.threeds.records import HideTrack

@@ -3,8 +3,8 @@ the modules that write have the same names with ``write_``."""
 
 from __future__ import annotations
 
-from keyframer.formats.bridge import SceneReader
 from keyframer.formats.document import Document
+from keyframer.formats.scene_reader import SceneReader
 from keyframer.formats.uto3d.bridge.options import Options
 from keyframer.formats.uto3d.bridge.scene import to_scene
 from keyframer.scene import Scene
