@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from keyframer.checking.page import issues_page
-from keyframer.cli.page import page
+from keyframer.checking.issues_page import issues_page
+from keyframer.cli.commands_page import page
 from keyframer.formats import FORMATS
 from keyframer.inspecting.pages import HOW, format_page, schemas
 

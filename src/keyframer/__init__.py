@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from keyframer.errors import FormatError
     from keyframer.exchange import save
     from keyframer.exchange.opening import load, read
-    from keyframer.exchange.report import LossReport
     from keyframer.formats import Detection, Format, decode, detect, encode, supported_formats, write
     from keyframer.formats.document import Document
     from keyframer.issues import Issue, IssueLog, Severity
     from keyframer.limits import Limits
     from keyframer.posing import Pose, pose
     from keyframer.scene import Scene
+    from keyframer.scene.loss_report import LossReport
 
 _HOMES = {
     "Detection": "keyframer.formats",
@@ -44,7 +44,7 @@ _HOMES = {
     "Issue": "keyframer.issues",
     "IssueLog": "keyframer.issues",
     "Limits": "keyframer.limits",
-    "LossReport": "keyframer.exchange.report",
+    "LossReport": "keyframer.scene.loss_report",
     "Pose": "keyframer.posing",
     "Report": "keyframer.checking",
     "Scene": "keyframer.scene",
@@ -108,12 +108,12 @@ def __dir__() -> list[str]:
 
 
 _IN_NOTEBOOKS = {
-    ("keyframer.scene.scene", "Scene"): ("keyframer.rendering.notebook", "scene_html"),
-    ("keyframer.posing.pose", "Pose"): ("keyframer.rendering.notebook", "pose_html"),
-    ("keyframer.scene.clip", "Clip"): ("keyframer.inspecting.notebook", "clip_html"),
-    ("keyframer.scene.clip", "Channel"): ("keyframer.inspecting.notebook", "channel_html"),
-    ("keyframer.curves.track", "Track"): ("keyframer.inspecting.notebook", "track_html"),
-    ("keyframer.formats.document", "Document"): ("keyframer.inspecting.notebook", "document_html"),
+    ("keyframer.scene.scene", "Scene"): ("keyframer.rendering.notebook_picture", "scene_html"),
+    ("keyframer.posing.pose", "Pose"): ("keyframer.rendering.notebook_picture", "pose_html"),
+    ("keyframer.scene.clip", "Clip"): ("keyframer.inspecting.notebook_tables", "clip_html"),
+    ("keyframer.scene.clip", "Channel"): ("keyframer.inspecting.notebook_tables", "channel_html"),
+    ("keyframer.curves.track", "Track"): ("keyframer.inspecting.notebook_tables", "track_html"),
+    ("keyframer.formats.document", "Document"): ("keyframer.inspecting.notebook_tables", "document_html"),
 }
 """What notebooks show with a picture or a curve, and who makes it: the classes themselves hold only data."""
 

@@ -18,7 +18,7 @@ import pytest
 from keyframer.batch import Job, Ledger, LedgerError
 from keyframer.batch.defaults import LEDGER as NAME
 from keyframer.batch.job import new_result
-from keyframer.batch.naming import safe_relative
+from keyframer.batch.output_names import safe_relative
 from tests.batch.places import BAD, GOOD, OTHER, put, temporaries, unhashed
 from tests.cli.conftest import run as run  # the fixture
 from tests.cli.running import Run, spawn

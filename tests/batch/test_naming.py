@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyframer.batch.naming import LONGEST, Renamed, Wanted, assign, key_of, safe_relative
+from keyframer.batch.output_names import LONGEST, Renamed, Wanted, assign, key_of, safe_relative
 
 
 def names(*relatives: str, suffix: str = ".glb", replace: bool = True, **options: object) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 import keyframer
 from keyframer.catalogue import CATALOGUE
 from keyframer.checking import PASSES, VERDICTS, pass_of
-from keyframer.checking.records import unlisted
+from keyframer.checking.check_report import unlisted
 from keyframer.formats import FORMATS
 from keyframer.formats.kit.scene_reading import scene_of
 from tests import writers as w

@@ -12,7 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from keyframer.exchange.report import LOSS_SCHEMA
+from keyframer.scene.loss_report import LOSS_SCHEMA
 from tests.cli.running import EXAMPLE, Run, check_schema, spawn
 from tests.oracles.gltf.sampler import Gltf
 

@@ -131,3 +131,19 @@ def test_formats_do_not_see_each_other() -> None:
         if (match := INSIDE.match(name)) and match[1] != folder
     ]
     assert not intruders, "\n".join(intruders)
+
+
+SHARED_NAMES = {
+    *("check", "convert", "identify", "info", "thumbnail"),  # a command, and what batch does with one file
+    *("materials", "nodes", "keys", "options", "rig", "scene", "view"),  # a room's part of the same thing
+    *("reading", "writing", "rules", "tables", "steps", "text"),  # in the folders of formats
+}
+
+
+def test_modules_of_different_rooms_have_different_names() -> None:
+    rooms: dict[str, set[str]] = {}
+    for path in HOUSE.rglob("*.py"):
+        if path.stem != "__init__":
+            rooms.setdefault(path.stem, set()).add(path.relative_to(HOUSE).parts[0])
+    shared = {name for name, where in rooms.items() if len(where) > 1}
+    assert shared <= SHARED_NAMES, sorted(shared - SHARED_NAMES)

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.exchange.report import LossReport
 from keyframer.scene import Scene
+from keyframer.scene.loss_report import LossReport
 from tests.exchange.truth import (
     ORACLES,
     between_jumps,

@@ -16,7 +16,7 @@ import keyframer
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene import Scene, Space
-from keyframer.scene.report import Outcome
+from keyframer.scene.loss_report import Outcome
 from tests.exchange.truth import ORACLES, needs_node_tools
 from tests.formats.made_scenes import SUFFIXES
 from tests.oracles.gltf.sampler import Gltf

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.exchange.report import LossReport
 from keyframer.scene import LightType, Scene
+from keyframer.scene.loss_report import LossReport
 from tests.corpus import needs_corpus, threeds_files
 from tests.exchange.players import cases, in_sampler, in_three, troubles
 from tests.exchange.test_gltf_lights import without_our_extras

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from keyframer.exchange.gltf.write.images import Image
 from keyframer.exchange.gltf.write.materials import transform
-from keyframer.exchange.report import Outcome
 from keyframer.maths.smoothing import smooth_clusters
 from keyframer.scene import Material, Mesh, Node, Scene, Space, TextureMap
+from keyframer.scene.loss_report import Outcome
 from tests.exchange.scenes import CUBE, FACES, cube
 from tests.exchange.truth import ALLOWED_INFOS, glb_of, needs_node_tools, node_lines
 from tests.oracles.gltf.sampler import Gltf

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.exchange.report import Outcome
 from keyframer.scene import Mesh, Node, Scene
+from keyframer.scene.loss_report import Outcome
 from tests.exchange.scenes import SCENES, cube, moved, tcb
 from tests.exchange.truth import (
     ALLOWED_INFOS,

@@ -14,11 +14,11 @@ from PIL import Image, ImageCms
 
 import keyframer
 from keyframer.exchange.gltf.write import images as written_images
-from keyframer.exchange.report import LossReport, Outcome
 from keyframer.rendering.surfaces import _matrix
 from keyframer.scene import Material, Mesh, Node, Scene, Space, TextureMap
-from keyframer.textures import TextureFinder, TextureSource, images
-from keyframer.viewer.images import images_from
+from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.textures import TextureFinder, TextureSource, image_files
+from keyframer.viewer.page_images import images_from
 from tests.corpus import CORPUS, needs_corpus
 from tests.exchange.truth import ALLOWED_INFOS, needs_node_tools, node_lines
 from tests.oracles.gltf.sampler import Gltf
@@ -416,8 +416,8 @@ def test_an_image_is_encoded_once_however_many_materials_use_it(
         map = TextureMap(name.upper() if number > 11 else name, amount=1 - number / 100)
         scene.materials.append(Material(f"m{number}", diffuse=(number / 24, 0.5, 0.5), maps={"texture1": map}))
     encoded: list[Any] = []
-    encode = images.as_png
-    for module in (images, written_images):
+    encode = image_files.as_png
+    for module in (image_files, written_images):
         monkeypatch.setattr(module, "as_png", lambda image: encoded.append(image) or encode(image))
     source = TextureSource(TextureFinder([tmp_path]))
     asked = images_from(source) if page else written_images.Pictures(source)

@@ -36,8 +36,8 @@ from keyframer.scene import (
     TextureMap,
 )
 from keyframer.scene.environment import Fog, Gradient, LayeredFog
+from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 from keyframer.scene.node import Morph
-from keyframer.scene.report import LossReport, NothingToWrite, Outcome
 from tests.exchange.reading.making import Json, glb, triangle
 from tests.formats.threeds.bridge.everything import everything
 

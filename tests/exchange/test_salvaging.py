@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import keyframer
-from keyframer.scene.report import NothingToWrite
+from keyframer.scene.loss_report import NothingToWrite
 from tests.samples import all_samples
 
 SMALL = list(all_samples())

@@ -17,8 +17,8 @@ import keyframer
 from keyframer.curves import Interpolation, Track
 from keyframer.exchange import EXPORTERS
 from keyframer.exchange.gltf.extras import packed, plain
-from keyframer.exchange.report import LOSS_SCHEMA, LossReport, Outcome
 from keyframer.scene import Channel, Clip, Material, Mesh, Node, Scene
+from keyframer.scene.loss_report import LOSS_SCHEMA, LossReport, Outcome
 from tests.exchange.scenes import SCENES
 from tests.exchange.truth import largest_differences, moments
 from tests.oracles.gltf.sampler import Gltf

@@ -14,8 +14,8 @@ import pytest
 import keyframer
 from keyframer.exchange.gltf.write import GltfOptions, export
 from keyframer.exchange.gltf.write.asset import glb_parts
-from keyframer.exchange.report import LossReport
 from keyframer.scene import Handedness, Scene
+from keyframer.scene.loss_report import LossReport
 from tests.oracles.gltf.sampler import Gltf
 
 ORACLES = Path(__file__).resolve().parents[1] / "oracles"

@@ -9,7 +9,7 @@ from keyframer.formats import format_by_name
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.scene import Scene
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 
 
 class Told(NamedTuple):

@@ -14,7 +14,7 @@ from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.formats._scenediff import Comparison
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.scene import Channel, Clip, Handedness, Mesh, Node, NodeKind, Scene, Space
-from keyframer.scene.report import NothingToWrite, Outcome
+from keyframer.scene.loss_report import NothingToWrite, Outcome
 from tests.corpus import CORPUS, needs_corpus, threeds_files
 from tests.formats.made_scenes import (
     KEYED,

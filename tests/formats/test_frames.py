@@ -10,7 +10,7 @@ from keyframer.errors import FormatError
 from keyframer.formats.kit.frame_times import frame_count, framed, frames_kept
 from keyframer.formats.kit.scene_writing import Unpatchable
 from keyframer.scene import Channel, Clip, Node, Scene
-from keyframer.scene.report import LossReport
+from keyframer.scene.loss_report import LossReport
 
 
 def places(*numbers: float) -> Track:

@@ -13,7 +13,7 @@ from keyframer.errors import FormatError
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, as_tcb, is_eased, still_key, tcb_keys
 from keyframer.formats.kit.scene_writing import Tolerance
 from keyframer.scene import Channel, Clip
-from keyframer.scene.report import Loss, LossReport, Outcome
+from keyframer.scene.loss_report import Loss, LossReport, Outcome
 
 TICKS = KeyRules(4800.0, 160.0)
 TOLERANCE = Tolerance(0.001, 0.01, 0.001)

@@ -15,7 +15,7 @@ from keyframer.formats import format_by_name
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene import Channel, Node, NodeKind, Scene
-from keyframer.scene.report import Outcome
+from keyframer.scene.loss_report import Outcome
 from tests.formats.editing import why_anew
 from tests.formats.midtown import writer as midtown
 

@@ -7,7 +7,7 @@ import pytest
 
 from keyframer.curves import Interpolation, Track
 from keyframer.scene import Channel, Clip, Mesh, Node, NodeKind, Scene
-from keyframer.scene.report import Outcome
+from keyframer.scene.loss_report import Outcome
 from tests.formats.telling import said, write
 
 HELD = {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import keyframer
 from keyframer.catalogue import CATALOGUE
-from keyframer.checking.records import report_record
+from keyframer.checking.check_report import report_record
 from tests import writers as w
 from tests.hostile.threats import THREATS
 from tests.samples import FOLDER as SAMPLES

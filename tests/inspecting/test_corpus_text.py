@@ -6,7 +6,7 @@ import pytest
 
 import keyframer
 from keyframer.inspecting.building import build_bytes
-from keyframer.inspecting.report import report, unnamed_bytes
+from keyframer.inspecting.document_tables import report, unnamed_bytes
 from keyframer.inspecting.twin import dump_text
 from tests.corpus import CORPUS, needs_corpus, threeds_files
 

@@ -15,8 +15,8 @@ from PIL import Image
 
 import keyframer
 from keyframer.curves import Track
-from keyframer.inspecting.notebook import clip_html, document_html, track_html
-from keyframer.rendering.notebook import pose_html, scene_html
+from keyframer.inspecting.notebook_tables import clip_html, document_html, track_html
+from keyframer.rendering.notebook_picture import pose_html, scene_html
 from keyframer.scene import Node, Scene, TextureMap
 from tests.cli.running import EXAMPLE
 from tests.exchange.test_gltf_textures import square

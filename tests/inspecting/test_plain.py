@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pytest
 
 from keyframer.formats import FORMATS
-from keyframer.inspecting.plain import extra_attributes, from_plain, to_plain
+from keyframer.inspecting.json_values import extra_attributes, from_plain, to_plain
 
 
 class Colour(Enum):

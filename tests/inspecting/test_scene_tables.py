@@ -10,7 +10,7 @@ import pytest
 import keyframer
 from keyframer.curves import Interpolation, Track
 from keyframer.exchange.opening import OpenedFile, open_file
-from keyframer.inspecting.report import file_tables
+from keyframer.inspecting.document_tables import file_tables
 from keyframer.inspecting.scene_tables import scene_tables, tree_order
 from keyframer.inspecting.tables import json_rows
 from keyframer.scene import Camera, Channel, Clip, Light, LightType, Material, Mesh, Node, RawChannel, Scene, Skin

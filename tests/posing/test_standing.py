@@ -12,7 +12,7 @@ from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.posing import Rig
 from keyframer.posing import channels as channels_module
 from keyframer.posing import locals as locals_module
-from keyframer.posing.standing import world_at
+from keyframer.posing.rest_pose import world_at
 from keyframer.scene import Camera, Channel, Clip, Node, NodeKind, Scene
 from tests.posing import plain
 from tests.samples import all_samples

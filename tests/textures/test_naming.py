@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keyframer.textures.naming import take_apart
+from keyframer.textures.file_names import take_apart
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from keyframer.formats.contract import Format
 from keyframer.scene import Channel, Clip, Node, Scene
 from keyframer.viewer import ViewedFile, Viewer, content, curves, packed_page
 from keyframer.viewer.curves import ClipCurves
-from keyframer.viewer.plain import columns
+from keyframer.viewer.json_numbers import columns
 from keyframer.viewer.resources import Resources
 from tests.cli.running import Run
 from tests.cli.test_hostile_names import HOSTILE, UNSAFE

@@ -13,7 +13,7 @@ import pytest
 import keyframer
 from keyframer.exchange.gltf.conventions import Axes
 from keyframer.viewer import Viewer
-from keyframer.viewer.records import PAGE
+from keyframer.viewer.record_bytes import PAGE
 from tests.viewer.browser import Browser, Watched
 from tests.viewer.foreign_gltf import write_foreign
 from tests.viewer.opening import EXAMPLE, SAMPLES, viewed

@@ -14,13 +14,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from keyframer._version import __version__
-from keyframer.batch import naming, stores
-from keyframer.batch.beside import Surroundings, file_of
+from keyframer.batch import output_names, stores
 from keyframer.batch.defaults import FAILED, LEDGER
+from keyframer.batch.dependencies import Surroundings, file_of
 from keyframer.batch.job import Job, Result, fail_with, new_result, options_hash
 from keyframer.batch.ledger import Ledger
+from keyframer.batch.ledger_rows import Row
 from keyframer.batch.operations import OPERATIONS
-from keyframer.batch.rows import Row
 from keyframer.batch.running import run
 from keyframer.catalogue import RUN_OUTPUT_REFUSED
 from keyframer.errors import FormatError
@@ -66,7 +66,7 @@ class Summary:
     counts: Counter[str] = field(default_factory=Counter)
     """by status, those skipped included"""
     codes: Counter[str] = field(default_factory=Counter)
-    renamed: list[naming.Renamed] = field(default_factory=list)
+    renamed: list[output_names.Renamed] = field(default_factory=list)
     finished: int = 0
 
     @property
@@ -117,9 +117,9 @@ class Campaign:
         kept = self.ledger.outputs_of(name)
         linked = {source: output for source, output in kept.items() if self._behind_a_link(output)}
         kept = {source: output for source, output in kept.items() if source not in linked}
-        owners = {naming.key_of(output): source for source, output in kept.items()}
-        self._outputs, self.summary.renamed = naming.assign(
-            [naming.Wanted(file.key, file.relative) for file in self._files],
+        owners = {output_names.key_of(output): source for source, output in kept.items()}
+        self._outputs, self.summary.renamed = output_names.assign(
+            [output_names.Wanted(file.key, file.relative) for file in self._files],
             self.operation.suffix(self.options),
             replace=self.operation.replaces_extension,
             reserved=(LEDGER, *(f"{LEDGER}{part}" for part in ("-wal", "-shm", ".lock")), *self._sources_below()),

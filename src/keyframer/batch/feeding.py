@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from keyframer.batch.nursery import Process
+from keyframer.batch.fork_server import Process
 from keyframer.batch.worker import BEGUN
 
 

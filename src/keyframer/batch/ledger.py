@@ -18,10 +18,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from typing import Any
 
-from keyframer.batch.holding import LOCK, Held, copy_to_read, hold
 from keyframer.batch.job import Result
-from keyframer.batch.naming import Renamed, key_of
-from keyframer.batch.rows import COLUMNS, JSON, TABLES, BadRow, Row, checked
+from keyframer.batch.ledger_file import LOCK, Held, copy_to_read, hold
+from keyframer.batch.ledger_rows import COLUMNS, JSON, TABLES, BadRow, Row, checked
+from keyframer.batch.output_names import Renamed, key_of
 
 VERSION = 1
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from keyframer.batch.defaults import MEMORY, SECONDS
 from keyframer.batch.feeding import Worker
-from keyframer.batch.nursery import CAN_FORK, Nursery, Process, Spawned
+from keyframer.batch.fork_server import CAN_FORK, Nursery, Process, Spawned
 from keyframer.catalogue import LIMIT_TIME, RUN_WORKER_KILLED
 from keyframer.errors import FormatError
 

@@ -1,6 +1,6 @@
 """Says exactly what is wrong with a file: runs the readers, the bridges and the rules, and collects what they find."""
 
 from keyframer.checking.check import check, check_document, check_opened, unreadable
-from keyframer.checking.report import PASSES, VERDICTS, Report, pass_of
+from keyframer.checking.check_report import PASSES, VERDICTS, Report, pass_of
 
 __all__ = ["PASSES", "VERDICTS", "Report", "check", "check_document", "check_opened", "pass_of", "unreadable"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import IO
 
 from keyframer.catalogue import CATALOGUE, IO_READ_FAILED
-from keyframer.checking.report import Report, in_order
+from keyframer.checking.check_report import Report, in_order
 from keyframer.errors import FormatError
 from keyframer.exchange import Importer, reader_by_name
 from keyframer.exchange.opening import OpenedFile, open_file

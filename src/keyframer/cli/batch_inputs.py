@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def find_files(options: argparse.Namespace) -> Iterator[Found]:
     """Everything that was asked for, with its stamp; what leads nowhere has an error."""
     from keyframer.batch import Found, stores
-    from keyframer.batch.naming import safe_relative
+    from keyframer.batch.output_names import safe_relative
 
     if STDIN in options.files:
         options.parser.error("stdin is no file that could be done again: give it a name")
@@ -93,7 +93,7 @@ def _matches(relative: str, pattern: str) -> bool:
 def _placed(options: argparse.Namespace) -> Iterator[tuple[Input, str]]:
     """Each input and its place. Files of a folder or glob keep their place below it, members of an archive that in the
     archive, under the archive's name; files that are named one by one that below the folder common to them."""
-    from keyframer.batch.naming import safe_relative
+    from keyframer.batch.output_names import safe_relative
     from keyframer.batch.stores import is_url
 
     named: list[Input] = []
@@ -203,7 +203,7 @@ def _slashed(relative: str) -> str:
 
 def _from_store(url: str, options: argparse.Namespace) -> Iterator[Found]:
     from keyframer.batch import Found, stores
-    from keyframer.batch.naming import safe_relative
+    from keyframer.batch.output_names import safe_relative
 
     wanted = wanted_endings(options)
     found = False

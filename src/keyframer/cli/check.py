@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from keyframer.checking.records import COLUMNS, SCHEMA, SCHEMA_VERSION, report_record
+    from keyframer.checking.check_report import COLUMNS, SCHEMA, SCHEMA_VERSION, report_record
 
     if not options.files and options.files_from is None:
         options.parser.error("nothing to check: give a FILE, or - for stdin")
@@ -104,7 +104,7 @@ def _fails(report: Report, fail_on: str) -> bool:
 
 def _rows(records: output.Records, name: str, report: Report) -> None:
     """A row for each issue, one for what is only counted, and one for a file without any."""
-    from keyframer.checking.records import short, unlisted
+    from keyframer.checking.check_report import short, unlisted
 
     for issue in report.issues:
         place = (issue.offset, short(issue.path), short(issue.message))
@@ -117,7 +117,7 @@ def _rows(records: output.Records, name: str, report: Report) -> None:
 
 def _pretty(name: str, report: Report, options: argparse.Namespace) -> None:
     """The verdict in one line, then one line for each issue."""
-    from keyframer.checking.records import short, unlisted
+    from keyframer.checking.check_report import short, unlisted
 
     counted = [
         f"{report.count(severity)} {severity if report.count(severity) == 1 or severity == 'info' else severity + 's'}"

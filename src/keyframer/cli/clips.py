@@ -22,7 +22,7 @@ def choose(item: Input, scene: Scene, options: argparse.Namespace) -> None:
     """Leave just the clip that is wanted in the scene. FormatError where there is no such clip."""
     if not hasattr(options, "clip") or (options.clip is None and len(scene.clips) < 2):
         return
-    from keyframer.inspecting.clips import keep_clip, listed_clips
+    from keyframer.inspecting.clip_choice import keep_clip, listed_clips
 
     if options.clip is not None:
         keep_clip(scene, options.clip)

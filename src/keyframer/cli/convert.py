@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from keyframer.cli.inputs import Input
     from keyframer.exchange.opening import OpenedFile
-    from keyframer.exchange.report import LossReport
+    from keyframer.scene.loss_report import LossReport
     from keyframer.textures import TextureSource
 
 SCHEMA = "keyframer.convert"

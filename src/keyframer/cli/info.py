@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from keyframer.formats.kit.summary_tables import Table
-    from keyframer.inspecting.report import SCHEMA, SCHEMA_VERSION
+    from keyframer.inspecting.document_tables import SCHEMA, SCHEMA_VERSION
     from keyframer.inspecting.tables import json_rows
 
     if not options.files and options.files_from is None:
@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _tables(item: Input, options: argparse.Namespace) -> tuple[str, int, int, list[Table]]:
     """Format, size, number of issues, and all tables of an input."""
-    from keyframer.inspecting.report import file_tables
+    from keyframer.inspecting.document_tables import file_tables
 
     opened = reading.open_input(item, options)
     issues, tables = file_tables(opened, options.encoding, texturing.finder_for(item, options))

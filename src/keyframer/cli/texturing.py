@@ -53,7 +53,7 @@ def note_inputs(item: Input, scene: Scene, options: argparse.Namespace) -> None:
     """Tell the run which images of a scene are there, without opening them."""
     from keyframer.files import note_input
     from keyframer.textures import ImageRefused
-    from keyframer.textures.opening import first_of_list, is_list
+    from keyframer.textures.texture_source import first_of_list, is_list
 
     finder = finder_for(item, options)
     if finder is None:

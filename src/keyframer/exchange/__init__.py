@@ -16,10 +16,10 @@ TYPE_CHECKING = False  # naming the exporters costs nothing: they are loaded whe
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from keyframer.exchange.report import LossReport
     from keyframer.files import PathLike
     from keyframer.limits import Limits
     from keyframer.scene import Scene
+    from keyframer.scene.loss_report import LossReport
 
 
 class Exporter:
@@ -307,7 +307,7 @@ def save(
     with budgeted(limits, scene.stored_bytes):
         report = exporter.save(scene, Path(path), dialect=dialect, overwrite=overwrite, options=options)
     if len(scene.issues):
-        from keyframer.exchange.salvaging import tell_left_out, tell_salvaged
+        from keyframer.exchange.salvage_report import tell_left_out, tell_salvaged
 
         if scene.origin is None:
             tell_left_out(scene, report)

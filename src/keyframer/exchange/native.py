@@ -8,7 +8,7 @@ from keyframer.exchange.unpacked import Unpacked
 from keyframer.files import write_set
 from keyframer.formats import Format, encode
 from keyframer.scene import Scene
-from keyframer.scene.report import LossReport
+from keyframer.scene.loss_report import LossReport
 
 
 def save(

@@ -11,12 +11,12 @@ from pathlib import Path
 from keyframer.exchange.gltf.write.images import role_of
 from keyframer.formats.contract import ImageNames
 from keyframer.scene import Material, Scene, TextureMap
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import safe_text
 from keyframer.textures import ImageRefused, TextureFinder, TextureSource
+from keyframer.textures.file_names import take_apart
 from keyframer.textures.finding import HOW
-from keyframer.textures.images import decode_texture
-from keyframer.textures.naming import take_apart
+from keyframer.textures.image_files import decode_texture
 
 _ENDINGS = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"RIFF": "webp"}
 _OLD_ROLES = ("color", "alpha", "emission")

@@ -17,7 +17,7 @@ from keyframer.formats.contract import Format, make_options
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_writing import Unpatchable, Written, plain_path
 from keyframer.scene import Scene
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 
 
 def patch(

@@ -6,7 +6,7 @@ from collections import Counter
 
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_writing import Written
-from keyframer.scene.report import Outcome
+from keyframer.scene.loss_report import Outcome
 from keyframer.wire.record import Raw, Record
 
 _MOST = 100

@@ -30,7 +30,7 @@ from keyframer.formats.kit.scene_writing import Unpatchable, Written, plain_path
 from keyframer.formats.merging import Parts, Tree, merge
 from keyframer.limits import budgeted
 from keyframer.scene import Scene
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.gc_paused import GcPaused
 from keyframer.wire.record import Raw, Record
 

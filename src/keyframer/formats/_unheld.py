@@ -8,7 +8,7 @@ from typing import Any
 
 from keyframer.formats._scenediff import Path, shown
 from keyframer.scene import LightType, Scene
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 
 Pattern = tuple[str, ...]
 """the beginning of a path; ``*`` is any number"""

@@ -17,7 +17,7 @@ from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.merging import Parts, RecordRules
 from keyframer.formats.scene_reader import KeyLayout, SceneReader
 from keyframer.scene import Scene
-from keyframer.scene.report import LossReport
+from keyframer.scene.loss_report import LossReport
 from keyframer.wire.record import Record
 
 __all__ = [

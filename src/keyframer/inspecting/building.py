@@ -10,7 +10,7 @@ from keyframer.errors import FormatError
 from keyframer.formats import Format, format_by_name
 from keyframer.formats.document import Document
 from keyframer.inspecting import positions
-from keyframer.inspecting.plain import extra_attributes, from_plain
+from keyframer.inspecting.json_values import extra_attributes, from_plain
 from keyframer.inspecting.positions import Path, line_and_column, path_at, position_of, show_path
 from keyframer.inspecting.twin import INFORMATION, SCHEMA, SCHEMA_VERSION
 from keyframer.text import hex_to_bytes, safe_text

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.formats.document import Document, place_of
-from keyframer.inspecting.plain import extra_attributes, to_plain
+from keyframer.inspecting.json_values import extra_attributes, to_plain
 from keyframer.text import bytes_to_hex
 from keyframer.wire.cursor import Place
 from keyframer.wire.record import Record, dump_fields

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from keyframer.formats.document import Document
-from keyframer.inspecting.layout import WIDTH, compact, lines
-from keyframer.inspecting.plain import extra_attributes, to_plain
+from keyframer.inspecting.json_layout import WIDTH, compact, lines
+from keyframer.inspecting.json_values import extra_attributes, to_plain
 from keyframer.text import bytes_to_hex
 from keyframer.wire.record import Record, dump_fields
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from keyframer.limits import spend
 from keyframer.posing.channels import Channels, Samples
-from keyframer.posing.standing import Standing
+from keyframer.posing.rest_pose import Standing
 from keyframer.posing.states import States
 from keyframer.scene import Clip, Scene
 

@@ -9,9 +9,9 @@ Every guess and every miss is data: `TextureSource.opened` and `TextureFinder.ma
 """
 
 from keyframer.textures.finding import TextureFinder, TextureMatch
-from keyframer.textures.images import DEFAULT_IMAGE_LIMITS, ImageLimits, Texture, open_texture
-from keyframer.textures.opening import Opened, TextureSource
+from keyframer.textures.image_files import DEFAULT_IMAGE_LIMITS, ImageLimits, Texture, open_texture
 from keyframer.textures.refused import ImageRefused
+from keyframer.textures.texture_source import Opened, TextureSource
 from keyframer.textures.uses import STATUSES, TextureUse, scene_textures
 
 __all__ = [

@@ -16,8 +16,8 @@ from pathlib import Path
 from keyframer.issues import IssueType
 from keyframer.limits import MOST_ENTRIES
 from keyframer.text import safe_text
+from keyframer.textures.file_names import Name, take_apart
 from keyframer.textures.listing import Listing, listing_of
-from keyframer.textures.naming import Name, take_apart
 
 HOW = {
     "exact": "under its own name",

@@ -10,9 +10,9 @@ from keyframer.scene import EmbeddedImage, Scene
 from keyframer.text import safe_text
 from keyframer.textures.autodesk import AN_IFL
 from keyframer.textures.finding import HOW, TextureFinder, TextureMatch
-from keyframer.textures.looking import look_at, look_inside
-from keyframer.textures.opening import first_of_list, is_list
+from keyframer.textures.image_heads import look_at, look_inside
 from keyframer.textures.refused import ImageRefused
+from keyframer.textures.texture_source import first_of_list, is_list
 
 STATUSES = ("found", "guessed", "embedded", "unusable", "refused", "missing", "not looked for")
 """what may have become of a name; ``unusable`` is a file that was found and is no image we can open"""

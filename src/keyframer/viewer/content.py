@@ -25,11 +25,11 @@ from keyframer.textures import TextureSource
 from keyframer.viewer.curves import ClipCurves, raw_curve
 from keyframer.viewer.describing import describe
 from keyframer.viewer.gltfplaces import GltfPlaces
-from keyframer.viewer.images import images_from
+from keyframer.viewer.json_numbers import shown, to_json
+from keyframer.viewer.page_images import images_from
 from keyframer.viewer.places import Finder, Places
-from keyframer.viewer.plain import shown, to_json
-from keyframer.viewer.records import NoRecords, Records
-from keyframer.viewer.rows import rows_json
+from keyframer.viewer.record_bytes import NoRecords, Records
+from keyframer.viewer.track_bytes import rows_json
 
 BLOCK = 1 << 16
 """bytes of the file that are sent at once"""

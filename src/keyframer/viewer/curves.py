@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from keyframer.curves import CurveBank, Interpolation, Track
 from keyframer.scene import Clip, RawChannel
-from keyframer.viewer.plain import columns, numbers, table_of
+from keyframer.viewer.json_numbers import columns, numbers, table_of
 
 Floats = npt.NDArray[np.float64]
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from keyframer.checking import Report
-from keyframer.checking.records import issue_record, unlisted
+from keyframer.checking.check_report import issue_record, unlisted
 from keyframer.curves import Interpolation, Track
 from keyframer.errors import FormatError
 from keyframer.exchange.gltf.conventions import Axes
 from keyframer.exchange.gltf.write.extent import clip_span
 from keyframer.scene import Channel, Clip, Node, RawChannel, Scene
+from keyframer.viewer.json_numbers import number, numbers, shown
 from keyframer.viewer.places import Finder
-from keyframer.viewer.plain import number, numbers, shown
-from keyframer.viewer.rows import place_json
+from keyframer.viewer.track_bytes import place_json
 
 if TYPE_CHECKING:
     from keyframer.viewer.content import Material

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterator
 
 from keyframer.formats.document import Document
-from keyframer.viewer.records import Records
+from keyframer.viewer.record_bytes import Records
 from keyframer.wire.record import Record
 
 

@@ -16,10 +16,10 @@ from keyframer.exchange.gltf.read.json_text import Item, Sources, TrackSource
 from keyframer.exchange.gltf.read.layout import Layout, Stored
 from keyframer.scene import Channel, Node, RawChannel, Scene
 from keyframer.viewer.gltfrecords import GltfRecords
+from keyframer.viewer.json_numbers import shown
 from keyframer.viewer.places import NO_RECORD
-from keyframer.viewer.plain import shown
-from keyframer.viewer.records import Records, Span
-from keyframer.viewer.rows import KeyRows, Part, Place, Rows, Several, Strided
+from keyframer.viewer.record_bytes import Records, Span
+from keyframer.viewer.track_bytes import KeyRows, Part, Place, Rows, Several, Strided
 
 PACKED = "Its keys are packed in the text (zlib, base64): a single key has no bytes of its own. This is all of them."
 ZEROS = "The file does not hold this key: numbers that it leaves out are zeros. This is its track."

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from keyframer.exchange.gltf.read.json_text import Item
 from keyframer.exchange.gltf.read.layout import Layout
-from keyframer.viewer.plain import shown
-from keyframer.viewer.records import Records
+from keyframer.viewer.json_numbers import shown
+from keyframer.viewer.record_bytes import Records
 
 _INNER = {"animations": ("samplers", "channels")}
 """lists in what lists of the text hold, that tracks are made of"""

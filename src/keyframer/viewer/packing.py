@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from keyframer.viewer.assets import Assets
 from keyframer.viewer.content import ViewedFile
-from keyframer.viewer.plain import to_json
+from keyframer.viewer.json_numbers import to_json
 from keyframer.viewer.resources import Resources
 
 _PAGE = """<!doctype html>

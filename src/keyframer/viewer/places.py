@@ -9,8 +9,8 @@ from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import COMPANION
 from keyframer.scene import Camera, Channel, Light, Mesh, Node, RawChannel, Scene
 from keyframer.viewer.extents import Extents
-from keyframer.viewer.records import Records, Span
-from keyframer.viewer.rows import KeyRows, Place, Strided, around
+from keyframer.viewer.record_bytes import Records, Span
+from keyframer.viewer.track_bytes import KeyRows, Place, Strided, around
 from keyframer.viewer.trackplaces import KeyFinder
 
 IN_COMPANION = "It lies in the companion, not in this file."

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from keyframer.viewer.content import BLOCK, ViewedFile
 from keyframer.viewer.describing import SCHEMA, SCHEMA_VERSION
-from keyframer.viewer.plain import to_json
+from keyframer.viewer.json_numbers import to_json
 
 JSON, BINARY, GLB = "application/json", "application/octet-stream", "model/gltf-binary"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from keyframer.formats.document import Document
 from keyframer.scene import Channel
 from keyframer.viewer.extents import Extents
-from keyframer.viewer.keyrows import row_spans
-from keyframer.viewer.rows import Rows, Strided
+from keyframer.viewer.key_bytes import row_spans
+from keyframer.viewer.track_bytes import Rows, Strided
 
 
 class KeyFinder:

@@ -13,8 +13,8 @@ from PIL import Image
 
 import keyframer
 from keyframer.errors import FormatError
-from keyframer.exchange.report import Outcome
 from keyframer.scene import TextureMap
+from keyframer.scene.loss_report import Outcome
 from tests.cli.running import Run
 from tests.corpus import CORPUS, needs_corpus
 from tests.exchange.reading.making import data_uri, glb, loaded

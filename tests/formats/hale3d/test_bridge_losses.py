@@ -36,7 +36,7 @@ from keyframer.scene import (
     Scene,
     Skin,
 )
-from keyframer.scene.report import NothingToWrite, Outcome
+from keyframer.scene.loss_report import NothingToWrite, Outcome
 from tests.formats.telling import said
 
 POINTS = np.array([[0.0, 0, 1], [2, 0, 1], [0, 3, 2], [5, 5, 5]])

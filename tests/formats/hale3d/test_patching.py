@@ -14,7 +14,7 @@ from keyframer.formats.hale3d.document import decode
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene import Clip, Mesh, Scene
-from keyframer.scene.report import Outcome
+from keyframer.scene.loss_report import Outcome
 from tests.formats.editing import why_anew
 from tests.formats.hale3d import writer as w
 

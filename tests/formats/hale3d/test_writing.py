@@ -15,7 +15,7 @@ from keyframer.formats.hale3d.document import decode
 from keyframer.formats.hale3d.model import Mesh as MeshRecord
 from keyframer.formats.hale3d.records import Animation, Frames, Joint
 from keyframer.scene import Channel, Clip, Material, Mesh, Node, NodeKind, Scene, TextureMap
-from keyframer.scene.report import NothingToWrite, Outcome
+from keyframer.scene.loss_report import NothingToWrite, Outcome
 from tests.corpus import CORPUS, needs_corpus
 from tests.formats.made_scenes import apart
 

@@ -17,7 +17,7 @@ from keyframer.formats.midtown.records import Channel as Record
 from keyframer.formats.midtown.records import OldChannel
 from keyframer.formats.midtown.skeleton import read_skeleton
 from keyframer.scene import Light, Node, NodeKind, RawChannel, Scene, Space
-from keyframer.scene.report import NothingToWrite, Outcome
+from keyframer.scene.loss_report import NothingToWrite, Outcome
 from tests.formats.hale3d.test_writing import arm
 from tests.formats.made_scenes import apart
 from tests.formats.telling import said

@@ -12,7 +12,7 @@ from keyframer.formats.midtown import FORMAT
 from keyframer.formats.midtown.dialect import Layout
 from keyframer.formats.midtown.skeleton import Bone, Skeleton, read_skeleton, write_skeleton
 from keyframer.scene import NodeKind, Scene
-from keyframer.scene.report import Outcome
+from keyframer.scene.loss_report import Outcome
 from tests.formats.hale3d.test_writing import arm
 from tests.formats.made_scenes import apart
 

@@ -15,7 +15,7 @@ from keyframer.formats.nodeanim import FORMAT
 from keyframer.formats.nodeanim.records import LINEAR, TCB
 from keyframer.formats.nodeanim.records import Node as Record
 from keyframer.scene import Channel, Clip, Light, LightType, Node, NodeKind, Scene
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 from tests.formats.made_scenes import apart
 from tests.formats.telling import write as write_as
 

@@ -17,7 +17,7 @@ from keyframer.formats.nodeanim.records import Animations, Header, NodeKeys
 from keyframer.formats.nodeanim.records import Node as Bare
 from keyframer.operating import choose_nodes
 from keyframer.scene import Channel, Node, NodeKind, Scene
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.record import Record
 from tests.formats.editing import why_anew
 from tests.formats.nodeanim.writer import TCB, Bone, Clip, How, Key, chunk, clips, write

@@ -16,7 +16,7 @@ from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.nodeanim import FORMAT
 from keyframer.operating import change_rate
 from keyframer.scene import Channel, Scene
-from keyframer.scene.report import Outcome
+from keyframer.scene.loss_report import Outcome
 from tests.formats.editing import why_anew
 from tests.formats.nodeanim.writer import BEZIER, LINEAR, TCB, Bone, Clip, How, Key, write
 

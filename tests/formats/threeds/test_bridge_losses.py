@@ -33,7 +33,7 @@ from keyframer.scene import (
     Skin,
     TextureMap,
 )
-from keyframer.scene.report import NothingToWrite, Outcome
+from keyframer.scene.loss_report import NothingToWrite, Outcome
 from tests.formats.telling import said
 from tests.formats.telling import write as write_as
 

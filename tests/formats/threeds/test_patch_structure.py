@@ -36,7 +36,7 @@ from keyframer.scene import (
     Space,
     TextureMap,
 )
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 from tests.corpus import CORPUS, needs_corpus
 from tests.formats.threeds.walker import compared, entries, planted, strangers
 

@@ -17,7 +17,7 @@ from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk, RawChunk
 from keyframer.scene import Channel, Clip, LightType, Morph, Scene
-from keyframer.scene.report import Outcome
+from keyframer.scene.loss_report import Outcome
 from tests.formats.editing import why_anew
 from tests.formats.threeds.bridge import make
 

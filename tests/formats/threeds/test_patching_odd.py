@@ -18,7 +18,7 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Channel, Clip, Gradient, LayeredFog, LightType, Material, Morph, Scene, TextureMap
-from keyframer.scene.report import Outcome
+from keyframer.scene.loss_report import Outcome
 from tests.formats.editing import put, why_anew
 from tests.formats.threeds.bridge import make
 

@@ -12,7 +12,7 @@ import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.maths import affine, quat
 from keyframer.scene import Channel, Clip, Material, Mesh, Morph, Node, NodeKind, Scene, Skin
-from keyframer.scene.report import Loss, LossReport, Outcome
+from keyframer.scene.loss_report import Loss, LossReport, Outcome
 
 Floats = npt.NDArray[np.float64]
 

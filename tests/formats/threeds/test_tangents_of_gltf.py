@@ -18,7 +18,7 @@ import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track, reduce
 from keyframer.formats.kit import key_tracks
 from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
-from keyframer.scene.report import Loss
+from keyframer.scene.loss_report import Loss
 
 TIMES = np.array([0.0, 1.0, 3.0])
 VALUES = np.array([[1.0, 2, 3], [4, 0, 1], [0, 0, 0]])

@@ -28,7 +28,7 @@ from keyframer.scene import (
     Scene,
     TextureMap,
 )
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 from tests.corpus import CORPUS, needs_corpus
 
 WINDMILL = Path(__file__).parents[2] / "samples/3ds/windmill.3ds"

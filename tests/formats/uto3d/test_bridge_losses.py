@@ -29,7 +29,7 @@ from keyframer.scene import (
     Skin,
     TextureMap,
 )
-from keyframer.scene.report import Outcome
+from keyframer.scene.loss_report import Outcome
 from tests.formats.telling import said
 from tests.formats.telling import write as write_as
 

@@ -15,7 +15,7 @@ from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.uto3d import FORMAT
 from keyframer.operating import change_rate
 from keyframer.scene import Channel, Clip, Mesh, Scene
-from keyframer.scene.report import Outcome
+from keyframer.scene.loss_report import Outcome
 from tests.formats.editing import put, why_anew
 from tests.formats.uto3d import writers as w
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from keyframer.textures.naming import take_apart
+from keyframer.textures.file_names import take_apart
 
 _URI = re.compile(rb'"uri"\s{0,100}:\s{0,100}"(?!data:)([^"\\]{1,1000})"')
 _HEAD = 20

@@ -9,7 +9,7 @@ from keyframer.batch.job import Result
 from keyframer.batch.operations.outputs import json_file
 from keyframer.batch.operations.subject import Subject, note_issues
 from keyframer.checking import check_opened
-from keyframer.checking.records import SCHEMA, SCHEMA_VERSION, report_record
+from keyframer.checking.check_report import SCHEMA, SCHEMA_VERSION, report_record
 from keyframer.errors import FormatError
 from keyframer.issues import Severity
 

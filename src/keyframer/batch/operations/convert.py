@@ -7,16 +7,16 @@ import tempfile
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from keyframer.batch import beside, stores
+from keyframer.batch import dependencies, stores
 from keyframer.batch.job import Result
 from keyframer.batch.operations._targets import exporter_of
 from keyframer.batch.operations.outputs import drafted, refusing
 from keyframer.batch.operations.subject import Subject, note_issues
 from keyframer.exchange import Exporter, save
 from keyframer.exchange.provenance import source_note
-from keyframer.exchange.report import LossReport, Outcome
 from keyframer.formats.contract import options_from_text
 from keyframer.scene import Scene
+from keyframer.scene.loss_report import LossReport, Outcome
 
 if TYPE_CHECKING:
     from keyframer.exchange.gltf.write.images import ImageSource
@@ -53,7 +53,7 @@ def _changed(scene: Scene, options: Mapping[str, Any], exporter: Exporter, resul
     from keyframer.operating.steps import take_steps
 
     if "merge" in steps:
-        result["also"].append(beside.file_of(steps["merge"]))
+        result["also"].append(dependencies.file_of(steps["merge"]))
     return take_steps(scene, {**steps, "max_error": options.get("max_error")}, fps, exporter.axes)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from keyframer.batch.job import Result
 from keyframer.batch.operations.outputs import json_file
 from keyframer.batch.operations.subject import Subject, note_issues
-from keyframer.inspecting.report import SCHEMA, SCHEMA_VERSION, file_tables
+from keyframer.inspecting.document_tables import SCHEMA, SCHEMA_VERSION, file_tables
 from keyframer.inspecting.tables import json_rows
 from keyframer.text import safe_text
 

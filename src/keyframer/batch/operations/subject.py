@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from keyframer.batch import beside, stores
+from keyframer.batch import dependencies, stores
 from keyframer.batch.defaults import FINDINGS
 from keyframer.batch.job import Job, Result
 from keyframer.batch.operations.outputs import Output, write
@@ -65,12 +65,12 @@ class Subject:
             if folder is not None:
                 from keyframer.batch.operations._parts import named_files
 
-                result["also"] += [beside.file_of(folder / name) for name in named_files(self.data)]
+                result["also"] += [dependencies.file_of(folder / name) for name in named_files(self.data)]
             return
         given = (self.opened.given.get(companion.option) for companion in reader.companions)
-        result["also"] += [beside.file_of(value) for value in given if isinstance(value, (str, Path))]
+        result["also"] += [dependencies.file_of(value) for value in given if isinstance(value, (str, Path))]
         if folder is not None and reader.companions:
-            result["also"] += beside.companions_of(self.job.source)
+            result["also"] += dependencies.companions_of(self.job.source)
 
     def finder(self) -> TextureFinder | None:
         """Looks beside the file, then in the folders given; None if no image is wanted."""
@@ -86,12 +86,12 @@ class Subject:
         """Remember which images were looked for, and which were found."""
         if finder is None:
             return
-        from keyframer.textures.naming import take_apart
+        from keyframer.textures.file_names import take_apart
 
         matches = finder.matches
         names = [parts for match in matches if (parts := take_apart(match.name).parts)]
-        result["also"] += beside.images_of(finder.folders, names, recursive=finder.recursive)
-        result["also"] += [beside.file_of(match.path) for match in matches if match.path is not None]
+        result["also"] += dependencies.images_of(finder.folders, names, recursive=finder.recursive)
+        result["also"] += [dependencies.file_of(match.path) for match in matches if match.path is not None]
 
     def write(self, path: str, data: bytes) -> None:
         """Write an output; `FormatError` where that is refused."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from keyframer.batch.job import Result
 from keyframer.batch.operations.subject import Subject, note_issues
-from keyframer.inspecting.clips import keep_clip
+from keyframer.inspecting.clip_choice import keep_clip
 from keyframer.rendering import Settings, Studio
 from keyframer.rendering.showing import Showing
 from keyframer.textures import TextureSource

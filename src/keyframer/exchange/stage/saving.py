@@ -16,7 +16,6 @@ from keyframer.errors import FormatError
 from keyframer.exchange.gltf.write.asset import glb_parts
 from keyframer.exchange.gltf.write.exporting import export
 from keyframer.exchange.gltf.write.options import GltfOptions
-from keyframer.exchange.report import LossReport, Outcome
 from keyframer.exchange.stage.archives import Archive
 from keyframer.exchange.stage.assembly import embed_images, load_model
 from keyframer.exchange.stage.repacking import Change, NewMember, repack
@@ -26,6 +25,7 @@ from keyframer.exchange.stage.xmltree import Element
 from keyframer.files import check_output, write_bytes
 from keyframer.limits import Limits
 from keyframer.scene import Scene
+from keyframer.scene.loss_report import LossReport, Outcome
 
 MODELS = ("keep", "gltf")
 _GLB = ".glb"

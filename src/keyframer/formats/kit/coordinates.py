@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from keyframer.curves import RotationForm, Track
 from keyframer.maths import quat
-from keyframer.posing.looking import looks
+from keyframer.posing.aim_constraints import looks
 from keyframer.scene import Camera, Channel, Clip, Fog, Handedness, Light, Mesh, Morph, Node, Scene, Skin, Space
 
 Floats = npt.NDArray[np.float64]

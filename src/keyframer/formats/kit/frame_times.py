@@ -16,7 +16,7 @@ from keyframer.curves import Interpolation, RotationForm, Track, compile_track
 from keyframer.formats.kit.scene_writing import Unpatchable, clip_span, frames_per_second, plain_path, units_per_second
 from keyframer.limits import expect
 from keyframer.scene import Channel, Clip, Scene
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 
 Indices = npt.NDArray[np.int64]
 Tracks = Mapping[tuple[int, str], Track]

@@ -23,7 +23,7 @@ from keyframer.formats import facts_of
 from keyframer.formats.kit.scene_writing import Tolerance, clip_span, plain_path, units_per_second
 from keyframer.limits import expect, left
 from keyframer.scene import Clip, Node
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.keytable import EXTRAS, Keys
 
 Floats = npt.NDArray[np.float64]

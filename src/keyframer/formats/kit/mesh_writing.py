@@ -13,7 +13,7 @@ import numpy.typing as npt
 from keyframer.curves import Track
 from keyframer.limits import spend
 from keyframer.scene import Mesh, Scene
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

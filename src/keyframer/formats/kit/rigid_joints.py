@@ -21,7 +21,7 @@ from keyframer.maths import affine, quat
 from keyframer.posing import Rig
 from keyframer.posing.order import placing_order
 from keyframer.scene import Clip, Scene
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 
 Floats = npt.NDArray[np.float64]
 

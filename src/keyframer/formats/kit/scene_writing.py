@@ -17,7 +17,7 @@ from keyframer.formats.document import Document
 from keyframer.posing.order import placing_order
 from keyframer.scene import Clip, Node, Scene
 from keyframer.scene.clip import FASTEST, SLOWEST
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import decode_name
 
 Floats = npt.NDArray[np.float64]

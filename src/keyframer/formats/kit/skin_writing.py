@@ -16,7 +16,7 @@ from keyframer.maths import affine
 from keyframer.posing import Rig
 from keyframer.posing.vertices import Bound, skinned
 from keyframer.scene import Channel, Clip, Mesh, Morph, Node, NodeKind, Scene, Skin
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

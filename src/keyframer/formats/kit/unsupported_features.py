@@ -27,7 +27,7 @@ from keyframer.scene import (
     Scene,
     TextureMap,
 )
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 
 MOTION = ("position", "rotation", "scale")
 """the channels that place a node"""

@@ -41,7 +41,7 @@ from keyframer.files import check_size, read_bytes
 from keyframer.issues import Severity
 from keyframer.limits import Budget, Limits
 from keyframer.text import safe_text
-from keyframer.textures.naming import take_apart
+from keyframer.textures.file_names import take_apart
 
 _JSON, _BIN = 0x4E4F534A, 0x004E4942
 DEEPEST = 64

@@ -14,20 +14,20 @@ from keyframer.curves import Track
 from keyframer.curves.lines import ROTATIONS, VECTORS
 from keyframer.exchange.gltf.conventions import single, unusable
 from keyframer.exchange.gltf.extras import attach, plain, shown_name, stated, track_extras
-from keyframer.exchange.gltf.write.aim_constraints import Gaze, Look
+from keyframer.exchange.gltf.write.aim_rotations import Gaze, Look
+from keyframer.exchange.gltf.write.animation_channels import KINDS, Channels, Properties, animate_visibility
 from keyframer.exchange.gltf.write.asset import Json
 from keyframer.exchange.gltf.write.cameras_lights import Lights
-from keyframer.exchange.gltf.write.channels import KINDS, Channels, Properties, animate_visibility
 from keyframer.exchange.gltf.write.extent import clip_span
 from keyframer.exchange.gltf.write.keys import CUBIC, LINEAR, Sampler
 from keyframer.exchange.gltf.write.measure import world_error
 from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of, errors
 from keyframer.exchange.gltf.write.nodes import Placed, Tree
 from keyframer.exchange.gltf.write.options import Context
-from keyframer.exchange.report import Outcome
 from keyframer.limits import left, room
 from keyframer.posing import Rig
 from keyframer.scene import Clip
+from keyframer.scene.loss_report import Outcome
 
 Floats32 = npt.NDArray[np.float32]
 

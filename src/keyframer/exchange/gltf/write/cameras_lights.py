@@ -21,8 +21,8 @@ from keyframer.exchange.gltf.extras import attach, plain, raw_name, shown_name, 
 from keyframer.exchange.gltf.write.asset import Json
 from keyframer.exchange.gltf.write.extent import shown_extent
 from keyframer.exchange.gltf.write.options import Context
-from keyframer.exchange.report import Outcome
 from keyframer.scene import Camera, Light, LightType, Scene
+from keyframer.scene.loss_report import Outcome
 
 Floats = npt.NDArray[np.float64]
 

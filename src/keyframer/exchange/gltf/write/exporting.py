@@ -14,23 +14,23 @@ import numpy.typing as npt
 from keyframer._version import __version__
 from keyframer.exchange.gltf.conventions import Axes
 from keyframer.exchange.gltf.extras import Names, attach, plain, stated
-from keyframer.exchange.gltf.write.aim_constraints import find_looks
+from keyframer.exchange.gltf.write.aim_rotations import find_looks
 from keyframer.exchange.gltf.write.animation import write_animations
+from keyframer.exchange.gltf.write.animation_channels import hide_node
 from keyframer.exchange.gltf.write.asset import Asset, Json, write_glb, write_gltf
 from keyframer.exchange.gltf.write.cameras_lights import Beginning, Lights, light_extras, strengths, write_cameras
-from keyframer.exchange.gltf.write.channels import hide_node
 from keyframer.exchange.gltf.write.extent import clip_span, joint_boxes, mesh_boxes, scene_size
 from keyframer.exchange.gltf.write.images import ImageSource, Pictures, no_images
 from keyframer.exchange.gltf.write.materials import Materials
 from keyframer.exchange.gltf.write.meshes import Meshes, Skins
 from keyframer.exchange.gltf.write.nodes import Tree
 from keyframer.exchange.gltf.write.options import Context, GltfOptions
-from keyframer.exchange.report import LossReport, Outcome
 from keyframer.files import check_output
 from keyframer.formats.kit.record_paths import path_finder
 from keyframer.formats.kit.unsupported_features import leftovers
 from keyframer.posing import Rig
 from keyframer.scene import Clip, LightType, Scene
+from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.textures import TextureFinder, TextureSource
 
 Floats = npt.NDArray[np.float64]

@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.exchange.gltf.extras import said_in_gltf
-from keyframer.exchange.report import Outcome
 from keyframer.scene import Material, TextureMap
+from keyframer.scene.loss_report import Outcome
 from keyframer.text import safe_text
 from keyframer.textures import Opened, Texture, TextureSource
-from keyframer.textures.images import as_png
+from keyframer.textures.image_files import as_png
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture

@@ -11,8 +11,8 @@ from keyframer.exchange.gltf.extras import attach, plain, raw_name, said_in_gltf
 from keyframer.exchange.gltf.write.asset import Asset, Json
 from keyframer.exchange.gltf.write.images import SLOTS, Image, Missing
 from keyframer.exchange.gltf.write.options import Context
-from keyframer.exchange.report import Outcome
 from keyframer.scene import Material, TextureMap
+from keyframer.scene.loss_report import Outcome
 
 _KEPT = (
     "ambient",

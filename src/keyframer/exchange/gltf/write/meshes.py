@@ -12,7 +12,7 @@ from keyframer.exchange.gltf.extras import attach, plain, raw_name, shown_name, 
 from keyframer.exchange.gltf.write.asset import Json
 from keyframer.exchange.gltf.write.materials import Materials
 from keyframer.exchange.gltf.write.options import Context
-from keyframer.exchange.gltf.write.vertices import (
+from keyframer.exchange.gltf.write.vertex_splitting import (
     Split,
     cluster_normals,
     corner_sides,
@@ -21,11 +21,11 @@ from keyframer.exchange.gltf.write.vertices import (
     split,
     vertex_tangents,
 )
-from keyframer.exchange.report import Outcome
 from keyframer.formats import facts_of
 from keyframer.maths.counting import unique_values
 from keyframer.maths.smoothing import smooth_clusters
 from keyframer.scene import Mesh, Morph, Skin
+from keyframer.scene.loss_report import Outcome
 
 Floats32 = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.int64]

@@ -16,10 +16,10 @@ from keyframer.curves.lines import FRAMES_PROBED, ROTATIONS, VECTORS, Measure, p
 from keyframer.curves.turns import absolute_rotations
 from keyframer.curves.vector import Hermite, hermite_columns
 from keyframer.exchange.gltf.write.keys import LINEAR, STEP, Keys, Playing, Sampler, in_seconds
-from keyframer.exchange.report import Outcome
 from keyframer.limits import allows, left, room
 from keyframer.maths import quat
 from keyframer.maths.counting import unique_values
+from keyframer.scene.loss_report import Outcome
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from keyframer.curves.lazy_fields import stored
 from keyframer.exchange.gltf.conventions import listed
 from keyframer.exchange.gltf.extras import attach, plain, raw_name, stated
-from keyframer.exchange.gltf.write.aim_constraints import Look, frames_below
+from keyframer.exchange.gltf.write.aim_rotations import Look, frames_below
 from keyframer.exchange.gltf.write.asset import Json
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.maths import quat

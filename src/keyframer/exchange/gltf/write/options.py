@@ -13,8 +13,8 @@ from keyframer.exchange.gltf.extras import Names
 from keyframer.exchange.gltf.write.asset import Asset
 from keyframer.exchange.gltf.write.extent import Box
 from keyframer.exchange.gltf.write.images import ImageSource, no_images
-from keyframer.exchange.report import LossReport
 from keyframer.scene import Scene
+from keyframer.scene.loss_report import LossReport
 
 DEFAULT_MAX_ERROR = 1e-4
 """of the scene's size"""

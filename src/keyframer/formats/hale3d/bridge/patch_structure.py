@@ -27,7 +27,7 @@ from keyframer.formats.kit.scene_writing import NamesThatFit, Unpatchable, plain
 from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.maths import affine
 from keyframer.scene import Scene
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 
 Floats = npt.NDArray[np.float64]
 

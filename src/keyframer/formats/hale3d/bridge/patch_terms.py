@@ -12,7 +12,7 @@ from keyframer.formats.kit.frame_times import framed
 from keyframer.formats.kit.scene_writing import Unpatchable, frames_per_second
 from keyframer.formats.kit.skin_writing import with_moved_vertices
 from keyframer.scene import Material, Mesh, Scene, Skin
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 
 NO_PLACE = (
     *NO_TEXT,

@@ -29,7 +29,7 @@ from keyframer.formats.kit.frame_times import frames_kept
 from keyframer.formats.kit.scene_writing import Unpatchable, Written
 from keyframer.maths import quat
 from keyframer.scene import Scene
-from keyframer.scene.report import LossReport
+from keyframer.scene.loss_report import LossReport
 
 _OTHERS = (("model", ".mdl"), ("animation", ".anim"))
 

@@ -16,7 +16,7 @@ from keyframer.formats.kit.rigid_joints import Joints
 from keyframer.formats.kit.scene_writing import encode_name, plain_path
 from keyframer.maths import affine, quat
 from keyframer.scene import Node, Scene
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

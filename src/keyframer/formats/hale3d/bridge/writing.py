@@ -30,7 +30,7 @@ from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene, Space
 from keyframer.scene.clip import FASTEST
-from keyframer.scene.report import LossReport, NothingToWrite, Outcome
+from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 
 Floats = npt.NDArray[np.float64]
 

@@ -21,7 +21,7 @@ from keyframer.formats.midtown.skeleton import Bone, Skeleton
 from keyframer.formats.midtown.skeleton_text import patch_skeleton
 from keyframer.maths import euler
 from keyframer.scene import Scene
-from keyframer.scene.report import LossReport
+from keyframer.scene.loss_report import LossReport
 from keyframer.wire.record import Record
 
 Floats = npt.NDArray[np.float64]

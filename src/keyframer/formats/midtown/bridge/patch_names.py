@@ -7,7 +7,7 @@ from dataclasses import replace
 from keyframer.formats.kit.scene_writing import NamesThatFit, encode_name, plain_path
 from keyframer.formats.midtown.bridge.writing import one_word
 from keyframer.scene import Scene
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 
 
 def in_its_order(scene: Scene, stored: Scene, report: LossReport) -> Scene:

@@ -35,7 +35,7 @@ from keyframer.formats.midtown.bridge.scene import posed_channel, root_path, ske
 from keyframer.formats.midtown.skeleton import Bone, write_skeleton
 from keyframer.formats.midtown.skeleton_text import patch_skeleton
 from keyframer.scene import Channel, NodeKind, RawChannel, Scene
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 
 NO_PLACE = (
     *NO_TEXT,

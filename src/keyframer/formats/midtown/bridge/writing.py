@@ -31,7 +31,7 @@ from keyframer.formats.midtown.skeleton import Bone, Skeleton, write_skeleton
 from keyframer.formats.midtown.sniff import FARTHEST
 from keyframer.maths import euler
 from keyframer.scene import Clip, Scene, Space
-from keyframer.scene.report import LossReport, NothingToWrite, Outcome
+from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 
 Floats = npt.NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from keyframer.formats.nodeanim.bridge.writing import UNITS, Habits, NodeWriter,
 from keyframer.formats.nodeanim.dialect import Dialect
 from keyframer.formats.nodeanim.records import Node
 from keyframer.scene import Scene
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 
 
 class NodeRules(RecordRules):

@@ -36,7 +36,7 @@ from keyframer.formats.nodeanim.keys import NodeKeys
 from keyframer.formats.nodeanim.records import Node
 from keyframer.scene import Clip, Handedness, NodeKind, Scene, Space
 from keyframer.scene import Node as SceneNode
-from keyframer.scene.report import LossReport, NothingToWrite, Outcome
+from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 
 Floats = npt.NDArray[np.float64]
 

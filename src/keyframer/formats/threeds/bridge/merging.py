@@ -27,7 +27,7 @@ from keyframer.formats.threeds.bridge.write_stage import Stage
 from keyframer.formats.threeds.bridge.write_tracks import names_shapes
 from keyframer.formats.threeds.bridge.writing import HOLDS, painted_groups, write_document
 from keyframer.scene import Scene
-from keyframer.scene.report import LossReport
+from keyframer.scene.loss_report import LossReport
 from keyframer.wire.record import Record
 
 _COLORS = (r.ColorFloat, r.ColorByte, r.ColorFloatGamma, r.ColorByteGamma)

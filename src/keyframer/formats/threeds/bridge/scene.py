@@ -23,7 +23,7 @@ from keyframer.formats.threeds.bridge.materials import read_material
 from keyframer.formats.threeds.bridge.nodes import KeyframerNode, Writer, read_channels, read_nodes
 from keyframer.formats.threeds.bridge.options import Options
 from keyframer.issues import IssueLog
-from keyframer.posing.standing import world_at
+from keyframer.posing.rest_pose import world_at
 from keyframer.scene import Clip, Light, LightType, Node, NodeKind, Scene
 
 Floats = npt.NDArray[np.float64]

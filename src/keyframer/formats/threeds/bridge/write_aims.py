@@ -16,7 +16,7 @@ from keyframer.formats.kit.scene_writing import plain_path, scene_size
 from keyframer.maths import affine
 from keyframer.posing import Rig
 from keyframer.scene import LightType, Node, NodeKind, Scene
-from keyframer.scene.report import Outcome
+from keyframer.scene.loss_report import Outcome
 
 Floats = npt.NDArray[np.float64]
 

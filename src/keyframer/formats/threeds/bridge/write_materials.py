@@ -12,7 +12,7 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import materials as reading
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Environment, Material, TextureMap
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 
 _STEM, _SUFFIX = 8, 3
 """DOS file names"""

@@ -15,7 +15,7 @@ from keyframer.curves import Track
 from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.posing.order import placing_order
 from keyframer.scene import Channel, Node, Scene
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 
 _FLIP = np.array([-1.0, 1.0, 1.0])
 _TURN_FLIP = np.array([1.0, -1.0, -1.0, 1.0])

@@ -22,7 +22,7 @@ from keyframer.formats.threeds.bridge.write_tracks import write_hide_track, writ
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.posing.order import placing_order
 from keyframer.scene import LightType, Mesh, Node, NodeKind
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 
 Floats = npt.NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from keyframer.formats.threeds.chunk import Chunk
 from keyframer.posing import Rig
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Channel, Clip, Node, Scene
-from keyframer.scene.report import LossReport
+from keyframer.scene.loss_report import LossReport
 
 Floats = npt.NDArray[np.float64]
 

@@ -43,7 +43,7 @@ from keyframer.formats.threeds.bridge.write_tracks import names_shapes
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Clip, Scene, Space
-from keyframer.scene.report import LossReport, NothingToWrite, Outcome
+from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 
 HOLDS = (
     *(

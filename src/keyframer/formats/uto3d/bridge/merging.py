@@ -22,7 +22,7 @@ from keyframer.formats.uto3d.bridge.writing import DIALECTS, HOLDS, Habits, Reco
 from keyframer.formats.uto3d.dialect import Dialect, LightLayout, dialect_of
 from keyframer.formats.uto3d.sections import Main, RawRest
 from keyframer.scene import Channel, Scene
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.record import Record
 
 _MANNERS = {LightLayout.FLEXPORTER: "A", LightLayout.MAXSCRIPT: "B", LightLayout.LITERAL: "literal"}

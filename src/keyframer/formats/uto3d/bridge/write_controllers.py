@@ -12,7 +12,7 @@ from keyframer.curves.forms import increments, with_form
 from keyframer.formats.kit.key_tracks import as_tcb, axes_of_keys, is_eased, steady_axes, still_key, tcb_keys
 from keyframer.formats.uto3d import records as r
 from keyframer.scene import Node, Scene
-from keyframer.scene.report import LossReport
+from keyframer.scene.loss_report import LossReport
 from keyframer.wire.keytable import Keys
 
 Floats = npt.NDArray[np.float64]

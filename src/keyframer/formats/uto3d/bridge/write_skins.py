@@ -13,7 +13,7 @@ from keyframer.formats.kit.scene_writing import Tolerance, plain_path
 from keyframer.formats.uto3d import records as r
 from keyframer.maths import affine
 from keyframer.scene import Node, NodeKind, Scene, Skin
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 
 Floats = npt.NDArray[np.float64]
 

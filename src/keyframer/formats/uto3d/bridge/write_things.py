@@ -12,7 +12,7 @@ from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.formats.uto3d import records as r
 from keyframer.limits import spend
 from keyframer.scene import Camera, Light, LightType, Mesh, Node, NodeKind, Scene
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.record import Record
 
 

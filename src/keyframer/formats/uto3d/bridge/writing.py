@@ -37,7 +37,7 @@ from keyframer.formats.uto3d.bridge.write_things import Sort, record_of, write_s
 from keyframer.formats.uto3d.document import TICKS_PER_SECOND, new_document
 from keyframer.formats.uto3d.sections import BoneSection, FileHeader, Section
 from keyframer.scene import Clip, Handedness, LightType, Node, NodeKind, Scene, Space
-from keyframer.scene.report import LossReport, NothingToWrite, Outcome
+from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 from keyframer.wire.record import Record
 
 Floats = npt.NDArray[np.float64]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from keyframer.catalogue import CATALOGUE
-from keyframer.checking.report import PASSES, VERDICTS, pass_of
+from keyframer.checking.check_report import PASSES, VERDICTS, pass_of
 from keyframer.issues import ISSUES_PER_CODE, ISSUES_PER_FILE
 from keyframer.limits import FULL_SIZE, Limits
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from keyframer.formats.document import Document
 from keyframer.viewer.extents import Extents
-from keyframer.viewer.rows import Rows, Strided
+from keyframer.viewer.track_bytes import Rows, Strided
 from keyframer.wire.plan import FieldPlan
 from keyframer.wire.record import Record
 from keyframer.wire.sink import Sink

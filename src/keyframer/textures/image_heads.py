@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from keyframer.textures.autodesk import autodesk_kind, cel_size
-from keyframer.textures.images import DEFAULT_IMAGE_LIMITS, FORMATS, ImageLimits
+from keyframer.textures.image_files import DEFAULT_IMAGE_LIMITS, FORMATS, ImageLimits
 from keyframer.textures.refused import ImageRefused, why_unreadable
 
 _HEAD = 1024

@@ -89,7 +89,7 @@ class Nursery:
         self._socket, theirs = socket.socketpair()
         with theirs:
             self._process = _start(
-                f"from keyframer.batch.nursery import main; main({theirs.fileno()})", theirs.fileno()
+                f"from keyframer.batch.fork_server import main; main({theirs.fileno()})", theirs.fileno()
             )
         setup = pickle.dumps({"path": sys.path, "memory": memory, "modules": [*modules], "parent": os.getpid()})
         self._socket.sendall(_NUMBER.pack(len(setup)) + setup)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from keyframer.batch.defaults import STATUSES
-from keyframer.batch.naming import is_below
+from keyframer.batch.output_names import is_below
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT);
@@ -103,7 +103,7 @@ def _are_outputs(value: Any) -> bool:
 
 
 def _is_entry(entry: Any) -> bool:
-    """As `keyframer.batch.beside` makes them."""
+    """As `keyframer.batch.dependencies` makes them."""
     if not (isinstance(entry, list) and len(entry) == 3 and _is_name(entry[0])):
         return False
     _, what, known = entry

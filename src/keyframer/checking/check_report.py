@@ -1,4 +1,4 @@
-"""What a check found: issues in the order of passes and places, counts, and a verdict."""
+"""What a check found: issues in the order of passes and places, counts and a verdict; and all of that as plain data."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from keyframer.exchange import Importer
 from keyframer.formats import Format
 from keyframer.issues import Issue, IssueLog, Severity
+from keyframer.text import safe_text
 
 PASSES = {
     "structure": "whether the bytes lie as the format says",
@@ -95,3 +96,53 @@ class Report:
 
     def __str__(self) -> str:
         return "\n".join([self.verdict, *map(str, self.issues)])
+
+
+SCHEMA = "keyframer.check"
+SCHEMA_VERSION = 1
+
+COLUMNS = ("file", "verdict", "severity", "code", "offset", "path", "message")
+
+_LONGEST = 1_000
+"""characters of a message or a path"""
+
+
+def report_record(report: Report, name: str) -> dict[str, object]:
+    """One file as a JSON object; text is safe and of bearable length."""
+    return {
+        "file": safe_text(name),
+        "format": None if report.format is None else report.format.name,
+        "size": report.size,
+        "verdict": report.verdict,
+        "errors": report.count("error"),
+        "warnings": report.count("warning"),
+        "infos": report.count("info"),
+        "counts": report.counts,
+        "truncated": report.truncated,
+        "issues": [issue_record(issue) for issue in report.issues],
+    }
+
+
+def issue_record(issue: Issue) -> dict[str, object]:
+    return {
+        "pass": pass_of(issue.code),
+        "severity": issue.severity.label,
+        "code": issue.code,
+        "offset": issue.offset,
+        "path": short(issue.path),
+        "message": short(issue.message),
+    }
+
+
+def short(text: str) -> str:
+    """Text of a file's making: safe, and no longer than anybody reads."""
+    text = safe_text(text[: 2 * _LONGEST])
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def unlisted(report: Report) -> dict[str, int]:
+    """How many issues of each code are counted but not listed."""
+    listed: dict[str, int] = {}
+    for issue in report.issues:
+        listed[issue.code] = listed.get(issue.code, 0) + 1
+    return {code: count - listed.get(code, 0) for code, count in report.counts.items() if count > listed.get(code, 0)}

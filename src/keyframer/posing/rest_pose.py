@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from keyframer.maths import affine
 from keyframer.maths.counting import unique_values
+from keyframer.posing.aim_constraints import look, looks, rest_roll, stored_target
 from keyframer.posing.channels import Channels, Samples, as_slice
 from keyframer.posing.locals import Locals
-from keyframer.posing.looking import look, looks, rest_roll, stored_target
 from keyframer.posing.order import Order, placing_order
 from keyframer.scene import Clip, Scene
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from keyframer.viewer.records import Span
+from keyframer.viewer.record_bytes import Span
 
 
 @dataclass(frozen=True, slots=True)

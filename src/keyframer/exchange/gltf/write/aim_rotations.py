@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
-from keyframer.posing.looking import looks, stored_target
+from keyframer.posing.aim_constraints import looks, stored_target
 from keyframer.posing.order import Order
 from keyframer.scene import Channel, Clip, Scene
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from keyframer.exchange.gltf.write.images import Image, ImageSource, Missing, Pictures
 from keyframer.scene import Material, TextureMap
 from keyframer.textures import ImageRefused, TextureSource
-from keyframer.textures.images import decode_texture
-from keyframer.viewer.plain import shown
+from keyframer.textures.image_files import decode_texture
+from keyframer.viewer.json_numbers import shown
 
 
 def images_from(source: TextureSource) -> ImageSource:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from keyframer.scene import Scene
-from keyframer.scene.report import Loss, LossReport, Outcome
+from keyframer.scene.loss_report import Loss, LossReport, Outcome
 
 _LEFT_OUT = {"SEM_UNKNOWN_ENUM": "value", "SEM_EXTENSION_UNKNOWN": "name", "LINK_NOT_SHOWN": "what"}
 """codes of what an importer found and left out, and which of their arguments says what it is"""

@@ -7,7 +7,7 @@ from collections import Counter
 from keyframer.exchange.opening import OpenedFile
 from keyframer.formats.document import Document
 from keyframer.formats.kit.summary_tables import Table
-from keyframer.inspecting.plain import to_plain
+from keyframer.inspecting.json_values import to_plain
 from keyframer.inspecting.scene_tables import document_scene_tables, imported_tables
 from keyframer.issues import IssueLog
 from keyframer.textures import TextureFinder

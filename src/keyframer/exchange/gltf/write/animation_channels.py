@@ -19,8 +19,8 @@ from keyframer.exchange.gltf.write.keys import STEP, Sampler
 from keyframer.exchange.gltf.write.motion import Function, Motion, MotionMaker, breaks_of, errors
 from keyframer.exchange.gltf.write.nodes import Placed
 from keyframer.exchange.gltf.write.options import Context
-from keyframer.exchange.report import Outcome
 from keyframer.scene import LightType
+from keyframer.scene.loss_report import Outcome
 
 
 class Channels:

@@ -10,7 +10,7 @@ from keyframer.scene import TextureMap
 from keyframer.text import safe_text
 from keyframer.textures.autodesk import AN_IFL, ifl_names
 from keyframer.textures.finding import TextureFinder, TextureMatch
-from keyframer.textures.images import DEFAULT_IMAGE_LIMITS, ImageLimits, Texture, decode_texture, open_texture
+from keyframer.textures.image_files import DEFAULT_IMAGE_LIMITS, ImageLimits, Texture, decode_texture, open_texture
 from keyframer.textures.refused import ImageRefused
 
 _LIST_SIZE = 1 << 20
