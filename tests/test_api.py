@@ -7,6 +7,7 @@ import io
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from keyframer.formats.threeds import records
 from tests.samples import FOLDER, sample_files, unhex
 
 TRACKS = FOLDER / "3ds" / "tracks.3ds"
+WINDMILL = FOLDER / "3ds" / "windmill.3ds"
 DATA = TRACKS.read_bytes()
 
 
@@ -248,3 +250,48 @@ def test_every_public_function_is_documented() -> None:
         thing = getattr(keyframer, name)
         if not isinstance(thing, str):
             assert inspect.getdoc(thing), name
+
+
+class TestWholeJobs:
+    @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, io.BytesIO])
+    def test_load_takes_bytes_and_streams(self, kind: Any) -> None:
+        scene = keyframer.load(kind(DATA))
+        assert [node.name for node in scene.nodes] == [node.name for node in keyframer.load(TRACKS).nodes]
+
+    def test_load_takes_documents(self) -> None:
+        document = keyframer.read(TRACKS)
+        assert len(keyframer.load(document).nodes) == len(keyframer.load(TRACKS).nodes)
+
+    def test_bytes_have_their_limit(self) -> None:
+        with pytest.raises(keyframer.FormatError, match="LIMIT_FILE_SIZE"):
+            keyframer.load(DATA, limits=keyframer.Limits(file_size=10))
+
+    def test_convert(self, tmp_path: Path) -> None:
+        target = tmp_path / "a.glb"
+        report = keyframer.convert(TRACKS, target, keys="frames", reading={"fps": 24})
+        assert isinstance(report, keyframer.LossReport)
+        assert target.read_bytes()[:4] == b"glTF"
+        assert keyframer.load(target).clips[0].frames_per_second == 24
+        with pytest.raises(FileExistsError):
+            keyframer.convert(TRACKS, target)
+        keyframer.convert(DATA, tmp_path / "b.nanim", format="nodeanim")
+        with pytest.raises(ValueError, match=r"has no option 'kees'.*did you mean 'keys'"):
+            keyframer.convert(TRACKS, tmp_path / "c.glb", kees="frames")
+
+    def test_convert_does_not_eat_its_source(self, tmp_path: Path) -> None:
+        source = tmp_path / "a.3ds"
+        source.write_bytes(DATA)
+        (tmp_path / "link.3ds").hardlink_to(source)
+        for target in (source, tmp_path / "link.3ds"):
+            with pytest.raises(OSError, match="is an input of this run"):
+                keyframer.convert(source, target, overwrite=True)
+        assert source.read_bytes() == DATA
+
+    def test_render(self, tmp_path: Path) -> None:
+        scene = keyframer.load(WINDMILL)
+        picture = keyframer.render(scene, size=(40, 30), frame=10)
+        assert (picture.size, picture.mode) == ((40, 30), "RGB")
+        picture.save(tmp_path / "a.png")
+        assert keyframer.render(scene, size=16, background=None).mode == "RGBA"
+        with pytest.raises(LookupError, match="did you mean 'Camera'"):
+            keyframer.render(scene, camera="camra")

@@ -11,8 +11,10 @@ import pytest
 import keyframer
 
 NAMES = """
-    Detection Document Format FormatError Issue IssueLog Limits LossReport Pose Report Scene Severity Track
-    __version__ check compile_track decode detect encode load pose read save supported_formats write
+    Camera Channel Clip Detection Document Environment Format FormatError Handedness Interpolation Issue IssueLog Keys
+    Light LightType Limits LossReport Material Mesh Morph Node NodeKind Playback Pose RawChannel Report Rig RotationForm
+    Scene Severity Skin Space TextureMap Track Wrap __version__ check compile_track convert decode detect encode load
+    pose read render save supported_formats view write
 """
 
 

@@ -9,6 +9,9 @@
 
     scene = keyframer.load("scene.3ds")         # what it means: nodes, meshes, keys
     keyframer.pose(scene, frames=[0, 10]).world # where everything is, 4 x 4 matrices
+    scene.find("Rotor")                         # the number of a node
+    keyframer.render(scene).save("scene.png")   # a picture; in a notebook keyframer.view(scene) plays it
+    keyframer.convert("scene.3ds", "scene.glb") # and what was lost on the way
 
 Names are loaded when first used: importing this package is cheap.
 """
@@ -24,70 +27,141 @@ if TYPE_CHECKING:
     from typing import Any
 
     from keyframer.checking import Report, check
-    from keyframer.curves import Track, compile_track
+    from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
+    from keyframer.curves import Track as Keys
     from keyframer.errors import FormatError
-    from keyframer.exchange import save
+    from keyframer.exchange import convert, save
     from keyframer.exchange.opening import load, read
     from keyframer.formats import Detection, Format, decode, detect, encode, supported_formats, write
     from keyframer.formats.document import Document
     from keyframer.issues import Issue, IssueLog, Severity
     from keyframer.limits import Limits
-    from keyframer.posing import Pose, pose
-    from keyframer.scene import Scene
+    from keyframer.posing import Playback, Pose, Rig, pose
+    from keyframer.rendering import render
+    from keyframer.scene import (
+        Camera,
+        Channel,
+        Clip,
+        Environment,
+        Handedness,
+        Light,
+        LightType,
+        Material,
+        Mesh,
+        Morph,
+        Node,
+        NodeKind,
+        RawChannel,
+        Scene,
+        Skin,
+        Space,
+        TextureMap,
+    )
     from keyframer.scene.loss_report import LossReport
+    from keyframer.viewer import view
 
 _HOMES = {
+    "Keys": "keyframer.curves",  # another name of Track: keys are its columns
+    "Camera": "keyframer.scene",
+    "Channel": "keyframer.scene",
+    "Clip": "keyframer.scene",
     "Detection": "keyframer.formats",
     "Document": "keyframer.formats.document",
+    "Environment": "keyframer.scene",
     "Format": "keyframer.formats",
     "FormatError": "keyframer.errors",
+    "Handedness": "keyframer.scene",
+    "Interpolation": "keyframer.curves",
     "Issue": "keyframer.issues",
     "IssueLog": "keyframer.issues",
+    "Light": "keyframer.scene",
+    "LightType": "keyframer.scene",
     "Limits": "keyframer.limits",
     "LossReport": "keyframer.scene.loss_report",
+    "Material": "keyframer.scene",
+    "Mesh": "keyframer.scene",
+    "Morph": "keyframer.scene",
+    "Node": "keyframer.scene",
+    "NodeKind": "keyframer.scene",
+    "Playback": "keyframer.posing",
     "Pose": "keyframer.posing",
+    "RawChannel": "keyframer.scene",
     "Report": "keyframer.checking",
+    "Rig": "keyframer.posing",
+    "RotationForm": "keyframer.curves",
     "Scene": "keyframer.scene",
     "Severity": "keyframer.issues",
+    "Skin": "keyframer.scene",
+    "Space": "keyframer.scene",
+    "TextureMap": "keyframer.scene",
     "Track": "keyframer.curves",
+    "Wrap": "keyframer.curves",
     "check": "keyframer.checking",
     "compile_track": "keyframer.curves",
+    "convert": "keyframer.exchange",
     "decode": "keyframer.formats",
     "detect": "keyframer.formats",
     "encode": "keyframer.formats",
     "load": "keyframer.exchange.opening",
     "pose": "keyframer.posing",
     "read": "keyframer.exchange.opening",
+    "render": "keyframer.rendering",
     "save": "keyframer.exchange",
     "supported_formats": "keyframer.formats",
+    "view": "keyframer.viewer",
     "write": "keyframer.formats",
 }
 
 __all__ = [
+    "Camera",
+    "Channel",
+    "Clip",
     "Detection",
     "Document",
+    "Environment",
     "Format",
     "FormatError",
+    "Handedness",
+    "Interpolation",
     "Issue",
     "IssueLog",
+    "Keys",
+    "Light",
+    "LightType",
     "Limits",
     "LossReport",
+    "Material",
+    "Mesh",
+    "Morph",
+    "Node",
+    "NodeKind",
+    "Playback",
     "Pose",
+    "RawChannel",
     "Report",
+    "Rig",
+    "RotationForm",
     "Scene",
     "Severity",
+    "Skin",
+    "Space",
+    "TextureMap",
     "Track",
+    "Wrap",
     "__version__",
     "check",
     "compile_track",
+    "convert",
     "decode",
     "detect",
     "encode",
     "load",
     "pose",
     "read",
+    "render",
     "save",
     "supported_formats",
+    "view",
     "write",
 ]
 
@@ -98,7 +172,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(home), name)
+    value = getattr(import_module(home), "Track" if name == "Keys" else name)
     globals()[name] = value
     return value
 

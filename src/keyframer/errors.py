@@ -7,6 +7,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+def reason_of(error: OSError) -> str:
+    """Why the system could not read something, in words."""
+    return "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror or error}"
+
+
 class FormatError(Exception):
     """Bytes that cannot be read: what (``code``), where (``offset``, ``path``) and in words (``message``).
 

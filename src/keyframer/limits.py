@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, fields
 
 from keyframer.catalogue import LIMIT_BUDGETS
+from keyframer.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -177,7 +178,8 @@ def limits_of(given: dict[str, object]) -> Limits:
     chosen: dict[str, int] = {}
     for name, value in given.items():
         if name not in known:
-            raise ValueError(f"there is no limit {name!r} (there are: {', '.join(known)})")
+            listed = f"there are: {', '.join(known)}"
+            raise ValueError(f"there is no limit {name!r} ({listed}){did_you_mean(name, known)}")
         try:
             number = float(str(value))
             if not 1 <= number <= 1e15:

@@ -5,6 +5,7 @@ from __future__ import annotations
 TYPE_CHECKING = False  # names of plain ASCII, the usual case, are safe without `re`
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterable
 
 # C0, DEL and C1 controls, line and paragraph separators, bidirectional controls, invisible marks, surrogates.
 _UNSAFE = "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufff9-\ufffb]"
@@ -37,6 +38,23 @@ def safe_text(text: str) -> str:
     import re
 
     return re.sub(_UNSAFE, lambda match: _visible(match.group()), text)
+
+
+def did_you_mean(wrong: str, known: Iterable[str]) -> str:
+    """``; did you mean 'Rotor'?`` if one of the known names is close to the wrong one, else nothing."""
+    from difflib import get_close_matches
+    from itertools import islice
+
+    names = {name.lower(): name for name in islice(known, _COMPARED) if len(name) <= _COMPARED_LENGTH}
+    typed = wrong.lower()[:_COMPARED_LENGTH]
+    longer = [name for name in names if typed and name.startswith(typed)][:1]
+    close = longer or get_close_matches(typed, names, n=1, cutoff=0.6)
+    return f"; did you mean {names[close[0]]!r}?" if close else ""
+
+
+_COMPARED = 5_000
+"""names that a mistyped one is compared with at most: files may hold millions"""
+_COMPARED_LENGTH = 64
 
 
 def show_name(raw: bytes, encoding: str | None = None) -> str:

@@ -84,7 +84,7 @@ def test_a_file_that_no_run_wrote_is_left_alone(
         ran = run(*batch)
         assert ran.code == 3
         assert " 1 failed" in ran.err
-        assert f"RUN_OUTPUT_COLLISION at 0x0 in /: {theirs} is there already" in ran.err
+        assert f"{theirs} is there already" in ran.err
         assert theirs.read_bytes() == b"somebody's own work"
         assert temporaries(tmp_path / "out") == []
     assert run(*batch, "--force").code == 0
@@ -126,7 +126,7 @@ def test_numbers_whose_text_was_never_written_are_taken_for_what_they_are(
         theirs.write_bytes(b"not what the name says")
         ran = run(*batch)
         assert ran.code == 3
-        assert f"RUN_OUTPUT_COLLISION at 0x0 in /: {theirs} is there already" in ran.err
+        assert f"{theirs} is there already" in ran.err
         assert theirs.read_bytes() == b"not what the name says"
     assert run(*batch, *(("--force",) if damaged else ())).code == 0
     assert contents(tmp_path / "out") == before
@@ -138,7 +138,7 @@ def test_a_link_that_leads_nowhere_is_not_written_through(run: Run, tmp_path: Pa
     (tmp_path / "out" / "a.glb").symlink_to(tmp_path / "elsewhere")
     ran = run("batch", "convert", tmp_path / "in", "-o", tmp_path / "out", "-j", "1")
     assert ran.code == 3
-    assert "RUN_OUTPUT_COLLISION" in ran.err
+    assert "a.glb is there already" in ran.err
     assert not (tmp_path / "elsewhere").exists()
 
 
@@ -158,7 +158,7 @@ def test_a_folder_that_cannot_be_read_is_a_failure(
     monkeypatch.setattr(os, "scandir", scandir)
     ran = run("batch", "identify", tmp_path / "in", "-o", tmp_path / "out", "-j", "1", "--exclude", "closed*")
     assert ran.code == 3
-    assert f"{tmp_path / closed}: IO_READ_FAILED at 0x0 in /: the folder: Permission denied" in ran.err
+    assert f"{tmp_path / closed}: the folder: Permission denied" in ran.err
     assert f"{'2 files: 1' if closed == 'in/closed' else '1 file: 0'} done, 1 failed" in ran.err
     monkeypatch.undo()
     assert run("batch", "identify", tmp_path / "in", "-o", tmp_path / "out", "-j", "1").code == 0
@@ -183,7 +183,7 @@ def test_a_pipe_in_a_folder_keeps_nobody_waiting(run: Run, tmp_path: Path) -> No
     os.mkfifo(tmp_path / "in" / "pipe.3ds")
     ran = run("batch", "identify", tmp_path / "in", "-o", tmp_path / "out", "-j", "1")
     assert ran.code == 3
-    assert "pipe.3ds: IO_READ_FAILED at 0x0 in /: not an ordinary file" in ran.err
+    assert "pipe.3ds: not an ordinary file" in ran.err
 
 
 def test_a_report_from_a_disk_that_is_read_only(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -316,7 +316,7 @@ def test_a_member_that_is_encrypted_says_so(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(data)
     ran = run("batch", "identify", tmp_path / "a.zip", "-o", tmp_path / "out", "-j", "1")
     assert ran.code == 3
-    assert "x.3ds: IO_READ_FAILED at 0x0 in /: the member of the archive is encrypted\n" in ran.err
+    assert "x.3ds: the member of the archive is encrypted\n" in ran.err
 
 
 def test_a_ledger_without_room_says_so(tmp_path: Path) -> None:

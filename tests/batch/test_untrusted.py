@@ -82,7 +82,7 @@ def test_no_output_goes_through_a_link(run: Run, place: Place, tmp_path: Path) -
         ran = run_again(run, place, "--scale", "2")
         assert ran.code == 3
         (line,) = [line for line in ran.err.splitlines() if "link" in line]
-        assert "b.3ds: RUN_OUTPUT_REFUSED at 0x0 in /: its output deep/b.glb leads through a link (deep)" in line
+        assert "b.3ds: its output deep/b.glb leads through a link (deep)" in line
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "elsewhere").iterdir()} == before
 
 
@@ -93,7 +93,7 @@ def test_a_link_in_the_place_of_an_output_is_not_replaced(run: Run, place: Place
     (place.out / "a.glb").symlink_to(tmp_path / "mine.glb")
     ran = run_again(run, place)
     assert ran.code == 3
-    assert "RUN_OUTPUT_COLLISION" in ran.err
+    assert "a.glb is there already" in ran.err
     assert (tmp_path / "mine.glb").read_bytes() == b"mine"
     assert (place.out / "a.glb").is_symlink()
 

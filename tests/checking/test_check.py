@@ -84,7 +84,7 @@ def test_what_cannot_be_read_is_a_report(data: bytes, code: str, tmp_path: Path)
 def test_the_system_says_no(tmp_path: Path) -> None:
     report = keyframer.check(tmp_path / "nothing.3ds")
     assert (report.verdict, report.format, report.size) == ("not readable", None, None)
-    assert str(report.issues[0]) == "error: IO_READ_FAILED at 0x0 in /: No such file or directory"
+    assert str(report.issues[0]) == "error: IO_READ_FAILED at 0x0 in /: no such file"
     assert keyframer.check(tmp_path).verdict == "not readable"
 
 

@@ -105,7 +105,7 @@ def test_diff_of_one_clip(run: Run, two: Path, tmp_path: Path) -> None:
 
 
 def test_info_names_the_clip_of_each_track(run: Run, two: Path) -> None:
-    ran = run("info", two, "--no-color")
+    ran = run("info", "--all", two, "--no-color")
     assert ran.code == 0
     rows = [line.split() for line in ran.out.splitlines() if "position" in line and "linear" in line]
     assert [row[-1] for row in rows] == ["walk", "2"]

@@ -52,7 +52,7 @@ def test_nothing_is_overwritten_without_f(run: Run, scene: Path, tmp_path: Path)
     target.write_bytes(b"old")
     ran = run("convert", scene, target)
     assert ran.code == 3
-    assert "RUN_OUTPUT_REFUSED" in ran.err
+    assert f"{target} exists (-f overwrites it)" in ran.err
     assert "-f overwrites it" in ran.err
     assert target.read_bytes() == b"old"
     assert run("convert", "-f", scene, target).code == 0

@@ -39,7 +39,7 @@ def test_nothing_is_overwritten_unasked(run: Run, tmp_path: Path) -> None:
     text.write_text("mine")
     ran = run("dump", EXAMPLE, "-o", text)
     assert ran.code == 3
-    assert "RUN_OUTPUT_REFUSED" in ran.err
+    assert f"{text} exists (-f overwrites it)" in ran.err
     assert "-f overwrites it" in ran.err
     assert text.read_text() == "mine"
     assert run("dump", EXAMPLE, "-o", text, "-f").code == 0
@@ -70,7 +70,7 @@ def test_a_suffix_puts_outputs_beside_inputs(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.prj").write_bytes(EXAMPLE.read_bytes())
     ran = run("dump", tmp_path / "a.3ds", tmp_path / "a.prj", "-o", ".json", "-f")
     assert ran.code == 3
-    assert "RUN_OUTPUT_COLLISION" in ran.err
+    assert "a.json is already the output of" in ran.err
 
 
 def test_several_texts_do_not_fit_stdout(run: Run) -> None:

@@ -32,7 +32,8 @@ def test_help_version_and_wrong_usage(run: Run) -> None:
         ran = run(*arguments)
         assert ran.code == 2
         assert ran.out == ""
-        assert "usage:" in ran.err
+        assert ran.err.count("\n") == 1
+        assert "--help)\n" in ran.err
 
 
 def test_module_is_the_command() -> None:

@@ -29,6 +29,7 @@ def test_abilities_follow_from_the_modules(run: Run) -> None:
     assert (last["id"], last["can"], last["extensions"]) == ("gltf", ["scene", "save"], [".glb", ".gltf"])
     for row, known in zip(listed, FORMATS, strict=True):
         assert {"read", "write", "text"} <= set(row["can"])
+        assert ("save" in row["can"]) == (known.writer() is not None)
         assert ("scene" in row["can"]) == (known.reader() is not None)
         assert ("info" in row["can"]) == (known.summary() is not None)
         assert row["records"] == len(known.record_types())

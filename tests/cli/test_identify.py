@@ -198,7 +198,7 @@ def test_one_bad_file_costs_one_record(tmp_path: Path, run: Run, style: str) -> 
     ran = run("identify", "--format", style, tmp_path / "none.3ds", EXAMPLE)
     assert ran.code == 3
     assert ran.err.count("\n") == 1
-    assert "none.3ds: IO_READ_FAILED at 0x0 in /: No such file or directory" in ran.err
+    assert "none.3ds: no such file" in ran.err
     assert "3D Studio" in ran.out
 
 

@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+import keyframer
+from keyframer.formats import format_by_name
+from keyframer.inspecting import TABLES as TITLES
+from keyframer.inspecting import table_names
 from tests.cli.running import EXAMPLE, STYLES, Run, check_schema
 from tests.corpus import CORPUS, needs_corpus
 from tests.samples import all_samples
@@ -52,29 +56,135 @@ def test_what_is_unknown_raw_or_odd(run: Run, tmp_path: Path) -> None:
     }
     assert tables["raw"][-1]["bytes"] == 14
     assert {issue["code"] for issue in tables["issues"]} == {"STRUCT_UNKNOWN_CHUNK", "STRUCT_TRAILING_DATA"}
-    assert "  0x16 " in run("info", path).out
+    assert "  0x16 " in run("info", "--all", path).out
 
 
 def test_plain_text_is_aligned_and_the_same_every_time(run: Run) -> None:
-    first = run("info", EXAMPLE).out
-    assert first == run("info", EXAMPLE).out
-    assert "\n  Tower          object   0  Tower\n" in first
     everything = run("info", "--all", EXAMPLE).out
+    assert everything == run("info", "--all", EXAMPLE).out
+    assert "\n  Tower          object   0  Tower\n" in everything
     assert "\n  Tower             object          0               3     3  0..0\n" in everything
-    assert "\x1b" not in first
+    assert "\x1b" not in everything
 
 
 def test_some_tables_only(run: Run) -> None:
     out = run("info", "--table", "nodes", EXAMPLE).out
     assert "Nodes (12)" in out
     assert "Objects" not in out
+    assert (
+        run("info", "--table", "nodes,objects", EXAMPLE).out
+        == run("info", "--table", "nodes", EXAMPLE, "--table", "objects").out
+    )
+
+
+def test_tables_that_are_not_there(run: Run) -> None:
+    ran = run("info", "--table", "objekts", EXAMPLE)
+    assert ran.code == 2
+    assert "there is no table 'objekts'; did you mean 'objects'?" in ran.err
+    ran = run("info", "--table", "skins", EXAMPLE)
+    assert ran.code == 0
+    assert f"{EXAMPLE}: there is no table 'skins' (there are: overview, objects, " in ran.err
+    assert run("batch", "info", EXAMPLE, "-o", "x", "--table", "objekts").code == 2
+
+
+def test_help_names_the_tables(run: Run) -> None:
+    words = run("info", "--help").out
+    assert all(name in words for name in table_names())
+
+
+@pytest.mark.parametrize(("name", "path"), all_samples(), ids=lambda value: getattr(value, "name", value))
+def test_every_table_is_declared(run: Run, name: str, path: Path) -> None:
+    tables = run("info", "--format", "json", path).json()["files"][0]["tables"]
+    assert set(tables) <= {*TITLES, *format_by_name(name).tables}
+
+
+class TestSummary:
+    def test_one_screen(self, run: Run) -> None:
+        assert run("info", EXAMPLE).out.splitlines() == [
+            str(EXAMPLE),
+            "  format      3D Studio (3ds), version 3",
+            "  size        4,604 bytes",
+            "  written by  WINDMILL",
+            "  length      3.333 s: frames 0 to 100, 30 a second",
+            "  nodes       12, 5 of them animated",
+            "  meshes      6 with 44 triangles",
+            "  cameras     1",
+            "  lights      2",
+            "  materials   3",
+            "  images      1, 1 missing: STONE.PNG",
+            "  check       clean",
+        ]
+
+    def test_the_verdict_is_that_of_check(self, run: Run, tmp_path: Path) -> None:
+        path = tmp_path / "odd.3ds"
+        path.write_bytes(EXAMPLE.read_bytes() + b"behind the end")
+        checked = run("check", "--format", "json", path).json()["files"][0]
+        summary = run("info", "--format", "json", path).json()["files"][0]["summary"]
+        assert summary["verdict"] == checked["verdict"] == "readable with problems"
+        assert (summary["errors"], summary["warnings"]) == (checked["errors"], checked["warnings"]) != (0, 0)
+        assert f"check       readable with problems ({checked['warnings']} warning" in run("info", path).out
+
+    def test_csv_is_one_row_a_file(self, run: Run, tmp_path: Path) -> None:
+        target = tmp_path / "a.glb"
+        assert run("convert", EXAMPLE, target, "--no-textures").code == 0
+        out = run("info", "--format", "csv", EXAMPLE, target, tmp_path / "none.3ds").out
+        rows = list(csv.DictReader(io.StringIO(out)))
+        assert [row["file"] for row in rows] == [str(EXAMPLE), str(target), str(tmp_path / "none.3ds")]
+        first, second, third = rows
+        assert (first["format"], first["nodes"], first["animated_nodes"], first["triangles"]) == (
+            "3ds",
+            "12",
+            "5",
+            "44",
+        )
+        assert (first["first_frame"], first["last_frame"], first["frames_per_second"]) == ("0", "100", "30")
+        assert (first["images"], first["missing_images"], first["verdict"]) == ("1", "1", "clean")
+        assert (second["format"], second["triangles"]) == ("gltf", "44")
+        assert third["format"] == ""
+        assert "no such file" in third["error"].lower()
+
+    @pytest.mark.parametrize(("name", "path"), all_samples(), ids=lambda value: getattr(value, "name", value))
+    def test_counts_are_those_of_the_scene(self, run: Run, name: str, path: Path) -> None:
+        summary = run("info", "--format", "json", path).json()["files"][0]["summary"]
+        scene = keyframer.load(path, salvage=True)
+        assert summary["format"] == name
+        assert summary["nodes"] == len(scene.nodes)
+        assert summary["meshes"] == len(scene.meshes)
+        assert summary["triangles"] == sum(len(mesh.corners) for mesh in scene.meshes)
+        assert summary["size"] == path.stat().st_size
+
+    def test_batch_has_the_same(self, run: Run, tmp_path: Path) -> None:
+        assert run("batch", "info", EXAMPLE, "-o", tmp_path, "-j", "1").code == 0
+        (path,) = tmp_path.rglob("*.json")
+        report = json.loads(path.read_text())
+        check_schema("info", report)
+        own = run("info", "--format", "json", EXAMPLE).json()["files"][0]
+        assert report["files"][0]["summary"] == own["summary"]
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_nothing_breaks_inside_words_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    import sys
+
+    plain = run("info", "--all", EXAMPLE).out
+    words = set(plain.split())
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for arguments in ([], ["--all"]):
+        out = run("info", *arguments, EXAMPLE).out.replace("\x1b[1m", "").replace("\x1b[0m", "")
+        lines = out.replace(str(EXAMPLE), "").splitlines()
+        if columns >= 80:
+            assert max(map(len, lines)) <= columns
+        if arguments:
+            assert set(out.split()) <= words
 
 
 def test_csv_and_markdown(run: Run) -> None:
-    rows = list(csv.DictReader(io.StringIO(run("info", "--format", "csv", EXAMPLE).out)))
+    rows = list(csv.DictReader(io.StringIO(run("info", "--all", "--format", "csv", EXAMPLE).out)))
     assert {row["table"] for row in rows} == set(TABLES)
     assert {"file": str(EXAMPLE), "table": "objects", "row": "0", "column": "vertices", "value": "17"} in rows
-    out = run("info", "--format", "md", EXAMPLE).out
+    assert "| length | 3.333 s" in run("info", "--format", "md", EXAMPLE).out
+    out = run("info", "--all", "--format", "md", EXAMPLE).out
     assert "### Objects" in out
     assert "| Tower | mesh | 17 | 24 | 17 | STONE |" in out
 
@@ -86,7 +196,7 @@ def test_one_bad_file_costs_one_record(run: Run, tmp_path: Path, style: str) -> 
     ran = run("info", "--format", style, bad, EXAMPLE)
     assert ran.code == 3
     assert ran.err == f"keyframer: {bad}: IO_UNRECOGNISED at 0x0 in /: this is a text file\n"
-    assert "STONE" in ran.out
+    assert "3D Studio" in ran.out
     assert style == "pretty" or "IO_UNRECOGNISED" in ran.out.replace("\\_", "_")
 
 
@@ -119,8 +229,8 @@ def test_the_format_can_be_named(run: Run, tmp_path: Path) -> None:
 def test_code_pages(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "names.3ds"
     path.write_bytes(EXAMPLE.read_bytes().replace(b"Tower\0", b"T\x94wer\0"))
-    assert "Töwer" in run("info", "--encoding", "cp437", path).out
-    assert "T”wer" in run("info", path).out
+    assert "Töwer" in run("info", "--all", "--encoding", "cp437", path).out
+    assert "T”wer" in run("info", "--all", path).out
     assert run("info", "--encoding", "klingon", path).code == 2
 
 
@@ -135,7 +245,7 @@ def test_colours_only_where_they_are_wanted(run: Run, monkeypatch: pytest.Monkey
     monkeypatch.delenv("NO_COLOR")
     pretty = run("info", EXAMPLE).out
     assert pretty != plain
-    assert "Tower" in pretty
+    assert "3D Studio" in pretty
 
 
 @needs_corpus

@@ -103,7 +103,7 @@ def test_what_is_no_ordinary_file_is_refused(name: str, odd: str, place: Path, r
     before = os.lstat(path)
     ran = run(*command(name, place, path, "-f"))
     assert ran.code == 3, ran.err
-    assert f"RUN_OUTPUT_REFUSED at 0x0 in /: {path} is {kind}, not an ordinary file" in ran.err
+    assert f"{path} is {kind}, not an ordinary file" in ran.err
     assert os.path.samestat(os.lstat(path), before)
     assert not list(place.glob(".kf-*"))
 
@@ -129,7 +129,7 @@ def test_a_folder_in_the_place_of_a_file_is_refused(words: str, name: str, place
     path.mkdir(parents=True)
     ran = run(*words.replace("IN", str(place)).split())
     assert ran.code == 3, ran.err
-    assert f"RUN_OUTPUT_REFUSED at 0x0 in /: {path} is a folder, not an ordinary file" in ran.err
+    assert f"{path} is a folder, not an ordinary file" in ran.err
     assert list(path.iterdir()) == []
     assert [each.name for each in (place / "out").iterdir() if "sqlite" not in each.name] == [name]
 
@@ -144,7 +144,7 @@ def test_nor_does_a_batch_write_there(odd: str, place: Path, run: Run) -> None:
     for more in ((), ("--force",)):
         ran = run("batch", "check", place / "a.3ds", "-o", place / "out", "-j", "1", *more)
         assert ran.code == 3
-        assert f"RUN_OUTPUT_REFUSED at 0x0 in /: {path} is {kind}" in ran.err
+        assert f"{path} is {kind}" in ran.err
         assert os.path.samestat(os.lstat(path), before)
 
 
@@ -183,7 +183,7 @@ def test_an_input_is_never_replaced(name: str, way: str, place: Path, run: Run) 
         assert ran.code in (2, 3), ran.err
         if "-f" in more:
             assert ran.code == 3
-            assert f"RUN_OUTPUT_REFUSED at 0x0 in /: {path} is an input of this run" in ran.err
+            assert f"{path} is an input of this run" in ran.err
         assert os.path.samestat(os.lstat(path), there)
         assert source.read_bytes() == before
 
@@ -192,7 +192,7 @@ def refused(run: Run, words: str, place: Path, path: str) -> None:
     before = {each: each.read_bytes() for each in place.rglob("*") if each.is_file()}
     ran = run(*words.replace("IN", str(place)).split())
     assert ran.code == 3, ran.err
-    assert f"RUN_OUTPUT_REFUSED at 0x0 in /: {place / path} is an input of this run" in ran.err
+    assert f"{place / path} is an input of this run" in ran.err
     assert {each: each.read_bytes() for each in before} == before
 
 
@@ -254,7 +254,7 @@ def test_nor_the_file_that_is_stdin(place: Path) -> None:
 def test_an_output_does_not_replace_another_of_the_same_run(place: Path, run: Run) -> None:
     ran = run("convert", place / "a.3ds", place / "a.glb", "--report", place / "a.glb", "-f")
     assert ran.code == 3
-    assert f"RUN_OUTPUT_REFUSED at 0x0 in /: {place / 'a.glb'} is already an output of this run" in ran.err
+    assert f"{place / 'a.glb'} is already an output of this run" in ran.err
     assert (place / "a.glb").read_bytes()[:4] == b"glTF"
 
 
@@ -269,7 +269,7 @@ def test_in_a_batch_neither_links_nor_pairs_replace_a_source(place: Path, run: R
     ran = run("batch", "convert", source, "-o", out, "-j", "1", "--force")
     assert ran.code == 3
     for name in ("a.glb", "b.glb"):
-        assert f"RUN_OUTPUT_REFUSED at 0x0 in /: {out / name} is an input of this run" in ran.err
+        assert f"{out / name} is an input of this run" in ran.err
         assert (out / name).read_bytes() == SMALL
     (place / "more").mkdir()
     (source / "deep").mkdir()
@@ -277,7 +277,7 @@ def test_in_a_batch_neither_links_nor_pairs_replace_a_source(place: Path, run: R
     (source / "deep" / "c.mdl").write_bytes(SAMPLES["arm-nul-ended.mdl"])
     words = ("-o", source / "deep", "-j", "1", "--force", "--to", "hale3d")
     ran = run("batch", "convert", place / "more", source, *words)
-    assert f"RUN_OUTPUT_REFUSED at 0x0 in /: {source / 'deep' / 'c.mdl'} is an input of this run" in ran.err
+    assert f"{source / 'deep' / 'c.mdl'} is an input of this run" in ran.err
     assert (source / "deep" / "c.mdl").read_bytes() == SAMPLES["arm-nul-ended.mdl"]
 
 
@@ -289,7 +289,7 @@ def test_nor_does_its_ledger(place: Path, run: Run) -> None:
         words = ("-o", place / "out", "--ledger", place / name, "-j", "1")
         ran = run("batch", "identify", place / "a.3ds", place / "empty.3ds", *words)
         assert ran.code == 3
-        assert f"RUN_OUTPUT_REFUSED at 0x0 in /: {place / name} {reason}" in ran.err
+        assert f"{place / name} {reason}" in ran.err
     assert (place / "empty.3ds").stat().st_size == 0
 
 
@@ -381,4 +381,4 @@ def test_standard_output_stays_a_dash(place: Path) -> None:
     assert ran.stdout == (place / "a.json").read_bytes()
     ran = spawn("dump", place / "a.3ds", "-o", "/dev/stdout")
     assert ran.returncode == 3
-    assert b"RUN_OUTPUT_REFUSED at 0x0 in /: /dev/stdout is a pipe, not an ordinary file" in ran.stderr
+    assert b"/dev/stdout is a pipe, not an ordinary file" in ran.stderr

@@ -107,7 +107,7 @@ def test_lists_of_frames(text: str, wanted: list[float]) -> None:
 def test_lists_that_are_none(run: Run, text: str) -> None:
     with pytest.raises(ValueError):
         sampling.parse_frames(text)
-    assert run("sample", EXAMPLE, f"--frames={text}").code == (2 if text else 0)
+    assert run("sample", EXAMPLE, f"--frames={text}").code == 2
 
 
 def test_times_are_seconds(run: Run) -> None:
@@ -120,7 +120,7 @@ def test_without_times_the_whole_segment(run: Run) -> None:
     found = sample(run, EXAMPLE)
     assert found["frames"][0] == 0
     assert found["frames"][-1] == 100
-    assert len(found["frames"]) == 100
+    assert found["frames"] == list(range(101))
 
 
 def test_some_nodes_only(run: Run) -> None:
@@ -128,7 +128,7 @@ def test_some_nodes_only(run: Run) -> None:
     assert [node["name"] for node in found["nodes"]] == ["Rotor", "Tower"]
     ran = run("sample", EXAMPLE, "--node", "Nobody")
     assert ran.code == 3
-    assert ran.err == f"keyframer: {EXAMPLE}: LINK_UNRESOLVED_NAME at 0x0 in /: no node is called 'Nobody'\n"
+    assert ran.err == f"keyframer: {EXAMPLE}: no node is called 'Nobody'\n"
     assert not ran.out
 
 

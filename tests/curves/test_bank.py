@@ -42,7 +42,7 @@ def random_tracks(seed: int, count: int, on_frames: bool = True) -> list[Track]:
             names = ("tension", "continuity", "bias", "ease_to", "ease_from")
             columns = {name: rng.uniform(-1, 1, keys) for name in names if rng.random() < 0.6}
         times = rng.integers(0, 40, keys).astype(float) if on_frames else rng.uniform(-5, 40, keys)
-        tracks.append(Track("x", times, values, interpolation, list(Wrap)[rng.integers(3)], form, **columns))
+        tracks.append(Track("morph", times, values, interpolation, list(Wrap)[rng.integers(3)], form, **columns))
     return tracks
 
 
@@ -117,11 +117,11 @@ def test_searching_gives_what_the_table_gives(monkeypatch: pytest.MonkeyPatch) -
 
 def test_still_tracks_are_not_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     still = [
-        Track("x", [], []),
-        Track("x", [5], [3.0], Interpolation.TCB),
-        Track("x", [0, 1, 2], [[1, 2, 3]] * 3, Interpolation.TCB),
-        Track("x", [0, 1], [[0, 0, 1, 0.3], [0, 0, 1, 0]], form=RotationForm.AXIS_ANGLE_RELATIVE),
-        Track("x", [0, 1], [[0.1, 0.2, 0.3, 0.4]] * 2, form=RotationForm.QUATERNION_ABSOLUTE),
+        Track("morph", [], []),
+        Track("morph", [5], [3.0], Interpolation.TCB),
+        Track("morph", [0, 1, 2], [[1, 2, 3]] * 3, Interpolation.TCB),
+        Track("morph", [0, 1], [[0, 0, 1, 0.3], [0, 0, 1, 0]], form=RotationForm.AXIS_ANGLE_RELATIVE),
+        Track("morph", [0, 1], [[0.1, 0.2, 0.3, 0.4]] * 2, form=RotationForm.QUATERNION_ABSOLUTE),
     ]
 
     def refuse(*_: object) -> None:
@@ -131,14 +131,14 @@ def test_still_tracks_are_not_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     sampled = CurveBank(still).evaluate([0, 0.5, 99])
     assert (sampled["scalar"][:, 1] == 3).all()
     with pytest.raises(AssertionError):
-        CurveBank([*still, Track("x", [0, 1], [0, 1])]).evaluate([0])
+        CurveBank([*still, Track("morph", [0, 1], [0, 1])]).evaluate([0])
 
 
 def test_a_full_turn_is_not_still() -> None:
-    track = Track("x", [0, 1], [[0, 0, 1, 0], [0, 0, 1, 2 * np.pi]], form=RotationForm.AXIS_ANGLE_RELATIVE)
+    track = Track("morph", [0, 1], [[0, 0, 1, 0], [0, 0, 1, 2 * np.pi]], form=RotationForm.AXIS_ANGLE_RELATIVE)
     np.testing.assert_allclose(compile_track(track).at(0.5), [0, 0, 1, 0], atol=1e-15)
 
 
 def test_no_tracks_and_no_times() -> None:
     assert CurveBank([]).evaluate([0, 1]) == {}
-    assert CurveBank([Track("x", [0, 1], [0, 1])]).evaluate([])["scalar"].shape == (0, 1, 1)
+    assert CurveBank([Track("morph", [0, 1], [0, 1])]).evaluate([])["scalar"].shape == (0, 1, 1)

@@ -115,7 +115,7 @@ def test_repeat_before_a_late_first_key_holds_it() -> None:
 )
 def test_wrapped_tracks_are_periodic(frames: list[int], wrap: Wrap, form: RotationForm, t: float, periods: int) -> None:
     values = np.random.default_rng(sum(frames)).normal(size=(len(frames), 4))
-    curve = compile_track(Track("x", sorted(frames), values, Interpolation.TCB, wrap, form))
+    curve = compile_track(Track("morph", sorted(frames), values, Interpolation.TCB, wrap, form))
     period = max(frames) or 1.0
     t = float(np.round(t * 64)) / 64  # so that adding periods is exact
     if max(frames) > 0:
@@ -151,9 +151,9 @@ def test_odd_numbers_neither_raise_nor_leak(
     else:
         names = ("tension", "continuity", "bias", "ease_to", "ease_from")
         shape = {name: table[:, 5 + i] for i, name in enumerate(names)}
-    odd = Track("odd", table[:, 0], table[:, 1:5], interpolation, wrap, form, **shape)
+    odd = Track("morph", table[:, 0], table[:, 1:5], interpolation, wrap, form, **shape)
     good_values = [[1, 0, 0, 1.0], [0, 1, 0, 2.0], [0, 0, 1, 1.5]]
-    good = Track("good", [0, 4, 9], good_values, Interpolation.TCB, Wrap.LOOP, odd.form)
+    good = Track("morph", [0, 4, 9], good_values, Interpolation.TCB, Wrap.LOOP, odd.form)
     if odd.form is RotationForm.NONE and interpolation is Interpolation.LINEAR:
         good.interpolation = Interpolation.LINEAR
     alone = compile_track(good)(times)

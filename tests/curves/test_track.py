@@ -36,20 +36,20 @@ def test_empty_tracks_are_tracks() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"times": [[0]], "values": [0]}, "track 'x': times must be (n,), not (1, 1)"),
-        ({"times": [0, 1], "values": [0]}, "track 'x': values must be (2,) or (2, k), not (1,)"),
-        ({"times": [0], "values": [[[0]]]}, "track 'x': values must be (1,) or (1, k), not (1, 1, 1)"),
-        ({"times": [0], "values": np.empty((1, 0))}, "track 'x': values must be (1,) or (1, k), not (1, 0)"),
+        ({"times": [[0]], "values": [0]}, "track 'morph': times must be (n,), not (1, 1)"),
+        ({"times": [0, 1], "values": [0]}, "track 'morph': values must be (2,) or (2, k), not (1,)"),
+        ({"times": [0], "values": [[[0]]]}, "track 'morph': values must be (1,) or (1, k), not (1, 1, 1)"),
+        ({"times": [0], "values": np.empty((1, 0))}, "track 'morph': values must be (1,) or (1, k), not (1, 0)"),
         (
             {"times": [0], "values": [[0, 0, 1]], "form": RotationForm.QUATERNION_ABSOLUTE},
-            "track 'x': rotation values must be (1, 4), not (1, 3)",
+            "track 'morph': rotation values must be (1, 4), not (1, 3)",
         ),
-        ({"times": [0], "values": [0], "bias": [0, 0]}, "track 'x': bias must be (1,), not (2,)"),
-        ({"times": [0], "values": [0], "flags": [0, 0]}, "track 'x': flags must be (1,), not (2,)"),
-        ({"times": [0], "values": [0], "tangents_in": [0]}, "track 'x': only CUBIC keys have tangents"),
+        ({"times": [0], "values": [0], "bias": [0, 0]}, "track 'morph': bias must be (1,), not (2,)"),
+        ({"times": [0], "values": [0], "flags": [0, 0]}, "track 'morph': flags must be (1,), not (2,)"),
+        ({"times": [0], "values": [0], "tangents_in": [0]}, "track 'morph': only CUBIC keys have tangents"),
         (
             {"times": [0], "values": [0], "interpolation": Interpolation.CUBIC},
-            "track 'x': CUBIC keys need tangents_in and tangents_out",
+            "track 'morph': CUBIC keys need tangents_in and tangents_out",
         ),
         (
             {
@@ -59,7 +59,7 @@ def test_empty_tracks_are_tracks() -> None:
                 "tangents_in": [0],
                 "tangents_out": [[0]],
             },
-            "track 'x': tangents_out must be (1,), not (1, 1)",
+            "track 'morph': tangents_out must be (1,), not (1, 1)",
         ),
         (
             {
@@ -70,13 +70,13 @@ def test_empty_tracks_are_tracks() -> None:
                 "tangents_in": [[0, 0, 0, 0]],
                 "tangents_out": [[0, 0, 0, 0]],
             },
-            "track 'x': CUBIC rotation keys must be absolute quaternions",
+            "track 'morph': CUBIC rotation keys must be absolute quaternions",
         ),
     ],
 )
 def test_wrong_shapes_are_refused(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError) as caught:
-        Track("x", **arguments)  # type: ignore[arg-type]
+        Track("morph", **arguments)  # type: ignore[arg-type]
     assert str(caught.value) == message
 
 

@@ -42,7 +42,7 @@ def test_many_turns_equal_the_scalar_spline(degrees: float, where: int) -> None:
     increments[where] = degrees
     rotation = compile_track(turning(increments, TIMES, **SHAPE))
     angle = compile_track(
-        Track("angle", TIMES, np.cumsum(np.radians(increments)), interpolation=Interpolation.TCB, **SHAPE)
+        Track("roll", TIMES, np.cumsum(np.radians(increments)), interpolation=Interpolation.TCB, **SHAPE)
     )
     # interior segments: the ends of vectors and of rotations have different rules
     times = np.linspace(TIMES[1], TIMES[3], 4000)

@@ -184,9 +184,8 @@ def test_backwards_with_rounds_and_hiding() -> None:
 def test_a_clip_moves_another_files_skeleton() -> None:
     clip = keyframer.load(SAMPLES / "midtown/retail.anim", format="midtown")
     bones = [Node(node.name.upper(), NodeKind.BONE, node.parent) for node in clip.nodes]
-    model = Scene(nodes=[Node("extra"), *bones])
-    for node in model.nodes[1:]:
-        node.parent = None if node.parent is None else node.parent + 1
+    moved = [Node(node.name, node.kind, None if node.parent is None else node.parent + 1) for node in bones]
+    model = Scene(nodes=[Node("extra"), *moved])
     made = operating.merge(clip, model)
     assert len(made.clips[0].channels) == len(clip.clips[0].channels)
     assert made.space == model.space

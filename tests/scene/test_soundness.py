@@ -63,8 +63,8 @@ BROKEN: list[tuple[Break, str]] = [
     (put(mesh, uv=shape(3, 3)), "mesh 'tri': uv must be n x 2, not 3 x 3"),
     (put(mesh, uv_corners=np.zeros((2, 3), int)), "mesh 'tri': uv_corners must be 1 x 3, not 2 x 3"),
     (put(mesh, colors=shape(1, 3)), "mesh 'tri': color_corners name number 2, but there are 1 entries"),
-    (put(mesh, smoothing=shape(2)), "mesh 'tri': smoothing must be 1, not 2"),
-    (put(mesh, edges=shape(1, 1)), "mesh 'tri': edges must be 1, not 1 x 1"),
+    (put(mesh, smoothing=shape(2)), "mesh 'tri': smoothing must be 1 number, not 2 numbers"),
+    (put(mesh, edges=shape(1, 1)), "mesh 'tri': edges must be 1 number, not 1 x 1"),
     (
         put(mesh, face_materials=np.array([1])),
         "mesh 'tri': face_materials name number 1, but there are 1 materials",
@@ -73,7 +73,7 @@ BROKEN: list[tuple[Break, str]] = [
     (put(skin, joints=[2]), "skin 'skin': joints name number 2, but there are 2 nodes"),
     (put(skin, inverse_bind=shape(2, 4, 4)), "skin 'skin': inverse_bind must be 1 x 4 x 4, not 2 x 4 x 4"),
     (put(skin, influences=np.array([0, 0, 1])), "skin 'skin': influences name number 1, but there are 1 joints"),
-    (put(skin, weights=shape(2)), "skin 'skin': weights must be 3, not 2"),
+    (put(skin, weights=shape(2)), "skin 'skin': weights must be 3 numbers, not 2 numbers"),
     (put(skin, positions=shape(2, 3)), "skin 'skin': positions must be 3 x 3, not 2 x 3"),
     (put(skin, vertices=np.array([0, 1, 3])), "node 'body': the skin's vertices name number 3, but there are 3"),
 ]

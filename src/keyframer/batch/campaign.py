@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from keyframer._version import __version__
 from keyframer.batch import output_names, stores
-from keyframer.batch.defaults import FAILED, LEDGER
+from keyframer.batch.defaults import DONE, FAILED, FINDINGS, LEDGER
 from keyframer.batch.dependencies import Surroundings, file_of
 from keyframer.batch.job import Job, Result, fail_with, new_result, options_hash
 from keyframer.batch.ledger import Ledger
@@ -66,6 +66,9 @@ class Summary:
     counts: Counter[str] = field(default_factory=Counter)
     """by status, those skipped included"""
     codes: Counter[str] = field(default_factory=Counter)
+    """of failures"""
+    findings: Counter[str] = field(default_factory=Counter)
+    """files with findings, by the code of what was found"""
     renamed: list[output_names.Renamed] = field(default_factory=list)
     finished: int = 0
 
@@ -98,6 +101,8 @@ class Campaign:
         self._verify = verify
         self._force = force
         self._hash = options_hash(operation, self.options)
+        other = {name: value for name, value in self.options.items() if name != "salvage"}
+        self._other_hash = options_hash(operation, other if "salvage" in self.options else {**other, "salvage": True})
         self._files: list[Found] = []
         self._outputs: list[str] = []
         self._there: dict[str, int | None] = {}
@@ -212,14 +217,16 @@ class Campaign:
             given = self.options.get("scene", {}).values()
             result["also"] += [file_of(value) for value in given if isinstance(value, str)]  # perhaps a model
         self.ledger.record(result)
-        self._count(result["status"], (result["error"] or {}).get("code"))
+        self._count(result["status"], (result["error"] or {}).get("code"), result["issues"])
         return result
 
-    def _count(self, status: str, code: str | None) -> None:
+    def _count(self, status: str, code: str | None, issues: Iterable[str]) -> None:
         self.summary.finished += 1
         self.summary.counts[status] += 1
         if code is not None:
             self.summary.codes[code] += 1
+        if status == FINDINGS:
+            self.summary.findings.update(issues)
 
     def _jobs(self, failed: list[Result], stop: Callable[[], bool], skipped: Callable[[], None]) -> Iterator[Job]:
         """What is to be done; inputs that lead nowhere fail at once."""
@@ -241,7 +248,7 @@ class Campaign:
                     continue
                 if row is not None and self._is_done(row, job, output):
                     self.summary.skipped += 1
-                    self._count(row.status, row.code)
+                    self._count(row.status, row.code, row.issues)
                     skipped()
                     continue
                 source = self._replaced_source(path) if job.replaces else None
@@ -286,7 +293,10 @@ class Campaign:
 
     def _is_done(self, row: Row, job: Job, output: str) -> bool:
         """Whether an earlier run did this very job and everything is still as it was."""
-        if row.options != self._hash or row.version != __version__:
+        # where nothing had to be left out, salvage makes no difference
+        if row.options != self._hash and not (row.options == self._other_hash and row.status == DONE):
+            return False
+        if row.version != __version__:
             return False
         if row.status == FAILED and (self._retry or row.code in _PASSING):
             return False

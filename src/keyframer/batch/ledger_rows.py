@@ -51,6 +51,7 @@ class Row(NamedTuple):
     also: list[list[Any]]
     sha256: str | None
     stamp: str
+    issues: dict[str, int]
 
 
 def _is_text(value: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from keyframer.batch.job import Job, Result, fail, fail_with, new_result
 from keyframer.batch.operations import OPERATIONS
 from keyframer.batch.worker import Later
-from keyframer.errors import FormatError
+from keyframer.errors import FormatError, reason_of
 from keyframer.files import running
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _caught(result: Result, act: Callable[[], None]) -> None:
     except MemoryError:
         fail(result, "LIMIT_MEMORY", "the file needs more memory than it may have")
     except OSError as error:
-        fail(result, "IO_READ_FAILED", error.strerror or str(error) or type(error).__name__)
+        fail(result, "IO_READ_FAILED", reason_of(error))
     except ValueError as error:
         fail(result, "RUN_REFUSED", str(error))
     except Exception as error:

@@ -7,7 +7,7 @@ from typing import IO
 
 from keyframer.catalogue import CATALOGUE, IO_READ_FAILED
 from keyframer.checking.check_report import Report, in_order
-from keyframer.errors import FormatError
+from keyframer.errors import FormatError, reason_of
 from keyframer.exchange import Importer, reader_by_name
 from keyframer.exchange.opening import OpenedFile, open_file
 from keyframer.files import PathLike
@@ -37,7 +37,7 @@ def check(
         except FormatError as error:
             return unreadable(error, reader, size)
         except OSError as error:
-            return unreadable(IO_READ_FAILED.failure(0, "/", reason=error.strerror or str(error)), reader)
+            return unreadable(IO_READ_FAILED.failure(0, "/", reason=reason_of(error)), reader)
         return check_opened(opened)
 
 

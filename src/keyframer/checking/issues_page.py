@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 from collections.abc import Iterator
-from itertools import pairwise
 
 from keyframer.catalogue import CATALOGUE
 from keyframer.checking.check_report import PASSES, VERDICTS, pass_of
+from keyframer.fields import field_meanings
 from keyframer.issues import ISSUES_PER_CODE, ISSUES_PER_FILE
 from keyframer.limits import FULL_SIZE, Limits
 
@@ -89,16 +87,5 @@ def _page() -> Iterator[str]:
     yield ""
     yield "| limit | default | what |"
     yield "| --- | --- | --- |"
-    for name, meaning in _meanings().items():
+    for name, (_, meaning) in field_meanings(Limits).items():
         yield f"| `{name}` | {getattr(Limits(), name):,} | {meaning} |"
-
-
-def _meanings() -> dict[str, str]:
-    """What each limit says about itself in the source."""
-    (declared,) = ast.parse(inspect.getsource(Limits)).body
-    assert isinstance(declared, ast.ClassDef)
-    found: dict[str, str] = {}
-    for line, below in pairwise(declared.body):
-        if isinstance(line, ast.AnnAssign) and isinstance(below, ast.Expr):
-            found[ast.unparse(line.target)] = " ".join(str(ast.literal_eval(below.value)).split())
-    return found

@@ -57,7 +57,11 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     )
     output.add_argument("-f", "--force", action="store_true", help="replace files in OUT that no earlier run wrote")
     output.add_argument("--ledger", metavar="FILE", help=f"the ledger (default: {LEDGER} in OUT)")
-    output.add_argument("--retry-failed", action="store_true", help="try again what failed in an earlier run")
+    output.add_argument(
+        "--retry-failed",
+        action="store_true",
+        help="try again what failed with these options (--salvage alone does again what failed without it)",
+    )
     output.add_argument(
         "--verify", action="store_true", help="compare the content of what is done by its hash, not size and time"
     )

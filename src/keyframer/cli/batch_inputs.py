@@ -8,7 +8,7 @@ import stat
 from itertools import chain
 
 from keyframer.cli.batch_options import wanted_endings
-from keyframer.cli.inputs import MEMBER, STDIN, BadInput, FileInput, Input, MemberInput, inputs_of
+from keyframer.cli.inputs import MEMBER, STDIN, BadInput, FileInput, Input, MemberInput, inputs_of, is_left_by_a_mac
 from keyframer.cli.messages import as_format_error
 from keyframer.errors import FormatError
 
@@ -126,15 +126,16 @@ def _groups(options: argparse.Namespace) -> Iterator[tuple[str | None, Iterator[
     from keyframer.batch.stores import is_url
 
     endings = wanted_endings(options)
+    options.skipped = 0
 
     def expanded(names: list[str], listed: str | None = None) -> Iterator[Input]:
-        return inputs_of(
-            argparse.Namespace(files=names, recursive=True, all_files=options.all_files, files_from=listed), endings
-        )
+        inner = argparse.Namespace(files=names, recursive=True, all_files=options.all_files, files_from=listed)
+        yield from inputs_of(inner, endings)
+        options.skipped += inner.skipped
 
     for name in options.files:
         if not is_url(name) and "\0" not in name and os.path.isdir(name):
-            found = _walked(os.path.abspath(name), () if options.all_files else endings)
+            found = _walked(os.path.abspath(name), () if options.all_files else endings, options)
             first = next(found, None)
             # an empty folder is the business of who says so to the other commands
             yield name, expanded([name]) if first is None else chain([first], found)
@@ -158,8 +159,9 @@ class _Walked(Input):
         self.error = None if reason is None else FormatError("IO_READ_FAILED", 0, "/", reason)
 
 
-def _walked(folder: str, endings: tuple[str, ...]) -> Iterator[_Walked]:
+def _walked(folder: str, endings: tuple[str, ...], options: argparse.Namespace) -> Iterator[_Walked]:
     """The files of a folder and of the folders inside it, in the order of names; links to folders are not followed.
+    AppleDouble files are counted in ``options.skipped``.
 
     One listing of each folder and one look at each file: 100,000 of them must be quick to walk over.
     """
@@ -182,6 +184,8 @@ def _walked(folder: str, endings: tuple[str, ...]) -> Iterator[_Walked]:
             if is_folder:
                 if not entry.is_symlink():
                     folders.append((f"{relative}{name}/", entry.path))
+            elif endings and name.startswith("._") and is_left_by_a_mac(entry.path):
+                options.skipped += name.lower().endswith(endings)
             elif not endings or name.lower().endswith(endings):
                 try:
                     status = entry.stat()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from keyframer.cli import inputs, operations, output, reading, scenes, texturing, thumbnail
+from keyframer.cli import info, inputs, operations, output, reading, scenes, texturing, thumbnail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _check(parser: argparse.ArgumentParser) -> None:
 
 def _info(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("info")
-    group.add_argument("--table", action="append", metavar="NAME", help="just this table (may be repeated)")
+    info.add_table(group)
     output.add_encoding(parser)
     texturing.add_arguments(parser)
 

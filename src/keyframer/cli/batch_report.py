@@ -99,6 +99,7 @@ def _pretty_head(ledger: Ledger, operation: str | None) -> None:
 
 def _line(row: dict[str, object]) -> str:
     what = f"{row['code']}: {row['message']}" if row["code"] else f"-> {row['output']}"
-    if row["status"] != "failed" and row["worst"]:
-        what += f" ({row['worst']})"
+    issues = row["issues"]
+    if row["status"] != "failed" and row["worst"] and isinstance(issues, dict):
+        what += f" ({row['worst']}: {', '.join(f'{code} {count}' for code, count in issues.items())})"
     return f"{row['status']:<8}  {row['seconds']:8.3f} s  {shown_name(str(row['source']))}  {safe_text(what)}"

@@ -190,11 +190,7 @@ def _work(
 
 def _show_failure(result: dict[str, Any]) -> None:
     error = result["error"]
-    print(
-        f"keyframer: {shown_name(result['source'])}: {error['code']} at {error['offset']:#x} in {error['path']}: "
-        f"{error['message']}",
-        file=sys.stderr,
-    )
+    failure(result["source"], FormatError(error["code"], error["offset"], error["path"], error["message"]))
 
 
 def _summed_up(campaign: Campaign, options: argparse.Namespace, progress: Progress, ledger: str, stopped: bool) -> int:
@@ -211,6 +207,9 @@ def _summed_up(campaign: Campaign, options: argparse.Namespace, progress: Progre
     note(options, f"{', '.join(parts)}; {clock(seconds)}{rate}")
     if summary.codes:
         note(options, "failures: " + ", ".join(f"{code} {count:,}" for code, count in summary.codes.most_common()))
+    if summary.findings:
+        found = ", ".join(f"{code} {count:,}" for code, count in summary.findings.most_common(_MOST_LINES))
+        note(options, f"findings, by files: {found}")
     if failed or findings:
         note(options, f"keyframer batch report {shown_name(options.ledger or options.output)} lists them")
     detail(options, f"ledger: {ledger}")

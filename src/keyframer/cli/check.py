@@ -6,7 +6,8 @@ import sys
 
 from keyframer.cli import inputs, output, reading
 from keyframer.cli.exits import FINDINGS, FINE
-from keyframer.cli.messages import as_format_error, note, shown_name
+from keyframer.cli.messages import as_format_error, is_outside, note, shown_name
+from keyframer.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ def _refuse_unknown_codes(options: argparse.Namespace) -> None:
 
     for wanted in (*options.only, *options.ignore):
         if not wanted or not any(code.startswith(wanted) for code in CATALOGUE):
-            options.parser.error(f"no code is called {wanted!r} or begins so (docs/issues.md lists them)")
+            near = did_you_mean(wanted, CATALOGUE)
+            options.parser.error(f"no code is called {wanted!r} or begins so (docs/issues.md lists them){near}")
 
 
 def _check(item: Input, options: argparse.Namespace) -> Report:
@@ -130,7 +132,9 @@ def _pretty(name: str, report: Report, options: argparse.Namespace) -> None:
     for issue in report.issues:
         severity = issue.severity.label
         word = _painted(severity, _COLOURS[severity]) if colour else severity
-        lines.append(f"  {word}: {issue.code} at {issue.offset:#x} in {short(issue.path)}: {short(issue.message)}")
+        outside = is_outside(issue.code, issue.offset, issue.path)
+        where = "" if outside else f"{issue.code} at {issue.offset:#x} in {short(issue.path)}: "
+        lines.append(f"  {word}: {where}{short(issue.message)}")
     lines += [f"  {code}: {count} more, not listed" for code, count in unlisted(report).items()]
     sys.stdout.write("\n".join(lines) + "\n")
 

@@ -117,7 +117,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         extension = exporter.extension(options.dialect)
         operations.cut_of(options)
-        options.written = scenes.pairs_of(options.write, "--write")
+        options.written = exporter.options_from_text(scenes.pairs_of(options.write, "--write"))
     except ValueError as error:
         options.parser.error(str(error))
     records: list[dict[str, object]] = []
@@ -169,22 +169,11 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
         chosen = _for_gltf(options, fps, source, _source(item, opened))
     elif options.core_only or options.unit is not None or options.keys is not None:
         raise refused("--core-only, --unit and --keys are for glTF only")
-    else:
-        from keyframer.formats.contract import options_from_text
-
-        chosen = options_from_text(exporter.option_types(), options.written)
+    chosen = {"dialect": options.dialect, "max_error": options.max_error} | options.written | chosen
     with refusing(path):
         if target.is_folder:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        report = save(
-            scene,
-            path,
-            format=options.to,
-            dialect=options.dialect,
-            max_error=options.max_error,
-            overwrite=options.force,
-            **chosen,
-        )
+        report = save(scene, path, format=options.to, overwrite=options.force, **chosen)
     texturing.report(item, source, options)
     return path, report
 
@@ -195,7 +184,9 @@ def _for_gltf(
     """The options of the exporter. Images come from the folders that the user named, and from that of the file."""
     from keyframer.exchange.gltf.write.images import Pictures, no_images
 
-    chosen: dict[str, Any] = {"core_only": options.core_only, "source": about}
+    chosen: dict[str, Any] = {"source": about}
+    if options.core_only:
+        chosen["core_only"] = True
     chosen["images"] = no_images if source is None else Pictures(source)
     if options.unit is not None:
         chosen["unit"] = options.unit

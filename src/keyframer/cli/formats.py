@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 ABOUT = """Which formats are known and what can be done with each, found out from the code.
 
 read and write: documents, byte for byte; text: dump and build; info: tables of its own; diagnose: what
-damaged a file on its way; scene: what the document means, and so conversion; checks: rules of its own;
-save: written from scenes. glTF has no documents: its files become scenes at once.
+damaged a file on its way; scene: what the document means, and so conversion from it; checks: rules of its
+own; save: scenes can be written to it, and so conversion to it (docs/converting.md says what each holds).
+glTF has no documents: its files become scenes at once.
 records: how many kinds of records are declared."""
 
 EXAMPLES = ("keyframer formats", "keyframer formats --format json")

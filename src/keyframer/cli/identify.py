@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keyframer.cli import inputs, output
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
-from keyframer.cli.messages import detail, error_record, failure, one_line, shown_name
+from keyframer.cli.messages import detail, error_record, failure, note, one_line, shown_name
 from keyframer.errors import FormatError
 from keyframer.inspecting.identity import COLUMNS, SCHEMA, SCHEMA_VERSION, identify
 from keyframer.text import safe_text
@@ -12,6 +12,8 @@ from keyframer.text import safe_text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+
+    from keyframer.inspecting.identity import Identity
 
 ABOUT = """What a file is: format, version, layout where the size gives it, how it was recognised and how surely.
 
@@ -53,7 +55,10 @@ class _Plain:
 
 def run_plain(files: list[str]) -> int:
     """`run` without any option."""
-    return run(_Plain(files))  # type: ignore[arg-type]
+    options = _Plain(files)
+    code = run(options)  # type: ignore[arg-type]
+    inputs.say_skipped(options)  # type: ignore[arg-type]
+    return code
 
 
 def run(options: argparse.Namespace) -> int:
@@ -77,6 +82,8 @@ def run(options: argparse.Namespace) -> int:
             code = NOT_ALL_DONE
         if options.format == "pretty":
             records.text(f"{shown_name(item.name)}: {safe_text(str(identity))}\n")
+            if getattr(options, "introduce", False):
+                _introduce(identity, options)
         elif options.format in ("csv", "md"):
             records.row([getattr(identity, column) for column in COLUMNS])
         else:
@@ -88,3 +95,18 @@ def run(options: argparse.Namespace) -> int:
             )
     records.close()
     return code
+
+
+def _introduce(identity: Identity, options: argparse.Namespace) -> None:
+    """Which commands fit a file, for somebody who gave no command."""
+    from keyframer.formats import FORMATS
+
+    fitting = ["info", "check", "view", "thumbnail", "plot", "sample", "convert", "diff"]
+    if identity.format is None:
+        note(options, "it cannot be read; keyframer formats lists what can, keyframer build takes the text of a dump")
+        return
+    if any(known.name == identity.format for known in FORMATS):
+        fitting.append("dump")
+    note(
+        options, f"commands that fit: {', '.join(fitting)} (keyframer COMMAND FILE; keyframer help COMMAND tells more)"
+    )

@@ -1,4 +1,4 @@
-"""``keyframer info``: what a file holds, as tables."""
+"""``keyframer info``: what a file is and holds, in one screen, or as tables."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sys
 
 from keyframer.cli import inputs, output, reading, texturing
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
-from keyframer.cli.messages import detail, error_record, failure, one_line, shown_name
-from keyframer.text import safe_text
+from keyframer.cli.messages import detail, error_record, failure, note, one_line, shown_name
+from keyframer.text import did_you_mean, safe_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,101 +15,143 @@ if TYPE_CHECKING:
 
     from keyframer.cli.inputs import Input
     from keyframer.formats.kit.summary_tables import Table
+    from keyframer.inspecting.facts import Facts
 
-ABOUT = """What a file says, as tables: overview, objects, materials and maps, nodes and tracks with their keys,
-how many records of each kind there are, what is unknown or kept as raw bytes, and what is odd about it.
-Then what it means: clip and axes, the node tree, curves, meshes, surfaces, cameras, lights, skins, raw channels.
+ABOUT = """What a file is and holds, in one screen: format, size, writer, length, nodes and how many are animated,
+meshes, cameras, lights, materials, images and which are missing, and the verdict of keyframer check.
+
+--table shows one of its tables instead, --all shows all of them: what the file says (overview, records, raw, issues,
+and what its format adds) and what that means (scene, node tree, curves, meshes, surfaces, cameras, lights, skins).
 Images are looked for beside the file and in the folders of --texture-path, nowhere else; the table of textures says for
 each name what was found, by which guess, what is inside the file, and what was refused, is missing or no image.
 
-Offsets are shown in hex. CSV has one row for each cell: file, table, row, column, value."""
+JSON has the summary and all tables. CSV has one row for each file; of tables one for each cell: file, table, row,
+column, value. Offsets are shown in hex."""
 
 EXAMPLES = (
     "keyframer info scene.3ds",
-    "keyframer info --table nodes --table tracks scene.3ds",
+    "keyframer info --table nodes,tracks scene.3ds",
     "keyframer info --table textures --texture-path maps --texture-recursive scene.3ds",
-    "keyframer info --format json scene.3ds | jq '.files[0].tables.objects'",
+    "keyframer info -r --format csv archive/ > list.csv",
+    "keyframer info --format json scene.3ds | jq '.files[0].summary.seconds'",
 )
 
-SAID_BETTER = {"objects": "meshes", "nodes": "tree", "tracks": "curves", "materials": "surfaces", "maps": "images"}
-"""tables of the document, and those of the scene that say the same and more: people need not read both"""
-
-LAST = ("records", "raw", "issues", "scene_issues")
-
-COLUMNS = ("file", "table", "row", "column", "value")
+CELLS = ("file", "table", "row", "column", "value")
+"""columns of CSV where tables are asked for"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     reading.add_arguments(parser)
-    parser.add_argument("--table", action="append", metavar="NAME", help="show just this table (may be repeated)")
-    parser.add_argument(
-        "--all",
-        action="store_true",
-        help="pretty output too has the tables that say in the file's words what others mean",
-    )
+    add_table(parser)
+    parser.add_argument("--all", action="store_true", help="show all tables")
     texturing.add_arguments(parser)
     output.add_encoding(parser)
     output.add_arguments(parser)
 
 
+def add_table(group: argparse._ActionsContainer) -> None:
+    from keyframer.inspecting import table_names
+
+    group.add_argument(
+        "--table",
+        action="extend",
+        type=_table_names,
+        metavar="NAME",
+        help=f"show just this table (may be repeated, or several with commas): {', '.join(table_names())}",
+    )
+
+
+def _table_names(text: str) -> list[str]:
+    from keyframer.inspecting import table_names
+
+    names = [name.strip() for name in text.split(",")]
+    known = table_names()
+    for name in names:
+        if name not in known:
+            from argparse import ArgumentTypeError
+
+            raise ArgumentTypeError(f"there is no table {name!r}{did_you_mean(name, known)}")
+    return names
+
+
 def run(options: argparse.Namespace) -> int:
-    from keyframer.formats.kit.summary_tables import Table
     from keyframer.inspecting.document_tables import SCHEMA, SCHEMA_VERSION
-    from keyframer.inspecting.tables import json_rows
+    from keyframer.inspecting.facts import COLUMNS, facts_table
+    from keyframer.inspecting.tables import json_rows, json_value
 
     if not options.files and options.files_from is None:
         options.parser.error("nothing to look at: give a FILE, or - for stdin")
-    records = output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS, options.encoding)
+    in_tables = bool(options.table or options.all)
+    columns = CELLS if in_tables else ("file", *COLUMNS, "error")
+    records = output.Records(options.format, SCHEMA, SCHEMA_VERSION, columns, options.encoding)
     code = FINE
     first = True
     for item in inputs.inputs_of(options, inputs.LOADABLE):
         try:
             with reading.budget_for(options, item):
-                format, size, found, tables = _tables(item, options)
+                facts, tables = _looked_at(item, options)
         except reading.READ_FAILURES as error:
             code = NOT_ALL_DONE
             failure(item.name, error)
             records.json({"file": safe_text(item.name), "error": error_record(error)})
-            if options.format == "csv":
-                records.row([item.name, "error", 0, "message", one_line(error)])
-            elif options.format == "md":
-                problem = Table("error", "Error", ("message",), [(one_line(error),)])
-                _markdown(records, item.name, [problem], options.encoding)
+            _show_failure(records, item.name, one_line(error), in_tables)
             continue
-        detail(options, f"{item.name}: {size} bytes, {found} issues")
-        if options.table:
-            tables = [table for table in tables if table.name in options.table]
+        detail(options, f"{item.name}: {facts['size']} bytes")
+        shown = [table for table in tables if not options.table or table.name in options.table]
+        for name in dict.fromkeys(options.table or ()):
+            if all(table.name != name for table in shown):
+                note(options, f"{item.name}: there is no table {name!r} (there are: {_listed(tables)})")
         if options.format in ("json", "jsonl"):
-            shown = {table.name: json_rows(table, options.encoding) for table in tables}
-            name = safe_text(item.name)
-            records.json({"file": name, "format": format, "size": size, "tables": shown})
+            rows = {table.name: json_rows(table, options.encoding) for table in shown}
+            summary = {name: json_value(value, options.encoding) for name, value in facts.items()}
+            head = {"file": safe_text(item.name), "format": facts["format"], "size": facts["size"]}
+            records.json({**head, "summary": summary, "tables": rows})
+        elif options.format == "csv" and not in_tables:
+            records.row([item.name, *(facts[name] for name in COLUMNS), None])
         elif options.format == "csv":
-            _csv(records, item.name, tables)
-        elif options.format == "md":
-            _markdown(records, item.name, tables, options.encoding)
+            _csv(records, item.name, shown)
         else:
-            records.text("" if first else "\n")
-            _pretty(item.name, tables if options.table or options.all else _once(tables), options)
+            shown = shown if in_tables else [facts_table(facts, tables)]
+            if options.format == "md":
+                _markdown(records, item.name, shown, options.encoding)
+            else:
+                records.text("" if first else "\n")
+                _pretty(item.name, shown, options)
+                if first and not in_tables and sys.stdout.isatty():
+                    note(options, f"--table NAME or --all shows more: {_listed(tables)}")
         first = False
     records.close()
     return code
 
 
-def _tables(item: Input, options: argparse.Namespace) -> tuple[str, int, int, list[Table]]:
-    """Format, size, number of issues, and all tables of an input."""
+def _listed(tables: list[Table]) -> str:
+    return ", ".join(table.name for table in tables)
+
+
+def _looked_at(item: Input, options: argparse.Namespace) -> tuple[Facts, list[Table]]:
+    """The summary and all tables of an input."""
+    from keyframer.checking import check_opened
     from keyframer.inspecting.document_tables import file_tables
+    from keyframer.inspecting.facts import facts_of
 
     opened = reading.open_input(item, options)
-    issues, tables = file_tables(opened, options.encoding, texturing.finder_for(item, options))
-    return opened.reader.name, len(opened.data), issues.total, tables
+    _, tables = file_tables(opened, options.encoding, texturing.finder_for(item, options))
+    checked = check_opened(opened)
+    counts = {"errors": checked.count("error"), "warnings": checked.count("warning")}
+    return facts_of(opened, tables, verdict=checked.verdict, **counts), tables
 
 
-def _once(tables: list[Table]) -> list[Table]:
-    """The tables without those that others say better; how many records there are comes behind what they mean."""
-    names = {table.name for table in tables}
-    chosen = [table for table in tables if SAID_BETTER.get(table.name) not in names]
-    return sorted(chosen, key=lambda table: table.name in LAST)
+def _show_failure(records: output.Records, name: str, message: str, in_tables: bool) -> None:
+    """A file that could not be read, as a row of CSV or a table of Markdown."""
+    from keyframer.formats.kit.summary_tables import Table
+
+    if records.style == "md":
+        _markdown(records, name, [Table("error", "Error", ("message",), [(message,)])], None)
+    elif in_tables:
+        records.row([name, "error", 0, "message", message])
+    else:
+        records.row([name, *[None] * (len(records.columns) - 2), message])
 
 
 def _csv(records: output.Records, name: str, tables: list[Table]) -> None:
@@ -131,34 +173,16 @@ def _markdown(records: output.Records, name: str, tables: list[Table], encoding:
 
 
 def _pretty(name: str, tables: list[Table], options: argparse.Namespace) -> None:
+    """The tables, indented; on a terminal with bold titles, and no wider than that."""
     from keyframer.inspecting.tables import aligned
 
-    if not output.is_plain(options):
-        _pretty_in_colour(name, tables, options.encoding)
-        return
-    lines = [shown_name(name)]
+    plain = output.is_plain(options)
+    width = None if plain else output.terminal_width() - 2
+    bold, end = ("", "") if plain else ("\x1b[1m", "\x1b[0m")
+    lines = [f"{bold}{shown_name(name)}{end}"]
     for table in tables:
-        count = "" if table.name == "overview" else f" ({len(table.rows)})"
-        lines += ["", f"{table.title}{count}", *(f"  {line}" for line in aligned(table, options.encoding))]
+        if table.name != "summary":
+            count = "" if table.name == "overview" else f" ({len(table.rows)})"
+            lines += ["", f"{bold}{table.title}{end}{count}"]
+        lines += [f"  {line}".rstrip() for line in aligned(table, options.encoding, width)]
     sys.stdout.write("\n".join(lines) + "\n")
-
-
-def _pretty_in_colour(name: str, tables: list[Table], encoding: str | None) -> None:
-    """On a terminal: the same cells in rich's tables. Cells are `Text`, so that no name is taken for markup."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table as Frame
-    from rich.text import Text
-
-    from keyframer.inspecting.tables import is_numeric, text_rows
-
-    console = Console(highlight=False)
-    console.print(Text(shown_name(name), style="bold"))
-    for table in tables:
-        heading = tuple(table.columns) != ("what", "value")
-        frame = Frame(title=Text(table.title), title_justify="left", box=box.SIMPLE_HEAD, show_header=heading)
-        for at, column in enumerate(table.columns):
-            frame.add_column(column, justify="right" if heading and is_numeric(table, at) else "left", overflow="fold")
-        for row in text_rows(table, encoding):
-            frame.add_row(*(Text(cell) for cell in row))
-        console.print(frame)

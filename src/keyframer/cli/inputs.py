@@ -13,6 +13,7 @@ from keyframer.errors import FormatError
 from keyframer.exchange import IMPORTERS, importer_for
 from keyframer.formats import FORMATS
 from keyframer.formats.contract import HEAD_SIZE
+from keyframer.formats.foreign_files import is_apple_double
 
 TYPE_CHECKING = False  # no `typing` on the way to ``identify``
 if TYPE_CHECKING:
@@ -123,6 +124,15 @@ class MemberInput(Input):
     def read(self) -> bytes:
         return self._read(None)
 
+    def is_left_by_a_mac(self) -> bool:
+        """Whether it is an AppleDouble file, by name and content."""
+        if not self.relative.rpartition(os.sep)[2].startswith("._"):
+            return False
+        try:
+            return is_apple_double(self._read(4))
+        except (FormatError, OSError):
+            return False
+
     def _read(self, most: int | None) -> bytes:
         from keyframer.files import read_bytes, reading_archive
 
@@ -132,6 +142,10 @@ class MemberInput(Input):
             if most is not None:
                 return stream.read(most)
             return read_bytes(stream, packed=self._member.compress_size)
+
+
+class SkippedInput(Input):
+    """An AppleDouble file of a folder or archive: it has the name of a file beside it, and none of its content."""
 
 
 class BadInput(Input):
@@ -179,10 +193,26 @@ def inputs_of(options: argparse.Namespace, extensions: tuple[str, ...] | None = 
     names, missing = _names(options)
     if hasattr(options, "force"):
         _note_all(names, options.recursive, chosen, limits)
+    skipped = 0
     for name in names:
-        yield from _expanded(name, options.recursive, chosen, limits)
+        for item in _expanded(name, options.recursive, chosen, limits):
+            if isinstance(item, SkippedInput):
+                skipped += 1
+            else:
+                yield item
+    options.skipped = skipped
     if missing is not None:
         yield missing
+
+
+def say_skipped(options: argparse.Namespace) -> None:
+    """How many AppleDouble files of folders and archives were not taken."""
+    count = getattr(options, "skipped", 0)
+    if count:
+        from keyframer.cli.messages import note
+
+        files = "1 AppleDouble file was" if count == 1 else f"{count:,} AppleDouble files were"
+        note(options, f"{files} skipped: resource data that a Mac left beside real files (--all-files takes them)")
 
 
 def _names(options: argparse.Namespace) -> tuple[list[str], BadInput | None]:
@@ -210,6 +240,8 @@ def _note_all(names: list[str], recursive: bool, wanted: tuple[str, ...], limits
 
     for name in names:
         for item in _expanded(name, recursive, wanted, limits):
+            if isinstance(item, SkippedInput):
+                continue
             note_input(item.name.partition(MEMBER)[0] if isinstance(item, MemberInput) else item.name)
             if isinstance(item, StdinInput):
                 with suppress(OSError, FormatError):  # said when it is its turn
@@ -266,11 +298,25 @@ def _from_folder(folder: str, wanted: tuple[str, ...]) -> Iterator[Input]:
         folders.sort()
         for name in sorted(names):
             if not wanted or name.lower().endswith(wanted):
-                found = True
                 path = os.path.join(where, name)
+                if wanted and is_left_by_a_mac(path):
+                    yield SkippedInput(path)
+                    continue
+                found = True
                 yield _file(path, os.path.relpath(path, folder))
     if not found:
         yield BadInput(folder, _nothing("folder", wanted))
+
+
+def is_left_by_a_mac(path: str) -> bool:
+    """Whether a file is an AppleDouble file, by name and content."""
+    if not os.path.basename(path).startswith("._"):
+        return False
+    try:
+        with open(path, "rb") as stream:
+            return is_apple_double(stream.read(4))
+    except OSError:
+        return False
 
 
 def _from_glob(pattern: str, recursive: bool, wanted: tuple[str, ...], limits: dict[str, object]) -> Iterator[Input]:
@@ -317,9 +363,12 @@ def _from_archive(name: str, wanted: tuple[str, ...], member: str | None, limits
                 found = True
                 yield BadInput(name + MEMBER, _failed("a member of the archive has no name"))
             elif not info.is_dir() and (member is not None or not wanted or info.filename.lower().endswith(wanted)):
-                found = True
                 made = MemberInput(archive, info, name, seen.get(info.filename, 0))
                 made.refused, made.budget = refused.get(info.header_offset), budget
+                if member is None and wanted and made.is_left_by_a_mac():
+                    yield SkippedInput(made.name)
+                    continue
+                found = True
                 yield made
                 seen[info.filename] = seen.get(info.filename, 0) + 1
     if not found:

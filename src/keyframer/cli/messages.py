@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from keyframer.errors import FormatError
+from keyframer.errors import FormatError, reason_of
 from keyframer.text import safe_text
 
 TYPE_CHECKING = False
@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 
 def failure(name: str, error: Exception) -> None:
-    """``keyframer: FILE: CODE at 0x.. in PATH: message``."""
-    print(f"keyframer: {shown_name(name)}: {safe_text(one_line(error))}", file=sys.stderr)
+    """``keyframer: FILE: CODE at 0x.. in PATH: message``; what is not about the content of the file has no place."""
+    text = safe_text(one_line(error))
+    subject = "" if text.startswith(f"{safe_text(name)} ") else f"{shown_name(name)}: "
+    print(f"keyframer: {subject}{text}", file=sys.stderr)
 
 
 def note(options: argparse.Namespace, text: str) -> None:
@@ -30,8 +32,7 @@ def detail(options: argparse.Namespace, text: str) -> None:
 
 
 def one_line(error: Exception) -> str:
-    located = isinstance(error, (FormatError, OSError, MemoryError))  # else nothing is wrong with the file as such
-    said = [str(as_format_error(error)) if located else str(error), *getattr(error, "__notes__", ())]
+    said = [_words(error), *getattr(error, "__notes__", ())]
     if isinstance(error, FormatError) and error.code.startswith("LIMIT_"):
         from keyframer.limits import Limits
 
@@ -41,11 +42,26 @@ def one_line(error: Exception) -> str:
     return text if len(text) <= 1_000 else f"{text[:999]}…"
 
 
+def _words(error: Exception) -> str:
+    """With code, offset and path where the content of a file is at fault; a missing file and a refused output are not
+    that."""
+    if isinstance(error, (OSError, MemoryError)):
+        return as_format_error(error).message
+    if isinstance(error, FormatError) and is_outside(error.code, error.offset, error.path):
+        return error.message
+    return str(error)
+
+
+def is_outside(code: str, offset: int, path: str) -> bool:
+    """Whether a failure is not about the content of a file, so that its code and its place say nothing."""
+    return (code == "IO_READ_FAILED" or code.startswith("RUN_")) and offset == 0 and path == "/"
+
+
 def as_format_error(error: Exception) -> FormatError:
     """Failures of the system look like failures of the file: code, place, words."""
     if isinstance(error, FormatError):
         return error
-    reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+    reason = reason_of(error) if isinstance(error, OSError) else str(error)
     code = "RUN_REFUSED" if isinstance(error, (ValueError, LookupError)) else "IO_READ_FAILED"
     return FormatError(code, 0, "/", reason or type(error).__name__)
 

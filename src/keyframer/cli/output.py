@@ -52,6 +52,14 @@ def is_plain(options: argparse.Namespace) -> bool:
     return bool(options.no_color or os.environ.get("NO_COLOR") or not sys.stdout.isatty())
 
 
+def terminal_width() -> int:
+    """Columns of the terminal, or what ``COLUMNS`` says."""
+    try:
+        return max(20, int(os.environ.get("COLUMNS") or os.get_terminal_size(1).columns))
+    except (OSError, ValueError):
+        return 80
+
+
 class Records:
     """Writes records: JSON objects in the JSON styles, rows of cells in CSV and Markdown, lines of text in pretty.
 

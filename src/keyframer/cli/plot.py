@@ -141,19 +141,11 @@ def _motion(
 
 def _moving_nodes(scene: Scene, wanted: Sequence[str]) -> list[int]:
     """Those asked for; else those with a position track of more than one key."""
-    from fnmatch import fnmatchcase
-
     if not wanted:
         channels = scene.clips[0].channels if scene.clips else []
         moving = (c.node for c in channels if c.track.kind == "position" and len(c.track.times) > 1)
         return list(dict.fromkeys(moving))
-    found: list[int] = []
-    for name in wanted:
-        fits = [at for at, node in enumerate(scene.nodes) if node.name == name or fnmatchcase(node.name, name)]
-        if not fits:
-            raise LookupError(f"no node is called {name!r}")
-        found += fits
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(number for name in wanted for number in scene.find_all(name)))
 
 
 def _frames(scene: Scene, span: tuple[float, float] | None) -> list[float]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from keyframer.cli import clips, inputs, reading, scenes, targets
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import failure, note
-from keyframer.errors import FormatError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,9 +16,10 @@ if TYPE_CHECKING:
 
 ABOUT = """Where every node is at given times: world matrices, visibility, fields of view, colours, morph weights.
 
-Matrices are for column vectors, row by row, in the file's own axes and units unless --axes says otherwise.
-JSON and npz also hold raw channels: numbers per frame whose meaning nobody knows. --format npz writes numpy
-arrays (frames, times, names, world, visible, raw_0 ...) to the file given with -o."""
+Without --frames and --times whole frames are taken, at most 101 of them. Matrices are for column vectors, row by
+row, in the file's own axes and units unless --axes says otherwise. JSON and npz also hold raw channels: numbers
+per frame whose meaning nobody knows. --format npz writes numpy arrays (frames, times, names, world, visible,
+raw_0 ...) to the file given with -o."""
 
 EXAMPLES = (
     "keyframer sample scene.3ds --frames 0:100:5",
@@ -59,8 +59,8 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "npz" and options.output in (None, targets.STDOUT):
         options.parser.error("npz is no text: give a file with -o")
     try:
-        frames = parse_frames(options.frames) if options.frames else None
-        times = parse_frames(options.times) if options.times else None
+        frames = parse_frames(options.frames) if options.frames is not None else None
+        times = parse_frames(options.times) if options.times is not None else None
         scenes.options_of(options)
     except ValueError as error:
         options.parser.error(str(error))
@@ -70,14 +70,15 @@ def run(options: argparse.Namespace) -> int:
             scene = scenes.load_scene(item, options)
             sample = Sample(scene, frames=frames, times=times, nodes=options.node, axes=options.axes)
             _write(sample, options)
-    except scenes.READ_FAILURES as error:
+    except (*scenes.READ_FAILURES, LookupError) as error:
         failure(item.name, error)
-        return NOT_ALL_DONE
-    except LookupError as error:
-        failure(item.name, FormatError("LINK_UNRESOLVED_NAME", 0, "/", str(error.args[0])))
         return NOT_ALL_DONE
     except ValueError as error:  # an option that the format does not have, or more than can be done
         options.parser.error(str(error))
+    if frames is None and times is None and len(sample.pose.frames) > 1:
+        step = sample.pose.frames[1] - sample.pose.frames[0]
+        if step > 1:
+            note(options, f"{item.name}: every {step:g} frames are sampled (--frames and --times choose)")
     for issue in scene.issues:
         if not issue.unsafe:
             note(options, f"{item.name}: {issue}")

@@ -21,12 +21,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     textures.add_argument(
         "--texture-path",
         action="append",
+        type=_folder,
         default=[],
         metavar="DIR",
         help="a folder to look for images in, after that of the file (may be repeated)",
     )
     textures.add_argument("--texture-recursive", action="store_true", help="look into the folders inside these, too")
     textures.add_argument("--no-textures", action="store_true", help="open no image at all")
+
+
+def _folder(path: str) -> str:
+    import os
+
+    if not os.path.isdir(path):
+        from argparse import ArgumentTypeError
+
+        raise ArgumentTypeError(f"there is no folder {path!r}")
+    return path
 
 
 def finder_for(item: Input, options: argparse.Namespace) -> TextureFinder | None:

@@ -150,14 +150,16 @@ class Order:
         self.options = options
         extension = os.path.splitext(options.output or "")[1] or (options.output or "")
         self.kind: str = options.to or (extension[1:].lower() if extension[1:].lower() in KINDS else "png")
-        sheet = _pair(options.sheet, "--sheet") if options.sheet else None
+        sheet = _pair(options.sheet, "--sheet") if options.sheet is not None else None
         if sheet is not None and sheet[0] * sheet[1] > 1_000:
             raise ValueError("--sheet: at most 1000 pictures fit a sheet")
         if sheet is not None and self.kind != "png":
             raise ValueError("a contact sheet is a PNG")
         if options.pictures is not None and not 1 <= options.pictures <= 1_000:
             raise ValueError("--pictures: 1 to 1000")
-        frames = parse_frames(options.frames) if options.frames else None
+        if options.pictures is not None and self.kind == "png":
+            raise ValueError(f"--pictures is for a playback ({', '.join(KINDS[1:])}; --to chooses)")
+        frames = parse_frames(options.frames) if options.frames is not None else None
         if frames is not None and len(frames) > 1_000:
             raise ValueError(f"--frames: {len(frames)} pictures, at most 1000")
         if frames is not None and self.kind == "png" and sheet is None:
@@ -185,10 +187,13 @@ def _settings(options: argparse.Namespace) -> Settings:
     from keyframer.rendering import Settings
 
     width, height = _pair(options.size, "--size")
+    turned = options.around is not None or options.above is not None
+    if turned and options.camera not in ("auto", "fit"):
+        raise ValueError("--around and --above are for --camera fit")
     return Settings(
         width,
         height,
-        camera=options.camera,
+        camera="fit" if turned else options.camera,
         lights=options.lights,
         background=_background(options.background),
         bones={"auto": None, "always": True, "never": False}[options.bones],

@@ -53,6 +53,8 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("nothing to view: give a FILE, or - for stdin")
     if not 0 <= options.port <= 65_535:
         options.parser.error("--port: 0 to 65535")
+    if options.export is not None and (options.port or options.no_open):
+        options.parser.error("--export serves nothing: --port and --no-open do not go with it")
     if options.export is not None and not options.force and os.path.lexists(options.export):
         options.parser.error(f"{options.export} exists (-f overwrites it)")
     try:
@@ -108,6 +110,9 @@ def _export(opened: list[ViewedFile], options: argparse.Namespace) -> int:
 
     try:
         check_file(options.export, force=options.force)
+        if not any(file.material.document or file.material.scene or file.material.importer for file in opened):
+            note(options, f"{options.export} is not written: none of the files can be shown")
+            return NOT_ALL_DONE
         page = packed_page(opened)
         write_file(options.export, page, force=options.force)
     except FormatError as error:

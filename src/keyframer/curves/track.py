@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from keyframer.fields import documented
+from keyframer.text import did_you_mean
+
 from .lazy_fields import LazyFields, lazy
 
 Floats = NDArray[np.float64]
@@ -47,27 +50,66 @@ class RotationForm(Enum):
     QUATERNION_ABSOLUTE = "quaternion_absolute"  # x, y, z, w
 
 
+_USUAL_FORM = RotationForm.QUATERNION_ABSOLUTE
+KINDS = {
+    "position": 3,
+    "rotation": 4,
+    "scale": 3,
+    "scale_axes": 4,
+    "visible": 1,
+    "morph": None,
+    "fov": 1,
+    "roll": 1,
+    "hotspot": 1,
+    "falloff": 1,
+    "color": 3,
+    "multiplier": 1,
+}
+"""what a track may animate, and how many numbers a key of it has; None: one for each shape"""
+
+
+@documented
 @dataclass(eq=False, slots=True)
 class Track(LazyFields):
-    """The keys of one property of one object."""
+    """The keys of one property of one object, as columns."""
 
-    kind: str  # what is animated: "position", "rotation", "scale", "fov", ...
-    times: Floats  # (n,) in the scene's time unit
-    values: Floats  # (n,) or (n, k); (n, 4) for every rotation form
+    kind: str
+    """what is animated: ``position``, ``rotation``, ``scale``, ``fov`` … (see `KINDS`)"""
+    times: Floats
+    """(n,) in the clip's unit of time"""
+    values: Floats
+    """(n,) or (n, k); (n, 4) for every rotation form"""
     interpolation: Interpolation = Interpolation.LINEAR
+    """how a value gets from one key to the next"""
     wrap: Wrap = Wrap.SINGLE
+    """what happens outside the keys"""
     form: RotationForm = RotationForm.NONE
-    tension: Floats | None = None  # this and the next four: (n,), None means zeros
+    """what the four numbers of a rotation key are"""
+    tension: Floats | None = None
+    """(n,) of TCB keys; None means zeros, here and in the next four"""
     continuity: Floats | None = None
+    """(n,)"""
     bias: Floats | None = None
+    """(n,)"""
     ease_to: Floats | None = None
+    """(n,)"""
     ease_from: Floats | None = None
-    flags: NDArray[np.int64] | None = None  # (n,) as stored in the file, if it stores any
-    tangents_in: Floats | None = None  # shape of values, per unit of time, CUBIC only
+    """(n,)"""
+    flags: NDArray[np.int64] | None = None
+    """(n,) as stored in the file, if it stores any"""
+    tangents_in: Floats | None = None
+    """shape of values, per unit of time; CUBIC only"""
     tangents_out: Floats | None = None
-    extras: dict[str, Any] = lazy(dict)  # leftovers of the format
+    """shape of values, per unit of time; CUBIC only"""
+    extras: dict[str, Any] = lazy(dict)
+    """leftovers of the format"""
 
     def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            near = did_you_mean(str(self.kind), KINDS)
+            raise ValueError(f"track: kind must be one of {', '.join(KINDS)}, not {self.kind!r}{near}")
+        if (type(self.interpolation), type(self.wrap), type(self.form)) != (Interpolation, Wrap, RotationForm):
+            self._refuse_choice()
         LazyFields.__post_init__(self)
         self.times = np.asarray(self.times, dtype=np.float64)
         self.values = np.asarray(self.values, dtype=np.float64)
@@ -76,6 +118,12 @@ class Track(LazyFields):
         count = len(self.times)
         if self.values.ndim not in (1, 2) or len(self.values) != count or 0 in self.values.shape[1:]:
             raise ValueError(f"track {self.kind!r}: values must be ({count},) or ({count}, k), not {self.values.shape}")
+        wide = KINDS[self.kind]
+        if count and wide is not None and self.values.size != count * wide:
+            words = "a key is a single number" if wide == 1 else f"a key has {wide} numbers"
+            raise ValueError(f"track {self.kind!r}: {words}, not {self.values.size // count}")
+        if wide == 4 and self.form is RotationForm.NONE:
+            raise ValueError(f"track {self.kind!r}: form must say what the four numbers are, such as {_USUAL_FORM}")
         if self.form is not RotationForm.NONE and self.values.shape != (count, 4):
             raise ValueError(f"track {self.kind!r}: rotation values must be ({count}, 4), not {self.values.shape}")
         for name in ("tension", "continuity", "bias", "ease_to", "ease_from"):
@@ -85,6 +133,13 @@ class Track(LazyFields):
             if self.flags.shape != (count,):
                 raise ValueError(f"track {self.kind!r}: flags must be ({count},), not {self.flags.shape}")
         self._check_tangents()
+
+    def _refuse_choice(self) -> None:
+        for name, choices in (("interpolation", Interpolation), ("wrap", Wrap), ("form", RotationForm)):
+            value = getattr(self, name)
+            if type(value) is not choices:
+                members = ", ".join(map(str, choices))
+                raise ValueError(f"track {self.kind!r}: {name} must be one of {members}, not {value!r}")
 
     def _check(self, name: str, shape: tuple[int, ...]) -> None:
         column = getattr(self, name)

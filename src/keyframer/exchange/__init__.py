@@ -15,6 +15,7 @@ from keyframer.plugins import Blame, ask, load_plugins
 TYPE_CHECKING = False  # naming the exporters costs nothing: they are loaded when used
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import IO
 
     from keyframer.files import PathLike
     from keyframer.limits import Limits
@@ -58,8 +59,20 @@ class Exporter:
         return self.extensions[self.dialects.index(dialect)]
 
     def option_types(self) -> dict[str, str]:
-        """The options of `save` whose values are numbers or truth values, as `Format.write_option_types` gives them."""
-        return {}
+        """The options that can be given as text (``--write NAME=VALUE``), and the type of each."""
+        from importlib import import_module
+
+        return dict(getattr(import_module(self.module), "TEXT_OPTIONS", {}))
+
+    def options_from_text(self, given: dict[str, object]) -> dict[str, object]:
+        """Options of `save` from text; ValueError where a name is unknown or a value does not fit."""
+        if not given:
+            return {}
+        from keyframer.formats.contract import options_from_text, refuse_unknown
+
+        known = self.option_types()
+        refuse_unknown(self.name, known, given)
+        return options_from_text(known, given)
 
     def save(
         self, scene: Scene, path: Path, *, dialect: str | None, overwrite: bool, options: dict[str, object]
@@ -316,12 +329,48 @@ def save(
     return report
 
 
+def convert(
+    source: PathLike | IO[bytes] | bytes,
+    target: PathLike,
+    *,
+    format: str | None = None,
+    dialect: str | None = None,
+    max_error: float | None = None,
+    overwrite: bool = False,
+    salvage: bool = False,
+    limits: Limits | None = None,
+    reading: dict[str, object] | None = None,
+    **options: object,
+) -> LossReport:
+    """Read a file and write it in the format of the target's extension (or ``format``): `load` and `save` in one.
+
+    ``options`` are those of the format that is written, ``reading`` those of the format that is read. The target is
+    never the source, not even with ``overwrite``. Returns what became of everything.
+    """
+    from keyframer.exchange.opening import load
+    from keyframer.files import running
+
+    with running():
+        scene = load(source, salvage=salvage, limits=limits, **(reading or {}))  # type: ignore[arg-type]
+        return save(
+            scene,
+            target,
+            format=format,
+            dialect=dialect,
+            max_error=max_error,
+            overwrite=overwrite,
+            limits=limits,
+            **options,
+        )
+
+
 __all__ = [
     "EXPORTERS",
     "IMPORTERS",
     "Exporter",
     "Importer",
     "NativeExporter",
+    "convert",
     "exporter_for",
     "importer_for",
     "reader_by_name",

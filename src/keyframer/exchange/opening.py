@@ -24,6 +24,10 @@ if TYPE_CHECKING:  # whoever reads a document needs no scene
     from keyframer.scene import Scene
 
 
+Source = PathLike | IO[bytes] | bytes | bytearray | memoryview
+"""what can be opened: a path, a stream open for binary reading, or bytes"""
+
+
 class OpenedFile:
     """The bytes of one file, and what is made of them. Everything is decided once, when it is first asked for.
 
@@ -50,6 +54,19 @@ class OpenedFile:
         self.limits = limits or open_budget(DEFAULT_LIMITS, 0).limits
         self._chosen = None if format is None else reader_by_name(format)
         self._scene: Scene | None = None
+
+    @classmethod
+    def of_scene(cls, scene: Scene) -> OpenedFile:
+        """A scene as if it had just been read: with the document it came from; without bytes if it came from none."""
+        origin = scene.origin
+        if origin is None:
+            opened = cls(b"")
+        else:
+            document = origin.document
+            opened = cls(document.format.encode(document), format=document.format.name, options=origin.options)
+            opened.__dict__["document"] = document
+        opened._scene = scene
+        return opened
 
     @property
     def folder(self) -> Path | None:
@@ -127,7 +144,7 @@ class OpenedFile:
 
 
 def open_file(
-    source: PathLike | IO[bytes] | bytes,
+    source: Source,
     *,
     format: str | None = None,
     options: Mapping[str, object] | None = None,
@@ -136,29 +153,39 @@ def open_file(
     """Read a file (a path, a stream open for binary reading, or its bytes) and open it. Raises OSError where the system
     does, `FormatError` for what is too large, ValueError for an unknown ``format``."""
     path = Path(source) if isinstance(source, (str, os.PathLike)) else None
-    if isinstance(source, bytes):
+    if isinstance(source, (bytes, bytearray, memoryview)):
         check_size(len(source), limits or DEFAULT_LIMITS)
-    data = source if isinstance(source, bytes) else read_bytes(source, limits or DEFAULT_LIMITS)
+        data = bytes(source)
+    else:
+        data = read_bytes(source, limits or DEFAULT_LIMITS)
     name = "" if path is None else str(path)
     return OpenedFile(data, name=name, path=path, format=format, options=options, limits=limits)
 
 
 def load(
-    source: PathLike | IO[bytes] | bytes,
+    source: Source | Document,
     *,
     format: str | None = None,
     salvage: bool = False,
     limits: Limits | None = None,
     **options: object,
 ) -> Scene:
-    """The scene in a file. ``options`` are those of the format (for example ``geometry="raw"`` for 3D Studio).
+    """The scene in a file: a path, a binary stream, the bytes themselves, or a document that was read. ``options`` are
+    those of the format (for example ``geometry="raw"`` for 3D Studio). What stands beside a file (a model, a skeleton,
+    buffers, images) is found only where a path is given.
 
     Strict by default: the first error in structure, links or counts raises `FormatError` with code, offset and path.
     With ``salvage`` unsafe parts are left out instead and ``scene.issues`` lists them; what is merely odd is listed
     there in any case.
     """
+    from keyframer.formats.document import Document
+
+    if isinstance(source, Document):
+        from keyframer.formats.kit.scene_reading import scene_of
+
+        return scene_of(source, options, salvage=salvage)
     limits = limits or DEFAULT_LIMITS
-    with budgeted(limits, len(source) if isinstance(source, bytes) else 0):
+    with budgeted(limits, len(source) if isinstance(source, (bytes, bytearray, memoryview)) else 0):
         return open_file(source, format=format, options=options, limits=limits).scene(salvage=salvage)
 
 

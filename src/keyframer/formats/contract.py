@@ -7,6 +7,7 @@ that naming a format and looking at a file's first bytes cost nothing.
 from __future__ import annotations
 
 from keyframer.plugins import Blame
+from keyframer.text import did_you_mean
 from keyframer.wire.gc_paused import GcPaused
 
 TYPE_CHECKING = False  # `typing` and `dataclasses` would double the start of ``keyframer identify``
@@ -118,6 +119,8 @@ class Format:
     """whether every track is a record of its own"""
     key_flags_are_tcb_bits: bool = False
     """whether bits 0 to 4 of a key's flags say which of tension, continuity, bias and the two eases it has"""
+    tables: tuple[str, ...] = ()
+    """names of the tables that its `summary` gives besides the overview"""
     preload: tuple[str, ...] = ()
     """modules that batch workers load ahead, for a format that archives are full of"""
     diagnoses_damage: bool = False
@@ -263,11 +266,17 @@ class Format:
 
 def make_options(name: str, options: type[Any], given: Mapping[str, object]) -> Any:
     """Options of a format from names and values; ValueError for a name that it does not have."""
-    known = list(_types(options))
-    unknown = sorted(set(given) - set(known))
-    if unknown:
-        raise ValueError(f"{name} has no option {unknown[0]!r} (it has: {', '.join(known)})")
+    refuse_unknown(name, _types(options), given)
     return options(**given)
+
+
+def refuse_unknown(owner: str, known: Iterable[str], given: Iterable[str]) -> None:
+    """ValueError for the first option that the owner, a format, does not have."""
+    names = list(known)
+    unknown = sorted(set(given) - set(names))
+    if unknown:
+        listed = f"it has: {', '.join(names) or 'none'}"
+        raise ValueError(f"{owner} has no option {unknown[0]!r} ({listed}){did_you_mean(unknown[0], names)}")
 
 
 _WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}

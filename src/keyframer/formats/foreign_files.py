@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 
+def is_apple_double(head: bytes) -> bool:
+    return head[:4] in (b"\x00\x05\x16\x07", b"\x00\x05\x16\x00")
+
+
 def describe_foreign_file(head: bytes, size: int) -> str | None:
     """What a file is that no format claims, in a few words; None where that is not known either."""
-    if head[:4] in (b"\x00\x05\x16\x07", b"\x00\x05\x16\x00"):
+    if is_apple_double(head):
         return "an AppleDouble file: resource data that a Mac left beside the real file (the same name without ._)"
     if head.startswith(b"version https://git-lfs.github.com/spec/"):
         return "a Git LFS pointer: the real file was never downloaded (git lfs pull fetches it)"

@@ -18,12 +18,13 @@ def abilities(known: Format) -> list[str]:
         "diagnose": known.diagnoses_damage,
         "scene": known.reader() is not None,
         "checks": known.rules() is not None,
+        "save": known.writer() is not None,
     }
     return ["read", "write", "text", *(words for words, offered in optional.items() if offered)]
 
 
 def formats_table() -> Table:
-    """One row for each format; those without documents last."""
+    """One row for each format; those without documents last, also those that are only written."""
     table = Table("formats", "Formats", ("id", "title", "extensions", "can", "records", "pronom"))
     for known in FORMATS:
         offered = ask(known, abilities, known)
@@ -31,8 +32,9 @@ def formats_table() -> Table:
         if offered is None or records is None:  # a package from outside that lacks a part
             continue
         table.add(known.name, known.title, " ".join(known.extensions), " ".join(offered), len(records), known.pronom)
-    written = {each.name for each in EXPORTERS if not isinstance(each, NativeExporter)}
-    for each in IMPORTERS:
-        can = ["scene", "save"] if each.name in written else ["scene"]
-        table.add(each.name, each.title, " ".join(each.extensions), " ".join(can), 0, None)
+    read = {known.name: known for known in IMPORTERS}
+    written = {known.name: known for known in EXPORTERS if not isinstance(known, NativeExporter)}
+    for name, exchanged in (written | read).items():
+        can = [word for word, offered in (("scene", name in read), ("save", name in written)) if offered]
+        table.add(name, exchanged.title, " ".join(exchanged.extensions), " ".join(can), 0, None)
     return table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from keyframer.errors import FormatError
 from keyframer.scene import Scene
+from keyframer.text import did_you_mean
 
 _NAMED = 8
 """clips that a message lists"""
@@ -20,7 +21,7 @@ def keep_clip(scene: Scene, wanted: str) -> None:
     names = [clip.name for clip in scene.clips]
     place = names.index(wanted) if wanted in names else _place(wanted)
     if not 0 <= place < len(names):
-        message = f"no clip is called {wanted!r} (there are: {listed_clips(scene)})"
+        message = f"no clip is called {wanted!r} (there are: {listed_clips(scene)}){did_you_mean(wanted, names)}"
         raise FormatError("LINK_UNRESOLVED_NAME", 0, "/", message)
     scene.clips = [scene.clips[place]]
 

@@ -7,6 +7,7 @@ from collections import Counter
 from keyframer.exchange.opening import OpenedFile
 from keyframer.formats.document import Document
 from keyframer.formats.kit.summary_tables import Table
+from keyframer.inspecting import TABLES
 from keyframer.inspecting.json_values import to_plain
 from keyframer.inspecting.scene_tables import document_scene_tables, imported_tables
 from keyframer.issues import IssueLog
@@ -49,7 +50,7 @@ def report(document: Document, size: int) -> list[Table]:
 
 
 def _overview(document: Document, size: int) -> Table:
-    table = Table("overview", "Overview", ("what", "value"))
+    table = Table("overview", TABLES["overview"], ("what", "value"))
     table.add("format", f"{document.format.title} ({document.format.name})")
     table.add("size in bytes", size)
     if document.dialect is not None:
@@ -68,7 +69,7 @@ def _overview(document: Document, size: int) -> Table:
 def _statistics(document: Document) -> tuple[Table, Table]:
     """How many records of each kind there are, and what is kept as bytes that nobody has named."""
     counts: Counter[tuple[str, str]] = Counter()
-    raw = Table("raw", "Unknown or raw", ("path", "offset", "bytes", "what"))
+    raw = Table("raw", TABLES["raw"], ("path", "offset", "bytes", "what"))
     for place, record in document.walk():
         counts[record.segment, type(record).__name__] += 1
         unnamed = unnamed_bytes(record)
@@ -76,7 +77,7 @@ def _statistics(document: Document) -> tuple[Table, Table]:
             reason = record.reason if isinstance(record, Raw) else ""
             why = reason or ("behind the fields" if record.tail else "layout unknown")
             raw.add(str(place), record.offset, unnamed, f"{type(record).__name__}: {why}")
-    records = Table("records", "Records", ("segment", "record", "count"))
+    records = Table("records", TABLES["records"], ("segment", "record", "count"))
     for (segment, name), count in sorted(counts.items()):
         records.add(segment, name, count)
     if document.trailing:
@@ -91,7 +92,7 @@ def unnamed_bytes(record: Record) -> int:
 
 
 def _issues(document: Document) -> Table:
-    table = Table("issues", "Issues", ("severity", "code", "offset", "path", "message"))
+    table = Table("issues", TABLES["issues"], ("severity", "code", "offset", "path", "message"))
     for issue in document.issues:
         table.add(issue.severity.label, issue.code, issue.offset, issue.path, issue.message)
     return table

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from keyframer.curves import Interpolation, Track, Wrap, compile_track
 from keyframer.inspecting.turning import turn_vectors
 from keyframer.scene import Channel, Clip, RawChannel, Scene
+from keyframer.text import did_you_mean
 
 Floats = npt.NDArray[np.float64]
 
@@ -91,28 +91,22 @@ def choose_channels(scene: Scene, nodes: Sequence[str] = (), kinds: Sequence[str
     Without names: those that move. LookupError names a node or a kind that none has.
     """
     channels = scene.clips[0].channels if scene.clips else []
-    names = [node.name for node in scene.nodes]
-    for wanted in nodes:
-        if not any(_fits(name, wanted) for name in names):
-            raise LookupError(f"no node is called {wanted!r}")
+    numbers = {number for name in nodes for number in scene.find_all(name)}
     chosen = [
         channel
         for channel in channels
-        if (not nodes or any(_fits(names[channel.node], wanted) for wanted in nodes))
+        if (not nodes or channel.node in numbers)
         and (not kinds or channel.track.kind in kinds)
         and len(channel.track.times)
     ]
     for kind in kinds:
         if kind != "raw" and not any(channel.track.kind == kind for channel in channels):
-            known = ", ".join(dict.fromkeys(channel.track.kind for channel in channels)) or "none"
-            raise LookupError(f"no track is of the kind {kind!r} (there are: {known})")
+            known = list(dict.fromkeys(channel.track.kind for channel in channels))
+            listed = f"there are: {', '.join(known) or 'none'}"
+            raise LookupError(f"no track is of the kind {kind!r} ({listed}){did_you_mean(kind, known)}")
     if nodes or kinds:
         return chosen
     return [channel for channel in chosen if len(channel.track.times) > 1]
-
-
-def _fits(name: str, wanted: str) -> bool:
-    return name == wanted or fnmatch.fnmatchcase(name, wanted)
 
 
 def time_label(clip: Clip) -> str:

@@ -20,6 +20,10 @@ AXES = ("file", "y-up")
 _LONGEST = 1e9
 """times from 0 that can be asked for"""
 _MOST_FRAMES = 1_000_000
+_USUAL_FRAMES = 101
+"""frames that are taken at most where none are asked for"""
+_WHOLE = 1e-6
+"""how far from a whole number a frame may be and still count as one"""
 _MOST = 1_000
 """characters of a name"""
 _MOST_IN_ARRAYS = 255
@@ -72,13 +76,18 @@ def _number(text: str) -> float:
 
 
 def default_frames(scene: Scene) -> list[float]:
-    """Every frame of the active segment, but no more than 100."""
+    """The whole frames of the active segment: every one, or every second, third … so that there are at most 101."""
     if not scene.clips:
         return [0.0]
     clip = scene.clips[0]
     start, end = clip.start / clip.units_per_frame, clip.end / clip.units_per_frame
-    count = min(max(math.floor(end - start), 0), 99) + 1
-    return [start + index * max(end - start, 0.0) / max(count - 1, 1) for index in range(count)]
+    if not (math.isfinite(start) and math.isfinite(end)):
+        return [0.0]
+    first, last = math.ceil(start - _WHOLE), math.floor(end + _WHOLE)
+    if last < first:
+        return [start]
+    step = -(-(last - first) // (_USUAL_FRAMES - 1)) or 1
+    return [float(frame) for frame in range(first, last + 1, step)]
 
 
 class Sample:
@@ -103,12 +112,9 @@ class Sample:
 
     def _find(self, names: Sequence[str]) -> list[int]:
         """Nodes by their shown name, as it is or as `sample` shows it."""
-        known = {_name(node.name): number for number, node in reversed(list(enumerate(self.scene.nodes)))}
-        known |= {node.name: number for number, node in reversed(list(enumerate(self.scene.nodes)))}
-        for name in names:
-            if name not in known:
-                raise LookupError(f"no node is called {name!r}")
-        return [known[name] for name in names]
+        nodes = list(reversed(list(enumerate(self.scene.nodes))))
+        known = {_name(node.name): number for number, node in nodes} | {node.name: number for number, node in nodes}
+        return [known[name] if name in known else self.scene.find(name) for name in names]
 
     def world(self, number: int) -> Floats:
         """(T, 4, 4) in the axes asked for."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -10,7 +10,9 @@ from keyframer.curves import Track
 from keyframer.exchange import Importer
 from keyframer.formats.document import Document
 from keyframer.formats.kit.summary_tables import Cell, Table
+from keyframer.inspecting import TABLES
 from keyframer.inspecting.texture_table import texture_table
+from keyframer.issues import Issue
 from keyframer.scene import Scene
 from keyframer.textures import TextureFinder
 
@@ -18,27 +20,29 @@ from keyframer.textures import TextureFinder
 def document_scene_tables(document: Document, scene: Scene, finder: TextureFinder | None = None) -> list[Table]:
     """What a document means: the tables of its scene, and what making the scene found odd. ``finder`` looks for the
     images it names."""
-    odd = Table("scene_issues", "On the way to the scene", ("severity", "code", "offset", "path", "message"))
-    told = {(issue.code, issue.path) for issue in document.issues}
-    for issue in scene.issues:
-        if (issue.code, issue.path) not in told:
-            odd.add(issue.severity.label, issue.code, issue.offset, issue.path, issue.message)
-    return [*scene_tables(scene, finder), *([odd] if odd.rows else [])]
+    reported = {(issue.code, issue.path) for issue in document.issues}
+    new = [issue for issue in scene.issues if (issue.code, issue.path) not in reported]
+    return [*scene_tables(scene, finder), *([_issues("scene_issues", new)] if new else [])]
 
 
 def imported_tables(scene: Scene, importer: Importer, size: int, finder: TextureFinder | None = None) -> list[Table]:
     """What a file holds that became a scene at once."""
-    overview = Table("overview", "Overview", ("what", "value"))
+    overview = Table("overview", TABLES["overview"], ("what", "value"))
     overview.add("format", f"{importer.title} ({importer.name})")
     overview.add("size in bytes", size)
     generator = scene.extras.get("gltf", {}).get("generator")
     if isinstance(generator, str) and generator:
         overview.add("made by", generator)
     overview.add("issues", scene.issues.total or "none")
-    odd = Table("issues", "Issues", ("severity", "code", "offset", "path", "message"))
-    for issue in scene.issues:
-        odd.add(issue.severity.label, issue.code, issue.offset, issue.path, issue.message)
-    return [overview, *scene_tables(scene, finder), *([odd] if odd.rows else [])]
+    issues = list(scene.issues)
+    return [overview, *scene_tables(scene, finder), *([_issues("issues", issues)] if issues else [])]
+
+
+def _issues(name: str, issues: Iterable[Issue]) -> Table:
+    table = Table(name, TABLES[name], ("severity", "code", "offset", "path", "message"))
+    for issue in issues:
+        table.add(issue.severity.label, issue.code, issue.offset, issue.path, issue.message)
+    return table
 
 
 def scene_tables(scene: Scene, finder: TextureFinder | None = None) -> list[Table]:
@@ -59,10 +63,8 @@ def scene_tables(scene: Scene, finder: TextureFinder | None = None) -> list[Tabl
     return [table for table in tables if table.rows]
 
 
-def _table(
-    name: str, title: str, columns: tuple[str, ...], rows: list[list[Cell]], depths: list[int] | None = None
-) -> Table:
-    return Table(name, title, columns, [tuple(row) for row in rows], depths=depths)
+def _table(name: str, columns: tuple[str, ...], rows: list[list[Cell]], depths: list[int] | None = None) -> Table:
+    return Table(name, TABLES[name], columns, [tuple(row) for row in rows], depths=depths)
 
 
 def _meaning(scene: Scene) -> Table:
@@ -78,7 +80,7 @@ def _meaning(scene: Scene) -> Table:
         rows += [["clip", clip.name], ["time", span], ["channels", f"{len(clip.channels)} with {keys} keys"]]
         if clip.bounds is not None:
             rows.append(["bounding boxes", f"one for each of {len(clip.bounds)} frames"])
-    return _table("scene", "Scene", ("what", "value"), rows)
+    return _table("scene", ("what", "value"), rows)
 
 
 def tree_order(scene: Scene) -> Iterator[tuple[int, int]]:
@@ -121,7 +123,7 @@ def _nodes(scene: Scene) -> Table:
         )
         depths.append(depth)
     columns = ("node", "kind", "id", "mesh", "looks at", "pivot", "hidden", "moves")
-    return _table("tree", "Node tree", columns, rows, depths)
+    return _table("tree", columns, rows, depths)
 
 
 def _tracks(scene: Scene) -> Table:
@@ -151,7 +153,7 @@ def _tracks(scene: Scene) -> Table:
         columns = (*columns, "clip")
         owners = [clip.name for clip in scene.clips for _ in clip.channels]
         rows = [[*row, owner] for row, owner in zip(rows, owners, strict=True)]
-    return _table("curves", "Tracks of the scene", columns, rows)
+    return _table("curves", columns, rows)
 
 
 def _shape(track: Track) -> str | None:
@@ -181,7 +183,7 @@ def _meshes(scene: Scene) -> Table:
             ]
         )
     columns = ("mesh", "vertices", "faces", "uv", "colours", "smooth", "materials")
-    return _table("meshes", "Meshes", columns, rows)
+    return _table("meshes", columns, rows)
 
 
 def _materials(scene: Scene) -> Table:
@@ -198,9 +200,7 @@ def _materials(scene: Scene) -> Table:
                 ", ".join(material.maps),
             ]
         )
-    return _table(
-        "surfaces", "Materials of the scene", ("material", "diffuse", "opacity", "two-sided", "shading", "maps"), rows
-    )
+    return _table("surfaces", ("material", "diffuse", "opacity", "two-sided", "shading", "maps"), rows)
 
 
 def _maps(scene: Scene) -> Table:
@@ -216,7 +216,7 @@ def _maps(scene: Scene) -> Table:
         for material in scene.materials
         for slot, found in material.maps.items()
     ]
-    return _table("images", "Maps of the scene", ("material", "slot", "file", "amount", "repeats", "rotation"), rows)
+    return _table("images", ("material", "slot", "file", "amount", "repeats", "rotation"), rows)
 
 
 def _cameras(scene: Scene) -> Table:
@@ -224,7 +224,7 @@ def _cameras(scene: Scene) -> Table:
         [camera.name, camera.fov_degrees, camera.roll_degrees, _pair(camera.clip or camera.ranges)]
         for camera in scene.cameras
     ]
-    return _table("cameras", "Cameras", ("camera", "horizontal fov", "roll", "ranges"), rows)
+    return _table("cameras", ("camera", "horizontal fov", "roll", "ranges"), rows)
 
 
 def _lights(scene: Scene) -> Table:
@@ -241,7 +241,7 @@ def _lights(scene: Scene) -> Table:
         for light in scene.lights
     ]
     columns = ("light", "type", "colour", "multiplier", "on", "hotspot, falloff", "range")
-    return _table("lights", "Lights", columns, rows)
+    return _table("lights", columns, rows)
 
 
 def _pair(pair: tuple[float | None, float | None] | None) -> str | None:
@@ -254,11 +254,11 @@ def _skins(scene: Scene) -> Table:
     rows: list[list[Cell]] = [
         [skin.name, len(skin.joints), len(skin.weights), "rigid" if skin.rigid else "weighted"] for skin in scene.skins
     ]
-    return _table("skins", "Skins", ("skin", "joints", "influences", "kind"), rows)
+    return _table("skins", ("skin", "joints", "influences", "kind"), rows)
 
 
 def _raw_channels(scene: Scene) -> Table:
     rows: list[list[Cell]] = [
         [raw.name, raw.values.shape[0], raw.values.shape[1]] for clip in scene.clips for raw in clip.raw_channels
     ]
-    return _table("raw_channels", "Raw channels", ("channel", "frames", "floats"), rows)
+    return _table("raw_channels", ("channel", "frames", "floats"), rows)

@@ -87,19 +87,76 @@ def is_numeric(table: Table, column: int) -> bool:
     return bool(cells) and all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in cells)
 
 
-def aligned(table: Table, encoding: str | None = None) -> Iterator[str]:
-    """The lines of a table, columns aligned; a table of two columns called ``what, value`` has no heading."""
-    rows = text_rows(table, encoding)
-    heading = tuple(table.columns) != ("what", "value")
-    everything: list[Sequence[str]] = [table.columns, *rows] if heading else [*rows]
-    widths = [max((len(row[at]) for row in everything), default=0) for at in range(len(table.columns))]
-    right = [heading and is_numeric(table, at) for at in range(len(table.columns))]
-    for row in everything:
-        cells = (
-            cell.rjust(width) if to_right else cell.ljust(width)
-            for cell, width, to_right in zip(row, widths, right, strict=True)
-        )
-        yield "  ".join(cells).rstrip()
+def aligned(table: Table, encoding: str | None = None, width: int | None = None) -> Iterator[str]:
+    """The lines of a table, columns aligned; a table of two columns called ``what, value`` has no heading.
+
+    In a ``width`` cells are wrapped between words, columns without content are left out, and a table whose longest
+    words do not fit beside each other has a line for each cell.
+    """
+    columns, rows = list(table.columns), text_rows(table, encoding)
+    right = [is_numeric(table, at) for at in range(len(columns))]
+    heading = tuple(columns) != ("what", "value")
+    if width is not None and heading:
+        used = [at for at in range(len(columns)) if any(row[at] for row in rows)]
+        columns, right = [columns[at] for at in used], [right[at] for at in used]
+        rows = [[row[at] for at in used] for row in rows]
+    lines: list[list[str]] = [columns, *rows] if heading else rows
+    widths = _widths(lines, len(columns), width)
+    if widths is None:
+        yield from _stacked(columns, rows)
+        return
+    for line in lines:
+        cells = [_wrapped(cell, room) for cell, room in zip(line, widths, strict=True)]
+        for at in range(max(map(len, cells), default=0)):
+            parts = (cell[at] if at < len(cell) else "" for cell in cells)
+            yield "  ".join(
+                part.rjust(room) if heading and to_right else part.ljust(room)
+                for part, room, to_right in zip(parts, widths, right, strict=True)
+            ).rstrip()
+
+
+def _widths(lines: list[list[str]], count: int, width: int | None) -> list[int] | None:
+    """The width of each column: what its cells need, or less if only so much fits; None if the words do not fit."""
+    widths = [max((len(line[at]) for line in lines), default=0) for at in range(count)]
+    spare = float("inf") if width is None else width - 2 * (count - 1)
+    if sum(widths) <= spare:
+        return widths
+    least = [max((_longest_word(line[at]) for line in lines), default=0) for at in range(count)]
+    if sum(least) > spare:
+        return None
+    while sum(widths) > spare:
+        at = max((at for at in range(count) if widths[at] > least[at]), key=widths.__getitem__)
+        widths[at] -= 1
+    return widths
+
+
+def _longest_word(cell: str) -> int:
+    """Of a cell's words; the first keeps its indentation."""
+    text = cell.lstrip()
+    return max((len(word) for word in text.split()), default=0) + len(cell) - len(text)
+
+
+def _wrapped(cell: str, room: int) -> list[str]:
+    if len(cell) <= room:
+        return [cell]
+    indent = " " * (len(cell) - len(cell.lstrip()))
+    lines = [""]
+    for word in cell.split():
+        longer = f"{lines[-1]} {word}" if lines[-1] else indent + word
+        if len(longer) <= room or not lines[-1]:
+            lines[-1] = longer
+        else:
+            lines.append(indent + word)
+    return lines
+
+
+def _stacked(columns: list[str], rows: list[list[str]]) -> Iterator[str]:
+    """A line for each cell with content, a blank line between rows."""
+    names = max(map(len, columns), default=0)
+    for number, row in enumerate(rows):
+        if number:
+            yield ""
+        yield from (f"{name.ljust(names)}  {cell.lstrip()}" for name, cell in zip(columns, row, strict=True) if cell)
 
 
 def markdown(columns: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from keyframer.formats.kit.summary_tables import Table
+from keyframer.inspecting import TABLES
 from keyframer.scene import Scene
 from keyframer.textures import TextureFinder, TextureUse, scene_textures
 
@@ -13,7 +14,7 @@ _SHOWN = 4
 
 def texture_table(scene: Scene, finder: TextureFinder | None) -> Table:
     """One row for each name; ``status`` is one of `keyframer.textures.uses.STATUSES`."""
-    table = Table("textures", "Textures", COLUMNS)
+    table = Table("textures", TABLES["textures"], COLUMNS)
     for use in scene_textures(scene, finder):
         table.add(use.name, use.status, _where(use, finder), use.rule, use.image, _users(use), use.note)
     return table

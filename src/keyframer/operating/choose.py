@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ def choose_nodes(scene: Scene, names: Iterable[str], *, with_children: bool = Tr
     no node's.
     """
     parents = placing_order(scene.nodes).parents.tolist()
-    chosen = _named(scene, list(names))
+    chosen = {number for name in names for number in scene.find_all(name)}
     if with_children:
         chosen |= _below(parents, chosen)
     for number in list(chosen):
@@ -37,16 +36,6 @@ def choose_nodes(scene: Scene, names: Iterable[str], *, with_children: bool = Tr
             kept.add(number)
             number = parents[number]
     return _without_others(scene, sorted(kept), chosen)
-
-
-def _named(scene: Scene, names: list[str]) -> set[int]:
-    found: set[int] = set()
-    for name in names:
-        matching = {i for i, node in enumerate(scene.nodes) if node.name == name or fnmatchcase(node.name, name)}
-        if not matching:
-            raise LookupError(f"no node is called {name!r}")
-        found |= matching
-    return found
 
 
 def _below(parents: list[int], chosen: set[int]) -> set[int]:

@@ -36,6 +36,9 @@ class Rig(Standing):
         self._moving_levels = self._plan(moving, own)
         self._times_per_block = max(1, MATRICES_PER_BLOCK // max(1, len(moving)))
 
+    def __repr__(self) -> str:
+        return f"<Rig of {self.clip!r}>"
+
     def sample(self, times: npt.ArrayLike) -> Samples:
         """The channels that change, at times in the clip's own unit."""
         return self.channels.bank.evaluate_moving(times)

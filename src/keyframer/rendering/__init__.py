@@ -1,5 +1,7 @@
 """Pictures of scenes without a GPU: one frame, a contact sheet, or the playback as GIF, APNG or WebP.
 
+    keyframer.render(keyframer.load("scene.3ds")).save("scene.png")
+
     studio = Studio(keyframer.load("scene.3ds"), Settings(width=256, height=256))
     write = encode_still(studio.picture(studio.default_frame))
 
@@ -8,6 +10,6 @@ camera, or ones that fit. The same scene gives the same bytes with the same vers
 """
 
 from keyframer.rendering.encoding import ANIMATED, encode_film, encode_still
-from keyframer.rendering.studio import Settings, Studio
+from keyframer.rendering.studio import Settings, Studio, render
 
-__all__ = ["ANIMATED", "Settings", "Studio", "encode_film", "encode_still"]
+__all__ = ["ANIMATED", "Settings", "Studio", "encode_film", "encode_still", "render"]

@@ -8,10 +8,9 @@ import html
 from keyframer.errors import FormatError
 from keyframer.posing import Pose
 from keyframer.rendering.encoding import encode_still
-from keyframer.rendering.studio import Settings, Studio
+from keyframer.rendering.studio import render
 from keyframer.scene import Scene
 from keyframer.text import safe_text
-from keyframer.textures import TextureFinder, TextureSource
 
 _SIZE = 192
 _MOST_NAMES = 12
@@ -32,10 +31,7 @@ def _html(scene: Scene, frame: float | None) -> str:
     more = f" and {len(scene.nodes) - _MOST_NAMES} more" if len(scene.nodes) > _MOST_NAMES else ""
     words = f"<code>{_inert(repr(scene))}</code><p>{', '.join(names)}{more}</p>"
     try:
-        beside = scene.origin.folder if scene.origin is not None else scene.folder
-        images = TextureSource(TextureFinder([] if beside is None else [beside]))
-        studio = Studio(scene, Settings(_SIZE, _SIZE), textures=images)
-        data = encode_still(studio.picture(studio.default_frame if frame is None else frame))
+        data = encode_still(render(scene, frame=frame, size=_SIZE))
     except FormatError as error:
         return f"<div>{words}<p>{_inert(str(error))}</p></div>"
     picture = base64.b64encode(data).decode()

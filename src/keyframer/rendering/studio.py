@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.files import PathLike
 from keyframer.limits import budgeted
 from keyframer.posing import Pose, Rig, pose
-from keyframer.rendering.frame import Canvas, Exposure, render
+from keyframer.rendering.frame import Canvas, Exposure
+from keyframer.rendering.frame import render as render_frame
 from keyframer.rendering.stage import Stage
 from keyframer.rendering.view import View, camera_view, fitted_view
 from keyframer.scene import Clip, Scene
-from keyframer.textures import TextureSource
+from keyframer.text import did_you_mean
+from keyframer.textures import TextureFinder, TextureSource
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -90,7 +93,8 @@ class Studio:
         """those that will be asked for, where known before the first picture: a fitted view shows all of them"""
         self._cameras = {node.name: at for at, node in enumerate(scene.nodes) if node.camera is not None}
         if self.settings.camera not in ("auto", "fit", *self._cameras):
-            raise LookupError(f"no camera is called {self.settings.camera!r}")
+            near = did_you_mean(self.settings.camera, ("auto", "fit", *self._cameras))
+            raise LookupError(f"no camera is called {self.settings.camera!r}{near}")
 
     @cached_property
     def _camera(self) -> int | None:
@@ -163,7 +167,7 @@ class Studio:
         for frame in frames:
             with budgeted(size=self.scene.stored_bytes):
                 moment = self.pose([frame])
-                made = render(self.stage, moment, 0, self._view(moment), width, height, self._exposure, finer)
+                made = render_frame(self.stage, moment, 0, self._view(moment), width, height, self._exposure, finer)
             backdrop = self._backdrop
             if backdrop is None:
                 yield Image.fromarray(_straight(made))
@@ -271,3 +275,27 @@ def _straight(made: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     alpha = made[:, :, 3:].astype(np.uint16)
     colors = (made[:, :, :3].astype(np.uint16) * 255 + alpha // 2) // np.maximum(alpha, 1)
     return np.concatenate([colors.clip(0, 255), alpha], axis=2).astype(np.uint8)
+
+
+def render(
+    scene: Scene,
+    *,
+    frame: float | None = None,
+    size: int | tuple[int, int] = 256,
+    camera: str = "auto",
+    lights: str = "auto",
+    background: Rgb | str | None = NEUTRAL,
+    texture_path: Sequence[PathLike] = (),
+) -> Image:
+    """A picture of a scene, as an image of Pillow: ``render(scene).save("scene.png")``. Notebooks show it.
+
+    ``frame`` is the frame to show (the one that was saved, else the first), ``size`` pixels, or width and height. The
+    other options are those of `Settings`. Images are taken from the file itself, from the folder it was loaded from,
+    and from the folders of ``texture_path``. LookupError: no camera has this name.
+    """
+    width, height = (size, size) if isinstance(size, int) else size
+    own = scene.origin.folder if scene.origin is not None else scene.folder
+    images = TextureSource(TextureFinder([*([] if own is None else [own]), *texture_path]))
+    settings = Settings(width, height, camera=camera, lights=lights, background=background)
+    studio = Studio(scene, settings, textures=images)
+    return studio.picture(studio.default_frame if frame is None else frame)

@@ -1,13 +1,81 @@
-"""Array types that the scene's declarations share."""
+"""Array types that the scene's declarations share, and how constructors check what they are given."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.curves.lazy_fields import Lazy
+
 Floats = npt.NDArray[np.floating[Any]]
 Ints = npt.NDArray[np.integer[Any]]
 Extras = dict[str, Any]
 """What a format says and the model has no place for, under the format's id: ``{"3ds": {...}}``."""
+
+Shape = tuple[int | None, ...]
+"""of an array; None is any number"""
+
+
+def check_arrays(part: Any, shapes: Mapping[str, Shape], *, whole: bool = False) -> None:
+    """Make arrays of lists, and raise ValueError where one has another shape than it must have. What is not set, and
+    what is no array yet, stays as it is."""
+    for name, shape in shapes.items():
+        value = getattr(part, name)
+        kind = type(value)
+        if value is None or kind is Lazy or (kind is np.ndarray and value.shape == shape):
+            continue
+        if isinstance(value, (list, tuple)):
+            value = _array(part, name, value, whole=whole)
+            setattr(part, name, value)
+        found = getattr(value, "shape", None)
+        if found is None or found == shape:
+            continue
+        if len(found) != len(shape) or any(size not in (None, own) for size, own in zip(shape, found, strict=True)):
+            raise wrong(part, name, shape_words(shape), shape_words(found))
+
+
+def check_links(part: Any, links: Mapping[str, str]) -> None:
+    """ValueError where a part does not refer to another by its number; ``links`` says what each of its fields names."""
+    for name, of in links.items():
+        value = getattr(part, name)
+        if value is not None and type(value) is not int and not isinstance(value, np.integer):
+            raise wrong(part, name, f"the number of {of} in the scene", repr(value))
+
+
+def check_color(part: Any, name: str) -> None:
+    """ValueError for what is not three numbers; None is not stated."""
+    value = getattr(part, name)
+    if value is not None and (isinstance(value, str) or not hasattr(value, "__len__") or len(value) != 3):
+        raise wrong(part, name, "red, green and blue from 0 to 1", repr(value))
+
+
+def check_choice(part: Any, name: str, choices: type[Enum]) -> None:
+    """ValueError for what is no member of an enumeration."""
+    value = getattr(part, name)
+    if type(value) is not choices:
+        near = next((f"; did you mean {member}?" for member in choices if member.value == value), "")
+        raise wrong(part, name, f"a {choices.__name__}", f"{value!r}{near}")
+
+
+def wrong(part: Any, field: str, wanted: str, found: str) -> ValueError:
+    """What is said of a field that was given something else than is wanted."""
+    shown = f" {part.name!r}" if hasattr(part, "name") else ""
+    return ValueError(f"{type(part).__name__}{shown}: {field} must be {wanted}, not {found}")
+
+
+def _array(part: Any, name: str, value: Sequence[Any], *, whole: bool) -> npt.NDArray[Any]:
+    try:
+        return np.array(value, np.int64 if whole else np.float64)
+    except (TypeError, ValueError):
+        raise wrong(part, name, "numbers", str(value)[:60]) from None
+
+
+def shape_words(shape: Shape) -> str:
+    """``3 numbers`` or ``n x 3``."""
+    if len(shape) == 1 and shape[0] is not None:
+        return f"{shape[0]} number{'' if shape[0] == 1 else 's'}"
+    return " x ".join("n" if size is None else str(size) for size in shape) or "a single number"

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from keyframer.curves.lazy_fields import LazyFields, lazy
 from keyframer.curves.track import Track
-from keyframer.scene._arrays import Extras, Floats
+from keyframer.fields import documented
+from keyframer.scene._arrays import Extras, Floats, wrong
 
 
+@documented
 @dataclass(eq=False, slots=True)
 class Channel:
     """A track and the node it moves; ``track.kind`` says what it moves.
@@ -18,12 +23,21 @@ class Channel:
     """
 
     node: int
+    """number into the scene's nodes"""
     track: Track
+    """the keys"""
+
+    def __post_init__(self) -> None:
+        if type(self.node) is not int and not isinstance(self.node, np.integer):
+            raise wrong(self, "node", "the number of a node in the scene (scene.find gives it)", repr(self.node))
+        if not isinstance(self.track, Track):
+            raise wrong(self, "track", "a Track", repr(self.track))
 
     def __repr__(self) -> str:
         return f"<Channel {self.track.kind} of node {self.node}: {len(self.track.times)} keys>"
 
 
+@documented
 @dataclass(eq=False, slots=True)
 class RawChannel(LazyFields):
     """Numbers per frame whose meaning nobody knows: kept, shown and plotted, never posed."""
@@ -37,21 +51,27 @@ class RawChannel(LazyFields):
         return f"<RawChannel {self.name!r}: {'x'.join(map(str, self.values.shape))} numbers>"
 
 
+UNITS = ("frame", "tick", "second")
+"""that times may count in"""
 FASTEST, SLOWEST = 10_000.0, 0.001
 """frames a second: beyond these a rate means nothing"""
 
 
+@documented
 @dataclass(eq=False)
 class Clip:
     """An animation. Key times count in ``unit``, of which ``rate`` make a second."""
 
     name: str = ""
+    """shown name"""
     channels: list[Channel] = field(default_factory=list)
+    """tracks with the nodes they move"""
     start: float = 0.0
     """first time of the active segment, in ``unit``"""
     end: float = 0.0
     """last time of the active segment"""
     rate: float = 30.0
+    """units of time in a second"""
     unit: str = "frame"
     """``frame``, ``tick`` or ``second``"""
     units_per_frame: float = 1.0
@@ -61,7 +81,18 @@ class Clip:
     bounds: Floats | None = None
     """(frames, 2, 3) lower and upper corner of a box for each frame, as the file states them"""
     raw_channels: list[RawChannel] = field(default_factory=list)
+    """numbers per frame whose meaning nobody knows"""
     extras: Extras = field(default_factory=dict)
+    """what else the file says, under the id of its format"""
+
+    def __post_init__(self) -> None:
+        if self.unit not in UNITS:
+            raise wrong(self, "unit", f"one of {', '.join(UNITS)}", repr(self.unit))
+        if not isinstance(self.channels, Sequence) or isinstance(self.channels, str):
+            raise wrong(self, "channels", "a list of Channel", repr(self.channels))
+        for channel in self.channels if type(self.channels) is list else ():
+            if not isinstance(channel, Channel):
+                raise wrong(self, "channels", "a list of Channel", f"one with {channel!r}")
 
     @property
     def frames_per_second(self) -> float:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from keyframer.curves.lazy_fields import LazyFields, lazy
-from keyframer.scene._arrays import Extras, Floats, Ints
+from keyframer.fields import documented
+from keyframer.scene._arrays import Extras, Floats, Ints, Shape, check_arrays
 
 
+@documented
 @dataclass(eq=False, slots=True)
 class Mesh(LazyFields):
     """Triangles. Arrays are parallel: V vertices, F faces, U texture vertices, C colours."""
 
     name: str
+    """shown name"""
     positions: Floats
     """(V, 3) in the node's own space, before the node's pivot is taken off"""
     corners: Ints
@@ -36,12 +39,31 @@ class Mesh(LazyFields):
     bounding_sphere: tuple[Floats, float] | None = None
     """centre and radius, where the file states one"""
     casts_shadows: bool = True
+    """whether it throws shadows"""
     receives_shadows: bool = True
+    """whether shadows fall on it"""
     dynamic: bool = False
     """the file says that the program will change the mesh"""
     extras: Extras = lazy(dict)
+    """what else the file says, under the id of its format"""
     raw_name: bytes | None = None
     """the name as it stands in the file"""
 
+    def __post_init__(self) -> None:
+        check_arrays(self, _POINTS)
+        check_arrays(self, _NUMBERS, whole=True)
+        LazyFields.__post_init__(self)
+
     def __repr__(self) -> str:
         return f"<Mesh {self.name!r}: {len(self.positions)} vertices, {len(self.corners)} faces>"
+
+
+_POINTS: dict[str, Shape] = {"positions": (None, 3), "uv": (None, 2), "colors": (None, 3), "axes": (4, 4)}
+_NUMBERS: dict[str, Shape] = {
+    "corners": (None, 3),
+    "uv_corners": (None, 3),
+    "color_corners": (None, 3),
+    "smoothing": (None,),
+    "edges": (None,),
+    "face_materials": (None,),
+}

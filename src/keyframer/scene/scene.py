@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from keyframer.fields import documented
 from keyframer.issues import IssueLog
-from keyframer.scene._arrays import Extras
+from keyframer.scene._arrays import Extras, wrong
 from keyframer.scene.camera import Camera
 from keyframer.scene.clip import Channel, Clip
 from keyframer.scene.environment import Environment
@@ -19,8 +21,10 @@ from keyframer.scene.node import Node
 from keyframer.scene.origin import Origin
 from keyframer.scene.skin import Skin
 from keyframer.scene.space import Space
+from keyframer.text import did_you_mean
 
 
+@documented
 @dataclass(eq=False)
 class Scene:
     """Everything a file means. Parts refer to each other by their number in these lists.
@@ -29,19 +33,33 @@ class Scene:
     """
 
     nodes: list[Node] = field(default_factory=list)
+    """the tree: each names its parent, and what it carries"""
     meshes: list[Mesh] = field(default_factory=list)
+    """triangles, shown by nodes"""
     materials: list[Material] = field(default_factory=list)
+    """how the faces of meshes look"""
     cameras: list[Camera] = field(default_factory=list)
+    """carried by nodes"""
     lights: list[Light] = field(default_factory=list)
+    """carried by nodes"""
     skins: list[Skin] = field(default_factory=list)
+    """which bones move the mesh of a node"""
     clips: list[Clip] = field(default_factory=list)
+    """animations; the first one plays"""
     environment: Environment = field(default_factory=Environment)
+    """background, fog, ambient light"""
     space: Space = field(default_factory=Space)
+    """axes, handedness, unit"""
     title: str = ""
+    """what the file is called inside"""
     author: str = ""
+    """who made it"""
     copyright: str = ""
+    """whose it is"""
     source_format: str | None = None
+    """id of the format it was read from"""
     extras: Extras = field(default_factory=dict)
+    """what else the file says, under the id of its format"""
     issues: IssueLog = field(default_factory=IssueLog)
     """what was odd on the way from the file to the scene"""
     folder: Path | None = None
@@ -51,12 +69,43 @@ class Scene:
     origin: Origin | None = None
     """the document that the scene was made from: saved in the same format, it is patched instead of written anew"""
 
+    def __post_init__(self) -> None:
+        for name, kind in _PARTS.items():
+            parts = getattr(self, name)
+            if not isinstance(parts, Sequence) or isinstance(parts, str):
+                raise wrong(self, name, f"a list of {kind.__name__}", repr(parts))
+            for part in parts if type(parts) is list else ():
+                if not isinstance(part, kind):
+                    raise wrong(self, name, f"a list of {kind.__name__}", f"one with {part!r}")
+        loop = parent_loop(self.nodes)
+        if loop:
+            names = " in ".join(repr(self.nodes[number].name) for number in loop[:8])
+            raise ValueError(f"Scene: a node is among its own parents: {names}")
+
     def node(self, name: str) -> Node:
         """The node with this shown name; LookupError if there is none."""
-        for node in self.nodes:
+        return self.nodes[self.find(name)]
+
+    def find(self, name: str) -> int:
+        """The number of the node with this shown name (the first of several): what parents, targets, channels and
+        poses refer to, as in ``pose.world[:, scene.find("Rotor")]``. LookupError if there is none."""
+        for number, node in enumerate(self.nodes):
             if node.name == name:
-                return node
-        raise LookupError(f"no node is called {name!r}")
+                return number
+        raise self._no_node(name)
+
+    def find_all(self, pattern: str) -> list[int]:
+        """The numbers of all nodes with this name, in which ``*`` and ``?`` match anything; LookupError if there are
+        none."""
+        numbers = [
+            number for number, node in enumerate(self.nodes) if node.name == pattern or fnmatchcase(node.name, pattern)
+        ]
+        if not numbers:
+            raise self._no_node(pattern)
+        return numbers
+
+    def _no_node(self, name: str) -> LookupError:
+        return LookupError(f"no node is called {name!r}{did_you_mean(name, (node.name for node in self.nodes))}")
 
     def channels_of(self, node: int, clip: int = 0) -> Iterator[Channel]:
         """The channels that move a node, in file order."""
@@ -81,3 +130,34 @@ class Scene:
             f"{keys} keys",
         ]
         return f"<Scene: {', '.join(parts)}; {self.space}>"
+
+
+_PARTS: dict[str, type[Any]] = {
+    "nodes": Node,
+    "meshes": Mesh,
+    "materials": Material,
+    "cameras": Camera,
+    "lights": Light,
+    "skins": Skin,
+    "clips": Clip,
+}
+
+
+def parent_loop(nodes: Sequence[Node]) -> list[int]:
+    """Nodes of which each stands in the next and the last in the first again, named once more; usually none."""
+    parents = [-1 if node.parent is None else node.parent for node in nodes]
+    if all(parent < number for number, parent in enumerate(parents)):
+        return []
+    clear = [False] * len(parents)
+    for start in range(len(parents)):
+        path: dict[int, None] = {}
+        number = start
+        while 0 <= number < len(parents) and not clear[number]:
+            if number in path:
+                way = list(path)
+                return [*way[way.index(number) :], number]
+            path[number] = None
+            number = parents[number]
+        for each in path:
+            clear[each] = True
+    return []

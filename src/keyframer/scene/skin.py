@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from keyframer.scene._arrays import Extras, Floats, Ints
+from keyframer.fields import documented
+from keyframer.scene._arrays import Extras, Floats, Ints, check_arrays
 
 
+@documented
 @dataclass(eq=False)
 class Skin:
     """A mesh that follows bones: vertex v becomes the sum of ``weight . joint_world . bind . position``.
@@ -16,6 +18,7 @@ class Skin:
     """
 
     name: str
+    """shown name"""
     joints: list[int]
     """node numbers"""
     inverse_bind: Floats
@@ -25,12 +28,18 @@ class Skin:
     influences: Ints
     """(I,) the joint of each influence: numbers into ``joints``"""
     weights: Floats
-    """(I,)"""
+    """(I,) how much of each influence the vertex gets"""
     positions: Floats | None = None
     """(I, 3) a position for each influence in its joint's own space, as MD5 stores them (``inverse_bind`` is then only
     for formats that need one); None: the mesh's positions are bound"""
     rigid: bool = False
+    """whether each vertex follows one joint alone"""
     extras: Extras = field(default_factory=dict)
+    """what else the file says, under the id of its format"""
+
+    def __post_init__(self) -> None:
+        check_arrays(self, {"inverse_bind": (None, 4, 4), "weights": (None,), "positions": (None, 3)})
+        check_arrays(self, {"vertices": (None,), "influences": (None,)}, whole=True)
 
     def __repr__(self) -> str:
         return f"<Skin {self.name!r}: {len(self.joints)} joints, {len(self.vertices)} influences>"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sized
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.scene._arrays import shape_words
 from keyframer.scene.mesh import Mesh
 from keyframer.scene.node import Node
 from keyframer.scene.scene import Scene
@@ -50,7 +51,7 @@ def _node_faults(node: Node, scene: Scene, carried: dict[str, Sized]) -> Iterato
             yield f"{len(node.morph.positions)} morph shapes with {len(node.morph.names)} names"
         for name, positions in zip(node.morph.names, node.morph.positions, strict=False):
             if np.shape(positions) != shape:
-                yield f"morph shape {name!r} is {_size(np.shape(positions))}, its mesh is {_size(shape)}"
+                yield f"morph shape {name!r} is {shape_words(np.shape(positions))}, its mesh is {shape_words(shape)}"
     if node.skin is not None and 0 <= node.skin < len(scene.skins):
         yield from _beyond("the skin's vertices", scene.skins[node.skin].vertices, shape[0], "vertices")
 
@@ -92,7 +93,7 @@ def _other(name: str, values: npt.ArrayLike, wanted: tuple[int | None, ...]) -> 
     """A fault if an array has another shape than the one that is wanted; None is any number."""
     found = np.shape(values)
     if len(found) != len(wanted) or any(size not in (None, own) for size, own in zip(wanted, found, strict=True)):
-        yield f"{name} must be {_size(wanted)}, not {_size(found)}"
+        yield f"{name} must be {shape_words(wanted)}, not {shape_words(found)}"
 
 
 def _beyond(name: str, numbers: npt.ArrayLike, count: int, what: str, lowest: int = 0) -> Iterator[str]:
@@ -101,7 +102,3 @@ def _beyond(name: str, numbers: npt.ArrayLike, count: int, what: str, lowest: in
     if given.size and not lowest <= int(given.min()) <= int(given.max()) < max(count, lowest + 1):
         wrong = int(given.max()) if int(given.max()) >= count else int(given.min())
         yield f"{name} name number {wrong}, but there are {count} {what} (counted from 0)"
-
-
-def _size(shape: tuple[int | None, ...]) -> str:
-    return " x ".join("n" if size is None else str(size) for size in shape) or "a single number"

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from keyframer.fields import documented
+
 
 class Handedness(Enum):
     RIGHT = "right"
     LEFT = "left"
 
 
+@documented
 @dataclass(frozen=True, slots=True)
 class Space:
     """The space that all positions of a scene are given in."""
@@ -18,6 +21,7 @@ class Space:
     up: str = "z"
     """the axis that points up: ``x``, ``y`` or ``z``"""
     handedness: Handedness = Handedness.RIGHT
+    """whether X, Y and Z are like thumb, index and middle finger of the right hand or of the left one"""
     metres_per_unit: float | None = None
     """how long a unit is; None where the format does not say"""
     v_up: bool = True
@@ -31,6 +35,12 @@ class Space:
         """How long a unit is, and why."""
         length = "unknown" if self.metres_per_unit is None else f"{self.metres_per_unit:g} m"
         return f"{length} ({self.unit_rule})" if self.unit_rule else length
+
+    def __post_init__(self) -> None:
+        if self.up not in ("x", "y", "z"):
+            raise ValueError(f"Space: up must be 'x', 'y' or 'z', not {self.up!r}")
+        if type(self.handedness) is not Handedness:
+            raise ValueError(f"Space: handedness must be a Handedness, not {self.handedness!r}")
 
     def __str__(self) -> str:
         unit = "unknown unit" if self.metres_per_unit is None else f"1 unit = {self.metres_per_unit:g} m"

@@ -4,7 +4,8 @@ The page only ever receives what our exporter and our sampler make: a GLB and JS
 """
 
 from keyframer.viewer.content import Material, ViewedFile
+from keyframer.viewer.inline import Page, view
 from keyframer.viewer.packing import packed_page
 from keyframer.viewer.server import Viewer
 
-__all__ = ["Material", "ViewedFile", "Viewer", "packed_page"]
+__all__ = ["Material", "Page", "ViewedFile", "Viewer", "packed_page", "view"]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from keyframer.checking import Report, check_opened, unreadable
+from keyframer.checking.check_report import in_order
 from keyframer.errors import FormatError
 from keyframer.exchange import Importer
 from keyframer.exchange.gltf.write.asset import glb_parts
@@ -96,6 +97,8 @@ class ViewedFile:
     def report(self) -> Report:
         material = self.material
         if material.document is None and material.importer is None:
+            if material.scene is not None:  # made by hand
+                return Report(material.scene.issues.selected(lambda code: True, in_order), None, 0)
             assert material.failure is not None
             return unreadable(material.failure, material.opened.known_reader, len(material.data))
         return check_opened(material.opened)

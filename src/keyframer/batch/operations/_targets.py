@@ -11,11 +11,8 @@ from keyframer.exchange import Exporter, exporter_for
 def suffix(options: Mapping[str, Any]) -> str:
     exporter, dialect = exporter_of(options), options.get("dialect")
     extension = exporter.extension(None if dialect is None else str(dialect))
-    if exporter.name == "gltf":
-        if options.get("write"):
-            raise ValueError("--write is for the formats that can be read; glTF has options of its own")
-        return extension
-    if any(options.get(name) for name in ("core_only", "unit", "keys")):
+    exporter.options_from_text(options.get("write") or {})
+    if exporter.name != "gltf" and any(options.get(name) for name in ("core_only", "unit", "keys")):
         raise ValueError("--core-only, --unit and --keys are for glTF only")
     return extension
 

@@ -14,7 +14,6 @@ from keyframer.batch.operations.outputs import drafted, refusing
 from keyframer.batch.operations.subject import Subject, note_issues
 from keyframer.exchange import Exporter, save
 from keyframer.exchange.provenance import source_note
-from keyframer.formats.contract import options_from_text
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 
@@ -33,9 +32,8 @@ def carry_out(subject: Subject, result: Result) -> None:
     scene = _changed(scene, options, exporter, result)
     chosen = {"format": exporter.name, "dialect": options.get("dialect"), "max_error": options.get("max_error")}
     finder = None
-    if exporter.name != "gltf":
-        chosen |= options_from_text(exporter.option_types(), options.get("write", {}))
-    else:
+    chosen |= exporter.options_from_text(options.get("write", {}))
+    if exporter.name == "gltf":
         finder = subject.finder() if any(material.maps for material in scene.materials) else None
         chosen |= {name: options[name] for name in _EXPORT if options.get(name) is not None}
         chosen |= {"source": _source(subject, result), "images": _images(finder)}

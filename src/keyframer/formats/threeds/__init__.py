@@ -26,6 +26,7 @@ class ThreeDS(Format):
     smooth_without_groups = False
     record_per_track = True
     key_flags_are_tcb_bits = True
+    tables = ("objects", "materials", "maps", "nodes", "tracks")
     preload = tuple(f"{__name__}.{module}" for module in ("bridge.scene", "rules", "summary"))
     diagnoses_damage = True
 

@@ -26,6 +26,7 @@ from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.exchange.gltf.read.materials import ImageReader, MaterialReader
 from keyframer.exchange.gltf.read.meshes import MeshReader, Shape
 from keyframer.exchange.gltf.read.nodes import NodeReader, SkinReader
+from keyframer.formats.contract import refuse_unknown
 from keyframer.formats.kit.common_rules import LONGEST, name_problems, path_problems, shown
 from keyframer.issues import IssueLog, IssueType
 from keyframer.limits import Limits, open_budget
@@ -42,9 +43,7 @@ def load(
     ``fps`` is the one option: the frames a second that seconds are counted in, where the file is not one of ours. With
     ``salvage`` primitives, channels, links, images and so on that cannot be read are left out and listed as issues.
     """
-    unknown = sorted(set(options) - {"fps"})
-    if unknown:
-        raise ValueError(f"gltf has no option {unknown[0]!r} (it has: fps)")
+    refuse_unknown("gltf", ["fps"], options)
     fps = float(options.get("fps") or DEFAULT_FPS)
     if not (np.isfinite(fps) and fps > 0):
         raise ValueError(f"fps must be positive, not {fps:g}")

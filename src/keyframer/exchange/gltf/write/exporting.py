@@ -26,6 +26,7 @@ from keyframer.exchange.gltf.write.meshes import Meshes, Skins
 from keyframer.exchange.gltf.write.nodes import Tree
 from keyframer.exchange.gltf.write.options import Context, GltfOptions
 from keyframer.files import check_output
+from keyframer.formats.contract import refuse_unknown
 from keyframer.formats.kit.record_paths import path_finder
 from keyframer.formats.kit.unsupported_features import leftovers
 from keyframer.posing import Rig
@@ -141,6 +142,8 @@ def _about(context: Context, clips: list[Json]) -> None:
     context.report.measured.setdefault("size", context.size)
 
 
+TEXT_OPTIONS = {"core_only": "bool", "fps": "float", "keys": "str", "max_error": "float", "smooth": "bool"}
+"""options that can be given as text, and the type of each"""
 _TEXTURES = ("texture_path", "texture_recursive", "textures")
 """options that decide where images are looked for"""
 
@@ -165,10 +168,7 @@ def _images(
 
 def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options: dict[str, Any]) -> LossReport:
     """``dialect`` is ``binary`` or ``text``; None: as the extension says, binary where it says nothing."""
-    known = [*(item.name for item in fields(GltfOptions)), *_TEXTURES]
-    unknown = sorted(set(options) - set(known))
-    if unknown:
-        raise ValueError(f"gltf has no option {unknown[0]!r} (it has: {', '.join(known)})")
+    refuse_unknown("gltf", [*(item.name for item in fields(GltfOptions)), *_TEXTURES], options)
     looked = {name: options[name] for name in _TEXTURES if name in options}
     chosen = GltfOptions(**{name: value for name, value in options.items() if name not in _TEXTURES})
     if "images" in options:
