@@ -268,15 +268,15 @@ class TestWholeJobs:
 
     def test_convert(self, tmp_path: Path) -> None:
         target = tmp_path / "a.glb"
-        report = keyframer.convert(TRACKS, target, keys="frames", reading={"fps": 24})
+        report = keyframer.convert(WINDMILL, target, keys="frames", reading={"fps": 24})
         assert isinstance(report, keyframer.LossReport)
         assert target.read_bytes()[:4] == b"glTF"
         assert keyframer.load(target).clips[0].frames_per_second == 24
         with pytest.raises(FileExistsError):
-            keyframer.convert(TRACKS, target)
-        keyframer.convert(DATA, tmp_path / "b.nanim", format="nodeanim")
+            keyframer.convert(WINDMILL, target)
+        keyframer.convert(WINDMILL.read_bytes(), tmp_path / "b.nanim", format="nodeanim")
         with pytest.raises(ValueError, match=r"has no option 'kees'.*did you mean 'keys'"):
-            keyframer.convert(TRACKS, tmp_path / "c.glb", kees="frames")
+            keyframer.convert(WINDMILL, tmp_path / "c.glb", kees="frames")
 
     def test_convert_does_not_eat_its_source(self, tmp_path: Path) -> None:
         source = tmp_path / "a.3ds"

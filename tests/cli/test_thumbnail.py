@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import shutil
 import subprocess
 import sys
@@ -99,6 +100,58 @@ def test_many_files_and_one_that_is_bad(run: Run, tmp_path: Path) -> None:
     assert made == ["a.3ds.png", "sub/b.3ds.png"]
     assert run("thumbnail", tmp_path / "in" / "a.3ds", "--size", "16", "-o", ".gif").code == 0
     assert opened(tmp_path / "in" / "a.gif").format == "GIF"
+
+
+class TestKinds:
+    @pytest.mark.parametrize("name", ["a.jpg", "a.jpeg", "a.JPG"])
+    def test_jpeg(self, run: Run, tmp_path: Path, name: str) -> None:
+        assert run("thumbnail", EXAMPLE, "--size", "32x24", "-o", tmp_path / name).code == 0
+        picture = opened(tmp_path / name)
+        assert (picture.format, picture.size) == ("JPEG", (32, 24))
+        assert run("thumbnail", EXAMPLE, "--size", "16", "--sheet", "2x2", "-o", tmp_path / f"s{name}").code == 0
+        assert opened(tmp_path / f"s{name}").format == "JPEG"
+
+    @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="the program ffmpeg is not installed")
+    def test_mp4(self, run: Run, tmp_path: Path) -> None:
+        path = tmp_path / "a.mp4"
+        assert run("thumbnail", EXAMPLE, "--size", "33x24", "--pictures", "10", "-o", path).code == 0
+        probe = [
+            "ffprobe",
+            "-v",
+            "error",
+            "-show_entries",
+            "stream=codec_name,width,height:format=duration",
+            "-of",
+            "json",
+        ]
+        said = json.loads(subprocess.run([*probe, str(path)], capture_output=True, check=True).stdout)
+        (stream,) = said["streams"]
+        assert (stream["codec_name"], stream["width"], stream["height"]) == ("h264", 34, 24)  # even, as H.264 wants it
+        assert float(said["format"]["duration"]) == pytest.approx(10 / 3, abs=0.2)
+
+    def test_mp4_without_ffmpeg(self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        ran = run("thumbnail", EXAMPLE, "-o", tmp_path / "a.mp4")
+        assert ran.code == 2
+        assert "mp4 is written by the program ffmpeg, which is not installed here" in ran.err
+
+    @pytest.mark.parametrize("name", ["a.bmp", "a.tiff", "a.mov", ".bmp"])
+    def test_other_endings_are_refused(self, run: Run, tmp_path: Path, name: str) -> None:
+        ran = run("thumbnail", EXAMPLE, "-o", tmp_path / name if name[0] != "." else name)
+        assert ran.code == 2
+        assert "is no kind of picture that can be written (.png, .jpg, " in ran.err
+        assert list(tmp_path.iterdir()) == []
+        assert run("plot", EXAMPLE, "-o", tmp_path / "a.jpg").code == 2
+
+    @pytest.mark.parametrize("arguments", [["-o", "a.gif", "--to", "png"], ["-o", "a.jpg", "--background", "none"]])
+    def test_contradictions(self, run: Run, arguments: list[str]) -> None:
+        assert run("thumbnail", EXAMPLE, *arguments).code == 2
+
+    def test_a_folder_may_have_any_name(self, run: Run, tmp_path: Path) -> None:
+        (tmp_path / "in").mkdir()
+        (tmp_path / "in" / "a.3ds").write_bytes(EXAMPLE.read_bytes())
+        assert run("thumbnail", "-r", tmp_path / "in", "--size", "16", "-o", tmp_path / "out.v2").code == 0
+        assert opened(tmp_path / "out.v2" / "a.3ds.png").format == "PNG"
 
 
 def test_nothing_is_overwritten_without_force(run: Run, tmp_path: Path) -> None:

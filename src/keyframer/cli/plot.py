@@ -62,8 +62,7 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("several files need -o: a folder, or a suffix such as .svg")
     if not 1 <= options.most <= 1_000:
         options.parser.error("--most: 1 to 1000")
-    extension = os.path.splitext(options.output or "")[1] or (options.output or "")
-    kind = options.to or ("png" if extension.lower() == ".png" else "svg")
+    kind = _kind(options)
     if kind == "png" and options.output is None and not options.terminal and sys.stdout.isatty():
         options.parser.error("a picture is no text: give a file with -o")
     try:
@@ -91,6 +90,18 @@ def run(options: argparse.Namespace) -> int:
             code = NOT_ALL_DONE
             failure(item.name, error)
     return code
+
+
+def _kind(options: argparse.Namespace) -> str:
+    """What the name of OUT says, unless that is a folder; or ``--to``; or SVG."""
+    out: str = options.output if targets.says_kind(options) else ""
+    ending = (os.path.splitext(out)[1] or out).lower()
+    said = ending[1:] if ending.startswith(".") else None
+    if said not in (None, "svg", "png"):
+        options.parser.error(f"plots are .svg or .png, not {ending}")
+    if said is not None and options.to not in (None, said):
+        options.parser.error(f"{out} is the name of a {said} picture, but --to says {options.to}")
+    return options.to or said or "svg"
 
 
 def _plot(item: Input, options: argparse.Namespace, kind: str, span: tuple[float, float] | None) -> bytes:

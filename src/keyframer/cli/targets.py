@@ -30,6 +30,15 @@ def add_arguments(parser: argparse.ArgumentParser, *, required: bool, suffix: st
     output.add_argument("-f", "--force", action="store_true", help="overwrite files that exist")
 
 
+def says_kind(options: argparse.Namespace) -> bool:
+    """Whether OUT is the name of a file or a suffix, whose ending says what is written, and not a folder or stdout."""
+    out: str = options.output or ""
+    many = options.recursive or options.files_from is not None or len(options.files) > 1
+    if out in ("", STDOUT) or out.endswith(("/", os.sep)) or os.path.isdir(out):
+        return False
+    return not many or (out.startswith(".") and os.sep not in out)
+
+
 class Targets:
     """Gives each input its output, and refuses to let two inputs have the same one."""
 

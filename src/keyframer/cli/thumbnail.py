@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from keyframer.cli.inputs import Input
     from keyframer.rendering import Settings
 
-ABOUT = """A picture of a frame (PNG), a contact sheet, or the playback as GIF, APNG or WebP, without a GPU.
+ABOUT = """A picture of a frame, a contact sheet, or the playback, without a GPU.
+
+The ending of OUT, or --to, says what is written: .png or .jpg for a picture or a sheet, .gif, .apng, .webp or .mp4
+for the playback (.mp4 by the program ffmpeg, where that is installed).
 
 The file's own camera is taken if it shows something, else one is fitted around everything; its lights are used with as
 much light added as the picture needs; images are looked for beside the file. A skeleton without a mesh is drawn as
@@ -26,10 +29,11 @@ EXAMPLES = (
     "keyframer thumbnail scene.3ds -o scene.png",
     "keyframer thumbnail scene.3ds --sheet 4x3 -o sheet.png",
     "keyframer thumbnail scene.3ds -o scene.gif",
+    "keyframer thumbnail scene.3ds --size 640x480 -o scene.mp4",
     "keyframer thumbnail -r models/ --size 128 -o pictures/",
 )
 
-KINDS = ("png", "gif", "apng", "webp")
+KINDS = ("png", "jpg", "gif", "apng", "webp", "mp4")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -145,29 +149,30 @@ class Order:
 
     def __init__(self, options: argparse.Namespace) -> None:
         from keyframer.inspecting.samples import parse_frames
+        from keyframer.rendering.encoding import ANIMATED, STILL, check_kind
         from keyframer.rendering.showing import Showing
 
         self.options = options
-        extension = os.path.splitext(options.output or "")[1] or (options.output or "")
-        self.kind: str = options.to or (extension[1:].lower() if extension[1:].lower() in KINDS else "png")
+        self.kind = _kind(options)
         sheet = _pair(options.sheet, "--sheet") if options.sheet is not None else None
         if sheet is not None and sheet[0] * sheet[1] > 1_000:
             raise ValueError("--sheet: at most 1000 pictures fit a sheet")
-        if sheet is not None and self.kind != "png":
-            raise ValueError("a contact sheet is a PNG")
+        if sheet is not None and self.kind not in STILL:
+            raise ValueError("a contact sheet is a still picture: png or jpg")
         if options.pictures is not None and not 1 <= options.pictures <= 1_000:
             raise ValueError("--pictures: 1 to 1000")
-        if options.pictures is not None and self.kind == "png":
-            raise ValueError(f"--pictures is for a playback ({', '.join(KINDS[1:])}; --to chooses)")
+        if options.pictures is not None and self.kind in STILL:
+            raise ValueError(f"--pictures is for a playback ({', '.join(ANIMATED)}; --to chooses)")
         frames = parse_frames(options.frames) if options.frames is not None else None
         if frames is not None and len(frames) > 1_000:
             raise ValueError(f"--frames: {len(frames)} pictures, at most 1000")
-        if frames is not None and self.kind == "png" and sheet is None:
+        if frames is not None and self.kind in STILL and sheet is None:
             sheet = (min(len(frames), 4), -(-len(frames) // min(len(frames), 4)))
         if options.frame is not None:
             frames = [options.frame]
         self.showing = Showing(self.kind, sheet, None if frames is None else tuple(frames), options.pictures)
         self.settings: Settings = _settings(options)
+        check_kind(self.kind, transparent=self.settings.background is None)
 
     def carry_out(self, item: Input) -> bytes:
         """The bytes of the picture."""
@@ -181,6 +186,16 @@ class Order:
         if not studio.complete:
             note(self.options, f"{item.name}: not every face is drawn: there are too many, one behind the other")
         return data
+
+
+def _kind(options: argparse.Namespace) -> str:
+    """What the name of OUT says, unless that is a folder; or ``--to``; or PNG."""
+    from keyframer.rendering.encoding import kind_of
+
+    said = kind_of(options.output) if targets.says_kind(options) else None
+    if said is not None and options.to not in (None, said):
+        raise ValueError(f"{options.output} is the name of a {said} picture, but --to says {options.to}")
+    return options.to or said or "png"
 
 
 def _settings(options: argparse.Namespace) -> Settings:

@@ -1,4 +1,4 @@
-"""Pictures of scenes without a GPU: one frame, a contact sheet, or the playback as GIF, APNG or WebP.
+"""Pictures of scenes without a GPU: one frame, a contact sheet, or the playback as GIF, APNG, WebP or MP4.
 
     keyframer.render(keyframer.load("scene.3ds")).save("scene.png")
 

@@ -1,26 +1,64 @@
-"""Pictures as files: PNG, and moving ones as GIF, APNG or WebP. The same pictures give the same bytes."""
+"""Pictures as files: PNG and JPEG, and moving ones as GIF, APNG, WebP or, by the program ffmpeg, MP4. The same pictures
+give the same bytes with the same versions of what encodes them."""
 
 from __future__ import annotations
 
 import io
+import math
+import os
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-ANIMATED = ("gif", "apng", "webp")
+STILL = ("png", "jpg")
+ANIMATED = ("gif", "apng", "webp", "mp4")
+OPAQUE = ("jpg", "mp4")
+"""kinds without transparency"""
+_TICK = 20
+"""milliseconds that the pictures of an MP4 last a multiple of: 50 a second at most, as screens show them"""
+_MOST_TICKS = 3_000
+"""pictures that ffmpeg is given at most; a longer film has longer ticks"""
 SHORTEST_MILLISECONDS = 20
 """browsers slow down what is shorter"""
 _LONGEST_MILLISECONDS = 600_000
 """of a film: pictures that stay the same become one, of which GIF can say no more, and nobody waits longer"""
 
 
-def encode_still(picture: Image) -> bytes:
-    """As PNG."""
+def kind_of(name: str) -> str | None:
+    """The kind of picture that the ending of a name says (``.jpeg`` is ``jpg``); None if it has no ending. ValueError
+    for an ending that is no kind of picture."""
+    ending = os.path.splitext(name)[1].lower() or (name.lower() if name.startswith(".") else "")
+    kind = "jpg" if ending == ".jpeg" else ending[1:]
+    if kind and kind not in (*STILL, *ANIMATED):
+        known = ", ".join(f".{each}" for each in (*STILL, *ANIMATED))
+        raise ValueError(f"{ending} is no kind of picture that can be written ({known})")
+    return kind or None
+
+
+def check_kind(kind: str, *, transparent: bool = False) -> None:
+    """ValueError for a kind that cannot be written here, or not with a transparent background."""
+    if kind not in (*STILL, *ANIMATED):
+        raise ValueError(f"{kind!r} is none of {', '.join((*STILL, *ANIMATED))}")
+    if transparent and kind in OPAQUE:
+        raise ValueError(f"{kind} pictures have no transparency: choose a background")
+    if kind == "mp4" and shutil.which("ffmpeg") is None:
+        raise ValueError("mp4 is written by the program ffmpeg, which is not installed here")
+
+
+def encode_still(picture: Image, kind: str = "png") -> bytes:
+    """As one of the kinds `STILL`."""
     stream = io.BytesIO()
-    picture.save(stream, "PNG", compress_level=6)
+    if kind == "jpg":
+        picture.save(stream, "JPEG", quality=90)
+    else:
+        picture.save(stream, "PNG", compress_level=6)
     return stream.getvalue()
 
 
@@ -58,8 +96,37 @@ def encode_film(pictures: Sequence[Image], seconds: float | Sequence[float], kin
     elif kind == "webp":
         pictures[0].save(stream, "WEBP", duration=times, quality=85, method=4, **shared)
     else:
-        raise ValueError(f"{kind!r} is none of {', '.join(ANIMATED)}")
+        check_kind(kind, transparent=pictures[0].mode == "RGBA")
+        tick = _TICK * math.ceil(sum(times) / _TICK / _MOST_TICKS)
+        return _mp4(pictures, durations(each, tick))
     return stream.getvalue()
+
+
+def _mp4(pictures: Sequence[Image], milliseconds: Sequence[int]) -> bytes:
+    """H.264 by the program ffmpeg, which is given nothing but pixels: each picture as often as it takes to last."""
+    step = math.gcd(*milliseconds)
+    width, height = pictures[0].size
+    raw = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"1000/{step}", "-i", "pipe:0"]
+    even = ["-an", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2"]
+    coded = ["-c:v", "libx264", "-crf", "18", "-pix_fmt", "yuv420p", "-movflags", "+faststart", "-threads", "1"]
+    same = ["-fflags", "+bitexact", "-flags:v", "+bitexact"]
+    with tempfile.TemporaryDirectory(prefix="keyframer-") as folder, tempfile.TemporaryFile() as said:
+        target = os.path.join(folder, "film.mp4")
+        command = ["ffmpeg", "-loglevel", "error", "-y", "-threads", "1", *raw, *even, *coded, *same, target]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said) as program:
+            assert program.stdin is not None
+            with suppress(BrokenPipeError):  # it ended early: what it said tells why
+                for picture, time in zip(pictures, milliseconds, strict=True):
+                    pixels = picture.tobytes()
+                    for _ in range(time // step):
+                        program.stdin.write(pixels)
+                program.stdin.close()
+        if program.returncode:
+            said.seek(0)
+            words = said.read(10_000).decode("utf-8", "replace").strip().splitlines()
+            raise ValueError(f"ffmpeg failed: {words[-1] if words else f'exit code {program.returncode}'}")
+        with open(target, "rb") as stream:
+            return stream.read()
 
 
 def _with_palette(pictures: Sequence[Image]) -> list[Image]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from keyframer.rendering.encoding import encode_film, encode_still
+from keyframer.rendering.encoding import STILL, encode_film, encode_still
 from keyframer.rendering.studio import Studio
 
 _PICTURES_A_SECOND, _MOST_PICTURES = 15, 90
@@ -14,7 +14,7 @@ _PICTURES_A_SECOND, _MOST_PICTURES = 15, 90
 @dataclass(frozen=True)
 class Showing:
     kind: str = "png"
-    """``png``, or one of `ANIMATED` for a playback"""
+    """one of `STILL`, or one of `ANIMATED` for a playback"""
     sheet: tuple[int, int] | None = None
     """columns and rows of a contact sheet"""
     frames: tuple[float, ...] | None = None
@@ -26,9 +26,9 @@ class Showing:
         """The bytes of the picture; the studio is set to its frames."""
         studio.frames = frames = self._frames(studio)
         if self.sheet is not None:
-            return encode_still(studio.sheet(frames, self.sheet[0]))
-        if self.kind == "png":
-            return encode_still(studio.picture(frames[0]))
+            return encode_still(studio.sheet(frames, self.sheet[0]), self.kind)
+        if self.kind in STILL:
+            return encode_still(studio.picture(frames[0]), self.kind)
         seconds = studio.seconds if self.frames is None else _lengths(frames, studio.rate)
         return encode_film(list(studio.pictures(frames)), seconds, self.kind)
 
@@ -37,7 +37,7 @@ class Showing:
             return list(self.frames)
         if self.sheet is not None:
             return studio.spread(self.sheet[0] * self.sheet[1], with_last=True)
-        if self.kind == "png":
+        if self.kind in STILL:
             return [studio.default_frame]
         usual = round(min(max(studio.seconds * _PICTURES_A_SECOND, 2), _MOST_PICTURES))
         return studio.spread(self.pictures or usual, with_last=False)
