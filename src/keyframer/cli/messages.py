@@ -54,7 +54,10 @@ def _words(error: Exception) -> str:
 
 def is_outside(code: str, offset: int, path: str) -> bool:
     """Whether a failure is not about the content of a file, so that its code and its place say nothing."""
-    return (code == "IO_READ_FAILED" or code.startswith("RUN_")) and offset == 0 and path == "/"
+    return code in _OUTSIDE and offset == 0 and path == "/"
+
+
+_OUTSIDE = ("IO_READ_FAILED", "RUN_OUTPUT_COLLISION", "RUN_OUTPUT_REFUSED", "RUN_REFUSED")
 
 
 def as_format_error(error: Exception) -> FormatError:
