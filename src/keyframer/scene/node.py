@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -84,9 +85,11 @@ class Node(LazyFields):
     def __post_init__(self) -> None:
         if type(self.kind) is not NodeKind:
             check_choice(self, "kind", NodeKind)
-        if not (type(self.position) is Lazy and type(self.rotation_xyzw) is Lazy and type(self.scale) is Lazy):
+        given: tuple[Any, ...] = (self.position, self.rotation_xyzw, self.scale)
+        if not (type(given[0]) is type(given[1]) is type(given[2]) is Lazy):
             check_arrays(self, _PLACE)
-        if type(self.pivot) is not Lazy or self.scale_axes_xyzw is not None:
+        pivot: Any = self.pivot
+        if type(pivot) is not Lazy or self.scale_axes_xyzw is not None:
             check_arrays(self, _MORE)
         if not (type(self.parent) in _NUMBER and type(self.mesh) in _NUMBER and type(self.target) in _NUMBER):
             check_links(self, _LINKS)
