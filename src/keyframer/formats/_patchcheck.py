@@ -14,7 +14,7 @@ from keyframer.formats._scenediff import Comparison, Path, by_kind
 from keyframer.formats.bridge import Editor
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance, clip_span, scene_size
 from keyframer.posing import Rig
-from keyframer.scene import Scene
+from keyframer.scene import NodeKind, Scene
 
 Floats = npt.NDArray[np.float64]
 
@@ -124,6 +124,8 @@ def is_overridden(scene: Scene, path: Path) -> bool:
     """Whether other parts of a scene say otherwise: keys where a node rests, a node's name how its mesh is called."""
     if len(path) == 3 and path[0] in ("meshes", "cameras", "lights", "skins") and path[2] in ("name", "axes"):
         return True
+    if path[:1] == ("nodes",) and path[2:] == ("name",) and scene.nodes[int(path[1])].kind is NodeKind.TARGET:
+        return True  # called as what looks at it
     if len(path) != 3 or path[0] != "nodes" or not scene.clips:
         return False
     kind = {"position": "position", "rotation_xyzw": "rotation", "scale": "scale", "hidden": "visible"}.get(

@@ -157,6 +157,8 @@ class _Merging:
         for number in set(range(len(again.nodes))) - set(nodes.values()):
             if _offset(again.nodes[number]) in kept:
                 raise Unpatchable(f"{again.nodes[number].name!r} would not go")
+        if len(materials) < len(again.materials):
+            raise Unpatchable("materials would not go")
         return nodes, materials
 
     def _excuse(self, apart: list[Path], start: Scene, found: Scene, theirs: Written) -> None:

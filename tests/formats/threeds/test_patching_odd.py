@@ -4,6 +4,7 @@ reason why all was written anew."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from keyframer.scene.loss_report import Outcome
 from tests.formats.editing import put, why_anew
 from tests.formats.threeds.bridge import make
 
+SAMPLES = Path(__file__).parents[2] / "samples/3ds"
 RED, GREEN, BLUE = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 STILL = ((0.0, 0.0, 0.0),)
 AWAY = ((9.0, 9.0, 9.0),)
@@ -453,3 +455,20 @@ def test_a_new_material_with_too_long_a_name_says_what_it_is_called() -> None:
     assert [each.name for each in found.document.find(r.MaterialName)] == [b"paint", name[:16].encode()]
     (told,) = [loss for loss in found.report.of(Outcome.BAKED) if loss.path == f"/materials/{name}"]
     assert told.detail.startswith(f"is called '{name[:16]}': names have 1 to 16 letters")
+
+
+FRAMES: dict[str, Callable[[Scene], object]] = {
+    "project.prj": put(lambda scene: scene.materials[0], two_sided=False),
+    "library.mli": put(lambda scene: scene.materials[0], two_sided=True),
+    "bare_editor.3ds": put(lambda scene: scene.cameras[0], roll_degrees=5.0),
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_projects_libraries_and_bare_editors_stay_what_they_are(name: str) -> None:
+    data = (SAMPLES / name).read_bytes()
+    found = written(data, FRAMES[name])
+    assert why_anew(found) == []
+    before = keyframer.decode(data, format="3ds")
+    kinds = [type(each) for each in before.find(Chunk) if type(each) is not r.MaterialTwoSided]
+    assert [type(each) for each in found.document.find(Chunk) if type(each) is not r.MaterialTwoSided] == kinds

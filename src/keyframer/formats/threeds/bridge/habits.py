@@ -22,6 +22,8 @@ Floats = npt.NDArray[np.float64]
 
 _AGREE = 0.01
 """of the mesh's size: the rule by which readers decide whether vertices and keyframer agree"""
+_HIDING_REVISION = 4
+"""of the keyframer: from here on the flags of a node say whether it is hidden"""
 _AT_REST = {"position": np.zeros(3), "rotation_xyzw": np.array([0.0, 0, 0, 1]), "scale": np.ones(3)}
 """what the file means by a node without such a track"""
 
@@ -67,6 +69,12 @@ class Habits:
 
     def object(self, number: int) -> r.NamedObject | None:
         return object_of(self.links, self.scene.nodes[self.nodes[number]]) if number in self.nodes else None
+
+    def hides_object(self, number: int) -> bool:
+        """Whether the object of a hidden node is hidden, too: where it was, and where nothing else can say so."""
+        there = self.object(number)
+        old = self.header is not None and self.header.revision < _HIDING_REVISION
+        return number in self.unplaced or old or (there is not None and has(there, r.ObjectHidden))
 
     def is_absolute(self, number: int) -> bool:
         """Whether rotation keys count from rest, as Blender writes them."""
@@ -226,7 +234,3 @@ def to_shape(links: Links, mesh: int, own: Floats | None) -> Floats:
     if own is None or whole is None:
         raise Unpatchable("a shape whose matrix is singular")
     return np.asarray(np.linalg.inv(links.to_mesh[mesh] @ np.linalg.inv(whole) @ own), np.float64)
-
-
-def was_hidden(chunk: r.NamedObject | None) -> bool:
-    return chunk is not None and has(chunk, r.ObjectHidden)

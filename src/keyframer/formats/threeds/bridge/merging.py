@@ -28,7 +28,7 @@ from keyframer.formats.threeds.bridge.write_tracks import names_shapes
 from keyframer.formats.threeds.bridge.writing import HOLDS, painted_groups, write_document
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
-from keyframer.wire.record import Record
+from keyframer.wire.record import Raw, Record
 
 _COLORS = (r.ColorFloat, r.ColorByte, r.ColorFloatGamma, r.ColorByteGamma)
 _SHARES = (r.PercentInt, r.PercentFloat)
@@ -132,6 +132,7 @@ class StudioMerger(bridge.Merger[Options]):
         like = find_habits(scene, original)
         stage = Stage(scene, clip, units_per_second(clip), DEFAULT_MAX_ERROR, report, like=like)
         document, parts = write_document(stage, clip, report)
+        document.records = _framed(document, original.document)
         new = original.matching.new_nodes(scene)
         if new:
             tell_dropped(*new_parts(scene, new), report, (*HOLDS, "clips.name"))
@@ -141,6 +142,25 @@ class StudioMerger(bridge.Merger[Options]):
         """The scene without skins, with times in frames as the file counts them: it does not say how many a second."""
         scene = without_skins(scene, Tolerance.of(scene, DEFAULT_MAX_ERROR).length, report)
         return super().normalise(scene, before, report)
+
+
+def _framed(made: Document, original: Document) -> list[Record]:
+    """The records of a new document in the frame that the original has: a project, a library of materials without an
+    editor, or an editor's section alone."""
+    frame = next((top for top in original.records if not isinstance(top, Raw)), None)
+    (top,) = made.records
+    editor = made.first(r.Editor)
+    if frame is None or editor is None:
+        return made.records
+    if isinstance(frame, r.Editor):
+        return [editor]
+    outside = any(isinstance(each, r.Material) for each in frame.children)
+    materials = [each for each in editor.children if isinstance(each, r.Material)] if outside else []
+    if materials:
+        editor.children = [each for each in editor.children if not isinstance(each, r.Material)]
+    framed = type(frame)()
+    framed.children = [*materials, *top.children]
+    return [framed]
 
 
 def _with_known_shading(scene: Scene, original: bridge.Original) -> Scene:

@@ -13,7 +13,7 @@ from keyframer.formats.kit.rigid_joints import nodes_depth_first
 from keyframer.formats.kit.scene_writing import NamesThatFit, plain_path
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child
-from keyframer.formats.threeds.bridge.habits import apply, was_hidden
+from keyframer.formats.threeds.bridge.habits import apply
 from keyframer.formats.threeds.bridge.write_aims import Aim, find_aims
 from keyframer.formats.threeds.bridge.write_materials import MapNames
 from keyframer.formats.threeds.bridge.write_objects import write_camera, write_light, write_mesh
@@ -255,8 +255,8 @@ class NodeWriter:
                 made.number = self._claim_number(None)
             self._hide(made, number, node)
             hidden = made.hidden and not _has_hide(made)
-            if number in self.like.nodes and number not in self.like.unplaced:
-                hidden = made.hidden and was_hidden(self.like.object(number))
+            if number in self.like.nodes:
+                hidden = made.hidden and self.like.hides_object(number)
             self._keep_object(number, self._object(own, mesh, body, hidden=hidden))
             if number not in self.asleep:
                 self.placed.append(made)
@@ -272,7 +272,7 @@ class NodeWriter:
 
     def _add_object(self, number: int, node: Node, name: bytes, body: Chunk) -> None:
         """The object of a camera or light."""
-        hidden = node.hidden and (number in self.like.unplaced or was_hidden(self.like.object(number)))
+        hidden = node.hidden and number in self.like.nodes and self.like.hides_object(number)
         flags: list[Chunk] = [r.ObjectHidden()] if hidden else []
         self._keep_object(number, r.NamedObject(name, children=[*flags, body]))
 
