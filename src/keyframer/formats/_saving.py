@@ -89,11 +89,12 @@ def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written
     try:
         after = merger.normalise(one_clip(after, before, report), before, report)
         matching = match(before, after)
-        if matching.plain and not comparison.scenes(before, after):
+        changed = comparison.scenes(before, after) if matching.plain else None
+        if matching.plain and not changed:
             report.add(Outcome.EXACT, "/", "nothing was changed: the original is written as it was")
             return merger.choose_file(Written(original, report, merger.companion_files(original, given)), asked)
         work = _Merging(format, merger, Original(original, before, chosen, matching, links), given, after, report)
-        return merger.choose_file(work.merged(comparison), asked)
+        return merger.choose_file(work.merged(comparison, changed), asked)
     except (Unpatchable, ArithmeticError, ValueError) as why:  # scenes made by hand have rates and lenses of 0 and NaN
         return str(why)
 
@@ -110,19 +111,21 @@ class _Merging:
     after: Scene
     report: LossReport
 
-    def merged(self, comparison: Comparison) -> Written:
+    def merged(self, comparison: Comparison, known: list[Path] | None) -> Written:
         """The original with the edit; `Unpatchable` where it would mean something else than the scene."""
-        document, before, _, matching, links = self.original
+        document, before, matching = self.original.document, self.original.scene, self.original.matching
         if self.after.clips and by_kind(self.after.clips[0]) is None:
             raise Unpatchable("clips/0/channels")
         start = arranged(before, self.after, matching.nodes, matching.materials)
-        after = self.after = self.merger.align(self.after, start)
-        changed = comparison.scenes(start, after)
+        given = self.after
+        after = self.after = self.merger.align(given, start)
+        changed = comparison.scenes(start, after) if known is None or after is not given else known
+        untouched = frozenset() if known is None else _untouched(after, before, changed)
         unchanged = Matching({i: i for i in range(len(before.nodes))}, {i: i for i in range(len(before.materials))})
-        base = self.merger.write(before, self.original._replace(matching=unchanged))
-        theirs = self.merger.write(after, self.original)
+        base = self.merger.write(before, self.original._replace(matching=unchanged, untouched=untouched))
+        theirs = self.merger.write(after, self.original._replace(untouched=untouched))
         trees = (
-            Tree(document, self.merger.parts(document, before, links)),
+            Tree(document, self.merger.parts(document, before, self.original.links)),
             Tree(base.document, base.parts),
             Tree(theirs.document, _renamed(theirs.parts, matching)),
         )
@@ -235,6 +238,37 @@ class _Merging:
         for field in dropped:
             if _part_name(after, field) not in names and shown(field) not in told:
                 self.report.add(Outcome.DROPPED, shown(field), _NO_PLACE)
+
+
+def _untouched(after: Scene, before: Scene, changed: list[Path]) -> frozenset[int]:
+    """Nodes that an edit has nothing to do with, of two scenes with the same nodes: they did not change, nor what they
+    show, hang on or look at. None of them where the edit is about more than single nodes."""
+    touched: set[int] = set()
+    for path in changed:
+        match path:
+            case ("nodes", int(number), *_) | ("clips", 0, "channels", int(number), *_):
+                touched.add(number)
+            case ("meshes" | "cameras" | "lights" | "skins" as kind, int(number), *_):
+                name = {"meshes": "mesh"}.get(kind, kind.removesuffix("s"))
+                touched |= {i for i, node in enumerate(after.nodes) if getattr(node, name) == number}
+            case ("materials", int(), name, *_) if name != "name":
+                pass
+            case ("environment", *_) | ("title" | "author" | "copyright",) | ("clips", 0, "name" | "start" | "end"):
+                pass
+            case _:
+                return frozenset()
+    fresh = set(touched)
+    while fresh:
+        around = {
+            i
+            for scene in (before, after)
+            for i, node in enumerate(scene.nodes)
+            if node.parent in fresh or node.target in fresh or (i in fresh and node.target is not None)
+        }
+        goals = [node.target for scene in (before, after) for i, node in enumerate(scene.nodes) if i in fresh]
+        fresh = {*around, *(goal for goal in goals if goal is not None)} - touched
+        touched |= fresh
+    return frozenset(range(len(after.nodes))) - touched
 
 
 def _part_name(scene: Scene, field: Path) -> str | None:

@@ -24,6 +24,16 @@ _SKIPPED = {"extras", "raw_name", "raw_file_name", "file_id", "channels"}
 _COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from")
 
 
+_compared: dict[type[Any], tuple[str, ...]] = {}
+"""the fields of parts that are compared, found when first needed"""
+
+
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    if kind not in _compared:
+        _compared[kind] = tuple(item.name for item in fields(kind) if item.name not in _SKIPPED)
+    return _compared[kind]
+
+
 class Comparison:
     """How alike two scenes must be. ``relative`` is what numbers may differ by, 0 for not at all."""
 
@@ -55,15 +65,15 @@ class Comparison:
 
     def _fields(self, a: Any, b: Any) -> list[Path]:
         found: list[Path] = []
-        for item in fields(a):
-            if item.name in _SKIPPED:
+        for name in _names(type(a)):
+            one, other = getattr(a, name), getattr(b, name)
+            if one is other:
                 continue
-            one, other = getattr(a, item.name), getattr(b, item.name)
-            if item.name == "maps" and set(one) == set(other):
+            if name == "maps" and set(one) == set(other):
                 for slot in one:
                     found += [("maps", slot, *rest) for rest in self._fields(one[slot], other[slot])]
             elif not self.same(one, other):
-                found.append((item.name,))
+                found.append((name,))
         return found
 
     def _channels(self, a: Clip, b: Clip) -> list[Path]:
@@ -98,6 +108,8 @@ class Comparison:
     def _numbers(self, a: Any, b: Any) -> bool:
         if a.shape != b.shape:
             return False
+        if a.dtype == b.dtype and a.tobytes() == b.tobytes():  # a tenth of the time of comparing numbers
+            return True
         if a.dtype.kind != "f" and b.dtype.kind != "f":
             return bool(np.array_equal(a, b))
         if not self.relative:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from keyframer.formats._matching import Matching, Rebuilt
@@ -82,6 +82,9 @@ class Original(NamedTuple):
     """numbers of nodes and materials in the scene that is written, to those in ``scene``"""
     links: Any = None
     """what `Merger.read` told besides the scene"""
+    untouched: Collection[int] = frozenset()
+    """nodes that the edit has nothing to do with, as they are numbered in the scene that is written: no record needs to
+    be written for them, as they say the same before and after"""
 
 
 class Merger(ABC, Generic[O]):

@@ -15,7 +15,7 @@ import itertools
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -31,13 +31,16 @@ Key = tuple[object, Hashable, int]
 """kind, name, and which of those that are alike"""
 
 
-@runtime_checkable
 class Table(Protocol):
     """Keys as columns of equal length, of which ``time`` tells the rows apart."""
 
     def columns(self) -> dict[str, Array]: ...
 
     def with_columns(self, columns: Mapping[str, Array]) -> Table: ...
+
+
+def _is_table(value: Any) -> bool:
+    return hasattr(value, "with_columns")
 
 
 class RecordRules:
@@ -204,7 +207,7 @@ class _Merge:
             return ours ^ base ^ theirs
         if isinstance(theirs, np.ndarray) and isinstance(ours, np.ndarray) and isinstance(base, np.ndarray):
             return merge_rows(ours, base, theirs, self._flag_column(record, name))
-        if isinstance(theirs, Table):
+        if _is_table(theirs):
             return merge_tables(ours, base, theirs)
         return theirs
 
@@ -228,7 +231,7 @@ def equal(a: Any, b: Any) -> bool:
         return True
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.shape(a) == np.shape(b) and not _differs(np.asarray(a), np.asarray(b)).any()
-    if isinstance(a, Table) and isinstance(b, Table):
+    if _is_table(a) and _is_table(b):
         mine, others = a.columns(), b.columns()
         return mine.keys() == others.keys() and all(equal(mine[name], others[name]) for name in mine)
     if isinstance(a, tuple) and isinstance(b, tuple):

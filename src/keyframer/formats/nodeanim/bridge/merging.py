@@ -39,7 +39,7 @@ class NodeMerger(bridge.Merger[Options]):
         return {id(record): ("nodes", number) for number, record in enumerate(document.find(Node))}
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
-        document, before, options, matching, _ = original
+        document, before, options, matching = original[:4]
         report = LossReport("nodeanim")
         dialect = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
         choice = WriteOptions(
@@ -55,7 +55,7 @@ class NodeMerger(bridge.Merger[Options]):
         tracks = by_kind(before.clips[0]) or {}
         turned = {new: tracks.get((old, "rotation")) for new, old in matching.nodes.items()}
         forms = {new: track.form for new, track in turned.items() if track is not None}
-        habits = Habits(curves, forms, guess.radians_per_unit(records, options) != 1.0)
+        habits = Habits(curves, forms, guess.radians_per_unit(records, options) != 1.0, original.untouched)
         writer = NodeWriter(scene, first_clip(scene, report), choice, dialect, report, habits)
         made = writer.document()
         if "rotation_keys" in writer.reading:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -114,6 +114,8 @@ class Habits:
     """of their rotation keys"""
     degrees: bool | None = None
     """the unit of angles; None: what they need"""
+    untouched: Collection[int] = ()
+    """nodes that need no record"""
 
 
 class NodeWriter:
@@ -145,7 +147,11 @@ class NodeWriter:
 
     def document(self) -> Document:
         names = NamesThatFit(encoding=self.options.encoding)
-        nodes = [(at, node) for at, node in enumerate(self.scene.nodes) if node.kind is not NodeKind.AMBIENT]
+        nodes = [
+            (at, node)
+            for at, node in enumerate(self.scene.nodes)
+            if node.kind is not NodeKind.AMBIENT and at not in self.like.untouched
+        ]
         tracks = [self.tracks(number, node) for number, node in nodes]
         if self.options.time_unit == "auto":
             tracks = self._in_a_unit_that_is_recognised(tracks)

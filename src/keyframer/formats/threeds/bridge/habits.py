@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -61,6 +61,8 @@ class Habits:
     """(4, 4) for nodes that stand elsewhere at rest than before, and whose stored vertices stood where they did"""
     shapes: Mapping[bytes, Floats] = field(default_factory=dict)
     """stored vertices of the objects that are shapes of a morph, where the shape changed"""
+    untouched: Collection[int] = ()
+    """nodes that need no chunks"""
     header: r.KeyframerHeader | None = None
     has_keyframer: bool = False
 
@@ -149,8 +151,9 @@ def find_habits(scene: Scene, original: Original) -> Habits:
         _taken(original, links, names),
         links,
         before,
-        _moved(scene, before, links, matching.nodes),
-        _changed_shapes(scene, before, links, matching.nodes),
+        {} if scene is before else _moved(scene, before, links, matching.nodes, original.untouched),
+        {} if scene is before else _changed_shapes(scene, before, links, matching.nodes),
+        original.untouched,
         None if keyframer is None else child(keyframer, r.KeyframerHeader),
         keyframer is not None,
     )
@@ -174,8 +177,12 @@ def _taken(original: Original, links: Links, names: Mapping[int, bytes]) -> froz
     return frozenset((there - free) | set(names.values()))
 
 
-def _moved(scene: Scene, before: Scene, links: Links, nodes: Mapping[int, int]) -> dict[int, Floats]:
+def _moved(
+    scene: Scene, before: Scene, links: Links, nodes: Mapping[int, int], untouched: Collection[int]
+) -> dict[int, Floats]:
     """How far nodes stand elsewhere at rest than they did, where stored vertices stood with them."""
+    if all(number in untouched for number in nodes):
+        return {}
     frame = [links.rest_frame]
     mine, was = Rig(scene), Rig(before)
     worlds, old_worlds = mine.world(mine.sample(frame), 1)[0], was.world(was.sample(frame), 1)[0]

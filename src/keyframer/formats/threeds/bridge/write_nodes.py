@@ -112,6 +112,9 @@ class NodeWriter:
         """Parents before children, and depth first: assimp finds parents in no other order."""
         above = placing_order(self.scene.nodes).parents.tolist()
         for number in nodes_depth_first(above, range(len(above))):
+            if number in self.like.untouched:
+                self.numbers |= {number: self.like.numbers[number]} if number in self.like.numbers else {}
+                continue
             placed = len(self.placed)
             self._place(number, self.scene.nodes[number])
             for made in self.placed[placed:]:

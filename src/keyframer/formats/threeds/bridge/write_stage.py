@@ -56,14 +56,25 @@ class Stage:
         found: dict[int, dict[str, Track]] = {}
         known = {*PLACING, "fov", "roll", "color", "hotspot", "falloff", "morph"}
         clip = self.scene.clips[0] if self.scene.clips else Clip()
+        still = self._out_of_sight()
         for channel in clip.channels:
             kind, node = channel.track.kind, self.scene.nodes[channel.node]
             own = found.setdefault(channel.node, {})
-            if kind in known and kind not in own:
+            if channel.node not in still and kind in known and kind not in own:
                 fitted = self.fitter.fit(channel.track, f"{plain_path('nodes', node.name)}/{kind}")
                 if fitted is not None:
                     own[kind] = fitted
         return found
+
+    def _out_of_sight(self) -> set[int]:
+        """Nodes of a document that are not written, nor is any node below them."""
+        still = set(self.like.untouched)
+        for number in range(len(self.scene.nodes)):
+            parent = self.scene.nodes[number].parent if number not in self.like.untouched else None
+            while parent in still:
+                still.discard(parent)
+                parent = self.scene.nodes[parent].parent
+        return still
 
     def _at_rest(self) -> tuple[Floats, dict[int, Floats]]:
         """Matrices at frame 0 as readers of the file will find them; of meshes the vertices as the scene has them."""
@@ -76,14 +87,13 @@ class Stage:
         nodes = [replace(node, scale_axes_xyzw=None) for node in self.scene.nodes]
         rig = Rig(replace(self.scene, nodes=nodes, clips=[Clip(channels=channels)]))
         world = rig.world(rig.sample([0.0]), 1)[0]
+        shown = [number for number, node in enumerate(self.original.nodes) if node.mesh is not None]
+        new = [number for number in shown if number not in self.like.nodes]
+        if not new:
+            return world, {}
         true = Rig(self.original)
         placed = true.world(true.sample([0.0]), 1)
-        points = {
-            number: posed_vertices(self.original, number, placed, None)[0]
-            for number, node in enumerate(self.original.nodes)
-            if node.mesh is not None
-        }
-        return world, points
+        return world, {number: posed_vertices(self.original, number, placed, None)[0] for number in new}
 
     def tracks(self, number: int, node: Node, kinds: tuple[str, ...]) -> list[Chunk]:
         """Tracks in the format's order; those that place a node have a key at least."""

@@ -92,7 +92,7 @@ class SceneMerger(bridge.Merger[Options]):
 
     def align(self, scene: Scene, before: Scene) -> Scene:
         """The scene with skins that follow their vertices."""
-        return with_moved_vertices(scene, before)
+        return with_moved_vertices(scene, before) if scene.skins else scene
 
     def finish(self, document: Document) -> None:
         if isinstance(document.dialect, Dialect):
@@ -143,6 +143,7 @@ def _habits(scene: Scene, original: bridge.Original) -> Habits:
         next_material=max((each.id for each in paints), default=0) + 1,
         position_scale=position_scale(document, options),
         flexporter=is_flexporter(document),
+        untouched=original.untouched,
         step=1 if main is None else segment_step(document, main.last_frame, max(main.delta_time, 1)),
     )
 

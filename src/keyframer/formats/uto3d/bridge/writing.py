@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -112,6 +112,8 @@ class Habits:
     position_scale: float = 1.0
     """what readers multiply position keys by"""
     flexporter: bool = False
+    untouched: Collection[int] = ()
+    """nodes that need no record"""
     step: int = 1
     """ticks that the first and last frame are counted in"""
 
@@ -152,6 +154,7 @@ class RecordWriter:
         for number, _ in nodes:
             if number not in self.ids:
                 self.ids[number], self.next_id = self.next_id, self.next_id + 1
+        nodes = [(number, node) for number, node in nodes if number not in self.like.untouched]
         materials = self._materials()
         bound = bind_pose(self.scene, self.rest)
         made = {number: self._node(number, node, bound.get(number), materials) for number, node in nodes}
