@@ -153,6 +153,9 @@ class Importer:
 
     __slots__ = ("extensions", "module", "name", "title")
 
+    holds_json = False
+    """whether its files are glTF's JSON and buffers, which are compared and shown value by value"""
+
     def __init__(self, name: str, title: str, extensions: tuple[str, ...], module: str) -> None:
         self.name = name
         self.title = title
@@ -200,6 +203,7 @@ class Importer:
 
 class GltfImporter(Importer):
     __slots__ = ()
+    holds_json = True
 
     def sniff(self, head: bytes, name: str = "") -> str | None:
         if head[:4] == b"glTF":

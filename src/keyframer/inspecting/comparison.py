@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.exchange import Importer
 from keyframer.exchange.opening import OpenedFile
 from keyframer.formats.document import Document
 from keyframer.formats.kit.summary_tables import Cell
@@ -129,7 +130,7 @@ class Comparison:
 class ImportedFile:
     """A file that became a scene at once."""
 
-    format: str
+    importer: Importer
     data: bytes
 
 
@@ -140,11 +141,11 @@ def side_of(opened: OpenedFile) -> Side:
     """A file that was opened, as one side of a comparison."""
     if opened.importer is None:
         return opened.document
-    return ImportedFile(opened.importer.name, opened.data)
+    return ImportedFile(opened.importer, opened.data)
 
 
 def format_name(side: Side) -> str:
-    return side.format if isinstance(side, ImportedFile) else side.format.name
+    return side.importer.name if isinstance(side, ImportedFile) else side.format.name
 
 
 def compare(
@@ -159,12 +160,13 @@ def compare(
     by their motion, too."""
     a, b = sides
     found = Comparison((format_name(a), format_name(b)), degrees=_DEGREES if degrees is None else degrees)
-    if isinstance(a, ImportedFile) and isinstance(b, ImportedFile):
+    values = [side.data for side in sides if isinstance(side, ImportedFile) and side.importer.holds_json]
+    if len(values) == 2:
         found.level = "values"
-    elif found.formats[0] != found.formats[1]:
+    elif found.formats[0] != found.formats[1] or isinstance(a, ImportedFile):
         found.level = "scene"
-    if structure and isinstance(a, ImportedFile) and isinstance(b, ImportedFile):
-        found.structure = diff_gltf(a.data, b.data)
+    if structure and found.level == "values":
+        found.structure = diff_gltf(*values)
     elif structure and found.level == "records" and isinstance(a, Document) and isinstance(b, Document):
         found.structure = diff_documents(a, b)
     elif structure and scenes is not None:

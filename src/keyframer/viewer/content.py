@@ -86,7 +86,7 @@ class ViewedFile:
         material = self.material
         if material.document is not None:
             return Places(material.document, material.data, material.scene)
-        if material.importer is None:
+        if material.importer is None or not material.importer.holds_json:
             return None
         try:
             return GltfPlaces(material.data, material.scene, material.opened.folder)
