@@ -71,7 +71,7 @@ def test_stdin_for_every_reader() -> None:
 
 @pytest.fixture
 def pack(tmp_path: Path) -> Path:
-    path = tmp_path / "pack.mvr"
+    path = tmp_path / "pack.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("models/mill.3ds", EXAMPLE.read_bytes())
         archive.writestr("../../evil.3ds", EXAMPLE.read_bytes())

@@ -28,17 +28,17 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often each format and importer was asked what a file is."""
     asked: Counter[str] = Counter()
 
-    def count(known: Any) -> None:
-        sniff = type(known).sniff
+    def count(kind: type[Any]) -> None:
+        sniff = kind.sniff
 
         def counting(self: Any, *arguments: Any) -> Any:
             asked[self.name] += 1
             return sniff(self, *arguments)
 
-        monkeypatch.setattr(type(known), "sniff", counting)
+        monkeypatch.setattr(kind, "sniff", counting)
 
-    for known in (*FORMATS, *IMPORTERS):
-        count(known)
+    for kind in {type(known) for known in (*FORMATS, *IMPORTERS)}:
+        count(kind)
     return asked
 
 

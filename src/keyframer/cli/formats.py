@@ -13,7 +13,8 @@ ABOUT = """Which formats are known and what can be done with each, found out fro
 
 read and write: documents, byte for byte; text: dump and build; info: tables of its own; diagnose: what
 damaged a file on its way; scene: what the document means, and so conversion from it; checks: rules of its
-own; save: scenes can be written to it, and so conversion to it (docs/converting.md says what each holds).
+own; save: scenes can be written to it, and so conversion to it (docs/converting.md says what each holds);
+rewrite: a file that was read can be written again with other models (docs/stage.md).
 glTF has no documents: its files become scenes at once.
 records: how many kinds of records are declared."""
 

@@ -28,6 +28,9 @@ class Exporter:
 
     __slots__ = ("axes", "dialects", "extensions", "module", "name", "title")
 
+    takes_any_scene = True
+    """whether a scene may come from anywhere, or must have been read from such a file"""
+
     def __init__(
         self,
         name: str,
@@ -130,6 +133,7 @@ class StageExporter(Exporter):
     """An archive of stage lighting. One that was read is written again with other models; nothing else becomes one."""
 
     __slots__ = ()
+    takes_any_scene = False
 
     def __init__(self, name: str, title: str, extension: str) -> None:
         super().__init__(name, title, (extension,), (), f"{_STAGE}.saving", ("z", "right"))

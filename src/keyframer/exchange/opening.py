@@ -109,7 +109,7 @@ class OpenedFile:
     def document(self) -> Document:
         """What the file says; `FormatError` if it cannot be read, or its format has no documents."""
         if isinstance(self.reader, Importer):
-            reason = f"{self.reader.name} has no document: it can be loaded, but not kept"
+            reason = f"{self.reader.name} has no document: it can be loaded, but not kept byte for byte"
             raise IO_UNRECOGNISED.failure(0, "/", reason=reason)
         return self.reader.decode(self.data, self.limits)
 

@@ -35,6 +35,8 @@ def formats_table() -> Table:
     read = {known.name: known for known in IMPORTERS}
     written = {known.name: known for known in EXPORTERS if not isinstance(known, NativeExporter)}
     for name, exchanged in (written | read).items():
-        can = [word for word, offered in (("scene", name in read), ("save", name in written)) if offered]
+        can = ["scene"] if name in read else []
+        if name in written:
+            can.append("save" if written[name].takes_any_scene else "rewrite")
         table.add(name, exchanged.title, " ".join(exchanged.extensions), " ".join(can), 0, None)
     return table

@@ -82,6 +82,7 @@ def _imported(identity: Identity, head: bytes, name: str) -> None:
             identity.score = 1.0 if head[:4] == b"glTF" else 0.8
             identity.certainty = certainty(identity.score)
             identity.reason = f"{why}; it can be loaded and converted, but is not kept byte for byte"
+            return
 
 
 def _all_lines_have_cr(data: bytes) -> bool:

@@ -33,7 +33,7 @@ def number(value: float) -> float | None:
 
 def numbers(values: npt.NDArray[Any]) -> list[float | None]:
     """A column of numbers."""
-    return columns(np.asarray(values).reshape(-1, 1))[0]
+    return columns(np.asarray(values).reshape(-1, 1))[0] if len(values) else []
 
 
 def columns(values: npt.NDArray[Any]) -> list[list[float | None]]:
