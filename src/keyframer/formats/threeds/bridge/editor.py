@@ -13,11 +13,10 @@ from keyframer.formats.threeds.bridge.context import (
     rgb_of,
     unread,
 )
+from keyframer.formats.threeds.bridge.fields import AMBIENT, BACKGROUND, kinds_of
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.records import (
-    AmbientColor,
     BackgroundBitmap,
-    BackgroundColor,
     BackgroundGradient,
     ColorByte,
     ColorFloat,
@@ -63,7 +62,7 @@ _KNOWN: tuple[type[Chunk], ...] = (
     Material,
     NamedObject,
 )
-_COLORS: tuple[type[Chunk], ...] = (AmbientColor, BackgroundColor)
+_COLORS = kinds_of((AMBIENT, BACKGROUND), wraps=True)
 
 
 def read_editor(context: Context, editor: Editor, scene: Scene) -> None:
@@ -81,8 +80,8 @@ def read_editor(context: Context, editor: Editor, scene: Scene) -> None:
 
 def _environment(context: Context, editor: Editor) -> Environment:
     environment = Environment(
-        ambient=color(child(editor, AmbientColor)),
-        background_color=color(child(editor, BackgroundColor)),
+        ambient=AMBIENT.get(editor),
+        background_color=BACKGROUND.get(editor),
         uses={name for kind, name in USES.items() if has(editor, kind)},
     )
     kept = []

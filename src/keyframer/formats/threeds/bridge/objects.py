@@ -18,6 +18,7 @@ from keyframer.catalogue import (
 from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context, child, children, color, has, own_value, unread
+from keyframer.formats.threeds.bridge.fields import CAMERA, LIGHT, SPOT, SPOT_NUMBERS, get_fields, kinds_of
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Camera, Light, LightType, Mesh
 
@@ -225,19 +226,17 @@ def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:
     body = child(chunk, r.Camera)
     if body is None:
         return None
-    ranges = child(body, r.CameraRanges)
     target = context.finite(body, "target", body.target, _ORIGIN)
     camera = Camera(
         context.text(chunk.name),
         fov_degrees=fov_of_lens(body.lens),
         roll_degrees=context.finite(body, "bank", [body.bank], [0.0])[0],
         target=(target[0], target[1], target[2]),
-        ranges=(ranges.near, ranges.far) if ranges else None,
-        shows_cone=has(body, r.CameraSeeCone),
         raw_name=chunk.name,
     )
+    get_fields(camera, body, CAMERA)
     camera.extras["3ds"] = {"lens": body.lens, **context.where(chunk)}
-    kept = unread(body, (r.CameraRanges, r.CameraSeeCone)) + _beside(chunk)
+    kept = unread(body, kinds_of(CAMERA, wraps=False)) + _beside(chunk)
     if kept:
         camera.extras["3ds"]["chunks"] = kept
     position = context.finite(body, "position", body.position, _ORIGIN)
@@ -255,16 +254,8 @@ def fov_of_lens(lens: float) -> float:
     return min(max(fov, 0.00025), 160.0)  # the range of Autodesk's toolkit
 
 
-_LIGHT_KNOWN: tuple[type[Chunk], ...] = (
-    r.Spotlight,
-    r.LightOff,
-    r.LightAttenuates,
-    r.LightInnerRange,
-    r.LightOuterRange,
-    r.LightMultiplier,
-    r.LightExclude,
-)
-_SPOT_KNOWN: tuple[type[Chunk], ...] = (r.SpotShadowed, r.SpotRectangular, r.SpotMap, r.SpotRoll, r.SpotAspect)
+_LIGHT_KNOWN: tuple[type[Chunk], ...] = (*kinds_of(LIGHT, wraps=False), r.Spotlight, r.LightExclude)
+_SPOT_KNOWN: tuple[type[Chunk], ...] = (*kinds_of((*SPOT, *SPOT_NUMBERS), wraps=False), r.SpotMap, r.SpotRoll)
 
 
 def read_light(context: Context, chunk: r.NamedObject) -> PlacedLight | None:
@@ -273,13 +264,7 @@ def read_light(context: Context, chunk: r.NamedObject) -> PlacedLight | None:
         return None
     light = Light(context.text(chunk.name), raw_name=chunk.name)
     light.color = color(body) or light.color
-    light.on = not has(body, r.LightOff)
-    light.attenuated = has(body, r.LightAttenuates)
-    inner, outer = child(body, r.LightInnerRange), child(body, r.LightOuterRange)
-    light.inner_range = inner.range if inner else None
-    light.outer_range = outer.range if outer else None
-    multiplier = child(body, r.LightMultiplier)
-    light.multiplier = multiplier.multiplier if multiplier else 1.0
+    get_fields(light, body, LIGHT)
     light.excludes = [context.text(each.name) for each in children(body, r.LightExclude)]
     kept = unread(body, (*_LIGHT_KNOWN, *own_value(body))) + _beside(chunk)
     spot = child(body, r.Spotlight)
@@ -296,9 +281,7 @@ def _read_spot(context: Context, spot: r.Spotlight, light: Light) -> None:
     target = context.finite(spot, "target", spot.target, _ORIGIN)
     light.target = (target[0], target[1], target[2])
     light.hotspot_degrees, light.falloff_degrees = spot.hotspot, spot.falloff
-    light.casts_shadows = has(spot, r.SpotShadowed)
-    light.rectangular = has(spot, r.SpotRectangular)
-    projector, roll, aspect = child(spot, r.SpotMap), child(spot, r.SpotRoll), child(spot, r.SpotAspect)
+    get_fields(light, spot, (*SPOT, *SPOT_NUMBERS))
+    projector, roll = child(spot, r.SpotMap), child(spot, r.SpotRoll)
     light.projector = context.text(projector.name) if projector else None
     light.roll_degrees = context.finite(roll, "roll", [roll.roll], [0.0])[0] if roll else 0.0
-    light.aspect = aspect.aspect if aspect else 1.0

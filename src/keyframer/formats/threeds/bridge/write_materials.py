@@ -10,6 +10,17 @@ from typing import Any
 from keyframer.formats.kit.scene_writing import NamesThatFit, cut_name, encode_name, plain_path
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import materials as reading
+from keyframer.formats.threeds.bridge.editor import USES
+from keyframer.formats.threeds.bridge.fields import (
+    AMBIENT,
+    BACKGROUND,
+    MAP,
+    MAP_FLAGS,
+    MATERIAL,
+    put_fields,
+    rgb,
+    share,
+)
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Environment, Material, TextureMap
 from keyframer.scene.loss_report import LossReport, Outcome
@@ -48,38 +59,9 @@ class MapNames:
         return made
 
 
-def rgb(color: Sequence[float]) -> r.ColorFloat:
-    return r.ColorFloat((float(color[0]), float(color[1]), float(color[2])))
-
-
-def share(value: float) -> Chunk:
-    """A percentage: whole ones as such, which all readers know, others as a float."""
-    percent = value * 100
-    if abs(percent) < 1 << 15 and abs(percent - round(percent)) < 1e-4:  # neither for what an i16 cannot hold, nor NaN
-        return r.PercentInt(round(percent))
-    return r.PercentFloat(value)
-
-
 def write_material(material: Material, name: bytes, maps: MapNames) -> r.Material:
     parts: list[Chunk] = [r.MaterialName(name)]
-    colors: tuple[tuple[type[Chunk], object], ...] = (
-        (r.MaterialAmbient, material.ambient),
-        (r.MaterialDiffuse, material.diffuse),
-        (r.MaterialSpecular, material.specular),
-    )
-    parts += [kind(children=[rgb(color)]) for kind, color in colors if color is not None]  # type: ignore[arg-type]
-    shares: tuple[tuple[type[Chunk], float | None], ...] = (
-        (r.MaterialShininess, material.shininess),
-        (r.MaterialShininessStrength, material.shininess_strength),
-        (r.MaterialTransparency, material.transparency),
-        (r.MaterialTransparencyFalloff, material.transparency_falloff),
-        (r.MaterialReflectionBlur, material.reflection_blur),
-        (r.MaterialSelfIllumination, material.self_illumination or None),
-    )
-    parts += [kind(children=[share(value)]) for kind, value in shares if value is not None]
-    parts += [kind() for kind, attribute in reading.FLAGS.items() if getattr(material, attribute)]
-    if material.wire_size is not None:
-        parts.append(r.MaterialWireSize(material.wire_size))
+    parts += put_fields(material, MATERIAL)
     if material.shading in reading.SHADINGS:
         parts.append(r.MaterialShading(reading.SHADINGS.index(material.shading)))
     for kind, slot in reading.SLOTS.items():
@@ -90,18 +72,10 @@ def write_material(material: Material, name: bytes, maps: MapNames) -> r.Materia
 
 def write_map(kind: type[Chunk], found: TextureMap, names: MapNames) -> Chunk:
     """One map of a material, as a chunk of its slot."""
-    flags = sum(bit for attribute, bit in reading.MAP_FLAGS.items() if getattr(found, attribute))
+    flags = sum(bit for attribute, bit in MAP_FLAGS.items() if getattr(found, attribute))
     flags |= 0 if found.tiled else 0x10
     parts: list[Chunk] = [share(found.amount), r.MapName(names.claim(found.file_name)), r.MapParameters(flags)]
-    numbers: tuple[tuple[Any, float, float], ...] = (
-        (r.MapBlur, found.blur, 0.0),
-        (r.MapUScale, found.scale[0], 1.0),
-        (r.MapVScale, found.scale[1], 1.0),
-        (r.MapUOffset, found.offset[0], 0.0),
-        (r.MapVOffset, found.offset[1], 0.0),
-        (r.MapRotation, found.rotation_degrees, 0.0),
-    )
-    parts += [make(value) for make, value, usual in numbers if value != usual]
+    parts += put_fields(found, MAP)
     tint_kinds: dict[Any, str] = dict(reading.TINTS)
     for make, tint in tint_kinds.items():
         if tint in found.tints:
@@ -129,13 +103,11 @@ def write_environment(environment: Environment, maps: MapNames) -> list[Chunk]:
     parts: list[Chunk] = []
     if environment.background_image is not None:
         parts.append(r.BackgroundBitmap(maps.claim(environment.background_image)))
-    if environment.background_color is not None:
-        parts.append(r.BackgroundColor(children=[rgb(environment.background_color)]))
+    parts += BACKGROUND.put(environment.background_color)
     gradient = environment.gradient
     if gradient is not None:
         parts.append(r.BackgroundGradient(gradient.midpoint, children=[rgb(color) for color in gradient.colors]))
-    if environment.ambient is not None:
-        parts.append(r.AmbientColor(children=[rgb(environment.ambient)]))
+    parts += AMBIENT.put(environment.ambient)
     fog, cue, layers = environment.fog, environment.distance_cue, environment.layered_fog
     if fog is not None:
         inside: list[Chunk] = [] if fog.color is None else [rgb(fog.color)]
@@ -147,12 +119,4 @@ def write_environment(environment: Environment, maps: MapNames) -> list[Chunk]:
     if layers is not None:
         inside = [] if layers.color is None else [rgb(layers.color)]
         parts.append(r.LayerFog(layers.z_min, layers.z_max, layers.density, layers.flags, children=list(inside)))
-    uses: dict[str, type[Chunk]] = {
-        "background_image": r.UseBackgroundBitmap,
-        "background_color": r.UseBackgroundColor,
-        "gradient": r.UseBackgroundGradient,
-        "fog": r.UseFog,
-        "distance_cue": r.UseDistanceCue,
-        "layered_fog": r.UseLayerFog,
-    }
-    return parts + [kind() for word, kind in uses.items() if word in environment.uses]
+    return parts + [kind() for kind, word in USES.items() if word in environment.uses]

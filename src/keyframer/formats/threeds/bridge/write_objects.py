@@ -10,8 +10,9 @@ import numpy.typing as npt
 from keyframer.formats.kit.mesh_writing import Piece
 from keyframer.formats.kit.scene_writing import encode_name
 from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.bridge.fields import CAMERA, LIGHT, SPOT, SPOT_NUMBERS, put_fields, rgb
 from keyframer.formats.threeds.bridge.objects import fov_of_lens
-from keyframer.formats.threeds.bridge.write_materials import MapNames, rgb
+from keyframer.formats.threeds.bridge.write_materials import MapNames
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Camera, Light, LightType, Mesh
 
@@ -61,25 +62,13 @@ def write_camera(camera: Camera, position: Floats, target: Floats) -> r.Camera:
     stored = camera.extras.get("3ds", {}).get("lens")
     if isinstance(stored, float) and fov_of_lens(stored) == camera.fov_degrees:
         lens = stored
-    parts: list[Chunk] = [r.CameraSeeCone()] if camera.shows_cone else []
-    if camera.ranges is not None:
-        parts.append(r.CameraRanges(*camera.ranges))
     made = r.Camera(_tuple(position), _tuple(target), camera.roll_degrees, lens)
-    made.children = list(parts)
+    made.children = list(put_fields(camera, CAMERA))
     return made
 
 
 def write_light(light: Light, position: Floats, target: Floats | None, maps: MapNames) -> r.Light:
-    parts: list[Chunk] = [rgb(light.color)]
-    if not light.on:
-        parts.append(r.LightOff())
-    if light.attenuated:
-        parts.append(r.LightAttenuates())
-    if light.inner_range is not None:
-        parts.append(r.LightInnerRange(light.inner_range))
-    if light.outer_range is not None:
-        parts.append(r.LightOuterRange(light.outer_range))
-    parts.append(r.LightMultiplier(light.multiplier))
+    parts: list[Chunk] = [rgb(light.color), *put_fields(light, LIGHT)]
     parts += [r.LightExclude(encode_name(name)) for name in light.excludes]
     if target is not None:
         parts.append(_spot(light, target, maps))
@@ -96,17 +85,12 @@ def cones(light: Light) -> tuple[float, float]:
 
 def _spot(light: Light, target: Floats, maps: MapNames) -> r.Spotlight:
     hotspot, falloff = cones(light)
-    parts: list[Chunk] = []
-    if light.casts_shadows:
-        parts.append(r.SpotShadowed())
-    if light.rectangular:
-        parts.append(r.SpotRectangular())
+    parts = put_fields(light, SPOT)
     if light.projector is not None:
         parts.append(r.SpotMap(maps.claim(light.projector)))
     if light.roll_degrees:
         parts.append(r.SpotRoll(light.roll_degrees))
-    if light.aspect != 1.0:
-        parts.append(r.SpotAspect(light.aspect))
+    parts += put_fields(light, SPOT_NUMBERS)
     return r.Spotlight(_tuple(target), hotspot, falloff, children=list(parts))
 
 

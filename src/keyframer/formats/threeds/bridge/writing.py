@@ -25,9 +25,10 @@ from keyframer.formats.kit.scene_writing import (
     whole_frame,
 )
 from keyframer.formats.kit.skin_writing import without_skins
-from keyframer.formats.kit.unsupported_features import every, tell_dropped
+from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.editor import METRES_PER_INCH
+from keyframer.formats.threeds.bridge.fields import HELD
 from keyframer.formats.threeds.bridge.habits import Habits
 from keyframer.formats.threeds.bridge.nodes import Writer as NodeProgram
 from keyframer.formats.threeds.bridge.scene import TICKS_PER_FRAME
@@ -63,7 +64,7 @@ HOLDS = (
     "scale axes",  # the vertices are placed by them
     *("segment", "morphs", "fov", "roll", "color", "hotspot", "falloff", "visible", "kinds"),
     *("nodes.bounding_box", "meshes.edges", "meshes.axes", "clips.current"),
-    *(*every("materials"), *every("maps"), *every("cameras"), *every("lights")),
+    *HELD,
 )
 _WRITER = b"KEYFRAMER"
 _MOST_NODES = 32_000

@@ -1,0 +1,198 @@
+"""What single chunks mean in a scene, declared once: how a value is got from the chunks inside a parent, and put there.
+
+Reading, writing, the lists of chunks that are read, and what loss reports call held follow from the tables below. What
+needs more than one value or the rest of the document (names, targets, maps, morphs, places) is code beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.bridge.context import child, color, has, percent
+from keyframer.formats.threeds.chunk import Chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One attribute of a part of a scene."""
+
+    name: str
+    kinds: tuple[type[Chunk], ...]
+    """the chunks that say it, inside that of the part"""
+    get: Callable[[Chunk], Any]
+    """the value, from the chunk of the part"""
+    put: Callable[[Any], list[Chunk]]
+    """the chunks that say a value"""
+    wraps: bool = False
+    """whether a colour or percentage inside the chunk is what is read of it"""
+
+
+def get_fields(part: Any, chunk: Chunk, fields: Iterable[Field]) -> None:
+    """Set the attributes of a part from the chunks inside its own."""
+    for field in fields:
+        setattr(part, field.name, field.get(chunk))
+
+
+def put_fields(part: Any, fields: Iterable[Field]) -> list[Chunk]:
+    """The chunks that say the attributes of a part, in the order of the table."""
+    return [chunk for field in fields for chunk in field.put(getattr(part, field.name))]
+
+
+def kinds_of(fields: Iterable[Field], *, wraps: bool) -> tuple[type[Chunk], ...]:
+    """The chunks that some fields are read from: those that wrap a colour or percentage, or the others."""
+    return tuple(kind for field in fields if field.wraps is wraps for kind in field.kinds)
+
+
+def rgb(value: Sequence[float]) -> r.ColorFloat:
+    return r.ColorFloat((float(value[0]), float(value[1]), float(value[2])))
+
+
+def share(value: float) -> Chunk:
+    """A percentage: whole ones as such, which all readers know, others as a float."""
+    whole = value * 100
+    if abs(whole) < 1 << 15 and abs(whole - round(whole)) < 1e-4:  # neither for what an i16 cannot hold, nor NaN
+        return r.PercentInt(round(whole))
+    return r.PercentFloat(value)
+
+
+def _color(name: str, kind: type[Chunk]) -> Field:
+    return Field(
+        name,
+        (kind,),
+        lambda parent: color(child(parent, kind)),
+        lambda value: [] if value is None else [kind(children=[rgb(value)])],
+        wraps=True,
+    )
+
+
+def _share(name: str, kind: type[Chunk], *, least: float | None = None, says_least: bool = True) -> Field:
+    """A percentage; ``least`` is what a part means that says none, which is written all the same or not."""
+
+    def get(parent: Chunk) -> float | None:
+        return percent(child(parent, kind)) or least if least is not None else percent(child(parent, kind))
+
+    def put(value: float | None) -> list[Chunk]:
+        return [] if value is None or (value == least and not says_least) else [kind(children=[share(value)])]
+
+    return Field(name, (kind,), get, put, wraps=True)
+
+
+def _flag(name: str, kind: type[Chunk], *, means: bool = True) -> Field:
+    """A chunk that says something by being there."""
+    return Field(
+        name, (kind,), lambda parent: has(parent, kind) is means, lambda value: [kind()] if bool(value) is means else []
+    )
+
+
+def _number(name: str, kind: Any, field: str, usual: float | None = None, *, says_usual: bool = False) -> Field:
+    """The only number of a chunk."""
+
+    def get(parent: Chunk) -> Any:
+        found = child(parent, kind)
+        return usual if found is None else getattr(found, field)
+
+    def put(value: Any) -> list[Chunk]:
+        return [] if value is None or (value == usual and not says_usual) else [kind(value)]
+
+    return Field(name, (kind,), get, put)
+
+
+def _pair(name: str, first: Any, second: Any, usual: float) -> Field:
+    """Two chunks with a number each."""
+
+    def get(parent: Chunk) -> tuple[float, float]:
+        found = [child(parent, kind) for kind in (first, second)]
+        one, other = (usual if each is None else float(each.value) for each in found)
+        return one, other
+
+    def put(value: tuple[float, float]) -> list[Chunk]:
+        pairs = zip((first, second), value, strict=True)
+        return [kind(number) for kind, number in pairs if number != usual]
+
+    return Field(name, (first, second), get, put)
+
+
+def _ranges(parent: Chunk) -> tuple[float, float] | None:
+    found = child(parent, r.CameraRanges)
+    return None if found is None else (found.near, found.far)
+
+
+MATERIAL = (
+    _color("ambient", r.MaterialAmbient),
+    _color("diffuse", r.MaterialDiffuse),
+    _color("specular", r.MaterialSpecular),
+    _share("shininess", r.MaterialShininess),
+    _share("shininess_strength", r.MaterialShininessStrength),
+    _share("transparency", r.MaterialTransparency, least=0.0),
+    _share("transparency_falloff", r.MaterialTransparencyFalloff),
+    _share("reflection_blur", r.MaterialReflectionBlur),
+    _share("self_illumination", r.MaterialSelfIllumination, least=0.0, says_least=False),
+    _flag("two_sided", r.MaterialTwoSided),
+    _flag("additive", r.MaterialAdditive),
+    _flag("wire", r.MaterialWire),
+    _flag("wire_in_units", r.MaterialWireInUnits),
+    _flag("face_map", r.MaterialFaceMap),
+    _flag("soften", r.MaterialSoften),
+    _flag("supersample", r.MaterialSupersample),
+    _flag("falloff_inwards", r.MaterialFalloffIn),
+    _number("wire_size", r.MaterialWireSize, "size"),
+)
+
+MAP = (
+    _number("blur", r.MapBlur, "value", 0.0),
+    _pair("scale", r.MapUScale, r.MapVScale, 1.0),
+    _pair("offset", r.MapUOffset, r.MapVOffset, 0.0),
+    _number("rotation_degrees", r.MapRotation, "value", 0.0),
+)
+
+LIGHT = (
+    _flag("on", r.LightOff, means=False),
+    _flag("attenuated", r.LightAttenuates),
+    _number("inner_range", r.LightInnerRange, "range"),
+    _number("outer_range", r.LightOuterRange, "range"),
+    _number("multiplier", r.LightMultiplier, "multiplier", 1.0, says_usual=True),
+)
+
+SPOT = (_flag("casts_shadows", r.SpotShadowed), _flag("rectangular", r.SpotRectangular))
+
+SPOT_NUMBERS = (_number("aspect", r.SpotAspect, "aspect", 1.0),)
+
+CAMERA = (
+    _flag("shows_cone", r.CameraSeeCone),
+    Field("ranges", (r.CameraRanges,), _ranges, lambda value: [] if value is None else [r.CameraRanges(*value)]),
+)
+
+MAP_FLAGS = {
+    "decal": 0x1,
+    "mirror": 0x2,
+    "negative": 0x8,
+    "summed_area": 0x20,
+    "alpha_source": 0x40,
+    "ignore_alpha": 0x100,
+}
+"""bits of A351; 0x10 says that a map is not tiled"""
+
+AMBIENT = _color("ambient", r.AmbientColor)
+BACKGROUND = _color("background_color", r.BackgroundColor)
+
+_TABLES = {
+    "materials": MATERIAL,
+    "maps": MAP,
+    "lights": (*LIGHT, *SPOT, *SPOT_NUMBERS),
+    "cameras": CAMERA,
+}
+_IN_CODE = {
+    "materials": ("shading",),
+    "maps": ("amount", "tints", "tiled", *MAP_FLAGS),
+    "lights": ("color", "excludes", "projector", "roll_degrees", "hotspot_degrees", "falloff_degrees"),
+    "cameras": ("fov_degrees", "roll_degrees", "clip"),
+}
+"""what is read and written by code; the writer itself tells that clip planes of cameras have no place"""
+
+HELD: tuple[str, ...] = tuple(
+    f"{part}.{name}" for part, table in _TABLES.items() for name in (*(field.name for field in table), *_IN_CODE[part])
+)
+"""the fields that the format holds, in the words of `tell_dropped`: a new one of the model is reported until it is here"""

@@ -1,0 +1,85 @@
+"""Fields that are declared once: what is put into chunks is got from them again, and all that is held is declared."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields as dataclass_fields
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import keyframer
+from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.bridge import fields
+from keyframer.formats.threeds.bridge.fields import Field
+from keyframer.formats.threeds.document import new_document
+from keyframer.scene import Camera, Light, Material, TextureMap
+
+TABLES: dict[str, tuple[tuple[Field, ...], Any, type]] = {
+    "material": (fields.MATERIAL, Material("paint"), r.Material),
+    "map": (fields.MAP, TextureMap("A.TGA"), r.TextureMap1),
+    "light": (fields.LIGHT, Light("lamp"), r.Light),
+    "spot": ((*fields.SPOT, *fields.SPOT_NUMBERS), Light("lamp"), r.Spotlight),
+    "camera": (fields.CAMERA, Camera("eye"), r.Camera),
+}
+CASES = [(table, field.name) for table, (declared, _, _) in TABLES.items() for field in declared]
+NUMBERS = st.floats(-1000, 1000, width=32)
+COLORS = ("ambient", "diffuse", "specular")
+OPTIONAL = {"shininess", "shininess_strength", "transparency_falloff", "reflection_blur", "wire_size", "inner_range"}
+OPTIONAL |= {"outer_range", "ranges", *COLORS}
+
+
+def values(name: str, usual: Any) -> st.SearchStrategy[Any]:
+    if isinstance(usual, bool):
+        return st.booleans()
+    kind: st.SearchStrategy[Any] = NUMBERS
+    if name in COLORS:
+        kind = st.tuples(NUMBERS, NUMBERS, NUMBERS)
+    elif name in ("scale", "offset", "ranges"):
+        kind = st.tuples(NUMBERS, NUMBERS)
+    return st.none() | kind if name in OPTIONAL else kind
+
+
+@pytest.mark.parametrize(("table", "name"), CASES)
+@given(data=st.data())
+def test_what_is_put_is_got(table: str, name: str, data: Any) -> None:
+    declared, part, home = TABLES[table]
+    field = next(each for each in declared if each.name == name)
+    value = data.draw(values(name, getattr(part, name)))
+    chunk = home(children=list(field.put(value)))
+    found = field.get(chunk)
+    if isinstance(value, float):
+        assert math.isclose(found, value, rel_tol=1e-6, abs_tol=1e-6)  # percentages may be whole ones
+    else:
+        assert found == value
+    assert {type(each) for each in chunk.children} <= set(field.kinds)
+
+
+@pytest.mark.parametrize(("table", "name"), CASES)
+def test_a_part_that_says_nothing_has_the_default_of_the_model(table: str, name: str) -> None:
+    declared, part, home = TABLES[table]
+    field = next(each for each in declared if each.name == name)
+    if name != "casts_shadows":
+        assert field.get(home()) == getattr(part, name)
+
+
+def test_every_field_of_the_model_is_held_or_spoken_of() -> None:
+    parts = {"materials": Material, "maps": TextureMap, "cameras": Camera, "lights": Light}
+    elsewhere = {"name", "raw_name", "extras", "maps", "file_name", "raw_file_name", "embedded", "type", "target"}
+    for part, kind in parts.items():
+        names = {item.name for item in dataclass_fields(kind)} - elsewhere
+        assert {f"{part}.{name}" for name in names} == {word for word in fields.HELD if word.startswith(f"{part}.")}
+
+
+def test_chunks_of_fields_survive_bytes() -> None:
+    """The order of the table is that of the file."""
+    paint = Material("paint", diffuse=(1.0, 0.5, 0.25), shininess=0.25, two_sided=True, wire_size=2.5)
+    chunks = fields.put_fields(paint, fields.MATERIAL)
+    document = new_document(r.Version(3), r.Editor(children=[r.Material(children=list(chunks))]))
+    (found,) = keyframer.decode(keyframer.encode(document), format="3ds").find(r.Material)
+    again = Material("paint")
+    fields.get_fields(again, found, fields.MATERIAL)
+    for field in fields.MATERIAL:
+        assert getattr(again, field.name) == getattr(paint, field.name), field.name
