@@ -195,4 +195,4 @@ _IN_CODE = {
 HELD: tuple[str, ...] = tuple(
     f"{part}.{name}" for part, table in _TABLES.items() for name in (*(field.name for field in table), *_IN_CODE[part])
 )
-"""the fields that the format holds, in the words of `tell_dropped`: a new one of the model is reported until it is here"""
+"""what the format holds, in the words of `tell_dropped`: a new field of the model is reported until it is here"""
