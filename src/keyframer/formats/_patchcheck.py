@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,10 @@ import numpy.typing as npt
 
 from keyframer.curves import Interpolation, compile_track
 from keyframer.curves.reduce import subframes
+from keyframer.errors import FormatError
 from keyframer.formats._scenediff import Comparison, Path, by_kind
-from keyframer.formats.bridge import Editor
+from keyframer.formats.bridge import Editor, Unpatchable
+from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance, clip_span, scene_size
 from keyframer.posing import Rig
 from keyframer.scene import NodeKind, Scene
@@ -163,3 +165,20 @@ def displaced(wanted: Scene, found: Scene, places: dict[int, int]) -> str | None
 def _world(scene: Scene, times: Floats) -> Floats:
     rig = Rig(scene)
     return rig.world(rig.sample(times), len(times))
+
+
+def read_again(made: Document, options: Mapping[str, object]) -> tuple[Document, Scene]:
+    """What readers of the file will find; `Unpatchable` where that is not a sound file."""
+    format = made.format
+    try:
+        document = format.decode(format.encode(made), made.limits)
+    except (FormatError, ValueError) as error:
+        raise Unpatchable(f"it would not be a readable file: {error}") from None
+    if document.dialect != made.dialect:
+        raise Unpatchable(f"readers would take it for {document.dialect}")
+    scene = format.to_scene(document, options)
+    for issues in (document.issues, scene.issues):
+        unsafe = issues.first_unsafe()
+        if unsafe is not None:
+            raise Unpatchable(f"it would not be a sound file: {unsafe.code} in {unsafe.path}")
+    return document, scene

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import copy
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from keyframer.errors import FormatError
-from keyframer.formats._matching import Matching, Rebuilt, in_order_of, match
-from keyframer.formats._patchcheck import differences, displaced
+from keyframer.formats._matching import Matching, in_order_of, match
+from keyframer.formats._patchcheck import differences, displaced, read_again
+from keyframer.formats._rewritten import tell_nodes
 from keyframer.formats._scenediff import Comparison, Path, shown
 from keyframer.formats._unheld import one_clip, take_back
 from keyframer.formats.bridge import Change, Editor
 from keyframer.formats.contract import Format, make_options
 from keyframer.formats.document import Document
-from keyframer.formats.kit.scene_writing import Unpatchable, Written, plain_path
+from keyframer.formats.kit.scene_writing import Unpatchable, Written
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 
@@ -83,13 +82,13 @@ class _Work:
         goal = self.editor.align_with_document(goal, start, self.report)
         changed = comparison.scenes(start, goal)
         wanted = goal
-        goal = take_back(start, goal, changed, lambda path: self.editor.is_unsupported(wanted, path), self.report)
+        goal = take_back(start, goal, changed, self.editor.unsupported_fields, self.report)
         if goal is not wanted:
             changed = comparison.scenes(start, goal)
         patch = self.editor.patch(self.made, self._reading(), goal, self.report)
         patch.apply(changed)
         reading = {**self.options, **patch.reading}
-        again = _read_again(self.made, reading)
+        _, again = read_again(self.made, reading)
         apart, overruled = differences(goal, again, self.editor)
         if apart:
             raise Unpatchable(f"{shown(apart[0])} would not come out as it is meant")
@@ -102,7 +101,8 @@ class _Work:
 
     def _restructured(self) -> tuple[Scene, Scene]:
         """Records taken out and put in: what the document then means, and what it should."""
-        rebuilt = self._rebuilt()
+        change = Change(self.before, self.after, self.matching, self.report)
+        rebuilt = self.editor.rebuild(self.made, self._reading(), change)
         self.places = rebuilt.nodes
         self.options |= rebuilt.reading
         middle = self.format.to_scene(self.made, self.options)
@@ -114,69 +114,10 @@ class _Work:
         """The options of the reader, as they stand."""
         return make_options(self.format.name, self.format.scene_reader().options, self.options)
 
-    def _rebuilt(self) -> Rebuilt:
-        editor, made, matching = self.editor, self.made, self.matching
-        change = Change(self.before, self.after, matching, self.report)
-        options = self._reading()
-        found = editor.rebuild(made, options, change)
-        if found is not None:
-            return found
-        nodes, materials = map(_keys, editor.anchors(made, options))
-        kept = {nodes[old]: new for new, old in matching.nodes.items()}
-        paints = {materials[old]: new for new, old in matching.materials.items()}
-        new, new_paints = editor.restructure(made, options, change)
-        kept |= {(id(record), 0): number for number, record in new.items()}
-        paints |= {(id(record), 0): number for number, record in new_paints.items()}
-        now, colours = map(_keys, editor.anchors(made, options))
-        places = {kept[key]: place for place, key in enumerate(now) if key in kept}
-        painted = {paints[key]: place for place, key in enumerate(colours) if key in paints}
-        return Rebuilt(places, painted, len(now))
-
     def _tell(self, changed: list[Path], overruled: set[Path]) -> None:
-        replaced = set(self.matching.instead.values())
-        told = {loss.path for loss in self.report}
-        for number in self.matching.gone_nodes(self.before):
-            if number not in replaced:
-                path = plain_path("nodes", self.before.nodes[number].name)
-                self.report.add(Outcome.EXACT, path, "was taken out of the original")
-        for number in self.matching.new_nodes(self.after):
-            instead = number in self.matching.instead
-            words = "took the place of what it was in the original" if instead else "was added to the original"
-            node = self.after.nodes[number]
-            path = plain_path("nodes", node.name)
-            if number in self.places:
-                self.report.add(Outcome.EXACT, path, words)
-            elif path not in told:
-                self.report.add(Outcome.DROPPED, path, f"the format has no place for a {node.kind.value}")
+        tell_nodes(self.report, self.before, self.after, self.matching, self.places)
         for field in changed:
             lost = field in overruled
             outcome = Outcome.DROPPED if lost else Outcome.EXACT
             words = "other parts of the scene say otherwise" if lost else "changed in the original"
             self.report.add(outcome, shown(field), words)
-
-
-def _read_again(made: Document, options: Mapping[str, object]) -> Scene:
-    """What readers of the file will find; `Unpatchable` where that is not a sound file."""
-    format = made.format
-    try:
-        document = format.decode(format.encode(made), made.limits)
-    except (FormatError, ValueError) as error:
-        raise Unpatchable(f"it would not be a readable file: {error}") from None
-    if document.dialect != made.dialect:
-        raise Unpatchable(f"readers would take it for {document.dialect}")
-    scene = format.to_scene(document, options)
-    for issues in (document.issues, scene.issues):
-        unsafe = issues.first_unsafe()
-        if unsafe is not None:
-            raise Unpatchable(f"it would not be a sound file: {unsafe.code} in {unsafe.path}")
-    return scene
-
-
-def _keys(records: Iterable[object]) -> list[tuple[int, int]]:
-    """A key for each record; one that stands for several nodes gets several."""
-    seen: Counter[int] = Counter()
-    keys = []
-    for record in records:
-        keys.append((id(record), seen[id(record)]))
-        seen[id(record)] += 1
-    return keys

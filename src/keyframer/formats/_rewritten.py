@@ -1,16 +1,38 @@
-"""What is gone from an original that could not be patched: all that is unknown in it, and records without a match."""
+"""What reports say of originals: nodes that came and went, and what is gone where all was written anew."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
+from keyframer.formats._matching import Matching
 from keyframer.formats.document import Document
-from keyframer.formats.kit.scene_writing import Written
-from keyframer.scene.loss_report import Outcome
+from keyframer.formats.kit.scene_writing import Written, plain_path
+from keyframer.scene import Scene
+from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.record import Raw, Record
 
 _MOST = 100
 """unknown parts that are named one by one"""
+
+
+def tell_nodes(report: LossReport, before: Scene, after: Scene, matching: Matching, places: Mapping[int, int]) -> None:
+    """Report the nodes that were taken out of an original and added to it; ``places`` are those that it has now."""
+    replaced = set(matching.instead.values())
+    told = {loss.path for loss in report}
+    for number in matching.gone_nodes(before):
+        if number not in replaced:
+            path = plain_path("nodes", before.nodes[number].name)
+            report.add(Outcome.EXACT, path, "was taken out of the original")
+    for number in matching.new_nodes(after):
+        instead = number in matching.instead
+        words = "took the place of what it was in the original" if instead else "was added to the original"
+        node = after.nodes[number]
+        path = plain_path("nodes", node.name)
+        if number in places:
+            report.add(Outcome.EXACT, path, words)
+        elif path not in told:
+            report.add(Outcome.DROPPED, path, f"the format has no place for a {node.kind.value}")
 
 
 def tell_rewritten(original: Document, written: Written, why: str, otherwise: tuple[type[Record], ...] = ()) -> None:

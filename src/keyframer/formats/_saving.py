@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from keyframer.errors import FormatError
 from keyframer.formats._matching import Matching, arranged, match
-from keyframer.formats._patchcheck import displaced, is_overridden, misread
+from keyframer.formats._patchcheck import displaced, is_overridden, misread, read_again
 from keyframer.formats._patching import patch
-from keyframer.formats._rewritten import tell_rewritten
+from keyframer.formats._rewritten import tell_nodes, tell_rewritten
 from keyframer.formats._scenediff import Comparison, Path, by_kind, shown
 from keyframer.formats._unheld import one_clip
 from keyframer.formats.bridge import Merger, Original
@@ -131,7 +130,7 @@ class _Merging:
         )
         made = merge(*trees, self.merger.rules)
         self.merger.finish(made)
-        read, again = _read_again(made, self.given)
+        read, again = read_again(made, self.given)
         nodes, materials = self._places(made, read, again, theirs.parts)
         found = arranged(again, after, nodes, materials)
         apart = misread(after, found, {number for number in range(len(after.nodes)) if number not in matching.nodes})
@@ -170,7 +169,7 @@ class _Merging:
             return
         writer = self.format.scene_writer()
         written = writer.from_scene(self.after, make_options(self.format.name, writer.options, {}))
-        read, fresh = _read_again(written.document, dict(written.reading))
+        read, fresh = read_again(written.document, dict(written.reading))
         moved = _moved(written.document, read)
         nodes = _pairs("nodes", self.after.nodes, fresh.nodes, moved, written.parts)
         materials = _pairs("materials", self.after.materials, fresh.materials, moved, written.parts)
@@ -211,21 +210,8 @@ class _Merging:
             for loss in theirs
             if loss.outcome is not Outcome.EXACT and (loss.outcome, loss.path, loss.detail) not in known
         ]
-        replaced = set(matching.instead.values())
         told = {loss.path for loss in self.report}
-        for number in matching.gone_nodes(before):
-            if number not in replaced:
-                path = plain_path("nodes", before.nodes[number].name)
-                self.report.add(Outcome.EXACT, path, "was taken out of the original")
-        for number in matching.new_nodes(after):
-            instead = number in matching.instead
-            words = "took the place of what it was in the original" if instead else "was added to the original"
-            node = after.nodes[number]
-            path = plain_path("nodes", node.name)
-            if number in places:
-                self.report.add(Outcome.EXACT, path, words)
-            elif path not in told:
-                self.report.add(Outcome.DROPPED, path, f"the format has no place for a {node.kind.value}")
+        tell_nodes(self.report, before, after, matching, places)
         for number in set(range(len(before.materials))) - set(matching.materials.values()):
             path = plain_path("materials", before.materials[number].name)
             self.report.add(Outcome.EXACT, path, "was taken out of the original")
@@ -336,20 +322,3 @@ def _pairs(
         if number not in found and alike:
             found[number] = alike.pop(0)
     return found
-
-
-def _read_again(made: Document, options: dict[str, object]) -> tuple[Document, Scene]:
-    """What readers of the file will find; `Unpatchable` where that is not a sound file."""
-    format = made.format
-    try:
-        document = format.decode(format.encode(made), made.limits)
-    except (FormatError, ValueError) as error:
-        raise Unpatchable(f"it would not be a readable file: {error}") from None
-    if document.dialect != made.dialect:
-        raise Unpatchable(f"readers would take it for {document.dialect}")
-    scene = format.to_scene(document, options)
-    for issues in (document.issues, scene.issues):
-        unsafe = issues.first_unsafe()
-        if unsafe is not None:
-            raise Unpatchable(f"it would not be a sound file: {unsafe.code} in {unsafe.path}")
-    return document, scene

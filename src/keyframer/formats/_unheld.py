@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from keyframer.formats._scenediff import Path, shown
-from keyframer.scene import LightType, Scene
+from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 
 Pattern = tuple[str, ...]
@@ -17,18 +17,10 @@ NO_TEXT: tuple[Pattern, ...] = (("title",), ("author",), ("copyright",), ("clips
 NO_SURROUNDINGS: tuple[Pattern, ...] = (("environment",), ("clips", "*", "current"))
 
 
-NO_CONE: tuple[Pattern, ...] = tuple(
-    ("lights", "*", name) for name in ("hotspot_degrees", "falloff_degrees", "roll_degrees", "rectangular", "aspect")
-)
-"""what lights without a cone have none of, and some formats not even of those with one"""
-
-
-def take_back(
-    start: Scene, goal: Scene, changed: list[Path], no_place: Callable[[Path], bool], report: LossReport
-) -> Scene:
+def take_back(start: Scene, goal: Scene, changed: list[Path], no_place: Sequence[Pattern], report: LossReport) -> Scene:
     """The scene that is wanted, but as it was where the format cannot say otherwise."""
     for path in changed:
-        if no_place(path):
+        if any(_fits(path, pattern) for pattern in no_place):
             report.add(Outcome.DROPPED, shown(path), "the format has no place for it")
             goal = _as_it_was(start, goal, path)
     return goal
@@ -40,16 +32,6 @@ def one_clip(scene: Scene, before: Scene, report: LossReport) -> Scene:
     for clip in scene.clips[most:]:
         report.add(Outcome.DROPPED, f"/clips/{clip.name}", "the format holds one clip")
     return scene if len(scene.clips) <= most else replace(scene, clips=scene.clips[:most])
-
-
-def fits(path: Path, patterns: Sequence[Pattern]) -> bool:
-    """Whether a path begins as one of the patterns does."""
-    return any(_fits(path, pattern) for pattern in patterns)
-
-
-def without_cone(scene: Scene, path: Path) -> bool:
-    """Whether a path is about the cone of a light that has none."""
-    return fits(path, NO_CONE) and scene.lights[int(path[1])].type is not LightType.SPOT
 
 
 def _fits(path: Path, pattern: Pattern) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from keyframer.formats._matching import Matching, Rebuilt
 from keyframer.formats._scenediff import Path
-from keyframer.formats._unheld import Pattern, fits
+from keyframer.formats._unheld import Pattern
 from keyframer.formats.document import Document
 from keyframer.formats.kit.frame_times import counted_like
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
@@ -28,6 +28,7 @@ __all__ = [
     "Original",
     "Patch",
     "Reporter",
+    "Saver",
     "SceneReader",
     "SceneWriter",
     "UniqueNames",
@@ -87,15 +88,36 @@ class Original(NamedTuple):
     be written for them, as they say the same before and after"""
 
 
-class Merger(ABC, Generic[O]):
-    """Merges edited scenes into the documents that they came from. ``O`` are the options of the reader."""
+class Saver(ABC, Generic[O]):
+    """Saves edited scenes into the documents that they came from. ``O`` are the options of the reader."""
 
-    rules: ClassVar[RecordRules] = RecordRules()
-    """how records are matched"""
     stores_unit: ClassVar[bool] = False
     """whether documents say how long a unit of length is"""
     equivalent_records: ClassVar[tuple[type[Record], ...]] = ()
     """record types that mean the same as others which the writer uses"""
+
+    def keeps_layout(self, original: Document, asked: Mapping[str, object], options: Mapping[str, object]) -> bool:
+        """Whether the options of writing ask for the layout that the original has; it was read with ``options``."""
+        return not asked
+
+    def choose_file(self, written: Written, asked: Mapping[str, object]) -> Written:
+        """Of several files that belong together, the one that is asked for first."""
+        return written
+
+    def copy_companions(self, options: Mapping[str, object]) -> dict[str, object]:
+        """The options of reading with companions that may be changed."""
+        return dict(options)
+
+    def companion_files(self, original: Document, options: Mapping[str, object]) -> tuple[tuple[str, bytes], ...]:
+        """Suffix and bytes of each companion."""
+        return ()
+
+
+class Merger(Saver[O]):
+    """Merges edited scenes into the documents that they came from."""
+
+    rules: ClassVar[RecordRules] = RecordRules()
+    """how records are matched"""
 
     @abstractmethod
     def read(self, document: Document, options: O) -> tuple[Scene, Any]:
@@ -120,30 +142,10 @@ class Merger(ABC, Generic[O]):
     def finish(self, document: Document) -> None:
         """Bring up to date what a merged document says about itself."""
 
-    def keeps_layout(self, original: Document, asked: Mapping[str, object], options: Mapping[str, object]) -> bool:
-        """Whether the options of writing ask for the layout that the original has; it was read with ``options``."""
-        return not asked
 
-    def choose_file(self, written: Written, asked: Mapping[str, object]) -> Written:
-        """Of several files that belong together, the one that is asked for first."""
-        return written
+class Editor(Saver[O]):
+    """Changes documents whose nodes are columns of a table, where their scenes changed."""
 
-    def copy_companions(self, options: Mapping[str, object]) -> dict[str, object]:
-        """The options of reading with companions that may be changed."""
-        return dict(options)
-
-    def companion_files(self, original: Document, options: Mapping[str, object]) -> tuple[tuple[str, bytes], ...]:
-        """Suffix and bytes of each companion."""
-        return ()
-
-
-class Editor(ABC, Generic[O]):
-    """Changes documents where their scenes changed. ``O`` are the options that the document was read with."""
-
-    stores_unit: ClassVar[bool] = False
-    """whether documents say how long a unit of length is"""
-    equivalent_records: ClassVar[tuple[type[Record], ...]] = ()
-    """record types that mean the same as others which the writer uses"""
     unsupported_fields: ClassVar[Sequence[Pattern]] = ()
     """the fields of scenes that no document of the format can hold"""
 
@@ -151,29 +153,13 @@ class Editor(ABC, Generic[O]):
     def patch(self, document: Document, options: O, goal: Scene, report: LossReport) -> Patch:
         """What changes a document so that it means ``goal``."""
 
-    def is_unsupported(self, scene: Scene, path: Path) -> bool:
-        """Whether no document of the format can hold a field of a scene."""
-        return fits(path, self.unsupported_fields)
+    @abstractmethod
+    def rebuild(self, document: Document, options: O, change: Change) -> Rebuilt:
+        """The document with other nodes."""
 
     def is_overridden(self, scene: Scene, path: Path) -> bool:
         """Whether a field of a scene has no effect because the format derives it from something else."""
         return False
-
-    def keeps_layout(self, original: Document, asked: Mapping[str, object], options: Mapping[str, object]) -> bool:
-        """Whether the options of writing ask for the layout that the original has; it was read with ``options``."""
-        return not asked
-
-    def choose_file(self, written: Written, asked: Mapping[str, object]) -> Written:
-        """Of several files that belong together, the one that is asked for first."""
-        return written
-
-    def copy_companions(self, options: Mapping[str, object]) -> dict[str, object]:
-        """The options of reading with companions that may be changed."""
-        return dict(options)
-
-    def companion_files(self, original: Document, options: Mapping[str, object]) -> tuple[tuple[str, bytes], ...]:
-        """Suffix and bytes of each companion."""
-        return ()
 
     def normalise_for_format(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """The scene as the format would say it."""
@@ -186,17 +172,3 @@ class Editor(ABC, Generic[O]):
     def needs_reordering(self, scene: Scene) -> bool:
         """Whether nodes that all stay need another order."""
         return False
-
-    def anchors(self, document: Document, options: O) -> tuple[Sequence[Record], Sequence[Record]]:
-        """The record of each node and of each material of the scene."""
-        raise Unpatchable("nodes came or went")
-
-    def restructure(
-        self, document: Document, options: O, change: Change
-    ) -> tuple[Mapping[int, Record], Mapping[int, Record]]:
-        """Take records out and put new ones in; those of new nodes and materials by their numbers in the scene."""
-        raise Unpatchable("nodes came or went")
-
-    def rebuild(self, document: Document, options: O, change: Change) -> Rebuilt | None:
-        """The document with other nodes, where its nodes are rows of a table; None where they are records."""
-        return None

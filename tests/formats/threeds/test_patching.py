@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.curves import Interpolation, Track
+from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.threeds import FORMAT
@@ -172,7 +172,8 @@ def keyed(name: str, kind: str, values: Any) -> Callable[[Scene], None]:
     """The first track of a kind, from frame 0 to 10."""
 
     def edit(scene: Scene) -> None:
-        track = Track(kind, np.array([0.0, 10.0]), np.array(values), Interpolation.TCB)
+        form = RotationForm.QUATERNION_ABSOLUTE if kind == "scale_axes" else RotationForm.NONE
+        track = Track(kind, np.array([0.0, 10.0]), np.array(values), Interpolation.TCB, form=form)
         scene.clips[0].channels.append(Channel(number(scene, name), track))
 
     return edit
