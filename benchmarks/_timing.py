@@ -17,14 +17,14 @@ CORPUS_3DS = Path(__file__).resolve().parents[2] / "shared" / "corpus" / "3ds"
 """The real files stand beside a checkout on the project's own machines, as in tests/corpus.py."""
 
 
-def best_of(work: Callable[[], object], *, runs: int = 5) -> float:
+def best_of(work: Callable[[], object], *, runs: int = 5, clock: Callable[[], float] = time.perf_counter) -> float:
     """Seconds of the fastest run: other work on the machine only ever adds time."""
     gc.collect()  # nobody pays for what came before
     best = float("inf")
     for _ in range(runs):
-        begin = time.perf_counter()
+        begin = clock()
         result = work()
-        best = min(best, time.perf_counter() - begin)
+        best = min(best, clock() - begin)
         del result  # freeing it is not reading
     return best
 
@@ -66,7 +66,13 @@ def against_goal(ratio: float, goal: float, *, at_most: bool = False) -> str:
     return f"{ratio:.2f} x, goal {'at most' if at_most else 'at least'} {goal:g} x: {'met' if met else 'MISSED'}"
 
 
-def best_of_each(works: dict[str, Callable[[], object]], *, runs: int = 5, repeats: int = 1) -> dict[str, float]:
+def best_of_each(
+    works: dict[str, Callable[[], object]],
+    *,
+    runs: int = 5,
+    repeats: int = 1,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, float]:
     """Seconds of the fastest run of each, taken in turns so that a busy minute hits all of them alike.
 
     ``repeats`` runs follow each other in every turn: the first after a change finds nothing in the processor's caches.
@@ -74,7 +80,7 @@ def best_of_each(works: dict[str, Callable[[], object]], *, runs: int = 5, repea
     best = dict.fromkeys(works, float("inf"))
     for _ in range(runs):
         for name, work in works.items():
-            best[name] = min(best[name], best_of(work, runs=repeats))
+            best[name] = min(best[name], best_of(work, runs=repeats, clock=clock))
     return best
 
 

@@ -7,10 +7,9 @@ bytes come from.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from keyframer.catalogue import IO_EMPTY, IO_UNRECOGNISED
 from keyframer.exchange import Importer, importer_for, reader_by_name
@@ -20,8 +19,24 @@ from keyframer.formats.contract import HEAD_SIZE, options_from_text
 from keyframer.limits import DEFAULT_LIMITS, Limits, budgeted, open_budget
 
 if TYPE_CHECKING:  # whoever reads a document needs no scene
+    from functools import cached_property
+
     from keyframer.formats.document import Document
     from keyframer.scene import Scene
+else:
+
+    class cached_property:
+        """That of `functools` without its lock: until Python 3.12 one thread would wait for the file of another."""
+
+        def __init__(self, compute: Callable[[Any], Any]) -> None:
+            self._compute = compute
+            self.__doc__ = compute.__doc__
+
+        def __get__(self, instance: object, owner: type[Any]) -> Any:
+            if instance is None:
+                return self
+            value = vars(instance)[self._compute.__name__] = self._compute(instance)
+            return value
 
 
 Source = PathLike | IO[bytes] | bytes | bytearray | memoryview
@@ -41,14 +56,14 @@ class OpenedFile:
         data: bytes,
         *,
         name: str = "",
-        path: Path | None = None,
+        path: PathLike | None = None,
         format: str | None = None,
         options: Mapping[str, object] | None = None,
         limits: Limits | None = None,
     ) -> None:
         self.data = data
         self.name = name
-        self.path = path
+        self._path = path
         self.given = dict(options or {})
         """the options as they were given"""
         self.limits = limits or open_budget(DEFAULT_LIMITS, 0).limits
@@ -69,9 +84,15 @@ class OpenedFile:
         return opened
 
     @property
+    def path(self) -> Path | None:
+        """Where the file stands on disk."""
+        return None if self._path is None else Path(self._path)
+
+    @property
     def folder(self) -> Path | None:
         """Where files that belong to it may stand."""
-        return None if self.path is None else self.path.parent
+        path = self.path
+        return None if path is None else path.parent
 
     @cached_property
     def detection(self) -> Detection:
@@ -121,8 +142,9 @@ class OpenedFile:
         if isinstance(reader, Importer):
             return options_from_text(reader.option_types(), self.given)
         chosen = options_from_text(reader.option_types(), self.given)
-        if self.path is not None:
-            chosen = {**reader.find_companions(self.document, self.path, chosen), **chosen}
+        path = self.path
+        if path is not None:
+            chosen = {**reader.find_companions(self.document, path, chosen), **chosen}
         return chosen
 
     def scene(self, *, salvage: bool = False) -> Scene:
@@ -152,13 +174,13 @@ def open_file(
 ) -> OpenedFile:
     """Read a file (a path, a stream open for binary reading, or its bytes) and open it. Raises OSError where the system
     does, `FormatError` for what is too large, ValueError for an unknown ``format``."""
-    path = Path(source) if isinstance(source, (str, os.PathLike)) else None
+    path = source if isinstance(source, (str, os.PathLike)) else None
     if isinstance(source, (bytes, bytearray, memoryview)):
         check_size(len(source), limits or DEFAULT_LIMITS)
         data = bytes(source)
     else:
         data = read_bytes(source, limits or DEFAULT_LIMITS)
-    name = "" if path is None else str(path)
+    name = "" if path is None else os.fspath(path)
     return OpenedFile(data, name=name, path=path, format=format, options=options, limits=limits)
 
 

@@ -7,7 +7,6 @@ from itertools import count
 from typing import ClassVar, TypeVar, dataclass_transform
 
 from keyframer.wire.kinds import blob
-from keyframer.wire.plan import Plan
 from keyframer.wire.record import Raw, Record, record
 
 HEADER_SIZE = 6
@@ -155,21 +154,35 @@ def settle_homes() -> None:
         cls.holds = {**everywhere, **inside[chunk_id]} if chunk_id in inside else {}
 
 
-Usual = dict[int, tuple[Plan, int, bool]]
+class Usual:
+    """A class of chunks as a reader without care wants it."""
 
-_USUAL: dict[type[Chunk], Usual] = {}
+    __slots__ = ("_inside", "cls", "holds", "once_bit")
+
+    def __init__(self, cls: type[Chunk]) -> None:
+        self.cls = cls
+        self.once_bit = cls.once_bit
+        self.holds = bool(cls.holds)
+        self._inside: dict[int, Usual] | None = None
+
+    @property
+    def inside(self) -> dict[int, Usual]:
+        """What may stand inside, by id."""
+        if self._inside is None:
+            self._inside = usual_inside(self.cls)
+        return self._inside
 
 
-def usual_inside(cls: type[Chunk]) -> Usual:
-    """What may stand inside a chunk, by id, as a reader without care wants it: the plan, `Chunk.once_bit`, and whether
-    it is a container itself."""
-    usual = _USUAL.get(cls)
-    if usual is None:
+_USUAL_INSIDE: dict[type[Chunk], dict[int, Usual]] = {}
+
+
+def usual_inside(cls: type[Chunk]) -> dict[int, Usual]:
+    """What may stand inside a chunk, by id."""
+    inside = _USUAL_INSIDE.get(cls)
+    if inside is None:
         typed = {chunk_id: inner for chunk_id, inner in cls.holds.items() if not inner.many_ids}
-        usual = _USUAL[cls] = {
-            chunk_id: (inner.plan, inner.once_bit, bool(inner.holds)) for chunk_id, inner in typed.items()
-        }
-    return usual
+        inside = _USUAL_INSIDE[cls] = {chunk_id: Usual(inner) for chunk_id, inner in typed.items()}
+    return inside
 
 
 def chunk_name(chunk_id: int) -> str:

@@ -35,6 +35,7 @@ from keyframer.formats.threeds.chunk import (
     REPEATING,
     Chunk,
     RawChunk,
+    Usual,
     chunk_name,
     usual_inside,
 )
@@ -54,10 +55,13 @@ C = TypeVar("C", bound=Chunk)
 class _Open:
     """A container whose sub-chunks are being read."""
 
-    __slots__ = ("at", "chunk", "claimed_end", "counted", "counts", "end", "place", "seen")
+    __slots__ = ("at", "chunk", "claimed_end", "counted", "counts", "end", "inside", "place", "seen")
 
-    def __init__(self, chunk: Chunk, at: int, end: int, claimed_end: int, place: Place | None = None) -> None:
+    def __init__(
+        self, chunk: Chunk, inside: dict[int, Usual], at: int, end: int, claimed_end: int, place: Place | None = None
+    ) -> None:
         self.chunk = chunk
+        self.inside = inside
         self.at = at
         """where the next sub-chunk begins"""
         self.end = end
@@ -135,7 +139,7 @@ class _Reader:
                 self._step(self.stack[-1])
 
     def _open(self, chunk: Chunk, window: Cursor, claimed_end: int) -> None:
-        self.stack.append(_Open(chunk, window.pos, window.end, claimed_end, window.place))
+        self.stack.append(_Open(chunk, usual_inside(type(chunk)), window.pos, window.end, claimed_end, window.place))
 
     def _read_usual(self) -> None:
         """Read on without a cursor or a place, up to the end of the file or to the next chunk that is odd in any way:
@@ -143,9 +147,8 @@ class _Reader:
         data, stack, longest, depth = self.data, self.stack, self.limits.name, self.limits.depth
         room = self.limits.records - self.records
         opened = stack[-1]
-        at, end, children, seen = opened.at, opened.end, opened.chunk.children, opened.seen
-        inside = usual_inside(type(opened.chunk))
-        while len(stack) < depth and room > 0:
+        at, end, children, inside, seen = opened.at, opened.end, opened.chunk.children, opened.inside, opened.seen
+        while room > 0:
             if end - at < HEADER_SIZE:
                 if at != end:
                     break
@@ -153,35 +156,42 @@ class _Reader:
                 if not stack:
                     break
                 opened = stack[-1]
-                at, end, children, seen = opened.at, opened.end, opened.chunk.children, opened.seen
-                inside = usual_inside(type(opened.chunk))
+                at, end, children, inside, seen = (
+                    opened.at,
+                    opened.end,
+                    opened.chunk.children,
+                    opened.inside,
+                    opened.seen,
+                )
                 continue
             chunk_id, size = _unpack_header(data, at)
             usual = inside.get(chunk_id)
             stop = at + size
-            if usual is None or stop > end or size < HEADER_SIZE:
+            if usual is None or stop > end or size < HEADER_SIZE or usual.once_bit & seen or len(stack) >= depth:
                 break
-            plan, once_bit, holds = usual
-            if once_bit & seen:
-                break
-            taken = plan.quick(data, at, at + HEADER_SIZE, stop, longest)
+            taken = usual.cls.plan.quick(data, at, at + HEADER_SIZE, stop, longest)
             if taken is None:
                 break
             chunk, pos = taken
-            if not holds and pos != stop:
-                break
-            room -= 1
-            seen |= once_bit
-            children.append(chunk)
-            at = stop
-            if holds:
-                chunk.children = []
+            if not usual.holds:
                 if pos != stop:
-                    opened.at, opened.seen = at, seen
-                    opened = _Open(chunk, pos, stop, stop)
+                    break
+                children.append(chunk)
+                at = stop
+            else:
+                children.append(chunk)
+                chunk.children = []
+                if pos == stop:
+                    at = stop
+                else:
+                    opened.at, opened.seen = stop, seen | usual.once_bit
+                    opened = _Open(chunk, usual.inside, pos, stop, stop)
                     stack.append(opened)
-                    at, end, children, seen = pos, stop, chunk.children, 0
-                    inside = usual_inside(type(chunk))
+                    at, end, children, inside, seen = pos, stop, chunk.children, opened.inside, 0
+                    room -= 1
+                    continue
+            seen |= usual.once_bit
+            room -= 1
         opened.at, opened.seen = at, seen
         self.records = self.limits.records - room
 
