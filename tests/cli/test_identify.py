@@ -98,7 +98,7 @@ def test_without_options_the_parser_is_not_needed(run: Run) -> None:
     ran = spawn_code(
         START.replace("sys.exit(main())", "main(); print(*sys.modules, file=sys.stderr)"), "identify", str(EXAMPLE)
     )
-    unneeded = {"argparse", "re", "enum", "collections", "types", "struct", "keyframer.formats.foreign_files"}
+    unneeded = {"argparse", "re", "enum", "collections", "types", "struct"}
     assert not set(ran.split()) & unneeded
     assert not {name for name in ran.split() if name.endswith(".sniff")} - {"keyframer.formats.threeds.sniff"}
 
