@@ -12,13 +12,11 @@ from keyframer.formats.kit.scene_writing import (
     NamesThatFit,
     Tolerance,
     check_max_error,
-    clip_span,
     encode_name,
     frames_per_second,
-    scene_size,
     units_per_second,
 )
-from keyframer.scene import Channel, Clip, Mesh, Node, Scene
+from keyframer.scene import Clip, Node, Scene
 
 NAN, INF = math.nan, math.inf
 
@@ -52,28 +50,10 @@ def test_an_error_that_is_none_is_refused(wrong: float) -> None:
 )
 def test_each_kind_of_track_has_its_own_tolerance(kind: str, form: RotationForm, allowed: float, unit: str) -> None:
     """A scene of 50 units and ten times the usual error: 1e-3 of its size, ten times 0.01 degrees."""
-    scene = Scene(nodes=[Node("a"), Node("b", position=np.array([50.0, 1.0, 2.0]))])
+    scene = Scene(nodes=[Node("a"), Node("b", position=np.array([50.0, 0.0, 0.0]))])
     track = Track(kind, np.zeros(1), np.zeros((1, 4)), form=form)
     found, _, words = Tolerance.of(scene, 1e-3).for_track(track)
     assert (found, words) == (pytest.approx(allowed), unit)
-
-
-def test_the_size_of_a_scene_is_that_of_its_largest_part() -> None:
-    assert scene_size(Scene()) == 1.0
-    box = Mesh("box", np.array([[0.0, 0, 0], [1, 7, 2], [NAN, 0, 900]]), np.empty((0, 3), int))
-    scene = Scene(nodes=[Node("a"), Node("b", position=np.array([3.0, 0, 0]))], meshes=[box])
-    assert scene_size(scene) == 7.0
-    far = Track("position", np.zeros(2), np.array([[0.0, 0, 0], [0, 0, -40]]))
-    scene.clips = [Clip(channels=[Channel(0, path(0.0, 1.0, kind="scale")), Channel(0, far)])]
-    assert scene_size(scene) == 40.0
-    flat = Track("position", np.zeros(2), np.array([0.0, 500.0]))  # not three numbers: no way that a node could go
-    scene.clips[0].channels.append(Channel(1, flat))
-    assert scene_size(scene) == 40.0
-
-
-def test_a_size_beyond_all_measure_is_no_measure() -> None:
-    scene = Scene(nodes=[Node("a"), Node("b", position=np.array([1e31, 0, 0]))])
-    assert scene_size(scene) == 1.0
 
 
 # --- time ------------------------------------------------------------------------------------------------------------
@@ -92,24 +72,6 @@ def test_a_size_beyond_all_measure_is_no_measure() -> None:
 )
 def test_a_time_base_that_is_none_is_that_of_30_frames_a_second(clip: Clip, fps: float, units: float) -> None:
     assert (frames_per_second(clip), units_per_second(clip)) == (fps, units)
-
-
-@pytest.mark.parametrize(
-    ("start", "end", "times", "span"),
-    [
-        (0.0, 100.0, [], (0.0, 100.0)),
-        (0.0, 0.0, [[-10.0, 20.0], [5.0, 60.0]], (-10.0, 60.0)),
-        (10.0, 20.0, [[99.0]], (10.0, 20.0)),  # one key is at rest whenever it stands
-        (NAN, 100.0, [[0.0, 7.0]], (0.0, 7.0)),
-        (4.0, INF, [[0.0, 7.0]], (0.0, 7.0)),
-        (50.0, 10.0, [], (50.0, 50.0)),
-        (0.0, 1e12, [[0.0, 7.0]], (0.0, 7.0)),
-        (0.0, 5.0, [[0.0, NAN, 1e13, 9.0]], (0.0, 9.0)),
-    ],
-)
-def test_what_is_played(start: float, end: float, times: list[list[float]], span: tuple[float, float]) -> None:
-    clip = Clip(start=start, end=end, channels=[Channel(0, path(*each)) for each in times])
-    assert clip_span(clip) == span
 
 
 # --- names -----------------------------------------------------------------------------------------------------------

@@ -87,8 +87,8 @@ def test_a_page_of_many_tracks_looks_at_all_keys_once(tmp_path: Path, monkeypatc
     """What is played of a clip is found once, not for every track, and all tracks are compiled together."""
     spans: list[int] = []
     compiled: list[int] = []
-    span, compile_all = content.clip_span, curves.CurveBank
-    monkeypatch.setattr(content, "clip_span", lambda clip, fps: spans.append(1) or span(clip, fps))
+    span, compile_all = content.written_span, curves.CurveBank
+    monkeypatch.setattr(content, "written_span", lambda clip, fps: spans.append(1) or span(clip, fps))
     monkeypatch.setattr(curves, "CurveBank", lambda tracks: compiled.append(len(tracks)) or compile_all(tracks))
     nodes = [Node(f"n{number}") for number in range(300)]
     moves = [

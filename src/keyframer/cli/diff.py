@@ -47,7 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     clips.add_argument(what)
     what.add_argument("--what", choices=("all", "structure", "motion"), default="all", help="default: all")
     what.add_argument(
-        "--tolerance", type=_positive, metavar="UNITS", help="distance that counts as none (default: 1e-5 of the scene)"
+        "--tolerance",
+        type=_positive,
+        metavar="UNITS",
+        help="distance that counts as none (default: 1e-5 of the scene's size)",
     )
     what.add_argument(
         "--tolerance-degrees", type=_positive, metavar="DEGREES", help="angle that counts as none (default: 0.01)"

@@ -319,13 +319,14 @@ def save(
     from pathlib import Path
 
     from keyframer.limits import budgeted
+    from keyframer.posing.size_and_span import measured_once
     from keyframer.scene.soundness import ensure_sound
 
     ensure_sound(scene)
     if max_error is not None:
         options["max_error"] = max_error
     exporter = exporter_for(path, format)
-    with budgeted(limits, scene.stored_bytes):
+    with budgeted(limits, scene.stored_bytes), measured_once():
         report = exporter.save(scene, Path(path), dialect=dialect, overwrite=overwrite, options=options)
     if len(scene.issues):
         from keyframer.exchange.salvage_report import tell_left_out, tell_salvaged

@@ -14,8 +14,9 @@ from keyframer.errors import FormatError
 from keyframer.formats._scenediff import Comparison, Path, by_kind
 from keyframer.formats.bridge import Editor, Unpatchable
 from keyframer.formats.document import Document
-from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance, clip_span, scene_size
+from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance
 from keyframer.posing import Rig
+from keyframer.posing.size_and_span import clip_span, scene_size
 from keyframer.scene import NodeKind, Scene
 
 Floats = npt.NDArray[np.float64]

@@ -28,6 +28,7 @@ from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.scene_writing import Unpatchable, Written, plain_path, without_invalid_links
 from keyframer.formats.merging import Parts, Tree, merge
 from keyframer.limits import budgeted
+from keyframer.posing.size_and_span import measured_once
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.gc_paused import GcPaused
@@ -46,7 +47,7 @@ def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Wri
     writer = format.scene_writer()
     chosen = make_options(format.name, writer.options, options)
     scene, dangling = without_invalid_links(scene)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), measured_once():
         found = _merged(format, scene, options)
         written = found if isinstance(found, Written) else writer.from_scene(scene, chosen)
     for path, why in dangling:

@@ -173,8 +173,7 @@ def compare(
         found.structure = diff_scenes(*scenes)
     if scenes is not None:
         found.motion = diff_motion(*scenes)
-        size = found.motion.size if math.isfinite(found.motion.size) else 0.0
-        found.tolerance = max(size, 1.0) * _PART_OF_SIZE if tolerance is None else tolerance
+        found.tolerance = found.motion.size * _PART_OF_SIZE if tolerance is None else tolerance
     return found
 
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from keyframer.inspecting.panels import Curve, Panel
 from keyframer.maths import quat
 from keyframer.posing import Pose, pose
+from keyframer.posing.size_and_span import clip_span, scene_size
 from keyframer.scene import Clip, Handedness, Scene, Space
 
 Floats = npt.NDArray[np.float64]
@@ -65,7 +66,7 @@ class MotionDiff:
     """``frames`` or ``seconds``"""
     space: str
     size: float
-    """of the first scene, so that differences can be judged"""
+    """of the first scene (`posing.size_and_span`), so that differences can be judged"""
     nodes: list[NodeMotion] = field(default_factory=list)
     only_a: list[str] = field(default_factory=list)
     only_b: list[str] = field(default_factory=list)
@@ -85,9 +86,7 @@ def diff_motion(a: Scene, b: Scene) -> MotionDiff:
     turn_a, turn_b = (None, None) if same_space else (_upright(a.space), _upright(b.space))
     unit_a, unit_b = a.space.metres_per_unit, b.space.metres_per_unit
     scale = unit_b / unit_a if unit_a and unit_b and unit_a != unit_b else 1.0
-    places = np.nan_to_num(pose_a.world[:, :, :3, 3]).reshape(-1, 3)
-    size = float(np.ptp(places, axis=0).max()) if len(places) else 0.0
-    found = MotionDiff(times, unit, str(a.space) if same_space else "Y up, right-handed", size)
+    found = MotionDiff(times, unit, str(a.space) if same_space else "Y up, right-handed", scene_size(a))
     if scale != 1.0:
         found.notes.append(f"the second is measured in units of the first (times {scale:g})")
     called: dict[str, deque[int]] = {}
@@ -126,8 +125,8 @@ def _moments(a: Scene, b: Scene) -> tuple[list[float], list[float], Floats, str]
 
 def _segment(clip: Clip) -> tuple[float, float]:
     scale = clip.units_per_frame or 1.0
-    start, end = clip.start / scale, clip.end / scale
-    return (start, max(start, end)) if math.isfinite(start) and math.isfinite(end) else (0.0, 0.0)
+    start, end = clip_span(clip)
+    return start / scale, end / scale
 
 
 def _spread(start: float, end: float) -> list[float]:

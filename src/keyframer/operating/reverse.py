@@ -9,9 +9,10 @@ import numpy as np
 
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.curves.forms import absolute, increments, usable_keys
-from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance, clip_span
+from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance
 from keyframer.maths import quat
 from keyframer.operating._tracks import sampled, with_tracks
+from keyframer.posing.size_and_span import clip_span
 from keyframer.scene import Scene
 
 

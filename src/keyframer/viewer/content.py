@@ -15,7 +15,7 @@ from keyframer.errors import FormatError
 from keyframer.exchange import Importer
 from keyframer.exchange.gltf.write.asset import glb_parts
 from keyframer.exchange.gltf.write.exporting import export
-from keyframer.exchange.gltf.write.extent import clip_span
+from keyframer.exchange.gltf.write.extent import written_span
 from keyframer.exchange.gltf.write.images import no_images
 from keyframer.exchange.gltf.write.options import GltfOptions
 from keyframer.exchange.opening import OpenedFile
@@ -152,7 +152,7 @@ class ViewedFile:
     def _curves(self) -> ClipCurves:
         scene = self.material.scene
         assert scene is not None
-        span = clip_span(scene.clips[0], None)
+        span = written_span(scene.clips[0], None)
         return ClipCurves(scene.clips[0], span.begin, span.end)
 
     def _key_places(self, channel: Channel | RawChannel) -> dict[str, object]:

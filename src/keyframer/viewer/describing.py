@@ -11,7 +11,7 @@ from keyframer.checking.check_report import issue_record, unlisted
 from keyframer.curves import Interpolation, Track
 from keyframer.errors import FormatError
 from keyframer.exchange.gltf.conventions import Axes
-from keyframer.exchange.gltf.write.extent import clip_span
+from keyframer.exchange.gltf.write.extent import written_span
 from keyframer.scene import Channel, Clip, Node, RawChannel, Scene
 from keyframer.viewer.json_numbers import number, numbers, shown
 from keyframer.viewer.places import Finder
@@ -119,7 +119,7 @@ def _parent(scene: Scene, index: int) -> int | None:
 
 def _timing(clip: Clip) -> Json:
     """In frames. ``seconds = (frame - first) / rate`` is the time in the model's animation."""
-    span = clip_span(clip, None)
+    span = written_span(clip, None)
     unit = clip.units_per_frame or 1.0
     first, last = span.begin / unit, span.end / unit
     start, end = _inside(clip.start / unit, first, last), _inside(clip.end / unit, first, last)

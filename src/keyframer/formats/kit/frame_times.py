@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, RotationForm, Track, compile_track
-from keyframer.formats.kit.scene_writing import Unpatchable, clip_span, frames_per_second, plain_path, units_per_second
+from keyframer.formats.kit.scene_writing import Unpatchable, frames_per_second, plain_path, units_per_second
 from keyframer.limits import expect
+from keyframer.posing.size_and_span import clip_span
 from keyframer.scene import Channel, Clip, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 

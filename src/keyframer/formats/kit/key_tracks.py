@@ -20,8 +20,9 @@ from keyframer.curves.fit import Function
 from keyframer.curves.forms import absolute, has_full_turns, increments, usable_keys, with_form
 from keyframer.curves.reduce import fewest_keys, subframes
 from keyframer.formats import facts_of
-from keyframer.formats.kit.scene_writing import Tolerance, clip_span, plain_path, units_per_second
+from keyframer.formats.kit.scene_writing import Tolerance, plain_path, units_per_second
 from keyframer.limits import expect, left
+from keyframer.posing.size_and_span import clip_span
 from keyframer.scene import Clip, Node
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.keytable import EXTRAS, Keys

@@ -14,12 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation
-from keyframer.formats.kit.scene_writing import clip_span, frames_per_second, plain_path, units_per_second
+from keyframer.formats.kit.scene_writing import frames_per_second, plain_path, units_per_second
 from keyframer.formats.kit.unsupported_features import moving_kinds
 from keyframer.limits import expect, spend
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
 from keyframer.posing.order import placing_order
+from keyframer.posing.size_and_span import clip_span
 from keyframer.scene import Clip, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from keyframer.curves import Track
 from keyframer.curves.fit import Distance, largest_difference, turn_degrees
 from keyframer.formats.document import Document
 from keyframer.posing.order import placing_order
+from keyframer.posing.size_and_span import scene_size
 from keyframer.scene import Clip, Node, Scene
 from keyframer.scene.clip import FASTEST, SLOWEST
 from keyframer.scene.loss_report import LossReport, Outcome
@@ -23,7 +25,7 @@ from keyframer.text import decode_name
 Floats = npt.NDArray[np.float64]
 
 DEFAULT_MAX_ERROR = 1e-4
-"""of the scene's size"""
+"""of the scene's size (`posing.size_and_span`)"""
 DEGREES_AT_DEFAULT = 0.01
 """what turns may be off when ``max_error`` is `DEFAULT_MAX_ERROR`; it grows and shrinks with it"""
 
@@ -45,20 +47,25 @@ class Unpatchable(Exception):
     """A change that has no place in the original document."""
 
 
-@dataclass(frozen=True, slots=True)
 class Tolerance:
     """How far motion may be off where a target cannot hold it exactly."""
 
-    length: float
-    """scene units"""
-    degrees: float
-    fraction: float
-    """of scales and colours"""
+    def __init__(self, length: float | Callable[[], float], degrees: float, fraction: float) -> None:
+        self._length = length
+        self.degrees = degrees
+        self.fraction = fraction
+        """of scales and colours"""
 
     @staticmethod
     def of(scene: Scene, max_error: float) -> Tolerance:
+        """The scene is measured when the tolerance of a length is first asked for."""
         share = max_error / DEFAULT_MAX_ERROR
-        return Tolerance(max_error * scene_size(scene), DEGREES_AT_DEFAULT * share, max_error)
+        return Tolerance(lambda: max_error * scene_size(scene), DEGREES_AT_DEFAULT * share, max_error)
+
+    @cached_property
+    def length(self) -> float:
+        """scene units"""
+        return self._length() if callable(self._length) else self._length
 
     def for_track(self, track: Track) -> tuple[float, Distance, str]:
         """The tolerance of a track, how its values are compared, and the unit of both."""
@@ -74,22 +81,6 @@ class Tolerance:
 def check_max_error(max_error: float) -> None:
     if not (math.isfinite(max_error) and max_error > 0):
         raise ValueError(f"max_error must be positive, not {max_error}")
-
-
-def scene_size(scene: Scene) -> float:
-    """The largest extent of a mesh or of the way that a node goes; 1 where there is none."""
-    sizes = [_extent(mesh.positions) for mesh in scene.meshes]
-    sizes.append(_extent(np.array([node.position for node in scene.nodes], np.float64).reshape(-1, 3)))
-    for clip in scene.clips[:1]:
-        sizes += [_extent(each.track.values) for each in clip.channels if each.track.kind == "position"]
-    largest = max(sizes, default=0.0)
-    return largest if 0 < largest < 1e30 else 1.0
-
-
-def _extent(points: npt.ArrayLike) -> float:
-    values = np.asarray(points, np.float64)
-    good = values[np.isfinite(values).all(axis=1)] if values.ndim == 2 else values[:0]
-    return float(np.ptp(good, axis=0).max()) if len(good) else 0.0
 
 
 def first_clip(scene: Scene, report: LossReport) -> Clip:
@@ -116,19 +107,6 @@ def whole_frame(time: float) -> int:
 def units_per_second(clip: Clip) -> float:
     """How many of the clip's time units make a second."""
     return clip.rate if math.isfinite(clip.rate) and clip.rate > 0 else 30.0 * (clip.units_per_frame or 1.0)
-
-
-def clip_span(clip: Clip) -> tuple[float, float]:
-    """First and last time that is played, in the clip's unit: the active segment, and all keys."""
-    begin, end = clip.start, clip.end
-    if not (math.isfinite(begin) and math.isfinite(end) and 0 <= end - begin <= 1e7 * max(clip.units_per_frame, 1.0)):
-        begin = end = begin if math.isfinite(begin) else 0.0
-    for channel in clip.channels:
-        times = channel.track.times
-        times = times[np.isfinite(times) & (np.abs(times) <= 1e12)]
-        if len(times) > 1:
-            begin, end = min(begin, float(times.min())), max(end, float(times.max()))
-    return begin, end
 
 
 def encode_name(text: str, encoding: str | None = None) -> bytes:

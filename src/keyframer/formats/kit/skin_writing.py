@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from keyframer.formats.kit.mesh_writing import mesh_part
 from keyframer.formats.kit.scene_reading import UniqueNames
-from keyframer.formats.kit.scene_writing import clip_span, plain_path
+from keyframer.formats.kit.scene_writing import Tolerance, plain_path
 from keyframer.formats.kit.unsupported_features import MOTION
 from keyframer.maths import affine
 from keyframer.posing import Rig
+from keyframer.posing.size_and_span import clip_span
 from keyframer.posing.vertices import Bound, skinned
 from keyframer.scene import Channel, Clip, Mesh, Morph, Node, NodeKind, Scene, Skin
 from keyframer.scene.loss_report import LossReport, Outcome
@@ -62,11 +63,11 @@ def _moved(skin: Skin, mesh: Mesh, old: Mesh) -> Skin:
     return replace(skin, positions=places)
 
 
-def without_skins(scene: Scene, tolerance: float, report: LossReport) -> Scene:
+def without_skins(scene: Scene, tolerance: Tolerance, report: LossReport) -> Scene:
     """The scene for formats without skins: meshes are cut into parts that follow one joint each and hang on it.
 
     Faces whose corners follow different joints bend. They go with the joint that carries most of their weight, and
-    what that loses is reported as dropped where it is more than ``tolerance``, in scene units.
+    what that loses is reported as dropped where it is more than the ``tolerance`` of lengths.
     """
     if not any(node.skin is not None and node.mesh is not None for node in scene.nodes):
         return scene
@@ -76,7 +77,7 @@ def without_skins(scene: Scene, tolerance: float, report: LossReport) -> Scene:
 class _Unskinned:
     """A scene on its way to have no skins."""
 
-    def __init__(self, scene: Scene, tolerance: float, report: LossReport) -> None:
+    def __init__(self, scene: Scene, tolerance: Tolerance, report: LossReport) -> None:
         self._given = scene
         self._tolerance = tolerance
         self._report = report
@@ -118,7 +119,7 @@ class _Unskinned:
                 self.scene.nodes.append(made)
         path = f"{plain_path('nodes', node.name)}/skin"
         error = self._bending(parts)
-        if not error <= self._tolerance:
+        if not error <= self._tolerance.length:
             bent = f"{len(parts.bent)} of {len(parts.corners)} faces bend between joints, which the format cannot"
             words = f"{bent}: each follows one joint"
             self._report.add(Outcome.DROPPED, path, words, error=error, unit="scene unit", extras=node.extras)

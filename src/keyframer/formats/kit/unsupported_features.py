@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.curves.lazy_fields import Lazy
-from keyframer.formats.kit.scene_writing import clip_span
+from keyframer.posing.size_and_span import clip_span
 from keyframer.scene import (
     Camera,
     Clip,

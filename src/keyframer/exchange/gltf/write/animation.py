@@ -18,7 +18,7 @@ from keyframer.exchange.gltf.write.aim_rotations import Gaze, Look
 from keyframer.exchange.gltf.write.animation_channels import KINDS, Channels, Properties, animate_visibility
 from keyframer.exchange.gltf.write.asset import Json
 from keyframer.exchange.gltf.write.cameras_lights import Lights
-from keyframer.exchange.gltf.write.extent import clip_span
+from keyframer.exchange.gltf.write.extent import written_span
 from keyframer.exchange.gltf.write.keys import CUBIC, LINEAR, Sampler
 from keyframer.exchange.gltf.write.measure import world_error
 from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of, errors
@@ -49,7 +49,7 @@ class ClipWriter:
         self._lights = lights
         self._number = number
         self.clip: Clip = context.scene.clips[number]
-        self.span = clip_span(self.clip, context.options.fps)
+        self.span = written_span(self.clip, context.options.fps)
         self._maker = MotionMaker(self.span, context.options.keys, rig.channels.bank)
         if context.options.keys == "frames" and self.span.frames() is None:
             words = "too many frames for a key each: keys stand where the allowed error needs them"

@@ -19,7 +19,7 @@ from keyframer.exchange.gltf.write.animation import write_animations
 from keyframer.exchange.gltf.write.animation_channels import hide_node
 from keyframer.exchange.gltf.write.asset import Asset, Json, write_glb, write_gltf
 from keyframer.exchange.gltf.write.cameras_lights import Beginning, Lights, light_extras, strengths, write_cameras
-from keyframer.exchange.gltf.write.extent import clip_span, joint_boxes, mesh_boxes, scene_size
+from keyframer.exchange.gltf.write.extent import joint_boxes, mesh_boxes, written_span
 from keyframer.exchange.gltf.write.images import ImageSource, Pictures, no_images
 from keyframer.exchange.gltf.write.materials import Materials
 from keyframer.exchange.gltf.write.meshes import Meshes, Skins
@@ -30,6 +30,7 @@ from keyframer.formats.contract import refuse_unknown
 from keyframer.formats.kit.record_paths import path_finder
 from keyframer.formats.kit.unsupported_features import leftovers
 from keyframer.posing import Rig
+from keyframer.posing.size_and_span import scene_size
 from keyframer.scene import Clip, LightType, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.textures import TextureFinder, TextureSource
@@ -44,10 +45,9 @@ def export(scene: Scene, options: GltfOptions | None = None) -> tuple[Asset, Los
     if scene.origin is not None:
         report.find_path = path_finder(scene.origin.document)
     rig = Rig(scene)
-    span = clip_span(scene.clips[0], options.fps) if scene.clips else None
-    begin = 0.0 if span is None else span.begin
+    begin = written_span(scene.clips[0], options.fps).begin if scene.clips else 0.0
     boxes = mesh_boxes(scene)
-    size = scene_size(scene, rig, span, boxes)
+    size = scene_size(scene, rig)
     axes = Axes(scene.space, options.metres_per_unit(scene))
     context = Context(scene, options, Asset(), axes, report, Names(), size, boxes, joint_boxes(scene))
     looks = find_looks(scene, rig.order)

@@ -1,28 +1,19 @@
-"""How large a scene is, which errors, near planes and lights are measured by, and the time range of a clip."""
+"""Boxes around meshes and joints, the extent of what lights shine on, and the time range that is written."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.curves import Interpolation, Track
-from keyframer.curves.lazy_fields import stored
 from keyframer.exchange.gltf.conventions import bounds
 from keyframer.exchange.gltf.write.motion import Span
-from keyframer.maths import affine
 from keyframer.maths.counting import unique_values
-from keyframer.posing import Rig
+from keyframer.posing.size_and_span import clip_span
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene
 
 Floats = npt.NDArray[np.float64]
 Box = tuple[Floats, Floats]
-
-_TIMES = 17
-_BLOCK = 1024
-"""nodes that are looked at together"""
-_NOWHERE = (0.0, 0.0, 0.0)
-_CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float64)
 
 
 def mesh_boxes(scene: Scene) -> list[Box]:
@@ -67,24 +58,6 @@ def joint_boxes(scene: Scene) -> dict[int, Box]:
     return boxes
 
 
-def scene_size(scene: Scene, rig: Rig, span: Span | None, boxes: list[Box]) -> float:
-    """The diagonal of the box around all that is drawn, at some times of the clip; of the nodes' origins where nothing
-    is drawn. It is never 0."""
-    times = np.zeros(1) if span is None else np.linspace(span.begin, span.end, _TIMES if span.end > span.begin else 1)
-    drawn = [number for number, node in enumerate(scene.nodes) if node.mesh is not None]
-    world = rig.world(rig.sample(times), len(times))
-    if not drawn:
-        every = _usable(world[..., :3, 3].reshape(-1, 3))
-    else:
-        with np.errstate(all="ignore"):
-            parts = [
-                _usable(_corners(scene, drawn[begin : begin + _BLOCK], boxes, world))
-                for begin in range(0, len(drawn), _BLOCK)
-            ]
-        every = parts[0] if len(parts) == 1 else np.array([row for part in parts if len(part) for row in bounds(part)])
-    return _diagonal_and_middle(every)[0]
-
-
 def shown_extent(scene: Scene, world: Floats, shown: npt.NDArray[np.bool_]) -> tuple[float, Floats]:
     """Diagonal and middle of the box around the faces of the nodes that are ``shown``, where ``world`` (nodes, 4, 4)
     puts them; 1 and the origin where there is none. Meshes that are scaled to nothing do not count."""
@@ -113,63 +86,15 @@ def _usable(points: Floats) -> Floats:
     return points[(np.abs(points) < 1e30).all(axis=1)]  # false for NaN, too
 
 
-def _corners(scene: Scene, drawn: list[int], boxes: list[Box], world: Floats) -> Floats:
-    """(n, 3) the corners of the boxes of nodes, in the scene; what has a skin is there already."""
-    bare = [number for number in drawn if scene.nodes[number].skin is None]
-    skinned = [number for number in drawn if scene.nodes[number].skin is not None]
-    found = [_boxes(scene, skinned, boxes).reshape(-1, 3)] if skinned else []
-    if bare:
-        pivots = [stored(scene.nodes[number], "pivot") for number in bare]
-        shifts = np.array([_NOWHERE if pivot is None else pivot for pivot in pivots], np.float64)
-        box = _boxes(scene, bare, boxes) - shifts[:, None]
-        found.append(affine.transform_points(world[:, bare], box).reshape(-1, 3))
-    return found[0] if len(found) == 1 else np.concatenate(found)
-
-
-def _boxes(scene: Scene, drawn: list[int], boxes: list[Box]) -> Floats:
-    """(n, 8, 3) corners, each box in its own space."""
-    low, high = (np.stack([boxes[scene.nodes[number].mesh or 0][side] for number in drawn]) for side in (0, 1))
-    return np.asarray(low[:, None] + _CORNERS * (high - low)[:, None])
-
-
-LONGEST = 1e7
-"""units of time from 0, 92 hours of frames: segments and keys that claim more are not believed"""
-
-
-def clip_span(clip: Clip, fps: float | None) -> Span:
-    """The union of the active segment and the keys: who opens the file expects the whole animation.
-
-    The first key of steps is no reason to begin earlier: its value holds before it too.
-    """
+def written_span(clip: Clip, fps: float | None) -> Span:
+    """What is written of a clip, at ``fps`` frames a second (None: its own): who opens the file expects the whole
+    animation."""
     rate = clip.rate if fps is None else fps * clip.units_per_frame
     if not (np.isfinite(rate) and rate > 0):
         rate = 30.0 * clip.units_per_frame
-    begin, end = _finite(clip.start), _finite(clip.end)
-    if end < begin or end - begin > LONGEST:
-        end = begin
-    for channel in clip.channels:
-        times = key_times(channel.track)
-        if len(times):
-            begin, end = min(begin, float(times.min())), max(end, float(times.max()))
-    return Span(begin, end, rate, _frame(clip))
-
-
-def key_times(track: Track) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """The times that count for the length of a clip; none of a track that holds still."""
-    times = track.times
-    if len(times) > 1:
-        times = times[np.isfinite(times)]
-    if len(times) < 2:
-        return times[:0]
-    if track.interpolation is Interpolation.STEP:
-        times = np.sort(times)[1:]
-    return times[np.abs(times) <= LONGEST]
+    return Span(*clip_span(clip), rate, _frame(clip))
 
 
 def _frame(clip: Clip) -> float:
     length = float(clip.units_per_frame)
     return length if np.isfinite(length) and length > 0 else 1.0
-
-
-def _finite(value: float) -> float:
-    return float(value) if np.isfinite(value) else 0.0

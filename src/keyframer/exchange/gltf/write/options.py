@@ -13,13 +13,9 @@ from keyframer.exchange.gltf.extras import Names
 from keyframer.exchange.gltf.write.asset import Asset
 from keyframer.exchange.gltf.write.extent import Box
 from keyframer.exchange.gltf.write.images import ImageSource, no_images
+from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, DEGREES_AT_DEFAULT, check_max_error
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
-
-DEFAULT_MAX_ERROR = 1e-4
-"""of the scene's size"""
-DEGREES_AT_DEFAULT = 0.01
-"""what rotations may be off when ``max_error`` is `DEFAULT_MAX_ERROR`; it grows and shrinks with it"""
 
 UNITS = {"mm": 0.001, "cm": 0.01, "m": 1.0, "km": 1000.0, "inch": 0.0254, "foot": 0.3048}
 """metres"""
@@ -49,8 +45,7 @@ class GltfOptions:
     """what is known about the file: ``name``, ``sha256``, ``dialect``, ``version`` …; goes into the asset's extras"""
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.max_error) and self.max_error > 0):
-            raise ValueError(f"max_error must be positive, not {self.max_error}")
+        check_max_error(self.max_error)
         if self.keys not in KEY_STYLES:
             raise ValueError(f"keys is one of {', '.join(KEY_STYLES)}, not {self.keys!r}")
         if self.fps is not None and not (math.isfinite(self.fps) and self.fps > 0):
@@ -91,7 +86,7 @@ class Context:
     report: LossReport
     names: Names
     size: float
-    """the diagonal of everything the scene shows while it moves, in its own unit"""
+    """of the scene (`posing.size_and_span`), in its own unit"""
     boxes: list[Box]
     """around each mesh, in its own space"""
     joint_boxes: dict[int, Box]

@@ -25,7 +25,7 @@ from keyframer.formats.kit.rigid_joints import (
     tell_frames,
     wanted_joints,
 )
-from keyframer.formats.kit.scene_writing import NamesThatFit, Written, first_clip, frames_per_second
+from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, NamesThatFit, Written, first_clip, frames_per_second
 from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene, Space
@@ -51,7 +51,7 @@ class WriteOptions:
     """frames a second; None: those of the clip, rounded to a whole number"""
     dialect: str = Dialect.NUL_ENDED.value
     """how text is stored"""
-    max_error: float = 1e-4
+    max_error: float = DEFAULT_MAX_ERROR
     """not used: every frame is written"""
 
     def __post_init__(self) -> None:

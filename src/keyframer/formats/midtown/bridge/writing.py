@@ -14,6 +14,7 @@ from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.rigid_joints import Joints, sample_joints, tell_frames
 from keyframer.formats.kit.scene_writing import (
+    DEFAULT_MAX_ERROR,
     NamesThatFit,
     Tolerance,
     Written,
@@ -53,7 +54,7 @@ class WriteOptions:
     euler_order: str = "YZX"
     fps: float = 30.0
     """the format does not store it"""
-    max_error: float = 1e-4
+    max_error: float = DEFAULT_MAX_ERROR
     """a bone that moves farther than this from its parent, as a fraction of the scene's size, is reported"""
 
     def __post_init__(self) -> None:

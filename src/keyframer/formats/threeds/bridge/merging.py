@@ -140,7 +140,7 @@ class StudioMerger(bridge.Merger[Options]):
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """The scene without skins, with times in frames as the file counts them: it does not say how many a second."""
-        scene = without_skins(scene, Tolerance.of(scene, DEFAULT_MAX_ERROR).length, report)
+        scene = without_skins(scene, Tolerance.of(scene, DEFAULT_MAX_ERROR), report)
         return super().normalise(scene, before, report)
 
 

@@ -12,9 +12,10 @@ from keyframer.curves import RotationForm, Track
 from keyframer.curves.fit import largest_difference
 from keyframer.curves.reduce import fewest_keys
 from keyframer.formats.kit.key_tracks import KeyFitter, still_key
-from keyframer.formats.kit.scene_writing import plain_path, scene_size
+from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.maths import affine
 from keyframer.posing import Rig
+from keyframer.posing.size_and_span import scene_size
 from keyframer.scene import LightType, Node, NodeKind, Scene
 from keyframer.scene.loss_report import Outcome
 

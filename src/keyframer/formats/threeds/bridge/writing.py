@@ -102,7 +102,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
         raise NothingToWrite("a 3D Studio file holds objects and materials, and this scene has none")
     placed = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit))
     placed = with_still_shapes(placed, report, names_shapes)
-    placed = without_skins(placed, Tolerance.of(placed, options.max_error).length, report)
+    placed = without_skins(placed, Tolerance.of(placed, options.max_error), report)
     if len(placed.nodes) > _MOST_NODES:
         raise NothingToWrite(f"a 3D Studio file numbers its nodes in 16 bits; {len(placed.nodes)} are too many")
     clip = first_clip(placed, report)

@@ -1,0 +1,194 @@
+"""How long a clip plays and how large a scene is: measured here and nowhere else.
+
+The size of a scene is the diagonal of the box around all its vertices (morphed, skinned, placed) and the origins of all
+its nodes, over the first clip. The clip is looked at in up to `MOMENTS` moments: its first, its last, and moments that
+divide it by the golden ratio, so that no regular motion falls in step with them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Interpolation, Track
+from keyframer.curves.lazy_fields import stored
+from keyframer.limits import left
+from keyframer.maths import affine
+from keyframer.posing.rig import Rig
+from keyframer.posing.vertices import posed_vertices
+from keyframer.scene import Clip, Scene
+
+Floats = npt.NDArray[np.float64]
+
+LONGEST = 1e7
+"""frames, 92 hours: segments and keys that claim more are not believed"""
+FARTHEST = 1e30
+"""places beyond are not believed"""
+MOMENTS = 33
+LEAST_MOMENTS = 5
+"""of what changes, however large it is"""
+MOST_MATRICES = 100_000
+"""nodes x moments; larger scenes are looked at in fewer moments"""
+MOST_VERTICES = 1_000_000
+"""moving vertices x moments, likewise"""
+_SHARE, _NUMBERS = 8, 64
+"""at most the eighth part of the budget of samples is spent, of which a node takes up to 64 at each moment"""
+_AT_ONCE = 1 << 18
+_GOLDEN = (math.sqrt(5) - 1) / 2
+_CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float64)
+_NO_PIVOT = (0.0, 0.0, 0.0)
+
+
+def clip_span(clip: Clip) -> tuple[float, float]:
+    """First and last time that is played, in the clip's unit: the active segment, and all keys if some stand outside.
+
+    One key alone holds still whenever it stands. The first key of steps is no reason to begin earlier: its value holds
+    before it, too.
+    """
+    longest = LONGEST * max(clip.units_per_frame, 1.0) if math.isfinite(clip.units_per_frame) else LONGEST
+    begin, end = clip.start, clip.end
+    if not (math.isfinite(begin) and math.isfinite(end) and 0 <= end - begin <= longest):
+        begin = end = begin if math.isfinite(begin) else 0.0
+    for channel in clip.channels:
+        times = _playing_times(channel.track, longest)
+        if len(times):
+            begin, end = min(begin, float(times.min())), max(end, float(times.max()))
+    return begin, end
+
+
+def _playing_times(track: Track, longest: float) -> Floats:
+    """The times of a track that count for the length of a clip; none if it holds still."""
+    times = track.times
+    if len(times) > 1:
+        times = times[np.abs(times) <= longest]  # false for NaN, too
+    if len(times) < 2:
+        return times[:0]
+    return np.sort(times)[1:] if track.interpolation is Interpolation.STEP else times
+
+
+_MEASURED: ContextVar[list[float] | None] = ContextVar("_MEASURED", default=None)
+
+
+@contextmanager
+def measured_once() -> Iterator[None]:
+    """Inside, one size holds for a scene and all that is made of it on the way to a file, and is measured when first
+    asked for. Turning the axes of a scene does not change its size."""
+    if _MEASURED.get() is not None:
+        yield
+        return
+    token = _MEASURED.set([])
+    try:
+        yield
+    finally:
+        _MEASURED.reset(token)
+
+
+def scene_size(scene: Scene, rig: Rig | None = None) -> float:
+    """The diagonal of the box around everything while the first clip plays, in scene units; 1 where there is none."""
+    known = _MEASURED.get()
+    if known:
+        return known[0]
+    size = _diagonal(scene, rig or Rig(scene))
+    if known is not None:
+        known.append(size)
+    return size
+
+
+def _diagonal(scene: Scene, rig: Rig) -> float:
+    moments = _moments(rig.clip, max(len(scene.nodes), 1))
+    samples = rig.sample(moments)
+    world = rig.world(samples, len(moments))
+    box = _Box()
+    with np.errstate(all="ignore"):
+        box.add(world[:, :, :3, 3].reshape(-1, 3))
+        _add_vertices(box, scene, rig.states.morph_weights(samples, len(moments)), world)
+    return box.diagonal
+
+
+def _moments(clip: Clip, nodes: int) -> Floats:
+    """Times in the clip's unit, the ends first; any number of them from the first on is spread over the clip."""
+    begin, end = clip_span(clip)
+    if not end > begin:
+        return np.array([begin])
+    inner = (np.arange(1, MOMENTS - 1) * _GOLDEN) % 1.0
+    affordable = max(1, left("samples") // (_SHARE * _NUMBERS * nodes))
+    count = min(max(LEAST_MOMENTS, MOST_MATRICES // nodes), affordable)
+    return np.asarray(begin + (end - begin) * np.concatenate([[0.0, 1.0], inner])[:count])
+
+
+class _Box:
+    """Grows around points; those that are nowhere do not count."""
+
+    def __init__(self) -> None:
+        self.low, self.high = np.full(3, np.inf), np.full(3, -np.inf)
+
+    def add(self, points: Floats) -> None:
+        if not len(points):
+            return
+        columns = [points[:, axis] for axis in (0, 1, 2)]  # numpy is slow on a last axis of length 3
+        low, high = np.array([column.min() for column in columns]), np.array([column.max() for column in columns])
+        if ((low > -FARTHEST) & (high < FARTHEST)).all():  # false for NaN, too
+            self.low, self.high = np.minimum(self.low, low), np.maximum(self.high, high)
+        else:
+            self.add(points[(np.abs(points) < FARTHEST).all(axis=1)])
+
+    @property
+    def diagonal(self) -> float:
+        return (float(np.linalg.norm(self.high - self.low)) if np.isfinite(self.low).all() else 0.0) or 1.0
+
+
+def _add_vertices(box: _Box, scene: Scene, weights: dict[int, Floats], world: Floats) -> None:
+    drawn = [number for number, node in enumerate(scene.nodes) if node.mesh is not None]
+    if not drawn:
+        return
+    moves = (world != world[0]).any(axis=(0, 2, 3))
+    bent = [number for number in drawn if scene.nodes[number].skin is not None or number in weights]
+    rigid = [number for number in drawn if scene.nodes[number].skin is None and number not in weights]
+    still, moving = ([number for number in rigid if moves[number] == wanted] for wanted in (False, True))
+    count = sum(_vertex_count(scene, number) for number in (*moving, *bent))
+    few = world[: max(LEAST_MOMENTS, MOST_VERTICES // max(count, 1))]
+    _add_rigid(box, scene, still, world[:1])
+    _add_rigid(box, scene, moving, few)
+    for number in bent:
+        if _vertex_count(scene, number) * len(few) > left("samples") // _SHARE:
+            box.add(_corners(np.asarray(scene.meshes[scene.nodes[number].mesh or 0].positions, np.float64)))
+            continue
+        shapes = weights.get(number)
+        posed = posed_vertices(scene, number, few, None if shapes is None else shapes[: len(few)])
+        box.add(posed.reshape(-1, 3))
+
+
+def _vertex_count(scene: Scene, number: int) -> int:
+    return len(scene.meshes[scene.nodes[number].mesh or 0].positions)
+
+
+def _add_rigid(box: _Box, scene: Scene, numbers: list[int], world: Floats) -> None:
+    """Meshes of as many vertices are placed together: scenes of thousands of nodes draw the same few meshes."""
+    alike: dict[int, list[int]] = {}
+    for number in numbers:
+        alike.setdefault(_vertex_count(scene, number), []).append(number)
+    for count, members in alike.items():
+        step = max(1, _AT_ONCE // max(count * len(world), 1))
+        for begin in range(0, len(members) if count else 0, step):
+            some = members[begin : begin + step]
+            points = np.stack([_own_points(scene, number) for number in some])
+            box.add(affine.transform_points(world[:, some], points).reshape(-1, 3))
+
+
+def _own_points(scene: Scene, number: int) -> Floats:
+    """(V, 3) the mesh of a node, in the node's space."""
+    node = scene.nodes[number]
+    pivot = stored(node, "pivot")
+    return np.asarray(scene.meshes[node.mesh or 0].positions, np.float64) - (_NO_PIVOT if pivot is None else pivot)
+
+
+def _corners(points: Floats) -> Floats:
+    """(8, 3) of the box around points."""
+    box = _Box()
+    box.add(points)
+    return np.asarray(box.low + _CORNERS * (box.high - box.low)) if np.isfinite(box.low).all() else np.empty((0, 3))
