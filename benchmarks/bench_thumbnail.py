@@ -2,16 +2,23 @@
 
 Counted is everything after start-up: faces and materials gathered, posed, drawn twice as fine, made smaller, written as
 PNG; for the real file also reading it and its images. Usage: `python -m benchmarks.bench_thumbnail`.
+
+With ``--base FOLDER`` (the ``src`` of another commit) whole thumbnails of small real files are made by both versions,
+in turns, each in a process of its own.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from benchmarks._timing import CORPUS_3DS, best_of, headline, row
+from benchmarks._timing import CORPUS_3DS, against_goal, best_of, corpus_files, headline, row
 
 import keyframer
 from keyframer.rendering import Settings, Studio, encode_still
@@ -67,7 +74,55 @@ def measure(what: str, work: Callable[[], bytes]) -> None:
     row(what, waited, f"{worked * 1e3:.0f} ms of work, goal under {GOAL_SECONDS * 1e3:.0f} ms: {verdict}")
 
 
+WORK = """
+import sys, time
+from pathlib import Path
+import keyframer
+from keyframer.rendering import Settings, Studio, encode_still
+from keyframer.textures import TextureFinder, TextureSource
+
+def make(path):
+    scene = keyframer.load(path, salvage=True)
+    studio = Studio(scene, Settings(256, 256), textures=TextureSource(TextureFinder([Path(path).parent])))
+    encode_still(studio.picture(studio.default_frame))
+
+paths = sys.argv[1:]
+make(paths[0])
+begin = time.process_time()
+for path in paths:
+    try:
+        make(path)
+    except keyframer.FormatError:
+        pass
+print(time.process_time() - begin)
+"""
+
+
+def against(base: str, rounds: int = 3) -> None:
+    """Processor time of both versions for the windmill and every 25th real file up to 100 KB."""
+    root = Path(__file__).resolve().parents[1]
+    small = [path for path in corpus_files() if path.stat().st_size <= 100_000][::25]
+    paths = [str(path) for path in (root / "examples" / "windmill.3ds", *small)]
+    best = {base: float("inf"), str(root / "src"): float("inf")}
+    for _ in range(rounds):
+        for source in best:
+            command = [sys.executable, "-c", WORK, *paths]
+            ran = subprocess.run(
+                command, env={**os.environ, "PYTHONPATH": source}, capture_output=True, text=True, check=True
+            )
+            best[source] = min(best[source], float(ran.stdout))
+    before, now = (1e3 * seconds / len(paths) for seconds in best.values())
+    print(f"{len(paths)} thumbnails, load {os.getloadavg()[0]:.0f}: {before:.1f} ms of work each before, {now:.1f} now")
+    print(f"  {against_goal(before / now, 2.0)}")
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--base", metavar="FOLDER", help="the src folder of another commit")
+    base = parser.parse_args().base
+    if base is not None:
+        against(base)
+        return
     headline("A picture of 256 x 256 pixels")
     scene = bumpy_ball()
     measure(f"{len(scene.meshes[0].corners)} triangles", lambda: picture(scene))

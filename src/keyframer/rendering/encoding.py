@@ -58,7 +58,7 @@ def encode_still(picture: Image, kind: str = "png") -> bytes:
     if kind == "jpg":
         picture.save(stream, "JPEG", quality=90)
     else:
-        picture.save(stream, "PNG", compress_level=6)
+        picture.save(stream, "PNG", compress_level=5)
     return stream.getvalue()
 
 

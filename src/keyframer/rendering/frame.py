@@ -4,6 +4,7 @@ smooths the edges."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ from keyframer.rendering import lighting
 from keyframer.rendering.clipping import Screen, on_screen
 from keyframer.rendering.lighting import Lighting
 from keyframer.rendering.raster import DepthBuffer
-from keyframer.rendering.shading import Shader
+from keyframer.rendering.shading import Look, Shader
 from keyframer.rendering.stage import Shape, Stage
 from keyframer.rendering.view import View
 
@@ -21,6 +22,8 @@ Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
+Opaque = tuple[Indices, Look]
+"""which of the looks each pixel of the large picture shows, -1 for none"""
 
 LAYERS = 12
 """translucent faces that are seen through each other"""
@@ -79,8 +82,7 @@ def render(
     picture, levels = large.paint(light)
     if len(levels) and exposure.settle(levels):
         picture, _ = large.paint(exposure.lighting(pose, at, view))
-    small = sum(picture[down::finer, across::finer] for down in range(finer) for across in range(finer))
-    return np.asarray(np.round(np.clip(np.asarray(small) / finer**2, 0, 1) * 255), np.uint8)
+    return picture
 
 
 class Canvas:
@@ -146,44 +148,84 @@ class Canvas:
         ]
 
     @np.errstate(all="ignore")
-    def paint(self, light: Lighting) -> tuple[Singles, Singles]:
-        """(height, width, 4) premultiplied, and how much light falls on what is seen."""
-        out = np.zeros((self._width * self._height, 4), np.float32)
-        levels = [self._paint_opaque(out, self._buffer, light)]
-        for behind, triangle in reversed(self._layers):
-            color, alpha, fallen = self._shader.shade(behind, triangle, light)
-            out[behind] *= 1 - alpha[:, None]
-            out[behind, :3] += color * alpha[:, None]
-            out[behind, 3] += alpha
+    def paint(self, light: Lighting) -> tuple[Bytes, Singles]:
+        """(height, width, 4) bytes of the small picture, premultiplied, and how much light falls on what is seen."""
+        covered, solid, layers, sticks = self._looks
+        out = np.zeros((4, self._finer**2, len(covered)), np.float32)
+        levels = [_paint_opaque(out, *solid, light)]
+        for places, look in layers:
+            color, fallen = look.shade(light)
+            for part, value in zip(out, (*color, 1), strict=True):
+                part[places] = part[places] * (1 - look.alpha) + value * look.alpha
             levels.append(fallen)
-        if self._sticks is not None:
-            levels.append(self._paint_opaque(out, self._sticks, light))
-        return out.reshape(self._height, self._width, 4), np.concatenate(levels)
+        if sticks is not None:
+            levels.append(_paint_opaque(out, *sticks, light))
+        small = np.asarray(sum(out[:, plane] for plane in range(self._finer**2)))
+        picture = np.zeros((self._width * self._height // self._finer**2, 4), np.uint8)
+        picture[covered] = np.round(np.clip(small / self._finer**2, 0, 1) * 255).T
+        return picture.reshape(self._height // self._finer, -1, 4), np.concatenate(levels)
 
-    def _paint_opaque(self, out: Singles, buffer: DepthBuffer, light: Lighting) -> Singles:
+    @cached_property
+    def _looks(self) -> tuple[Indices, Opaque, list[tuple[tuple[Indices, Indices], Look]], Opaque | None]:
+        """Pixels of the small picture that show something, and what these show: solid faces, translucent ones from far
+        to near, sticks. It is the same in every light."""
+        solid, sticks = (None if each is None else self._planes(each.owner) for each in (self._buffer, self._sticks))
+        assert solid is not None
+        shown = np.asarray((solid >= 0).any(axis=0))
+        if sticks is not None:
+            shown |= (sticks >= 0).any(axis=0)
+        behind = [(*self._small(pixel), pixel, triangle) for pixel, triangle in reversed(self._layers)]
+        for _, small, _, _ in behind:
+            shown[small] = True
+        covered = np.flatnonzero(shown)
+        layers = [
+            ((plane, np.searchsorted(covered, small)), self._shader.look(pixel, triangle))
+            for plane, small, pixel, triangle in behind
+        ]
+        return (
+            covered,
+            self._opaque(solid[:, covered], covered),
+            layers,
+            None if sticks is None else self._opaque(sticks[:, covered], covered),
+        )
+
+    def _planes(self, owner: Indices) -> Indices:
+        """(finer x finer, pixels of the small picture) the triangles at pixels that become one."""
+        finer = self._finer
+        apart = owner.reshape(self._height // finer, finer, self._width // finer, finer)
+        return apart.transpose(1, 3, 0, 2).reshape(finer**2, -1)
+
+    def _small(self, pixel: Indices) -> tuple[Indices, Indices]:
+        """The plane of each pixel, and the pixel of the small picture that it becomes part of."""
+        finer = self._finer
+        down, across = pixel // self._width, pixel % self._width
+        return down % finer * finer + across % finer, down // finer * (self._width // finer) + across // finer
+
+    def _opaque(self, planes: Indices, covered: Indices) -> Opaque:
         """Neighbouring pixels that will become one and show the same triangle are shaded once."""
-        finer, width, height = self._finer, self._width, self._height
-        owners = buffer.owner.reshape(height, width)
-        numbers = np.arange(width * height).reshape(height, width)
-        places = [(down, across) for down in range(finer) for across in range(finer)]
-        planes = [owners[down::finer, across::finer].reshape(-1) for down, across in places]
-        pixels = [numbers[down::finer, across::finer].reshape(-1) for down, across in places]
-        chosen: list[Indices] = []
-        entries: list[Indices] = []
+        finer, width = self._finer, self._width // self._finer
+        entries = np.full(planes.shape, -1)
+        pixels: list[Indices] = []
+        triangles: list[Indices] = []
         count = 0
         for plane, owner in enumerate(planes):
-            entry = np.full(len(owner), -1)
+            entry = entries[plane]
             for before in range(plane):
-                entry = np.where(planes[before] == owner, entries[before], entry)
+                np.copyto(entry, entries[before], where=planes[before] == owner)
             fresh = np.flatnonzero((owner >= 0) & (entry < 0))
             entry[fresh] = count + np.arange(len(fresh))
             count += len(fresh)
-            chosen.append(fresh)
-            entries.append(np.where(owner >= 0, entry, -1))
-        pixel = np.concatenate([pixels[plane][fresh] for plane, fresh in enumerate(chosen)])
-        color, _, fallen = self._shader.shade(pixel, buffer.owner[pixel], light)
-        for pixel, entry in zip(pixels, entries, strict=True):
-            there = np.flatnonzero(entry >= 0)
-            out[pixel[there], :3] = color[entry[there]]
-            out[pixel[there], 3] = 1
-        return fallen
+            down, across = covered[fresh] // width * finer + plane // finer, covered[fresh] % width * finer
+            pixels.append(down * self._width + across + plane % finer)
+            triangles.append(owner[fresh])
+        return entries, self._shader.look(np.concatenate(pixels), np.concatenate(triangles))
+
+
+def _paint_opaque(out: Singles, entries: Indices, look: Look, light: Lighting) -> Singles:
+    """Put what is seen into planes (4, planes, n), over what is there; returns the light that falls on it."""
+    color, fallen = look.shade(light)
+    there = entries >= 0
+    for part, value in zip(out, color, strict=False):
+        np.copyto(part, np.append(value, np.float32(0))[entries], where=there)
+    np.copyto(out[3], np.float32(1), where=there)
+    return fallen

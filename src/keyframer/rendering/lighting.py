@@ -39,20 +39,26 @@ class Lighting:
     ambient: tuple[float, float, float]
 
     def fall(self, places: Singles, normals: Singles, to_eye: Singles, exponent: Singles) -> tuple[Singles, Singles]:
-        """(n, 3) light on the surface, and (n, 3) light mirrored towards the eye."""
+        """(3, n) light on the surface, and (3, n) light mirrored towards the eye; 0 for surfaces with exponent 0, which
+        mirror nothing."""
         diffuse = np.empty_like(places)
-        diffuse[:] = np.array(self.ambient, np.float32)
+        diffuse[:] = np.array(self.ambient, np.float32)[:, None]
         shine = np.zeros_like(places)
+        glossy = np.flatnonzero(exponent)
+        exponent = exponent[glossy]
+        normal, eye = normals[:, glossy], to_eye[:, glossy]
         for lamp in self.lamps:
             towards, strength = _arriving(lamp, places)
             facing = _dot(normals, towards)
-            color = np.array(lamp.color, np.float32)
-            lit = np.maximum(facing, 0) * strength
-            diffuse += lit[:, None] * color
-            half = towards + to_eye
+            color = np.array(lamp.color, np.float32)[:, None]
+            diffuse += np.maximum(facing, 0) * strength * color
+            if not len(glossy):
+                continue
+            half = (towards if towards.shape[1] == 1 else towards[:, glossy]) + eye
             length = np.sqrt(_dot(half, half))
-            gloss = np.maximum(_dot(normals, half) / np.maximum(length, np.float32(1e-6)), 0) ** exponent
-            shine += (np.where(facing > 0, gloss, 0) * strength)[:, None] * color
+            gloss = np.maximum(_dot(normal, half) / np.maximum(length, np.float32(1e-6)), 0) ** exponent
+            gloss *= facing[glossy] > 0
+            shine[:, glossy] += gloss * (strength if strength.ndim == 0 else strength[glossy]) * color
         return diffuse, shine
 
     def plus(self, other: Lighting, share: float) -> Lighting:
@@ -118,20 +124,21 @@ def of_file(pose: Pose, at: int) -> Lighting | None:
 
 
 def _arriving(lamp: Lamp, places: Singles) -> tuple[Singles, Singles]:
-    """(n, 3) directions towards the lamp, and (n,) how much of its light comes through."""
+    """(3, n) directions towards the lamp, and (n,) how much of its light comes through; (3, 1) and a single number
+    where that is the same everywhere."""
     if lamp.place is None:
         assert lamp.direction is not None
-        return np.broadcast_to(-lamp.direction.astype(np.float32), places.shape), np.ones(len(places), np.float32)
-    way = lamp.place.astype(np.float32) - places
+        return -lamp.direction.astype(np.float32)[:, None], np.ones((), np.float32)
+    way = lamp.place.astype(np.float32)[:, None] - places
     distance = np.sqrt(_dot(way, way))
-    towards: Singles = (way / np.maximum(distance, np.float32(1e-20))[:, None]).astype(np.float32)
-    strength = np.ones(len(places), np.float32)
+    towards: Singles = (way / np.maximum(distance, np.float32(1e-20))).astype(np.float32, copy=False)
+    strength = np.ones(places.shape[1], np.float32)
     if lamp.ranges is not None:
         inner, outer = lamp.ranges
         strength *= np.clip((outer - distance) / (outer - inner), 0, 1).astype(np.float32)
     if lamp.cone is not None and lamp.direction is not None:
         full, none = lamp.cone
-        angle = -_dot(towards, np.broadcast_to(lamp.direction.astype(np.float32), places.shape))
+        angle = -_dot(towards, lamp.direction.astype(np.float32)[:, None])
         share: Singles = np.clip((angle - none) / max(full - none, 1e-6), 0, 1)
         strength *= (share * share * (3 - 2 * share)).astype(np.float32)
     return towards, strength
@@ -151,7 +158,7 @@ def _ranges(inner: float | None, outer: float | None) -> tuple[float, float] | N
 
 
 def _dot(a: Singles, b: Singles) -> Singles:
-    return np.asarray(a[:, 0] * b[:, 0] + a[:, 1] * b[:, 1] + a[:, 2] * b[:, 2])
+    return np.asarray(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
 
 
 def _times(color: tuple[float, float, float], factor: float) -> tuple[float, float, float]:

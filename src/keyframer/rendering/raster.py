@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
 ROWS_AT_ONCE = 400_000
-PIXELS_AT_ONCE = 600_000
+PIXELS_AT_ONCE = 25_000
 """temporaries of a few dozen bytes each, so that everything stays near the processor"""
 BOXES_AT_ONCE = 4_000_000
 """pixels of the boxes around triangles that are drawn before it is asked again what is hidden"""
@@ -60,11 +60,11 @@ def fragments(screen: Screen, chosen: Indices, width: int, height: int) -> Itera
         for low, high in _portions(runs, PIXELS_AT_ONCE):
             count = runs[low:high]
             step = _counting(count)
-            yield (
-                np.repeat(pixel[low:high], count) + step,
-                np.repeat(number[low:high], count),
-                np.repeat(closeness[low:high], count) + np.repeat(across[low:high], count) * step,
-            )
+            places, near = np.repeat(pixel[low:high], count), np.repeat(across[low:high], count)
+            places += step
+            near *= step
+            near += np.repeat(closeness[low:high], count)
+            yield places, np.repeat(number[low:high], count), near
 
 
 def _run(x: Floats, y: Floats, slopes: Floats, triangle: Indices, middle: Floats) -> tuple[Floats, Floats]:
@@ -141,7 +141,7 @@ class DepthBuffer:
             for pixel, triangle, near in fragments(screen, some, self.width, self.height):
                 self.take(len(pixel))
                 np.maximum.at(self.closeness, pixel, near)
-                front = near == self.closeness[pixel]
+                front = np.flatnonzero(near == self.closeness[pixel])  # half as much work as with flags
                 self.owner[pixel[front]] = triangle[front]
                 if self.left < 0:
                     return
@@ -149,8 +149,8 @@ class DepthBuffer:
     def in_front(self, screen: Screen, chosen: Indices) -> Iterator[Fragments]:
         """The pixels of triangles that are not hidden by what was drawn."""
         for pixel, triangle, near in fragments(screen, chosen, self.width, self.height):
-            clear = near > self.closeness[pixel]
-            self.take(len(pixel) + KEPT * int(np.count_nonzero(clear)))
+            clear = np.flatnonzero(near > self.closeness[pixel])
+            self.take(len(pixel) + KEPT * len(clear))
             yield pixel[clear], triangle[clear], near[clear]
             if self.left < 0:
                 return

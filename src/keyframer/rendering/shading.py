@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -18,8 +20,33 @@ _WIRE_PIXELS = 1.2
 """half the width of the lines of wire materials, in pixels of the large picture"""
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is seen at n pixels. Vectors and colours are in rows, (3, n)."""
+
+    place: Singles
+    normal: Singles
+    to_eye: Singles
+    color: Singles
+    alpha: Singles
+    """(n,)"""
+    glow: Singles
+    """light of its own before the colour"""
+    emitted: Singles
+    """and beside it"""
+    specular: Singles
+    exponent: Singles
+    """(n,) 0 where nothing is mirrored"""
+
+    def shade(self, light: Lighting) -> tuple[Singles, Singles]:
+        """(3, n) colours from 0 to 1, and (n,) how much light falls on each pixel."""
+        fallen, shine = light.fall(self.place, self.normal, self.to_eye, self.exponent)
+        out = self.color * np.maximum(fallen, self.glow) + self.emitted + shine * self.specular
+        return np.clip(out, 0, 1), fallen.mean(axis=0)
+
+
 class Shader:
-    """Shades pixels of one screen: (pixel, triangle) pairs to colours and opacities."""
+    """Finds out what the pixels of one screen show: (pixel, triangle) pairs."""
 
     def __init__(self, stage: Stage, shape: Shape, screen: Screen, view: View, width: int, finer: int) -> None:
         self._stage, self._shape, self._screen, self._view, self._width = stage, shape, screen, view, width
@@ -28,9 +55,13 @@ class Shader:
         area = edge[:, 0, 0] * edge[:, 1, 1] - edge[:, 0, 1] * edge[:, 1, 0]
         with np.errstate(all="ignore"):
             # how the shares of the second and third corner grow to the right and down
-            self._second = np.nan_to_num(np.stack([edge[:, 1, 1] / area, -edge[:, 1, 0] / area], axis=1))
-            self._third = np.nan_to_num(np.stack([-edge[:, 0, 1] / area, edge[:, 0, 0] / area], axis=1))
+            self._second = np.nan_to_num(np.stack([edge[:, 1, 1] / area, -edge[:, 1, 0] / area]))
+            self._third = np.nan_to_num(np.stack([-edge[:, 0, 1] / area, edge[:, 0, 0] / area]))
         self._area = area
+        # numpy is slow on a last axis of length 3: what is looked up for each pixel has its parts in rows
+        self._start, self._closeness = (np.ascontiguousarray(each.T) for each in (points[:, 0], screen.closeness))
+        self._points = [np.ascontiguousarray(shape.points[shape.corners[:, corner]].T) for corner in range(3)]
+        self._normals = [np.ascontiguousarray(shape.normals[:, corner].T) for corner in range(3)]
         self._uncut = bool((screen.shares == np.eye(3)).all())
         self._level = self._levels() + (finer - 1)  # pixels are shaded once for all that will become one
         # Whichever side of a face is seen is lit like a front: old files are not careful about the order of corners.
@@ -51,66 +82,66 @@ class Shader:
         return np.asarray(np.round(np.clip(level, -40, 40)), np.int64)
 
     def shares(self, pixel: Indices, triangle: Indices) -> tuple[Floats, Floats]:
-        """(n, 3) of the face's corners, right in perspective, and (n, 3) of the corners on the picture."""
-        start = self._screen.points[triangle, 0]
-        x = (pixel % self._width) + 0.5 - start[:, 0]
-        y = (pixel // self._width) + 0.5 - start[:, 1]
-        flat = np.empty((len(pixel), 3))
-        flat[:, 1] = self._second[triangle, 0] * x + self._second[triangle, 1] * y
-        flat[:, 2] = self._third[triangle, 0] * x + self._third[triangle, 1] * y
-        flat[:, 0] = 1 - flat[:, 1] - flat[:, 2]
-        deep = np.clip(flat, 0, 1) * self._screen.closeness[triangle]
-        deep /= np.maximum(deep.sum(axis=1), 1e-300)[:, None]
+        """(3, n) of the face's corners, right in perspective, and (3, n) of the corners on the picture."""
+        start = self._start[:, triangle]
+        x = (pixel % self._width) + 0.5 - start[0]
+        y = (pixel // self._width) + 0.5 - start[1]
+        flat = np.empty((3, len(pixel)))
+        flat[1] = self._second[0, triangle] * x + self._second[1, triangle] * y
+        flat[2] = self._third[0, triangle] * x + self._third[1, triangle] * y
+        flat[0] = 1 - flat[1] - flat[2]
+        deep = np.clip(flat, 0, 1) * self._closeness[:, triangle]
+        deep /= np.maximum(deep.sum(axis=0), 1e-300)
         if not self._uncut:
-            deep = np.einsum("ni,nij->nj", deep, self._screen.shares[triangle])
+            deep = np.einsum("in,nij->jn", deep, self._screen.shares[triangle])
         return deep, flat
 
     def geometry(self, shares: Floats, face: Indices) -> tuple[Singles, Singles, Singles]:
-        """Places, normals that face the viewer, and directions to the eye: (n, 3) each."""
-        shape = self._shape
-        corners = shape.corners[face]
-        place = np.zeros((len(face), 3))
-        normal = np.zeros((len(face), 3), np.float32)
+        """Places, normals that face the viewer, and directions to the eye: (3, n) each."""
+        place = np.zeros((3, len(face)))
+        normal = np.zeros((3, len(face)), np.float32)
         for corner in range(3):
-            share = shares[:, corner, None]
-            place += shape.points[corners[:, corner]] * share
-            normal += shape.normals[face, corner] * share.astype(np.float32)
-        to_eye = (self._view.eye - place).astype(np.float32)
-        to_eye /= np.maximum(np.sqrt(_dot(to_eye, to_eye)), np.float32(1e-20))[:, None]
+            place += self._points[corner][:, face] * shares[corner]
+            normal += self._normals[corner][:, face] * shares[corner].astype(np.float32)
+        to_eye = (self._view.eye[:, None] - place).astype(np.float32)
+        to_eye /= np.maximum(np.sqrt(_dot(to_eye, to_eye)), np.float32(1e-20))
         length = np.sqrt(_dot(normal, normal))
-        normal = np.where(length[:, None] > 0, normal / np.maximum(length, np.float32(1e-12))[:, None], to_eye)
+        normal = np.where(length > 0, normal / np.maximum(length, np.float32(1e-12)), to_eye)
         return place.astype(np.float32), normal, to_eye
 
-    def shade(self, pixel: Indices, triangle: Indices, light: Lighting) -> tuple[Singles, Singles, Singles]:
-        """(n, 3) colours from 0 to 1, (n,) opacities, and (n,) how much light falls on each pixel."""
+    def look(self, pixel: Indices, triangle: Indices) -> Look:
+        """What is seen at pixels, in whatever light."""
         stage, shape = self._stage, self._shape
         shares, flat = self.shares(pixel, triangle)
         source = self._screen.source[triangle]
         face = shape.faces[source]
         place, normal, to_eye = self.geometry(shares, source)
-        normal = np.where(self._facing[triangle, None], normal, -normal)
+        normal = np.where(self._facing[triangle], normal, -normal)
         material = stage.material[face]
-        single = shares.astype(np.float32)[:, :, None]
-        uv = None if stage.uv is None else (stage.uv[face] * single).sum(axis=1)
+        uv = None
+        if stage.uv is not None:
+            single = shares.astype(np.float32)
+            uv = sum(stage.uv[face, corner] * single[corner, :, None] for corner in range(3))
         color, alpha, glow, emitted = stage.surfaces.colors(material, uv, self._level[triangle])
         if stage.colors is not None:
-            color = color * (stage.colors[face] * single).sum(axis=1)
-        fallen, shine = light.fall(place, normal, to_eye, stage.surfaces.exponent[material])
-        out = color * np.maximum(fallen, glow) + emitted + shine * stage.surfaces.specular[material]
+            single = shares.astype(np.float32)
+            color = color * sum((stage.colors[face, corner] * single[corner, :, None]).T for corner in range(3))
         wire = stage.surfaces.wire[material]
         if wire.any():
             alpha = np.where(wire & ~self._near_edge(flat, triangle), 0, alpha)
-        return np.clip(out, 0, 1), alpha, fallen.mean(axis=1)
+        specular = stage.surfaces.specular.T[:, material]
+        exponent = np.where(specular.any(axis=0), stage.surfaces.exponent[material], np.float32(0))
+        return Look(place, normal, to_eye, color, alpha, glow, emitted, specular, exponent)
 
     def _near_edge(self, flat: Floats, triangle: Indices) -> npt.NDArray[np.bool_]:
         """Whether a pixel is on the outline of its face."""
         first = -(self._second + self._third)
         near = np.zeros(len(triangle), np.bool_)
-        for share, slope in zip(flat.T, (first, self._second, self._third), strict=True):
-            steep = np.sqrt(np.einsum("ij,ij->i", slope, slope))[triangle]
+        for share, slope in zip(flat, (first, self._second, self._third), strict=True):
+            steep = np.sqrt(slope[0] * slope[0] + slope[1] * slope[1])[triangle]
             near |= share < steep * _WIRE_PIXELS
         return near
 
 
 def _dot(a: Singles, b: Singles) -> Singles:
-    return np.asarray(a[:, 0] * b[:, 0] + a[:, 1] * b[:, 1] + a[:, 2] * b[:, 2])
+    return np.asarray(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])

@@ -172,8 +172,13 @@ class Studio:
             if backdrop is None:
                 yield Image.fromarray(_straight(made))
             else:
-                through = (255 - made[:, :, 3:].astype(np.uint16)) * backdrop
-                yield Image.fromarray((made[:, :, :3] + (through + 127) // 255).clip(0, 255).astype(np.uint8))
+                picture = np.empty((height, width, 3), np.uint8)
+                picture[:] = backdrop
+                down, across = np.nonzero(made[:, :, 3])
+                seen = made[down, across].astype(np.uint16)
+                through = (255 - seen[:, 3:]) * backdrop[down, 0]
+                picture[down, across] = (seen[:, :3] + (through + 127) // 255).clip(0, 255)
+                yield Image.fromarray(picture)
 
     @property
     def complete(self) -> bool:

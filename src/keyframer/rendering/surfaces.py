@@ -99,14 +99,17 @@ class Surfaces:
     def colors(
         self, material: Indices, uv: Singles | None, level: Indices
     ) -> tuple[Singles, Singles, Singles, Singles]:
-        """For n pixels: (n, 3) colour, (n,) opacity, (n, 3) light of its own before the colour, and beside it."""
-        color, alpha = self.diffuse[material], self.opacity[material]
+        """For n pixels: (3, n) colour, (n,) opacity, (3, n) light of its own before the colour, and beside it; (1, n)
+        and (3, 1) where that says the same."""
+        alpha = self.opacity[material]
+        if uv is None or not self.any_image:
+            emitted = np.zeros((3, 1), np.float32)
+            if self._emits:
+                emitted = np.array([look.emission or (0, 0, 0) for look in self.modern], np.float32).T[:, material]
+            return self.diffuse.T[:, material], alpha, self.glow[None, material], emitted
+        color = self.diffuse[material]
         glow = np.repeat(self.glow[material][:, None], 3, axis=1)
         emitted = np.zeros_like(glow)
-        if uv is None or not self.any_image:
-            if self._emits:
-                emitted = np.array([look.emission or (0, 0, 0) for look in self.modern], np.float32)[material]
-            return color, alpha, glow, emitted
         for number in np.unique(material).tolist():
             here = np.flatnonzero(material == number)
             levels, look = level[here], self.modern[number]
@@ -136,7 +139,7 @@ class Surfaces:
                 emitted[here] = light * np.array(look.emission, np.float32)
             elif shining is not None:
                 glow[here] = np.maximum(glow[here], light)
-        return color, alpha, glow, emitted
+        return color.T, alpha, glow.T, emitted.T
 
     def _layer(self, texture: TextureMap | None) -> Layer | None:
         pyramid = None if texture is None or not texture.file_name else self._pyramid(texture)
