@@ -76,7 +76,7 @@ _ALL = (
         "keyframer.batch.operations.convert",
         "keyframer.batch.operations._targets",
         ("keyframer.exchange",),
-        loads=(*_READING, "keyframer.exchange.gltf.write"),
+        loads=(*_READING, "keyframer.exchange.gltf.write", "keyframer.scene.soundness"),
         replaces_extension=True,
     ),
     Operation(

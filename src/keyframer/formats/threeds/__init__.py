@@ -27,7 +27,7 @@ class ThreeDS(Format):
     record_per_track = True
     key_flags_are_tcb_bits = True
     tables = ("objects", "materials", "maps", "nodes", "tracks")
-    preload = tuple(f"{__name__}.{module}" for module in ("bridge.scene", "rules", "summary"))
+    preload = tuple(f"{__name__}.{module}" for module in ("sniff", "document", "bridge.scene", "rules", "summary"))
     diagnoses_damage = True
 
     def sniff(self, head: bytes, size: int) -> Match | None:
