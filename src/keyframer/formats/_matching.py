@@ -249,7 +249,8 @@ def new_parts(after: Scene, numbers: Collection[int]) -> tuple[Scene, Clip]:
     """Some nodes with what they show and their channels, for reports: the numbers in them are those of ``after``."""
     chosen_numbers = set(numbers)
     nodes = [node for number, node in enumerate(after.nodes) if number in chosen_numbers]
-    made = Scene(nodes=nodes)
+    made = Scene()
+    made.nodes = nodes  # parents are numbers of other nodes than these: no scene to be made whole
     for name, kind in _LISTS.items():
         used = sorted({getattr(node, name) for node in nodes} - {None})
         setattr(made, kind, [getattr(after, kind)[number] for number in used])
