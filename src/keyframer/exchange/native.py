@@ -22,7 +22,7 @@ def save(
     unpacked = Unpacked(format.image_names, scene, path.parent)
     written = format.from_scene(unpacked.scene, options)
     unpacked.report(written.report)
-    main = (path, encode(written.document))
+    main = (path, encode(written.document) if written.data is None else written.data)
     pair = [(path.with_suffix(suffix), content) for suffix, content in written.companions]
     images = [(path.parent / each, content) for each, content in unpacked.files.items()]
     write_set(main, pair=pair, shared=images, overwrite=overwrite)

@@ -168,11 +168,12 @@ def _world(scene: Scene, times: Floats) -> Floats:
     return rig.world(rig.sample(times), len(times))
 
 
-def read_again(made: Document, options: Mapping[str, object]) -> tuple[Document, Scene]:
-    """What readers of the file will find; `Unpatchable` where that is not a sound file."""
+def read_again(made: Document, options: Mapping[str, object]) -> tuple[bytes, Document, Scene]:
+    """The bytes of a document and what readers will find in them; `Unpatchable` where that is not a sound file."""
     format = made.format
     try:
-        document = format.decode(format.encode(made), made.limits)
+        data = format.encode(made)
+        document = format.decode(data, made.limits)
     except (FormatError, ValueError) as error:
         raise Unpatchable(f"it would not be a readable file: {error}") from None
     if document.dialect != made.dialect:
@@ -182,4 +183,4 @@ def read_again(made: Document, options: Mapping[str, object]) -> tuple[Document,
         unsafe = issues.first_unsafe()
         if unsafe is not None:
             raise Unpatchable(f"it would not be a sound file: {unsafe.code} in {unsafe.path}")
-    return document, scene
+    return data, document, scene

@@ -88,7 +88,7 @@ class _Work:
         patch = self.editor.patch(self.made, self._reading(), goal, self.report)
         patch.apply(changed)
         reading = {**self.options, **patch.reading}
-        _, again = read_again(self.made, reading)
+        data, _, again = read_again(self.made, reading)
         apart, overruled = differences(goal, again, self.editor)
         if apart:
             raise Unpatchable(f"{shown(apart[0])} would not come out as it is meant")
@@ -97,7 +97,7 @@ class _Work:
             if lost is not None:
                 raise Unpatchable(f"{lost!r} would not stand where it should")
         self._tell(changed, overruled)
-        return Written(self.made, self.report, self.editor.companion_files(self.made, reading))
+        return Written(self.made, self.report, self.editor.companion_files(self.made, reading), data=data)
 
     def _restructured(self) -> tuple[Scene, Scene]:
         """Records taken out and put in: what the document then means, and what it should."""

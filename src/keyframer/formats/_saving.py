@@ -116,7 +116,7 @@ class _Merging:
         document, before, matching = self.original.document, self.original.scene, self.original.matching
         if self.after.clips and by_kind(self.after.clips[0]) is None:
             raise Unpatchable("clips/0/channels")
-        start = arranged(before, self.after, matching.nodes, matching.materials)
+        start = before if matching.plain else arranged(before, self.after, matching.nodes, matching.materials)
         given = self.after
         after = self.after = self.merger.align(given, start)
         changed = comparison.scenes(start, after) if known is None or after is not given else known
@@ -131,7 +131,7 @@ class _Merging:
         )
         made = merge(*trees, self.merger.rules)
         self.merger.finish(made)
-        read, again = read_again(made, self.given)
+        data, read, again = read_again(made, self.given)
         nodes, materials = self._places(made, read, again, theirs.parts)
         found = arranged(again, after, nodes, materials)
         apart = misread(after, found, {number for number in range(len(after.nodes)) if number not in matching.nodes})
@@ -143,7 +143,7 @@ class _Merging:
         self._tell_unknown(made, trees[0])
         dropped = [path for path in apart if path in changed]
         self._tell(base.report, theirs.report, [path for path in changed if path not in dropped], dropped, nodes)
-        return Written(made, self.report, self.merger.companion_files(made, self.given))
+        return Written(made, self.report, self.merger.companion_files(made, self.given), data=data)
 
     def _places(
         self, made: Document, read: Document, again: Scene, new: Parts
@@ -170,7 +170,7 @@ class _Merging:
             return
         writer = self.format.scene_writer()
         written = writer.from_scene(self.after, make_options(self.format.name, writer.options, {}))
-        read, fresh = read_again(written.document, dict(written.reading))
+        _, read, fresh = read_again(written.document, dict(written.reading))
         moved = _moved(written.document, read)
         nodes = _pairs("nodes", self.after.nodes, fresh.nodes, moved, written.parts)
         materials = _pairs("materials", self.after.materials, fresh.materials, moved, written.parts)

@@ -41,6 +41,8 @@ class Written(NamedTuple):
     """options that a reader needs to understand the file as it is meant"""
     parts: Mapping[int, Hashable] = {}
     """by the `id` of a record: the part of the scene that it stands for (``("nodes", 3)``), for merging"""
+    data: bytes | None = None
+    """the bytes of the document, where it was encoded already"""
 
 
 class Unpatchable(Exception):

@@ -15,8 +15,8 @@ from keyframer.formats.kit.scene_writing import Unpatchable, encode_name
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child, has
 from keyframer.formats.threeds.bridge.links import Links
-from keyframer.posing import Rig
-from keyframer.scene import Node, NodeKind, Scene
+from keyframer.posing.rest_pose import world_at
+from keyframer.scene import Clip, Node, NodeKind, Scene
 
 Floats = npt.NDArray[np.float64]
 
@@ -120,8 +120,8 @@ def stored_matrix(chunk: r.NamedObject) -> Floats:
     return matrix
 
 
-def find_habits(scene: Scene, original: Original) -> Habits:
-    """What to follow when a scene is written that came from a document."""
+def find_habits(scene: Scene, original: Original, *, edited: bool) -> Habits:
+    """What to follow when a scene is written that came from a document: as it was read, or ``edited``."""
     document, before, links, matching = original.document, original.scene, original.links, original.matching
     unplaced = frozenset(new for new, old in matching.nodes.items() if links.nodes[old] is None)
     ids = {new: before.nodes[old].file_id for new, old in {**matching.nodes, **matching.instead}.items()}
@@ -151,8 +151,8 @@ def find_habits(scene: Scene, original: Original) -> Habits:
         _taken(original, links, names),
         links,
         before,
-        {} if scene is before else _moved(scene, before, links, matching.nodes, original.untouched),
-        {} if scene is before else _changed_shapes(scene, before, links, matching.nodes),
+        _moved(scene, before, links, matching.nodes, original.untouched) if edited else {},
+        _changed_shapes(scene, before, links, matching.nodes) if edited else {},
         original.untouched,
         None if keyframer is None else child(keyframer, r.KeyframerHeader),
         keyframer is not None,
@@ -183,9 +183,10 @@ def _moved(
     """How far nodes stand elsewhere at rest than they did, where stored vertices stood with them."""
     if all(number in untouched for number in nodes):
         return {}
-    frame = [links.rest_frame]
-    mine, was = Rig(scene), Rig(before)
-    worlds, old_worlds = mine.world(mine.sample(frame), 1)[0], was.world(was.sample(frame), 1)[0]
+    clips = [each.clips[0] if each.clips else Clip() for each in (scene, before)]
+    worlds, old_worlds = (
+        world_at(each, clip, links.rest_frame) for each, clip in zip((scene, before), clips, strict=True)
+    )
     found: dict[int, Floats] = {}
     for number, old in nodes.items():
         mesh = before.nodes[old].mesh

@@ -127,9 +127,10 @@ class StudioMerger(bridge.Merger[Options]):
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         report = LossReport("3ds")
+        edited = scene is not original.scene
         scene = _with_known_shading(with_still_shapes(scene, report, names_shapes), original)
         clip = first_clip(scene, report)
-        like = find_habits(scene, original)
+        like = find_habits(scene, original, edited=edited)
         stage = Stage(scene, clip, units_per_second(clip), DEFAULT_MAX_ERROR, report, like=like)
         document, parts = write_document(stage, clip, report)
         document.records = _framed(document, original.document)

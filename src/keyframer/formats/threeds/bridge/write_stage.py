@@ -17,6 +17,7 @@ from keyframer.formats.threeds.bridge.write_objects import cones
 from keyframer.formats.threeds.bridge.write_tracks import still_turn, write_track
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.posing import Rig
+from keyframer.posing.rest_pose import world_at
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Channel, Clip, Node, Scene
 from keyframer.scene.loss_report import LossReport
@@ -84,9 +85,11 @@ class Stage:
             for kind, track in tracks.items()
             if kind in (*PLACING, "roll")
         ]
-        nodes = [replace(node, scale_axes_xyzw=None) for node in self.scene.nodes]
-        rig = Rig(replace(self.scene, nodes=nodes, clips=[Clip(channels=channels)]))
-        world = rig.world(rig.sample([0.0]), 1)[0]
+        nodes = [
+            node if node.scale_axes_xyzw is None else replace(node, scale_axes_xyzw=None) for node in self.scene.nodes
+        ]
+        clip = Clip(channels=channels)
+        world = world_at(replace(self.scene, nodes=nodes, clips=[clip]), clip, 0.0)
         shown = [number for number, node in enumerate(self.original.nodes) if node.mesh is not None]
         new = [number for number in shown if number not in self.like.nodes]
         if not new:

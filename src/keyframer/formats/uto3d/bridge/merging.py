@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from keyframer.formats import bridge
 from keyframer.formats._matching import new_parts
@@ -45,15 +45,27 @@ class SceneRules(RecordRules):
         return rest[0] if rest else None
 
 
+class Records(NamedTuple):
+    """The records of a document that stand for parts of its scene."""
+
+    nodes: list[Any]
+    materials: list[r.Material]
+    controllers: list[r.Controller | r.SampledController]
+
+
 class SceneMerger(bridge.Merger[Options]):
     rules = SceneRules()
 
-    def read(self, document: Document, options: Options) -> tuple[Scene, None]:
-        return to_scene(document, options), None
+    def read(self, document: Document, options: Options) -> tuple[Scene, Records]:
+        kinds = (r.Controller, r.SampledController)
+        controllers = [each for each in document.find(r.AnyController) if isinstance(each, kinds)]
+        return to_scene(document, options), Records(
+            list(node_records(document)), list(document.find(r.Material)), controllers
+        )
 
-    def parts(self, document: Document, scene: Scene, links: None) -> Parts:
-        found = {id(record): ("nodes", number) for number, record in enumerate(node_records(document))}
-        return found | {id(record): ("materials", number) for number, record in enumerate(document.find(r.Material))}
+    def parts(self, document: Document, scene: Scene, links: Records) -> Parts:
+        found = {id(record): ("nodes", number) for number, record in enumerate(links.nodes)}
+        return found | {id(record): ("materials", number) for number, record in enumerate(links.materials)}
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         report = LossReport("uto3d")
@@ -119,11 +131,7 @@ def _manner(document: Document) -> str:
 
 def _habits(scene: Scene, original: bridge.Original) -> Habits:
     document, before, options, matching = original.document, original.scene, original.options, original.matching
-    records: list[Any] = node_records(document)
-    paints = list(document.find(r.Material))
-    controllers = [
-        each for each in document.find(r.AnyController) if isinstance(each, (r.Controller, r.SampledController))
-    ]
+    records, paints, controllers = original.links
     main = document.first(Main)
     return Habits(
         records={new: records[old] for new, old in matching.nodes.items()},

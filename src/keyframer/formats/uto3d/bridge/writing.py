@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -138,13 +139,17 @@ class RecordWriter:
             self.delta = max(round(clip.units_per_frame), 1)
         rules = KeyRules(float(self.frame_rate * self.delta), float(self.delta), full_turns=False)
         self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, options.max_error), report)
-        self.rest = rest_world(scene)
         self.records: list[Record] = []
         self.ids: dict[int, int] = {}
         """node number to object id"""
         self.next_id = self.like.next_id
         self.parts: dict[int, tuple[str, int]] = {}
         """by the `id` of a record: the node or material that it stands for"""
+
+    @cached_property
+    def rest(self) -> Floats:
+        """Where all nodes are at rest: what new nodes, targets and skins need."""
+        return rest_world(self.scene)
 
     def document(self) -> Document:
         nodes = [(i, node) for i, node in enumerate(self.scene.nodes) if node.kind is not NodeKind.AMBIENT]
@@ -156,7 +161,7 @@ class RecordWriter:
                 self.ids[number], self.next_id = self.next_id, self.next_id + 1
         nodes = [(number, node) for number, node in nodes if number not in self.like.untouched]
         materials = self._materials()
-        bound = bind_pose(self.scene, self.rest)
+        bound = bind_pose(self.scene, self.rest) if self.scene.skins else {}
         made = {number: self._node(number, node, bound.get(number), materials) for number, node in nodes}
         self.records += made.values()
         self.parts |= {id(record): ("nodes", number) for number, record in made.items()}
