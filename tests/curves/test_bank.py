@@ -80,6 +80,43 @@ def test_pairs_of_track_and_time_as_alone(on_frames: bool, table: bool, monkeypa
             np.testing.assert_allclose(found[chosen == number], alone.reshape(len(alone), -1), rtol=0, atol=1e-13)
 
 
+def test_single_keys_are_never_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A single key needs no curve; whether it can be used is looked at."""
+    compiled: list[int] = []
+    gather = bank.gather
+    monkeypatch.setattr(bank, "gather", lambda tracks, width: compiled.append(len(tracks)) or gather(tracks, width))
+    values = {RotationForm.NONE: [[1.0, 2.0, 3.0]]}
+    single = [
+        Track("x", [7.0], values.get(form, [[0.5, -1.0, 0.25, 2.0]]), Interpolation.TCB, form=form) for form in FORMS
+    ]
+    together = CurveBank(single)
+    assert not compiled
+    for track, place in zip(single, together.places, strict=True):
+        row = together.evaluate([3.0])[place.family][0, place.slot]
+        twice = Track("x", [7.0, 8.0], np.repeat(track.values, 2, axis=0), Interpolation.TCB, form=track.form)
+        np.testing.assert_allclose(row, compile_track(twice)(7.0).reshape(-1), rtol=0, atol=1e-15)
+    compiled.clear()
+    assert CurveBank([Track("x", [np.nan], [1.0]), Track("x", [0.0], [np.inf])]).empty == {0, 1}
+    assert compiled == [2]
+
+
+@pytest.mark.parametrize("moment", [-3.0, 0.0, 5.0, 17.0])
+def test_a_bank_for_one_moment_gives_the_values_of_that_moment(moment: float) -> None:
+    tracks = [
+        Track(track.kind, np.sort(track.times) + shift, track.values, track.interpolation, track.wrap, track.form)
+        for shift in (0.0, 5.0)
+        for track in random_tracks(6, 150)
+        if track.interpolation is not Interpolation.CUBIC
+    ]
+    whole, one = CurveBank(tracks), CurveBank(tracks, moment=moment)
+    assert whole.empty == one.empty
+    for number, (here, there) in enumerate(zip(whole.places, one.places, strict=True)):
+        wanted = whole.evaluate([moment])[here.family][0, here.slot]
+        np.testing.assert_allclose(
+            one.evaluate([moment])[there.family][0, there.slot], wanted, rtol=0, atol=1e-14, err_msg=str(number)
+        )
+
+
 def test_places_and_families() -> None:
     tracks = random_tracks(2, 100)
     compiled = CurveBank(tracks)
@@ -129,7 +166,7 @@ def test_still_tracks_are_not_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(timeline.Timeline, "locate", refuse)
     sampled = CurveBank(still).evaluate([0, 0.5, 99])
-    assert (sampled["scalar"][:, 1] == 3).all()
+    assert (sampled["scalar"][:, CurveBank(still).places[1].slot] == 3).all()
     with pytest.raises(AssertionError):
         CurveBank([*still, Track("morph", [0, 1], [0, 1])]).evaluate([0])
 

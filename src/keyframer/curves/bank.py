@@ -8,8 +8,9 @@ copied.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -17,12 +18,12 @@ from numpy.typing import ArrayLike
 
 from ..limits import spend
 from ..maths import quat
-from .columns import Flags, Indices, KeyColumns, gather
+from .columns import WILD, Flags, Indices, KeyColumns, gather
 from .neighbours import find_segments
 from .rotation import SquadTable, TurnTable, still_rotations
 from .timeline import Timeline
-from .track import Floats, Interpolation, RotationForm, Track
-from .turns import absolute_rotations
+from .track import Floats, Interpolation, RotationForm, Track, Wrap
+from .turns import absolute_rotations, single_rotations
 from .vector import CubicTable, still_tracks
 from .wrap import clean_times
 
@@ -90,10 +91,17 @@ class CurveBank:
 
     `places[i]` says where track i is found in what `evaluate` returns. `defaults[i]` is the value of track
     i if it has no usable key (rotations: x, y, z, w); None means zeros, for rotations the identity. `empty`
-    are the numbers of those tracks.
+    are the numbers of those tracks. With a `moment` the bank is good for that time alone, and most tracks
+    need not be compiled at all.
     """
 
-    def __init__(self, tracks: Sequence[Track], defaults: Sequence[ArrayLike | None] | None = None) -> None:
+    def __init__(
+        self,
+        tracks: Sequence[Track],
+        defaults: Sequence[ArrayLike | None] | None = None,
+        *,
+        moment: float | None = None,
+    ) -> None:
         chosen: Sequence[ArrayLike | None] = [None] * len(tracks) if defaults is None else defaults
         if len(chosen) != len(tracks):
             raise ValueError(f"{len(tracks)} tracks need as many defaults, not {len(chosen)}")
@@ -106,7 +114,7 @@ class CurveBank:
         with np.errstate(all="ignore"):
             for name, numbers in members.items():
                 family, order, unusable = _compile_family(
-                    [tracks[i] for i in numbers], [chosen[i] for i in numbers], name == "rotation"
+                    [tracks[i] for i in numbers], [chosen[i] for i in numbers], name == "rotation", moment
                 )
                 self._families[name] = family
                 empty += [numbers[position] for position in unusable]
@@ -114,7 +122,6 @@ class CurveBank:
                     places[numbers[position]] = Place(name, slot)
         self.tracks = tracks
         self.places: tuple[Place, ...] = tuple(places)
-        self._slots = np.array([place.slot for place in places], np.intp)
         self.empty: frozenset[int] = frozenset(empty)
 
     def evaluate_pairs(self, tracks: Indices, times: Floats, block: int = POINTS_PER_BLOCK) -> Floats:
@@ -132,6 +139,10 @@ class CurveBank:
                     some = points[begin : begin + block]
                     out[some] = group.sample(*group.timeline.locate_pairs(slots[some] - group.slots.start, clean[some]))
         return out
+
+    @cached_property
+    def _slots(self) -> Indices:
+        return np.array([place.slot for place in self.places], np.intp)
 
     @property
     def families(self) -> dict[str, tuple[int, int]]:
@@ -185,17 +196,21 @@ def _evaluate(family: _Family, times: Floats, block: int, count: int) -> Floats:
 
 
 def _compile_family(
-    tracks: list[Track], defaults: list[ArrayLike | None], is_rotation: bool
+    tracks: list[Track], defaults: list[ArrayLike | None], is_rotation: bool, moment: float | None
 ) -> tuple[_Family, list[int], list[int]]:
     """The family, which of its tracks each slot holds, and the tracks without a usable key."""
     width = 1 if tracks[0].values.ndim == 1 else tracks[0].values.shape[1]
     spend("samples", _CALL + width * sum(len(track.times) for track in tracks))
     groups: list[_Group] = []
     order: list[int] = []
-    still: list[int] = []
-    still_values: list[Floats] = []
+    still, first_values = _first_keys(tracks, width, moment)
+    still_values: list[Floats] = list(first_values)
     unusable: list[int] = []
-    for shape, form, numbers in _portions(tracks):
+    compiling = range(len(tracks))
+    if still:
+        known = set(still)
+        compiling = [number for number in compiling if number not in known]
+    for shape, form, numbers in _portions(tracks, compiling):
         columns = gather([tracks[i] for i in numbers], width)
         compiled = _compile_group(columns, shape, form)
         resting = compiled.resting
@@ -211,14 +226,45 @@ def _compile_family(
             slots = slice(len(order), len(order) + len(moving))
             groups.append(_Group(compiled.timeline, compiled.table, slots, width, is_rotation and shape == "given"))
         order += moving
-    values = np.array(still_values, dtype=np.float64).reshape(len(still), width)
-    return _Family(width, len(tracks), groups, values), order + still, unusable
+    if len(still) > len(first_values):
+        first_values = np.array(still_values, dtype=np.float64).reshape(len(still), width)
+    return _Family(width, len(tracks), groups, first_values), order + still, unusable
 
 
-def _portions(tracks: list[Track]) -> Iterator[tuple[str, RotationForm, list[int]]]:
+def _first_keys(tracks: list[Track], width: int, moment: float | None) -> tuple[list[int], Floats]:
+    """The tracks of which only the first key counts, and its value (n, width): most tracks of most files are a single
+    key, and need no curve."""
+    forms: dict[RotationForm, list[int]] = {}
+    for number, track in enumerate(tracks):
+        if _only_first_counts(track, moment):
+            forms.setdefault(track.form, []).append(number)
+    found: list[int] = []
+    parts: list[Floats] = []
+    for form, numbers in forms.items():
+        times = np.array([tracks[number].times[0] for number in numbers])
+        values = np.concatenate([tracks[number].values[:1] for number in numbers]).reshape(-1, width)
+        usable = (np.abs(times) <= WILD) & (np.abs(values) <= WILD).all(axis=1)  # false for NaN, too
+        if not usable.all():
+            numbers, values = [numbers[place] for place in np.flatnonzero(usable)], values[usable]
+        found += numbers
+        parts.append(values if form is RotationForm.NONE else single_rotations(values, form))
+    return found, np.concatenate(parts) if parts else np.empty((0, width))
+
+
+def _only_first_counts(track: Track, moment: float | None) -> bool:
+    """Whether there is no other key, or `moment` is not after the first and that one stands before all others."""
+    if len(track.times) < 2:
+        return len(track.times) == 1
+    if moment is None or not moment <= track.times[0] < track.times[1:].min():
+        return False
+    return track.wrap is Wrap.SINGLE or (moment == track.times[0] and moment >= 0)
+
+
+def _portions(tracks: list[Track], chosen: Iterable[int]) -> Iterator[tuple[str, RotationForm, list[int]]]:
     """Tracks of one shape and form, at most KEYS_PER_GROUP keys at a time."""
     pending: dict[tuple[str, RotationForm], tuple[list[int], int]] = {}
-    for number, track in enumerate(tracks):
+    for number in chosen:
+        track = tracks[number]
         sort = _SHAPES[track.interpolation], track.form
         numbers, keys = pending.get(sort, ([], 0))
         if numbers and keys + len(track.times) > KEYS_PER_GROUP:

@@ -38,6 +38,15 @@ def absolute_rotations(columns: KeyColumns, form: RotationForm) -> tuple[Floats,
     return rotations, turns
 
 
+def single_rotations(values: Floats, form: RotationForm) -> Floats:
+    """rotation_xyzw (n, 4) of n tracks of one key each (n, 4): what `absolute_rotations` makes of first keys."""
+    if form in _AXIS_ANGLE:
+        keys = quat.exp(quat.half_turn(values[:, :3], values[:, 3]))
+        return quat.normalise(keys) if form in _RELATIVE else keys
+    keys = quat.normalise(values)
+    return quat.normalise(quat.exp(quat.log(keys))) if form in _RELATIVE else keys
+
+
 def _running_product(increments: Floats, columns: KeyColumns) -> Floats:
     """q_j = r_j r_(j-1) ... r_0 within each track, in log2(longest track) passes over all keys."""
     product = np.ascontiguousarray(increments.T)  # components apart: the passes read memory in order

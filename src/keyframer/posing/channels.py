@@ -104,7 +104,7 @@ class Channels:
         parts: dict[str, list[tuple[Indices, Floats]]] = {}
         for end in range(len(channels), 0, -CHANNELS_PER_BLOCK):  # backwards: the later of two counts
             some = channels[max(0, end - CHANNELS_PER_BLOCK) : end]
-            bank = CurveBank([channel.track for channel in some])
+            bank = CurveBank([channel.track for channel in some], moment=time)
             values = bank.evaluate([time])
             for kind, places in _places(some, bank).items():
                 done = taken.setdefault(kind, np.zeros(node_count, bool))

@@ -17,6 +17,8 @@ Indices = npt.NDArray[np.int64]
 
 MATRICES_PER_BLOCK = 8_192
 """matrices placed at once: 1 MB, so that a block and its products stay in the processor's cache"""
+_LOOK = 1_500
+"""numbers of the budget of samples that turning one node towards its target costs, beside those of its matrices"""
 
 
 class Rig(Standing):
@@ -54,7 +56,9 @@ class Rig(Standing):
 
     def world(self, samples: Samples, count: int) -> Floats:
         """(T, nodes, 4, 4) of each node in scene space; what looks at a target is turned towards it."""
-        spend("samples", count * self.locals.rest.size)
+        looks = sum(len(level.looking) for level in self._moving_levels)
+        blocks = -(-count // self._times_per_block)
+        spend("samples", count * self.locals.rest.size + blocks * looks * _LOOK)
         out = np.empty((count, *self.locals.rest.shape))
         out[:] = self.world_at_rest
         if not self._moving_levels:

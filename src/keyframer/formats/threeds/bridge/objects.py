@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,22 +102,23 @@ def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int
 def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, materials: dict[bytes, int]) -> None:
     faces = chunk.faces
     corners = faces[:, :3].astype(np.int32)
-    good = (corners < len(mesh.positions)).all(axis=1)
-    context.report_each(
-        LINK_INDEX_OUT_OF_RANGE,
-        chunk,
-        "faces",
-        np.flatnonzero(~good),
-        lambda at: {
-            "what": "face",
-            "item": at,
-            "kind": "vertex",
-            "index": int(corners[at].max()),
-            "count": len(mesh.positions),
-        },
-    )
+    good: slice | npt.NDArray[np.bool_] = slice(None)  # all, without a copy
+    if corners.max(initial=-1) >= len(mesh.positions):
+        good = (corners < len(mesh.positions)).all(axis=1)
+        context.report_each(
+            LINK_INDEX_OUT_OF_RANGE,
+            chunk,
+            "faces",
+            np.flatnonzero(~good),
+            lambda at: {
+                "what": "face",
+                "item": at,
+                "kind": "vertex",
+                "index": int(corners[at].max()),
+                "count": len(mesh.positions),
+            },
+        )
     flags = faces[:, 3]
-    edges = (flags >> 2 & 1) | (flags >> 1 & 1) << 1 | (flags & 1) << 2  # stored: CA, BC, AB
     owners = np.full(len(faces), -1, np.int32)
     groups = [*children(chunk, r.MaterialGroup), *children(body, r.MaterialGroup)]
     lost = {}
@@ -127,7 +129,7 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
         add_extras(mesh, "3ds", {"faces_of_missing_materials": lost})
     smooth = child(chunk, r.SmoothGroups) or child(body, r.SmoothGroups)
     mesh.corners = corners[good]
-    mesh.edges = edges[good].astype(np.uint8)
+    mesh.edges = _EDGES_OF_FLAGS[flags[good] & 7]
     mesh.face_materials = owners[good]
     if smooth is not None:
         masks = np.zeros(len(faces), np.uint32)
@@ -138,8 +140,12 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
             context.report(
                 LINK_COUNT_MISMATCH, smooth, claimed=len(faces), what="smoothing masks", found=len(smooth.groups)
             )
-    if (flags >> 3).any():  # wrap and selection bits: rubbish in many files, kept as they are
+    if flags.max(initial=0) > 7:  # wrap and selection bits: rubbish in many files, kept as they are
         add_extras(mesh, "3ds", {"face_flags": flags[good]})
+
+
+_EDGES_OF_FLAGS = np.array([0, 4, 2, 6, 1, 5, 3, 7], np.uint8)
+"""bits of AB, BC, CA by the lowest bits of stored flags, where they are CA, BC, AB"""
 
 
 def _assign(
@@ -150,20 +156,24 @@ def _assign(
     if number is None:
         context.report(LINK_UNRESOLVED_NAME, group, "material", kind="material", name=context.shown(group.material))
         return False
-    context.report_each(
-        LINK_INDEX_OUT_OF_RANGE,
-        group,
-        "faces",
-        np.flatnonzero(group.faces >= len(owners)),
-        lambda at: {
-            "what": "entry",
-            "item": at,
-            "kind": "face",
-            "index": int(group.faces[at]),
-            "count": len(owners),
-        },
-    )
-    owners[group.faces[group.faces < len(owners)]] = number
+    numbers = group.faces
+    if len(numbers) and numbers.max() >= len(owners):
+        outside = numbers >= len(owners)
+        context.report_each(
+            LINK_INDEX_OUT_OF_RANGE,
+            group,
+            "faces",
+            np.flatnonzero(outside),
+            lambda at: {
+                "what": "entry",
+                "item": at,
+                "kind": "face",
+                "index": int(group.faces[at]),
+                "count": len(owners),
+            },
+        )
+        numbers = numbers[~outside]
+    owners[numbers] = number
     return True
 
 
@@ -174,13 +184,14 @@ def _read_uv(context: Context, body: r.Mesh, mesh: Mesh) -> None:
     uv = np.zeros((len(mesh.positions), 2), np.float32)
     stored = chunk.uv[: len(uv)]
     # Uninitialised memory occurs (0xFEFEFEFE, NaN, 1e30): no texture is tiled a million times.
-    usable = np.isfinite(stored) & (np.abs(stored) < 1e6)
-    uv[: len(stored)] = np.where(usable, stored, 0.0)
+    usable = np.abs(stored) < 1e6  # not where there is a NaN
+    whole = bool(usable.all())
+    uv[: len(stored)] = stored if whole else np.where(usable, stored, 0.0)
     mesh.uv = uv
     if len(chunk.uv) != len(uv):
         context.report(LINK_COUNT_MISMATCH, chunk, "uv", claimed=len(uv), what="texture vertices", found=len(chunk.uv))
-    odd = np.flatnonzero(~usable.all(axis=1))
-    if len(odd):
+    if not whole:
+        odd = np.flatnonzero(~usable.all(axis=1))
         context.report(DATA_NON_FINITE, chunk, "uv", count=len(odd), index=int(odd[0]))
 
 
@@ -189,15 +200,16 @@ def _read_matrix(context: Context, body: r.Mesh) -> tuple[Floats, Floats | None]
     chunk = child(body, r.MeshMatrix)
     if chunk is None:
         return _IDENTITY, _IDENTITY
-    matrix = np.eye(4)
-    matrix[:3] = np.array([chunk.x_axis, chunk.y_axis, chunk.z_axis, chunk.origin]).T
-    with np.errstate(all="ignore"):
-        determinant = np.linalg.det(matrix[:3, :3])
-        largest = np.abs(matrix[:3, :3]).max(initial=0.0)
-        if not np.isfinite(matrix).all() or abs(determinant) <= 1e-12 * largest**3:
-            context.report(DATA_MATRIX_SINGULAR, chunk)
-            return (matrix if np.isfinite(matrix).all() else np.eye(4)), None
-        inverse: Floats = np.asarray(np.linalg.inv(matrix), np.float64)
+    (ax, ay, az), (bx, by, bz), (cx, cy, cz) = chunk.x_axis, chunk.y_axis, chunk.z_axis
+    x, y, z = chunk.origin
+    matrix = np.array([(ax, bx, cx, x), (ay, by, cy, y), (az, bz, cz, z), (0.0, 0.0, 0.0, 1.0)])
+    determinant = ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx)
+    largest = max(map(abs, (ax, ay, az, bx, by, bz, cx, cy, cz)))
+    finite = all(map(math.isfinite, (ax, ay, az, bx, by, bz, cx, cy, cz, x, y, z)))
+    if not finite or abs(determinant) <= 1e-12 * largest**3:
+        context.report(DATA_MATRIX_SINGULAR, chunk)
+        return (matrix if finite else np.eye(4)), None
+    inverse: Floats = np.linalg.inv(matrix)
     if determinant < 0:
         inverse[0] = -inverse[0]
     return matrix, inverse

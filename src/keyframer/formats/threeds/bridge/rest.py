@@ -8,6 +8,7 @@ The rules and their order come from measuring 5,900 nodes of 624 real files; the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.curves.lazy_fields import stored
 from keyframer.formats.threeds.bridge.nodes import Writer
 from keyframer.formats.threeds.bridge.objects import MeshObject
 from keyframer.scene import Node
@@ -58,10 +60,12 @@ def choose(
     points = np.asarray(vertices, np.float64)
     if item.to_local is None:
         return Choice(False, "the mesh's matrix is singular", 0.0)
-    size = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
+    size = float((points.max(axis=0) - points.min(axis=0)).max()) if len(points) else 0.0
     if size == 0.0 or not np.isfinite(size):
         return Choice(geometry != "raw", "no size to compare", 0.0)
-    back: Floats = np.matmul(np.matmul(world_at_rest, _shift(-node.pivot)), item.to_local)
+    pivot = stored(node, "pivot")
+    placed = world_at_rest if pivot is None else np.matmul(world_at_rest, _shift(-pivot))
+    back: Floats = np.matmul(placed, item.to_local)
     difference = _displacement(back, points, size)
     if geometry != "auto":
         return Choice(geometry == "keyframer", f"the option geometry={geometry}", difference)
@@ -106,8 +110,8 @@ def local_change(item: MeshObject, node: Node, world_at_rest: Floats) -> Callabl
 
 def _displacement(matrix: Floats, points: Floats, size: float) -> float:
     with np.errstate(all="ignore"):
-        moved = np.abs(_apply(matrix, points) - points)
-    return float(np.nan_to_num(moved, nan=np.inf, posinf=np.inf).max()) / size
+        farthest = float(np.abs(_apply(matrix, points) - points).max())
+    return (farthest if math.isfinite(farthest) else math.inf) / size
 
 
 def _apply(matrix: Floats, points: Points) -> Floats:

@@ -20,7 +20,7 @@ from keyframer.formats.threeds.bridge.context import MOST_LEFTOVERS, Context, ch
 from keyframer.formats.threeds.bridge.editor import read_editor
 from keyframer.formats.threeds.bridge.links import Links
 from keyframer.formats.threeds.bridge.materials import read_material
-from keyframer.formats.threeds.bridge.nodes import KeyframerNode, Writer, read_channels, read_nodes
+from keyframer.formats.threeds.bridge.nodes import KeyframerNode, Writer, read_channels, read_nodes, set_turns
 from keyframer.formats.threeds.bridge.options import Options
 from keyframer.issues import IssueLog
 from keyframer.posing.rest_pose import world_at
@@ -134,13 +134,15 @@ class _Builder:
         if writer.is_max:
             self._repair_spot_rolls()
         found = read_nodes(self.context, keyframer, writer, self.names)
+        turns: list[tuple[Node, Floats]] = []
         for index, each in enumerate(found):
             self.scene.nodes.append(each.node)
             self.links.nodes.append(each.chunk)
             mesh = self._mesh_of(each)
             self._carry(each)
             vertices = len(mesh.mesh.positions) if mesh else 0
-            clip.channels += read_channels(self.context, index, each, writer, self._shape, vertices)
+            clip.channels += read_channels(self.context, index, each, writer, self._shape, vertices, turns)
+        set_turns(turns)
         for each in found:
             self._rest_target(each, found)
         self._place_meshes(found, writer, clip)

@@ -84,6 +84,10 @@ def _head(chunk: r.Track) -> dict[str, object]:
 
 def _rotations(context: Context, chunk: r.Track, keys: Keys, values: Floats, max_scene: bool) -> Floats:
     """Stored angle (clockwise) and axis as axis and angle (counter-clockwise)."""
+    if len(values) == 1:
+        angle, *axis = values[0].tolist()
+        if any(axis) or angle == 0:
+            return np.array([[*axis, -angle]])
     angles = values[:, 0].copy()
     still = (values[:, 1:4] == 0).all(axis=1) & (angles != 0)
     if still.any():

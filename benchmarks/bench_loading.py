@@ -1,0 +1,111 @@
+"""Loading, exporting and posing real 3D Studio files against an earlier commit of ours, in processor time.
+
+``--base`` names a checkout of the earlier commit (``git worktree add ../base cc89646``); both work in turns, each in a
+process of its own. "Small" files have up to 100 KB; a load makes a scene, an export makes a GLB of it in a folder for
+temporary files. Without ``--base`` only our own figures are printed, with reading the documents as the floor.
+
+Usage: python -m benchmarks.bench_loading [--rounds N] [--files N] [--base CHECKOUT]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+
+from benchmarks._timing import Contestant, against_goal, corpus_files, headline, machine_load, row
+
+SMALL = 100_000
+"""bytes of what counts as a small file"""
+
+_HEAD = """
+import json, sys, tempfile, time
+import keyframer
+from keyframer.posing import Rig
+paths = json.loads({paths!r})
+"""
+_WORKS = {
+    "read": "def work():\n    for path in paths: keyframer.read(path)",
+    "load": "def work():\n    for path in paths: keyframer.load(path)",
+    "load and export": """
+folder = tempfile.TemporaryDirectory()
+def work():
+    for path in paths: keyframer.save(keyframer.load(path), folder.name + "/x.glb", overwrite=True)
+""",
+    "make a rig": "scenes = [keyframer.load(path) for path in paths]\ndef work():\n    for scene in scenes: Rig(scene)",
+    "pose 9 frames": """
+scenes = [keyframer.load(path) for path in paths]
+def work():
+    for scene in scenes: keyframer.pose(scene, frames=range(9))
+""",
+}
+_GOALS = {"load": 2.0, "make a rig": 2.0}
+
+
+def animated(paths: list[Path]) -> list[Path]:
+    """Those of 20 to 60 nodes, of which some move: rigs of trees and characters."""
+    import keyframer
+
+    found = []
+    for path in paths:
+        scene = keyframer.load(path)
+        moves = any(len(channel.track.times) > 1 for clip in scene.clips for channel in clip.channels)
+        if moves and 20 <= len(scene.nodes) <= 60:
+            found.append(path)
+    return found
+
+
+def loadable(paths: list[Path]) -> list[Path]:
+    """Files that both sides load and export."""
+    import keyframer
+
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for path in paths:
+            try:
+                keyframer.save(keyframer.load(path), Path(folder) / "x.glb", overwrite=True)
+            except keyframer.FormatError:
+                continue
+            found.append(path)
+    return found
+
+
+def compare(words: str, paths: list[Path], works: list[str], base: Path | None, rounds: int) -> None:
+    """The works on some files, by both checkouts in turns."""
+    print(f"{words}: {len(paths)} files, {machine_load()}")
+    here = Path(__file__).resolve().parents[1]
+    head = _HEAD.format(paths=json.dumps([str(path) for path in paths]))
+    for work in works:
+        checkouts = {"ours": here} if base is None else {"base": base, "ours": here}
+        contestants = {name: Contestant(checkout, head + _WORKS[work]) for name, checkout in checkouts.items()}
+        best = dict.fromkeys(contestants, float("inf"))
+        for _ in range(rounds):
+            for name, contestant in contestants.items():
+                best[name] = min(best[name], contestant.round())
+        for contestant in contestants.values():
+            contestant.close()
+        each = f"{best['ours'] / max(1, len(paths)) * 1e3:.2f} ms a file"
+        notes = [each]
+        if "base" in best:
+            ratio = best["base"] / best["ours"]
+            notes.append(against_goal(ratio, _GOALS[work]) if work in _GOALS else f"{ratio:.2f} x of the base")
+        row(work, best["ours"], *notes)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--files", type=int, default=150, help="small files at most, evenly chosen")
+    parser.add_argument("--base", type=Path, help="checkout of the commit to compare with")
+    options = parser.parse_args()
+    headline("Loading, exporting and posing")
+    small = [path for path in corpus_files() if path.stat().st_size <= SMALL]
+    small = loadable(small[:: max(1, len(small) // options.files)])
+    compare("small files", small, ["read", "load", "load and export"], options.base, options.rounds)
+    trees = animated(small)
+    compare("small files of 20 to 60 nodes", trees, ["make a rig", "pose 9 frames"], options.base, options.rounds)
+
+
+if __name__ == "__main__":
+    main()
