@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from PIL import Image
 
 import keyframer
 from keyframer.errors import FormatError
-from keyframer.scene import TextureMap
+from keyframer.scene import Node, TextureMap
 from keyframer.scene.loss_report import Outcome
 from tests.cli.running import Run
 from tests.corpus import CORPUS, needs_corpus
@@ -171,6 +173,26 @@ def test_alpha_modes(tmp_path: Path) -> None:
         keyframer.save(scene, tmp_path / f"{mode}.glb")
         written = Gltf((tmp_path / f"{mode}.glb").read_bytes()).json["materials"][0]
         assert written.get("alphaMode", "OPAQUE") == mode
+
+
+def test_materials_that_share_an_image_keep_their_alpha_modes(tmp_path: Path) -> None:
+    """One image, a mask for one material and a veil for the other: it is made once for each."""
+    soft = picture((8, 4)).convert("RGBA")
+    soft.putalpha(100)
+    scene = loaded(foreign(alphaMode="MASK"))
+    old = scene.materials[0].maps["texture1"].embedded
+    assert old is not None
+    shared = type(old)("soft.png", encoded(soft), "image/png", "color", True)
+    scene.materials[0].maps["texture1"].embedded = shared
+    veil = copy.deepcopy(scene.materials[0])
+    veil.name, veil.maps["texture1"].embedded = "veil", shared
+    veil.extras["gltf"]["alpha_mode"] = "BLEND"
+    scene.materials.append(veil)
+    scene.meshes.append(replace(scene.meshes[0], face_materials=np.ones(len(scene.meshes[0].corners), np.int64)))
+    scene.nodes.append(Node("veil", mesh=len(scene.meshes) - 1))
+    keyframer.save(scene, tmp_path / "two.glb")
+    written = Gltf((tmp_path / "two.glb").read_bytes()).json["materials"]
+    assert [material.get("alphaMode", "OPAQUE") for material in written] == ["MASK", "BLEND"]
 
 
 def test_files_beside_3ds(tmp_path: Path) -> None:

@@ -172,7 +172,10 @@ def test_materials_are_paths_of_textures() -> None:
     scene.materials = [Material("paint")]
     scene.meshes[0].face_materials = np.array([0, -1])
     written = write(scene)
-    assert said(written.report, Outcome.DROPPED)["/materials/paint"] == "a material is the path of its texture"
+    assert (
+        said(written.report, Outcome.DROPPED)["/materials/paint"]
+        == "only a texture path is stored; this material has none"
+    )
     assert said(written.report, Outcome.BAKED)["/nodes/cloth/mesh"] == "2 meshes: one for each material"
     ((_, content),) = written.companions
     assert sorted(each.material for each in decode(content).find(MeshRecord)) == [b"", b"paint"]

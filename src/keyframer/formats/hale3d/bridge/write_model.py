@@ -143,9 +143,12 @@ def _material(scene: Scene, number: int, node: Node, report: LossReport) -> byte
         return b""
     material = scene.materials[number]
     texture = material.maps.get("texture1")
-    if texture is not None and texture.file_name:
-        return encode_name(texture.file_name)
-    path = plain_path("materials", material.name)
+    file_name = "" if texture is None else texture.file_name
+    if file_name == material.name:
+        return encode_name(file_name)
+    path, words = plain_path("materials", material.name), "only a texture path is stored; this material has none"
+    if file_name:
+        path, words = f"{path}/name", f"only the texture path is stored: {file_name}"
     if not any(loss.path == path for loss in report):
-        report.add(Outcome.DROPPED, path, "a material is the path of its texture")
-    return encode_name(material.name)
+        report.add(Outcome.DROPPED, path, words)
+    return encode_name(file_name or material.name)
