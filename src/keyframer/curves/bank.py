@@ -206,11 +206,8 @@ def _compile_family(
     still, first_values = _first_keys(tracks, width, moment)
     still_values: list[Floats] = list(first_values)
     unusable: list[int] = []
-    compiling = range(len(tracks))
-    if still:
-        known = set(still)
-        compiling = [number for number in compiling if number not in known]
-    for shape, form, numbers in _portions(tracks, compiling):
+    known = set(still)
+    for shape, form, numbers in _portions(tracks, (each for each in range(len(tracks)) if each not in known)):
         columns = gather([tracks[i] for i in numbers], width)
         compiled = _compile_group(columns, shape, form)
         resting = compiled.resting

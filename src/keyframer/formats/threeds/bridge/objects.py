@@ -104,12 +104,13 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
     corners = faces[:, :3].astype(np.int32)
     good: slice | npt.NDArray[np.bool_] = slice(None)  # all, without a copy
     if corners.max(initial=-1) >= len(mesh.positions):
-        good = (corners < len(mesh.positions)).all(axis=1)
+        outside = (corners >= len(mesh.positions)).any(axis=1)
+        good = np.asarray(~outside)
         context.report_each(
             LINK_INDEX_OUT_OF_RANGE,
             chunk,
             "faces",
-            np.flatnonzero(~good),
+            np.flatnonzero(outside),
             lambda at: {
                 "what": "face",
                 "item": at,
