@@ -87,17 +87,17 @@ def test_single_keys_are_never_compiled(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(bank, "gather", lambda tracks, width: compiled.append(len(tracks)) or gather(tracks, width))
     values = {RotationForm.NONE: [[1.0, 2.0, 3.0]]}
     single = [
-        Track("position", [7.0], values.get(form, [[0.5, -1.0, 0.25, 2.0]]), Interpolation.TCB, form=form)
+        Track("morph", [7.0], values.get(form, [[0.5, -1.0, 0.25, 2.0]]), Interpolation.TCB, form=form)
         for form in FORMS
     ]
     together = CurveBank(single)
     assert not compiled
     for track, place in zip(single, together.places, strict=True):
         row = together.evaluate([3.0])[place.family][0, place.slot]
-        twice = Track("position", [7.0, 8.0], np.repeat(track.values, 2, axis=0), Interpolation.TCB, form=track.form)
+        twice = Track("morph", [7.0, 8.0], np.repeat(track.values, 2, axis=0), Interpolation.TCB, form=track.form)
         np.testing.assert_allclose(row, compile_track(twice)(7.0).reshape(-1), rtol=0, atol=1e-15)
     compiled.clear()
-    assert CurveBank([Track("fov", [np.nan], [1.0]), Track("fov", [0.0], [np.inf])]).empty == {0, 1}
+    assert CurveBank([Track("morph", [np.nan], [1.0]), Track("morph", [0.0], [np.inf])]).empty == {0, 1}
     assert compiled == [2]
 
 

@@ -56,7 +56,7 @@ def test_places_in_a_companion_are_marked() -> None:
     entries = export(scene)[1].as_dict()["losses"]
     told = [entry["source"]["path"] for entry in entries if entry["path"].startswith("/meshes/")]
     assert told
-    assert all(path.startswith("/companion/model") for path in told)
+    assert all(path.startswith("/companion/arm-nul-ended.mdl/model") for path in told)
 
 
 @pytest.mark.parametrize("name", SAMPLES)

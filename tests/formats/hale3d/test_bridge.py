@@ -242,12 +242,22 @@ def test_a_damaged_companion(tmp_path: Path) -> None:
     with pytest.raises(keyframer.FormatError) as caught:
         keyframer.load(tmp_path / "x.anim", model=tmp_path / "x.mdl")
     assert caught.value.code.startswith("STRUCT_")
-    assert caught.value.path.startswith("/companion/model")
+    assert caught.value.path.startswith("/companion/x.mdl/model")
     (tmp_path / "x.mdl").write_bytes(b"rubbish")
     with pytest.raises(keyframer.FormatError, match="IO_UNRECOGNISED at 0x0 in /companion/: the model: "):
         keyframer.load(tmp_path / "x.anim", model=tmp_path / "x.mdl")
     with pytest.raises(OSError):
         keyframer.load(tmp_path / "x.anim", model=tmp_path / "none.mdl")
+
+
+def test_what_is_odd_in_a_companion_is_found_under_its_name(tmp_path: Path) -> None:
+    """`check` of the one file tells whose offset it gives."""
+    (tmp_path / "x.anim").write_bytes(wave()[:-4] + b"\0\0\xc0\x7f")  # the last value of the last frame is NaN
+    (tmp_path / "x.mdl").write_bytes(arm())
+    (alone,) = keyframer.check(tmp_path / "x.anim").issues
+    (beside,) = keyframer.check(tmp_path / "x.mdl").issues
+    assert alone.path.startswith("/animation/joint")
+    assert (beside.code, beside.path, beside.offset) == (alone.code, f"/companion/x.anim{alone.path}", alone.offset)
 
 
 def test_the_wrong_option_is_told(pair: tuple[Path, Path]) -> None:

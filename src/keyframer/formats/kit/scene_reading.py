@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,16 @@ from keyframer.formats.document import Document
 from keyframer.formats.kit.record_paths import Places
 from keyframer.issues import IssueLog, IssueType, Severity
 from keyframer.scene import Origin, Scene
+from keyframer.text import safe_text
 from keyframer.wire.record import Record
 
 COMPANION = "/companion"
 """before the paths of what was found in a companion: its offsets are those of that file"""
+
+
+def companion_path(source: object) -> str:
+    """What paths inside a companion begin with: `COMPANION`, and the name of the file where it is one."""
+    return f"{COMPANION}/{safe_text(Path(source).name)}" if isinstance(source, str | os.PathLike) else COMPANION
 
 
 class Reporter:

@@ -22,8 +22,8 @@ class Options:
     """the ``.mdl`` that an animation moves"""
     animation: PathLike | Document | None = None
     """the ``.anim`` that moves a model"""
-    found: bool = False
-    """the companion was found beside the file and not named by the user: if it does not fit, it is left alone"""
+    found: str = ""
+    """the name of the companion where it was found beside the file: if it does not fit, it is left alone"""
 
 
 def companions(document: Document, path: Path) -> dict[str, object]:
@@ -35,5 +35,5 @@ def companions(document: Document, path: Path) -> dict[str, object]:
         except (OSError, FormatError):
             continue
         if other.first(Model if wanted == "model" else Animation) is not None:
-            return {wanted: other, "found": True}
+            return {wanted: other, "found": candidate.name}
     return {}

@@ -109,7 +109,7 @@ class _Rebuilding:
         elif meshes and self.animation is not None and self.table is not None:
             own = [joint.name for joint in self.table.joints]
             made = new_model(meshes, bind_joints(self.joints, own), dialect=self.animation.dialect)  # type: ignore[arg-type]
-            reading = {"model": made, "found": False}
+            reading = {"model": made, "found": ""}
         return Rebuilt(*self._places(meshes, new_meshes), len(self.order) + len(meshes), reading)
 
     def _places(self, meshes: list[Mesh], new: list[tuple[int, list[Mesh]]]) -> tuple[dict[int, int], dict[int, int]]:

@@ -17,6 +17,7 @@ from keyframer.formats.kit.scene_reading import (
     COMPANION,
     Reporter,
     UniqueNames,
+    companion_path,
     in_companion,
     read_companion,
     safe_parents,
@@ -38,15 +39,13 @@ def to_scene(document: Document, options: Options | None = None) -> Scene:
         return scene  # not even a header could be read
     other = _companion(scene, document, is_model, options)
     animation, model = (other, document) if is_model else (document, other)
+    root = companion_path(options.found or (options.animation if is_model else options.model))
     if animation is not None:
-        _add_animation(scene, _reporter(scene, animation, document), animation, model)
+        _add_animation(scene, Reporter(animation, scene.issues, root if is_model else ""), animation, model)
     if model is not None:
-        _add_model(scene, _reporter(scene, model, document), model, with_joints=animation is None)
+        reporter = Reporter(model, scene.issues, "" if is_model else root)
+        _add_model(scene, reporter, model, with_joints=animation is None)
     return scene
-
-
-def _reporter(scene: Scene, source: Document, document: Document) -> Reporter:
-    return Reporter(source, scene.issues, "" if source is document else COMPANION)
 
 
 def _companion(scene: Scene, document: Document, is_model: bool, options: Options) -> Document | None:
@@ -63,11 +62,11 @@ def _companion(scene: Scene, document: Document, is_model: bool, options: Option
         _report_misfit(scene, f"the file beside this one is damaged ({damage.code} at {damage.offset:#x})", True)
         return None
     for issue in other.issues:
-        path = f"{COMPANION}{issue.path}"
+        path = f"{companion_path(options.found or given)}{issue.path}"
         scene.issues.add_issue(Issue(issue.type, path, issue.offset, issue.args, issue.severity_override))
     why = misfit(other, document) if is_model else misfit(document, other)
     if why is not None:
-        _report_misfit(scene, why, options.found)
+        _report_misfit(scene, why, bool(options.found))
         return None
     return other
 

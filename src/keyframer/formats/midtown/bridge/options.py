@@ -26,8 +26,8 @@ class Options:
     decompilations of the game agree on YZX, one other loader assumed XYZ"""
     fps: float = 30.0
     """the format does not store it"""
-    found: bool = False
-    """the skeleton was found beside the file and not named by the user: if it does not fit, it is left alone"""
+    found: str = ""
+    """the name of the skeleton where it was found beside the file: if it does not fit, it is left alone"""
 
     unread: str = ""
     """why the skeleton beside the file cannot be read, where there is such a one"""
@@ -44,7 +44,7 @@ def companions(document: Document, path: Path) -> dict[str, object]:
     unread = ""
     for candidate in neighbours(path, ".skel"):
         try:
-            return {"skeleton": read_skeleton(read_bytes(candidate)), "found": True}
+            return {"skeleton": read_skeleton(read_bytes(candidate)), "found": candidate.name}
         except OSError as error:
             unread = unread or error.strerror or str(error)
         except FormatError as error:

@@ -75,7 +75,7 @@ def rebuild(
         tell_dropped(*new_parts(after, new), report, HOLDS)
         tell_lost_motion(after, joints, Tolerance.of(after, DEFAULT_MAX_ERROR), report, set(new))
     places = {node: place for place, node in enumerate(order)}
-    return Rebuilt(places, {}, len(order), {"skeleton": made, "found": False})
+    return Rebuilt(places, {}, len(order), {"skeleton": made, "found": ""})
 
 
 def _take_frames(

@@ -175,7 +175,7 @@ class Patch(bridge.Patch):
             made = patch_skeleton(old, tuple(bones), range(len(bones)))
         except ValueError as why:
             raise Unpatchable(str(why)) from None
-        self.reading = {"skeleton": made, "found": False}
+        self.reading = {"skeleton": made, "found": ""}
 
     def _track(self, number: int, kind: str) -> None:
         before, after = self.before.get((number, kind)), self.tracks.get((number, kind))

@@ -19,7 +19,7 @@ from keyframer.curves import RotationForm, Track
 from keyframer.errors import FormatError
 from keyframer.files import PathLike
 from keyframer.formats.document import Document
-from keyframer.formats.kit.scene_reading import COMPANION, Reporter, UniqueNames, in_companion, read_companion
+from keyframer.formats.kit.scene_reading import Reporter, UniqueNames, companion_path, in_companion, read_companion
 from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.options import Options
 from keyframer.formats.midtown.bridge.rig import default_rig
@@ -128,7 +128,7 @@ def _skeleton(
     given = skeleton_of(options)
     if given is not None:
         if given.announced is not None and given.announced != len(given.bones):
-            path, found = f"{COMPANION}/numbones", len(given.bones)
+            path, found = f"{companion_path(options.found or options.skeleton)}/numbones", len(given.bones)
             scene.issues.add(LINK_COUNT_MISMATCH, path, 0, claimed=given.announced, what="bones", found=found)
         if len(given.bones) == bones:
             return given
