@@ -74,4 +74,29 @@ SHAPES: dict[str, dict[str, Shape]] = {
             b"".join(struct.pack("<HI", 0x4000, 7 * (n - level)) + b"\0" for level in range(n))
         ),
     },
+    "ase": {
+        "unknown keywords": lambda n: _ase(b"*X 1\n" * n),
+        "keywords on one line": lambda n: _ase(b"*A*A*A*A" * n),
+        "known keywords with rubbish": lambda n: _ase(b"*TM_POS 1 x\n" * n),
+        "objects": lambda n: _ase(b'*GEOMOBJECT {\n\t*NODE_NAME "Box"\n}\n' * n),
+        "braces that never close": lambda n: _ase(b"*MESH_VERTEX_LIST {\n" * n),
+        "closing braces": lambda n: _ase(b"}\n" * 4 * n),
+        "quotes that never close": lambda n: _ase(b'*NODE_NAME "Box\n' * n),
+        "quotes on one line": lambda n: _ase(b'*NODE_NAME "' * (n // 2 * 2 + 1)),
+        "stars": lambda n: _ase(b"*" * 16 * n),
+        "rows of a table": lambda n: _ase(b"*MESH_VERTEX_LIST {\n" + b"*MESH_VERTEX 0 1 2 3\n" * n + b"}\n"),
+        "rows of a table that is broken": lambda n: _ase(
+            b"*MESH_VERTEX_LIST {\n" + b"*MESH_VERTEX 0 1 2 3\n" * n + b"*MESH_VERTEX 0 1 2\n}\n"
+        ),
+        "rows with commas": lambda n: _ase(b"*MESH_TVERTLIST {\n" + b"*MESH_TVERT 0 0,5 1 0\n" * n + b"}\n"),
+        "faces": lambda n: _ase(
+            b"*MESH_FACE_LIST {\n" + b"*MESH_FACE 0: A: 0 B: 1 C: 2 *MESH_SMOOTHING 1,2 *MESH_MTLID 0\n" * n + b"}\n"
+        ),
+        "tables": lambda n: _ase(b"*MESH_TVERTLIST { *MESH_TVERT 0 0 1 0 }\n" * n),
+        "a name without an end": lambda n: _ase(b'*NODE_NAME "' + b"x" * 16 * n + b'"'),
+    },
 }
+
+
+def _ase(text: bytes) -> bytes:
+    return b"*3DSMAX_ASCIIEXPORT 200\n" + text

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from keyframer.formats import hale3d, midtown, nodeanim, threeds, uto3d
+from keyframer.formats import ase, hale3d, midtown, nodeanim, threeds, uto3d
 from keyframer.formats.contract import HEAD_SIZE, Format, Match
 from keyframer.plugins import ask, load_plugins
 
@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from keyframer.formats.document import Document
     from keyframer.limits import Limits
 
-BUILT_IN: tuple[Format, ...] = (threeds.FORMAT, uto3d.FORMAT, hale3d.FORMAT, midtown.FORMAT, nodeanim.FORMAT)
+BUILT_IN: tuple[Format, ...] = (
+    threeds.FORMAT,
+    uto3d.FORMAT,
+    hale3d.FORMAT,
+    midtown.FORMAT,
+    nodeanim.FORMAT,
+    ase.FORMAT,
+)
 FORMATS: tuple[Format, ...] = (
     *BUILT_IN,
     *load_plugins("keyframer.formats", Format, {known.name for known in BUILT_IN}),

@@ -1,0 +1,67 @@
+"""ASE: ``.ase`` scenes, the ASCII export of 3ds Max (1996 to about 2010).
+
+Text: lines of ``*KEYWORD values``, nested in braces. The exporter's source came with the SDK of 3ds Max, so many
+programs and games have exporters of their own that add keywords. Sampled tracks are what 3ds Max itself computed for
+each frame.
+Open: how Bezier rotation keys are interpolated, and the layout of the skins that some exporters add.
+"""
+
+from __future__ import annotations
+
+from keyframer.formats.ase.sniff import sniff
+from keyframer.formats.contract import Format, ImageNames, Match
+
+TYPE_CHECKING = False  # parts are loaded when they are asked for
+if TYPE_CHECKING:
+    from keyframer.formats.ase.bridge.options import Options
+    from keyframer.formats.ase.bridge.writing import WriteOptions
+    from keyframer.formats.ase.dialect import Dialect
+    from keyframer.formats.bridge import SceneReader, SceneWriter
+    from keyframer.formats.contract import Codec, Rules, Summary
+
+_SLOTS = ("texture1", "opacity", "bump", "specular", "shininess", "self_illumination", "reflection")
+
+
+class Ase(Format):
+    name = "ase"
+    title = "3ds Max ASCII scene"
+    extensions = (".ase",)
+    image_names = ImageNames(200, slots=_SLOTS)
+    smooth_without_groups = False
+    record_per_track = True
+
+    def sniff(self, head: bytes, size: int) -> Match | None:
+        return sniff(head, size)
+
+    def codec(self) -> Codec:
+        from keyframer.formats.ase import document
+
+        return document
+
+    def reader(self) -> SceneReader[Options]:
+        from keyframer.formats.ase.bridge import Reader
+
+        return Reader()
+
+    def writer(self) -> SceneWriter[WriteOptions]:
+        from keyframer.formats.ase.bridge.writing import Writer
+
+        return Writer()
+
+    def rules(self) -> Rules:
+        from keyframer.formats.ase.rules import apply_rules
+
+        return apply_rules
+
+    def summary(self) -> Summary:
+        from keyframer.formats.ase import summary
+
+        return summary
+
+    def dialect_type(self) -> type[Dialect]:
+        from keyframer.formats.ase.dialect import Dialect
+
+        return Dialect
+
+
+FORMAT = Ase()

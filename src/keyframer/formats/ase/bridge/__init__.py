@@ -1,0 +1,17 @@
+"""From ASE documents to scenes and back: `nodes` stand in the tree, `meshes` and `surfaces` are what they carry,
+`tracks` move them, `aims` look at targets, `scene` is the whole; the modules that write begin with ``write_``."""
+
+from __future__ import annotations
+
+from keyframer.formats.ase.bridge.options import Options
+from keyframer.formats.ase.bridge.scene import to_scene
+from keyframer.formats.bridge import SceneReader
+from keyframer.formats.document import Document
+from keyframer.scene import Scene
+
+
+class Reader(SceneReader[Options]):
+    options = Options
+
+    def to_scene(self, document: Document, options: Options) -> Scene:
+        return to_scene(document, options)

@@ -1,0 +1,155 @@
+"""Meshes: from world space to that of their nodes, with texture coordinates, colours, groups and materials."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import (
+    DATA_MATRIX_SINGULAR,
+    LINK_COUNT_MISMATCH,
+    LINK_INDEX_OUT_OF_RANGE,
+    LINK_UNRESOLVED_ID,
+)
+from keyframer.formats.ase.bridge.surfaces import Palette
+from keyframer.formats.ase.records import (
+    Block,
+    ColorFaceList,
+    ColorVertexList,
+    FaceList,
+    NumberTable,
+    Table,
+    TextureFaceList,
+    TextureVertexList,
+    VertexList,
+)
+from keyframer.formats.kit.scene_reading import Reporter, finite_rows
+from keyframer.maths import affine
+from keyframer.scene import Mesh
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+T = TypeVar("T", bound=Table)
+
+
+def table(block: Block, kind: type[T]) -> T | None:
+    """The first table of a kind inside a block."""
+    return next((child for child in block.children if isinstance(child, kind)), None)
+
+
+def read_mesh(reporter: Reporter, node: Block, block: Block, name: str, world: Floats, palette: Palette) -> Mesh | None:
+    """The mesh of an object; None without a list of vertices. Faces with corners that do not exist are left out."""
+    vertices = table(block, VertexList)
+    if vertices is None:
+        return None
+    positions = local_positions(reporter, vertices, world)
+    mesh = Mesh(name, positions, np.empty((0, 3), np.int32), raw_name=node.name(b"NODE_NAME"))
+    reporter.mark(mesh, "ase", block)
+    mesh.casts_shadows = node.number(b"PROP_CASTSHADOW", 1) != 0
+    mesh.receives_shadows = node.number(b"PROP_RECVSHADOW", 1) != 0
+    faces = table(block, FaceList)
+    if faces is None or not len(faces.index):
+        return mesh
+    order = _order(reporter, faces, faces.index)
+    corners = np.asarray(faces.corners)[order]
+    good = _good(reporter, faces, "corners", corners, len(positions), "vertex")
+    mirrored = np.linalg.det(world[:3, :3]) < 0
+    turned = slice(None, None, -1) if mirrored else slice(None)
+    mesh.corners = corners[good][:, turned].astype(np.int32)
+    _read_faces(mesh, faces, order[good], mirrored)
+    uv, uv_corners = _per_corner(reporter, block, TextureVertexList, TextureFaceList, good, "texture vertex")
+    if uv is not None and uv_corners is not None:
+        mesh.uv, mesh.uv_corners = uv[:, :2], uv_corners[:, turned]
+    colors, color_corners = _per_corner(reporter, block, ColorVertexList, ColorFaceList, good, "colour")
+    if colors is not None and color_corners is not None:
+        mesh.colors, mesh.color_corners = colors, color_corners[:, turned]
+    mesh.face_materials = _face_materials(reporter, node, np.asarray(faces.materials)[order[good]], palette)
+    return mesh
+
+
+def local_positions(reporter: Reporter, vertices: VertexList, world: Floats) -> Floats:
+    """Vertices in the space of a node that is at ``world``."""
+    stored = finite_rows(reporter, vertices, "values", vertices.values)
+    rows: Floats = stored[_order(reporter, vertices, vertices.index)]
+    if abs(np.linalg.det(world[:3, :3])) < 1e-12:
+        reporter.report(DATA_MATRIX_SINGULAR, vertices)
+        return rows
+    return affine.transform_points(affine.inverse(world), rows)
+
+
+def _order(reporter: Reporter, record: Table, index: Ints) -> Ints:
+    """The rows of a table in the order of their numbers; as they stand where the numbers are not 0 to n - 1."""
+    count = len(index)
+    usual = np.arange(count)
+    if np.array_equal(index, usual):
+        return usual
+    order = np.argsort(index, kind="stable")
+    if np.array_equal(np.asarray(index)[order], usual):
+        return order
+    at = int(np.flatnonzero(np.asarray(index) != usual)[0])
+    number = int(index[at])
+    reporter.report(
+        LINK_INDEX_OUT_OF_RANGE, record, f"index[{at}]", what="row", item=at, kind="number", index=number, count=count
+    )
+    return usual
+
+
+def _good(reporter: Reporter, record: Table, field: str, corners: Ints, count: int, kind: str) -> npt.NDArray[np.bool_]:
+    good = np.asarray(((corners >= 0) & (corners < count)).all(axis=1))
+
+    def args_of(face: int) -> dict[str, object]:
+        named = corners[face]
+        wrong = int(named[(named < 0) | (named >= count)][0])
+        return {"what": "face", "item": face, "kind": kind, "index": wrong, "count": count}
+
+    reporter.report_each(LINK_INDEX_OUT_OF_RANGE, record, field, np.flatnonzero(~good), args_of)
+    return good
+
+
+def _read_faces(mesh: Mesh, faces: FaceList, rows: Ints, mirrored: bool) -> None:
+    """Smoothing groups and visible edges; a face that is turned round has its first two edges swapped."""
+    smoothing = np.asarray(faces.smoothing)[rows]
+    if (smoothing >= 0).any():
+        mesh.smoothing = np.maximum(smoothing, 0)
+    edges = (np.asarray(faces.edges)[rows] != 0).astype(np.int32)
+    first, second = (1, 0) if mirrored else (0, 1)
+    mesh.edges = edges[:, first] | edges[:, second] << 1 | edges[:, 2] << 2
+
+
+def _per_corner(
+    reporter: Reporter,
+    block: Block,
+    values_kind: type[NumberTable],
+    corners_kind: type[NumberTable],
+    good: npt.NDArray[np.bool_],
+    what: str,
+) -> tuple[Floats | None, Ints | None]:
+    """Values that corners of faces name: texture coordinates and colours."""
+    stored, named = table(block, values_kind), table(block, corners_kind)
+    if stored is None or named is None or not len(stored.index) or not len(named.index):
+        return None, None
+    if len(named.index) != len(good):
+        found = len(named.index)
+        reporter.report(LINK_COUNT_MISMATCH, named, "values", claimed=len(good), found=found, what=f"faces of {what}s")
+        return None, None
+    values = finite_rows(reporter, stored, "values", stored.values)[_order(reporter, stored, stored.index)]
+    corners = np.asarray(named.values)[_order(reporter, named, named.index)]
+    usable = _good(reporter, named, "values", corners, len(values), what)
+    return values, np.where(usable[:, None], corners, 0)[good].astype(np.int32)
+
+
+def _face_materials(reporter: Reporter, node: Block, ids: Ints, palette: Palette) -> npt.NDArray[np.int32] | None:
+    reference = node.get(b"MATERIAL_REF")
+    if reference is None:
+        return None
+    number = int(node.number(b"MATERIAL_REF", -1))
+    if number < 0:
+        return None
+    if not palette.knows(number):
+        reporter.report(LINK_UNRESOLVED_ID, node, "material_ref", kind="material", id=number)
+        return None
+    kinds, places = np.unique(ids, return_inverse=True)
+    found = np.array([palette.number(number, kind) for kind in kinds.tolist()], np.int32)
+    return found[places.reshape(-1)]

@@ -1,0 +1,22 @@
+"""What a user may decide about the meaning of an ASE scene."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CHOICES = ("auto", "relative", "absolute")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Defaults are what 3ds Max's own exporter did."""
+
+    rotation_keys: str = "auto"
+    """what linear, Bezier and TCB rotation keys are: ``relative`` to the key before, ``absolute``, or ``auto``: TCB
+    keys are relative, the others absolute (sampled tracks are always relative)"""
+    encoding: str | None = None
+    """of names that are not UTF-8; None: Windows' code page 1252"""
+
+    def __post_init__(self) -> None:
+        if self.rotation_keys not in CHOICES:
+            raise ValueError(f"rotation_keys is one of {', '.join(CHOICES)}, not {self.rotation_keys!r}")

@@ -1,0 +1,249 @@
+"""The whole way from an ASE document to a scene."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import DATA_NON_FINITE, DATA_RATE_INVALID, LINK_PARENT_CYCLE, LINK_PARENT_MISSING
+from keyframer.curves import Interpolation, Track
+from keyframer.formats.ase.bridge import aims, skins
+from keyframer.formats.ase.bridge.meshes import local_positions, read_mesh, table
+from keyframer.formats.ase.bridge.options import Options
+from keyframer.formats.ase.bridge.surfaces import Palette
+from keyframer.formats.ase.bridge.things import read_camera, read_light, setting_tracks
+from keyframer.formats.ase.bridge.tracks import read_tracks, sample_step, visibility
+from keyframer.formats.ase.records import Block, Keys, VertexList
+from keyframer.formats.ase.vocabulary import NODES
+from keyframer.formats.document import Document
+from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
+from keyframer.issues import Severity
+from keyframer.limits import spend
+from keyframer.maths import affine
+from keyframer.posing.order import placing_order
+from keyframer.scene import Channel, Clip, LightType, Morph, Node, NodeKind, Scene
+from keyframer.text import decode_name
+
+Floats = npt.NDArray[np.float64]
+
+_KINDS = {
+    b"GEOMOBJECT": NodeKind.OBJECT,
+    b"SHAPEOBJECT": NodeKind.DUMMY,
+    b"HELPEROBJECT": NodeKind.DUMMY,
+    b"CAMERAOBJECT": NodeKind.CAMERA,
+    b"LIGHTOBJECT": NodeKind.LIGHT,
+}
+_ROWS = (b"TM_ROW0", b"TM_ROW1", b"TM_ROW2", b"TM_ROW3")
+_ROUNDING = 1e-3
+"""4 decimals: scales this near to 1 are 1, and shear below this is none"""
+
+
+def to_scene(document: Document, options: Options) -> Scene:
+    """What the document means, in 3ds Max's space: Z up, right-handed."""
+    scene = Scene(source_format="ase")
+    _Builder(document, options, scene).build()
+    return scene
+
+
+class _Builder:
+    def __init__(self, document: Document, options: Options, scene: Scene) -> None:
+        self.document = document
+        self.options = options
+        self.scene = scene
+        self.reporter = Reporter(document, scene.issues)
+        self.palette = Palette(self.reporter, options.encoding)
+        self.blocks: list[Block] = []
+        """the block of each node; that of a target is the block of what looks at it"""
+        self.transforms: list[Block | None] = []
+        self.by_name: dict[bytes, int] = {}
+        self.world: Floats = np.empty((0, 4, 4))
+
+    def build(self) -> None:
+        blocks = [block for block in self.document.find(Block) if block.keyword in NODES]
+        lists = [block for block in self.document.find(Block) if block.keyword == b"MATERIAL_LIST"]
+        self.palette.read([material for one in lists for material in one.blocks(b"MATERIAL")])
+        self.scene.materials = self.palette.materials
+        self._nodes(blocks)
+        self._link()
+        self._place()
+        self._clip()
+        self._carry()
+        aims.aim(self.reporter, self.scene, self.blocks)
+        skins.read_skins(self.reporter, self.document, self.scene, self.blocks, self.world)
+        self._surroundings()
+
+    def _text(self, raw: bytes) -> str:
+        return decode_name(raw, self.options.encoding)
+
+    def _nodes(self, blocks: list[Block]) -> None:
+        names = UniqueNames()
+        for block in blocks:
+            raw = block.name(b"NODE_NAME") or b""
+            transforms = block.blocks(b"NODE_TM")
+            kind = _KINDS[block.keyword]
+            if kind is NodeKind.DUMMY and b"bone" in (block.name(b"HELPER_CLASS") or b"").lower():
+                kind = NodeKind.BONE
+            number = self._add(block, names, raw, kind, transforms[0] if transforms else None)
+            self.by_name.setdefault(raw, number)
+            if kind in (NodeKind.CAMERA, NodeKind.LIGHT) and len(transforms) > 1:
+                raw = transforms[1].name(b"NODE_NAME") or raw + b".Target"
+                target = self._add(block, names, raw, NodeKind.TARGET, transforms[1])
+                self.scene.nodes[number].target = target
+                self.by_name.setdefault(raw, target)
+
+    def _add(self, block: Block, names: UniqueNames, raw: bytes, kind: NodeKind, transform: Block | None) -> int:
+        node = Node(names.claim(self._text(raw)), kind, raw_name=raw)
+        self.reporter.mark(node, "ase", block if kind is not NodeKind.TARGET or transform is None else transform)
+        self.scene.nodes.append(node)
+        self.blocks.append(block)
+        self.transforms.append(transform)
+        return len(self.blocks) - 1
+
+    def _link(self) -> None:
+        nodes = self.scene.nodes
+        for node, block in zip(nodes, self.blocks, strict=True):
+            raw = block.name(b"NODE_PARENT")
+            if raw is None or node.kind is NodeKind.TARGET:
+                continue
+            node.parent = self.by_name.get(raw)
+            if node.parent is None:
+                args = {"parent": repr(self._text(raw)), "name": repr(node.name)}
+                self.reporter.report(LINK_PARENT_MISSING, block, "node_parent", severity=Severity.WARNING, **args)
+        for number in placing_order([Node(node.name, parent=node.parent) for node in nodes]).cut:
+            self.reporter.report(LINK_PARENT_CYCLE, self.blocks[number], "node_parent", name=repr(nodes[number].name))
+            nodes[number].parent = None
+
+    def _place(self) -> None:
+        """The rest place of every node: files have that of the world."""
+        nodes = self.scene.nodes
+        self.world = np.stack([self._matrix(block) for block in self.transforms]) if nodes else self.world
+        parents = np.array([-1 if node.parent is None else node.parent for node in nodes], np.int64)
+        above = np.concatenate([self.world, np.eye(4)[None]])[parents]
+        local = affine.multiply(affine.inverse(above), self.world)
+        for node, parts in zip(nodes, zip(*_parts(local), strict=True), strict=True):
+            position, rotation, scale, axes = parts
+            node.position, node.rotation_xyzw = position, rotation
+            if (scale != 1).any():
+                node.scale = scale
+                if (axes != (0, 0, 0, 1)).any():
+                    node.scale_axes_xyzw = axes
+
+    def _matrix(self, block: Block | None) -> Floats:
+        """The world matrix of a node; its rows are those of a row vector's matrix."""
+        matrix = np.eye(4)
+        if block is None:
+            return matrix
+        for row, keyword in enumerate(_ROWS):
+            found = block.vector(keyword)
+            if found is not None:
+                matrix[:3, row] = found
+            elif block.get(keyword) is not None:
+                self.reporter.report(DATA_NON_FINITE, block, keyword.decode().lower(), count=1, index=0)
+        return matrix
+
+    def _clip(self) -> None:
+        said = next((block for block in self.document.find(Block) if block.keyword == b"SCENE"), Block())
+        ticks, rate = said.number(b"SCENE_TICKSPERFRAME", 160.0), said.number(b"SCENE_FRAMESPEED", 30.0)
+        if ticks <= 0 or rate <= 0:
+            self.reporter.report(DATA_RATE_INVALID, said, "scene_framespeed", rate=f"{rate:g} x {ticks:g} ticks")
+            ticks, rate = ticks if ticks > 0 else 160.0, rate if rate > 0 else 30.0
+        clip = Clip(unit="tick", rate=ticks * rate, units_per_frame=ticks)
+        clip.start, clip.end = said.number(b"SCENE_FIRSTFRAME", 0) * ticks, said.number(b"SCENE_LASTFRAME", 0) * ticks
+        self.scene.clips.append(clip)
+        step = sample_step(list(self.document.find(Keys)), ticks)
+        for number, (node, block) in enumerate(zip(self.scene.nodes, self.blocks, strict=True)):
+            tracks = self._tracks(node, block, clip.start, step)
+            if node.kind is not NodeKind.TARGET:
+                shown = block.block(b"NODE_VISIBILITY_TRACK")
+                for keys in (one for one in (shown.children if shown else []) if isinstance(one, Keys)):
+                    track = visibility(self.reporter, keys)
+                    tracks += [track] if track is not None else []
+                    node.hidden = track is None and len(keys.times) == 1 and not float(keys.values[0, 0]) > 0
+                if node.kind in (NodeKind.CAMERA, NodeKind.LIGHT):
+                    tracks += setting_tracks(self.reporter, block, node.kind is NodeKind.CAMERA)
+            clip.channels += [Channel(number, track) for track in _first_of_kind(tracks)]
+
+    def _tracks(self, node: Node, block: Block, start: float, step: float) -> list[Track]:
+        """The tracks of a node: those of the animation that has its name, or the first that has none."""
+        animations = block.blocks(b"TM_ANIMATION")
+        wanted = node.raw_name
+        named = [one for one in animations if one.name(b"NODE_NAME") == wanted]
+        if not named and node.kind is not NodeKind.TARGET:
+            named = [one for one in animations if one.name(b"NODE_NAME") is None]
+        tracks: list[Track] = []
+        for animation in named[:1]:
+            for keys in animation.children:
+                if isinstance(keys, Keys):
+                    tracks += read_tracks(self.reporter, keys, self.options, start, step)
+        return tracks
+
+    def _carry(self) -> None:
+        scene = self.scene
+        for number, (node, block) in enumerate(zip(scene.nodes, self.blocks, strict=True)):
+            if node.kind is NodeKind.CAMERA:
+                node.camera = len(scene.cameras)
+                scene.cameras.append(read_camera(self.reporter, block, node.name))
+            elif node.kind is NodeKind.LIGHT:
+                node.light = len(scene.lights)
+                light = read_light(self.reporter, block, node.name, self.options.encoding)
+                scene.lights.append(light)
+                if light.type is LightType.OMNI:
+                    node.target = None
+            elif (found := block.block(b"MESH")) is not None and node.kind is not NodeKind.TARGET:
+                mesh = read_mesh(self.reporter, block, found, node.name, self.world[number], self.palette)
+                if mesh is not None:
+                    node.mesh = len(scene.meshes)
+                    scene.meshes.append(mesh)
+                    self._morph(number, node, block)
+
+    def _morph(self, number: int, node: Node, block: Block) -> None:
+        """Meshes for several times: shapes, and a clip that goes from one to the next."""
+        animation = block.block(b"MESH_ANIMATION")
+        if animation is None or node.mesh is None:
+            return
+        count = len(self.scene.meshes[node.mesh].positions)
+        frames = [(one.number(b"TIMEVALUE", 0.0), table(one, VertexList)) for one in animation.blocks(b"MESH")]
+        usable = [(time, found) for time, found in frames if found is not None and len(found.index) == count]
+        if len(usable) < 2:
+            return
+        spend("copies", len(usable) ** 2, self.reporter.path(animation))
+        times = np.array([time for time, _ in usable])
+        worlds = aims.world_at(self.scene, number, times)
+        shapes = [local_positions(self.reporter, one, place) for (_, one), place in zip(usable, worlds, strict=True)]
+        node.morph = Morph([f"{node.name} at {time:g}" for time in times], shapes)
+        track = Track("morph", times, np.eye(len(times)), Interpolation.LINEAR)
+        self.reporter.mark(track, "ase", animation)
+        self.scene.clips[0].channels.append(Channel(number, track))
+
+    def _surroundings(self) -> None:
+        for block in self.document.find(Block):
+            if block.keyword != b"SCENE":
+                continue
+            around = self.scene.environment
+            around.ambient = block.vector(b"SCENE_AMBIENT_STATIC")
+            around.background_color = block.vector(b"SCENE_BACKGROUND_STATIC")
+            if around.background_color is not None:
+                around.uses.add("background_color")
+            self.scene.title = self._text(block.name(b"SCENE_FILENAME") or b"")
+            break
+
+
+def _first_of_kind(tracks: list[Track]) -> list[Track]:
+    kinds: dict[str, Track] = {}
+    for track in tracks:
+        kinds.setdefault(track.kind, track)
+    return list(kinds.values())
+
+
+def _parts(local: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Position, rotation, scale and scale axes of matrices with four decimals: what rounding may have made of no scale
+    or of plain axes is no scale, and plain axes."""
+    position, rotation, scale, axes = affine.decompose_sheared(local)
+    plain = affine.decompose(local)
+    error = np.abs(affine.compose(*plain) - local)[..., :3, :3].max(axis=(-1, -2), initial=0.0)
+    straight = error <= _ROUNDING * np.maximum(np.abs(scale).max(axis=-1, initial=1.0), 1.0)
+    rotation = np.where(straight[:, None], plain[1], rotation)
+    scale = np.where(straight[:, None], plain[2], scale)
+    axes = np.where(straight[:, None], (0.0, 0.0, 0.0, 1.0), axes)
+    none = np.all(np.abs(scale - 1) <= _ROUNDING, axis=-1, keepdims=True)
+    return position, rotation, np.where(none, 1.0, scale), axes

@@ -1,0 +1,96 @@
+"""Cameras and lights: what they are, and how that changes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from keyframer.curves import Track
+from keyframer.formats.ase.bridge.tracks import sampled
+from keyframer.formats.ase.records import Block
+from keyframer.formats.kit.scene_reading import Reporter
+from keyframer.scene import Camera, Light, LightType
+from keyframer.text import decode_name
+
+LIGHT_TYPES = {
+    b"Omni": LightType.OMNI,
+    b"Target": LightType.SPOT,
+    b"Free": LightType.SPOT,
+    b"Directional": LightType.DIRECTIONAL,
+}
+_NOTHING = Block()
+
+
+def read_camera(reporter: Reporter, node: Block, name: str) -> Camera:
+    """The camera of a node as its first settings say."""
+    settings = node.block(b"CAMERA_SETTINGS") or _NOTHING
+    camera = Camera(name, raw_name=node.name(b"NODE_NAME"))
+    fov = settings.number(b"CAMERA_FOV", 0.0)
+    if 0 < fov < math.pi:
+        camera.fov_degrees = math.degrees(fov)
+    for attribute, keywords in (
+        ("ranges", (b"CAMERA_NEAR", b"CAMERA_FAR")),
+        ("clip", (b"CAMERA_HITHER", b"CAMERA_YON")),
+    ):
+        if all(settings.get(keyword) for keyword in keywords):
+            setattr(camera, attribute, tuple(settings.number(keyword, 0.0) for keyword in keywords))
+    distance = settings.number(b"CAMERA_TDIST", -1.0)
+    reporter.mark(camera, "ase", node, {"target_distance": distance} if distance >= 0 else None)
+    return camera
+
+
+def read_light(reporter: Reporter, node: Block, name: str, encoding: str | None) -> Light:
+    """The light of a node as its first settings say."""
+    settings = node.block(b"LIGHT_SETTINGS") or _NOTHING
+    light = Light(name, LIGHT_TYPES.get(node.name(b"LIGHT_TYPE") or b"", LightType.OMNI))
+    light.raw_name = node.name(b"NODE_NAME")
+    light.color = settings.vector(b"LIGHT_COLOR") or light.color
+    light.multiplier = settings.number(b"LIGHT_INTENS", 1.0)
+    light.on = node.number(b"LIGHT_USELIGHT", 1) != 0
+    light.casts_shadows = (node.name(b"LIGHT_SHADOWS") or b"Off") != b"Off"
+    light.rectangular = node.name(b"LIGHT_SPOTSHAPE") == b"Rect"
+    aspect = settings.number(b"LIGHT_ASPECT", -1.0)
+    light.aspect = aspect if aspect > 0 else 1.0
+    if light.type is LightType.SPOT:
+        for attribute, keyword in (("hotspot_degrees", b"LIGHT_HOTSPOT"), ("falloff_degrees", b"LIGHT_FALLOFF")):
+            angle = settings.number(keyword, -1.0)
+            setattr(light, attribute, angle if angle >= 0 else None)
+    if settings.get(b"LIGHT_ATTNSTART") and settings.get(b"LIGHT_ATTNEND"):
+        light.attenuated = True
+        light.inner_range = settings.number(b"LIGHT_ATTNSTART", 0.0)
+        light.outer_range = settings.number(b"LIGHT_ATTNEND", 0.0)
+    excluded = node.block(b"LIGHT_EXCLUDELIST")
+    if excluded is not None and excluded.number(b"LIGHT_EXCLUDED_INCLUDE", 0) == 0:
+        light.excludes = [decode_name(name, encoding) for name in excluded.names(b"LIGHT_EXCLUDED")]
+    reporter.mark(light, "ase", node)
+    return light
+
+
+_CAMERA_TRACKS = {"fov": b"CAMERA_FOV"}
+_LIGHT_TRACKS = {"multiplier": b"LIGHT_INTENS", "hotspot": b"LIGHT_HOTSPOT", "falloff": b"LIGHT_FALLOFF"}
+
+
+def setting_tracks(reporter: Reporter, node: Block, is_camera: bool) -> list[Track]:
+    """The tracks of settings that change, from the settings for each sampled time."""
+    animation = node.block(b"CAMERA_ANIMATION" if is_camera else b"LIGHT_ANIMATION")
+    if animation is None:
+        return []
+    settings = animation.blocks(b"CAMERA_SETTINGS" if is_camera else b"LIGHT_SETTINGS")
+    times = np.array([one.number(b"TIMEVALUE", 0.0) for one in settings])
+    found: dict[str, list[object]] = {}
+    for kind, keyword in (_CAMERA_TRACKS if is_camera else _LIGHT_TRACKS).items():
+        found[kind] = [one.number(keyword, math.nan) for one in settings]
+    if not is_camera:
+        found["color"] = [one.vector(b"LIGHT_COLOR") or (math.nan,) * 3 for one in settings]
+    tracks: list[Track] = []
+    for kind, stored in found.items():
+        values = np.array(stored, np.float64)
+        usable = np.isfinite(values.reshape(len(times), -1)).all(axis=1)
+        if not usable.any() or (values[usable] == values[usable][0]).all():
+            continue
+        values = np.degrees(values[usable]) if kind == "fov" else values[usable]
+        track = sampled(kind, times[usable], values, np.inf)
+        reporter.mark(track, "ase", animation)
+        tracks.append(track)
+    return tracks

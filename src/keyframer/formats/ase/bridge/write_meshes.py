@@ -1,0 +1,197 @@
+"""Meshes in world space, with morphs as meshes of several times and skins as weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Interpolation, Track, compile_track
+from keyframer.formats.ase.bridge.write_lines import block, line, short
+from keyframer.formats.ase.bridge.write_surfaces import SurfaceWriter
+from keyframer.formats.ase.records import (
+    AseRecord,
+    Block,
+    ColorFaceList,
+    ColorVertexList,
+    FaceList,
+    Line,
+    TextureFaceList,
+    TextureVertexList,
+    VertexList,
+)
+from keyframer.formats.kit.key_tracks import KeyFitter, is_eased
+from keyframer.formats.kit.scene_writing import plain_path
+from keyframer.limits import expect, spend
+from keyframer.maths import affine
+from keyframer.posing import Rig
+from keyframer.scene import Mesh, Node, Scene, Skin
+from keyframer.scene.report import LossReport, Outcome
+
+Floats = npt.NDArray[np.float64]
+_EVERY_EDGE = 7
+
+
+class MeshWriter:
+    """Writes the meshes of a scene."""
+
+    def __init__(
+        self, scene: Scene, rest: Floats, surfaces: SurfaceWriter, fitter: KeyFitter, report: LossReport
+    ) -> None:
+        self.scene = scene
+        self.rest = rest
+        self.surfaces = surfaces
+        self.fitter = fitter
+        self.report = report
+
+    def parts(
+        self, number: int, node: Node, names: Sequence[bytes], animation: Sequence[AseRecord | None]
+    ) -> Iterator[AseRecord | None]:
+        """What an object holds behind its place."""
+        if node.mesh is None:
+            yield from animation
+            return
+        mesh = self.scene.meshes[node.mesh]
+        path = plain_path("nodes", node.name)
+        positions = self._placed(number, node, mesh)
+        mirrored = bool(np.linalg.det(self.rest[number, :3, :3]) < 0)
+        reference, ids = self.surfaces.of_faces(path, mesh.face_materials, len(mesh.corners))
+        skin = None if node.skin is None else self.scene.skins[node.skin]
+        yield self._mesh(mesh, positions, mirrored, ids, 0, None if skin is None else _weights(skin, positions, names))
+        yield self._morphs(number, node, mesh, mirrored, ids)
+        yield line("PROP_MOTIONBLUR", 0)
+        yield line("PROP_CASTSHADOW", int(mesh.casts_shadows))
+        yield line("PROP_RECVSHADOW", int(mesh.receives_shadows))
+        yield from animation
+        if reference is not None:
+            yield line("MATERIAL_REF", reference)
+
+    def _placed(self, number: int, node: Node, mesh: Mesh) -> Floats:
+        """The vertices in world space at rest."""
+        positions = np.asarray(mesh.positions, np.float64)
+        if node.skin is None:
+            return affine.transform_points(self.rest[number], positions - np.asarray(node.pivot, np.float64))
+        skin = self.scene.skins[node.skin]
+        joints = self.rest[np.asarray(skin.joints, np.int64)]
+        influences, owners = np.asarray(skin.influences), np.asarray(skin.vertices)
+        if skin.positions is None:
+            moved = affine.multiply(joints, skin.inverse_bind)[influences]
+            sources = positions[owners]
+        else:
+            moved, sources = joints[influences], np.asarray(skin.positions, np.float64)
+        places = np.einsum("nij,nj->ni", moved[:, :3, :3], sources) + moved[:, :3, 3]
+        weights = np.asarray(skin.weights, np.float64)
+        total = np.bincount(owners, weights, len(positions))
+        # vertices without bones stay with their node
+        out = affine.transform_points(self.rest[number], positions)
+        usable = total > 0
+        for axis in range(3):
+            summed = np.bincount(owners, weights * places[:, axis], len(positions))
+            out[usable, axis] = summed[usable] / total[usable]
+        bound = affine.multiply(affine.inverse(joints), self.rest[number])
+        if skin.positions is not None or not np.allclose(bound, skin.inverse_bind, atol=1e-4):
+            words = "bound as the bones are at rest: ASE has no other bind pose"
+            self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/skin", words)
+        return out
+
+    def _mesh(
+        self,
+        mesh: Mesh,
+        positions: Floats,
+        mirrored: bool,
+        ids: npt.NDArray[np.int64],
+        time: int,
+        weights: Block | None = None,
+    ) -> Block:
+        corners = np.asarray(mesh.corners, np.int64).reshape(-1, 3)
+        count = len(corners)
+        spend("faces", count)
+        turned = slice(None, None, -1) if mirrored else slice(None)
+        edges = np.full(count, _EVERY_EDGE) if mesh.edges is None else np.asarray(mesh.edges)
+        visible = np.stack([edges >> bit & 1 for bit in ((1, 0, 2) if mirrored else (0, 1, 2))], axis=1)
+        smoothing = np.full(count, -1) if mesh.smoothing is None else np.asarray(mesh.smoothing) & 0xFFFFFFFF
+        faces = FaceList(np.arange(count), corners[:, turned], visible, smoothing, ids)
+        parts: list[AseRecord | None] = [
+            line("TIMEVALUE", time),
+            line("MESH_NUMVERTEX", len(positions)),
+            line("MESH_NUMFACES", count),
+            VertexList(np.arange(len(positions)), short(positions)),
+            faces,
+        ]
+        if mesh.uv is not None and len(mesh.uv):
+            named = corners if mesh.uv_corners is None else np.asarray(mesh.uv_corners, np.int64)
+            uv = np.column_stack([np.asarray(mesh.uv, np.float64)[:, :2], np.zeros(len(mesh.uv))])
+            parts += [
+                line("MESH_NUMTVERTEX", len(uv)),
+                TextureVertexList(np.arange(len(uv)), short(uv)),
+                line("MESH_NUMTVFACES", count),
+                TextureFaceList(np.arange(count), named[:, turned]),
+            ]
+        if mesh.colors is not None and len(mesh.colors):
+            named = corners if mesh.color_corners is None else np.asarray(mesh.color_corners, np.int64)
+            parts += [
+                line("MESH_NUMCVERTEX", len(mesh.colors)),
+                ColorVertexList(np.arange(len(mesh.colors)), short(np.asarray(mesh.colors)[:, :3])),
+                line("MESH_NUMCVFACES", count),
+                ColorFaceList(np.arange(count), named[:, turned]),
+            ]
+        return block("MESH", *parts, weights)
+
+    def _morphs(self, number: int, node: Node, mesh: Mesh, mirrored: bool, ids: npt.NDArray[np.int64]) -> Block | None:
+        """The mesh at each key of its weights, or in each frame where it does not go straight from one to the next."""
+        track = next((each.track for each in self.scene.channels_of(number) if each.track.kind == "morph"), None)
+        if node.morph is None:
+            return None
+        path = f"{plain_path('nodes', node.name)}/morph"
+        shapes = [np.asarray(shape, np.float64) for shape in node.morph.positions]
+        if track is None or not len(track.times) or track.values.reshape(len(track.times), -1).shape[1] != len(shapes):
+            self.report.add(Outcome.DROPPED, path, "shapes that no track asks for")
+            return None
+        times, exact = self._morph_times(track)
+        expect("keys", len(times))
+        spend("samples", len(times) * mesh.positions.size)
+        moments = times / self.fitter.factor
+        weights = compile_track(track)(moments).reshape(len(times), -1)
+        rig = Rig(self.scene)
+        world = rig.world(rig.sample(moments), len(times))[:, number]
+        meshes = []
+        for at, time in enumerate(times.tolist()):
+            shape = np.tensordot(weights[at], np.stack(shapes), axes=1) - np.asarray(node.pivot, np.float64)
+            placed = affine.transform_points(world[at], shape)
+            meshes.append(self._mesh(mesh, placed, mirrored, ids, round(time)))
+        words = f"the weights of {len(shapes)} shapes became {len(times)} meshes"
+        self.report.add(Outcome.BAKED if exact else Outcome.APPROXIMATED, path, words)
+        return block("MESH_ANIMATION", *meshes)
+
+    def _morph_times(self, track: Track) -> tuple[Floats, bool]:
+        times = self.fitter.times(track.times)
+        times = times[np.isfinite(times)]
+        straight = track.interpolation in (Interpolation.LINEAR, Interpolation.SAMPLED) and not is_eased(track)
+        if straight and len(times) > 1 and (np.rint(times) == times).all():
+            return np.unique(times), bool((np.diff(times) > 0).all())
+        step = self.fitter.rules.step
+        count = math.ceil((times.max() - times.min()) / step) + 2
+        expect("keys", count)
+        return np.unique(np.rint(times.min() + step * np.arange(count))), False
+
+
+def _weights(skin: Skin, positions: Floats, names: Sequence[bytes]) -> Block:
+    """Bones and weights."""
+    bones = [Line(b"MESH_BONE_NAME", (at, names[joint])) for at, joint in enumerate(skin.joints)]
+    rows: list[list[float]] = [list(place) for place in short(positions).tolist()]
+    weights = short(skin.weights).tolist()
+    for vertex, joint, weight in zip(
+        np.asarray(skin.vertices).tolist(), np.asarray(skin.influences).tolist(), weights, strict=True
+    ):
+        rows[vertex] += [float(joint), weight]
+    unbound = [-1.0, 0.0]
+    lines = [Line(b"MESH_BONE_VERTEX", (at, *(row if len(row) > 3 else row + unbound))) for at, row in enumerate(rows)]
+    return block(
+        "MESH_WEIGHTS",
+        line("MESH_NUMVERTEX", len(rows)),
+        line("MESH_NUMBONE", len(bones)),
+        block("MESH_BONE_LIST", *bones),
+        block("MESH_BONE_VERTEX_LIST", *lines),
+    )

@@ -1,0 +1,131 @@
+"""Tracks as controllers: samples stay samples, keys stay keys where ASE has such keys."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
+from keyframer.curves.forms import increments, usable_keys, with_form
+from keyframer.formats.ase.bridge.tracks import TCB_COLUMNS
+from keyframer.formats.ase.bridge.write_lines import short
+from keyframer.formats.ase.records import Keys
+from keyframer.formats.kit.key_tracks import KeyFitter, as_tcb, axes_of_keys, is_eased, steady_axes, still_key
+from keyframer.formats.kit.scene_writing import plain_path
+from keyframer.limits import expect
+from keyframer.maths import quat
+from keyframer.scene import Node
+from keyframer.scene.report import Outcome
+
+Floats = npt.NDArray[np.float64]
+
+_NAMES = {"position": "POS", "rotation": "ROT", "scale": "SCALE"}
+
+
+class TrackWriter:
+    """Writes the tracks of one clip; times are ticks."""
+
+    def __init__(self, fitter: KeyFitter, step: int) -> None:
+        self.fitter = fitter
+        self.step = step
+
+    def controllers(self, node: Node, tracks: dict[str, Track]) -> list[Keys]:
+        """The controllers that place a node."""
+        fitted = {kind: made for kind, track in tracks.items() if (made := self._fit(node, kind, track)) is not None}
+        if node.scale_axes_xyzw is not None and "scale_axes" not in fitted and "scale" in fitted:
+            fitted["scale_axes"] = steady_axes(node, fitted["scale"])
+        elif "scale_axes" in fitted and "scale" not in fitted:
+            times = fitted["scale_axes"].times
+            fitted["scale"] = Track("scale", times, np.tile(np.asarray(node.scale), (len(times), 1)))
+        axes = fitted.pop("scale_axes", None)
+        return [self._keys(node, fitted[kind], axes) for kind in _NAMES if kind in fitted]
+
+    def _fit(self, node: Node, kind: str, track: Track) -> Track | None:
+        """The track in ticks: as it is where ASE has such keys, else with keys that it has."""
+        path = f"{plain_path('nodes', node.name)}/{kind}"
+        given = usable_keys(track)
+        if len(given.times) == len(track.times) and len(given.times) and given.wrap is Wrap.SINGLE:
+            times = self.fitter.times(given.times)
+            whole = bool((times == np.rint(times)).all()) and bool((np.diff(times) > 0).all())
+            sampled = given.interpolation is Interpolation.SAMPLED and bool((np.diff(times) == self.step).all())
+            tangents = given.interpolation is Interpolation.CUBIC and kind in ("position", "scale")
+            if whole and (sampled or tangents) and len(times) > 1:
+                self.fitter.report.add(Outcome.EXACT, path, f"{len(times)} {given.interpolation.value} keys")
+                made = replace(given, times=times)
+                for side in ("tangents_in", "tangents_out") if tangents else ():
+                    setattr(made, side, getattr(made, side) / self.fitter.factor)
+                return made
+        made_keys = self.fitter.fit(track, path)
+        if made_keys is None or kind == "scale_axes":
+            return made_keys
+        return self._writable(made_keys)
+
+    def _writable(self, track: Track) -> Track:
+        """Linear where linear keys say the same; else TCB."""
+        straight = track.interpolation is Interpolation.LINEAR and not is_eased(track)
+        wide = straight and track.is_rotation and (np.abs(increments(track)[1][1:]) > math.pi - 1e-3).any()
+        return track if straight and not wide else as_tcb(track)
+
+    def _keys(self, node: Node, track: Track, axes: Track | None) -> Keys:
+        way = track.interpolation
+        values = track.values.reshape(len(track.times), -1)
+        if track.kind == "rotation":
+            relative = way in (Interpolation.TCB, Interpolation.SAMPLED)
+            form = RotationForm.AXIS_ANGLE_RELATIVE if relative else RotationForm.AXIS_ANGLE_ABSOLUTE
+            values = _left_handed(with_form(track, form).values)
+        elif track.kind == "scale":
+            turned = axes_of_keys(axes, track, node, self.fitter.report)
+            turns = np.zeros((len(values), 4))
+            if turned is not None:
+                given = Track("scale_axes", track.times, turned, form=RotationForm.QUATERNION_ABSOLUTE)
+                turns = _left_handed(with_form(given, RotationForm.AXIS_ANGLE_ABSOLUTE).values)
+            values = np.column_stack([values, turns])
+        name = _NAMES[track.kind]
+        columns = [short(values)]
+        if way is Interpolation.TCB:
+            zeros = np.zeros(len(values))
+            shapes = [zeros if (column := getattr(track, each)) is None else column for each in TCB_COLUMNS]
+            columns.append(short(np.column_stack(shapes)))
+        elif way is Interpolation.CUBIC:
+            assert track.tangents_in is not None
+            assert track.tangents_out is not None
+            columns += [short(-track.tangents_in), short(track.tangents_out), np.zeros((len(values), 1))]
+        endings = {Interpolation.TCB: "TCB", Interpolation.CUBIC: "BEZIER", Interpolation.SAMPLED: "TRACK"}
+        keyword = f"CONTROL_{name}_{endings.get(way, 'LINEAR')}"
+        return Keys(keyword.encode(), np.rint(track.times).astype(np.int64), np.column_stack(columns))
+
+    def sampled_turns(self, frames: Floats, turns: Floats) -> Keys:
+        """A sampled rotation from matrices (T, 3, 3) at ticks."""
+        track = Track(
+            "rotation", frames, quat.from_matrix3(turns), Interpolation.SAMPLED, form=RotationForm.QUATERNION_ABSOLUTE
+        )
+        values = _left_handed(with_form(track, RotationForm.AXIS_ANGLE_RELATIVE).values)
+        return Keys(b"CONTROL_ROT_TRACK", np.rint(frames).astype(np.int64), short(values))
+
+    def straight(self, node: Node, kind: str, track: Track) -> Track | None:
+        """A track of numbers as straight lines between keys."""
+        path = f"{plain_path('nodes', node.name)}/{kind}"
+        made = self.fitter.fit(track, path)
+        if made is None or (made.interpolation is Interpolation.LINEAR and not is_eased(made)):
+            return made
+        self.fitter.report.forget(path)
+        begin, end = float(track.times.min()), float(track.times.max())
+        count = math.ceil((end - begin) * self.fitter.factor / self.step) + 1
+        expect("keys", count)
+        frames = np.minimum(begin + np.arange(count) * self.step / self.fitter.factor, end)
+        values = compile_track(track)(frames)
+        sampled = Track(kind, np.unique(frames), values[: len(np.unique(frames))], Interpolation.SAMPLED)
+        if len(sampled.times) < 2:
+            return still_key(kind, values[0])
+        return self.fitter.fit(sampled, path)
+
+
+def _left_handed(turns: Floats) -> Floats:
+    """Axes and angles with the angle the other way round, as ASE has them; no turn has an axis too."""
+    out = np.array(turns)
+    out[~out[:, :3].any(axis=1), 2] = 1.0
+    out[:, 3] = 0.0 - out[:, 3]
+    return out

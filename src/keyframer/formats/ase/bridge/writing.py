@@ -1,0 +1,390 @@
+"""The whole way from a scene to an ASE document."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Interpolation, Track, compile_track
+from keyframer.formats.ase import FORMAT
+from keyframer.formats.ase.bridge.write_lines import block, floats, line, short
+from keyframer.formats.ase.bridge.write_meshes import MeshWriter
+from keyframer.formats.ase.bridge.write_surfaces import SurfaceWriter, text
+from keyframer.formats.ase.bridge.write_tracks import TrackWriter
+from keyframer.formats.ase.dialect import Dialect
+from keyframer.formats.ase.records import AseRecord, Block, Keys
+from keyframer.formats.bridge import SceneWriter
+from keyframer.formats.document import Document
+from keyframer.formats.kit.coordinates import in_space
+from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules
+from keyframer.formats.kit.mesh_writing import with_still_shapes
+from keyframer.formats.kit.scene_writing import (
+    DEFAULT_MAX_ERROR,
+    NamesThatFit,
+    Tolerance,
+    Written,
+    check_max_error,
+    first_clip,
+    frames_per_second,
+    plain_path,
+    whole_frame,
+)
+from keyframer.formats.kit.unsupported_features import every, tell_dropped
+from keyframer.limits import expect, spend
+from keyframer.maths import affine, quat
+from keyframer.posing import Rig
+from keyframer.posing.looking import looks
+from keyframer.scene import Camera, Clip, Handedness, Light, LightType, Node, NodeKind, Scene, Space
+from keyframer.scene.report import LossReport, NothingToWrite, Outcome
+
+Floats = npt.NDArray[np.float64]
+
+TICKS_PER_SECOND = 4800
+_UNHELD = {
+    *("materials.reflection_blur", "materials.supersample", "cameras.shows_cone", "lights.projector"),
+    *(f"maps.{field}" for field in ("blur", "mirror", "decal", "tiled", "alpha_source", "ignore_alpha", "tints")),
+}
+HOLDS = (
+    *("tree", "meshes", "materials", "cameras", "lights", "skins", "morphs", "pivots", "scale axes", "hidden"),
+    *("smoothing", "vertex colours", "cast shadows", "received shadows", "textures", "other maps", "kinds"),
+    *("environment", "title", "segment", "fov", "roll", "scale_axes", "visible", "meshes.edges"),
+    *("color", "multiplier", "hotspot", "falloff"),
+    *({*every("materials"), *every("maps"), *every("cameras"), *every("lights")} - _UNHELD),
+)
+_PLACING = ("position", "rotation", "scale", "scale_axes")
+_LIGHT_KINDS = {LightType.OMNI: b"Omni", LightType.SPOT: b"Free", LightType.DIRECTIONAL: b"Directional"}
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """Defaults are what 3ds Max's own exporter did."""
+
+    max_error: float = DEFAULT_MAX_ERROR
+    """how far motion may be off where keys cannot hold it exactly: a fraction of the scene's size"""
+
+    def __post_init__(self) -> None:
+        check_max_error(self.max_error)
+
+
+class Writer(SceneWriter[WriteOptions]):
+    options = WriteOptions
+
+    def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
+        """A document of the scene, and what is not in it."""
+        report = LossReport("ase")
+        if not scene.nodes and not scene.materials:
+            raise NothingToWrite("an ASE file holds objects and materials, and this scene has none")
+        placed = in_space(scene, Space("z", Handedness.RIGHT, scene.space.metres_per_unit))
+        placed = with_still_shapes(placed, report)
+        clip = first_clip(placed, report)
+        tell_dropped(placed, clip, report, HOLDS)
+        return Written(_SceneWriter(placed, clip, options, report).document(), report)
+
+
+class _SceneWriter:
+    def __init__(self, scene: Scene, clip: Clip, options: WriteOptions, report: LossReport) -> None:
+        self.scene = scene
+        self.clip = clip
+        self.report = report
+        self.rate = max(round(frames_per_second(clip)), 1)
+        self.ticks = max(round(TICKS_PER_SECOND / frames_per_second(clip)), 1)
+        rules = KeyRules(float(self.rate * self.ticks), float(self.ticks))
+        self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, options.max_error), report)
+        self.tracks = TrackWriter(self.fitter, self.ticks)
+        self.surfaces = SurfaceWriter(scene, report)
+        still = Scene(nodes=scene.nodes, cameras=scene.cameras, lights=scene.lights, space=scene.space)
+        self.rest: Floats = Rig(still).world({}, 1)[0] if scene.nodes else np.empty((0, 4, 4))
+        self.meshes = MeshWriter(scene, self.rest, self.surfaces, self.fitter, report)
+        self.names = self._claim_names()
+        self.own: dict[int, dict[str, Track]] = {}
+        """the tracks of each node; of several of a kind the first"""
+        for channel in clip.channels:
+            self.own.setdefault(channel.node, {}).setdefault(channel.track.kind, channel.track)
+        self.inner = self._inner_targets()
+        self._moving: tuple[Floats, Floats] | None = None
+
+    def _claim_names(self) -> list[bytes]:
+        claimed = NamesThatFit(encoding="utf-8")
+        names = []
+        for node in self.scene.nodes:
+            wanted = text(node.name).decode("utf-8", "replace")
+            made = claimed.claim(wanted)
+            if claimed.shown(made) != node.name:
+                self.report.add(Outcome.APPROXIMATED, plain_path("nodes", node.name), f"renamed to {wanted}")
+            names.append(made)
+        return names
+
+    def _inner_targets(self) -> dict[int, int]:
+        """Targets that stand inside what looks at them, and who that is: targets of one, without parent or children."""
+        users = Counter(node.target for node in self.scene.nodes if node.target is not None)
+        parents = {node.parent for node in self.scene.nodes}
+        return {
+            node.target: number
+            for number, node in enumerate(self.scene.nodes)
+            if node.target is not None
+            and looks(self.scene, node)
+            and users[node.target] == 1
+            and (goal := self.scene.nodes[node.target]).kind is NodeKind.TARGET
+            and goal.parent is None
+            and node.target not in parents
+            and (goal.mesh, goal.camera, goal.light) == (None, None, None)
+        }
+
+    def document(self) -> Document:
+        records: list[AseRecord] = [
+            line("3DSMAX_ASCIIEXPORT", 200),
+            line("COMMENT", b"AsciiExport Version  2,00 - keyframer"),
+            self._scene_block(),
+            self.surfaces.material_list(),
+        ]
+        for number, node in enumerate(self.scene.nodes):
+            if number not in self.inner:
+                records.append(self._node(number, node))
+        return Document(FORMAT, list(records), trailing=b"\n", dialect=Dialect())
+
+    def _scene_block(self) -> Block:
+        around = self.scene.environment
+        first, last = self._segment()
+        parts = [
+            line("SCENE_FILENAME", text(self.scene.title)),
+            line("SCENE_FIRSTFRAME", first),
+            line("SCENE_LASTFRAME", last),
+            line("SCENE_FRAMESPEED", self.rate),
+            line("SCENE_TICKSPERFRAME", self.ticks),
+        ]
+        if around.background_color is not None and "background_color" in around.uses:
+            parts.append(floats("SCENE_BACKGROUND_STATIC", around.background_color))
+        elif around.background_color is not None:
+            self.report.add(Outcome.DROPPED, "/environment/background_color", "it is not in use")
+        if around.ambient is not None:
+            parts.append(floats("SCENE_AMBIENT_STATIC", around.ambient))
+        for name in ("background_image", "gradient", "fog", "distance_cue", "layered_fog"):
+            if getattr(around, name) is not None:
+                words = f"the format has no place for the {name.replace('_', ' ')}"
+                self.report.add(Outcome.DROPPED, f"/environment/{name}", words)
+        return block("SCENE", *parts)
+
+    def _segment(self) -> tuple[int, int]:
+        times = [float(value) / self.ticks for value in self.fitter.times([self.clip.start, self.clip.end])]
+        first, last = (whole_frame(time) for time in times)
+        if [float(first), float(last)] != times:
+            words = f"the active segment became frames {first} to {last}"
+            self.report.add(Outcome.APPROXIMATED, "/clips/segment", words)
+        return first, last
+
+    def _node(self, number: int, node: Node) -> Block:
+        name = self.names[number]
+        head: list[AseRecord | None] = [line("NODE_NAME", name)]
+        if node.parent is not None:
+            head.append(line("NODE_PARENT", self.names[node.parent]))
+        if node.camera is not None:
+            return self._camera(number, node, head, self.scene.cameras[node.camera])
+        if node.light is not None and self.scene.lights[node.light].type is not LightType.AMBIENT:
+            return self._light(number, node, head, self.scene.lights[node.light])
+        tail = [*self._animation(number, node), self._visibility(number, node)]
+        place = self._transform(name, self.rest[number])
+        if node.mesh is not None or node.kind is NodeKind.OBJECT:
+            if node.kind is not NodeKind.OBJECT:
+                self._tell_kind(node, "an object")
+            return block("GEOMOBJECT", *head, place, *self.meshes.parts(number, node, self.names, tail))
+        if node.kind not in (NodeKind.DUMMY, NodeKind.BONE):
+            self._tell_kind(node, "a dummy")
+        kind = b"Bone" if node.kind is NodeKind.BONE else b"Dummy"
+        return block("HELPEROBJECT", *head, line("HELPER_CLASS", kind), place, *tail)
+
+    def _tell_kind(self, node: Node, what: str) -> None:
+        words = f"the {node.kind.value} is written as {what}"
+        self.report.add(Outcome.BAKED, plain_path("nodes", node.name), words, extras=node.extras)
+
+    def _transform(self, name: bytes, world: Floats) -> Block:
+        position, rotation, scale, axes = affine.decompose_sheared(world)
+        parts: list[AseRecord] = [line("NODE_NAME", name)]
+        parts += [line(f"INHERIT_{part}", 0, 0, 0) for part in ("POS", "ROT", "SCL")]
+        parts += [floats(f"TM_ROW{row}", world[:3, row]) for row in range(4)]
+        parts.append(floats("TM_POS", position))
+        for turn, axis, angle in ((rotation, "TM_ROTAXIS", "TM_ROTANGLE"), (axes, "TM_SCALEAXIS", "TM_SCALEAXISANG")):
+            half = math.atan2(float(np.linalg.norm(turn[:3])), float(turn[3]))
+            length = float(np.linalg.norm(turn[:3]))
+            direction = turn[:3] / length if length > 0 else np.zeros(3)
+            parts += [floats(axis, direction), floats(angle, 0.0 - 2 * half)]
+            if axis == "TM_ROTAXIS":
+                parts.append(floats("TM_SCALE", scale))
+        return block("NODE_TM", *parts)
+
+    def _animation(self, number: int, node: Node, turns: Keys | None = None) -> list[AseRecord]:
+        own = {kind: track for kind, track in self.own.get(number, {}).items() if kind in _PLACING}
+        if looks(self.scene, node):
+            own.pop("rotation", None)
+        made = self.tracks.controllers(node, own)
+        if turns is not None:
+            made.insert(1 if made and b"_POS_" in made[0].keyword else 0, turns)
+        return [block("TM_ANIMATION", line("NODE_NAME", self.names[number]), *made)] if made else []
+
+    def _visibility(self, number: int, node: Node) -> Block | None:
+        track = self.own.get(number, {}).get("visible")
+        if track is None or not len(track.times):
+            if not node.hidden:
+                return None
+            keys = Keys(b"CONTROL_FLOAT_SAMPLE", np.zeros(1, np.int64), np.zeros((1, 1)))
+            return block("NODE_VISIBILITY_TRACK", keys)
+        path = f"{plain_path('nodes', node.name)}/visible"
+        times = self.fitter.times(track.times)
+        shown = (track.values.reshape(len(times), -1)[:, :1] > 0).astype(np.float64)
+        good = np.isfinite(times)
+        times, shown = np.rint(times[good]), shown[good]
+        exact = bool((times == self.fitter.times(track.times)[good]).all()) and bool(good.all())
+        exact &= track.interpolation is Interpolation.STEP or len(times) < 2
+        self.report.add(Outcome.EXACT if exact else Outcome.APPROXIMATED, path, f"{len(times)} step keys")
+        if len(times) == 1:  # one key would be read as the state at rest
+            times, shown = np.array([times[0], times[0] + self.ticks]), np.repeat(shown, 2, axis=0)
+        return block("NODE_VISIBILITY_TRACK", Keys(b"CONTROL_FLOAT_SAMPLE", times.astype(np.int64), shown))
+
+    # Cameras and lights
+
+    def _looking(self, number: int, node: Node) -> tuple[Block | None, list[AseRecord]]:
+        """The place of the target, and the animation of what looks and of the target."""
+        if not looks(self.scene, node):
+            return None, self._animation(number, node)
+        target = node.target
+        inner = target is not None and self.inner.get(target) == number
+        goal = self.names[target] if inner and target is not None else self.names[number] + b".Target"
+        stored = self._stored_target(node)
+        place = np.eye(4)
+        place[:3, 3] = self.rest[target, :3, 3] if target is not None else stored
+        turns, moving = self._sampled_look(number, node)
+        made = self._animation(number, node, turns)
+        if inner and target is not None:
+            place = self.rest[target]
+            made += self._animation(target, self.scene.nodes[target])
+        else:
+            words = "the stored target became a node" if target is None else "its target became one of its own"
+            self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/target", words)
+            if moving is not None and target is not None:
+                times, world = moving
+                keys = Keys(b"CONTROL_POS_TRACK", times.astype(np.int64), short(world[:, target, :3, 3]))
+                made.append(block("TM_ANIMATION", line("NODE_NAME", goal), keys))
+        return self._transform(goal, place), made
+
+    def _stored_target(self, node: Node) -> tuple[float, float, float]:
+        owner: Camera | Light | None = None
+        if node.camera is not None:
+            owner = self.scene.cameras[node.camera]
+        elif node.light is not None:
+            owner = self.scene.lights[node.light]
+        return (0.0, 0.0, 0.0) if owner is None or owner.target is None else owner.target
+
+    def _sampled_look(self, number: int, node: Node) -> tuple[Keys | None, tuple[Floats, Floats] | None]:
+        """The way it looks in each frame, where that changes: 3ds Max writes that too, and roll is only there."""
+        if not self._is_moving(number) and not (node.target is not None and self._is_moving(node.target)):
+            return None, None
+        times, world = self._frames()
+        above = np.eye(4) if node.parent is None else world[:, node.parent]
+        local = affine.multiply(affine.inverse(above), world[:, number])
+        turns = affine.decompose(local)[1]
+        if "roll" in self.own.get(number, {}):
+            words = f"sampled with the way it looks, in {len(times)} frames"
+            self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/roll", words)
+        return self.tracks.sampled_turns(times, quat.to_matrix3(turns)), (times, world)
+
+    def _is_moving(self, number: int | None) -> bool:
+        while number is not None:
+            if set(self.own.get(number, ())) & {*_PLACING, "roll"}:
+                return True
+            number = self.scene.nodes[number].parent
+        return False
+
+    def _frames(self) -> tuple[Floats, Floats]:
+        """Ticks of all frames that are played, and the world matrices at these times."""
+        if self._moving is None:
+            first, last = (float(value) for value in self.fitter.times(self.fitter.span))
+            count = math.ceil((last - first) / self.ticks - 1e-9) + 1
+            expect("keys", count)
+            spend("samples", 16 * count * len(self.scene.nodes))
+            times = np.rint(first + self.ticks * np.arange(count, dtype=np.float64))
+            rig = Rig(self.scene)
+            self._moving = times, rig.world(rig.sample(times / self.fitter.factor), count)
+        return self._moving
+
+    def _settings(
+        self, number: int, node: Node, name: str, rest: list[AseRecord], kinds: dict[str, str]
+    ) -> list[Block]:
+        """The settings at rest, and for each time at which one of them has a key."""
+        made = [block(name, line("TIMEVALUE", 0), *rest)]
+        tracks: dict[str, Track] = {}
+        for kind in kinds:
+            track = self.own.get(number, {}).get(kind)
+            fitted = None if track is None else self.tracks.straight(node, kind, track)
+            if fitted is not None:
+                tracks[kind] = fitted
+        if tracks:
+            times = np.unique(np.concatenate([track.times for track in tracks.values()]))
+            if len(times) == 1:
+                times = np.append(times, times + self.ticks)
+            found = {kind: compile_track(track)(times) for kind, track in tracks.items()}
+            frames = []
+            for at, time in enumerate(times.tolist()):
+                values = {kind: np.radians(rows[at]) if kind == "fov" else rows[at] for kind, rows in found.items()}
+                lines = [floats(kinds[kind], value) for kind, value in values.items()]
+                frames.append(block(name, line("TIMEVALUE", round(time)), *lines))
+            made.append(block(name.replace("SETTINGS", "ANIMATION"), *frames))
+        return made
+
+    def _camera(self, number: int, node: Node, head: list[AseRecord | None], camera: Camera) -> Block:
+        goal, animation = self._looking(number, node)
+        distance = 0.0 if goal is None else float(np.linalg.norm(self.rest[number, :3, 3] - _row(goal)))
+        rest: list[AseRecord] = []
+        if camera.clip is not None:
+            rest += [floats("CAMERA_HITHER", camera.clip[0]), floats("CAMERA_YON", camera.clip[1])]
+        if camera.ranges is not None:
+            rest += [floats("CAMERA_NEAR", camera.ranges[0]), floats("CAMERA_FAR", camera.ranges[1])]
+        rest += [floats("CAMERA_FOV", math.radians(camera.fov_degrees)), floats("CAMERA_TDIST", distance)]
+        settings = self._settings(number, node, "CAMERA_SETTINGS", rest, {"fov": "CAMERA_FOV"})
+        kind = line("CAMERA_TYPE", b"Free" if goal is None else b"Target")
+        place = self._transform(self.names[number], self.rest[number])
+        tail = (*animation, self._visibility(number, node))
+        return block("CAMERAOBJECT", *head, kind, place, goal, *settings, *tail)
+
+    def _light(self, number: int, node: Node, head: list[AseRecord | None], light: Light) -> Block:
+        goal, animation = self._looking(number, node)
+        kind = b"Target" if goal is not None and light.type is LightType.SPOT else _LIGHT_KINDS[light.type]
+        ranged = light.inner_range is not None or light.outer_range is not None
+        if ranged and not light.attenuated:
+            path = f"{plain_path('nodes', node.name)}/ranges"
+            self.report.add(Outcome.DROPPED, path, "ranges of a light without attenuation")
+        rest: list[AseRecord] = [floats("LIGHT_COLOR", light.color), floats("LIGHT_INTENS", light.multiplier)]
+        rest.append(floats("LIGHT_ASPECT", light.aspect if light.rectangular else -1.0))
+        for keyword, angle in (("LIGHT_HOTSPOT", light.hotspot_degrees), ("LIGHT_FALLOFF", light.falloff_degrees)):
+            if angle is not None:
+                rest.append(floats(keyword, angle))
+        if light.attenuated:
+            rest.append(floats("LIGHT_ATTNSTART", light.inner_range or 0.0))
+            rest.append(floats("LIGHT_ATTNEND", light.outer_range or 0.0))
+        kinds = {"multiplier": "LIGHT_INTENS", "color": "LIGHT_COLOR"}
+        kinds |= {"hotspot": "LIGHT_HOTSPOT", "falloff": "LIGHT_FALLOFF"}
+        settings = self._settings(number, node, "LIGHT_SETTINGS", rest, kinds)
+        excluded = None
+        if light.excludes:
+            names = [line("LIGHT_EXCLUDED", text(name)) for name in light.excludes]
+            excluded = block("LIGHT_EXCLUDELIST", line("LIGHT_NUMEXCLUDED", len(names)), *names)
+        return block(
+            "LIGHTOBJECT",
+            *head,
+            line("LIGHT_TYPE", kind),
+            self._transform(self.names[number], self.rest[number]),
+            goal,
+            line("LIGHT_SHADOWS", b"Mapped" if light.casts_shadows else b"Off"),
+            line("LIGHT_USELIGHT", int(light.on)),
+            line("LIGHT_SPOTSHAPE", b"Rect" if light.rectangular else b"Circle"),
+            *settings,
+            excluded,
+            *animation,
+            self._visibility(number, node),
+        )
+
+
+def _row(place: Block) -> Floats:
+    return np.array(place.vector(b"TM_ROW3") or (0.0, 0.0, 0.0))

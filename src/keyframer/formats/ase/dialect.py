@@ -1,0 +1,89 @@
+"""How the text of an ASE file is stored: encoding, mark and line ends.
+
+Records hold text in one form, whatever the file has: 8-bit (UTF-8 where the file is UTF-16) with line feeds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from keyframer.formats.ase.sniff import MARKS, find_encoding
+
+Encoding = Literal["utf-8", "cp1252", "utf-16-le", "utf-16-be"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What the records do not say about the bytes of a file."""
+
+    encoding: Encoding = "utf-8"
+    """of names: text that is not UTF-8 is taken for Windows' code page 1252, and its bytes are kept"""
+    mark: bool = False
+    """a byte order mark at the beginning"""
+    newline: Literal["\n", "\r\n"] = "\n"
+    """of every line; files that mix line ends have "\\n" here, and the others as part of their text"""
+
+    def __str__(self) -> str:
+        words = [self.encoding, *(["mark"] if self.mark else []), *(["CRLF"] if self.newline != "\n" else [])]
+        return ", ".join(words)
+
+
+def read_text(data: bytes) -> tuple[bytes, Dialect, bytes]:
+    """The text of a file in the form that records have, how it was stored, and a last odd byte of UTF-16."""
+    found, start = find_encoding(data)
+    text, rest = data[start:], b""
+    encoding: Encoding = "utf-8"
+    if found in ("utf-16-le", "utf-16-be"):
+        encoding = "utf-16-le" if found == "utf-16-le" else "utf-16-be"
+        whole = len(text) // 2 * 2
+        text, rest = text[:whole], text[whole:]
+        text = text.decode(encoding, "surrogatepass").encode("utf-8", "surrogatepass")
+    elif not text.isascii() and not _is_utf8(text):
+        encoding = "cp1252"
+    ends = text.count(b"\r\n")
+    uniform = ends > 0 and ends == text.count(b"\n") == text.count(b"\r")
+    if uniform:
+        text = text.replace(b"\r\n", b"\n")
+    return text, Dialect(encoding, start > 0, "\r\n" if uniform else "\n"), rest
+
+
+def stored(text: bytes, dialect: Dialect) -> bytes:
+    """The bytes of a text in a file, without the mark."""
+    if dialect.newline != "\n":
+        text = text.replace(b"\n", b"\r\n")
+    if dialect.encoding.startswith("utf-16"):
+        return text.decode("utf-8", "surrogatepass").encode(dialect.encoding, "surrogatepass")
+    return text
+
+
+def mark_of(dialect: Dialect) -> bytes:
+    """The byte order mark that a file begins with."""
+    encoding = dialect.encoding if dialect.encoding.startswith("utf-16") else "utf-8"
+    return next(mark for mark, name in MARKS if name == encoding) if dialect.mark else b""
+
+
+class Offsets:
+    """Offsets in the file of places in the text, asked for in rising order."""
+
+    def __init__(self, text: bytes, dialect: Dialect) -> None:
+        self._text = text
+        self._dialect = dialect
+        self._plain = dialect.newline == "\n" and not dialect.encoding.startswith("utf-16")
+        self._start = len(mark_of(dialect))
+        self._place = 0
+
+    def at(self, place: int) -> int:
+        if self._plain:
+            return self._start + place
+        self._start += len(stored(self._text[self._place : place], self._dialect))
+        self._place = place
+        return self._start
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,273 @@
+"""How records compose into an ASE file: reading and writing."""
+
+from __future__ import annotations
+
+import re
+
+from keyframer.catalogue import (
+    IO_UNRECOGNISED,
+    LIMIT_DEPTH,
+    LIMIT_NAME,
+    LIMIT_RECORDS,
+    STRUCT_SYNTAX,
+)
+from keyframer.formats.ase import FORMAT
+from keyframer.formats.ase.dialect import Dialect, Offsets, mark_of, read_text, stored
+from keyframer.formats.ase.kinds import KEYWORD
+from keyframer.formats.ase.numbers import Values, read_values, write_values
+from keyframer.formats.ase.records import (
+    BLOCK_TYPES,
+    TABLES,
+    AseRecord,
+    Block,
+    Line,
+    RawText,
+    Table,
+)
+from keyframer.formats.ase.vocabulary import LINES
+from keyframer.formats.document import Document, place_of
+from keyframer.issues import IssueLog, IssueType, Severity
+from keyframer.limits import DEFAULT_LIMITS, Limits
+from keyframer.text import show_name
+from keyframer.wire.cursor import Place
+from keyframer.wire.record import NO_CHILDREN, Record, write_fields
+from keyframer.wire.sink import Sink
+
+_HEAD = re.compile(
+    rb"(\s*+)\*([A-Za-z0-9_]++)([^\"*{}\r\n]*+(?:\"[^\"\r\n]*+\"[^\"*{}\r\n]*+)*+)(?:(\s*+\{)|(?=[*}\s]|\Z))"
+)
+"""what stands before a record, its keyword, its values, and the brace if it has one"""
+_CLOSE = re.compile(rb"\s*+\}")
+_BODY = re.compile(rb"([^\"{}]*+(?:\"[^\"\r\n]*+\"[^\"{}]*+)*+)\}")
+"""the text of a block without blocks inside"""
+_REST = re.compile(rb"\s*+\Z")
+_JUNK = re.compile(rb"\s*+[^\s*{}]*+[*{}]?")
+
+
+def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
+    """An ASE file as a document; raises `FormatError` only if the data is not ASE, or breaks a limit."""
+    text, dialect, odd = read_text(data)
+    if not _HEAD.match(text):
+        raise IO_UNRECOGNISED.failure(0, "/", reason="an ASE file begins with a star and a keyword")
+    document = Document(FORMAT, issues=IssueLog(limits.issues_per_code, limits.issues), dialect=dialect)
+    end = _Reader(document, text, Offsets(text, dialect), limits).read()
+    document.trailing = stored(text[end:], dialect) + odd
+    return document
+
+
+class _Reader:
+    """Goes through a text once, with a stack of open blocks."""
+
+    def __init__(self, document: Document, text: bytes, offsets: Offsets, limits: Limits) -> None:
+        self.document = document
+        self.text = text
+        self.offsets = offsets
+        self.limits = limits
+        self.count = 0
+        self.blocks: list[Block] = []
+        self.places: list[Place] = [Place()]
+        self.numbers: list[dict[str, int]] = [{}]
+        self.names: dict[bytes, bytes] = {}
+
+    def read(self) -> int:
+        """Make all records; where the text behind the last of them begins."""
+        at = 0
+        while True:
+            head = _HEAD.match(self.text, at)
+            if head is not None:
+                at = self._read_head(head)
+                continue
+            close = _CLOSE.match(self.text, at) if self.blocks else None
+            if close is not None:
+                self._close(close.group())
+                at = close.end()
+            elif _REST.match(self.text, at):
+                break
+            else:
+                at = self._read_junk(at)
+        for block in reversed(self.blocks):
+            block.close = ""
+        if self.blocks:
+            path, offset = str(self.places[-1]), self.blocks[-1].offset or 0
+            self.document.issues.add(STRUCT_SYNTAX, path, offset, wanted="a closing brace", found="the end of the file")
+        return at
+
+    def _read_head(self, head: re.Match[bytes]) -> int:
+        lead, name, values, brace = head.groups()
+        name = self.names.setdefault(name, name)
+        offset = self.offsets.at(head.start() + len(lead))
+        shown_lead = self._shown_lead(lead)
+        if brace is None:
+            record = self._line(name, values, shown_lead, offset)
+            self._add(record)
+            return head.end()
+        if name in TABLES and (body := _BODY.match(self.text, head.end())) is not None:
+            table = self._table(name, values + brace, body[1], shown_lead, offset)
+            if table is not None:
+                self._add(table)
+                return body.end()
+        self._open(name, values + brace, shown_lead, offset, broken=name in TABLES)
+        return head.end()
+
+    def _line(self, name: bytes, text: bytes, lead: str | None, offset: int) -> AseRecord:
+        entry = LINES.get(name)
+        if entry is None:
+            return Line(name, (), text.decode("latin-1"), lead=lead, offset=offset, children=NO_CHILDREN)
+        values = self._values(entry.signature, text, name, offset)
+        if values is None:
+            self._report(STRUCT_SYNTAX, name, offset, Severity.WARNING, wanted=entry.words, found=show_name(text[:60]))
+            data = b"*" + name + text
+            return RawText(data, STRUCT_SYNTAX.code, lead=lead, offset=offset, children=NO_CHILDREN)
+        usual = _written(entry.signature, values) == text
+        kept = None if usual else text.decode("latin-1")
+        return Line(name, values, kept, lead=lead, offset=offset, children=NO_CHILDREN)
+
+    def _values(self, signature: str, text: bytes, name: bytes, offset: int) -> Values | None:
+        values = read_values(signature, text)
+        for value in values or ():
+            if isinstance(value, bytes) and len(value) > self.limits.name:
+                path = f"{self.places[-1]}/{name.decode('latin-1').lower()}".replace("//", "/")
+                raise LIMIT_NAME.failure(offset, path, size=len(value), limit=self.limits.name)
+        return values
+
+    def _table(self, name: bytes, opening: bytes, body: bytes, lead: str | None, offset: int) -> Table | None:
+        table = TABLES[name].empty(name)
+        table.lead, table.offset, table.children = lead, offset, NO_CHILDREN
+        if not table.read(body):
+            return None
+        table.body, table.depth = body, len(self.blocks)
+        table.text = None if opening == b" {" else opening.decode("latin-1")
+        return table
+
+    def _open(self, name: bytes, text: bytes, lead: str | None, offset: int, broken: bool) -> None:
+        if len(self.blocks) >= self.limits.depth:
+            raise LIMIT_DEPTH.failure(offset, str(self.places[-1]), limit=self.limits.depth)
+        block = BLOCK_TYPES[name]() if name in BLOCK_TYPES else Block(other=name.decode("latin-1"))
+        signature = block.signature
+        values = self._values(signature, text.rstrip()[:-1], name, offset)
+        usual = values is not None and _written(signature, values) + b" {" == text
+        block.values, block.text = values or (), None if usual else text.decode("latin-1")
+        block.lead, block.offset = lead, offset
+        self._add(block)
+        self.blocks.append(block)
+        self.numbers.append({})
+        if broken:
+            self._report(STRUCT_SYNTAX, b"", offset, None, wanted="rows of numbers", found="other text")
+
+    def _close(self, text: bytes) -> None:
+        block = self.blocks.pop()
+        self.places.pop()
+        self.numbers.pop()
+        usual = text == b"\n" + b"\t" * len(self.blocks) + b"}"
+        block.close = None if usual else text.decode("latin-1")
+
+    def _read_junk(self, start: int) -> int:
+        """Text up to the next record or the end of the block."""
+        at = start
+        while True:
+            junk = _JUNK.match(self.text, at)
+            assert junk is not None
+            at = junk.end()
+            if at == len(self.text) or _HEAD.match(self.text, at) or (self.blocks and _CLOSE.match(self.text, at)):
+                break
+        while self.text[at - 1 : at].isspace():
+            at -= 1
+        text = self.text[start:at]
+        data = text.lstrip()
+        lead = text[: len(text) - len(data)]
+        offset = self.offsets.at(start + len(lead))
+        self._report(STRUCT_SYNTAX, b"", offset, Severity.WARNING, wanted="a keyword", found=show_name(data[:60]))
+        shown = self._shown_lead(lead)
+        self._add(RawText(data, STRUCT_SYNTAX.code, lead=shown, offset=offset, children=NO_CHILDREN))
+        return at
+
+    def _shown_lead(self, lead: bytes) -> str | None:
+        usual = b"\n" + b"\t" * len(self.blocks) if self.count else b""
+        return None if lead == usual else lead.decode("latin-1")
+
+    def _add(self, record: AseRecord) -> None:
+        self.count += 1
+        if self.count > self.limits.records:
+            raise LIMIT_RECORDS.failure(record.offset or 0, str(self.places[-1]), limit=self.limits.records)
+        (self.blocks[-1].children if self.blocks else self.document.records).append(record)
+        segment, numbers = record.segment, self.numbers[-1]
+        number = numbers.get(segment, 0)
+        numbers[segment] = number + 1
+        if isinstance(record, Block):
+            self.places.append(place_of(record, number, self.places[-1]))
+
+    def _report(self, kind: IssueType, name: bytes, offset: int, severity: Severity | None, **args: object) -> None:
+        path = str(self.places[-1])
+        if name:
+            path = f"{path.rstrip('/')}/{name.decode('latin-1').lower()}"
+        self.document.issues.add(kind, path, offset, severity=severity, **args)
+
+
+def encode(document: Document) -> bytes:
+    """The bytes of a document, made from its records alone."""
+    dialect = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
+    parts: list[bytes] = []
+    stack = [(iter(document.records), b"")]
+    while stack:
+        record = next(stack[-1][0], None)
+        if record is None:
+            parts.append(stack.pop()[1])
+            continue
+        depth = len(stack) - 1
+        if not isinstance(record, AseRecord):
+            raise ValueError(f"{type(record).__name__} is not a record of an ASE file")
+        usual = "\n" + "\t" * depth if parts else ""
+        parts.append((usual if record.lead is None else record.lead).encode("latin-1"))
+        if isinstance(record, Block):
+            parts.append(_opening(record))
+            close = "\n" + "\t" * depth + "}" if record.close is None else record.close
+            stack.append((iter(record.children), close.encode("latin-1")))
+            continue
+        if record.children:
+            raise ValueError(f"{type(record).__name__} cannot have records inside")
+        parts.append(_written_record(record, depth))
+    return mark_of(dialect) + stored(b"".join(parts), dialect) + document.trailing
+
+
+def _written_record(record: AseRecord, depth: int) -> bytes:
+    if isinstance(record, Line):
+        return _opening(record)
+    if isinstance(record, Table):
+        opening = " {" if record.text is None else record.text
+        return b"*" + record.keyword + opening.encode("latin-1") + _body(record, depth) + b"}"
+    if isinstance(record, RawText):
+        return record.data
+    raise ValueError(f"{type(record).__name__} is not a record of an ASE file")
+
+
+def _opening(record: Line | Block) -> bytes:
+    """Keyword and values: as they were written, as long as the values are the same."""
+    if not KEYWORD.fullmatch(record.keyword):
+        raise ValueError(f"{record.keyword!r} is not a keyword: letters, digits and _")
+    brace = " {" if isinstance(record, Block) else ""
+    if record.text is not None:
+        text = record.text.rstrip()[:-1] if brace else record.text
+        known = read_values(record.signature, text.encode("latin-1"))
+        if repr(known or ()) == repr(record.values):  # NaN is not equal to itself
+            return b"*" + record.keyword + record.text.encode("latin-1")
+    return b"*" + record.keyword + _written(record.signature, record.values) + brace.encode()
+
+
+def _body(record: Table, depth: int) -> bytes:
+    """The text of a table: as it was written, as long as its columns are the same."""
+    if record.body:
+        again = record.empty(record.keyword)
+        if again.read(record.body) and again.same(record):
+            return record.body
+    write_fields(record, Sink())  # refuses what does not fit
+    return record.write(depth)
+
+
+def _written(signature: str, values: Values) -> bytes:
+    return write_values(signature, values).encode("latin-1")
+
+
+def record_types() -> dict[str, type[Record]]:
+    """Every record by the name of its class."""
+    classes: tuple[type[Record], ...] = (Line, *BLOCK_TYPES.values(), Block, *dict.fromkeys(TABLES.values()), RawText)
+    return {cls.__name__: cls for cls in classes}

@@ -1,0 +1,172 @@
+"""Field types of ASE records: keywords, values of a line, columns of a table, and text as it was written."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from keyframer.formats.ase.numbers import Array, Value, Values, write_values
+from keyframer.text import ascii_to_bytes, bytes_to_ascii
+from keyframer.wire.cursor import frozen, no_entries
+from keyframer.wire.fitting import fitting
+from keyframer.wire.kinds import Kind, declare
+from keyframer.wire.numbers import array_from_json, array_to_json
+from keyframer.wire.sink import Sink
+
+KEYWORD = re.compile(rb"[A-Za-z0-9_]+")
+LETTERS = {"i": "whole number", "f": "number", "t": "text", "w": "word"}
+"""of signatures: see `numbers.read_values`"""
+
+
+def describe_signature(signature: str) -> str:
+    """A signature in words: ``3 x number``."""
+    parts: list[str] = []
+    for letter, count in re.findall(r"(.)((?:\1)*\+?)", signature):
+        times = "" if not count else "any number of " if count.endswith("+") else f"{len(count) + 1} x "
+        parts.append(times + LETTERS[letter])
+    return ", ".join(parts)
+
+
+class _Text(Kind):
+    """8-bit text in JSON: ASCII with ``\\xNN`` for the rest."""
+
+    def default(self) -> bytes:
+        return b""
+
+    def to_json(self, value: bytes) -> object:
+        return bytes_to_ascii(value)
+
+    def from_json(self, value: object) -> bytes:
+        if not isinstance(value, str):
+            raise ValueError("text is expected")
+        return ascii_to_bytes(value)
+
+
+class _Keyword(_Text):
+    """The word behind a star."""
+
+    type_name = "keyword"
+
+    def write(self, sink: Sink, value: bytes, record: Any) -> None:
+        if not isinstance(value, bytes) or not KEYWORD.fullmatch(value):
+            raise ValueError(f"{value!r} is not a keyword: letters, digits and _")
+        sink.write(b"*" + value)
+
+
+class _Values(Kind):
+    """What stands behind a keyword, by the signature of the record."""
+
+    type_name = "values"
+
+    def default(self) -> Values:
+        return ()
+
+    def write(self, sink: Sink, value: Values, record: Any) -> None:
+        sink.write(write_values(record.signature, value).encode("latin-1"))
+
+    def to_json(self, value: Values) -> object:
+        return [_value_to_json(one) for one in value]
+
+    def restore(self, value: object, record: Any) -> Values:
+        if not isinstance(value, list):
+            raise ValueError("a list is expected")
+        signature = record.signature
+        if signature.endswith("+"):
+            signature = signature[:-2] + signature[-2] * max(len(value) - len(signature) + 2, 0)
+        if value and len(value) != len(signature):
+            raise ValueError(f"a list of {len(signature)} values is expected")
+        return tuple(_value_from_json(one, letter) for one, letter in zip(value, signature, strict=False))
+
+
+def _value_to_json(value: Value) -> object:
+    if isinstance(value, bytes):
+        return bytes_to_ascii(value)
+    return value if isinstance(value, int) else array_to_json(np.array([value]))[0]
+
+
+def _value_from_json(value: object, letter: str) -> Value:
+    if letter in "tw":
+        if not isinstance(value, str):
+            raise ValueError("text is expected")
+        return ascii_to_bytes(value)
+    if letter == "i":
+        if type(value) is not int:
+            raise ValueError("a whole number is expected")
+        return value
+    number: float = array_from_json([value], np.dtype("<f8"), None).tolist()[0]
+    return number
+
+
+class _Column(Kind):
+    """Columns of a table: whole numbers or floats, one or several in a row."""
+
+    def __init__(self, base: str, width: int | None) -> None:
+        self.dtype = np.dtype(base)
+        self.width = width
+        kind = "number" if self.dtype.kind == "f" else "whole number"
+        self.type_name = f"({kind}) for each row" if width is None else f"({width or 'k'} x {kind}) for each row"
+
+    def default(self) -> Array:
+        return no_entries(self.dtype if self.width is None else np.dtype((self.dtype, (self.width,))))
+
+    def write(self, sink: Sink, value: Any, record: Any) -> None:
+        self.checked(value)
+
+    def checked(self, value: Any) -> Array:
+        """The value as an array of this type; ValueError if it does not fit."""
+        array = np.asarray(value)
+        wanted = 1 if self.width is None else 2
+        if array.ndim != wanted or (self.width and array.shape[1] != self.width):
+            raise ValueError(f"an array of shape {('n', self.width or 'k')[:wanted]} is expected, not {array.shape}")
+        return fitting(array, self.dtype)
+
+    def to_json(self, value: Any) -> object:
+        return array_to_json(np.asarray(value))
+
+    def from_json(self, value: object) -> Any:
+        width = self.width
+        if width == 0:
+            width = len(value[0]) if isinstance(value, list) and value and isinstance(value[0], list) else 1
+        return frozen(array_from_json(value, self.dtype, width))
+
+
+class _AsWritten(_Text):
+    """The text of a table as it was written; null in dumps where its numbers are written like that anyway."""
+
+    type_name = "text"
+
+    def write(self, sink: Sink, value: bytes, record: Any) -> None:
+        if not isinstance(value, bytes):
+            raise ValueError("text as bytes is expected")
+
+    def dump(self, value: bytes, record: Any) -> object:
+        if not value or value == record.written_anew():
+            return None
+        return bytes_to_ascii(value)
+
+    def from_json(self, value: object) -> bytes:
+        return b"" if value is None else super().from_json(value)
+
+
+def keyword_field(words: str) -> Any:
+    return declare(_Keyword(), words)
+
+
+def values_field(words: str) -> Any:
+    return declare(_Values(), words)
+
+
+def integers(words: str, width: int | None = None) -> Any:
+    """Whole numbers; ``width`` of them in a row."""
+    return declare(_Column("<i8", width), words)
+
+
+def floats(words: str, width: int | None = None) -> Any:
+    """Floats; ``width`` of them in a row (0: as many as the keyword has)."""
+    return declare(_Column("<f8", width), words)
+
+
+def as_written(words: str) -> Any:
+    return declare(_AsWritten(), words)

@@ -1,0 +1,155 @@
+"""Numbers of ASE files: words and whole tables of them, as text and back.
+
+3ds Max writes four decimals. A number that four decimals cannot say gets as many as it needs; the numbers of a table
+are read and written together, because a mesh has a million of them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Value = int | float | bytes
+Values = tuple[Value, ...]
+
+_NUMBER = re.compile(rb"[-+]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?")
+_ODD = re.compile(rb"([-+]?)1[.,]#(QNAN|SNAN|IND|INF)[0-9A-Z]*")
+"""how Windows prints what is not a number"""
+_WORDS = re.compile(rb'"([^"]*)"|([^\s"]+)')
+_DIGITS = b"0123456789+-.eE \t\r\n\v\f"
+_MOST = 1 << 53
+"""whole numbers up to here are exact as floats"""
+
+
+def read_number(word: bytes) -> float | None:
+    """The number that a word says; decimal commas and the infinities of Windows are understood."""
+    if _NUMBER.fullmatch(word):
+        return float(word.replace(b",", b"."))
+    odd = _ODD.fullmatch(word)
+    if odd is None:
+        return None
+    value = math.inf if odd[2] == b"INF" else math.nan
+    return -value if odd[1] == b"-" else value
+
+
+def write_number(value: float) -> str:
+    """Four decimals where these say it all, else as many as it takes; non-finite numbers as Windows prints them."""
+    if math.isfinite(value):
+        usual = f"{value:.4f}"
+        return usual if float(usual) == value else repr(float(value))
+    if math.isnan(value):
+        return "1.#QNAN"
+    return "1.#INF" if value > 0 else "-1.#INF"
+
+
+def read_values(signature: str, text: bytes) -> Values | None:
+    """The values of a line by its signature, a letter for each value: i whole number, f number, t text in quotes, w a
+    word; a last + means any number of the letter before it. None where they are not there."""
+    if not signature:
+        return ()
+    if signature in ("t", "w") and b'"' not in text:  # some exporters leave out the quotes
+        word = text.strip()
+        return (word,) if word or signature == "t" else None
+    words = [(quoted or bare, bool(bare)) for quoted, bare in _WORDS.findall(text)]
+    if signature.endswith("+"):
+        signature = signature[:-2] + signature[-2] * max(len(words) - len(signature) + 2, 0)
+    if len(words) < len(signature):
+        return None
+    values: list[Value] = []
+    for letter, (word, bare) in zip(signature, words, strict=False):
+        if letter in "tw":
+            values.append(word)
+            continue
+        number = read_number(word) if bare else None
+        if number is None or (letter == "i" and not (abs(number) < _MOST and number == int(number))):
+            return None
+        values.append(int(number) if letter == "i" else number)
+    return tuple(values)
+
+
+def write_values(signature: str, values: Values) -> str:
+    """The text of values as 3ds Max writes it; ValueError where they do not fit the signature."""
+    if signature.endswith("+"):
+        signature = signature[:-2] + signature[-2] * max(len(values) - len(signature) + 2, 0)
+    if len(values) != len(signature):
+        raise ValueError(f"{len(signature)} values are expected, not {len(values)}")
+    parts: list[str] = []
+    for letter, value in zip(signature, values, strict=True):
+        if letter in "tw":
+            if not isinstance(value, bytes) or any(odd in value for odd in (b'"', b"\n", b"\r")):
+                raise ValueError(f"{value!r} is not text of one line without quotes")
+            plain = value.decode("latin-1")
+            parts.append(f'"{plain}"' if letter == "t" else plain)
+        elif isinstance(value, bytes) or (letter == "i" and not isinstance(value, int)):
+            raise ValueError(f"{value!r} is not a {'whole ' if letter == 'i' else ''}number")
+        else:
+            parts.append(str(value) if letter == "i" else write_number(value))
+    return " " + ("\t" if "f" in signature else " ").join(parts) if parts else ""
+
+
+def read_rows(text: bytes, keyword: bytes) -> Array | None:
+    """The numbers of lines ``*KEYWORD number number …``, all with the same keyword and as many numbers each: (n, k)
+    floats. None where anything else is among them."""
+    count = text.count(keyword)
+    if count == 0:
+        return None if text.strip() else np.empty((0, 0))
+    if text.translate(None, _DIGITS) != keyword.translate(None, _DIGITS) * count:
+        return _read_odd_rows(text, keyword, count)
+    numbers = _parse(text.replace(keyword, b" nan "))
+    if numbers is None or len(numbers) % count:
+        return None
+    rows = numbers.reshape(count, -1)
+    missing = np.isnan(rows)
+    return rows[:, 1:] if missing[:, 0].all() and not missing[:, 1:].any() else None
+
+
+def _read_odd_rows(text: bytes, keyword: bytes, count: int) -> Array | None:
+    """The same, number by number: for rows with decimal commas or non-finite numbers."""
+    before, *parts = text.split(keyword)
+    rows = [[read_number(word) for word in part.split()] for part in parts]
+    width = len(rows[0])
+    if before.strip() or any(len(row) != width or None in row for row in rows):
+        return None
+    return np.array(rows, np.float64).reshape(count, width)
+
+
+def _parse(text: bytes) -> Array | None:
+    """All numbers of a text of numbers; None where a word of it is not a number."""
+    try:
+        numbers: Array = np.fromstring(text + b" inf", np.float64, sep=" ")
+    except (ValueError, DeprecationWarning):  # what numpy raises when it gets stuck; by default it just stops
+        return None
+    return numbers[:-1] if len(numbers) and numbers[-1] == np.inf else None
+
+
+def whole(numbers: Array) -> Array | None:
+    """Floats as whole numbers; None where they are not."""
+    with np.errstate(invalid="ignore"):
+        fits = bool((np.abs(numbers) < _MOST).all()) and bool((numbers == np.trunc(numbers)).all())
+    return numbers.astype(np.int64) if fits else None
+
+
+def write_rows(template: str, columns: list[Array]) -> str:
+    """A line for each row: ``template`` has a ``%d`` for each column of whole numbers, ``%s`` for each of floats."""
+    if not len(columns[0]):
+        return ""
+    parts: list[Any] = []
+    for column in columns:
+        if column.dtype.kind != "f":
+            parts.append(column.tolist())
+            continue
+        with np.errstate(invalid="ignore"):
+            usual = bool((np.abs(column) < 1e11).all()) and bool((np.rint(column * 1e4) / 1e4 == column).all())
+        if usual:
+            template = template.replace("%s", "%.4f", 1)
+            parts.append(column.tolist())
+        else:
+            template = template.replace("%s", "%S", 1)
+            parts.append([write_number(value) for value in column.tolist()])
+    template = template.replace("%S", "%s")
+    return "".join([template % row for row in zip(*parts, strict=True)])

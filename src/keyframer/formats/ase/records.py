@@ -1,0 +1,539 @@
+"""The records of an ASE file: lines, blocks, and tables of numbers.
+
+A record is written as it was read as long as its fields still say the same; text that 3ds Max would have written
+differently is kept beside the fields (`lead`, `text`, `close`, `body`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from keyframer.formats.ase.kinds import as_written, floats, integers, keyword_field, values_field
+from keyframer.formats.ase.numbers import Array, Values, read_number, read_rows, whole, write_number, write_rows
+from keyframer.formats.ase.vocabulary import BLOCKS, KEY_ROWS, LINES, REPEATED, BlockEntry
+from keyframer.wire.cursor import frozen
+from keyframer.wire.kinds import blob
+from keyframer.wire.record import Raw, Record, record
+
+
+@dataclass(slots=True, eq=False, kw_only=True, repr=False)
+class AseRecord(Record):
+    """What all records share: the text before them."""
+
+    lead: str | None = None
+    """text before the record; None: a new line and a tab for each level"""
+
+
+@record
+class RawText(Raw, AseRecord):
+    """Text that is neither a line nor a block, or whose values are not what its keyword has."""
+
+    data: bytes = blob("text as it is")
+    reason: str = ""
+    """the code of the issue that says why"""
+
+    @property
+    def segment(self) -> str:
+        return "raw"
+
+
+@record
+class Line(AseRecord):
+    """A keyword and its values; the values of unknown keywords are kept as text."""
+
+    keyword: bytes = keyword_field("without its star")
+    values: Values = values_field("numbers and text, as the keyword has them")
+    text: str | None = None
+    """what stands behind the keyword; None: the values as 3ds Max writes them"""
+
+    @property
+    def segment(self) -> str:
+        return self.keyword.decode("latin-1").lower()
+
+    @property
+    def signature(self) -> str:
+        entry = LINES.get(self.keyword)
+        return "" if entry is None else entry.signature
+
+
+@record
+class Block(AseRecord):
+    """What stands in braces behind a keyword and its values; each known keyword has a record of its own."""
+
+    KEYWORD: ClassVar[bytes] = b""
+    signature: ClassVar[str] = ""
+    values: Values = values_field("between keyword and brace: a number or a name, where the keyword has one")
+    text: str | None = None
+    """what stands between the keyword and the first line inside; None: the values and a brace"""
+    close: str | None = None
+    """from the last record inside to the closing brace; None: the brace on a line of its own"""
+    other: str = ""
+    """the keyword of a block of no known kind"""
+
+    @property
+    def keyword(self) -> bytes:
+        return self.KEYWORD or self.other.encode("latin-1")
+
+    @property
+    def segment(self) -> str:
+        return self.keyword.decode("latin-1").lower()
+
+    def get(self, name: bytes) -> Values | None:
+        """The values of the first line inside with this keyword."""
+        for child in self.children:
+            if isinstance(child, Line) and child.keyword == name and child.values:
+                return child.values
+        return None
+
+    def has(self, name: bytes) -> bool:
+        """Whether a line with this keyword is inside."""
+        return any(isinstance(child, Line) and child.keyword == name for child in self.children)
+
+    def number(self, name: bytes, default: float) -> float:
+        """The first value of a line, where it is a finite number."""
+        found = self.get(name)
+        value = default if found is None or isinstance(found[0], bytes) else float(found[0])
+        return value if math.isfinite(value) else default
+
+    def vector(self, name: bytes) -> tuple[float, float, float] | None:
+        """The three numbers of a line, where they are finite."""
+        found = self.get(name)
+        if found is None or len(found) < 3:
+            return None
+        x, y, z = (float(value) for value in found[:3])
+        return (x, y, z) if math.isfinite(x + y + z) else None
+
+    def name(self, name: bytes) -> bytes | None:
+        """The text of a line."""
+        found = self.get(name)
+        return found[0] if found and isinstance(found[0], bytes) else None
+
+    def names(self, name: bytes) -> list[bytes]:
+        """The texts of all lines inside with this keyword."""
+        lines = [child.values for child in self.children if isinstance(child, Line) and child.keyword == name]
+        return [values[0] for values in lines if values and isinstance(values[0], bytes)]
+
+    def blocks(self, *names: bytes) -> list[Block]:
+        """The blocks inside with these keywords."""
+        return [child for child in self.children if isinstance(child, Block) and child.keyword in names]
+
+    def block(self, name: bytes) -> Block | None:
+        """The first block inside with this keyword."""
+        return next(iter(self.blocks(name)), None)
+
+
+def _block_type(keyword: bytes, entry: BlockEntry) -> type[Block]:
+    said = {"KEYWORD": keyword, "signature": entry.signature, "repeats": keyword in REPEATED}
+    made = type(entry.name, (Block,), {"__doc__": entry.words, "__module__": __name__, **said})
+    return record(made)
+
+
+BLOCK_TYPES: dict[bytes, type[Block]] = {keyword: _block_type(keyword, entry) for keyword, entry in BLOCKS.items()}
+"""the record of each keyword whose block has lines inside"""
+globals().update({cls.__name__: cls for cls in BLOCK_TYPES.values()})  # where pickle looks for them
+
+
+class Table(AseRecord):
+    """A block of numbers; it is written as it was read as long as its columns are the same."""
+
+    __slots__ = ("depth",)
+    KEYWORD: ClassVar[bytes]
+    body: bytes
+    text: str | None
+    depth: int
+    """how many blocks it is in"""
+
+    @property
+    def keyword(self) -> bytes:
+        return self.KEYWORD
+
+    @property
+    def segment(self) -> str:
+        return self.keyword.decode("latin-1").lower()
+
+    @classmethod
+    def empty(cls, keyword: bytes) -> Table:
+        """A table without rows for a keyword."""
+        return cls()
+
+    def read(self, body: bytes) -> bool:
+        """Fill the columns from the text in braces; False where it is not a table."""
+        raise NotImplementedError
+
+    def rows(self, start: str) -> str:
+        """The text of all rows, each behind ``start`` (a new line and its tabs)."""
+        raise NotImplementedError
+
+    def write(self, depth: int) -> bytes:
+        """The text in braces, made of the columns."""
+        return f"{self.rows(chr(10) + chr(9) * (depth + 1))}\n{chr(9) * depth}".encode("latin-1")
+
+    def written_anew(self) -> bytes:
+        return self.write(getattr(self, "depth", 0))
+
+    def same(self, other: Table) -> bool:
+        """Whether another table has the same columns."""
+        return all(
+            _equal(getattr(self, plan.name), getattr(other, plan.name))
+            for plan in self.plan.fields
+            if plan.name != "body"
+        )
+
+
+def _equal(one: object, other: object) -> bool:
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        left, right = np.asarray(one), np.asarray(other)
+        return bool(np.array_equal(left, right, equal_nan=left.dtype.kind == "f" and right.dtype.kind == "f"))
+    return one == other
+
+
+class NumberTable(Table):
+    """Rows of one keyword, a number of their own and some values."""
+
+    __slots__ = ()
+    ROW: ClassVar[bytes]
+    WIDTH: ClassVar[int] = 3
+    INDEX: ClassVar[str] = " %d"
+    WHOLE: ClassVar[bool] = False
+    index: Array
+    values: Array
+
+    def read(self, body: bytes) -> bool:
+        found = read_rows(body, b"*" + self.ROW)
+        if found is None:
+            return False
+        if not len(found):
+            return True
+        index = whole(found[:, 0]) if found.shape[1] == 1 + self.WIDTH else None
+        rows = found[:, 1:] if not self.WHOLE else whole(found[:, 1:])
+        if index is None or rows is None:
+            return False
+        self.index, self.values = frozen(index), frozen(np.ascontiguousarray(rows))
+        return True
+
+    def rows(self, start: str) -> str:
+        columns = [np.asarray(self.index), *np.asarray(self.values).T]
+        if len({len(column) for column in columns}) > 1:
+            raise ValueError("index and values have different lengths")
+        template = f"{start}*{self.ROW.decode()}{self.INDEX}" + ("\t%d" if self.WHOLE else "\t%s") * self.WIDTH
+        return write_rows(template, columns)
+
+
+@record
+class VertexList(NumberTable):
+    """Vertices of a mesh, in world space."""
+
+    KEYWORD = b"MESH_VERTEX_LIST"
+    ROW = b"MESH_VERTEX"
+    INDEX = " %4d"
+    index: Array = integers("number of the vertex")
+    values: Array = floats("x, y, z", 3)
+    body: bytes = as_written("the rows as they were written")
+    text: str | None = None
+    """what stands between the keyword and the rows; None: a brace"""
+
+
+@record
+class TextureVertexList(NumberTable):
+    """Texture coordinates."""
+
+    KEYWORD = b"MESH_TVERTLIST"
+    ROW = b"MESH_TVERT"
+    index: Array = integers("number of the texture vertex")
+    values: Array = floats("u, v, w; v runs up", 3)
+    body: bytes = as_written("the rows as they were written")
+    text: str | None = None
+    """what stands between the keyword and the rows; None: a brace"""
+
+
+@record
+class TextureFaceList(NumberTable):
+    """Which texture vertices the corners of faces have."""
+
+    KEYWORD = b"MESH_TFACELIST"
+    ROW = b"MESH_TFACE"
+    WHOLE = True
+    index: Array = integers("number of the face")
+    values: Array = integers("texture vertex of each corner", 3)
+    body: bytes = as_written("the rows as they were written")
+    text: str | None = None
+    """what stands between the keyword and the rows; None: a brace"""
+
+
+@record
+class ColorVertexList(NumberTable):
+    """Vertex colours."""
+
+    KEYWORD = b"MESH_CVERTLIST"
+    ROW = b"MESH_VERTCOL"
+    index: Array = integers("number of the colour")
+    values: Array = floats("red, green, blue", 3)
+    body: bytes = as_written("the rows as they were written")
+    text: str | None = None
+    """what stands between the keyword and the rows; None: a brace"""
+
+
+@record
+class ColorFaceList(NumberTable):
+    """Which colours the corners of faces have."""
+
+    KEYWORD = b"MESH_CFACELIST"
+    ROW = b"MESH_CFACE"
+    WHOLE = True
+    index: Array = integers("number of the face")
+    values: Array = integers("colour of each corner", 3)
+    body: bytes = as_written("the rows as they were written")
+    text: str | None = None
+    """what stands between the keyword and the rows; None: a brace"""
+
+
+_FACE = re.compile(rb"\*MESH_FACE\s([^*]*)(?:\*MESH_SMOOTHING(?![A-Z_])([^*]*))?(?:\*MESH_MTLID\s([^*]*))?")
+_LABELS = (b":A:B:C:AB:BC:CA:", b":A:B:C:")
+_NOT_LABELS = b"0123456789 \t\r\n-+"
+_TO_SPACE = bytes.maketrans(b":ABC", b"    ")
+
+
+@record
+class FaceList(Table):
+    """Faces: three vertices, which edges are visible, smoothing groups and a material id."""
+
+    KEYWORD = b"MESH_FACE_LIST"
+    index: Array = integers("number of the face")
+    corners: Array = integers("vertices A, B, C", 3)
+    edges: Array = integers("edges AB, BC, CA: 1 visible, 0 hidden", 3)
+    smoothing: Array = integers("bit mask of the smoothing groups 1 to 32; -1: not stated")
+    materials: Array = integers("number of the sub-material; -1: not stated")
+    body: bytes = as_written("the rows as they were written")
+    text: str | None = None
+    """what stands between the keyword and the rows; None: a brace"""
+
+    def read(self, body: bytes) -> bool:
+        rows = _FACE.findall(body)
+        if len(rows) != body.count(b"*MESH_FACE") or (not rows and body.strip()) or _FACE.sub(b"", body).strip():
+            return False
+        if not rows:
+            return True
+        faces = b" ".join([row[0] for row in rows])
+        labels = faces.translate(None, _NOT_LABELS)
+        kind = next((kind for kind in _LABELS if labels == kind * len(rows)), None)
+        # a row of its own before each face: nobody can take numbers of one face for those of the next
+        marked = b" *".join([b"", *(row[0].translate(_TO_SPACE) for row in rows)])
+        numbers = read_rows(marked, b"*")
+        if kind is None or numbers is None or numbers.shape[1] != kind.count(b":"):
+            return False
+        found = whole(numbers)
+        stated = b"*MESH_SMOOTHING" in body
+        groups = _cached(_groups, [row[1] if stated else None for row in rows])
+        ids = _cached(_material_id, [row[2] for row in rows])
+        if found is None or groups is None or ids is None:
+            return False
+        edges = found[:, 4:] if kind == _LABELS[0] else np.ones_like(found[:, 1:4])
+        self.index, self.corners = frozen(found[:, 0].copy()), frozen(found[:, 1:4].copy())
+        self.edges, self.smoothing, self.materials = frozen(edges.copy()), frozen(groups), frozen(ids)
+        return True
+
+    def rows(self, start: str) -> str:
+        groups = [_smoothing_text(mask) for mask in np.asarray(self.smoothing).tolist()]
+        ids = ["" if number < 0 else f"\t*MESH_MTLID {number}" for number in np.asarray(self.materials).tolist()]
+        columns = [np.asarray(self.index), *np.asarray(self.corners).T, *np.asarray(self.edges).T]
+        if len({len(column) for column in (*columns, groups, ids)}) > 1:
+            raise ValueError("the columns have different lengths")
+        template = f"{start}*MESH_FACE %4d:    A: %4d B: %4d C: %4d AB: %4d BC: %4d CA: %4d"
+        numbers = zip(*(column.tolist() for column in columns), strict=True)
+        return "".join(
+            [template % row + group + material for row, group, material in zip(numbers, groups, ids, strict=True)]
+        )
+
+
+def _cached(read: Callable[[bytes | None], int | None], texts: list[bytes | None]) -> Array | None:
+    """The number of each text; few differ."""
+    known = {text: read(text) for text in set(texts)}
+    return None if None in known.values() else np.array([known[text] for text in texts], np.int64)
+
+
+def _groups(text: bytes | None) -> int | None:
+    if text is None:
+        return -1
+    mask = 0
+    for word in text.replace(b",", b" ").split():
+        if not word.isdigit() or len(word) > 2 or not 0 <= int(word) <= 32:
+            return None
+        mask |= 1 << int(word) >> 1  # 0 is no group
+    return mask
+
+
+def _material_id(text: bytes | None) -> int | None:
+    word = (text or b"").strip()
+    if not word:
+        return -1
+    number = read_number(word)
+    return int(number) if number is not None and 0 <= number < 1 << 31 and number == int(number) else None
+
+
+def _smoothing_text(mask: int) -> str:
+    if mask < 0:
+        return ""
+    groups = ",".join(str(group + 1) for group in range(32) if mask >> group & 1)
+    return f"\t *MESH_SMOOTHING {groups}{' ' if groups else ''}"
+
+
+@record
+class Normals(Table):
+    """Normals of faces and of their corners."""
+
+    KEYWORD = b"MESH_NORMALS"
+    index: Array = integers("number of the face")
+    normals: Array = floats("normal of the face", 3)
+    corners: Array = integers("vertex of each corner", 3)
+    corner_normals: Array = floats("normals of the three corners", 9)
+    body: bytes = as_written("the rows as they were written")
+    text: str | None = None
+    """what stands between the keyword and the rows; None: a brace"""
+
+    def read(self, body: bytes) -> bool:
+        count = body.count(b"*MESH_FACENORMAL")
+        order = re.findall(rb"\*MESH_(FACEN|VERTEXN)ORMAL", body)
+        if order != [b"FACEN", b"VERTEXN", b"VERTEXN", b"VERTEXN"] * count:
+            return False
+        found = read_rows(body.replace(b"*MESH_FACENORMAL", b"*").replace(b"*MESH_VERTEXNORMAL", b"*"), b"*")
+        if found is None:
+            return False
+        if not count:
+            return True
+        numbers = whole(found[:, 0]) if found.shape[1] == 4 else None
+        if numbers is None:
+            return False
+        numbers, rows = numbers.reshape(count, 4), found[:, 1:].reshape(count, 12)
+        self.index, self.corners = frozen(numbers[:, 0].copy()), frozen(numbers[:, 1:].copy())
+        self.normals, self.corner_normals = frozen(rows[:, :3].copy()), frozen(rows[:, 3:].copy())
+        return True
+
+    def rows(self, start: str) -> str:
+        template = f"{start}*MESH_FACENORMAL %d\t%s\t%s\t%s" + f"{start}\t*MESH_VERTEXNORMAL %d\t%s\t%s\t%s" * 3
+        columns = [np.asarray(self.index), *np.asarray(self.normals).T]
+        for corner in range(3):
+            columns.append(np.asarray(self.corners)[:, corner])
+            columns += list(np.asarray(self.corner_normals)[:, 3 * corner : 3 * corner + 3].T)
+        return write_rows(template, columns)
+
+
+@record
+class Keys(Table):
+    """The keys of a controller: one row for each, with its time in ticks."""
+
+    keyword: bytes = keyword_field("which controller it is")
+    times: Array = integers("in ticks; `SCENE_TICKSPERFRAME` of them make a frame")
+    values: Array = floats(
+        "value of each key, then what its controller adds: tension, continuity, bias, ease in, ease out (TCB) or both "
+        "tangents and flags (Bezier)",
+        0,
+    )
+    body: bytes = as_written("the rows as they were written")
+    text: str | None = None
+    """what stands between the keyword and the rows; None: a brace"""
+
+    @classmethod
+    def empty(cls, keyword: bytes) -> Keys:
+        return cls(keyword)
+
+    def read(self, body: bytes) -> bool:
+        for row in KEY_ROWS[self.keyword].rows:
+            found = read_rows(body, b"*" + row)
+            if found is not None:
+                break
+        if found is None:
+            return False
+        if not len(found):
+            return True
+        times = whole(found[:, 0]) if found.shape[1] > KEY_ROWS[self.keyword].width else None
+        if times is None:
+            return False
+        self.times, self.values = frozen(times), frozen(np.ascontiguousarray(found[:, 1:]))
+        return True
+
+    def rows(self, start: str) -> str:
+        entry = KEY_ROWS.get(self.keyword)
+        if entry is None:
+            raise ValueError(f"{self.keyword!r} is not the keyword of a controller")
+        columns = [np.asarray(self.times), *np.asarray(self.values).T]
+        template = f"{start}*{entry.rows[0].decode()} %d" + "\t%s" * (len(columns) - 1)
+        if entry.flags and len(columns) > 1 and (flags := whole(columns[-1])) is not None:
+            template, columns[-1] = template[:-2] + "%d", flags
+        if len({len(column) for column in columns}) > 1:
+            raise ValueError("times and values have different lengths")
+        return write_rows(template, columns)
+
+
+_NAMED_WEIGHT = re.compile(rb'\s*(?:"([^"\n]*)"|([^\s"]+))\s+([^\s"]+)')
+
+
+@record
+class SoftSkin(Table):
+    """Bones and weights for the vertices of an object, as exporters for games add them: free text, no keywords."""
+
+    KEYWORD = b"MESH_SOFTSKINVERTS"
+    signature: ClassVar[str] = "t+"
+    names: Values = values_field("name of the object, then the bone of each influence")
+    counts: Array = integers("influences of each vertex")
+    weights: Array = floats("weight of each influence")
+    body: bytes = as_written("the rows as they were written")
+    text: str | None = None
+    """what stands between the keyword and the rows; None: a brace"""
+
+    def read(self, body: bytes) -> bool:
+        lines = [line for line in body.split(b"\n") if line.strip()]
+        if len(lines) < 2 or not lines[1].strip().isdigit() or len(lines[1]) > 16 or int(lines[1]) != len(lines) - 2:
+            return False
+        names = [lines[0].strip().strip(b'"')]
+        weights: list[float] = []
+        counts: list[int] = []
+        for line in lines[2:]:
+            count, _, rest = line.strip().partition(b"\t") if b"\t" in line.strip() else line.strip().partition(b" ")
+            found = _NAMED_WEIGHT.findall(rest)
+            numbers = [read_number(weight) for _, _, weight in found]
+            if not count.isdigit() or len(count) > 6 or int(count) != len(found) or None in numbers:
+                return False
+            names += [quoted or bare for quoted, bare, _ in found]
+            weights += [number for number in numbers if number is not None]
+            counts.append(len(found))
+        self.names, self.counts = tuple(names), frozen(np.array(counts, np.int64))
+        self.weights = frozen(np.array(weights, np.float64))
+        return True
+
+    def rows(self, start: str) -> str:
+        name, *bones = [value.decode("latin-1") if isinstance(value, bytes) else "" for value in self.names or (b"",)]
+        counts, weights = np.asarray(self.counts).tolist(), np.asarray(self.weights).tolist()
+        if sum(counts) != len(weights) or len(bones) != len(weights):
+            raise ValueError("names, counts and weights do not fit together")
+        parts = [f"\n{name}\n{len(counts)}"]
+        at = 0
+        for count in counts:
+            pairs = zip(bones[at : at + count], weights[at : at + count], strict=True)
+            parts.append(f"\n{count}" + "".join(f'\t"{bone}"\t{write_number(weight)}' for bone, weight in pairs))
+            at += count
+        return "".join(parts)
+
+
+TABLES: dict[bytes, type[Table]] = {
+    **{
+        table.KEYWORD: table
+        for table in (
+            VertexList,
+            FaceList,
+            TextureVertexList,
+            TextureFaceList,
+            ColorVertexList,
+            ColorFaceList,
+            Normals,
+            SoftSkin,
+        )
+    },
+    **dict.fromkeys(KEY_ROWS, Keys),
+}
+"""the record of each keyword whose block is a table"""

@@ -1,0 +1,36 @@
+"""Is it an ASE file? It is text that begins with the exporter's keyword, in one of four encodings."""
+
+from __future__ import annotations
+
+from keyframer.formats.contract import Match
+
+MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_FIRST = b"*3DSMAX_ASCIIEXPORT"
+_USUAL = (b"*COMMENT", b"*SCENE", b"*MATERIAL_LIST", b"*GEOMOBJECT", b"*HELPEROBJECT", b"*GROUP")
+
+
+def find_encoding(head: bytes) -> tuple[str, int]:
+    """The encoding of a text that begins with an ASCII character, and the size of its mark; 8-bit text is "utf-8"."""
+    for mark, encoding in MARKS:
+        if head.startswith(mark):
+            return encoding, len(mark)
+    if len(head) > 1 and (head[0] == 0) != (head[1] == 0):
+        return ("utf-16-be" if head[0] == 0 else "utf-16-le"), 0
+    return "utf-8", 0
+
+
+def sniff(head: bytes, size: int) -> Match | None:
+    """Sure of the exporter's own keyword; a guess for its usual keywords without it."""
+    encoding, mark = find_encoding(head)
+    text = head[mark:]
+    if encoding != "utf-8":
+        text = text[1 - (encoding == "utf-16-le") :: 2]  # the low bytes
+    text = text.lstrip(b"\t\n\v\f\r ")
+    if text.startswith(_FIRST):
+        rest = text[len(_FIRST) :].split(None, 1)
+        version = rest[0].decode("ascii", "replace") if rest and rest[0].isdigit() else None
+        return Match(0.95, "begins with *3DSMAX_ASCIIEXPORT", version, None if encoding == "utf-8" else encoding)
+    for keyword in _USUAL:
+        if text.startswith(keyword) and text[len(keyword) : len(keyword) + 1] in (b" ", b"\t", b"\r", b"\n", b"{"):
+            return Match(0.5, f"begins with {keyword.decode()}", None, None if encoding == "utf-8" else encoding)
+    return None

@@ -1,0 +1,81 @@
+"""What an ASE document says, as tables: overview and objects; and its keywords, for the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from keyframer.formats.ase import records
+from keyframer.formats.ase.kinds import describe_signature
+from keyframer.formats.ase.vocabulary import BLOCKS, KEY_ROWS, NODES, TOP, Entry
+from keyframer.formats.document import Document
+from keyframer.formats.kit.summary_tables import Cell, Table, overview
+
+_LISTS = (records.VertexList, records.FaceList)
+
+
+def summarise(document: Document) -> list[Table]:
+    """The tables of ``keyframer info``."""
+    lines = {
+        line.keyword: line.values[0] for line in document.records if isinstance(line, records.Line) and line.values
+    }
+    scene = next((block for block in document.find(records.Block) if block.keyword == b"SCENE"), records.Block())
+    return [
+        overview(
+            ("version", lines.get(b"3DSMAX_ASCIIEXPORT")),
+            ("written by", lines.get(b"COMMENT")),
+            ("text", str(document.dialect)),
+            ("exported from", scene.name(b"SCENE_FILENAME") or None),
+            ("first frame", _number(scene, b"SCENE_FIRSTFRAME")),
+            ("last frame", _number(scene, b"SCENE_LASTFRAME")),
+            ("frames per second", _number(scene, b"SCENE_FRAMESPEED")),
+            ("ticks per frame", _number(scene, b"SCENE_TICKSPERFRAME")),
+        ),
+        _objects(document),
+    ]
+
+
+def _number(block: records.Block, name: bytes) -> Cell:
+    found = block.get(name)
+    return found[0] if found else None
+
+
+def _objects(document: Document) -> Table:
+    table = Table("objects", "Objects", ("name", "kind", "parent", "vertices", "faces", "tracks"))
+    for block in document.find(records.Block):
+        if block.keyword not in NODES:
+            continue
+        mesh = block.block(b"MESH")
+        parts = mesh.children if mesh else []
+        sizes = {part.keyword: len(part.index) for part in parts if isinstance(part, _LISTS)}
+        tracks = sum(isinstance(part, records.Keys) for one in block.blocks(b"TM_ANIMATION") for part in one.children)
+        table.add(
+            block.name(b"NODE_NAME"),
+            block.segment.removesuffix("object"),
+            block.name(b"NODE_PARENT"),
+            sizes.get(b"MESH_VERTEX_LIST"),
+            sizes.get(b"MESH_FACE_LIST"),
+            tracks,
+        )
+    return table
+
+
+def describe(cls: type[Any]) -> Mapping[str, str]:
+    """The keyword of a record, and the lines that are usual inside."""
+    if cls is records.Line:
+        return {"keyword": "any", "lines inside": f"outside all blocks: {_lines(TOP)}"}
+    if cls is records.Keys:
+        return {"keyword": " ".join(f"`{keyword.decode()}`" for keyword in KEY_ROWS)}
+    keyword = getattr(cls, "KEYWORD", b"")
+    if not keyword:
+        return {"keyword": "any" if cls is records.Block else ""}
+    block = BLOCKS.get(keyword)
+    return {"keyword": f"`{keyword.decode()}`", "lines inside": "" if block is None else _lines(block.lines)}
+
+
+def _lines(entries: Mapping[str, Entry]) -> str:
+    told = [
+        f"`{name}` {f'({describe_signature(entry.signature)}) ' if entry.signature else ''}{entry.words}"
+        for name, entry in entries.items()
+    ]
+    return "; ".join(told)
