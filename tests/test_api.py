@@ -26,7 +26,7 @@ class TestFormats:
     def test_ids(self) -> None:
         names = [known.name for known in keyframer.supported_formats()]
         assert names[0] == "3ds"
-        assert set(names) <= {"3ds", "uto3d", "hale3d", "midtown", "nodeanim"}
+        assert set(names) <= {"3ds", "uto3d", "hale3d", "midtown", "nodeanim", "ase"}
         assert len(set(names)) == len(names)
 
     def test_what_a_format_says_of_itself(self) -> None:

@@ -276,3 +276,15 @@ def nanim_node(
 def nanim(*nodes: bytes, count: int | None = None, **header: object) -> bytes:
     first = nanim_header(len(nodes) if count is None else count, **header)  # type: ignore[arg-type]
     return first + nanim_chunk(2, b"".join(nodes))
+
+
+# ASE
+
+
+def ase(text: str = "", version: int = 200) -> bytes:
+    """A file with some lines behind its first."""
+    return f"*3DSMAX_ASCIIEXPORT\t{version}\n{text}\n".encode("latin-1")
+
+
+def ase_object(inside: str, name: str = "Box", kind: str = "GEOMOBJECT") -> bytes:
+    return ase(f'*{kind} {{\n\t*NODE_NAME "{name}"\n{inside}\n}}')

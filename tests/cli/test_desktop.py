@@ -70,6 +70,7 @@ def desktop(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "hale3d/arm-length.mdl",
         "midtown/retail.anim",
         "nodeanim/tcb_by_key.nanim",
+        "ase/textured.ase",
     ],
 )
 def test_a_desktop_knows_the_files(desktop: dict[str, str], sample: str) -> None:

@@ -46,6 +46,7 @@ TARGETS = {
     "hale3d": ("hale3d", ".anim"),
     "midtown": ("midtown", ".anim"),
     "nodeanim": ("nodeanim", ".nanim"),
+    "ase": ("ase", ".ase"),
     "glb": ("gltf", ".glb"),
     "gltf": ("gltf", ".gltf"),
 }

@@ -50,7 +50,7 @@ def test_what_was_saved_is_sound_in_its_own_format(tmp_path: Path, name: str, pa
         assert source.read_bytes() == cut
 
 
-@pytest.mark.parametrize("name", ["3ds", "uto3d", "hale3d", "midtown", "nodeanim"])
+@pytest.mark.parametrize("name", ["3ds", "uto3d", "hale3d", "midtown", "nodeanim", "ase"])
 def test_there_is_something_to_save_in_every_format(name: str) -> None:
     assert sum(len(damaged(path.read_bytes(), known)) for known, path in SMALL if known == name) >= 2
 

@@ -20,8 +20,8 @@ from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
 
 Floats = npt.NDArray[np.float64]
 
-SUFFIXES = {"3ds": ".3ds", "uto3d": ".u3d", "hale3d": ".anim", "midtown": ".anim", "nodeanim": ".nanim"}
-KEYED = ("3ds", "uto3d", "nodeanim")
+SUFFIXES = {"3ds": ".3ds", "uto3d": ".u3d", "hale3d": ".anim", "midtown": ".anim", "nodeanim": ".nanim", "ase": ".ase"}
+KEYED = ("3ds", "uto3d", "nodeanim", "ase")
 LAST_FRAME = 40
 
 

@@ -51,7 +51,7 @@ def test_every_kind_of_input_is_made_and_none_is_large() -> None:
 def test_structure_survives_where_it_should() -> None:
     """Files whose records were moved or changed are still files of their format, and other files than before."""
     still, changed = Counter[str](), Counter[str]()
-    for name in ("3ds", "uto3d", "hale3d", "midtown", "nodeanim"):
+    for name in ("3ds", "uto3d", "hale3d", "midtown", "nodeanim", "ase"):
         seeds = all_seeds()[name]
         for number in range(40):
             random = Random(f"{name}{number}")

@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parent / "files"
 MOST_BYTES = 1_500
 WANTED = 2
 
-EXTENSIONS = {"3ds": "3ds", "uto3d": "u3d", "hale3d": "h3d", "midtown": "mm2", "nodeanim": "nanim"}
+EXTENSIONS = {"3ds": "3ds", "uto3d": "u3d", "hale3d": "h3d", "midtown": "mm2", "nodeanim": "nanim", "ase": "ase"}
 
 LIMITS = {
     "LIMIT_FILE_SIZE": keyframer.Limits(file_size=20),
@@ -49,7 +49,6 @@ NOT_BY_A_FILE = {
         for code in CATALOGUE
         if code.startswith("STAGE_")
     },
-    "STRUCT_SYNTAX": "a skeleton (.skel) is text and no document of its own: it is read beside a clip",
     "RUN_OUTPUT_COLLISION": "two inputs want one output",
     "RUN_OUTPUT_REFUSED": "an output exists, or cannot be written",
     "RUN_REFUSED": "an input that a batch run does not take",
@@ -118,6 +117,10 @@ EXTRA: dict[str, list[Case]] = {
         ("nodeanim", (SAMPLES / "nodeanim" / "prefix.nanim").read_bytes()),
         ("nodeanim", b"ANIM" + w.nanim(w.nanim_node(b"hip", 4, [w.nanim_key(0.0, 1, 2, 3)]))),
     ],
+    "STRUCT_SYNTAX": [
+        ("ase", w.ase("*TM_POS 1 2 here")),
+        ("ase", w.ase("*MESH_VERTEX_LIST {\n*MESH_VERTEX 0 1 2 x\n}")),
+    ],
     "STRUCT_NOT_REPRODUCIBLE": [("3ds", _signalling(0x0100, 1)), ("3ds", _signalling(0x1500, 3))],
     "SEM_EMPTY_DOCUMENT": [("3ds", w.chunk(0x4D4D)), ("uto3d", w.u3d())],
     "SEM_AMBIGUOUS_DIALECT": [
@@ -164,7 +167,8 @@ EXTRA: dict[str, list[Case]] = {
 
 
 def cases() -> dict[str, list[Case]]:
-    """For every code small files: those made for it, then the smallest attacks of the threat tables that cause it."""
+    """For every code small files: those made for it, then attacks of the threat tables that cause it: those that are
+    here already, else the smallest."""
     found: dict[str, list[Case]] = {code: list(EXTRA.get(code, ())) for code in CATALOGUE if code not in NOT_BY_A_FILE}
     attacks = [
         (name, data)
@@ -176,7 +180,9 @@ def cases() -> dict[str, list[Case]]:
     causes = {code: [case for case in attacks if code in check(case, code).counts] for code in found}
     for code, known in found.items():
         formats = {name for name, _ in known}
-        for case in sorted(causes[code], key=lambda case: (case[0] in formats, len(case[1]))):
+        here = {path.read_bytes() for path in (FOLDER / code).glob("*")}
+        order = {case: (case[1] not in here, case[0] in formats, len(case[1])) for case in causes[code]}
+        for case in sorted(causes[code], key=order.__getitem__):
             if len(known) < WANTED and case not in known:
                 known.append(case)
     return found

@@ -45,6 +45,7 @@ OPERATIONS: dict[str, list[str]] = {
     "hale3d": ["convert", "{file}", "--to", "hale3d", "-o", "{out}/x.anim"],
     "midtown": ["convert", "{file}", "--to", "midtown", "-o", "{out}/x.anim"],
     "nodeanim": ["convert", "{file}", "-o", "{out}/x.nanim"],
+    "ase": ["convert", "{file}", "-o", "{out}/x.ase"],
     "cut": ["convert", "{file}", "--cut", "1:50", "--rate", "60", "--reverse", "-o", "{out}/x.glb"],
     "view": ["view", "{file}", "--export", "{out}/x.html"],
     "thumbnail": ["thumbnail", "{file}", "-o", "{out}/x.png"],

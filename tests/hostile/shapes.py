@@ -196,6 +196,68 @@ def node_chunks(size: int) -> bytes:
     return w.nanim(w.nanim_node()) + extra * _times(size, extra)
 
 
+def _repeated(size: int, one: str, before: str = "", after: str = "") -> bytes:
+    return w.ase(before + one * _times(size, one.encode()) + after)
+
+
+def ase_unknown_keywords(size: int) -> bytes:
+    return _repeated(size, "*PLUGIN_DATA 1 2 3\n")
+
+
+def ase_vertices(size: int) -> bytes:
+    head = '*GEOMOBJECT {\n*NODE_NAME "a"\n*MESH {\n*MESH_VERTEX_LIST {\n'
+    return _repeated(size, "*MESH_VERTEX 0\t1.0000\t2.0000\t3.0000\n", head, "}\n}\n}\n")
+
+
+def ase_faces(size: int) -> bytes:
+    row = "*MESH_FACE 0: A: 0 B: 1 C: 2 AB: 1 BC: 1 CA: 1\t *MESH_SMOOTHING 1,2 \t*MESH_MTLID 3\n"
+    head = '*GEOMOBJECT {\n*NODE_NAME "a"\n*MESH {\n*MESH_VERTEX_LIST {\n*MESH_VERTEX 0 1 2 3\n}\n*MESH_FACE_LIST {\n'
+    return _repeated(size, row, head, "}\n}\n}\n")
+
+
+def ase_objects_in_a_chain(size: int) -> bytes:
+    one = '*HELPEROBJECT {\n\t*NODE_NAME "node%06d"\n\t*NODE_PARENT "node%06d"\n}\n'
+    return w.ase("".join(one % (at, at - 1) for at in range(size // len(one % (0, 0)))))
+
+
+def ase_objects_of_one_name(size: int) -> bytes:
+    return _repeated(size, '*GEOMOBJECT {\n\t*NODE_NAME "Box"\n\t*NODE_PARENT "Box"\n\t*MATERIAL_REF 7\n}\n')
+
+
+def _ase_track(keyword: str, rows: str) -> str:
+    return f'*HELPEROBJECT {{\n*NODE_NAME "a"\n*TM_ANIMATION {{\n*NODE_NAME "a"\n*{keyword} {{\n{rows}}}\n}}\n}}\n'
+
+
+def ase_samples(size: int) -> bytes:
+    count = size // 55
+    return w.ase(
+        _ase_track(
+            "CONTROL_ROT_TRACK",
+            "".join(f"*CONTROL_ROT_SAMPLE {160 * at}\t0.0000\t0.0000\t1.0000\t0.1000\n" for at in range(count)),
+        )
+    )
+
+
+def ase_tracks_of_one_key(size: int) -> bytes:
+    return _repeated(size, _ase_track("CONTROL_POS_BEZIER", "*CONTROL_BEZIER_POS_KEY 0 1 2 3 0 0 0 0 0 0 0\n"))
+
+
+def ase_sub_materials(size: int) -> bytes:
+    one = '*SUBMATERIAL 0 {\n*MATERIAL_NAME "m"\n*MAP_DIFFUSE {\n*BITMAP "a.tga"\n}\n}\n'
+    return _repeated(size, one, "*MATERIAL_LIST {\n*MATERIAL 0 {\n", "}\n}\n")
+
+
+def ase_cameras_with_targets(size: int) -> bytes:
+    place = '*NODE_TM {\n*NODE_NAME "Eye%s"\n*TM_ROW3 1 2 3\n}\n'
+    keys = '*TM_ANIMATION {\n*NODE_NAME "Eye"\n*CONTROL_ROT_TRACK {\n*CONTROL_ROT_SAMPLE 0 0 0 1 0\n}\n}\n'
+    one = f'*CAMERAOBJECT {{\n*NODE_NAME "Eye"\n{place % ""}{place % ".Target"}{keys}}}\n'
+    return _repeated(size, one)
+
+
+def ase_quotes(size: int) -> bytes:
+    return _repeated(size, '*NODE_NAME "Box\n')
+
+
 SHAPES: dict[str, dict[str, Shape]] = {
     "3ds": {
         shape.__name__: shape
@@ -220,6 +282,13 @@ SHAPES: dict[str, dict[str, Shape]] = {
     },
     "midtown": {shape.__name__: shape for shape in (midtown_channels, midtown_frames, midtown_bones)},
     "nodeanim": {shape.__name__: shape for shape in (nodes_without_keys, node_keys, node_chunks)},
+    "ase": {
+        shape.__name__: shape
+        for shape in (
+            *(ase_unknown_keywords, ase_vertices, ase_faces, ase_objects_in_a_chain, ase_objects_of_one_name),
+            *(ase_samples, ase_tracks_of_one_key, ase_sub_materials, ase_cameras_with_targets, ase_quotes),
+        )
+    },
 }
 
 ALL: list[tuple[str, str, Shape]] = [

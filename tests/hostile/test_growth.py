@@ -25,7 +25,7 @@ COPIES = ("nodes_that_share_a_mesh", "morph_shapes", "joints_that_share_componen
 
 def test_there_are_a_dozen_shapes() -> None:
     assert len(ALL) >= 12
-    assert {name for name, _, _ in ALL} == {"3ds", "uto3d", "hale3d", "midtown", "nodeanim"}
+    assert {name for name, _, _ in ALL} == {"3ds", "uto3d", "hale3d", "midtown", "nodeanim", "ase"}
 
 
 @per_shape

@@ -1,4 +1,4 @@
-"""Every row of the threat tables, for all five formats: the right code, and the law of hostile files."""
+"""Every row of the threat tables, for all formats: the right code, and the law of hostile files."""
 
 from __future__ import annotations
 

@@ -473,10 +473,97 @@ MIDTOWN: dict[str, list[Attack]] = {
     ],
 }
 
+_ASE_MESH = "*MESH {\n*MESH_VERTEX_LIST {\n*MESH_VERTEX 0 0 0 0\n*MESH_VERTEX 1 1 0 0\n*MESH_VERTEX 2 0 1 0\n}\n%s}"
+_ASE_FACE = "*MESH_FACE_LIST {\n*MESH_FACE %s: A: %s B: 1 C: 2 AB: 1 BC: 1 CA: 1 *MESH_SMOOTHING %s *MESH_MTLID %s\n}\n"
+
+
+def _ase_mesh(old: str = "", new: str = "", faces: str = "") -> bytes:
+    """A triangle with one thing changed."""
+    return w.ase_object(_ASE_MESH.replace(old, new, 1) % faces)
+
+
+def _ase_face(number: int = 0, corner: int = 0, groups: int = 1, material: int = 0) -> bytes:
+    return _ase_mesh(faces=_ASE_FACE % (number, corner, groups, material))
+
+
+def _ase_skin(*lines: str) -> bytes:
+    rows = "\n".join(lines)
+    return _ase_mesh() + f"*MESH_SOFTSKINVERTS {{\n{rows}\n}}\n".encode()
+
+
+def _ase_keys(keyword: str, *rows: str) -> bytes:
+    lines = "\n".join(rows)
+    return w.ase_object(f'*TM_ANIMATION {{\n*NODE_NAME "Box"\n*{keyword} {{\n{lines}\n}}\n}}')
+
+
+def _ase_moves(*keys: str) -> bytes:
+    return _ase_keys("CONTROL_POS_LINEAR", *(f"*CONTROL_POS_KEY {key}" for key in keys))
+
+
+ASE: dict[str, list[Attack]] = {
+    "whole file": [
+        ("no star", b"3DSMAX_ASCIIEXPORT 200\n", "IO_UNRECOGNISED"),
+        ("another version", w.ase(version=999), "SEM_UNKNOWN_VERSION"),
+        ("junk between lines", w.ase("hello"), "STRUCT_SYNTAX"),
+        ("UTF-16 that ends in the middle", w.ase().decode().encode("utf-16-le") + b"*", None),
+        ("half a surrogate pair", w.ase().decode().encode("utf-16-be") + b"\xd8\x00", "STRUCT_SYNTAX"),
+    ],
+    "braces": [
+        ("never closed", w.ase("*SCENE {"), "STRUCT_SYNTAX"),
+        ("closed twice", w.ase("*SCENE {\n}\n}"), "STRUCT_SYNTAX"),
+        ("deeper than allowed", w.ase("*A {\n" * 40), "LIMIT_DEPTH"),
+        ("in a name", w.ase_object("*NODE_PARENT \"} {\""), "LINK_PARENT_MISSING"),
+    ],
+    "names": [
+        ("without an end", w.ase("*NODE_NAME \"Box"), "STRUCT_SYNTAX"),
+        ("control characters", w.ase_object("", name="Bo\x1b[31mx"), "SEC_NAME_CONTROL_CHARS"),
+        ("code page 1252", w.ase_object("", name="B\xf6x"), "SEM_NAME_ENCODING"),
+        ("empty", w.ase_object("", name=""), "SEM_NAME_EMPTY"),
+        ("a path", w.ase("*MAP_DIFFUSE {\n*BITMAP \"..\\..\\x.tga\"\n}"), "SEC_PATH_TRAVERSAL"),
+        ("its own parent", w.ase_object("*NODE_PARENT \"Box\""), "LINK_PARENT_CYCLE"),
+    ],
+    "numbers": [
+        ("text", w.ase("*SCENE {\n*SCENE_FIRSTFRAME now\n}"), "STRUCT_SYNTAX"),
+        ("too few", w.ase("*TM_POS 1 2"), "STRUCT_SYNTAX"),
+        ("of Windows", w.ase("*TM_POS 1.#QNAN 1.#INF -1.#IND"), "DATA_NON_FINITE"),
+        ("two dots", _ase_mesh("2 0 1 0", "2 0 1.2.3 0"), "STRUCT_SYNTAX"),
+        ("a rate of 0", w.ase("*SCENE {\n*SCENE_FRAMESPEED 0\n}"), "DATA_RATE_INVALID"),
+        ("a segment of 2^40 frames", w.ase(f"*SCENE {{\n*SCENE_LASTFRAME {1 << 40}\n}}"), "DATA_FRAME_RANGE_HUGE"),
+        ("no such axis", _ase_keys("CONTROL_ROT_TCB", "*CONTROL_TCB_ROT_KEY 0 0 0 0 1 0 0 0 0 0"), "DATA_ZERO_AXIS"),
+    ],
+    "tables": [
+        ("count too large", w.ase("*MESH {\n*MESH_NUMVERTEX 999999999\n}"), None),
+        ("count too small", _ase_mesh("{\n", "{\n*MESH_NUMVERTEX 1\n"), "LINK_COUNT_MISMATCH"),
+        ("rows of two lengths", _ase_mesh("2 0 1 0", "2 0 1"), "STRUCT_SYNTAX"),
+        ("a row number out of range", _ase_mesh("2 0 1 0", "9 0 1 0"), "LINK_INDEX_OUT_OF_RANGE"),
+        ("a row number of 2^52", _ase_mesh("2 0 1 0", f"{1 << 52} 0 1 0"), "LINK_INDEX_OUT_OF_RANGE"),
+        ("a corner out of range", _ase_face(0, 7, 1, 0), "LINK_INDEX_OUT_OF_RANGE"),
+        ("a negative corner", _ase_face(0, -1, 1, 0), "LINK_INDEX_OUT_OF_RANGE"),
+        ("smoothing group 33", _ase_face(0, 0, 33, 0), "STRUCT_SYNTAX"),
+        ("a material id of 2^40", _ase_face(0, 0, 1, 1 << 40), "STRUCT_SYNTAX"),
+        ("no such material", _ase_face().replace(b"*MESH {", b"*MATERIAL_REF 3\n*MESH {"), "LINK_UNRESOLVED_ID"),
+    ],
+    "keys": [
+        ("not in order", _ase_moves("160 0 0 0", "0 1 1 1"), "DATA_KEYS_NOT_INCREASING"),
+        ("before the start", _ase_moves("-160 0 0 0"), "DATA_TIME_NEGATIVE"),
+        ("at the end of time", _ase_moves(f"{1 << 50} 0 0 0"), "DATA_TIME_HUGE"),
+        ("none", _ase_keys("CONTROL_POS_TRACK"), "SEM_EMPTY_TRACK"),
+        ("a huge turn", _ase_keys("CONTROL_ROT_LINEAR", "*CONTROL_ROT_KEY 0 0 0 1 1e9"), "DATA_ANGLE_HUGE"),
+        ("tension", _ase_keys("CONTROL_POS_TCB", "*CONTROL_TCB_POS_KEY 0 0 0 0 5 0 0 0 0"), "DATA_TCB_OUT_OF_RANGE"),
+    ],
+    "skins": [
+        ("no such bone", _ase_skin("Box", "1", '1\t"nobody"\t1.0'), "LINK_UNRESOLVED_NAME"),
+        ("no such object", _ase_skin("Ball", "1", '1\t"Box"\t1.0'), "LINK_UNRESOLVED_NAME"),
+        ("too many vertices", _ase_skin("Box", "4", "0", "0", "0", '1\t"Box"\t1.0'), "LINK_COUNT_MISMATCH"),
+    ],
+}  # fmt: skip
+
+
 THREATS: dict[str, dict[str, list[Attack]]] = {
     "3ds": THREEDS,
     "hale3d": HALE3D,
     "uto3d": UTO3D,
     "nodeanim": NODEANIM,
     "midtown": MIDTOWN,
+    "ase": ASE,
 }

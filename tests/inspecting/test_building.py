@@ -119,7 +119,7 @@ def test_offsets_and_segments_are_not_needed() -> None:
 
 
 def test_dialects_of_every_format_are_checked() -> None:
-    for name in ("midtown", "hale3d", "uto3d", "nodeanim"):
+    for name in ("midtown", "hale3d", "uto3d", "nodeanim", "ase"):
         samples = sample_files(name)
         text = dump_text(keyframer.read(samples[0]))
         value = json.loads(text)

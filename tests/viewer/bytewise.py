@@ -262,8 +262,38 @@ def turn_about(axis: int, angle: float) -> Any:
     return made
 
 
+class Ase:
+    """Text: a star and a keyword, and the name in quotes; keys are rows, whose bytes are not told apart."""
+
+    def __init__(self, name: str) -> None:
+        self.encoding = {"utf16_le.ase": "utf-16-le", "utf16_be_mark.ase": "utf-16-be"}.get(name, "latin-1")
+
+    def text(self, data: bytes, span: Span) -> str:
+        found = data[span[0] : span[1]].decode(self.encoding)
+        assert found.startswith("*")
+        return found
+
+    def node(self, data: bytes, span: Span, node: Node) -> None:
+        found = self.text(data, span)
+        assert node.raw_name is not None
+        name = node.raw_name.decode("utf-8" if self.encoding.startswith("utf") else "latin-1")
+        kinds = [f"*{kind}OBJECT" for kind in ("GEOM", "HELPER", "SHAPE", "CAMERA", "LIGHT")]
+        assert found.split()[0] in ("*NODE_TM", "*MESH", *kinds)
+        assert "*MESH {" in found or f'*NODE_NAME "{name}"' in found or f"*NODE_NAME {name}" in found
+
+    def track(self, data: bytes, span: Span, channel: Channel) -> None:
+        words = self.text(data, span).split()
+        assert words[0].startswith(("*CONTROL_", "*CAMERA_ANIMATION", "*MESH_ANIMATION"))
+        numbers = {float(word) for word in words if word.replace(".", "").replace("-", "").isdigit()}
+        if words[0].startswith("*CONTROL_POS"):
+            assert {round(x, 4) for x in channel.track.values[:, 0].tolist()} <= numbers
+
+    def key(self, data: bytes, span: Span, channel: Channel, key: int) -> None:
+        raise AssertionError("keys of text have no places")
+
+
 READERS: dict[str, Callable[[str], Any]] = {
-    "3ds": ThreeDs, "uto3d": Uto3d, "nodeanim": NodeAnimation, "hale3d": Hale3d, "midtown": Midtown,
+    "3ds": ThreeDs, "uto3d": Uto3d, "nodeanim": NodeAnimation, "hale3d": Hale3d, "midtown": Midtown, "ase": Ase,
 }  # fmt: skip
 
 

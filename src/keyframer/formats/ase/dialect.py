@@ -24,6 +24,9 @@ class Dialect:
     newline: Literal["\n", "\r\n"] = "\n"
     """of every line; files that mix line ends have "\\n" here, and the others as part of their text"""
 
+    ending: str = "\n"
+    """the white space behind the last record"""
+
     def __str__(self) -> str:
         words = [self.encoding, *(["mark"] if self.mark else []), *(["CRLF"] if self.newline != "\n" else [])]
         return ", ".join(words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from keyframer.catalogue import (
     IO_UNRECOGNISED,
@@ -51,7 +52,7 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
         raise IO_UNRECOGNISED.failure(0, "/", reason="an ASE file begins with a star and a keyword")
     document = Document(FORMAT, issues=IssueLog(limits.issues_per_code, limits.issues), dialect=dialect)
     end = _Reader(document, text, Offsets(text, dialect), limits).read()
-    document.trailing = stored(text[end:], dialect) + odd
+    document.dialect, document.trailing = replace(dialect, ending=text[end:].decode("latin-1")), odd
     return document
 
 
@@ -226,6 +227,7 @@ def encode(document: Document) -> bytes:
         if record.children:
             raise ValueError(f"{type(record).__name__} cannot have records inside")
         parts.append(_written_record(record, depth))
+    parts.append(dialect.ending.encode("latin-1"))
     return mark_of(dialect) + stored(b"".join(parts), dialect) + document.trailing
 
 

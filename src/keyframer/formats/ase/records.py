@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -22,7 +21,7 @@ from keyframer.wire.kinds import blob
 from keyframer.wire.record import Raw, Record, record
 
 
-@dataclass(slots=True, eq=False, kw_only=True, repr=False)
+@record(kw_only=True)
 class AseRecord(Record):
     """What all records share: the text before them."""
 

@@ -48,7 +48,9 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
         if isinstance(record, Line):
             _check_line(reporter, record)
         elif isinstance(record, Table):
-            check_fields(reporter, record, [plan.name for plan in record.plan.fields if plan.name != "names"])
+            if scene is None or not isinstance(record, (Keys, NumberTable)):  # the reader meets those
+                names = [plan.name for plan in record.plan.fields if plan.name != "names"]
+                check_fields(reporter, record, names)
             if isinstance(record, Keys):
                 _check_keys(reporter, record, ticks)
         elif isinstance(record, Block):

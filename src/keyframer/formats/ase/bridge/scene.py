@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from keyframer.catalogue import DATA_NON_FINITE, DATA_RATE_INVALID, LINK_PARENT_CYCLE, LINK_PARENT_MISSING
 from keyframer.curves import Interpolation, Track
-from keyframer.formats.ase.bridge import aims, skins
+from keyframer.formats.ase.bridge import skins
+from keyframer.formats.ase.bridge.aims import Motion, aim
 from keyframer.formats.ase.bridge.meshes import local_positions, read_mesh, table
 from keyframer.formats.ase.bridge.options import Options
 from keyframer.formats.ase.bridge.surfaces import Palette
@@ -67,8 +68,9 @@ class _Builder:
         self._link()
         self._place()
         self._clip()
-        self._carry()
-        aims.aim(self.reporter, self.scene, self.blocks)
+        motion = Motion(self.scene)
+        self._carry(motion)
+        aim(self.scene, motion, self.world)
         skins.read_skins(self.reporter, self.document, self.scene, self.blocks, self.world)
         self._surroundings()
 
@@ -177,7 +179,7 @@ class _Builder:
                     tracks += read_tracks(self.reporter, keys, self.options, start, step)
         return tracks
 
-    def _carry(self) -> None:
+    def _carry(self, motion: Motion) -> None:
         scene = self.scene
         for number, (node, block) in enumerate(zip(scene.nodes, self.blocks, strict=True)):
             if node.kind is NodeKind.CAMERA:
@@ -194,9 +196,9 @@ class _Builder:
                 if mesh is not None:
                     node.mesh = len(scene.meshes)
                     scene.meshes.append(mesh)
-                    self._morph(number, node, block)
+                    self._morph(number, node, block, motion)
 
-    def _morph(self, number: int, node: Node, block: Block) -> None:
+    def _morph(self, number: int, node: Node, block: Block, motion: Motion) -> None:
         """Meshes for several times: shapes, and a clip that goes from one to the next."""
         animation = block.block(b"MESH_ANIMATION")
         if animation is None or node.mesh is None:
@@ -208,7 +210,10 @@ class _Builder:
             return
         spend("copies", len(usable) ** 2, self.reporter.path(animation))
         times = np.array([time for time, _ in usable])
-        worlds = aims.world_at(self.scene, number, times)
+        worlds = motion.world_at(number, times)
+        if worlds is None:
+            spend("samples", 16 * len(times), self.reporter.path(animation))  # refuses: there is no budget left
+            return
         shapes = [local_positions(self.reporter, one, place) for (_, one), place in zip(usable, worlds, strict=True)]
         node.morph = Morph([f"{node.name} at {time:g}" for time in times], shapes)
         track = Track("morph", times, np.eye(len(times)), Interpolation.LINEAR)

@@ -41,6 +41,8 @@ class Palette:
         self._top: dict[int, Block] = {}
         self._numbers: dict[int, int] = {}
         """number of each block's material, by the block's id"""
+        self._inner: dict[int, list[Block]] = {}
+        """the sub-materials of each block, likewise"""
 
     def read(self, materials: list[Block]) -> None:
         for at, block in enumerate(materials):
@@ -59,7 +61,9 @@ class Palette:
         for _ in range(_DEEPEST):
             if block is None:
                 return -1
-            inner = block.blocks(b"SUBMATERIAL")
+            inner = self._inner.get(id(block))
+            if inner is None:
+                inner = self._inner[id(block)] = block.blocks(b"SUBMATERIAL")
             if not inner:
                 break
             block = inner[max(face_id, 0) % len(inner)]

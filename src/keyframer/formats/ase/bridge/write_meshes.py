@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, Track, compile_track
+from keyframer.formats.ase.bridge.aims import Motion
 from keyframer.formats.ase.bridge.write_lines import block, line, short
 from keyframer.formats.ase.bridge.write_surfaces import SurfaceWriter
 from keyframer.formats.ase.records import (
@@ -27,7 +28,8 @@ from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.limits import expect, spend
 from keyframer.maths import affine
 from keyframer.posing import Rig
-from keyframer.scene import Mesh, Node, Scene, Skin
+from keyframer.posing.looking import looks
+from keyframer.scene import Mesh, Node, Skin
 from keyframer.scene.report import LossReport, Outcome
 
 Floats = npt.NDArray[np.float64]
@@ -38,9 +40,10 @@ class MeshWriter:
     """Writes the meshes of a scene."""
 
     def __init__(
-        self, scene: Scene, rest: Floats, surfaces: SurfaceWriter, fitter: KeyFitter, report: LossReport
+        self, motion: Motion, rest: Floats, surfaces: SurfaceWriter, fitter: KeyFitter, report: LossReport
     ) -> None:
-        self.scene = scene
+        self.motion = motion
+        self.scene = motion.scene
         self.rest = rest
         self.surfaces = surfaces
         self.fitter = fitter
@@ -141,9 +144,9 @@ class MeshWriter:
 
     def _morphs(self, number: int, node: Node, mesh: Mesh, mirrored: bool, ids: npt.NDArray[np.int64]) -> Block | None:
         """The mesh at each key of its weights, or in each frame where it does not go straight from one to the next."""
-        track = next((each.track for each in self.scene.channels_of(number) if each.track.kind == "morph"), None)
         if node.morph is None:
             return None
+        track = self.motion.tracks.get(number, {}).get("morph")
         path = f"{plain_path('nodes', node.name)}/morph"
         shapes = [np.asarray(shape, np.float64) for shape in node.morph.positions]
         if track is None or not len(track.times) or track.values.reshape(len(track.times), -1).shape[1] != len(shapes):
@@ -154,8 +157,7 @@ class MeshWriter:
         spend("samples", len(times) * mesh.positions.size)
         moments = times / self.fitter.factor
         weights = compile_track(track)(moments).reshape(len(times), -1)
-        rig = Rig(self.scene)
-        world = rig.world(rig.sample(moments), len(times))[:, number]
+        world = self._worlds(number, moments)
         meshes = []
         for at, time in enumerate(times.tolist()):
             shape = np.tensordot(weights[at], np.stack(shapes), axes=1) - np.asarray(node.pivot, np.float64)
@@ -164,6 +166,18 @@ class MeshWriter:
         words = f"the weights of {len(shapes)} shapes became {len(times)} meshes"
         self.report.add(Outcome.BAKED if exact else Outcome.APPROXIMATED, path, words)
         return block("MESH_ANIMATION", *meshes)
+
+    def _worlds(self, number: int, moments: Floats) -> Floats:
+        """The place of a node at times of the clip."""
+        above = self.scene.nodes[number].parent
+        while above is not None and not looks(self.scene, self.scene.nodes[above]):
+            above = self.scene.nodes[above].parent
+        world = self.motion.world_at(number, moments) if above is None else None
+        if world is None:
+            spend("samples", 16 * len(moments) * len(self.scene.nodes))
+            rig = Rig(self.scene)
+            world = rig.world(rig.sample(moments), len(moments))[:, number]
+        return world
 
     def _morph_times(self, track: Track) -> tuple[Floats, bool]:
         times = self.fitter.times(track.times)

@@ -87,9 +87,9 @@ class SurfaceWriter:
         if material.transparency_falloff is not None:
             yield floats("MATERIAL_XP_FALLOFF", material.transparency_falloff)
         yield floats("MATERIAL_SELFILLUM", material.self_illumination)
-        for keyword, attribute in FLAGS.items():
+        for flag, attribute in FLAGS.items():
             if getattr(material, attribute):
-                yield line(keyword.decode())
+                yield line(flag.decode())
         if material.falloff_inwards and not material.transparency_falloff:
             self.report.add(Outcome.DROPPED, f"{path}/falloff_inwards", "there is no falloff that could run inwards")
         yield line("MATERIAL_FALLOFF", b"In" if material.falloff_inwards else b"Out")

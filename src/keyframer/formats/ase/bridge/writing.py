@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from keyframer.curves import Interpolation, Track, compile_track
 from keyframer.formats.ase import FORMAT
+from keyframer.formats.ase.bridge.aims import Motion
 from keyframer.formats.ase.bridge.write_lines import block, floats, line, short
 from keyframer.formats.ase.bridge.write_meshes import MeshWriter
 from keyframer.formats.ase.bridge.write_surfaces import SurfaceWriter, text
@@ -38,6 +39,7 @@ from keyframer.limits import expect, spend
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
 from keyframer.posing.looking import looks
+from keyframer.posing.order import placing_order
 from keyframer.scene import Camera, Clip, Handedness, Light, LightType, Node, NodeKind, Scene, Space
 from keyframer.scene.report import LossReport, NothingToWrite, Outcome
 
@@ -98,12 +100,11 @@ class _SceneWriter:
         self.surfaces = SurfaceWriter(scene, report)
         still = Scene(nodes=scene.nodes, cameras=scene.cameras, lights=scene.lights, space=scene.space)
         self.rest: Floats = Rig(still).world({}, 1)[0] if scene.nodes else np.empty((0, 4, 4))
-        self.meshes = MeshWriter(scene, self.rest, self.surfaces, self.fitter, report)
+        motion = Motion(scene)
+        self.own = motion.tracks
+        self.meshes = MeshWriter(motion, self.rest, self.surfaces, self.fitter, report)
         self.names = self._claim_names()
-        self.own: dict[int, dict[str, Track]] = {}
-        """the tracks of each node; of several of a kind the first"""
-        for channel in clip.channels:
-            self.own.setdefault(channel.node, {}).setdefault(channel.track.kind, channel.track)
+        self.moves = self._moving_nodes()
         self.inner = self._inner_targets()
         self._moving: tuple[Floats, Floats] | None = None
 
@@ -144,7 +145,7 @@ class _SceneWriter:
         for number, node in enumerate(self.scene.nodes):
             if number not in self.inner:
                 records.append(self._node(number, node))
-        return Document(FORMAT, list(records), trailing=b"\n", dialect=Dialect())
+        return Document(FORMAT, list(records), dialect=Dialect())
 
     def _scene_block(self) -> Block:
         around = self.scene.environment
@@ -279,9 +280,10 @@ class _SceneWriter:
 
     def _sampled_look(self, number: int, node: Node) -> tuple[Keys | None, tuple[Floats, Floats] | None]:
         """The way it looks in each frame, where that changes: 3ds Max writes that too, and roll is only there."""
-        if not self._is_moving(number) and not (node.target is not None and self._is_moving(node.target)):
+        if not self.moves[number] and not (node.target is not None and self.moves[node.target]):
             return None, None
         times, world = self._frames()
+        spend("keys", len(times))
         above = np.eye(4) if node.parent is None else world[:, node.parent]
         local = affine.multiply(affine.inverse(above), world[:, number])
         turns = affine.decompose(local)[1]
@@ -290,12 +292,14 @@ class _SceneWriter:
             self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/roll", words)
         return self.tracks.sampled_turns(times, quat.to_matrix3(turns)), (times, world)
 
-    def _is_moving(self, number: int | None) -> bool:
-        while number is not None:
-            if set(self.own.get(number, ())) & {*_PLACING, "roll"}:
-                return True
-            number = self.scene.nodes[number].parent
-        return False
+    def _moving_nodes(self) -> list[bool]:
+        """Which nodes are not always at the same place with the same turn, on account of their parents too."""
+        order = placing_order(self.scene.nodes)
+        moves = [bool(set(self.own.get(number, ())) & {*_PLACING, "roll"}) for number in range(len(self.scene.nodes))]
+        for number in order.flat.tolist():
+            above = int(order.parents[number])
+            moves[number] = moves[number] or (above >= 0 and moves[above])
+        return moves
 
     def _frames(self) -> tuple[Floats, Floats]:
         """Ticks of all frames that are played, and the world matrices at these times."""

@@ -1,0 +1,171 @@
+"""What ASE files mean: places, meshes, materials, motion, against numbers worked out by hand in `samples.ase.make`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.curves import Interpolation
+from keyframer.scene import LightType, NodeKind
+from tests import writers as w
+from tests.samples import FOLDER
+
+SAMPLES = FOLDER / "ase"
+
+
+def world(name: str, node: str, frames: list[float]) -> np.ndarray:  # type: ignore[type-arg]
+    scene = keyframer.load(SAMPLES / name)
+    number = [each.name for each in scene.nodes].index(node)
+    return keyframer.pose(scene, frames=frames).world[:, number]
+
+
+def test_samples_hold_across_gaps() -> None:
+    """Samples at frames 0, 1 and 4: 10, 11 and 12 units; frames 2 and 3 hold 11."""
+    places = world("textured.ase", "Flag", [0, 0.5, 1, 2, 3, 3.5, 4, 9])[:, 0, 3]
+    np.testing.assert_allclose(places, [10, 10.5, 11, 11, 11, 11.5, 12, 12], atol=1e-12)
+
+
+def test_rotation_samples_are_relative_and_left_handed() -> None:
+    """No sample at frame 0: not turned. Then twice -0.7854 about z, left-handed: 45 and 90 degrees."""
+    turned = world("textured.ase", "Flag", [0, 1, 2, 4])
+    angles = np.degrees(np.arctan2(turned[:, 1, 0], turned[:, 0, 0]))
+    np.testing.assert_allclose(angles, [0, 45, 90, 90], atol=1e-3)
+
+
+def test_vertices_are_in_the_space_of_their_node() -> None:
+    scene = keyframer.load(SAMPLES / "textured.ase")
+    mesh = scene.meshes[0]
+    np.testing.assert_allclose(mesh.positions, [[0, 0, 0], [1, 0, 0], [0, 1, 0]], atol=1e-12)
+    assert mesh.corners.tolist() == [[0, 1, 2]]
+    assert mesh.uv is not None
+    assert mesh.uv.tolist() == [[0, 0], [1, 0], [0, 1]]
+    assert mesh.color_corners is not None
+    assert mesh.color_corners.tolist() == [[0, 1, 1]]
+    assert mesh.smoothing is not None
+    assert mesh.smoothing.tolist() == [5]
+    assert mesh.edges is not None
+    assert mesh.edges.tolist() == [0b101]
+    assert (mesh.casts_shadows, mesh.receives_shadows) == (True, False)
+
+
+def test_a_mirrored_node_has_its_faces_turned_back() -> None:
+    rows = "*TM_ROW0 -1 0 0\n*TM_ROW1 0 1 0\n*TM_ROW2 0 0 1\n*TM_ROW3 5 0 0"
+    table = "*MESH_VERTEX 0 5 0 0\n*MESH_VERTEX 1 4 0 0\n*MESH_VERTEX 2 5 1 0"
+    face = "*MESH_FACE 0: A: 0 B: 2 C: 1 AB: 1 BC: 0 CA: 0"
+    data = w.ase_object(
+        f"*NODE_TM {{\n{rows}\n}}\n*MESH {{\n*MESH_VERTEX_LIST {{\n{table}\n}}\n*MESH_FACE_LIST {{\n{face}\n}}\n}}"
+    )
+    document = keyframer.decode(data)
+    mesh = document.format.to_scene(document, {}).meshes[0]
+    np.testing.assert_allclose(mesh.positions, [[0, 0, 0], [1, 0, 0], [0, 1, 0]], atol=1e-12)
+    assert mesh.corners.tolist() == [[1, 2, 0]]  # counter-clockwise in the node's own space
+    assert mesh.edges is not None
+    assert mesh.edges.tolist() == [0b010]  # 0-2 of the file is the second edge now
+
+
+def test_sub_materials_are_picked_by_the_id_of_the_face() -> None:
+    scene = keyframer.load(SAMPLES / "textured.ase")
+    assert [material.name for material in scene.materials] == ["red", "stone", "blue"]
+    faces = scene.meshes[0].face_materials
+    assert faces is not None
+    assert faces.tolist() == [1]
+    red, stone, _ = scene.materials
+    assert (red.diffuse, red.shininess, red.shading) == ((1.0, 0.0, 0.0), 0.25, "phong")
+    assert (stone.two_sided, stone.transparency) == (True, 0.25)
+    found = stone.maps["texture1"]
+    assert (found.file_name, found.amount, found.scale) == ("STONE.TGA", 0.75, (2.0, 3.0))
+    assert found.offset == (0.25, -0.125)  # the scene counts down
+    assert found.rotation_degrees == pytest.approx(-30.0, abs=1e-3)
+
+
+def test_cameras_and_lights() -> None:
+    scene = keyframer.load(SAMPLES / "stage.ase")
+    kinds = [node.kind for node in scene.nodes]
+    assert kinds == [NodeKind.CAMERA, NodeKind.TARGET, NodeKind.LIGHT, NodeKind.TARGET, NodeKind.DUMMY]
+    camera, light = scene.cameras[0], scene.lights[0]
+    assert camera.fov_degrees == pytest.approx(45, abs=1e-3)
+    assert (camera.ranges, camera.roll_degrees) == ((0.0, 1000.0), 0.0)
+    assert scene.nodes[0].target == 1
+    (fov,) = scene.channels_of(0)
+    np.testing.assert_allclose(fov.track.values, [45, 60], atol=1e-3)
+    assert (light.type, light.color, light.multiplier) == (LightType.SPOT, (1.0, 0.5, 0.25), 1.5)
+    assert (light.hotspot_degrees, light.falloff_degrees, light.casts_shadows) == (43.0, 45.0, True)
+    assert light.excludes == ["Flag"]
+    assert scene.environment.ambient == (0.1, 0.1, 0.1)
+    assert scene.environment.background_color == (0.0, 0.0, 0.5)
+
+
+def test_controllers_keep_their_keys() -> None:
+    scene = keyframer.load(SAMPLES / "controllers.ase")
+    tracks = {(scene.nodes[each.node].name, each.track.kind): each.track for each in scene.clips[0].channels}
+    assert tracks["Linear", "position"].interpolation is Interpolation.LINEAR
+    tcb = tracks["Tcb", "position"]
+    assert tcb.interpolation is Interpolation.TCB
+    assert tcb.tension is not None
+    assert tcb.tension.tolist() == [0, 0.5, 0]
+    assert tcb.continuity is not None
+    assert tcb.continuity.tolist() == [0, -0.5, 0]
+    assert tcb.bias is not None
+    assert tcb.bias.tolist() == [0, 0.25, 0]
+    assert tracks["Tcb", "rotation"].values[1, 3] == pytest.approx(2 * math.pi, abs=1e-4)  # a full turn
+    bezier = tracks["Bezier", "position"]
+    assert bezier.interpolation is Interpolation.CUBIC
+    assert bezier.tangents_in is not None
+    assert bezier.tangents_in[1].tolist() == [0.0125, 0, 0]
+
+
+def test_bezier_curves_are_those_of_their_control_points() -> None:
+    """From 0 to 4 in 640 ticks; flat at the start, 0.0125 a tick at the end: control points 0, 0, 4 - 8/3, 4."""
+    places = world("controllers.ase", "Bezier", [0, 1, 2, 3, 4])[:, 0, 3]
+    u = np.linspace(0, 1, 5)
+    expected = 3 * u**2 * (1 - u) * (4 - 0.0125 * 640 / 3) + u**3 * 4
+    np.testing.assert_allclose(places, expected, atol=1e-9)
+
+
+def test_linear_rotation_keys_are_absolute_unless_asked_otherwise() -> None:
+    rows = "*CONTROL_ROT_KEY 0 0 0 1 -0.5\n*CONTROL_ROT_KEY 160 0 0 1 -1.0"
+    data = w.ase_object(f'*TM_ANIMATION {{\n*NODE_NAME "Box"\n*CONTROL_ROT_LINEAR {{\n{rows}\n}}\n}}')
+    for choice, angle in (("auto", 1.0), ("absolute", 1.0), ("relative", 1.5)):
+        document = keyframer.decode(data)
+        scene = document.format.to_scene(document, {"rotation_keys": choice})
+        matrix = keyframer.pose(scene, frames=[1]).world[0, 0]
+        assert math.atan2(matrix[1, 0], matrix[0, 0]) == pytest.approx(angle)
+    with pytest.raises(ValueError, match="rotation_keys"):
+        document.format.to_scene(document, {"rotation_keys": "maybe"})
+
+
+def test_a_small_turn_with_its_sign_flipped_is_small() -> None:
+    """3ds Max writes 0.1 as 2 pi - 0.1 the other way round where its quaternion changes sign."""
+    rows = f"*CONTROL_ROT_SAMPLE 0 0 0 1 -0.5\n*CONTROL_ROT_SAMPLE 160 0 0 1 {2 * math.pi - 0.1:.4f}"
+    data = w.ase_object(f'*TM_ANIMATION {{\n*NODE_NAME "Box"\n*CONTROL_ROT_TRACK {{\n{rows}\n}}\n}}')
+    document = keyframer.decode(data)
+    scene = document.format.to_scene(document, {})
+    matrix = keyframer.pose(scene, frames=[0.5]).world[0, 0]
+    assert math.atan2(matrix[1, 0], matrix[0, 0]) == pytest.approx(0.55, abs=1e-4)
+
+
+def test_animated_meshes_and_visibility() -> None:
+    scene = keyframer.load(SAMPLES / "morphing.ase")
+    pose = keyframer.pose(scene, frames=[0, 1, 2, 3])
+    heights = [float(pose.vertices(0)[frame][:, 2].max()) for frame in range(4)]
+    np.testing.assert_allclose(heights, [0, 1, 2, 2], atol=1e-9)
+    assert pose.visible[:, 0].tolist() == [True, True, False, False]
+
+
+@pytest.mark.parametrize("name", ["Leg", "Boot"])
+def test_skins(name: str) -> None:
+    scene = keyframer.load(SAMPLES / "skinned.ase")
+    node = scene.node(name)
+    assert node.skin is not None
+    skin = scene.skins[node.skin]
+    assert [scene.nodes[joint].name for joint in skin.joints] == ["hip", "knee"]
+    assert skin.vertices.tolist() == [0, 1, 1, 2]
+    shares = {"Leg": [1, 0.75, 0.25, 1], "Boot": [1, 0.5, 0.5, 1]}[name]
+    assert skin.weights.tolist() == shares
+    # moving the knee up by 1 moves each vertex by the knee's share
+    scene.node("knee").position = np.array([0.0, 0.0, 2.0])
+    moved = keyframer.pose(scene, frames=[0]).vertices(scene.nodes.index(node))[0]
+    np.testing.assert_allclose(moved[:, 2], [0, shares[2], 1], atol=1e-9)

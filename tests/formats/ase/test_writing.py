@@ -1,0 +1,261 @@
+"""Scenes as ASE: what is held exactly, what becomes something else, and what the report says about it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.curves import Interpolation, RotationForm, Track
+from keyframer.formats.ase import records as r
+from keyframer.scene import (
+    Camera,
+    Channel,
+    Clip,
+    Light,
+    LightType,
+    Material,
+    Mesh,
+    Morph,
+    Node,
+    NodeKind,
+    Scene,
+    Skin,
+    TextureMap,
+)
+from keyframer.scene.report import LossReport
+from tests.samples import FOLDER
+
+TRIANGLE = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
+
+
+def again(scene: Scene, folder: Path) -> tuple[Scene, LossReport]:
+    """The scene that a written file means, and the report on writing it."""
+    report = keyframer.save(scene, folder / "made.ase")
+    assert not list(keyframer.check(folder / "made.ase").issues)
+    return keyframer.load(folder / "made.ase"), report
+
+
+def moved(*tracks: Track, **said: object) -> Scene:
+    """A dummy that moves: 30 frames a second, times in frames."""
+    clip = Clip(channels=[Channel(0, track) for track in tracks], end=10.0)
+    return Scene(nodes=[Node("Box", NodeKind.DUMMY, **said)], clips=[clip])  # type: ignore[arg-type]
+
+
+def outcomes(report: LossReport) -> dict[str, str]:
+    return {loss.path: loss.outcome.value for loss in report}
+
+
+def test_tcb_keys_stay(tmp_path: Path) -> None:
+    track = Track("position", np.array([0.0, 4, 10]), np.array([[0.0, 0, 0], [1, 2, 3], [4, 0, 0]]), Interpolation.TCB)
+    track.tension, track.ease_to = np.array([0.0, 0.5, 0]), np.array([0.0, 0.25, 0])
+    turn = Track(
+        "rotation", np.array([0.0, 10]), np.array([[0, 0, 1, 0.5], [0, 1, 0, 7.0]]), Interpolation.TCB,
+        form=RotationForm.AXIS_ANGLE_RELATIVE,
+    )  # fmt: skip
+    scene, report = again(moved(track, turn), tmp_path)
+    assert outcomes(report)["/nodes/Box/position"] == outcomes(report)["/nodes/Box/rotation"] == "exact"
+    position, rotation = (each.track for each in scene.clips[0].channels)
+    assert position.interpolation is rotation.interpolation is Interpolation.TCB
+    np.testing.assert_array_equal(position.times, [0, 640, 1600])
+    np.testing.assert_array_equal(position.values, track.values)
+    assert position.tension is not None
+    assert position.tension.tolist() == [0, 0.5, 0]
+    assert position.ease_to is not None
+    assert position.ease_to.tolist() == [0, 0.25, 0]
+    np.testing.assert_allclose(rotation.values, turn.values, atol=1e-6)  # more than a full turn
+
+
+def test_cubic_keys_become_bezier_keys_and_play_the_same(tmp_path: Path) -> None:
+    track = Track(
+        "position", np.array([0.0, 3, 10]), np.array([[0.0, 0, 0], [1, 2, 3], [4, 0, 0]]), Interpolation.CUBIC,
+        tangents_in=np.array([[0.0, 0, 0], [0.5, 0, 0.25], [1, 0, 0]]),
+        tangents_out=np.array([[1.0, 0, 0], [0, 0.5, 0], [0, 0, 0]]),
+    )  # fmt: skip
+    given = moved(track)
+    scene, report = again(given, tmp_path)
+    assert outcomes(report)["/nodes/Box/position"] == "exact"
+    assert b"CONTROL_POS_BEZIER" in (tmp_path / "made.ase").read_bytes()
+    frames = np.linspace(0, 10, 41)
+    np.testing.assert_allclose(
+        keyframer.pose(scene, frames=frames).world, keyframer.pose(given, frames=frames).world, atol=1e-6
+    )
+
+
+def test_samples_stay_samples(tmp_path: Path) -> None:
+    values = np.column_stack([np.sin(np.arange(11.0)), np.zeros(11), np.arange(11.0)])
+    scene, report = again(moved(Track.sampled("position", values)), tmp_path)
+    assert outcomes(report)["/nodes/Box/position"] == "exact"
+    (channel,) = scene.clips[0].channels
+    assert channel.track.interpolation is Interpolation.SAMPLED
+    np.testing.assert_allclose(channel.track.values, values, atol=1e-6)
+
+
+def test_a_mesh_with_two_materials(tmp_path: Path) -> None:
+    corners = np.array([[0, 1, 2], [2, 1, 0]])
+    mesh = Mesh("Box", TRIANGLE, corners, face_materials=np.array([2, 0]), smoothing=np.array([0, 1 << 31 | 1]))
+    stone = Material("stone", diffuse=(0.5, 0.25, 0.125), two_sided=True, shading="metal")
+    stone.maps["bump"] = TextureMap("a.tga", amount=0.5, scale=(2, 3), offset=(0.25, 0.5), rotation_degrees=30)
+    materials = [stone, Material("unused"), Material("red", transparency=0.75)]
+    scene, _ = again(Scene(nodes=[Node("Box", mesh=0)], meshes=[mesh], materials=materials), tmp_path)
+    assert [each.name for each in scene.materials] == ["stone", "unused", "red"]
+    found = scene.meshes[0]
+    assert found.face_materials is not None
+    assert found.face_materials.tolist() == [2, 0]
+    assert found.smoothing is not None
+    assert found.smoothing.tolist() == [0, 1 << 31 | 1]
+    assert (scene.materials[0].two_sided, scene.materials[0].shading) == (True, "metal")
+    bump = scene.materials[0].maps["bump"]
+    assert (bump.amount, bump.scale, bump.offset) == (0.5, (2, 3), (0.25, 0.5))
+    assert bump.rotation_degrees == pytest.approx(30, abs=1e-5)
+
+
+def test_mirrored_nodes_keep_their_faces(tmp_path: Path) -> None:
+    mesh = Mesh("Box", TRIANGLE, np.array([[0, 1, 2]]), edges=np.array([0b011]))
+    given = Scene(nodes=[Node("Box", mesh=0, scale=np.array([-1.0, 1, 1]))], meshes=[mesh])
+    scene, _ = again(given, tmp_path)
+    document = keyframer.read(tmp_path / "made.ase")
+    faces = document.first(r.FaceList)
+    assert faces is not None
+    assert faces.corners.tolist() == [[2, 1, 0]]  # counter-clockwise in the world
+    for one in (given, scene):
+        placed = keyframer.pose(one, frames=[0]).vertices(0)[0][one.meshes[0].corners[0]]
+        np.testing.assert_allclose(placed, [[0, 0, 0], [-1, 0, 0], [0, 1, 0]], atol=1e-9)
+    assert scene.meshes[0].edges is not None
+    assert scene.meshes[0].edges.tolist() == [0b011]
+
+
+def test_hidden_and_blinking_nodes(tmp_path: Path) -> None:
+    blink = Track("visible", np.array([0.0, 3, 5]), np.array([1.0, 0, 1]), Interpolation.STEP)
+    given = Scene(
+        nodes=[Node("Ghost", NodeKind.DUMMY, hidden=True), Node("Lamp", NodeKind.DUMMY)],
+        clips=[Clip(channels=[Channel(1, blink)], end=10.0)],
+    )
+    scene, report = again(given, tmp_path)
+    assert [node.hidden for node in scene.nodes] == [True, False]
+    assert outcomes(report)["/nodes/Lamp/visible"] == "exact"
+    assert keyframer.pose(scene, frames=[0, 2, 3, 4, 5]).visible[:, 1].tolist() == [True, True, False, False, True]
+
+
+def looking(**said: object) -> Scene:
+    """A camera that rolls by 90 degrees in 10 frames while its target moves."""
+    times = np.array([0.0, 10])
+    goal = Track("position", times, np.array([[0.0, 10, 0], [5, 10, 0]]))
+    roll = Track("roll", times, np.array([0.0, 90]))
+    return Scene(
+        nodes=[Node("Eye", NodeKind.CAMERA, camera=0, target=1), Node("Goal", NodeKind.TARGET, **said)],  # type: ignore[arg-type]
+        cameras=[Camera("Eye", fov_degrees=60.0)],
+        clips=[Clip(channels=[Channel(1, goal), Channel(0, roll)], end=10.0)],
+    )
+
+
+def test_a_rolling_camera(tmp_path: Path) -> None:
+    given = looking()
+    scene, report = again(given, tmp_path)
+    assert outcomes(report)["/nodes/Eye/roll"] == "baked"
+    assert [node.name for node in scene.nodes] == ["Eye", "Goal"]
+    frames = np.arange(11.0)
+    np.testing.assert_allclose(
+        keyframer.pose(scene, frames=frames).world, keyframer.pose(given, frames=frames).world, atol=1e-4
+    )
+    assert scene.cameras[0].fov_degrees == pytest.approx(60)
+
+
+def test_a_target_that_hangs_on_something_becomes_one_of_its_own(tmp_path: Path) -> None:
+    given = looking(parent=2)
+    given.nodes.append(Node("Cart", NodeKind.DUMMY, position=np.array([0.0, 0, 3])))
+    scene, report = again(given, tmp_path)
+    assert outcomes(report)["/nodes/Eye/target"] == "baked"
+    assert [(node.name, node.kind) for node in scene.nodes] == [
+        ("Eye", NodeKind.CAMERA),
+        ("Eye.Target", NodeKind.TARGET),
+        ("Goal", NodeKind.DUMMY),
+        ("Cart", NodeKind.DUMMY),
+    ]
+    frames = np.arange(11.0)
+    one, other = keyframer.pose(scene, frames=frames).world[:, 0], keyframer.pose(given, frames=frames).world[:, 0]
+    np.testing.assert_allclose(one, other, atol=1e-4)
+
+
+def test_lights_that_change(tmp_path: Path) -> None:
+    times = np.array([0.0, 10])
+    light = Light("Spot", LightType.SPOT, (1.0, 0.5, 0.0), 2.0, hotspot_degrees=20.0, falloff_degrees=40.0)
+    light.attenuated, light.inner_range, light.outer_range, light.excludes = True, 5.0, 9.0, ["Box"]
+    tracks = [Track("multiplier", times, np.array([1.0, 3])), Track("falloff", times, np.array([40.0, 60]))]
+    given = Scene(
+        nodes=[Node("Spot", NodeKind.LIGHT, light=0)],
+        lights=[light],
+        clips=[Clip(channels=[Channel(0, track) for track in tracks], end=10.0)],
+    )
+    scene, _ = again(given, tmp_path)
+    found = scene.lights[0]
+    assert (found.type, found.color, found.inner_range, found.outer_range) == (
+        LightType.SPOT,
+        (1.0, 0.5, 0.0),
+        5.0,
+        9.0,
+    )
+    assert found.excludes == ["Box"]
+    values = {each.track.kind: each.track.values.tolist() for each in scene.clips[0].channels}
+    assert values == {"multiplier": [1, 3], "falloff": [40, 60]}
+
+
+def test_morphs_become_meshes_and_morphs_again(tmp_path: Path) -> None:
+    shapes = [TRIANGLE, TRIANGLE + np.array([0, 0, 2.0]), TRIANGLE * 3]
+    weights = Track("morph", np.array([0.0, 4, 10]), np.eye(3))
+    turn = Track("position", np.array([0.0, 10]), np.array([[0.0, 0, 0], [10, 0, 0]]))
+    given = Scene(
+        nodes=[Node("Box", mesh=0, morph=Morph(["a", "b", "c"], shapes))],
+        meshes=[Mesh("Box", TRIANGLE, np.array([[0, 1, 2]]))],
+        clips=[Clip(channels=[Channel(0, weights), Channel(0, turn)], end=10.0)],
+    )
+    scene, report = again(given, tmp_path)
+    assert outcomes(report)["/nodes/Box/morph"] == "baked"
+    frames = np.arange(11.0)
+    one, other = keyframer.pose(scene, frames=frames), keyframer.pose(given, frames=frames)
+    np.testing.assert_allclose(one.vertices(0), other.vertices(0), atol=1e-5)
+
+
+def test_skins(tmp_path: Path) -> None:
+    bind = np.tile(np.eye(4), (2, 1, 1))
+    bind[1, 2, 3] = -1.0
+    given = Scene(
+        nodes=[
+            Node("hip", NodeKind.BONE),
+            Node("knee", NodeKind.BONE, parent=0, position=np.array([0.0, 0, 1])),
+            Node("Leg", mesh=0, skin=0),
+        ],
+        meshes=[Mesh("Leg", TRIANGLE, np.array([[0, 1, 2]]))],
+        skins=[Skin("Leg", [0, 1], bind, np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([1.0, 0.25, 0.75]))],
+    )
+    scene, _ = again(given, tmp_path)
+    (skin,) = scene.skins
+    assert [scene.nodes[joint].name for joint in skin.joints] == ["hip", "knee"]
+    assert skin.vertices.tolist() == [0, 1, 1]  # the third vertex has no bone
+    assert skin.weights.tolist() == [1.0, 0.25, 0.75]
+    np.testing.assert_allclose(skin.inverse_bind, bind, atol=1e-9)
+
+
+def test_names_that_cannot_stand_in_quotes_are_changed_and_said(tmp_path: Path) -> None:
+    scene, report = again(Scene(nodes=[Node('a "b"\nc', NodeKind.DUMMY), Node("Fähre", NodeKind.DUMMY)]), tmp_path)
+    assert [node.name for node in scene.nodes] == ["a 'b' c", "Fähre"]
+    assert any("renamed" in loss.detail for loss in report)
+
+
+def test_an_edited_scene_is_written_anew_and_the_report_says_so(tmp_path: Path) -> None:
+    scene = keyframer.load(FOLDER / "ase" / "textured.ase")
+    scene.nodes[0].name = "Banner"
+    report = keyframer.save(scene, tmp_path / "edited.ase")
+    assert any("anew" in loss.detail for loss in report)
+    assert keyframer.load(tmp_path / "edited.ase").nodes[0].name == "Banner"
+
+
+def test_nothing_to_write(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="objects and materials"):
+        keyframer.save(Scene(), tmp_path / "a.ase")
+    scene = replace(keyframer.load(FOLDER / "3ds" / "windmill.3ds"), origin=None)
+    with pytest.raises(ValueError, match="max_error"):
+        keyframer.save(scene, tmp_path / "a.ase", max_error=-1.0)
