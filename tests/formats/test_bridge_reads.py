@@ -14,6 +14,7 @@ import pytest
 
 import keyframer
 from keyframer.formats import FORMATS, format_by_name
+from keyframer.formats.ase.records import BLOCK_TYPES, TABLES
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.wire.record import Record
 from tests.formats.hale3d.writer import arm, wave
@@ -21,6 +22,9 @@ from tests.formats.midtown.writer import channel as midtown_channel
 from tests.formats.uto3d import writers as uto3d
 from tests.samples import sample_files
 
+ASE_TABLES = [cls.__name__ for cls in dict.fromkeys(TABLES.values())]
+ASE_MATERIAL = BLOCK_TYPES[b"MATERIAL"]
+ASE_NORMALS = "the normals of a scene follow from its smoothing groups"
 COUNT = "how many entries follow: they are counted"
 RAW = "bytes that nobody understood: only in salvaged scenes, the issue says where, the document keeps them"
 SIGNATURE = "what kind of file it is is known by then"
@@ -50,6 +54,17 @@ UNREAD: dict[str, dict[str, str]] = {
         "OldClip.frames": COUNT,
         "OldClip.bones": COUNT,
         "RawRun.data": RAW,
+    },
+    "ase": {
+        **{f"{table}.body": "the text that the columns were read from" for table in ASE_TABLES},
+        **{f"Normals.{field}": ASE_NORMALS for field in ("index", "normals", "corners", "corner_normals")},
+        **{
+            f"{cls.__name__}.values": "none, or a number in order"
+            for cls in BLOCK_TYPES.values()
+            if cls is not ASE_MATERIAL
+        },
+        "Block.values": "of keywords that nobody knows",
+        "RawText.data": RAW,
     },
     "nodeanim": {f"Node.{kind}_key_count": COUNT for kind in ("translation", "rotation", "scale")},
 }

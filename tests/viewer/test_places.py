@@ -36,7 +36,11 @@ class Opened:
     def keys(self, track: int) -> list[tuple[int, int] | None]:
         found = self.file.track(track)
         assert found is not None
-        return each(json.loads(found)["places"])
+        places = json.loads(found)["places"]
+        if self.scene.source_format == "ase":  # rows of text have no places of their own
+            assert places is None
+            return [None] * len(self.channels[track].track.times)
+        return each(places)
 
 
 def each(places: Any) -> list[tuple[int, int] | None]:
@@ -65,7 +69,7 @@ def test_all_that_the_page_is_told_is_there(path: Path) -> None:
         keys = opened.keys(number)
         assert len(keys) == len(channel.track.times)
         for key, span in enumerate(keys):
-            if span is None:  # the state before the first toggle, or a row of text, which has no place of its own
+            if span is None:  # the state before the first toggle
                 assert (channel.track.kind, key) == ("visible", 0) or opened.scene.source_format == "ase"
             else:
                 reader.key(opened.data, span, channel, key)

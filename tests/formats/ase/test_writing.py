@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -245,12 +246,52 @@ def test_names_that_cannot_stand_in_quotes_are_changed_and_said(tmp_path: Path) 
     assert any("renamed" in loss.detail for loss in report)
 
 
-def test_an_edited_scene_is_written_anew_and_the_report_says_so(tmp_path: Path) -> None:
-    scene = keyframer.load(FOLDER / "ase" / "textured.ase")
-    scene.nodes[0].name = "Banner"
-    report = keyframer.save(scene, tmp_path / "edited.ase")
+def edited(name: str, edit: Callable[[Scene], object], folder: Path) -> tuple[bytes, bytes, LossReport]:
+    """A sample, what became of it, and the report."""
+    source = FOLDER / "ase" / name
+    scene = keyframer.load(source)
+    edit(scene)
+    report = keyframer.save(scene, folder / "edited.ase")
+    return source.read_bytes(), (folder / "edited.ase").read_bytes(), report
+
+
+def test_an_unchanged_scene_is_the_same_file(tmp_path: Path) -> None:
+    before, after, _ = edited("odd.ase", lambda scene: None, tmp_path)
+    assert after == before
+
+
+def test_a_renamed_node_changes_the_lines_with_its_name(tmp_path: Path) -> None:
+    before, after, _ = edited("textured.ase", lambda scene: setattr(scene.nodes[0], "name", "Banner"), tmp_path)
+    assert after == before.replace(b'*NODE_NAME "Flag"', b'*NODE_NAME "Banner"')
+
+
+def test_an_edited_key_changes_its_row(tmp_path: Path) -> None:
+    def edit(scene: Scene) -> None:
+        values = scene.clips[0].channels[0].track.values.copy()
+        values[1, 0] = 4.5
+        scene.clips[0].channels[0].track.values = values
+
+    before, after, _ = edited("controllers.ase", edit, tmp_path)
+    assert after == before.replace(b"*CONTROL_POS_KEY 640\t4.0000", b"*CONTROL_POS_KEY 640\t4.5000")
+
+
+def test_an_edited_material_in_utf_16(tmp_path: Path) -> None:
+    source = tmp_path / "wide.ase"
+    text = (FOLDER / "ase" / "textured.ase").read_text().replace("\n", "\r\n")
+    source.write_bytes(b"\xff\xfe" + text.encode("utf-16-le"))
+    scene = keyframer.load(source)
+    scene.materials[2].diffuse = (0.25, 0.5, 1.0)
+    keyframer.save(scene, tmp_path / "edited.ase")
+    expected = text.replace("DIFFUSE 0.0000\t0.0000\t1.0000", "DIFFUSE 0.2500\t0.5000\t1.0000")
+    assert (tmp_path / "edited.ase").read_bytes() == b"\xff\xfe" + expected.encode("utf-16-le")
+
+
+def test_what_cannot_be_merged_is_written_anew_and_the_report_says_so(tmp_path: Path) -> None:
+    """The first material is a part of another one."""
+    _, after, report = edited("textured.ase", lambda scene: setattr(scene.materials[0], "shininess", 0.75), tmp_path)
     assert any("anew" in loss.detail for loss in report)
-    assert keyframer.load(tmp_path / "edited.ase").nodes[0].name == "Banner"
+    document = keyframer.decode(after)
+    assert document.format.to_scene(document, {}).materials[0].shininess == 0.75
 
 
 def test_nothing_to_write(tmp_path: Path) -> None:

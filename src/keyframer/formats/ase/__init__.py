@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from keyframer.formats.ase.bridge.options import Options
     from keyframer.formats.ase.bridge.writing import WriteOptions
     from keyframer.formats.ase.dialect import Dialect
-    from keyframer.formats.bridge import SceneReader, SceneWriter
+    from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
     from keyframer.formats.contract import Codec, Rules, Summary
 
 _SLOTS = ("texture1", "opacity", "bump", "specular", "shininess", "self_illumination", "reflection")
@@ -47,6 +47,11 @@ class Ase(Format):
         from keyframer.formats.ase.bridge.writing import Writer
 
         return Writer()
+
+    def editor(self) -> Merger[Options]:
+        from keyframer.formats.ase.bridge.merging import LineMerger
+
+        return LineMerger()
 
     def rules(self) -> Rules:
         from keyframer.formats.ase.rules import apply_rules

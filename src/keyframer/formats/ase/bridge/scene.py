@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -18,6 +20,7 @@ from keyframer.formats.ase.records import Block, Keys, VertexList
 from keyframer.formats.ase.vocabulary import NODES
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
+from keyframer.formats.merging import Parts
 from keyframer.issues import Severity
 from keyframer.limits import spend
 from keyframer.maths import affine
@@ -41,9 +44,19 @@ _ROUNDING = 1e-3
 
 def to_scene(document: Document, options: Options) -> Scene:
     """What the document means, in 3ds Max's space: Z up, right-handed."""
+    return read_scene(document, options)[0]
+
+
+def read_scene(document: Document, options: Options) -> tuple[Scene, Parts]:
+    """The same, and the records of its nodes and materials."""
     scene = Scene(source_format="ase")
-    _Builder(document, options, scene).build()
-    return scene
+    builder = _Builder(document, options, scene)
+    builder.build()
+    parts: dict[int, Hashable] = {place: ("materials", number) for place, number in builder.palette.numbers.items()}
+    for number, (node, block) in enumerate(zip(scene.nodes, builder.blocks, strict=True)):
+        record = builder.transforms[number] if node.kind is NodeKind.TARGET else block
+        parts[id(record)] = ("nodes", number)
+    return scene, parts
 
 
 class _Builder:

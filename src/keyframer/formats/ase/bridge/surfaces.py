@@ -39,7 +39,7 @@ class Palette:
         self._reporter = reporter
         self._encoding = encoding
         self._top: dict[int, Block] = {}
-        self._numbers: dict[int, int] = {}
+        self.numbers: dict[int, int] = {}
         """number of each block's material, by the block's id"""
         self._inner: dict[int, list[Block]] = {}
         """the sub-materials of each block, likewise"""
@@ -49,7 +49,7 @@ class Palette:
             number = block.values[0] if block.values else at
             self._top.setdefault(number if isinstance(number, int) else at, block)
             for leaf in _leaves(block):
-                self._numbers[id(leaf)] = len(self.materials)
+                self.numbers[id(leaf)] = len(self.materials)
                 self.materials.append(self._material(leaf, block if leaf is not block else None))
 
     def knows(self, reference: int) -> bool:
@@ -67,7 +67,7 @@ class Palette:
             if not inner:
                 break
             block = inner[max(face_id, 0) % len(inner)]
-        return -1 if block is None else self._numbers.get(id(block), -1)
+        return -1 if block is None else self.numbers.get(id(block), -1)
 
     def _material(self, block: Block, owner: Block | None) -> Material:
         raw = block.name(b"MATERIAL_NAME") or b""

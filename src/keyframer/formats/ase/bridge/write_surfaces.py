@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,7 @@ class SurfaceWriter:
         used = [np.unique(mesh.face_materials) for mesh in scene.meshes if mesh.face_materials is not None]
         self.multi = any((numbers >= 0).sum() > 1 for numbers in used)
         """whether all are parts of one"""
+        self.parts: dict[int, Hashable] = {}
 
     def material_list(self) -> Block:
         made = [self._material(number, material) for number, material in enumerate(self.scene.materials)]
@@ -62,9 +63,10 @@ class SurfaceWriter:
         return (0, given) if self.multi else (int(some[0]), np.zeros(count, np.int64))
 
     def _material(self, number: int, material: Material) -> Block:
-        return block(
-            "SUBMATERIAL" if self.multi else "MATERIAL", *self._lines(material), *self._maps(material), values=(number,)
-        )
+        keyword = "SUBMATERIAL" if self.multi else "MATERIAL"
+        made = block(keyword, *self._lines(material), *self._maps(material), values=(number,))
+        self.parts[id(made)] = ("materials", number)
+        return made
 
     def _lines(self, material: Material) -> Iterator[AseRecord]:
         path = plain_path("materials", material.name)

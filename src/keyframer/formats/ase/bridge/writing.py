@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.curves import Interpolation, Track, compile_track
+from keyframer.curves import Interpolation, Track, Wrap, compile_track
 from keyframer.formats.ase import FORMAT
 from keyframer.formats.ase.bridge.aims import Motion
 from keyframer.formats.ase.bridge.write_lines import block, floats, line, short
@@ -84,7 +85,16 @@ class Writer(SceneWriter[WriteOptions]):
         placed = with_still_shapes(placed, report)
         clip = first_clip(placed, report)
         tell_dropped(placed, clip, report, HOLDS)
-        return Written(_SceneWriter(placed, clip, options, report).document(), report)
+        writer = _SceneWriter(placed, clip, options, report)
+        return Written(writer.document(), report, parts=writer.parts)
+
+
+def write_records(scene: Scene) -> Written:
+    """A document of a scene that is in the space of ASE files, to be merged into the one that it came from."""
+    report = LossReport("ase")
+    placed = with_still_shapes(scene, report)
+    writer = _SceneWriter(placed, first_clip(placed, report), WriteOptions(), report)
+    return Written(writer.document(), report, parts=writer.parts)
 
 
 class _SceneWriter:
@@ -107,6 +117,8 @@ class _SceneWriter:
         self.moves = self._moving_nodes()
         self.inner = self._inner_targets()
         self._moving: tuple[Floats, Floats] | None = None
+        self.parts: dict[int, Hashable] = {}
+        """which records are nodes and materials"""
 
     def _claim_names(self) -> list[bytes]:
         claimed = NamesThatFit(encoding="utf-8")
@@ -144,7 +156,10 @@ class _SceneWriter:
         ]
         for number, node in enumerate(self.scene.nodes):
             if number not in self.inner:
-                records.append(self._node(number, node))
+                made = self._node(number, node)
+                self.parts[id(made)] = ("nodes", number)
+                records.append(made)
+        self.parts |= self.surfaces.parts
         return Document(FORMAT, list(records), dialect=Dialect())
 
     def _scene_block(self) -> Block:
@@ -268,7 +283,10 @@ class _SceneWriter:
                 times, world = moving
                 keys = Keys(b"CONTROL_POS_TRACK", times.astype(np.int64), short(world[:, target, :3, 3]))
                 made.append(block("TM_ANIMATION", line("NODE_NAME", goal), keys))
-        return self._transform(goal, place), made
+        transform = self._transform(goal, place)
+        if inner and target is not None:
+            self.parts[id(transform)] = ("nodes", target)
+        return transform, made
 
     def _stored_target(self, node: Node) -> tuple[float, float, float]:
         owner: Camera | Light | None = None
@@ -302,9 +320,9 @@ class _SceneWriter:
         return moves
 
     def _frames(self) -> tuple[Floats, Floats]:
-        """Ticks of all frames that are played, and the world matrices at these times."""
+        """Ticks of all frames in which something moves, and the world matrices at these times."""
         if self._moving is None:
-            first, last = (float(value) for value in self.fitter.times(self.fitter.span))
+            first, last = (float(value) for value in self.fitter.times(self._span()))
             count = math.ceil((last - first) / self.ticks - 1e-9) + 1
             expect("keys", count)
             spend("samples", 16 * count * len(self.scene.nodes))
@@ -312,6 +330,14 @@ class _SceneWriter:
             rig = Rig(self.scene)
             self._moving = times, rig.world(rig.sample(times / self.fitter.factor), count)
         return self._moving
+
+    def _span(self) -> tuple[float, float]:
+        """First and last time at which the place of a node may change."""
+        tracks = [track for own in self.own.values() for kind, track in own.items() if kind in (*_PLACING, "roll")]
+        times = np.concatenate([track.times[np.isfinite(track.times)] for track in tracks])
+        if any(track.wrap is not Wrap.SINGLE for track in tracks) or not len(times):
+            return self.fitter.span
+        return max(float(times.min()), self.fitter.span[0]), min(float(times.max()), self.fitter.span[1])
 
     def _settings(
         self, number: int, node: Node, name: str, rest: list[AseRecord], kinds: dict[str, str]
