@@ -8,7 +8,6 @@ Open: how Bezier rotation keys are interpolated, and the layout of the skins tha
 
 from __future__ import annotations
 
-from keyframer.formats.ase.sniff import sniff
 from keyframer.formats.contract import Format, ImageNames, Match
 
 TYPE_CHECKING = False  # parts are loaded when they are asked for
@@ -31,6 +30,8 @@ class Ase(Format):
     record_per_track = True
 
     def sniff(self, head: bytes, size: int) -> Match | None:
+        from keyframer.formats.ase.sniff import sniff
+
         return sniff(head, size)
 
     def codec(self) -> Codec:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from keyframer.formats.ase.bridge.options import Options
 from keyframer.formats.ase.bridge.scene import to_scene
-from keyframer.formats.bridge import SceneReader
 from keyframer.formats.document import Document
+from keyframer.formats.scene_reader import SceneReader
 from keyframer.scene import Scene
 
 
