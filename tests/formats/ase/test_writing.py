@@ -27,7 +27,7 @@ from keyframer.scene import (
     Skin,
     TextureMap,
 )
-from keyframer.scene.report import LossReport
+from keyframer.scene.loss_report import LossReport
 from tests.samples import FOLDER
 
 TRIANGLE = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from keyframer.curves import Interpolation, RotationForm, Track, compile_track
 from keyframer.limits import allows
 from keyframer.maths import affine, quat
-from keyframer.posing.looking import look
+from keyframer.posing.aim_constraints import look
 from keyframer.scene import Channel, Node, NodeKind, Scene
 
 Floats = npt.NDArray[np.float64]

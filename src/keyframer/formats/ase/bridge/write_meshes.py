@@ -28,9 +28,9 @@ from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.limits import expect, spend
 from keyframer.maths import affine
 from keyframer.posing import Rig
-from keyframer.posing.looking import looks
+from keyframer.posing.aim_constraints import looks
 from keyframer.scene import Mesh, Node, Skin
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 
 Floats = npt.NDArray[np.float64]
 _EVERY_EDGE = 7

@@ -13,7 +13,7 @@ from keyframer.formats.ase.bridge.write_lines import block, floats, line
 from keyframer.formats.ase.records import AseRecord, Block
 from keyframer.formats.kit.scene_writing import encode_name, plain_path
 from keyframer.scene import Material, Scene, TextureMap
-from keyframer.scene.report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, Outcome
 
 _SHADINGS = {"flat": b"Constant", "phong": b"Phong", "metal": b"Metal"}
 _COLORS = {"ambient": "MATERIAL_AMBIENT", "diffuse": "MATERIAL_DIFFUSE", "specular": "MATERIAL_SPECULAR"}

@@ -18,7 +18,7 @@ from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.limits import expect
 from keyframer.maths import quat
 from keyframer.scene import Node
-from keyframer.scene.report import Outcome
+from keyframer.scene.loss_report import Outcome
 
 Floats = npt.NDArray[np.float64]
 

@@ -39,10 +39,10 @@ from keyframer.formats.kit.unsupported_features import every, tell_dropped
 from keyframer.limits import expect, spend
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
-from keyframer.posing.looking import looks
+from keyframer.posing.aim_constraints import looks
 from keyframer.posing.order import placing_order
 from keyframer.scene import Camera, Clip, Handedness, Light, LightType, Node, NodeKind, Scene, Space
-from keyframer.scene.report import LossReport, NothingToWrite, Outcome
+from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 
 Floats = npt.NDArray[np.float64]
 
