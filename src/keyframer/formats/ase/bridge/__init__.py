@@ -1,4 +1,4 @@
-"""From ASE documents to scenes and back: `nodes` stand in the tree, `meshes` and `surfaces` are what they carry,
+"""From ASE documents to scenes and back: `object_meshes`, `palette` and `things` are what nodes carry,
 `tracks` move them, `aims` look at targets, `scene` is the whole; the modules that write begin with ``write_``."""
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from keyframer.catalogue import DATA_NON_FINITE, DATA_RATE_INVALID, LINK_PARENT_
 from keyframer.curves import Interpolation, Track
 from keyframer.formats.ase.bridge import skins
 from keyframer.formats.ase.bridge.aims import Motion, aim
-from keyframer.formats.ase.bridge.meshes import local_positions, read_mesh, table
+from keyframer.formats.ase.bridge.object_meshes import local_positions, read_mesh, table
 from keyframer.formats.ase.bridge.options import Options
-from keyframer.formats.ase.bridge.surfaces import Palette
+from keyframer.formats.ase.bridge.palette import Palette
 from keyframer.formats.ase.bridge.things import read_camera, read_light, setting_tracks
 from keyframer.formats.ase.bridge.tracks import read_tracks, sample_step, visibility
 from keyframer.formats.ase.records import Block, Keys, VertexList

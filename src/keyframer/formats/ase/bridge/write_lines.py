@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.formats.ase.numbers import Array
 from keyframer.formats.ase.records import BLOCK_TYPES, AseRecord, Block, Line
+from keyframer.formats.ase.text_numbers import Array
 from keyframer.wire.numbers import array_to_json
 
 _LARGEST = 3e38

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.formats.ase.bridge.surfaces import FLAGS, SLOTS
+from keyframer.formats.ase.bridge.palette import FLAGS, SLOTS
 from keyframer.formats.ase.bridge.write_lines import block, floats, line
 from keyframer.formats.ase.records import AseRecord, Block
 from keyframer.formats.kit.scene_writing import encode_name, plain_path

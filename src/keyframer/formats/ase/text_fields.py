@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from keyframer.formats.ase.numbers import Array, Value, Values, write_values
+from keyframer.formats.ase.text_numbers import Array, Value, Values, write_values
 from keyframer.text import ascii_to_bytes, bytes_to_ascii
 from keyframer.wire.cursor import frozen, no_entries
 from keyframer.wire.fitting import fitting
@@ -17,7 +17,7 @@ from keyframer.wire.sink import Sink
 
 KEYWORD = re.compile(rb"[A-Za-z0-9_]+")
 LETTERS = {"i": "whole number", "f": "number", "t": "text", "w": "word"}
-"""of signatures: see `numbers.read_values`"""
+"""of signatures: see `text_numbers.read_values`"""
 
 
 def describe_signature(signature: str) -> str:
