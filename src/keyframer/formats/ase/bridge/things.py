@@ -78,6 +78,8 @@ def setting_tracks(reporter: Reporter, node: Block, is_camera: bool) -> list[Tra
         return []
     settings = animation.blocks(b"CAMERA_SETTINGS" if is_camera else b"LIGHT_SETTINGS")
     times = np.array([one.number(b"TIMEVALUE", 0.0) for one in settings])
+    if not len(times):
+        return []
     found: dict[str, list[object]] = {}
     for kind, keyword in (_CAMERA_TRACKS if is_camera else _LIGHT_TRACKS).items():
         found[kind] = [one.number(keyword, math.nan) for one in settings]
