@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 TYPE_CHECKING = False  # `typing`, `argparse` and `re` each cost as much as everything ``identify`` does
@@ -13,6 +14,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     from keyframer.cli.exits import guarded
 
+    if arguments is None:  # a process of its own: modules stay, scenes are freed by counting, as in workers of a batch
+        gc.set_threshold(100_000, 50, 100)
     return guarded(_run, arguments)
 
 
