@@ -174,6 +174,17 @@ def test_films_of_what_hardly_moves_end(kind: str, rate: float, frames: tuple[fl
     assert len(Showing(kind, frames=frames).data(Studio(scene, Settings(16, 16)))) > 0
 
 
+@pytest.mark.parametrize("background", [(0, 0, 0), (255, 255, 255)])
+def test_frame_numbers_can_be_read_on_any_background(background: tuple[int, int, int]) -> None:
+    studio = Studio(Scene(), Settings(120, 90, background=background))
+    sheet = np.asarray(studio.sheet([33.3333, 7.0], 2).convert("L")).astype(int)
+    for label in (sheet[:20, :50], sheet[:20, 120:150]):
+        assert (label < 110).sum() >= 6  # the digits
+        assert (label > 230).sum() >= 15  # what they stand out from
+    blank = np.asarray(studio.picture(0).convert("L"))
+    assert (blank[:20, :50] == blank[0, 0]).all()
+
+
 def test_a_contact_sheet() -> None:
     studio = Studio(moving_scene(), Settings(40, 30))
     sheet = studio.sheet(studio.spread(5, with_last=True), 3)

@@ -210,6 +210,8 @@ def _summed_up(campaign: Campaign, options: argparse.Namespace, progress: Progre
     if summary.findings:
         found = ", ".join(f"{code} {count:,}" for code, count in summary.findings.most_common(_MOST_LINES))
         note(options, f"findings, by files: {found}")
+    if failed and getattr(options, "salvage", None) is False:
+        note(options, "with --salvage the same command does again what failed, without what is unsafe")
     if failed or findings:
         note(options, f"keyframer batch report {shown_name(options.ledger or options.output)} lists them")
     detail(options, f"ledger: {ledger}")

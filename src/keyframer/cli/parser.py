@@ -46,6 +46,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(conflict_handler="resolve", **settings)
 
     def error(self, message: str) -> NoReturn:
+        message = message.replace("the following arguments are required: ", "this is missing: ")
         words = safe_text(message.removeprefix("argument "))[:1_000]
         self.exit(2, f"{self.prog}: {words} (see {self.prog} --help)\n")
 
@@ -201,7 +202,8 @@ def build_parser(*, with_options: bool = True) -> Parser:
         prog="keyframer",
         description=ABOUT,
         formatter_class=_Help,
-        epilog="examples:\n  keyframer identify scene.3ds\n  keyframer info scene.3ds\n\n"
+        epilog="examples:\n  keyframer info scene.3ds\n  keyframer view scene.3ds\n"
+        "  keyframer convert scene.3ds scene.glb\n  keyframer batch convert archive/ -o converted/\n\n"
         "keyframer help COMMAND tells more about a command; keyframer FILE says what a file is.",
     )
     parser.add_argument("-V", "--version", action="version", version=f"keyframer {__version__}")

@@ -43,7 +43,8 @@ _MOST_CAMERAS = 16
 """that are tried"""
 _MOST_OF_ONE = 0.97
 """part of the picture that one object among others may take"""
-_LABEL = (70, 74, 82)
+_LABEL, _AROUND_LABEL = (24, 26, 30), (255, 255, 255)
+"""dark with a bright outline, so that frame numbers can be read on any picture"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +197,13 @@ class Studio:
         transparent = self._backdrop is None
         sheet = Image.new("RGBA" if transparent else "RGB", (columns * width, rows * height))
         draw = ImageDraw.Draw(sheet)
-        font = ImageFont.load_default(max(9, height // 18))
+        size = max(11, height // 14)
+        font = ImageFont.load_default(size)
         for number, (frame, made) in enumerate(zip(frames, self.pictures(frames), strict=True)):
             left, top = number % columns * width, number // columns * height
             sheet.paste(made, (left, top))
-            draw.text((left + 5, top + 3), f"{frame:g}", fill=_LABEL, font=font)
+            place, words = (left + size // 3, top + size // 4), f"{frame:.4g}"
+            draw.text(place, words, fill=_LABEL, font=font, stroke_width=-(-size // 8), stroke_fill=_AROUND_LABEL)
         return sheet
 
     def _view(self, moment: Pose) -> View:
