@@ -12,7 +12,7 @@ from tests.viewer.opening import EXAMPLE, SAMPLES, viewed
 
 CONTROLS = {
     "file", "camera", "lights", "wire", "edges", "bones", "grid", "all", "turn-to", "theme", "search", "tree", "stage",
-    "tab-details", "play", "loop", "speed", "frame", "scrub", "tab-dope", "dope",
+    "help", "tab-details", "play", "loop", "speed", "frame", "scrub", "tab-dope", "dope",
 }  # fmt: skip
 IN_TABS = {"graph": {"track", "graph"}, "bytes": {"goto", "dump"}, "dope": {"dope"}}
 
@@ -179,3 +179,30 @@ def test_the_tree_and_issues_work_by_keys(shown: Watched) -> None:
     page.keyboard.press("Enter")
     assert shown.state("lower") == "bytes"
     page.wait_for_selector("#dump .marked")
+
+
+def test_a_question_mark_lists_the_keys(shown: Watched) -> None:
+    shown.page.keyboard.press("?")
+    shown.page.wait_for_selector("#keys-list[open]")
+    words = shown.page.inner_text("#keys-list")
+    for key in ("Space", "Home", "End", "W", "G", "/", "?"):
+        assert f"{key}\n" in words or f"{key}\t" in words
+    assert "Play or stop" in words
+    shown.page.keyboard.press("Escape")
+    shown.page.wait_for_selector("#keys-list", state="hidden")
+    shown.page.click("#help")
+    shown.page.click("#help-close")
+    shown.page.wait_for_selector("#keys-list", state="hidden")
+
+
+def test_the_frame_box_follows_the_file(shown: Watched) -> None:
+    shown.seek(40)
+    shown.page.click("#frame")
+    shown.page.keyboard.type("7")
+    shown.open_file(1)
+    assert float(shown.page.input_value("#frame")) == shown.state("frame")
+    timing = shown.state("info.timing")
+    assert float(shown.page.get_attribute("#frame", "max") or "nan") == (timing or {"last": 0})["last"]
+    shown.open_file(0)
+    assert float(shown.page.input_value("#frame")) == 0
+    assert shown.page.get_attribute("#frame", "max") == "100"

@@ -1,4 +1,4 @@
-"""The page at 1280 x 720, in light and dark: nothing overlaps, nothing sticks out, and text can be read."""
+"""The page at 1280 x 720 and in narrower windows, light and dark: nothing overlaps or sticks out, text can be read."""
 
 from __future__ import annotations
 
@@ -119,3 +119,19 @@ def test_the_theme_can_be_changed(shown: Watched) -> None:
     assert weak == []
     shown.page.click("#theme")
     assert shown.page.evaluate(color) == before
+
+
+@pytest.mark.parametrize("width", [800, 1000, 1280])
+def test_nothing_scrolls_sideways(browser: Browser, running: Viewer, width: int) -> None:
+    with browser.page(running.url) as shown:
+        shown.page.set_viewport_size({"width": width, "height": 700})
+        for _ in look_around(shown):
+            wide = shown.page.evaluate(
+                """() => [document.documentElement, document.body, ...document.querySelectorAll("#app > *")]
+                    .filter(each => each.scrollWidth > each.clientWidth + 1)
+                    .map(each => `${each.tagName}.${each.className}`)"""
+            )
+            assert wide == []
+            boxes = shown.page.evaluate(BOXES)
+            assert [name for name, _, _, right, _, _ in boxes if right > width + 0.5] == []
+        assert shown.troubles == []

@@ -36,6 +36,7 @@ export function toolbar(store: Store, stage: Stage | null, files: FileEntry[], o
     "button", { type: "button", title: "Turn to what is selected (F)", onclick: () => stage?.frameSelected(), id: "turn-to" }, "Turn to",
   );
   const theme = el("button", { type: "button", title: "Light or dark", "aria-label": "Light or dark", id: "theme" }, "◐");
+  const help = el("button", { type: "button", title: "Keys (?)", "aria-label": "Keys", id: "help" }, "?");
   const refresh = (): void => {
     const model = stage?.model;
     const names = new Map(store.state.info?.nodes.map((node) => [node.gltf, node.name]));
@@ -61,6 +62,7 @@ export function toolbar(store: Store, stage: Stage | null, files: FileEntry[], o
       el("strong", { class: "brand" }, "Keyframer"), file,
       el("span", { class: "gap" }),
       el("label", {}, "View ", camera), el("label", {}, "Light ", lights), wire, edges, bones, grid, frame, selected, theme,
+      help,
     ),
     refresh, theme,
   };

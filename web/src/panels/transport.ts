@@ -54,10 +54,14 @@ export function transport(store: Store): HTMLElement {
     frame.value = String(Number(store.state.frame.toFixed(2))); // what it is now, whatever was typed
   });
 
+  let file: State["info"] = null; // what the box was filled for: another file fills it anew, whatever is being typed
   const show = (state: State): void => {
     const timing = state.info?.timing;
     scrub.value = String(state.frame);
-    if (document.activeElement !== frame || state.playing) frame.value = String(Number(state.frame.toFixed(2)));
+    if (document.activeElement !== frame || state.playing || state.info !== file) {
+      frame.value = String(Number(state.frame.toFixed(2)));
+    }
+    file = state.info;
     const range = rangeOf(timing);
     const at = (state.frame - (timing?.first ?? 0)) / range.rate;
     const whole = (range.end - (timing?.first ?? 0)) / range.rate;
@@ -67,10 +71,13 @@ export function transport(store: Store): HTMLElement {
     setPressed(loop, state.loop);
   };
   store.on(["info"], (state) => {
-    const { start, end } = rangeOf(state.info?.timing);
+    const timing = state.info?.timing;
+    const { start, end } = rangeOf(timing);
     scrub.min = String(start);
     scrub.max = String(end);
     scrub.disabled = !(end > start);
+    frame.min = String(timing?.first ?? 0);
+    frame.max = String(timing?.last ?? 0);
     show(state);
   });
   store.on(["frame", "playing", "loop", "info"], show);
