@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from PIL import Image
 
 import keyframer
+from tests import writers as w
 from tests.cli.running import EXAMPLE, Run, spawn
 from tests.cli.test_hostile_names import UNSAFE
 from tests.samples import all_samples, sample_files
@@ -128,3 +130,20 @@ def test_hostile_names_are_inert(run: Run, tmp_path: Path, style: list[str]) -> 
     if "--terminal" not in style and ran.code == 0:
         assert "<script" not in ran.out
         ET.fromstring(ran.out)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf"), 3e38])
+@pytest.mark.parametrize("how", ["svg", "png", "terminal", "motion"])
+def test_keys_without_a_number(run: Run, tmp_path: Path, number: float, how: str) -> None:
+    """A key that has no place is not drawn; the picture is made all the same, without a warning (they are errors)."""
+    node = w.node(b"Box", 0, -1, w.track(0xB020, w.key(0, 1, 2, 3), w.key(9, number, 2, number), w.key(20, 4, 5, 6)))
+    (tmp_path / "a.3ds").write_bytes(w.main(w.chunk(0xB000, node)))
+    out = tmp_path / f"out.{'svg' if how == 'motion' else how}"
+    arguments = {"terminal": ["--terminal", "--no-color"], "motion": ["--motion", "-o", out]}.get(how, ["-o", out])
+    ran = run("plot", tmp_path / "a.3ds", *arguments)
+    assert ran.code == 0, ran.err
+    assert "Warning" not in ran.err
+    if how in ("svg", "motion"):
+        assert not re.search(r'(points|cx|cy|x|y)="[^"]*(nan|inf)', out.read_text())
+    elif how == "png":
+        assert out.read_bytes().startswith(b"\x89PNG")
