@@ -14,6 +14,7 @@ import pytest
 
 from keyframer.scene.loss_report import LOSS_SCHEMA
 from tests.cli.running import EXAMPLE, Run, check_schema, spawn
+from tests.hostile.attacks import ATTACKS
 from tests.oracles.gltf.sampler import Gltf
 
 
@@ -141,6 +142,15 @@ def test_a_report_on_stdout(run: Run, scene: Path, tmp_path: Path) -> None:
     (record,) = ran.json()["files"]
     assert record["file"] == str(scene)
     assert sorted(os.listdir(tmp_path)) == ["m.glb", "mill.3ds"]
+
+
+def test_a_motion_cut_short_is_in_the_summary(run: Run, tmp_path: Path) -> None:
+    """One key of 1e10 radians: more turns than there may be keys."""
+    (tmp_path / "a.3ds").write_bytes(ATTACKS["one_huge_turn"]()["a.3ds"])
+    ran = run("convert", tmp_path / "a.3ds", tmp_path / "a.glb", "--report", tmp_path / "r.json")
+    assert "1 motion cut short by a limit" in ran.err
+    (record,) = json.loads((tmp_path / "r.json").read_text())["files"]
+    assert any(loss["detail"].startswith("cut short: ") for loss in record["losses"])
 
 
 def test_no_progress_where_nobody_watches(scene: Path, tmp_path: Path) -> None:

@@ -34,6 +34,8 @@ CASES = [
     ("nodes_of_a_long_animation", "hale3d"),
     ("zeros_without_a_view", "check"),
     ("instances_of_zeros", "3ds"),
+    ("primitives_of_the_same_zeros", "check"),
+    ("bump_maps", "glb"),
     ("channels_that_share_a_sampler", "plot"),
     ("images_inside", "view"),
     ("a_member_of_chunks", "check"),

@@ -32,7 +32,7 @@ from .wrap import clean_times
 # times as long to compile as 50,000.)
 KEYS_PER_GROUP = 50_000
 POINTS_PER_BLOCK = 8_192
-_CALL = 600  # numbers that take as long as a call of numpy functions for a few
+_CALL = 2_000  # numbers that take as long as a call of numpy functions for a few
 
 _SHAPES = {
     Interpolation.STEP: "straight",

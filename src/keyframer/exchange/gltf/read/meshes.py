@@ -234,11 +234,12 @@ class MeshReader:
     def _joined(self, item: Item, pieces: _Pieces, v_up: bool) -> Shape:
         """All parts behind each other, without the vertices that no face has. One part alone is not copied."""
         parts = list(pieces.parts.values())
+        self._budget.spend("copies", sum(triangles.size for triangles in pieces.faces), item.path)
         faces, used = _used_only(pieces)
         widths = {name: array.shape[1] for part in parts for name, array in part.arrays.items()}
         numbers = sum(widths.values()) + 3 * max(len(part.targets) for part in parts)
         vertices = sum(part.count if some is None else len(some) for part, some in zip(parts, used, strict=True))
-        self._budget.spend("copies", numbers * vertices + faces.size, item.path)
+        self._budget.spend("copies", numbers * vertices, item.path)
 
         def joined(arrays: list[Array]) -> Array:
             chosen = [array if some is None else array[some] for array, some in zip(arrays, used, strict=True)]

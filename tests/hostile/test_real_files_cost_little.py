@@ -1,0 +1,49 @@
+"""Budgets are for attacks: real files stay far below them, whatever is made of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import keyframer
+from keyframer.catalogue import LIMIT_BUDGETS
+from keyframer.limits import Budget
+from keyframer.operating import cut
+from keyframer.rendering import Settings, Studio
+from keyframer.scene.loss_report import NothingToWrite
+from tests.corpus import CORPUS, needs_corpus, threeds_files
+from tests.slow import SLOW
+
+pytestmark = needs_corpus
+FILES = [
+    *threeds_files()[:: 5 if SLOW else 60],
+    CORPUS / "makbot" / "mak_running.3DS",
+    CORPUS / "hale3d" / "bob_lamp_update.anim",
+]
+MOST = 0.5
+"""of a budget"""
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_budgets_are_hardly_touched(path: Path, tmp_path: Path) -> None:
+    scene = keyframer.load(path, salvage=True)
+    size = path.stat().st_size
+
+    def spent(work: str) -> dict[str, float]:
+        budget = Budget(size=size)
+        with budget.opened():
+            if work == "picture":
+                Studio(scene, Settings(256, 256)).picture(0.0)
+            elif work == "cut":
+                keyframer.save(cut(scene, 1, 20), tmp_path / "cut.glb")
+            else:
+                try:
+                    keyframer.save(scene, tmp_path / f"out-{work}", format=work.partition(".")[0])
+                except NothingToWrite:
+                    return {}
+        return {kind: budget.spent.get(kind, 0) / budget.room(kind) for kind in LIMIT_BUDGETS}
+
+    shares = {work: spent(work) for work in ("gltf.glb", "uto3d.u3d", "nodeanim.nanim", "cut", "picture")}
+    most = [(work, kind, share) for work, kinds in shares.items() for kind, share in kinds.items() if share > MOST]
+    assert most == []
