@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,6 @@ from keyframer.catalogue import LIMIT_BUDGETS
 from keyframer.limits import Budget
 from keyframer.operating import cut
 from keyframer.rendering import Settings, Studio
-from keyframer.scene.loss_report import NothingToWrite
 from tests.corpus import CORPUS, needs_corpus, threeds_files
 from tests.slow import SLOW
 
@@ -32,16 +32,13 @@ def test_budgets_are_hardly_touched(path: Path, tmp_path: Path) -> None:
 
     def spent(work: str) -> dict[str, float]:
         budget = Budget(size=size)
-        with budget.opened():
+        with budget.opened(), suppress(ValueError):  # there is no clip to cut, or nothing that the format holds
             if work == "picture":
                 Studio(scene, Settings(256, 256)).picture(0.0)
             elif work == "cut":
                 keyframer.save(cut(scene, 1, 20), tmp_path / "cut.glb")
             else:
-                try:
-                    keyframer.save(scene, tmp_path / f"out-{work}", format=work.partition(".")[0])
-                except NothingToWrite:
-                    return {}
+                keyframer.save(scene, tmp_path / f"out-{work}", format=work.partition(".")[0])
         return {kind: budget.spent.get(kind, 0) / budget.room(kind) for kind in LIMIT_BUDGETS}
 
     shares = {work: spent(work) for work in ("gltf.glb", "uto3d.u3d", "nodeanim.nanim", "cut", "picture")}
