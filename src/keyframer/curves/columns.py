@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,19 +41,19 @@ class KeyColumns:
     interpolations: tuple[Interpolation, ...]  # n
     wraps: tuple[Wrap, ...]  # n
 
-    @property
+    @cached_property
     def starts(self) -> Indices:
         """(n,) where each track's keys begin."""
         return np.cumsum(self.counts) - self.counts
 
-    @property
+    @cached_property
     def is_first(self) -> Flags:
         """(K,) true at each track's first key."""
         mask = np.zeros(len(self.times), dtype=np.bool_)
         mask[self.starts[self.counts > 0]] = True
         return mask
 
-    @property
+    @cached_property
     def periodic(self) -> Flags:
         """(n,) true where time repeats: the last key must be later than 0, else there is no period."""
         wanted = np.array([wrap is not Wrap.SINGLE for wrap in self.wraps], dtype=np.bool_)

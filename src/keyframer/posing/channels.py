@@ -154,7 +154,7 @@ def _places(channels: Sequence[Channel], bank: CurveBank) -> dict[str, dict[int,
 
 def _rising(nodes: Indices, values: Floats) -> tuple[Indices, Floats]:
     """Both in the order of the nodes."""
-    if (np.diff(nodes) > 0).all():
+    if (nodes[1:] > nodes[:-1]).all():
         return nodes, values
     order = np.argsort(nodes)
     return nodes[order], values[order]
@@ -175,6 +175,6 @@ def as_slice(numbers: Indices) -> Indices | slice:
     """Numbers that follow each other as a slice, which numpy reads without a copy."""
     if len(numbers) == 1:
         return slice(int(numbers[0]), int(numbers[0]) + 1)
-    if len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1 and (np.diff(numbers) == 1).all():
+    if len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1 and (numbers[1:] - numbers[:-1] == 1).all():
         return slice(int(numbers[0]), int(numbers[-1]) + 1)
     return numbers
