@@ -1,0 +1,126 @@
+"""Three trees of records become one: rows, bits, keys, records that come and go, and records that stand beside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.formats.kit.scene_reading import scene_of
+from keyframer.formats.kit.scene_writing import Unpatchable
+from keyframer.formats.merging import RecordRules, Tree, equal, merge, merge_rows, merge_tables
+from keyframer.formats.threeds import FORMAT
+from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.chunk import RawChunk
+from keyframer.formats.threeds.document import new_document
+from keyframer.scene import Scene
+from keyframer.wire.keytable import Keys
+from keyframer.wire.record import Record
+from tests.formats.editing import put, why_anew
+from tests.formats.threeds.bridge import make
+
+
+def test_rows_are_ours_where_the_others_agree() -> None:
+    ours = np.array([[1.0, 1], [2, 2], [3, 3]], "<f4")
+    base = np.array([[0.0, 0], [2, 2], [9, np.nan]])
+    theirs = np.array([[0.0, 0], [2, 5], [9, np.nan], [7, 7]])
+    assert merge_rows(ours, base, theirs).tolist() == [[1, 1], [2, 5], [3, 3], [7, 7]]
+    assert merge_rows(ours, base, theirs[:1]).tolist() == [[1, 1]]
+    assert merge_rows(ours[:2], base, theirs).tolist()[:2] == theirs[:2].tolist(), "rows do not correspond"
+
+
+def test_a_column_of_flags_changes_bit_by_bit() -> None:
+    ours = np.array([[5, 0x107], [6, 0x207]])
+    base = np.array([[5, 7], [6, 7]])
+    theirs = np.array([[5, 3], [9, 7]])
+    assert merge_rows(ours, base, theirs, 1).tolist() == [[5, 0x103], [9, 7]]
+    assert merge_rows(ours[:, 1], base[:, 1], theirs[:, 1], 0).tolist() == [0x103, 0x207]
+
+
+def test_keys_are_matched_by_their_times() -> None:
+    ours = Keys.make([0, 10, 20], [[1.0], [2.0], [3.0]], tension=[0.5, 0.0, 0.0])
+    base = Keys.make([0, 10, 20], [[1.5], [2.5], [3.5]], tension=[0.5, 0.0, 0.0])
+    theirs = Keys.make([0, 15, 20], [[1.5], [9.0], [4.0]], tension=[0.5, 0.0, 0.0])
+    moved = merge_tables(ours, base, theirs).columns()
+    assert moved["time"].tolist() == [0, 15, 20]
+    assert moved["value"].ravel().tolist() == [1.0, 9.0, 4.0]
+    fewer = merge_tables(ours, base, Keys.make([0, 20], [[1.5], [3.5]])).columns()
+    assert fewer["value"].ravel().tolist() == [1.0, 3.0]
+    assert "extras" not in fewer
+
+
+def test_new_keys_cannot_have_columns_that_only_the_file_knows() -> None:
+    ours = Keys.make([0], [[1.0]], tension=[0.5])
+    base = Keys.make([0], [[1.0]])
+    with pytest.raises(Unpatchable, match="keys with extras"):
+        merge_tables(ours, base, Keys.make([0, 5], [[1.0], [2.0]]))
+
+
+def test_numbers_that_are_no_numbers_are_equal() -> None:
+    assert equal(float("nan"), float("nan"))
+    assert equal((1.0, float("nan")), (1.0, float("nan")))
+    assert not equal(np.zeros(2), np.zeros(3))
+    assert not equal(Keys.make([0], [[1.0]]), Keys.make([0], [[2.0]]))
+
+
+def tree(*chunks: Record) -> Tree:
+    return Tree(new_document(r.Version(3), r.Editor(children=list(chunks))), {})
+
+
+def editor(document: keyframer.Document) -> list[Record]:
+    found = document.first(r.Editor)
+    assert found is not None
+    return found.children
+
+
+def test_records_come_behind_their_like_and_go_where_they_were() -> None:
+    strange = RawChunk(0x7777, b"?")
+    ours = tree(r.MeshVersion(3), r.MasterScale(1.0), strange, r.UseFog())
+    base = tree(r.MeshVersion(3), r.MasterScale(1.0), r.UseFog())
+    theirs = tree(r.MeshVersion(3), r.MasterScale(2.0), r.UseLayerFog())
+    made = merge(ours, base, theirs, RecordRules())
+    assert [type(each) for each in editor(made)] == [r.MeshVersion, r.MasterScale, r.UseLayerFog, RawChunk]
+    assert editor(made)[0] is editor(ours.document)[0], "what did not change is shared"
+    assert [each.scale for each in made.find(r.MasterScale)] == [2.0]
+    assert [each.scale for each in ours.document.find(r.MasterScale)] == [1.0], "the original is not touched"
+
+
+def test_what_only_the_writer_says_is_inserted_once_it_changes() -> None:
+    ours, base = tree(r.MeshVersion(3)), tree(r.MeshVersion(3), r.MasterScale(1.0))
+    same = merge(ours, base, tree(r.MeshVersion(3), r.MasterScale(1.0)), RecordRules())
+    assert [type(each) for each in editor(same)] == [r.MeshVersion]
+    other = merge(ours, base, tree(r.MeshVersion(3), r.MasterScale(2.0)), RecordRules())
+    assert [type(each) for each in editor(other)] == [r.MeshVersion, r.MasterScale]
+
+
+def smooth_beside(groups: list[int]) -> bytes:
+    """Smoothing groups beside the faces instead of inside them."""
+    box = make.mesh("Box")
+    box.children[0].children.append(r.SmoothGroups(np.array(groups, "<u4")))
+    return make.file_bytes([box], [make.node("object", "Box", 0)])
+
+
+BESIDE: dict[str, tuple[bytes, Callable[[Scene], object], bytes]] = {
+    "changed": (
+        smooth_beside([1]),
+        put(lambda scene: scene.meshes[0], smoothing=np.array([2], np.uint32)),
+        smooth_beside([2]),
+    ),
+    "gone": (
+        smooth_beside([1]),
+        put(lambda scene: scene.meshes[0], smoothing=None),
+        make.file_bytes([make.mesh("Box")], [make.node("object", "Box", 0)]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_records_beside_the_one_that_they_belong_to(name: str) -> None:
+    data, edit, wanted = BESIDE[name]
+    scene = scene_of(keyframer.decode(data, format="3ds"))
+    edit(scene)
+    written = FORMAT.from_scene(scene)
+    assert why_anew(written) == []
+    assert keyframer.encode(written.document) == wanted
