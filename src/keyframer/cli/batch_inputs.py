@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 import os
 import stat
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from keyframer.cli.batch_options import wanted_endings
 from keyframer.cli.inputs import MEMBER, STDIN, BadInput, FileInput, Input, MemberInput, inputs_of, is_left_by_a_mac
 from keyframer.cli.messages import as_format_error
 from keyframer.errors import FormatError
 
-TYPE_CHECKING = False  # the arguments are shown without loading what finding files needs
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from keyframer.batch import Found
 
 _GLOB = "*?["
@@ -84,8 +84,6 @@ def _chosen(relative: str, options: argparse.Namespace) -> bool:
 
 
 def _matches(relative: str, pattern: str) -> bool:
-    from fnmatch import fnmatchcase
-
     name = relative if "/" in pattern else relative.rpartition("/")[2]
     return fnmatchcase(name, pattern)
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import fields
+from typing import Any
 
 from keyframer.cli import info, inputs, operations, output, reading, scenes, texturing, thumbnail
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def add_arguments(parser: argparse.ArgumentParser, operation: str) -> None:
@@ -115,8 +113,6 @@ def _steps(options: argparse.Namespace) -> dict[str, Any]:
 
 def _picture(options: argparse.Namespace) -> dict[str, Any]:
     """What `Settings` and `Showing` have to say beyond what they say anyway."""
-    from dataclasses import fields
-
     order = thumbnail.Order(argparse.Namespace(**{**vars(options), "output": None}))
     found: dict[str, Any] = {}
     for name, part in (("settings", order.settings), ("showing", order.showing)):

@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import redirect_stdout
+from io import StringIO
+from typing import TYPE_CHECKING
 
 from keyframer.batch.defaults import LEDGER, STATUSES
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
@@ -12,6 +15,7 @@ from keyframer.cli.messages import failure, shown_name
 from keyframer.cli.output import STYLES, Records
 from keyframer.cli.targets import write_file
 from keyframer.errors import FormatError
+from keyframer.files import note_input
 from keyframer.text import safe_text
 
 _OPERATIONS = ("convert", "check", "info", "identify", "thumbnail")
@@ -19,7 +23,6 @@ _OPERATIONS = ("convert", "check", "info", "identify", "thumbnail")
 _MOST_LINES = 20
 """refused rows that are shown one by one"""
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from keyframer.batch.ledger import Ledger
 
@@ -34,11 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from contextlib import redirect_stdout
-    from io import StringIO
-
     from keyframer.batch.ledger import Ledger
-    from keyframer.files import note_input
 
     path = os.path.join(options.where, LEDGER) if os.path.isdir(options.where) else options.where
     for part in ("", "-wal", "-shm", ".lock"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 
@@ -10,10 +11,7 @@ from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import detail, failure
 from keyframer.cli.reading import READ_FAILURES
 from keyframer.formats import FORMATS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
+from keyframer.inspecting.building import build_bytes
 
 ABOUT = """A file from the text that keyframer dump writes: unchanged text gives the same bytes again.
 
@@ -33,8 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from keyframer.inspecting.building import build_bytes
-
     if not options.files and options.files_from is None:
         options.parser.error("nothing to build: give a TEXT, or - for stdin")
     many = options.recursive or options.files_from is not None or len(options.files) > 1

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 
+from keyframer.catalogue import CATALOGUE
+from keyframer.checking import Report, check_opened, unreadable
+from keyframer.checking.check_report import COLUMNS, SCHEMA, SCHEMA_VERSION, report_record, short, unlisted
 from keyframer.cli import inputs, output, reading
 from keyframer.cli.exits import FINDINGS, FINE
+from keyframer.cli.inputs import Input
 from keyframer.cli.messages import as_format_error, is_outside, note, shown_name
+from keyframer.exchange import reader_by_name
+from keyframer.issues import Severity
 from keyframer.text import did_you_mean
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
-
-    from keyframer.checking import Report
-    from keyframer.cli.inputs import Input
 
 ABOUT = """What is wrong with a file: structure, links, data and scene, each finding with code, severity, byte offset
 and path, and a verdict: clean, readable with problems, or not readable.
@@ -47,8 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from keyframer.checking.check_report import COLUMNS, SCHEMA, SCHEMA_VERSION, report_record
-
     if not options.files and options.files_from is None:
         options.parser.error("nothing to check: give a FILE, or - for stdin")
     _refuse_unknown_codes(options)
@@ -75,8 +73,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _refuse_unknown_codes(options: argparse.Namespace) -> None:
-    from keyframer.catalogue import CATALOGUE
-
     for wanted in (*options.only, *options.ignore):
         if not wanted or not any(code.startswith(wanted) for code in CATALOGUE):
             near = did_you_mean(wanted, CATALOGUE)
@@ -85,9 +81,6 @@ def _refuse_unknown_codes(options: argparse.Namespace) -> None:
 
 def _check(item: Input, options: argparse.Namespace) -> Report:
     """The report on an input; one that cannot be read at all is a report, too."""
-    from keyframer.checking import check_opened, unreadable
-    from keyframer.exchange import reader_by_name
-
     try:
         opened = reading.open_input(item, options)
     except reading.READ_FAILURES as error:
@@ -98,16 +91,12 @@ def _check(item: Input, options: argparse.Namespace) -> Report:
 
 
 def _fails(report: Report, fail_on: str) -> bool:
-    from keyframer.issues import Severity
-
     worst = report.issues.worst()
     return not report.readable or (worst is not None and worst >= Severity[fail_on.upper()])
 
 
 def _rows(records: output.Records, name: str, report: Report) -> None:
     """A row for each issue, one for what is only counted, and one for a file without any."""
-    from keyframer.checking.check_report import short, unlisted
-
     for issue in report.issues:
         place = (issue.offset, short(issue.path), short(issue.message))
         records.row([name, report.verdict, issue.severity.label, issue.code, *place])
@@ -119,8 +108,6 @@ def _rows(records: output.Records, name: str, report: Report) -> None:
 
 def _pretty(name: str, report: Report, options: argparse.Namespace) -> None:
     """The verdict in one line, then one line for each issue."""
-    from keyframer.checking.check_report import short, unlisted
-
     counted = [
         f"{report.count(severity)} {severity if report.count(severity) == 1 or severity == 'info' else severity + 's'}"
         for severity in ("error", "warning", "info")

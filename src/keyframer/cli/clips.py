@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
+from typing import TYPE_CHECKING
+
+from keyframer.cli.inputs import Input
 from keyframer.cli.messages import note
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-
-    from keyframer.cli.inputs import Input
     from keyframer.scene import Scene
 
 

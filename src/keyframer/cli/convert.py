@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import sys
+from hashlib import sha256
+from typing import Any
 
 from keyframer.cli import inputs, operations, reading, scenes, texturing
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, error_record, failure, note, shown_name
 from keyframer.cli.targets import STDOUT, Targets, check_file, refused, refusing, write_text
 from keyframer.errors import FormatError
-from keyframer.exchange import EXPORTERS, Exporter, exporter_for
+from keyframer.exchange import EXPORTERS, Exporter, exporter_for, save
+from keyframer.exchange.opening import OpenedFile
+from keyframer.exchange.provenance import source_note
+from keyframer.scene.loss_report import LossReport
 from keyframer.text import safe_text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
-    from typing import Any
-
-    from keyframer.cli.inputs import Input
-    from keyframer.exchange.opening import OpenedFile
-    from keyframer.scene.loss_report import LossReport
-    from keyframer.textures import TextureSource
+from keyframer.textures import TextureSource
 
 SCHEMA = "keyframer.convert"
 SCHEMA_VERSION = 1
@@ -150,8 +149,6 @@ def _wanted(exporter: Exporter) -> tuple[str, ...]:
 
 
 def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple[str, LossReport]:
-    from keyframer.exchange import save
-
     path = target.path_for(item)
     assert path is not None
     fps, options.fps = options.fps, None  # the exporter applies it, whether or not the format has such an option
@@ -198,16 +195,10 @@ def _for_gltf(
 
 
 def _source(item: Input, opened: OpenedFile) -> dict[str, object]:
-    from hashlib import sha256
-
-    from keyframer.exchange.provenance import source_note
-
     return source_note(os.path.basename(item.relative), sha256(opened.data).hexdigest(), opened)
 
 
 def _write_report(options: argparse.Namespace, records: list[dict[str, object]]) -> bool:
-    import json
-
     content = {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, "files": records}
     text = json.dumps(content, allow_nan=False, indent=1) + "\n"
     try:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import argparse
+import math
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
 from keyframer.cli import clips, inputs, output, reading, scenes
 from keyframer.cli.exits import FINDINGS, FINE, NOT_ALL_DONE
+from keyframer.cli.inputs import Input
 from keyframer.cli.messages import error_record, failure, note, one_line, shown_name
+from keyframer.cli.targets import refused, write_file
 from keyframer.errors import FormatError
+from keyframer.exchange.opening import OpenedFile
+from keyframer.formats.kit.summary_tables import Cell, Table
+from keyframer.inspecting.charts import chart
+from keyframer.inspecting.comparison import COLUMNS, SCHEMA, SCHEMA_VERSION, Comparison, compare, side_of
+from keyframer.inspecting.motion_diff import motion_panels
+from keyframer.inspecting.tables import aligned
+from keyframer.scene import Scene
 from keyframer.text import safe_text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from keyframer.cli.inputs import Input
-    from keyframer.exchange.opening import OpenedFile
-    from keyframer.formats.kit.summary_tables import Cell
-    from keyframer.inspecting.comparison import Comparison
-    from keyframer.scene import Scene
 
 ABOUT = """What differs between two files, of the same format or of different ones.
 
@@ -62,9 +63,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _positive(text: str) -> float:
-    import argparse
-    import math
-
     try:
         value = float(text)
     except ValueError:
@@ -75,8 +73,6 @@ def _positive(text: str) -> float:
 
 
 def run(options: argparse.Namespace) -> int:
-    from keyframer.inspecting.comparison import COLUMNS, SCHEMA, SCHEMA_VERSION
-
     options.recursive, options.all_files, options.files_from = False, True, None
     items = list(inputs.inputs_of(options))
     if len(items) != 2:
@@ -96,8 +92,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _compare(items: list[Input], names: dict[str, str], records: output.Records, options: argparse.Namespace) -> int:
-    from keyframer.inspecting.comparison import compare, side_of
-
     opened: list[OpenedFile] = []
     errors: list[Exception] = []
     for item in items:
@@ -179,9 +173,6 @@ def _show(
 
 
 def _pretty(items: list[Input], comparison: Comparison) -> list[str]:
-    from keyframer.formats.kit.summary_tables import Table
-    from keyframer.inspecting.tables import aligned
-
     lines = [
         f"a: {shown_name(items[0].name)} ({comparison.formats[0]})",
         f"b: {shown_name(items[1].name)} ({comparison.formats[1]})",
@@ -211,11 +202,6 @@ def _pretty(items: list[Input], comparison: Comparison) -> list[str]:
 
 def _plot(items: list[Input], comparison: Comparison, options: argparse.Namespace) -> bool:
     """Write the plot; False where that failed."""
-    from keyframer.cli.targets import refused, write_file
-    from keyframer.errors import FormatError
-    from keyframer.inspecting.charts import chart
-    from keyframer.inspecting.motion_diff import motion_panels
-
     try:
         if comparison.motion is None:
             raise refused("there is no motion to plot (--what structure, or a scene that could not be made)")

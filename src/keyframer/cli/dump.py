@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 
 from keyframer.cli import inputs, reading, targets
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import detail, failure
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
+from keyframer.inspecting.twin import dump_parts
 
 ABOUT = """The whole file as text (JSON): every record with its fields, raw bytes in hex, nothing left out.
 
@@ -32,8 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from keyframer.inspecting.twin import dump_parts
-
     if not options.files and options.files_from is None:
         options.parser.error("nothing to dump: give a FILE, or - for stdin")
     items = inputs.inputs_of(options)

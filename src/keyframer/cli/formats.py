@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
+
 from keyframer.cli import output
 from keyframer.cli.exits import FINE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
+from keyframer.inspecting.abilities import SCHEMA, SCHEMA_VERSION, formats_table
+from keyframer.inspecting.tables import aligned, json_rows
 
 ABOUT = """Which formats are known and what can be done with each, found out from the code.
 
@@ -26,9 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from keyframer.inspecting.abilities import SCHEMA, SCHEMA_VERSION, formats_table
-    from keyframer.inspecting.tables import aligned, json_rows
-
     table = formats_table()
     records = output.Records(options.format, SCHEMA, SCHEMA_VERSION, table.columns, key="formats")
     if options.format == "pretty":

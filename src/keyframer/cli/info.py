@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from argparse import ArgumentTypeError
+from typing import TYPE_CHECKING
 
 from keyframer.cli import inputs, output, reading, texturing
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, error_record, failure, note, one_line, shown_name
 from keyframer.text import did_you_mean, safe_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-
-    from keyframer.cli.inputs import Input
     from keyframer.formats.kit.summary_tables import Table
     from keyframer.inspecting.facts import Facts
 
@@ -69,8 +69,6 @@ def _table_names(text: str) -> list[str]:
     known = table_names()
     for name in names:
         if name not in known:
-            from argparse import ArgumentTypeError
-
             raise ArgumentTypeError(f"there is no table {name!r}{did_you_mean(name, known)}")
     return names
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
+import argparse
+from argparse import ArgumentTypeError
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+from keyframer.exchange import KEY_STYLES
+
+if TYPE_CHECKING:
     from keyframer.scene import Scene
 
 LENGTHS = ("mm", "cm", "m", "km", "inch", "foot", "file")
@@ -56,8 +59,6 @@ def add_models(group: argparse._ArgumentGroup) -> None:
 
 
 def _models(text: str) -> str:
-    import argparse
-
     if text not in ("keep", "gltf"):
         raise argparse.ArgumentTypeError(f"keep or gltf is wanted, not {text!r}")
     return f"models={text}"
@@ -65,8 +66,6 @@ def _models(text: str) -> str:
 
 def add_keys(group: argparse._ArgumentGroup) -> None:
     """How the keys of glTF files are written, for the commands that write them."""
-    from keyframer.exchange import KEY_STYLES
-
     group.add_argument(
         "--keys",
         choices=KEY_STYLES,
@@ -80,8 +79,6 @@ def number(least: float, most: float) -> Callable[[str], float]:
     """The type of an argument that is a number of this range: what is beyond cannot be meant."""
 
     def read(text: str) -> float:
-        from argparse import ArgumentTypeError
-
         try:
             value = float(text)
         except ValueError:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
+from collections.abc import Sequence
 
 from keyframer.cli import clips, inputs, output, reading, scenes, targets
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, failure, note, shown_name
 from keyframer.errors import FormatError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from keyframer.cli.inputs import Input
-    from keyframer.inspecting.panels import Panel
-    from keyframer.scene import Scene
+from keyframer.inspecting.braille import panels_as_text
+from keyframer.inspecting.charts import chart
+from keyframer.inspecting.panels import Panel, choose_channels, raw_panel, track_panel
+from keyframer.inspecting.paths import motion_paths, path_drawing, paths_as_text
+from keyframer.scene import Scene
 
 ABOUT = """The curves of tracks with their keys, tangents, ease and wrap, in the file's own units; SVG, PNG or text.
 
@@ -105,15 +104,11 @@ def _kind(options: argparse.Namespace) -> str:
 
 
 def _plot(item: Input, options: argparse.Namespace, kind: str, span: tuple[float, float] | None) -> bytes:
-    from keyframer.inspecting.charts import chart
-
     scene = scenes.load_scene(item, options)
     if options.motion:
         return _motion(item, scene, options, kind, span)
     panels = _panels(item, scene, options, span)
     if options.terminal:
-        from keyframer.inspecting.braille import panels_as_text
-
         columns, colored = _terminal(options)
         return panels_as_text(panels, columns, colored=colored).encode()
     drawing = chart(panels, shown_name(os.path.basename(item.name)))
@@ -121,8 +116,6 @@ def _plot(item: Input, options: argparse.Namespace, kind: str, span: tuple[float
 
 
 def _panels(item: Input, scene: Scene, options: argparse.Namespace, span: tuple[float, float] | None) -> list[Panel]:
-    from keyframer.inspecting.panels import choose_channels, raw_panel, track_panel
-
     channels = choose_channels(scene, options.node, options.track)
     raw = [found for clip in scene.clips[:1] for found in clip.raw_channels]
     raw = raw if "raw" in options.track or (not channels and not options.track) else []
@@ -136,8 +129,6 @@ def _panels(item: Input, scene: Scene, options: argparse.Namespace, span: tuple[
 def _motion(
     item: Input, scene: Scene, options: argparse.Namespace, kind: str, span: tuple[float, float] | None
 ) -> bytes:
-    from keyframer.inspecting.paths import motion_paths, path_drawing, paths_as_text
-
     nodes = _moving_nodes(scene, options.node)
     _say_rest(item, len(nodes), "nodes", options)
     paths = motion_paths(scene, nodes[: options.most], _frames(scene, span))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
 
 _EVERY = 0.2
 """seconds between two looks"""

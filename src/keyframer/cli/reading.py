@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
+from argparse import ArgumentTypeError
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from keyframer.cli.inputs import FileInput, Input
 from keyframer.errors import FormatError
 from keyframer.exchange import IMPORTERS
+from keyframer.exchange.opening import OpenedFile
 from keyframer.formats import FORMATS
-
-TYPE_CHECKING = False  # what reading needs is imported when something is read: ``--help`` needs none of it
-if TYPE_CHECKING:
-    import argparse
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from keyframer.cli.inputs import Input
-    from keyframer.exchange.opening import OpenedFile
-    from keyframer.limits import Budget, Limits
+from keyframer.limits import Budget, Limits, limits_of
 
 READ_FAILURES = (FormatError, OSError)
 """what reading an input may raise"""
@@ -41,10 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _limit(text: str) -> tuple[str, str]:
     """NAME=N of the command line."""
-    from argparse import ArgumentTypeError
-
-    from keyframer.limits import limits_of
-
     name, _, value = text.partition("=")
     try:
         limits_of({name: value})
@@ -55,15 +49,11 @@ def _limit(text: str) -> tuple[str, str]:
 
 def chosen_limits(options: argparse.Namespace) -> Limits:
     """What the command may cost for each input."""
-    from keyframer.limits import limits_of
-
     return limits_of(dict(options.limit))
 
 
 def budget_for(options: argparse.Namespace, item: Input | None = None) -> AbstractContextManager[Budget]:
     """The budget of all that is done with one input; the members of an archive share one."""
-    from keyframer.limits import Budget
-
     shared = None if item is None else item.budget
     return (shared or Budget(chosen_limits(options))).opened()
 
@@ -72,16 +62,10 @@ def open_input(
     item: Input, options: argparse.Namespace, reading_options: dict[str, object] | None = None
 ) -> OpenedFile:
     """An input, read and opened as the command line says."""
-    from keyframer.exchange.opening import OpenedFile
-
     path, format = path_of(item), options.from_format
     return OpenedFile(item.read(), name=item.name, path=path, format=format, options=reading_options)
 
 
 def path_of(item: Input) -> Path | None:
     """Where an input stands, so that what belongs to it can be found; None for stdin and members of archives."""
-    from pathlib import Path
-
-    from keyframer.cli.inputs import FileInput
-
     return Path(item.name) if isinstance(item, FileInput) else None

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+from typing import TYPE_CHECKING
+
+from keyframer.cli.inputs import Input
 from keyframer.cli.messages import note
 from keyframer.errors import FormatError
+from keyframer.exchange.opening import OpenedFile
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-
-    from keyframer.cli.inputs import Input
-    from keyframer.exchange.opening import OpenedFile
     from keyframer.scene import Scene
 
 _SHOWN = 5

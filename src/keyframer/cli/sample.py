@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
+import csv
+import io
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
 from keyframer.cli import clips, inputs, reading, scenes, targets
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import failure, note
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from keyframer.formats.kit.summary_tables import Cell
-    from keyframer.inspecting.samples import Sample
+from keyframer.formats.kit.summary_tables import Cell, Table
+from keyframer.inspecting.samples import Sample, parse_frames
+from keyframer.inspecting.tables import aligned, csv_cell
 
 ABOUT = """Where every node is at given times: world matrices, visibility, fields of view, colours, morph weights.
 
@@ -51,8 +54,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from keyframer.inspecting.samples import Sample, parse_frames
-
     items = list(inputs.inputs_of(options, inputs.LOADABLE))
     if len(items) != 1:
         options.parser.error("one FILE is sampled at a time" if items else "nothing to sample: give a FILE")
@@ -94,17 +95,10 @@ def _write(sample: Sample, options: argparse.Namespace) -> None:
 
 
 def _json(sample: Sample) -> str:
-    import json
-
     return json.dumps(sample.record(), allow_nan=False) + "\n"
 
 
 def _csv(sample: Sample) -> str:
-    import csv
-    import io
-
-    from keyframer.inspecting.tables import csv_cell
-
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(sample.columns)
@@ -114,9 +108,6 @@ def _csv(sample: Sample) -> str:
 
 
 def _pretty(sample: Sample) -> str:
-    from keyframer.formats.kit.summary_tables import Table
-    from keyframer.inspecting.tables import aligned
-
     columns = ("frame", "node", "x", "y", "z", "qx", "qy", "qz", "qw", "scale", "visible")
     rows: list[Sequence[Cell]] = []
     for frame, _, node, x, y, z, qx, qy, qz, qw, sx, sy, sz, visible in sample.rows():
@@ -131,10 +122,6 @@ def _short(number: float | str) -> str:
 
 
 def _npz(sample: Sample) -> bytes:
-    import io
-
-    import numpy as np
-
     stream = io.BytesIO()
     np.savez_compressed(stream, **sample.arrays())  # type: ignore[arg-type]
     return stream.getvalue()

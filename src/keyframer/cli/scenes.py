@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
+from typing import TYPE_CHECKING
+
 from keyframer.cli import clips, operations, reading, salvaging
+from keyframer.cli.inputs import Input
 from keyframer.errors import FormatError
+from keyframer.exchange.opening import OpenedFile
 from keyframer.formats import FORMATS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-
-    from keyframer.cli.inputs import Input
-    from keyframer.exchange.opening import OpenedFile
     from keyframer.scene import Scene
 
 READ_FAILURES = reading.READ_FAILURES

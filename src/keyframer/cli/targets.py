@@ -6,17 +6,15 @@ at all.
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from keyframer.cli.inputs import FileInput, Input
 from keyframer.errors import FormatError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterable, Iterator
+from keyframer.files import OutputExists, OutputRefused, check_output, sweep_once, write_bytes
 
 STDOUT = "-"
 
@@ -95,16 +93,12 @@ def write_text(path: str | None, text: str, *, force: bool) -> None:
 
 def write_file(path: str, parts: bytes | Iterable[bytes], *, force: bool) -> None:
     """Write an output; raises `FormatError` where that is refused."""
-    from keyframer.files import write_bytes
-
     with refusing(path):
         write_bytes(path, parts, overwrite=force)
 
 
 def check_file(path: str, *, force: bool) -> None:
     """Finish what a killed run began in the folder of an output, and refuse the output now if it will be refused."""
-    from keyframer.files import check_output, sweep_once
-
     with refusing(path):
         sweep_once(os.path.dirname(path))
         check_output(path, overwrite=force)
@@ -113,8 +107,6 @@ def check_file(path: str, *, force: bool) -> None:
 @contextmanager
 def refusing(path: str) -> Iterator[None]:
     """What is said against an output becomes a `FormatError` that names it."""
-    from keyframer.files import OutputExists, OutputRefused
-
     if not path:
         raise refused("an output needs a name")
     try:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
+import os
+from argparse import ArgumentTypeError
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
+from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, note
 from keyframer.cli.reading import path_of
+from keyframer.files import note_input
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-
-    from keyframer.cli.inputs import Input
     from keyframer.scene import Scene
     from keyframer.textures import TextureFinder, TextureSource
 
@@ -31,11 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _folder(path: str) -> str:
-    import os
-
     if not os.path.isdir(path):
-        from argparse import ArgumentTypeError
-
         raise ArgumentTypeError(f"there is no folder {path!r}")
     return path
 
@@ -62,7 +60,6 @@ def source_for(item: Input, options: argparse.Namespace) -> TextureSource | None
 
 def note_inputs(item: Input, scene: Scene, options: argparse.Namespace) -> None:
     """Tell the run which images of a scene are there, without opening them."""
-    from keyframer.files import note_input
     from keyframer.textures import ImageRefused
     from keyframer.textures.texture_source import first_of_list, is_list
 

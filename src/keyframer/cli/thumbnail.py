@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from keyframer.cli import clips, inputs, operations, reading, scenes, targets, texturing
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, failure, note
+from keyframer.errors import FormatError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-
-    from keyframer.cli.inputs import Input
     from keyframer.rendering import Settings
 
 ABOUT = """A picture of a frame, a contact sheet, or the playback, without a GPU.
@@ -124,9 +125,6 @@ def run(options: argparse.Namespace) -> int:
 def _note_images(options: argparse.Namespace, target: targets.Targets) -> None:
     """Where pictures replace existing files: tell the run which images all inputs use. The picture of the first input
     must not replace an image of the last."""
-    from contextlib import suppress
-
-    from keyframer.errors import FormatError
 
     def replaces(item: Input) -> bool:
         with suppress(FormatError):

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 
 from keyframer.cli import inputs, reading, scenes, texturing
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
-from keyframer.cli.inputs import FileInput
+from keyframer.cli.inputs import FileInput, Input
 from keyframer.cli.messages import as_format_error, failure, note
 from keyframer.cli.targets import check_file, write_file
 from keyframer.errors import FormatError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
-
-    from keyframer.cli.inputs import Input
-    from keyframer.exchange.opening import OpenedFile
-    from keyframer.viewer import Material, ViewedFile
+from keyframer.exchange.opening import OpenedFile
+from keyframer.viewer import Material, ViewedFile, Viewer, packed_page
+from keyframer.viewer.assets import Assets, PageMissing
+from keyframer.viewer.handover import Handover
 
 ABOUT = """Files in the browser: playing, with their tree, every key on a timeline, curves, issues, and their bytes.
 
@@ -47,8 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from keyframer.viewer.assets import Assets, PageMissing
-
     if not options.files and options.files_from is None:
         options.parser.error("nothing to view: give a FILE, or - for stdin")
     if not 0 <= options.port <= 65_535:
@@ -71,8 +66,6 @@ def run(options: argparse.Namespace) -> int:
 
 def _viewed(item: Input, options: argparse.Namespace) -> ViewedFile:
     """A file of the page; members of archives and stdin are read now, files when they are looked at."""
-    from keyframer.viewer import ViewedFile
-
     with reading.budget_for(options, item) as budget:
         if isinstance(item, FileInput):
             return ViewedFile(item.name, lambda: _material(item, _open(item, options), options), budget)
@@ -90,9 +83,6 @@ def _open(item: Input, options: argparse.Namespace) -> OpenedFile | FormatError:
 
 def _material(item: Input, opened: OpenedFile | FormatError, options: argparse.Namespace) -> Material:
     """As much as can be made of an input; what fails is said on stderr and shown in the page."""
-    from keyframer.exchange.opening import OpenedFile
-    from keyframer.viewer import Material
-
     if isinstance(opened, FormatError):
         failure(item.name, opened)
         return Material(OpenedFile(b"", name=item.name), failure=opened)
@@ -106,8 +96,6 @@ def _material(item: Input, opened: OpenedFile | FormatError, options: argparse.N
 
 
 def _export(opened: list[ViewedFile], options: argparse.Namespace) -> int:
-    from keyframer.viewer import packed_page
-
     try:
         check_file(options.export, force=options.force)
         if not any(file.material.document or file.material.scene or file.material.importer for file in opened):
@@ -123,9 +111,6 @@ def _export(opened: list[ViewedFile], options: argparse.Namespace) -> int:
 
 
 def _serve(opened: list[ViewedFile], options: argparse.Namespace) -> int:
-    from keyframer.viewer import Viewer
-    from keyframer.viewer.handover import Handover
-
     try:
         viewer = Viewer(opened, options.port)
     except OSError as error:
