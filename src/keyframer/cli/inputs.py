@@ -13,7 +13,6 @@ from keyframer.errors import FormatError
 from keyframer.exchange import IMPORTERS, importer_for
 from keyframer.formats import FORMATS
 from keyframer.formats.contract import HEAD_SIZE
-from keyframer.formats.foreign_files import is_apple_double
 
 TYPE_CHECKING = False  # no `typing` on the way to ``identify``
 if TYPE_CHECKING:
@@ -126,6 +125,8 @@ class MemberInput(Input):
 
     def is_left_by_a_mac(self) -> bool:
         """Whether it is an AppleDouble file, by name and content."""
+        from keyframer.formats.foreign_files import is_apple_double
+
         if not self.relative.rpartition(os.sep)[2].startswith("._"):
             return False
         try:
@@ -310,6 +311,8 @@ def _from_folder(folder: str, wanted: tuple[str, ...]) -> Iterator[Input]:
 
 def is_left_by_a_mac(path: str) -> bool:
     """Whether a file is an AppleDouble file, by name and content."""
+    from keyframer.formats.foreign_files import is_apple_double
+
     if not os.path.basename(path).startswith("._"):
         return False
     try:
