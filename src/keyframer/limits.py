@@ -10,11 +10,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 from keyframer.catalogue import LIMIT_BUDGETS
 from keyframer.text import did_you_mean
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

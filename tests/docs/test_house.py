@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import configparser
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -135,7 +137,7 @@ def test_formats_do_not_see_each_other() -> None:
 
 SHARED_NAMES = {
     *("check", "convert", "identify", "info", "thumbnail"),  # a command, and what batch does with one file
-    *("materials", "nodes", "keys", "options", "rig", "scene", "view"),  # a room's part of the same thing
+    *("fields", "materials", "nodes", "keys", "options", "rig", "scene", "view"),  # a room's part of the same thing
     *("reading", "writing", "rules", "tables", "steps", "text"),  # in the folders of formats
 }
 
@@ -147,3 +149,24 @@ def test_modules_of_different_rooms_have_different_names() -> None:
             rooms.setdefault(path.stem, set()).add(path.relative_to(HOUSE).parts[0])
     shared = {name for name, where in rooms.items() if len(where) > 1}
     assert shared <= SHARED_NAMES, sorted(shared - SHARED_NAMES)
+
+
+LOADED = """
+import sys
+from keyframer.cli import main
+for arguments in (["identify", "examples/windmill.3ds"], ["identify", "README.md"], ["identify", "-r", "examples"]):
+    main(arguments)
+print(*(name for name in sys.modules if name.partition(".")[0] == "keyframer"), file=sys.stderr)
+"""
+
+
+def test_typing_is_avoided_only_where_identify_starts() -> None:
+    ran = subprocess.run([sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    loaded = set(ran.stderr.splitlines()[-1].split())
+    avoiding = {
+        ".".join(("keyframer", *path.relative_to(HOUSE).with_suffix("").parts)).removesuffix(".__init__")
+        for path in HOUSE.rglob("*.py")
+        if re.search(r"^TYPE_CHECKING = False", path.read_text(encoding="utf-8"), re.M)
+    }
+    assert "keyframer.formats.contract" in avoiding
+    assert avoiding <= loaded, sorted(avoiding - loaded)

@@ -13,7 +13,8 @@ resuming; ``keyframer batch`` is that on the command line.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # names are loaded when first used: the command line shows help without any of them
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from typing import Any
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from keyframer.catalogue import IO_CHANGED_DURING_READ, IO_READ_FAILED, LIMIT_FILE_SIZE
 from keyframer.errors import FormatError
@@ -15,7 +15,6 @@ from keyframer.files.runs import OutputRefused, check_output, note_input, runnin
 from keyframer.files.writing import OutputSet, named_later, write_bytes, write_set
 from keyframer.limits import DEFAULT_LIMITS, Budget, Limits, feed
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from zipfile import ZipInfo
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,6 @@ from keyframer.wire.cursor import Cursor, frozen, no_entries
 from keyframer.wire.fitting import fitting
 from keyframer.wire.sink import Sink
 
-TYPE_CHECKING = False
 Array = npt.NDArray[Any]
 
 EXTRAS = ("tension", "continuity", "bias", "ease_to", "ease_from")

@@ -13,13 +13,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from struct import Struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from keyframer.wire.cursor import no_entries
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from keyframer.wire.kinds import Attribute, Kind
 

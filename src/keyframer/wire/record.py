@@ -12,7 +12,7 @@ importing the reader of a format, so all share `Record.__init__`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, TypeVar, cast, dataclass_transform, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast, dataclass_transform, overload
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from keyframer.wire.kinds import Attribute
 from keyframer.wire.plan import Plan
 from keyframer.wire.sink import Sink
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataclasses import Field
     from inspect import Signature

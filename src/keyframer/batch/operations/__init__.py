@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from keyframer.formats import FORMATS
 
-TYPE_CHECKING = False  # the command line names the operations before it loads anything
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
