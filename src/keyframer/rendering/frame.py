@@ -13,7 +13,7 @@ from keyframer.posing import Pose
 from keyframer.rendering import lighting
 from keyframer.rendering.clipping import Screen, on_screen
 from keyframer.rendering.lighting import Lighting
-from keyframer.rendering.raster import DepthBuffer
+from keyframer.rendering.raster import DepthBuffer, Numbers
 from keyframer.rendering.shading import Look, Shader
 from keyframer.rendering.stage import Shape, Stage
 from keyframer.rendering.view import View
@@ -189,7 +189,7 @@ class Canvas:
             None if sticks is None else self._opaque(sticks[:, covered], covered),
         )
 
-    def _planes(self, owner: Indices) -> Indices:
+    def _planes(self, owner: Numbers) -> Numbers:
         """(finer x finer, pixels of the small picture) the triangles at pixels that become one."""
         finer = self._finer
         apart = owner.reshape(self._height // finer, finer, self._width // finer, finer)
@@ -201,12 +201,12 @@ class Canvas:
         down, across = pixel // self._width, pixel % self._width
         return down % finer * finer + across % finer, down // finer * (self._width // finer) + across // finer
 
-    def _opaque(self, planes: Indices, covered: Indices) -> Opaque:
+    def _opaque(self, planes: Numbers, covered: Indices) -> Opaque:
         """Neighbouring pixels that will become one and show the same triangle are shaded once."""
         finer, width = self._finer, self._width // self._finer
         entries = np.full(planes.shape, -1)
         pixels: list[Indices] = []
-        triangles: list[Indices] = []
+        triangles: list[Numbers] = []
         count = 0
         for plane, owner in enumerate(planes):
             entry = entries[plane]
@@ -218,7 +218,7 @@ class Canvas:
             down, across = covered[fresh] // width * finer + plane // finer, covered[fresh] % width * finer
             pixels.append(down * self._width + across + plane % finer)
             triangles.append(owner[fresh])
-        return entries, self._shader.look(np.concatenate(pixels), np.concatenate(triangles))
+        return entries, self._shader.look(np.concatenate(pixels), np.concatenate(triangles).astype(np.int64))
 
 
 def _paint_opaque(out: Singles, entries: Indices, look: Look, light: Lighting) -> Singles:

@@ -16,6 +16,7 @@ from keyframer.rendering.clipping import Screen
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int32]
 
 ROWS_AT_ONCE = 400_000
 PIXELS_AT_ONCE = 25_000
@@ -117,7 +118,7 @@ class DepthBuffer:
         self.width, self.height = width, height
         self.closeness: Floats = np.zeros(width * height)
         """0 where nothing is"""
-        self.owner: Indices = np.full(width * height, -1, np.int64)
+        self.owner: Numbers = np.full(width * height, -1, np.int32)
         """the triangle, -1 for none"""
         spend("pixels", width * height)
         share = room("pixels") * max(width * height, _USUAL) // (_SHARES * _USUAL)

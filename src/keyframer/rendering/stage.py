@@ -58,6 +58,7 @@ class Stage:
         self._sizes = [len(_mesh(scene, number).positions) for number in self.carriers]
         starts = np.cumsum([0, *self._sizes])
         self._bones = bones
+        self._last: tuple[Pose, int, Shape] | None = None
         self._joined, self._alone = sticks.stick_nodes(scene)
         count = 0 if bones is False else len(self._joined) + len(self._alone)
         self._stick_faces = sum(counts) + np.arange(8 * count)
@@ -104,9 +105,14 @@ class Stage:
         parts.append(np.full((len(self._stick_faces), 3, width), default, np.float32))
         return np.concatenate(parts)
 
-    @np.errstate(all="ignore")
     def shape(self, pose: Pose, at: int) -> Shape:
-        """Everything that is visible at the ``at``-th time of a pose of this scene."""
+        """Everything that is visible at the ``at``-th time of a pose of this scene; the last one is kept."""
+        if self._last is None or self._last[0] is not pose or self._last[1] != at:
+            self._last = pose, at, self._shape(pose, at)
+        return self._last[2]
+
+    @np.errstate(all="ignore")
+    def _shape(self, pose: Pose, at: int) -> Shape:
         shown = pose.visible[at]
         single = _one_time(pose, at)
         parts = [

@@ -89,6 +89,7 @@ class Studio:
         with budgeted(size=scene.stored_bytes):
             self.stage = Stage(scene, textures, self.settings.bones, self.settings.lights != "file")
         self._rig = Rig(scene)
+        self._last: tuple[float, Pose] | None = None
         self._exposure = Exposure(self.settings.lights)
         self.frames = frames
         """those that will be asked for, where known before the first picture: a fitted view shows all of them"""
@@ -108,8 +109,11 @@ class Studio:
             return next((number for number in first if self._shows_something(number)), None)
         return self._cameras[wanted]
 
-    def pose(self, frames: Sequence[float]) -> Pose:
-        return pose(self.scene, frames=frames, rig=self._rig)
+    def moment(self, frame: float) -> Pose:
+        """The scene at a frame. The last one is kept: choosing, fitting and drawing a picture each ask for it."""
+        if self._last is None or self._last[0] != frame:
+            self._last = frame, pose(self.scene, frames=[frame], rig=self._rig)
+        return self._last[1]
 
     @cached_property
     def segment(self) -> tuple[float, float]:
@@ -143,7 +147,7 @@ class Studio:
         current = clip.current / clip.units_per_frame if clip is not None and clip.current is not None else start
         chosen = current if start <= current <= end else start
         middle = (start + end) / 2
-        if middle != chosen and not len(self.stage.extent(self.pose([chosen]))):
+        if middle != chosen and not len(self.stage.extent(self.moment(chosen))):
             return middle
         return chosen
 
@@ -167,7 +171,7 @@ class Studio:
         finer = 2 if max(width, height) <= 1536 else 1
         for frame in frames:
             with budgeted(size=self.scene.stored_bytes):
-                moment = self.pose([frame])
+                moment = self.moment(frame)
                 made = render_frame(self.stage, moment, 0, self._view(moment), width, height, self._exposure, finer)
             backdrop = self._backdrop
             if backdrop is None:
@@ -219,7 +223,7 @@ class Studio:
         frames = list(self.frames if self.frames is not None else [self.default_frame])
         if len(frames) > _SAMPLES:
             frames = [frames[round(index * (len(frames) - 1) / (_SAMPLES - 1))] for index in range(_SAMPLES)]
-        found = [self.stage.extent(self.pose([frame])) for frame in frames]
+        found = [self.stage.extent(self.moment(frame)) for frame in frames]
         return np.concatenate(found) if found else np.empty((0, 3))
 
     @cached_property
@@ -241,7 +245,7 @@ class Studio:
         return any(self._shows_at(node, frame) for frame in dict.fromkeys((frames[0], frames[len(frames) // 2])))
 
     def _shows_at(self, node: int, frame: float) -> bool:
-        moment = self.pose([frame])
+        moment = self.moment(frame)
         seen = camera_view(moment, 0, node, self.settings.width / self.settings.height, self._size)
         if seen is None:
             return False
