@@ -144,55 +144,51 @@ class _Reader:
     def _read_usual(self) -> None:
         """Read on without a cursor or a place, up to the end of the file or to the next chunk that is odd in any way:
         that one is left for `_step`."""
-        data, stack, longest, depth = self.data, self.stack, self.limits.name, self.limits.depth
+        data, stack, longest = self.data, self.stack, self.limits.name
         room = self.limits.records - self.records
+        deepest = self.limits.depth - len(stack)
         opened = stack[-1]
-        at, end, children, inside, seen = opened.at, opened.end, opened.chunk.children, opened.inside, opened.seen
+        holder, inside, at, end, seen = opened.chunk, opened.inside, opened.at, opened.end, opened.seen
+        around: list[tuple[Chunk, dict[int, Usual], int, int, int]] = []  # what is open here around the innermost
         while room > 0:
             if end - at < HEADER_SIZE:
                 if at != end:
                     break
+                if around:
+                    holder, inside, at, end, seen = around.pop()
+                    continue
                 stack.pop()
                 if not stack:
                     break
+                deepest += 1
                 opened = stack[-1]
-                at, end, children, inside, seen = (
-                    opened.at,
-                    opened.end,
-                    opened.chunk.children,
-                    opened.inside,
-                    opened.seen,
-                )
+                holder, inside, at, end, seen = opened.chunk, opened.inside, opened.at, opened.end, opened.seen
                 continue
             chunk_id, size = _unpack_header(data, at)
             usual = inside.get(chunk_id)
             stop = at + size
-            if usual is None or stop > end or size < HEADER_SIZE or usual.once_bit & seen or len(stack) >= depth:
+            if usual is None or stop > end or size < HEADER_SIZE or usual.once_bit & seen or len(around) >= deepest:
                 break
             taken = usual.cls.plan.quick(data, at, at + HEADER_SIZE, stop, longest)
             if taken is None:
                 break
             chunk, pos = taken
-            if not usual.holds:
-                if pos != stop:
-                    break
-                children.append(chunk)
-                at = stop
-            else:
-                children.append(chunk)
+            if usual.holds:
                 chunk.children = []
-                if pos == stop:
-                    at = stop
-                else:
-                    opened.at, opened.seen = stop, seen | usual.once_bit
-                    opened = _Open(chunk, usual.inside, pos, stop, stop)
-                    stack.append(opened)
-                    at, end, children, inside, seen = pos, stop, chunk.children, opened.inside, 0
-                    room -= 1
-                    continue
-            seen |= usual.once_bit
+            elif pos != stop:
+                break
+            holder.children.append(chunk)
             room -= 1
-        opened.at, opened.seen = at, seen
+            seen |= usual.once_bit
+            at = stop
+            if pos != stop:
+                around.append((holder, inside, at, end, seen))
+                holder, inside, at, end, seen = chunk, usual.inside, pos, stop, 0
+        (_, _, opened.at, _, opened.seen), *inner = *around, (holder, inside, at, end, seen)
+        for holder, inside, at, end, seen in inner:
+            opened = _Open(holder, inside, at, end, end)
+            opened.seen = seen
+            stack.append(opened)
         self.records = self.limits.records - room
 
     def _place(self) -> Place:
