@@ -71,6 +71,7 @@ def test_folders_get_the_ending_of_the_format(run: Run, tmp_path: Path) -> None:
         (["x.3ds", "--scale", "0"], "'0' is not a number from 1e-09 to 1e+09"),
         (["x.3ds", "--rate", "-1"], "'-1' is not a number from 0.001 to 100000"),
         (["x.3ds", "--write", "fps"], "--write wants NAME=VALUE"),
+        (["x.3ds", "--write", "colour=red"], "3ds has no option 'colour'"),
     ],
 )
 def test_wrong_usage(run: Run, arguments: list[str], words: str, tmp_path: Path) -> None:
@@ -79,7 +80,7 @@ def test_wrong_usage(run: Run, arguments: list[str], words: str, tmp_path: Path)
     assert words in ran.err
 
 
-@pytest.mark.parametrize("words", [["--node", "nobody"], ["--write", "colour=red"], ["--core-only"]])
+@pytest.mark.parametrize("words", [["--node", "nobody"], ["--core-only"]])
 def test_what_cannot_be_done_costs_one_record(run: Run, words: list[str], tmp_path: Path) -> None:
     ran = run("convert", EXAMPLE, tmp_path / "x.3ds", *words)
     assert ran.code == 3, ran.err
