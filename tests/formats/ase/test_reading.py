@@ -169,3 +169,21 @@ def test_skins(name: str) -> None:
     scene.node("knee").position = np.array([0.0, 0.0, 2.0])
     moved = keyframer.pose(scene, frames=[0]).vertices(scene.nodes.index(node))[0]
     np.testing.assert_allclose(moved[:, 2], [0, shares[2], 1], atol=1e-9)
+
+
+def test_a_long_chain_of_cameras_costs_no_more_than_its_budget() -> None:
+    """Where finding the roll would cost too much, cameras keep the turns that the file has."""
+    place = '*NODE_TM {\n*NODE_NAME "%s"\n*TM_ROW3 1 2 %d\n}\n'
+    keys = '*TM_ANIMATION {\n*NODE_NAME "c%d"\n*CONTROL_ROT_TRACK {\n*CONTROL_ROT_SAMPLE 0 0 0 1 0.1\n}\n}\n'
+    one = '*CAMERAOBJECT {\n*NODE_NAME "c%d"\n*NODE_PARENT "c%d"\n'
+    count = 300
+    cameras = [
+        one % (at, at - 1) + place % (f"c{at}", 3) + place % (f"t{at}", -9) + keys % at + "}\n" for at in range(count)
+    ]
+    document = keyframer.decode(w.ase("".join(cameras)))
+    scene = document.format.to_scene(document, {})
+    looking = [node.target is not None for node in scene.nodes if node.camera is not None]
+    assert len(looking) == count
+    assert looking[0]
+    assert not looking[-1]
+    assert len(scene.clips[0].channels) >= looking.count(False)

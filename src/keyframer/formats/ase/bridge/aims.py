@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, RotationForm, Track, compile_track
-from keyframer.limits import allows
+from keyframer.limits import room
 from keyframer.maths import affine, quat
 from keyframer.posing.aim_constraints import look
 from keyframer.scene import Channel, Node, NodeKind, Scene
@@ -27,6 +27,8 @@ class Motion:
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
+        self._left = room("samples") // 4
+        """numbers that may still be sampled here: the rest of the budget is for what is made of the scene"""
         self.tracks: dict[int, dict[str, Track]] = {}
         for channel in scene.clips[0].channels if scene.clips else ():
             self.tracks.setdefault(channel.node, {}).setdefault(channel.track.kind, channel.track)
@@ -37,7 +39,8 @@ class Motion:
         world: Floats = np.broadcast_to(np.eye(4), (len(times), 4, 4))
         at: int | None = number
         while at is not None:
-            if not allows("samples", 16 * len(times) + _STEP):
+            self._left -= 16 * len(times) + _STEP
+            if self._left < 0:
                 return None
             world = affine.multiply(self._local_at(at, times), world)
             at = self.scene.nodes[at].parent
