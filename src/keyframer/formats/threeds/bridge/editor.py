@@ -13,7 +13,7 @@ from keyframer.formats.threeds.bridge.context import (
     rgb_of,
     unread,
 )
-from keyframer.formats.threeds.bridge.fields import AMBIENT, BACKGROUND, kinds_of
+from keyframer.formats.threeds.bridge.declared_fields import AMBIENT, BACKGROUND, kinds_of
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.records import (
     BackgroundBitmap,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context, child, children, has, leftovers, own_value, percent
-from keyframer.formats.threeds.bridge.fields import MAP, MAP_FLAGS, MATERIAL, get_fields, kinds_of
+from keyframer.formats.threeds.bridge.declared_fields import MAP, MAP_FLAGS, MATERIAL, get_fields, kinds_of
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Material, TextureMap
 

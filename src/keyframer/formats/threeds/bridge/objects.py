@@ -19,7 +19,7 @@ from keyframer.catalogue import (
 from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context, child, children, color, has, own_value, unread
-from keyframer.formats.threeds.bridge.fields import CAMERA, LIGHT, SPOT, SPOT_NUMBERS, get_fields, kinds_of
+from keyframer.formats.threeds.bridge.declared_fields import CAMERA, LIGHT, SPOT, SPOT_NUMBERS, get_fields, kinds_of
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Camera, Light, LightType, Mesh
 

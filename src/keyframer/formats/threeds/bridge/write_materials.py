@@ -10,8 +10,7 @@ from typing import Any
 from keyframer.formats.kit.scene_writing import NamesThatFit, cut_name, encode_name, plain_path
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import materials as reading
-from keyframer.formats.threeds.bridge.editor import USES
-from keyframer.formats.threeds.bridge.fields import (
+from keyframer.formats.threeds.bridge.declared_fields import (
     AMBIENT,
     BACKGROUND,
     MAP,
@@ -21,6 +20,7 @@ from keyframer.formats.threeds.bridge.fields import (
     rgb,
     share,
 )
+from keyframer.formats.threeds.bridge.editor import USES
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Environment, Material, TextureMap
 from keyframer.scene.loss_report import LossReport, Outcome

@@ -27,8 +27,8 @@ from keyframer.formats.kit.scene_writing import (
 from keyframer.formats.kit.skin_writing import without_skins
 from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.bridge.declared_fields import HELD
 from keyframer.formats.threeds.bridge.editor import METRES_PER_INCH
-from keyframer.formats.threeds.bridge.fields import HELD
 from keyframer.formats.threeds.bridge.habits import Habits
 from keyframer.formats.threeds.bridge.nodes import Writer as NodeProgram
 from keyframer.formats.threeds.bridge.scene import TICKS_PER_FRAME

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import keyframer
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge import fields
-from keyframer.formats.threeds.bridge.fields import Field
+from keyframer.formats.threeds.bridge import declared_fields as fields
+from keyframer.formats.threeds.bridge.declared_fields import Field
 from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Camera, Light, Material, TextureMap
 
