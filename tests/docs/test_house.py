@@ -137,7 +137,7 @@ def test_formats_do_not_see_each_other() -> None:
 
 SHARED_NAMES = {
     *("check", "convert", "identify", "info", "thumbnail"),  # a command, and what batch does with one file
-    *("fields", "materials", "nodes", "keys", "options", "rig", "scene", "view"),  # a room's part of the same thing
+    *("materials", "nodes", "keys", "options", "rig", "scene", "view"),  # a room's part of the same thing
     *("reading", "writing", "rules", "tables", "steps", "text"),  # in the folders of formats
 }
 
