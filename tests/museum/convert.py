@@ -20,7 +20,7 @@ def to_track(slow: SlowTrack, scalars_flat: bool = True) -> Track:
         columns["tangents_in"] = np.array(slow.tangents_in, dtype=float).reshape(shape)
         columns["tangents_out"] = np.array(slow.tangents_out, dtype=float).reshape(shape)
     return Track(
-        kind="museum",
+        kind="morph" if slow.form == "NONE" else "rotation",  # a morph has as many numbers as it likes
         times=np.array(slow.times, dtype=float),
         values=np.array(slow.values, dtype=float).reshape(shape),
         interpolation=Interpolation[slow.interpolation],
