@@ -30,11 +30,17 @@ def late(time: float) -> Clip:
 
 @pytest.mark.parametrize(
     ("clip", "why"),
-    [(Clip(start=-5.0, end=9.0), "frames before the first"), (late(1e9), "LIMIT_SAMPLES")],
+    [(Clip(start=-5.0, end=9.0), "frames before the first"), (late(9.9e6), "LIMIT_SAMPLES")],
 )
 def test_what_cannot_be_frames(clip: Clip, why: str) -> None:
     with pytest.raises((Unpatchable, FormatError), match=why):
         frame_count(clip)
+
+
+def test_keys_that_are_not_believed_are_reported() -> None:
+    report = LossReport("hale3d")
+    framed(Scene([Node("a")], clips=[late(1e9)]), 30.0, report)
+    assert "keys after frame 10,000,000 are not believed" in [loss.detail for loss in report]
 
 
 def test_a_scene_without_clips_has_no_frames() -> None:

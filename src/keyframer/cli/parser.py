@@ -84,8 +84,13 @@ class Parser(argparse.ArgumentParser):
             if needs_value:
                 if at == len(words) or _is_option(words[at]) or words[at] == "--":
                     self.error(f"{word} needs a value: {word} {action.metavar or '|'.join(action.choices or ())}")
-                option += ("=" if option.startswith("--") else "") + words[at]  # a value may begin with a minus
+                value = words[at]
                 at += 1
+                if option.startswith("--") or value:
+                    option += ("=" if option.startswith("--") else "") + value  # a value may begin with a minus
+                else:
+                    options.append(option)
+                    option = value
             options.append(option)
         return [*options, "--", *names] if names else options
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from keyframer.curves import Interpolation, RotationForm, Track, compile_track
 from keyframer.formats.kit.scene_writing import Unpatchable, frames_per_second, plain_path, units_per_second
 from keyframer.limits import expect
-from keyframer.posing.size_and_span import clip_span
+from keyframer.posing.size_and_span import LONGEST, clip_span
 from keyframer.scene import Channel, Clip, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 
@@ -45,6 +45,8 @@ def framed(scene: Scene, fps: float, report: LossReport) -> Scene:
         words = f"sampled at {fps:g} frames a second; the clip has {frames_per_second(given):g}"
         report.add(Outcome.APPROXIMATED, "/clips/rate", words)
     frames = np.arange(frame_count(clip), dtype=np.float64)
+    if any(np.any(channel.track.times > LONGEST) for channel in clip.channels):
+        report.add(Outcome.DROPPED, "/clips/keys", f"keys after frame {LONGEST:,.0f} are not believed")
     channels = [_at_frames(scene, each, frames, report) for each in clip.channels]
     last = float(len(frames) - 1)
     if clip.end <= last - 1:

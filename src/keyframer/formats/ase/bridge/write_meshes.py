@@ -29,6 +29,7 @@ from keyframer.limits import expect, spend
 from keyframer.maths import affine
 from keyframer.posing import Rig
 from keyframer.posing.aim_constraints import looks
+from keyframer.posing.vertices import skinned
 from keyframer.scene import Mesh, Node, Skin
 from keyframer.scene.loss_report import LossReport, Outcome
 
@@ -78,26 +79,12 @@ class MeshWriter:
             return affine.transform_points(self.rest[number], positions - np.asarray(node.pivot, np.float64))
         skin = self.scene.skins[node.skin]
         joints = self.rest[np.asarray(skin.joints, np.int64)]
-        influences, owners = np.asarray(skin.influences), np.asarray(skin.vertices)
-        if skin.positions is None:
-            moved = affine.multiply(joints, skin.inverse_bind)[influences]
-            sources = positions[owners]
-        else:
-            moved, sources = joints[influences], np.asarray(skin.positions, np.float64)
-        places = np.einsum("nij,nj->ni", moved[:, :3, :3], sources) + moved[:, :3, 3]
-        weights = np.asarray(skin.weights, np.float64)
-        total = np.bincount(owners, weights, len(positions))
-        # vertices without bones stay with their node
-        out = affine.transform_points(self.rest[number], positions)
-        usable = total > 0
-        for axis in range(3):
-            summed = np.bincount(owners, weights * places[:, axis], len(positions))
-            out[usable, axis] = summed[usable] / total[usable]
         bound = affine.multiply(affine.inverse(joints), self.rest[number])
         if skin.positions is not None or not np.allclose(bound, skin.inverse_bind, atol=1e-4):
             words = "bound as the bones are at rest: ASE has no other bind pose"
             self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/skin", words)
-        return out
+        placed: Floats = skinned(skin, positions[None], self.rest[None])[0]
+        return placed
 
     def _mesh(
         self,
