@@ -39,7 +39,7 @@ WRITERS = {
     "batch report": "batch report IN/batch -o PATH",
 }
 """commands that write one file"""
-ENDINGS = {"diff": ".svg"}
+ENDINGS = {"diff": ".svg", "plot": ".svg", "thumbnail": ".png"}
 """where the command insists on one"""
 
 

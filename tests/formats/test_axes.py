@@ -48,8 +48,8 @@ def turning(form: RotationForm) -> Track:
     """Three keys in general position."""
     axes = np.array([[0.6, 0.0, 0.8], [0.0, 1.0, 0.0], [0.48, 0.6, 0.64]])
     values = np.column_stack([axes, [0.9, 1.1, -0.7]])
-    track = Track("rotation", np.array([0.0, 10.0, 30.0]), values, Interpolation.LINEAR)
-    return with_form(replace(track, form=RotationForm.AXIS_ANGLE_RELATIVE), form)
+    relative = RotationForm.AXIS_ANGLE_RELATIVE
+    return with_form(Track("rotation", np.array([0.0, 10.0, 30.0]), values, Interpolation.LINEAR, form=relative), form)
 
 
 def filmed(form: RotationForm) -> Scene:
@@ -107,7 +107,7 @@ def test_keys_that_are_no_numbers_do_not_become_the_first() -> None:
 
 
 def test_an_axis_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(ValueError, match="up is x, y or z, not 'z' to 'w'"):
+    with pytest.raises(ValueError, match="up must be 'x', 'y' or 'z', not 'w'"):
         in_space(Scene(), Space("w"))
 
 
@@ -135,7 +135,8 @@ def test_lengths_grow_and_everything_else_does_not() -> None:
     camera = Camera("eye", 40.0, target=(1.0, 2.0, 3.0), ranges=(1.0, 9.0), clip=(0.5, 90.0))
     light = Light("lamp", attenuated=True, inner_range=2.0, outer_range=3.0, target=(0.0, 0.0, 1.0))
     clip = Clip(bounds=np.array([[[-1.0, -2, -3], [1, 2, 3]]]))
-    axes = Track("scale_axes", np.zeros(1), np.array([[0.0, 0.6, 0.0, 0.8]]), Interpolation.LINEAR)
+    absolute = RotationForm.QUATERNION_ABSOLUTE
+    axes = Track("scale_axes", np.zeros(1), np.array([[0.0, 0.6, 0.0, 0.8]]), Interpolation.LINEAR, form=absolute)
     sizes = Track("scale", np.zeros(1), np.array([[1.0, 2, 3]]), Interpolation.LINEAR)
     clip.channels = [Channel(0, replace(axes, form=RotationForm.QUATERNION_ABSOLUTE)), Channel(0, sizes)]
     clip.channels.append(Channel(0, Track("visible", np.zeros(1), np.ones(1), Interpolation.STEP)))

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import keyframer
-from keyframer.formats.bridge import Editor
 from keyframer.formats.contract import Format, Match, options_from_text
 from keyframer.formats.kit.mesh_writing import pieces, pieces_by_material
 from keyframer.formats.kit.record_paths import Places, path_finder
 from keyframer.formats.kit.scene_reading import Reporter
-from keyframer.formats.kit.scene_writing import Unpatchable
 from keyframer.formats.kit.summary_tables import Table
 from keyframer.formats.threeds import FORMAT
 from keyframer.inspecting.abilities import abilities
@@ -197,13 +194,3 @@ def test_a_format_without_an_editor_writes_edited_scenes_anew(monkeypatch: pytes
     written = FORMAT.from_scene(scene)
     assert any("documents of this format cannot be edited" in loss.detail for loss in written.report)
     assert keyframer.encode(written.document) != (SAMPLES / "3ds/windmill.3ds").read_bytes()
-
-
-def test_an_editor_that_changes_fields_only_refuses_new_nodes() -> None:
-    class FieldsOnly(Editor[None]):
-        def patch(self, document: Any, options: Any, goal: Any, report: Any) -> Any:
-            raise AssertionError("not called")
-
-    document = keyframer.read(SAMPLES / "3ds/windmill.3ds")
-    with pytest.raises(Unpatchable, match="nodes came or went"):
-        FieldsOnly().anchors(document, None)

@@ -51,7 +51,8 @@ def test_an_error_that_is_none_is_refused(wrong: float) -> None:
 def test_each_kind_of_track_has_its_own_tolerance(kind: str, form: RotationForm, allowed: float, unit: str) -> None:
     """A scene of 50 units and ten times the usual error: 1e-3 of its size, ten times 0.01 degrees."""
     scene = Scene(nodes=[Node("a"), Node("b", position=np.array([50.0, 0.0, 0.0]))])
-    track = Track(kind, np.zeros(1), np.zeros((1, 4)), form=form)
+    width = {"degree": 1, "scene unit": 3, "of 1": 3}[unit] if form is RotationForm.NONE else 4
+    track = Track(kind, np.zeros(1), np.zeros((1, width)) if width > 1 else np.zeros(1), form=form)
     found, _, words = Tolerance.of(scene, 1e-3).for_track(track)
     assert (found, words) == (pytest.approx(allowed), unit)
 

@@ -24,8 +24,6 @@ TIMES = np.array([0.0, 1.0, 3.0])
 VALUES = np.array([[1.0, 2, 3], [4, 0, 1], [0, 0, 0]])
 INTO = np.array([[0.0, 0, 0], [0, 1, 0], [2, 2, 0]])
 OUT = np.array([[1.0, 0, 2], [0, -1, 0], [0, 0, 0]])
-ASKED = 5e-4
-"""1e-4 of a scene of 5"""
 
 
 def arcs(seconds: np.ndarray) -> np.ndarray:
@@ -42,6 +40,12 @@ def arcs(seconds: np.ndarray) -> np.ndarray:
             + span * (t**3 - t**2) * INTO[k + 1]
         )
     return np.array(made)
+
+
+PATH = np.vstack([arcs(np.linspace(0.0, 3.0, 3001)), [[5.0, 0.0, 0.0]]])
+SIZE = float(np.linalg.norm(np.ptp(PATH, axis=0)))
+"""of the scene below: the box of all places that its two nodes take"""
+ASKED = 1e-4 * SIZE
 
 
 def saved(path: Path, **options: object) -> tuple[float, Loss]:
@@ -118,5 +122,5 @@ def test_so_many_frames_hold_what_was_asked(tmp_path: Path) -> None:
 @pytest.mark.parametrize("max_error", [1e-3, 1e-2])
 def test_less_is_met_on_whole_frames(max_error: float, tmp_path: Path) -> None:
     error, loss = saved(tmp_path / "out.3ds", max_error=max_error)
-    assert error <= 5 * max_error
+    assert error <= SIZE * max_error
     assert "do not allow" not in loss.detail

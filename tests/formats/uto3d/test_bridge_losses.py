@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -402,8 +401,10 @@ def figure(**skin: Any) -> Scene:
     made = Skin("cloth", [0, 1], inverse, np.array([0, 1, 1, 2]), np.array([0, 0, 1, 1]), np.array([1, 0.25, 0.75, 1]))
     for name, value in skin.items():
         setattr(made, name, value)
-    bend = Track("rotation", np.array([0.0, 30.0]), np.array([[1.0, 0, 0, 0], [1, 0, 0, 1.2]]), Interpolation.TCB)
-    clip = Clip(channels=[Channel(1, replace(bend, form=RotationForm.AXIS_ANGLE_RELATIVE))], end=30.0)
+    values = np.array([[1.0, 0, 0, 0], [1, 0, 0, 1.2]])
+    relative = RotationForm.AXIS_ANGLE_RELATIVE
+    bend = Track("rotation", np.array([0.0, 30.0]), values, Interpolation.TCB, form=relative)
+    clip = Clip(channels=[Channel(1, bend)], end=30.0)
     return Scene([*bones, Node("cloth", mesh=0, skin=0)], [mesh()], skins=[made], clips=[clip])
 
 

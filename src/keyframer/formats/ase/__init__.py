@@ -25,6 +25,7 @@ class Ase(Format):
     name = "ase"
     title = "3ds Max ASCII scene"
     extensions = (".ase",)
+    tables = ("objects",)
     image_names = ImageNames(200, slots=_SLOTS)
     smooth_without_groups = False
     record_per_track = True
