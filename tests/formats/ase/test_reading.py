@@ -125,10 +125,17 @@ def test_bezier_curves_are_those_of_their_control_points() -> None:
     np.testing.assert_allclose(places, expected, atol=1e-9)
 
 
-def test_linear_rotation_keys_are_absolute_unless_asked_otherwise() -> None:
-    rows = "*CONTROL_ROT_KEY 0 0 0 1 -0.5\n*CONTROL_ROT_KEY 160 0 0 1 -1.0"
-    data = w.ase_object(f'*TM_ANIMATION {{\n*NODE_NAME "Box"\n*CONTROL_ROT_LINEAR {{\n{rows}\n}}\n}}')
-    for choice, angle in (("auto", 1.0), ("absolute", 1.0), ("relative", 1.5)):
+@pytest.mark.parametrize(
+    ("controller", "key", "usual"), [("LINEAR", "ROT", 1.0), ("BEZIER", "BEZIER_ROT", 1.5), ("TCB", "TCB_ROT", 1.5)]
+)
+def test_tcb_and_bezier_rotation_keys_are_relative_and_linear_ones_absolute(
+    controller: str, key: str, usual: float
+) -> None:
+    """Unless the user asks otherwise. Half a radian, then half a radian more or one in all."""
+    shape = " 0 0 0 0 0" if controller == "TCB" else ""
+    rows = "\n".join(f"*CONTROL_{key}_KEY {time} 0 0 1 {angle}{shape}" for time, angle in ((0, -0.5), (160, -1.0)))
+    data = w.ase_object(f'*TM_ANIMATION {{\n*NODE_NAME "Box"\n*CONTROL_ROT_{controller} {{\n{rows}\n}}\n}}')
+    for choice, angle in (("auto", usual), ("absolute", 1.0), ("relative", 1.5)):
         document = keyframer.decode(data)
         scene = document.format.to_scene(document, {"rotation_keys": choice})
         matrix = keyframer.pose(scene, frames=[1]).world[0, 0]

@@ -13,7 +13,7 @@ class Options:
 
     rotation_keys: str = "auto"
     """what linear, Bezier and TCB rotation keys are: ``relative`` to the key before, ``absolute``, or ``auto``: TCB
-    keys are relative, the others absolute (sampled tracks are always relative)"""
+    and Bezier keys are relative, linear ones absolute (sampled tracks are always relative)"""
     encoding: str | None = None
     """of names that are not UTF-8; None: Windows' code page 1252"""
 

@@ -123,7 +123,7 @@ def _rotation(reporter: Reporter, keys: Keys, options: Options, start: float, st
             before = max(start, times[0] - step)
             times, turns = np.insert(times, 0, before), np.insert(turns, 0, [0.0, 0.0, 1.0, 0.0], axis=0)
         return Track("rotation", times, turns, way, form=RotationForm.AXIS_ANGLE_RELATIVE)
-    relative = options.rotation_keys == "relative" or (options.rotation_keys == "auto" and way is _TCB)
+    relative = options.rotation_keys == "relative" or (options.rotation_keys == "auto" and way in (_TCB, _BEZIER))
     form = RotationForm.AXIS_ANGLE_RELATIVE if relative else RotationForm.AXIS_ANGLE_ABSOLUTE
     return _with_tcb(keys, Track("rotation", times, turns, way, form=form))
 

@@ -73,7 +73,7 @@ class TrackWriter:
         way = track.interpolation
         values = track.values.reshape(len(track.times), -1)
         if track.kind == "rotation":
-            relative = way in (Interpolation.TCB, Interpolation.SAMPLED)
+            relative = way is not Interpolation.LINEAR
             form = RotationForm.AXIS_ANGLE_RELATIVE if relative else RotationForm.AXIS_ANGLE_ABSOLUTE
             values = _left_handed(with_form(track, form).values)
         elif track.kind == "scale":
