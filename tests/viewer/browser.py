@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from keyframer.viewer.assets import FOLDER
+from tests.chromium import open_chromium
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -135,11 +136,5 @@ class Watched:
 
 @contextmanager
 def open_browser() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=shutil.which("chromium"), args=list(ARGUMENTS))
-        try:
-            yield Browser(chromium)
-        finally:
-            chromium.close()
+    with open_chromium(ARGUMENTS) as chromium:
+        yield Browser(chromium)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
+from tests.chromium import open_chromium
 from tests.viewer.browser import ARGUMENTS
 
 if TYPE_CHECKING:
@@ -96,11 +97,5 @@ class Painter:
 
 @contextmanager
 def open_painter() -> Iterator[Painter]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=shutil.which("chromium"), args=list(ARGUMENTS))
-        try:
-            yield Painter(chromium.new_page())
-        finally:
-            chromium.close()
+    with open_chromium(ARGUMENTS) as chromium:
+        yield Painter(chromium.new_page())
