@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import keyframer
 from keyframer.scene import LightType, NodeKind, Scene
-from tests.stage.archives import fixture, model, moving_head, scene_object, show
+from tests.stage.archives import box_scene, fixture, model, moving_head, scene_object, show
 from tests.stage.boxes import boxes, world_matrices
 
 GEOMETRY = '<Geometry3D fileName="box.3ds"/>'
@@ -55,6 +57,21 @@ def test_gltf_models_are_metres_with_y_up() -> None:
     ((low, high),) = boxes(scene)
     assert low == pytest.approx([0, 0, 0], abs=1e-3)
     assert high == pytest.approx([100, 200, 300], abs=1e-3)
+
+
+@pytest.mark.parametrize("folder", ["", "models/gltf/"])
+def test_a_gltf_model_finds_its_buffer_in_the_archive(tmp_path: Path, folder: str) -> None:
+    path = tmp_path / "box.gltf"
+    keyframer.save(box_scene((0.1, 0.2, 0.3)), path)
+    members = {f"{folder}{file.name}": file.read_bytes() for file in tmp_path.iterdir()}
+    assert len(members) == 2
+    if folder:
+        models = '<Model Name="M" Length="1" Width="2" Height="3" PrimitiveType="Undefined" File="box"/>'
+        data = fixture(models, '<Geometry Name="Base" Model="M"/>', members)
+    else:
+        data = show(scene_object('<Geometry3D fileName="box.gltf"/>'), members)
+    assert len(boxes(load(data))) == 1
+    assert not [issue for issue in keyframer.check(data).issues if issue.code == "STAGE_FILE_UNUSED"]
 
 
 def test_a_name_without_extension_means_3ds_and_case_does_not_matter() -> None:

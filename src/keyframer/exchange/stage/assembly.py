@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import json
 import os
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TypeVar
+from urllib.parse import unquote
 from zipfile import ZipInfo
 
 import numpy as np
@@ -141,9 +144,8 @@ class Assembly:
             self.scene.nodes.append(placed)
 
     def _load(self, archive: Archive, member: ZipInfo, key: str) -> Model:
-        data = archive.read(member)
         try:
-            loaded = load_model(data, self.limits, salvage=self.salvage)
+            loaded = load_model(archive, member, self.limits, salvage=self.salvage)
         except FormatError as error:
             place = f"{key}{error.path if error.path != '/' else ''}"
             raise FormatError(error.code, error.offset, place, error.message, error.details) from None
@@ -213,9 +215,32 @@ def embed_images(model: Scene, archive: Archive) -> None:
                 texture.embedded = EmbeddedImage(name, archive.read(member), mime_type)
 
 
-def load_model(data: bytes, limits: Limits, *, salvage: bool) -> Scene:
-    """The scene in a model file, whatever its format is."""
+def load_model(archive: Archive, member: ZipInfo, limits: Limits, *, salvage: bool) -> Scene:
+    """The scene in a model file of an archive, whatever its format is."""
+    data = _with_parts_inside(archive.read(member), archive, os.path.dirname(member.filename))
     return OpenedFile(data, limits=limits).scene(salvage=salvage)
+
+
+def _with_parts_inside(data: bytes, archive: Archive, folder: str) -> bytes:
+    """The JSON of a glTF model with the buffers and images put into it that are members of the archive; other bytes as
+    they are."""
+    if data.lstrip()[:1] != b"{":
+        return data
+    try:
+        root = json.loads(data)
+    except (ValueError, RecursionError):  # whoever reads it says what is wrong
+        return data
+    listed = [root.get(kind) for kind in ("buffers", "images")]
+    parts = [part for parts in listed if isinstance(parts, list) for part in parts if isinstance(part, dict)]
+    for part in parts:
+        uri = part.get("uri")
+        if isinstance(uri, str) and not uri.startswith("data:"):
+            name = unquote(uri)
+            member = archive.find(f"{folder}/{name}" if folder else name)
+            if member is not None:
+                kind = _MIME_TYPES.get(os.path.splitext(name)[1].lower(), "application/octet-stream")
+                part["uri"] = f"data:{kind};base64,{b64encode(archive.read(member)).decode('ascii')}"
+    return json.dumps(root).encode()
 
 
 def to_archive_axes(space: Space, units_per_unit: float) -> Floats:

@@ -120,7 +120,6 @@ def _check_show(show: Show, issues: IssueLog) -> None:
 
 def _check_fixture(fixture: Fixture, limits: Limits, issues: IssueLog) -> None:
     archive = fixture.archive
-    _check_unused(archive, fixture.description, set(), issues)
     assembly = Assembly(Scene(space=Space("z", metres_per_unit=1.0)), limits, salvage=True)
     vertices = 0
     for element in fixture.models.values():
@@ -140,6 +139,7 @@ def _check_fixture(fixture: Fixture, limits: Limits, issues: IssueLog) -> None:
             stated = " x ".join(f"{size:g} m" for size in dimensions(element))
             args: dict[str, Any] = {"factor": factor, "stated": stated, "name": element.get("Name")}
             issues.add(STAGE_MODEL_SCALE, f"{archive.path}{member.filename}", member.header_offset, **args)
+    _check_unused(archive, fixture.description, set(archive.used), issues)
     for member in archive.members:
         if member.filename.lower().endswith(_GLTF_ENDINGS):
             for problem in _fixture_gltf_problems(gltf_json(archive.read(member))):

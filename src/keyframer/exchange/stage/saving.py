@@ -85,7 +85,7 @@ class _Converter:
         """The model in a member as a ``.glb``; None where it is glTF already, or cannot be read, which is reported."""
         name = member.filename
         try:
-            scene = load_model(self._archive.read(member), self._limits, salvage=False)
+            scene = load_model(self._archive, member, self._limits, salvage=False)
         except FormatError as error:
             self._report.add(Outcome.DROPPED, f"/models/{name}", f"kept as it is: {error.code}: {error.message}")
             return None
