@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import keyframer
+from keyframer.formats import BUILT_IN
 from keyframer.formats.contract import Format, Match, options_from_text
 from keyframer.formats.kit.mesh_writing import pieces, pieces_by_material
 from keyframer.formats.kit.record_paths import Places, path_finder
@@ -178,7 +180,9 @@ def test_a_row_has_as_many_cells_as_there_are_columns(cells: tuple[int, ...]) ->
 def test_a_format_that_offers_nothing_but_documents() -> None:
     class Bare(type(FORMAT)):  # type: ignore[misc]
         name = "bare"
-        reader = writer = editor = rules = summary = Format.editor
+
+        def _part(self, module: str, name: str | None = None) -> object:
+            return super()._part(module, name) if module == "document" else None
 
     bare = Bare()
     assert abilities(bare) == ["read", "write", "text", "diagnose"]
@@ -188,9 +192,34 @@ def test_a_format_that_offers_nothing_but_documents() -> None:
         bare.from_scene(Scene([Node("box")]))
 
 
-def test_a_format_without_an_editor_writes_edited_scenes_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(FORMAT), "editor", Format.editor)
+def test_a_format_without_a_merger_writes_edited_scenes_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(FORMAT), "merger", lambda self: None)
     scene = keyframer.load(SAMPLES / "3ds/windmill.3ds")
     written = FORMAT.from_scene(scene)
     assert any("documents of this format cannot be edited" in loss.detail for loss in written.report)
     assert keyframer.encode(written.document) != (SAMPLES / "3ds/windmill.3ds").read_bytes()
+
+
+@pytest.mark.parametrize("known", BUILT_IN, ids=lambda known: known.name)
+def test_parts_are_found_in_the_package_of_the_format(known: Format) -> None:
+    """Every format here has all parts but a summary and dialects; a subclass elsewhere has those of its base."""
+    for format in (known, type("Elsewhere", (type(known),), {})()):
+        home = type(known).__module__
+        parts = (format.reader(), format.writer(), format.merger())
+        assert all(type(part).__module__.startswith(f"{home}.bridge") for part in parts)
+        assert format.codec().decode.__module__ == f"{home}.document"  # type: ignore[attr-defined]
+        assert format.rules().__module__ == f"{home}.rules"
+        assert (format.dialect_type() is None) == (format.name == "3ds")
+
+
+def test_a_part_that_cannot_be_loaded_is_not_a_part_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    package = type(FORMAT).__module__
+    monkeypatch.delitem(sys.modules, f"{package}.rules")
+    monkeypatch.setitem(sys.modules, "keyframer.formats.kit.common_rules", None)
+    with pytest.raises(ModuleNotFoundError, match=r"keyframer\.formats\.kit\.common_rules"):
+        FORMAT.rules()
+
+
+def test_a_format_must_have_a_codec() -> None:
+    with pytest.raises(NotImplementedError, match="has no document"):
+        Format().codec()

@@ -53,7 +53,7 @@ def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Wri
     for path, why in dangling:
         written.report.add(Outcome.DROPPED, path, why)
     if isinstance(found, str) and scene.origin is not None:
-        editor = format.editor()
+        editor = format.merger()
         tell_rewritten(scene.origin.document, written, found, editor.equivalent_records if editor is not None else ())
     return written
 
@@ -66,7 +66,7 @@ def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written
     original: Document = origin.document
     if scene.issues.first_unsafe() is not None:
         return "what is unsafe in the original is left out"
-    merger = format.editor()
+    merger = format.merger()
     if merger is None:
         return "documents of this format cannot be edited"
     asked = {name: value for name, value in options.items() if name not in _FREE_OPTIONS}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import keyframer
 from keyframer.formats.document import RawRun
-from keyframer.formats.midtown.dialect import Layout
+from keyframer.formats.midtown.dialect import Dialect
 from keyframer.formats.midtown.document import new_clip, new_document, record_types
 from keyframer.formats.midtown.records import Channel, Clip, OldChannel, OldClip, make_channel
 from keyframer.wire.record import describe_fields, dump_fields, restore_fields
@@ -57,7 +57,7 @@ OLD = unhex(
 
 def test_retail() -> None:
     document = keyframer.decode(RETAIL)
-    assert document.dialect is Layout.RETAIL
+    assert document.dialect is Dialect.RETAIL
     assert str(document.dialect) == "retail"
     assert document.issues.total == 0
     top = document.records[0]
@@ -73,7 +73,7 @@ def test_retail() -> None:
 
 def test_document() -> None:
     document = keyframer.decode(DOCUMENT)
-    assert document.dialect is Layout.DOCUMENT
+    assert document.dialect is Dialect.DOCUMENT
     first, second = document.find(Channel)
     assert (first.floats, first.distance, first.type, first.bones) == (3, 0, 1, 0)
     assert (second.floats, second.distance, second.type, second.bones) == (1, -1, 5, None)
@@ -83,7 +83,7 @@ def test_document() -> None:
 
 def test_old() -> None:
     document = keyframer.decode(OLD)
-    assert document.dialect is Layout.OLD
+    assert document.dialect is Dialect.OLD
     top = document.records[0]
     assert isinstance(top, OldClip)
     assert (top.frames, top.bones) == (1, 1)
@@ -107,12 +107,12 @@ def test_where_two_layouts_fit_the_document_wins() -> None:
     """1 channel, 2 frames, 3 floats = 41 bytes; 1 frame of 2 bones would be 49: only widths decide, so make both 49."""
     both = struct.pack("<IIIfB", 1, 2, 4, 1.0, 1) + struct.pack("<8f", *[0.5] * 8)
     assert len(both) == 17 + 4 * 2 * 4 == 13 + 12 * 1 * (2 + 1)
-    assert keyframer.decode(both, format="midtown").dialect is Layout.DOCUMENT
+    assert keyframer.decode(both, format="midtown").dialect is Dialect.DOCUMENT
     other = bytearray(both)
     other[16] = 0  # no roll, pitch, heading for the document; and the old layout's type byte
     other[12] = 1
     document = keyframer.decode(bytes(other), format="midtown")
-    assert document.dialect is Layout.OLD
+    assert document.dialect is Dialect.OLD
     assert keyframer.encode(document) == other
 
 
@@ -218,13 +218,13 @@ def test_odd_numbers_are_kept() -> None:
         assert keyframer.encode(keyframer.decode(each, format="midtown")) == each
 
 
-@pytest.mark.parametrize("layout", Layout)
-def test_built_from_nothing(layout: Layout) -> None:
+@pytest.mark.parametrize("layout", Dialect)
+def test_built_from_nothing(layout: Dialect) -> None:
     rows = walk(5, 19)
     independent = {
-        Layout.RETAIL: retail(rows, 1.25),
-        Layout.DOCUMENT: beta(5, channel(rows, 1.25)),
-        Layout.OLD: old(rows, 1.25),
+        Dialect.RETAIL: retail(rows, 1.25),
+        Dialect.DOCUMENT: beta(5, channel(rows, 1.25)),
+        Dialect.OLD: old(rows, 1.25),
     }
     made = new_clip(rows, 1.25, layout=layout)
     assert keyframer.encode(made) == independent[layout]
@@ -252,21 +252,21 @@ def test_counts_follow_what_is_inside() -> None:
 @pytest.mark.parametrize(
     ("rows", "layout"),
     [
-        ([walk(2, 1), walk(3, 1)], Layout.DOCUMENT),
-        ([walk(2, 1), walk(2, 1)], Layout.RETAIL),
-        ([walk(2, 1), walk(2, 1)], Layout.OLD),
-        ([], Layout.DOCUMENT),
-        ([[[1.0, 2.0]]], Layout.OLD),
+        ([walk(2, 1), walk(3, 1)], Dialect.DOCUMENT),
+        ([walk(2, 1), walk(2, 1)], Dialect.RETAIL),
+        ([walk(2, 1), walk(2, 1)], Dialect.OLD),
+        ([], Dialect.DOCUMENT),
+        ([[[1.0, 2.0]]], Dialect.OLD),
     ],
 )
-def test_what_a_layout_cannot_hold_is_refused(rows: list[list[list[float]]], layout: Layout) -> None:
+def test_what_a_layout_cannot_hold_is_refused(rows: list[list[list[float]]], layout: Dialect) -> None:
     with pytest.raises(ValueError):
         new_document([make_channel(each) for each in rows], layout=layout)
 
 
 def test_a_clip_of_another_layout_is_refused() -> None:
     document = keyframer.decode(OLD)
-    for layout in (Layout.RETAIL, None):
+    for layout in (Dialect.RETAIL, None):
         document.dialect = layout
         with pytest.raises(ValueError):
             keyframer.encode(document)
@@ -281,7 +281,7 @@ def test_any_shape_of_the_document_layout(frames: int, type: int, widths: list[i
     data = beta(frames, *parts)
     document = keyframer.decode(data, format="midtown")
     assert keyframer.encode(document) == data
-    if document.dialect is Layout.DOCUMENT:
+    if document.dialect is Dialect.DOCUMENT:
         assert [each.rows.shape for each in document.find(Channel)] == [(frames, width) for width in widths]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import keyframer
 from keyframer.formats.midtown import FORMAT
-from keyframer.formats.midtown.dialect import Layout
+from keyframer.formats.midtown.dialect import Dialect
 from keyframer.formats.midtown.skeleton import Bone, Skeleton, read_skeleton, write_skeleton
 from keyframer.scene import NodeKind, Scene
 from keyframer.scene.loss_report import Outcome
@@ -19,7 +19,7 @@ from tests.formats.made_scenes import apart
 SAMPLES = Path(__file__).parents[2] / "samples/midtown"
 
 
-@pytest.mark.parametrize("layout", [each.value for each in Layout])
+@pytest.mark.parametrize("layout", [each.value for each in Dialect])
 def test_layouts(layout: str, tmp_path: Path) -> None:
     path = tmp_path / "arm.anim"
     report = keyframer.save(arm(), path, format="midtown", dialect=layout)

@@ -18,7 +18,7 @@ from keyframer.formats.midtown.arithmetic import (
 from keyframer.formats.midtown.sniff import COMPRESSED, is_text
 
 
-class Layout(Enum):
+class Dialect(Enum):
     """Where the counts stand; ``str()`` gives the word that reports use."""
 
     RETAIL = RETAIL
@@ -32,7 +32,7 @@ class Layout(Enum):
         return self.value
 
 
-def choose_layout(data: bytes) -> Layout:
+def choose_layout(data: bytes) -> Dialect:
     """The layout of a file that is said to be a Midtown clip; `FormatError` if none fits.
 
     An exact end wins over bytes left over, then the type byte 1 over others, then the document over the old layout.
@@ -45,15 +45,15 @@ def choose_layout(data: bytes) -> Layout:
     fits = [fit for fit in found if fit.end <= size and fit.zero_width_at is None]
     best = min(fits, key=lambda fit: (fit.end != size, fit.type != 1), default=None)
     if best is not None and (best.end == size or best.type == 1):
-        return Layout(best.layout)
+        return Dialect(best.layout)
     for fit in found:
         if fit.zero_width_at is not None:
             frames = int.from_bytes(data[4:8], "little")
             raise SEM_ZERO_WIDTH_FRAMES.failure(fit.zero_width_at, "/clip/channel[0]/floats", frames=frames)
     if is_cut_clip(data):
-        return Layout.DOCUMENT if any(data[:4]) else Layout.RETAIL
+        return Dialect.DOCUMENT if any(data[:4]) else Dialect.RETAIL
     if best is not None:
-        return Layout(best.layout)
+        return Dialect(best.layout)
     raise IO_UNRECOGNISED.failure(0, "/", reason=_why_not(found, size))
 
 

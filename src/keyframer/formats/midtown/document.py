@@ -19,7 +19,7 @@ from keyframer.errors import FormatError
 from keyframer.formats.document import Document, RawRun
 from keyframer.formats.midtown import FORMAT
 from keyframer.formats.midtown.arithmetic import CHANNEL_HEADER_SIZE
-from keyframer.formats.midtown.dialect import Layout, choose_layout
+from keyframer.formats.midtown.dialect import Dialect, choose_layout
 from keyframer.formats.midtown.records import Channel, Clip, OldChannel, OldClip, make_channel
 from keyframer.issues import Issue, IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Limits
@@ -36,7 +36,7 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
     layout = choose_layout(data)
     document = Document(FORMAT, dialect=layout, issues=IssueLog(limits.issues_per_code, limits.issues))
     cursor = Cursor(data, limits=limits)
-    if layout is Layout.OLD:
+    if layout is Dialect.OLD:
         _read_old(cursor, document)
     else:
         _read_clip(cursor, document)
@@ -103,15 +103,15 @@ def _read_channel(cursor: Cursor, frames: int, document: Document) -> Channel:
     return channel
 
 
-def new_clip(rows: npt.ArrayLike, distance: float = 0.0, *, layout: Layout = Layout.RETAIL) -> Document:
+def new_clip(rows: npt.ArrayLike, distance: float = 0.0, *, layout: Dialect = Dialect.RETAIL) -> Document:
     """A clip from nothing: rows ``(frames, 3 x (bones + 1))`` and the distance that one loop covers."""
     return new_document([make_channel(rows, distance)], layout=layout)
 
 
-def new_document(channels: Sequence[Channel], *, layout: Layout = Layout.DOCUMENT) -> Document:
+def new_document(channels: Sequence[Channel], *, layout: Dialect = Dialect.DOCUMENT) -> Document:
     """A clip from channels, which must have the same number of frames; only the document layout holds several."""
     top: Clip | OldClip
-    if layout is Layout.OLD:
+    if layout is Dialect.OLD:
         top = OldClip(children=[OldChannel(each.distance, each.type, each.rows) for each in channels])
     else:
         top = Clip(children=list(channels))
@@ -121,13 +121,13 @@ def new_document(channels: Sequence[Channel], *, layout: Layout = Layout.DOCUMEN
 def encode(document: Document) -> bytes:
     """The bytes of a document, made from its records alone."""
     layout = document.dialect
-    if not isinstance(layout, Layout):
+    if not isinstance(layout, Dialect):
         raise ValueError(f"the layout of a Midtown document is not {layout!r}")
     sink = Sink()
     if len(document.records) != 1:
         raise ValueError(f"a Midtown file holds one clip, not {len(document.records)}")
     top = document.records[0]
-    if not isinstance(top, OldClip if layout is Layout.OLD else Clip):
+    if not isinstance(top, OldClip if layout is Dialect.OLD else Clip):
         raise ValueError(f"{top!r} is not a clip of the {layout} layout")
     assert isinstance(top, (Clip, OldClip))
     write_fields(_with_counts(top, layout), sink)
@@ -140,16 +140,16 @@ def encode(document: Document) -> bytes:
     return sink.getvalue()
 
 
-def _with_counts(top: Clip | OldClip, layout: Layout) -> Clip | OldClip:
+def _with_counts(top: Clip | OldClip, layout: Dialect) -> Clip | OldClip:
     """The header with the counts of what is inside; as it is while a raw run is inside."""
     inside = top.children[:-1] if top.children and isinstance(top.children[-1], RawRun) else top.children
-    kind = OldChannel if layout is Layout.OLD else Channel
+    kind = OldChannel if layout is Dialect.OLD else Channel
     channels = [record for record in inside if isinstance(record, kind) and not (record.children or record.tail)]
     if len(channels) != len(inside):
         raise ValueError(f"a clip of the {layout} layout holds nothing but {kind.__name__}")
     if len(inside) != len(top.children):
         return top
-    if not channels or (len(channels) > 1 and layout is not Layout.DOCUMENT):
+    if not channels or (len(channels) > 1 and layout is not Dialect.DOCUMENT):
         raise ValueError(f"a clip of the {layout} layout cannot hold {len(channels)} channels")
     lengths = {len(as_rows(channel.rows)) for channel in channels}
     if len(lengths) > 1:
@@ -157,7 +157,7 @@ def _with_counts(top: Clip | OldClip, layout: Layout) -> Clip | OldClip:
     header = copy(top)
     header.frames = lengths.pop()
     if isinstance(header, Clip):
-        header.channels = 0 if layout is Layout.RETAIL else len(channels)
+        header.channels = 0 if layout is Dialect.RETAIL else len(channels)
     elif header.frames:
         width = channels[0].rows.shape[1]
         if width < 3 or width % 3:

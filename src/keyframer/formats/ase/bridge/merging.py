@@ -25,7 +25,7 @@ class LineRules(RecordRules):
         return record.keyword.split(b"_")[1] if isinstance(record, Keys) else type(record)
 
 
-class LineMerger(bridge.Merger[Options]):
+class Merger(bridge.Merger[Options]):
     rules = LineRules()
 
     def read(self, document: Document, options: Options) -> tuple[Scene, Parts]:

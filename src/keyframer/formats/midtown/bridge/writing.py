@@ -25,7 +25,7 @@ from keyframer.formats.kit.scene_writing import (
 )
 from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.midtown.bridge.options import Options
-from keyframer.formats.midtown.dialect import Layout
+from keyframer.formats.midtown.dialect import Dialect
 from keyframer.formats.midtown.document import new_document
 from keyframer.formats.midtown.records import Channel, make_channel
 from keyframer.formats.midtown.skeleton import Bone, Skeleton, write_skeleton
@@ -60,8 +60,8 @@ class WriteOptions:
     def __post_init__(self) -> None:
         check_max_error(self.max_error)
         Options(euler_order=self.euler_order, fps=self.fps)
-        if self.dialect not in {each.value for each in Layout}:
-            raise ValueError(f"dialect is one of {', '.join(each.value for each in Layout)}, not {self.dialect!r}")
+        if self.dialect not in {each.value for each in Dialect}:
+            raise ValueError(f"dialect is one of {', '.join(each.value for each in Dialect)}, not {self.dialect!r}")
 
 
 class Writer(SceneWriter[WriteOptions]):
@@ -79,8 +79,8 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     if scene.space.metres_per_unit != 1.0:
         report.add(Outcome.BAKED, "/space", "the format counts metres: the numbers were kept as they are")
     clip = first_clip(placed, report)
-    layout = Layout(options.dialect)
-    tell_dropped(placed, clip, report, {*HOLDS, "raw channels"} if layout is Layout.DOCUMENT else HOLDS)
+    layout = Dialect(options.dialect)
+    tell_dropped(placed, clip, report, {*HOLDS, "raw channels"} if layout is Dialect.DOCUMENT else HOLDS)
     joints = sample_joints(placed, clip, options.fps, report, depth_first=True)
     if not joints.nodes:
         raise NothingToWrite("a Midtown clip holds the motion of bones, and this scene has no bones or objects")
@@ -92,7 +92,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
         raise NothingToWrite("a Midtown clip holds motion and nothing else, and nothing in this scene moves")
     tell_lost_motion(placed, joints, Tolerance.of(placed, options.max_error), report, set(joints.nodes))
     channels = [make_channel(rows, _distance(clip, options))]
-    if layout is Layout.DOCUMENT:
+    if layout is Dialect.DOCUMENT:
         channels += _raw_channels(clip, len(rows), report)
     tell_frames(clip, options.fps, len(rows), f"{len(joints.nodes)} bones", report)
     beside = ((".skel", write_skeleton(_skeleton(placed, joints, report))),) if options.skeleton else ()

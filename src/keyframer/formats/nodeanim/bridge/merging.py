@@ -29,7 +29,7 @@ class NodeRules(RecordRules):
     flags: ClassVar = {Node: ("flags",)}
 
 
-class NodeMerger(bridge.Merger[Options]):
+class Merger(bridge.Merger[Options]):
     rules = NodeRules()
 
     def read(self, document: Document, options: Options) -> tuple[Scene, None]:

@@ -102,7 +102,7 @@ def _behind(siblings: Sequence[Record], kinds: tuple[type[Record], ...]) -> int:
     return max((i + 1 for i, each in enumerate(siblings) if isinstance(each, kinds)), default=0)
 
 
-class StudioMerger(bridge.Merger[Options]):
+class Merger(bridge.Merger[Options]):
     rules = StudioRules()
     stores_unit = True
     """0100 is the unit of length"""

@@ -53,7 +53,7 @@ class Records(NamedTuple):
     controllers: list[r.Controller | r.SampledController]
 
 
-class SceneMerger(bridge.Merger[Options]):
+class Merger(bridge.Merger[Options]):
     rules = SceneRules()
 
     def read(self, document: Document, options: Options) -> tuple[Scene, Records]:

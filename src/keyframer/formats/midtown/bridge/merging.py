@@ -202,7 +202,7 @@ def _offset(channel: RawChannel) -> object:
     return said.get("offset")
 
 
-class Patcher(bridge.Editor[Options]):
+class Merger(bridge.Editor[Options]):
     unsupported_fields = NO_PLACE
 
     def patch(self, document: Document, options: Options, goal: Scene, report: LossReport) -> Patch:

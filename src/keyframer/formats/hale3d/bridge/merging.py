@@ -187,7 +187,7 @@ class Patch(bridge.Patch):
         table.set_track(joint, kind, wanted, moved)
 
 
-class Patcher(bridge.Editor[Options]):
+class Merger(bridge.Editor[Options]):
     unsupported_fields = NO_PLACE
 
     def patch(self, document: Document, options: Options, goal: Scene, report: LossReport) -> Patch:
