@@ -242,6 +242,9 @@ IO_PAIR_UNFINISHED = issue_type(
 )
 RUN_OUTPUT_COLLISION = issue_type("RUN_OUTPUT_COLLISION", _E, "{reason}")
 RUN_OUTPUT_REFUSED = issue_type("RUN_OUTPUT_REFUSED", _E, "{reason}")
+RUN_PILLOW_MISSING = issue_type(
+    "RUN_PILLOW_MISSING", _E, "images need Pillow, which is not installed (pip install pillow)"
+)
 RUN_REFUSED = issue_type("RUN_REFUSED", _E, "{reason}")
 RUN_WORKER_KILLED = issue_type("RUN_WORKER_KILLED", _E, "{reason}")
 RUN_INTERNAL_ERROR = issue_type("RUN_INTERNAL_ERROR", _E, "{reason}")

@@ -51,6 +51,7 @@ NOT_BY_A_FILE = {
     },
     "RUN_OUTPUT_COLLISION": "two inputs want one output",
     "RUN_OUTPUT_REFUSED": "an output exists, or cannot be written",
+    "RUN_PILLOW_MISSING": "a package is missing",
     "RUN_REFUSED": "an input that a batch run does not take",
     "RUN_WORKER_KILLED": "a batch worker died",
     "RUN_INTERNAL_ERROR": "a mistake of ours in a batch run",

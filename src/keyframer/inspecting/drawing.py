@@ -92,7 +92,7 @@ class Drawing:
         yield "</svg>"
 
     def png(self) -> bytes:
-        from PIL import Image, ImageDraw
+        from keyframer.textures.pillow import Image, ImageDraw
 
         if self.width * self.height * _FINER**2 > MOST_PIXELS:
             raise ValueError(f"a drawing of {self.width} x {self.height} is too large for PNG (SVG has no such limit)")
@@ -175,7 +175,7 @@ class _Pen:
             self._draw.ellipse(box, fill=fill, outline=shape.color)
 
     def _area(self, shape: Area) -> None:
-        from PIL import Image, ImageColor, ImageDraw
+        from keyframer.textures.pillow import Image, ImageColor, ImageDraw
 
         points = [(x * _FINER, y * _FINER) for x, y in shape.points]
         if shape.opacity >= 1:
@@ -188,7 +188,7 @@ class _Pen:
         self.picture.paste(ImageColor.getrgb(shape.color), (left, top), mask)
 
     def _font(self, size: float) -> Any:
-        from PIL import ImageFont
+        from keyframer.textures.pillow import ImageFont
 
         if size not in self._fonts:
             self._fonts[size] = ImageFont.load_default(size)

@@ -132,7 +132,7 @@ def _mp4(pictures: Sequence[Image], milliseconds: Sequence[int]) -> bytes:
 def _with_palette(pictures: Sequence[Image]) -> list[Image]:
     """All pictures in one palette of 256 colours made from some of them, without dithering, so that what does not move
     does not flicker."""
-    from PIL import Image
+    from keyframer.textures.pillow import Image
 
     if pictures[0].mode == "RGBA":
         return [_with_hole(picture) for picture in pictures]
@@ -147,7 +147,7 @@ def _with_palette(pictures: Sequence[Image]) -> list[Image]:
 
 def _with_hole(picture: Image) -> Image:
     """GIF knows no half transparency: what is less than half there is left out."""
-    from PIL import Image
+    from keyframer.textures.pillow import Image
 
     alpha = picture.getchannel("A")
     colors = picture.convert("RGB").quantize(255, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)

@@ -165,7 +165,7 @@ class Studio:
         return next(self.pictures([frame]))
 
     def pictures(self, frames: Sequence[float]) -> Iterator[Image]:
-        from PIL import Image
+        from keyframer.textures.pillow import Image
 
         width, height = self.settings.width, self.settings.height
         finer = 2 if max(width, height) <= 1536 else 1
@@ -192,7 +192,7 @@ class Studio:
 
     def sheet(self, frames: Sequence[float], columns: int) -> Image:
         """Pictures of the frames in rows, each with its number."""
-        from PIL import Image, ImageDraw, ImageFont
+        from keyframer.textures.pillow import Image, ImageDraw, ImageFont
 
         width, height = self.settings.width, self.settings.height
         rows = -(-len(frames) // columns)

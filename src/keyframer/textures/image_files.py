@@ -16,7 +16,7 @@ from keyframer.errors import FormatError
 from keyframer.files import read_bytes
 from keyframer.limits import Limits, spend
 from keyframer.textures.autodesk import autodesk_kind, read_cel
-from keyframer.textures.refused import ImageRefused, why_unreadable
+from keyframer.textures.refused import ImageRefused, pillow_or_refuse, why_unreadable
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -96,8 +96,7 @@ def open_texture(path: str | os.PathLike[str], limits: ImageLimits = DEFAULT_IMA
 
 def decode_texture(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> Texture:
     """The image in these bytes; ``name`` helps to say what it is."""
-    from PIL import Image
-
+    Image = pillow_or_refuse()
     kind = autodesk_kind(data, name)
     if kind == "CEL":
         size, rows = read_cel(data, limits.pixels)
@@ -135,7 +134,7 @@ def _plain(opened: Any) -> Picture:
     """RGB or RGBA, whatever the file has; 16-bit greys keep their upper half."""
     opened.load()
     if opened.mode[0] in "IF":
-        from PIL import Image
+        from keyframer.textures.pillow import Image
 
         grey = np.nan_to_num(np.asarray(opened, np.float64))
         top = 65535.0 if opened.mode.startswith("I;16") else _white(float(grey.max(initial=0)))

@@ -10,7 +10,7 @@ from typing import IO
 
 from keyframer.textures.autodesk import autodesk_kind, cel_size
 from keyframer.textures.image_files import DEFAULT_IMAGE_LIMITS, FORMATS, ImageLimits
-from keyframer.textures.refused import ImageRefused, why_unreadable
+from keyframer.textures.refused import ImageRefused, pillow_or_refuse, why_unreadable
 
 _HEAD = 1024
 """bytes that tell Autodesk's own kinds: header and palette of a CEL"""
@@ -30,8 +30,7 @@ def look_inside(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_LIMI
 
 
 def _look(stream: IO[bytes], name: str, size: int, limits: ImageLimits) -> str:
-    from PIL import Image
-
+    Image = pillow_or_refuse()
     if size > limits.file_size:
         raise ImageRefused(f"{size} bytes, the limit is {limits.file_size}")
     head = stream.read(_HEAD)

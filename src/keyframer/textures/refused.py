@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
+from keyframer.errors import FormatError
+
 
 class ImageRefused(Exception):
     """An image that is not used; ``reason`` is one line for a report."""
@@ -9,6 +13,15 @@ class ImageRefused(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+def pillow_or_refuse() -> ModuleType:
+    """Pillow's module of images; `ImageRefused` where Pillow is not installed."""
+    try:
+        from keyframer.textures.pillow import Image
+    except FormatError as error:
+        raise ImageRefused(f"{error.code}: {error.message}") from None
+    return Image
 
 
 def why_unreadable(size: int, autodesk: str | None, opened_as: str | None) -> str:

@@ -228,7 +228,7 @@ class Pictures:
     def _png(
         self, texture: Texture, pixels: Bytes, notes: dict[str, tuple[Outcome, str]], ending: str, alpha: str = "opaque"
     ) -> Image:
-        from PIL import Image as Pillow
+        from keyframer.textures.pillow import Image as Pillow
 
         data = self._encoded(Pillow.fromarray(pixels))
         return Image(safe_text(texture.name) + ending, data, "image/png", alpha, notes)
@@ -317,7 +317,7 @@ def _note(opened: Opened, how: str, outcome: Outcome = Outcome.EXACT) -> tuple[O
 
 def _is_plain_jpeg(data: bytes) -> bool:
     """Not the four inks of print, which viewers of glTF do not know."""
-    from PIL import Image as Pillow
+    from keyframer.textures.pillow import Image as Pillow
 
     with Pillow.open(io.BytesIO(data), formats=("JPEG",)) as opened:
         return opened.mode in ("RGB", "L")
