@@ -28,7 +28,7 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.document import new_document
 from keyframer.posing import Rig
 from keyframer.scene import Scene
-from keyframer.wire.keytable import Keys
+from keyframer.wire.key_table import Keys
 
 MANY_NODES, MANY_KEYS = 2_000, 500
 LARGEST_GB = 3.0

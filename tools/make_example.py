@@ -70,7 +70,7 @@ from keyframer.formats.threeds.records import (
     TextureVertices,
     Version,
 )
-from keyframer.wire.keytable import Keys
+from keyframer.wire.key_table import Keys
 
 Vec = tuple[float, float, float]
 TOWER, ROTOR, COCK = (0.0, 0.0, 0.0), (0.0, -13.0, 44.0), (0.0, 0.0, 58.0)

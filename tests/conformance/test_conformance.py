@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import keyframer
 from keyframer.formats import FORMATS
-from keyframer.wire import quick
+from keyframer.wire import quick_readers
 from keyframer.wire.record import Record
 from tests.conformance.shapes import GENERIC, SHAPES, Shape
 from tests.growth import assert_linear
@@ -33,9 +33,9 @@ per_format = pytest.mark.parametrize("name", [known.name for known in FORMATS])
 @pytest.fixture(autouse=True, scope="module", params=[True, False], ids=["quick", "careful"])
 def reader(request: pytest.FixtureRequest) -> Iterator[None]:
     """The whole suite runs with quick readers, and again with the careful reader alone (KEYFRAMER_CAREFUL=1)."""
-    before, quick.ON = quick.ON, request.param
+    before, quick_readers.ON = quick_readers.ON, request.param
     yield
-    quick.ON = before
+    quick_readers.ON = before
 
 
 def read_or_refuse(data: bytes, name: str | None) -> keyframer.Document | None:

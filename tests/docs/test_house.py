@@ -137,8 +137,8 @@ def test_formats_do_not_see_each_other() -> None:
 
 SHARED_NAMES = {
     *("check", "convert", "identify", "info", "thumbnail"),  # a command, and what batch does with one file
-    *("materials", "nodes", "keys", "options", "rig", "scene", "view"),  # a room's part of the same thing
-    *("reading", "writing", "rules", "tables", "steps", "text"),  # in the folders of formats
+    *("cameras_lights", "materials", "nodes", "options", "rig", "scene", "view"),  # a room's part of the same thing
+    *("writing", "rules"),  # in the folders of formats
 }
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from keyframer.exchange.gltf.write.images import Image
 from keyframer.exchange.gltf.write.materials import transform
-from keyframer.maths.smoothing import smooth_clusters
+from keyframer.maths.smoothing_groups import smooth_clusters
 from keyframer.scene import Material, Mesh, Node, Scene, Space, TextureMap
 from keyframer.scene.loss_report import Outcome
 from tests.exchange.scenes import CUBE, FACES, cube

@@ -23,7 +23,7 @@ MODULES = (
     "PIL.PngImagePlugin",
     "keyframer.exchange.gltf.read",
     "keyframer.exchange.gltf.write",
-    "keyframer.exchange.native",
+    "keyframer.exchange.native_saving",
     "keyframer.inspecting.building",
     "keyframer.inspecting.charts",
     "keyframer.inspecting.samples",

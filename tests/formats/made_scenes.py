@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
-from keyframer.curves.fit import turn_degrees
+from keyframer.curves.cubic_fit import turn_degrees
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.maths import affine
 from keyframer.posing import Rig
@@ -71,7 +71,7 @@ def rotations(draw: st.DrawFn, widest: float, relative: bool) -> Track:
     )
     if relative:
         return track
-    from keyframer.curves.forms import with_form
+    from keyframer.curves.rotation_forms import with_form
 
     return with_form(track, RotationForm.QUATERNION_ABSOLUTE)
 

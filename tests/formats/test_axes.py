@@ -10,7 +10,7 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.curves.forms import with_form
+from keyframer.curves.rotation_forms import with_form
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.scene import (
     Camera,

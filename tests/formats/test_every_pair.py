@@ -298,7 +298,7 @@ def test_axes_change_there_and_back_to_the_bit(space: Space) -> None:
 
 
 def test_rotation_forms() -> None:
-    from keyframer.curves.forms import absolute, with_form
+    from keyframer.curves.rotation_forms import absolute, with_form
 
     track = spinning(2.0).clips[0].channels[0].track
     for form in (RotationForm.QUATERNION_RELATIVE, RotationForm.QUATERNION_ABSOLUTE, RotationForm.AXIS_ANGLE_ABSOLUTE):

@@ -16,7 +16,7 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import RawChunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Scene
-from keyframer.wire.keytable import Keys
+from keyframer.wire.key_table import Keys
 from keyframer.wire.record import Record
 from tests.formats.editing import put, why_anew
 from tests.formats.threeds.bridge import make

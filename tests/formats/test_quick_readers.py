@@ -15,9 +15,9 @@ import pytest
 
 import keyframer
 from keyframer.formats import FORMATS
-from keyframer.wire import quick
-from keyframer.wire.keytable import Keys
-from keyframer.wire.plan import WORTH_GENERATING
+from keyframer.wire import quick_readers
+from keyframer.wire.key_table import Keys
+from keyframer.wire.record_plan import WORTH_GENERATING
 from tests.corpus import needs_corpus, threeds_files
 from tests.samples import all_samples
 
@@ -67,9 +67,9 @@ def generated() -> None:
 
 
 def assert_same(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quick, "ON", True)
+    monkeypatch.setattr(quick_readers, "ON", True)
     usual = list(described(data))
-    monkeypatch.setattr(quick, "ON", False)
+    monkeypatch.setattr(quick_readers, "ON", False)
     assert usual == list(described(data))
 
 
@@ -110,7 +110,7 @@ def test_limits_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     ]:
         said = []
         for on in (True, False):
-            monkeypatch.setattr(quick, "ON", on)
+            monkeypatch.setattr(quick_readers, "ON", on)
             try:
                 said.append(str(list(keyframer.decode(data, limits=limits).issues)))
             except keyframer.FormatError as error:
@@ -123,7 +123,7 @@ def test_most_records_of_every_format_have_a_quick_reader() -> None:
     slow: dict[str, set[str]] = {}
     for known in FORMATS:
         for name, cls in known.record_types().items():
-            if cls.plan.quick is quick.never:
+            if cls.plan.quick is quick_readers.never:
                 slow.setdefault(known.name, set()).add(name)
     assert slow["3ds"] == {"MorphTrack"}
     assert "uto3d" not in slow
@@ -132,7 +132,7 @@ def test_most_records_of_every_format_have_a_quick_reader() -> None:
 @pytest.mark.parametrize(("value", "on"), [("", True), ("0", True), ("1", False)])
 def test_the_environment_switches_quick_readers_off(value: str, on: bool) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "from keyframer.wire import quick; print(quick.ON)"],
+        [sys.executable, "-c", "from keyframer.wire import quick_readers; print(quick_readers.ON)"],
         env={**os.environ, "KEYFRAMER_CAREFUL": value},
         capture_output=True,
         text=True,
@@ -152,7 +152,7 @@ def test_usual_chunks_are_read_without_a_cursor(monkeypatch: pytest.MonkeyPatch)
         careful.append(int.from_bytes(self.data[parent.at : parent.at + 2], "little"))
         step(self, parent)
 
-    monkeypatch.setattr(quick, "ON", True)
+    monkeypatch.setattr(quick_readers, "ON", True)
     monkeypatch.setattr(document._Reader, "_step", noted)
     example = Path(__file__).parents[2] / "examples" / "windmill.3ds"
     for _ in range(WORTH_GENERATING):

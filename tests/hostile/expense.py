@@ -143,7 +143,7 @@ def count_work() -> dict[str, int]:
     """Count from now on, beside all budgets, what curves, rigs and decoders of images really make."""
     from PIL import ImageFile
 
-    from keyframer.curves import bank
+    from keyframer.curves import curve_bank
     from keyframer.posing import Rig
 
     work = {"sampled": 0, "decoded": 0}
@@ -156,8 +156,8 @@ def count_work() -> dict[str, int]:
 
         return call
 
-    bank._evaluate = counted(bank._evaluate)
-    bank.CurveBank.evaluate_pairs = counted(bank.CurveBank.evaluate_pairs)  # type: ignore[method-assign]
+    curve_bank._evaluate = counted(curve_bank._evaluate)
+    curve_bank.CurveBank.evaluate_pairs = counted(curve_bank.CurveBank.evaluate_pairs)  # type: ignore[method-assign]
     Rig.world = counted(Rig.world)  # type: ignore[method-assign]
     load = ImageFile.ImageFile.load
 

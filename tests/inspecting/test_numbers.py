@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from keyframer.wire.numbers import array_from_json, array_to_json
+from keyframer.wire.lossless_json import array_from_json, array_to_json
 
 FLOAT = np.dtype("<f4")
 RANDOM = np.random.default_rng(20261115)

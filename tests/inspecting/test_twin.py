@@ -29,7 +29,7 @@ from keyframer.formats.threeds.records import (
 )
 from keyframer.inspecting.building import build_bytes
 from keyframer.inspecting.twin import dump_text
-from keyframer.wire.keytable import Keys
+from keyframer.wire.key_table import Keys
 from tests.samples import all_samples, sample_files
 
 PER_SAMPLE = pytest.mark.parametrize(

@@ -15,11 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyframer.errors import FormatError
-from keyframer.wire import kinds as wire
+from keyframer.wire import field_types as wire
 from keyframer.wire.cursor import Cursor
-from keyframer.wire.floats import exact_floats
-from keyframer.wire.keytable import KeyLayout, Keys
-from keyframer.wire.plan import NumberRun
+from keyframer.wire.exact_floats import exact_floats
+from keyframer.wire.key_table import KeyLayout, Keys
 from keyframer.wire.record import (
     FieldError,
     Record,
@@ -31,6 +30,7 @@ from keyframer.wire.record import (
     take_record,
     write_fields,
 )
+from keyframer.wire.record_plan import NumberRun
 from keyframer.wire.sink import Sink
 from tests.samples import unhex
 

@@ -12,13 +12,13 @@ another track:
 * Before the first and after the last key their values hold. NaN as a time counts as before the first key.
 * Equal times are a jump: pieces end and begin there, and at that time the later key holds.
 * Zero axes and zero quaternions do not turn; others are normalised.
-* Repeat and loop need a last key later than 0, else they are single; see `wrap`.
+* Repeat and loop need a last key later than 0, else they are single; see `time_wrap`.
 """
 
-from .bank import CurveBank, Place, family_of
 from .curve import Curve, compile_track
+from .curve_bank import CurveBank, Place, family_of
 from .track import Interpolation, RotationForm, Track, Wrap
-from .vector import Hermite
+from .vector_curves import Hermite
 
 __all__ = [
     "Curve",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .bank import CurveBank
+from .curve_bank import CurveBank
 from .track import Floats, Track
-from .vector import Hermite, hermite_keys
+from .vector_curves import Hermite, hermite_keys
 
 
 class Curve:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .columns import KeyColumns
-from .neighbours import Segments
+from .key_columns import KeyColumns
+from .segments import Segments
 from .track import Floats
 
 

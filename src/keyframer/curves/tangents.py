@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .columns import Flags, Indices, KeyColumns
-from .neighbours import Segments
+from .key_columns import Flags, Indices, KeyColumns
+from .segments import Segments
 from .track import Floats
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .columns import Indices, KeyColumns
 from .ease import segment_ease, warp
-from .neighbours import Segments
+from .key_columns import Indices, KeyColumns
+from .segments import Segments
+from .time_wrap import TimeWrap
 from .track import Floats
-from .wrap import TimeWrap
 
 # 1 M entries are 8 MB; beyond that a table may not outgrow the keys it indexes by much.
 SMALL_TABLE = 1_000_000

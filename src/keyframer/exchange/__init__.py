@@ -115,7 +115,7 @@ class NativeExporter(Exporter):
     def save(
         self, scene: Scene, path: Path, *, dialect: str | None, overwrite: bool, options: dict[str, object]
     ) -> LossReport:
-        from keyframer.exchange.native import save
+        from keyframer.exchange.native_saving import save
 
         return save(self.format, scene, path, dialect, overwrite, options)
 
@@ -319,8 +319,8 @@ def save(
     from pathlib import Path
 
     from keyframer.limits import budgeted
-    from keyframer.posing.size_and_span import measured_once
-    from keyframer.scene.soundness import ensure_sound
+    from keyframer.posing.bounds_and_duration import measured_once
+    from keyframer.scene.consistency import ensure_sound
 
     ensure_sound(scene)
     if max_error is not None:

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, compile_track
-from keyframer.curves.reduce import subframes
+from keyframer.curves.key_reduction import subframes
 from keyframer.errors import FormatError
 from keyframer.formats._scenediff import Comparison, Path, by_kind
 from keyframer.formats.bridge import Editor, Unpatchable
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance
 from keyframer.posing import Rig
-from keyframer.posing.size_and_span import clip_span, scene_size
+from keyframer.posing.bounds_and_duration import clip_span, scene_size
 from keyframer.scene import NodeKind, Scene
 
 Floats = npt.NDArray[np.float64]

@@ -28,7 +28,7 @@ from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.scene_writing import Unpatchable, Written, plain_path, without_invalid_links
 from keyframer.formats.merging import Parts, Tree, merge
 from keyframer.limits import budgeted
-from keyframer.posing.size_and_span import measured_once
+from keyframer.posing.bounds_and_duration import measured_once
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.gc_paused import GcPaused

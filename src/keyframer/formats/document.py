@@ -11,7 +11,7 @@ from keyframer.formats.contract import Format
 from keyframer.issues import IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Budget, Limits, open_budget
 from keyframer.wire.cursor import Place
-from keyframer.wire.kinds import blob
+from keyframer.wire.field_types import blob
 from keyframer.wire.record import Raw, Record, record
 
 R = TypeVar("R", bound=Record)

@@ -12,7 +12,7 @@ from keyframer.inspecting.json_values import to_plain
 from keyframer.inspecting.scene_tables import document_scene_tables, imported_tables
 from keyframer.issues import IssueLog
 from keyframer.textures import TextureFinder
-from keyframer.wire.kinds import Blob
+from keyframer.wire.field_types import Blob
 from keyframer.wire.record import Raw, Record
 
 SCHEMA = "keyframer.info"

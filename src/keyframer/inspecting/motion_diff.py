@@ -17,7 +17,7 @@ import numpy.typing as npt
 from keyframer.inspecting.panels import Curve, Panel
 from keyframer.maths import quat
 from keyframer.posing import Pose, pose
-from keyframer.posing.size_and_span import clip_span, scene_size
+from keyframer.posing.bounds_and_duration import clip_span, scene_size
 from keyframer.scene import Clip, Handedness, Scene, Space
 
 Floats = npt.NDArray[np.float64]

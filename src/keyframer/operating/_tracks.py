@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
-from keyframer.curves.reduce import fewest_keys
+from keyframer.curves.key_reduction import fewest_keys
 from keyframer.formats.kit.scene_writing import Tolerance
 from keyframer.scene import Channel, Clip, Scene
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from keyframer.posing.order import placing_order
+from keyframer.posing.evaluation_order import placing_order
 from keyframer.scene import Channel, Node, NodeKind, Scene, Skin
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, Track, Wrap
-from keyframer.curves.forms import picked, usable_keys
+from keyframer.curves.rotation_forms import picked, usable_keys
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance
 from keyframer.operating._tracks import sampled, with_tracks
 from keyframer.scene import Scene

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
-from keyframer.curves.forms import absolute, increments, usable_keys
+from keyframer.curves.rotation_forms import absolute, increments, usable_keys
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance
 from keyframer.maths import quat
 from keyframer.operating._tracks import sampled, with_tracks
-from keyframer.posing.size_and_span import clip_span
+from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import Scene
 
 

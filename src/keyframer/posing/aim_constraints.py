@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.maths import affine
-from keyframer.posing.locals import usable_rows
+from keyframer.posing.local_matrices import usable_rows
 from keyframer.scene import Handedness, LightType, Node, Scene
 
 Floats = npt.NDArray[np.float64]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import CurveBank, Place
-from keyframer.maths.counting import unique_values
+from keyframer.maths.distinct_values import unique_values
 from keyframer.scene import Channel, Clip
 
 Floats = npt.NDArray[np.float64]

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.maths import affine
-from keyframer.maths.counting import unique_values
+from keyframer.maths.distinct_values import unique_values
 from keyframer.posing.aim_constraints import look, looks, rest_roll, stored_target
 from keyframer.posing.channels import Channels, Samples, as_slice
-from keyframer.posing.locals import Locals
-from keyframer.posing.order import Order, placing_order
+from keyframer.posing.evaluation_order import Order, placing_order
+from keyframer.posing.local_matrices import Locals
 from keyframer.scene import Clip, Scene
 
 Floats = npt.NDArray[np.float64]

@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from keyframer.limits import spend
 from keyframer.posing.channels import Channels, Samples
+from keyframer.posing.node_properties import States
 from keyframer.posing.rest_pose import Standing
-from keyframer.posing.states import States
 from keyframer.scene import Clip, Scene
 
 Floats = npt.NDArray[np.float64]

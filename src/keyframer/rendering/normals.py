@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.maths.smoothing import smooth_clusters
+from keyframer.maths.smoothing_groups import smooth_clusters
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

@@ -15,9 +15,9 @@ from keyframer.errors import FormatError
 from keyframer.exchange import Importer
 from keyframer.exchange.gltf.write.asset import glb_parts
 from keyframer.exchange.gltf.write.exporting import export
-from keyframer.exchange.gltf.write.extent import written_span
 from keyframer.exchange.gltf.write.images import no_images
 from keyframer.exchange.gltf.write.options import GltfOptions
+from keyframer.exchange.gltf.write.scene_extent import written_span
 from keyframer.exchange.opening import OpenedFile
 from keyframer.formats.document import Document
 from keyframer.limits import Budget

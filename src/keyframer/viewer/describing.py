@@ -11,7 +11,7 @@ from keyframer.checking.check_report import issue_record, unlisted
 from keyframer.curves import Interpolation, Track
 from keyframer.errors import FormatError
 from keyframer.exchange.gltf.conventions import Axes
-from keyframer.exchange.gltf.write.extent import written_span
+from keyframer.exchange.gltf.write.scene_extent import written_span
 from keyframer.scene import Channel, Clip, Node, RawChannel, Scene
 from keyframer.viewer.json_numbers import number, numbers, shown
 from keyframer.viewer.places import Finder

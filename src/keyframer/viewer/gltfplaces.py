@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from keyframer.curves import Track
+from keyframer.exchange.gltf.read.file_layout import Layout, Stored
 from keyframer.exchange.gltf.read.json_text import Item, Sources, TrackSource
-from keyframer.exchange.gltf.read.layout import Layout, Stored
 from keyframer.scene import Channel, Node, RawChannel, Scene
 from keyframer.viewer.gltfrecords import GltfRecords
 from keyframer.viewer.json_numbers import shown

@@ -5,8 +5,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 
+from keyframer.exchange.gltf.read.file_layout import Layout
 from keyframer.exchange.gltf.read.json_text import Item
-from keyframer.exchange.gltf.read.layout import Layout
 from keyframer.viewer.json_numbers import shown
 from keyframer.viewer.record_bytes import Records
 

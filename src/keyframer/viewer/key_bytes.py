@@ -15,10 +15,10 @@ import numpy as np
 from keyframer.formats.document import Document
 from keyframer.viewer.extents import Extents
 from keyframer.viewer.track_bytes import Rows, Strided
-from keyframer.wire.plan import FieldPlan
+from keyframer.wire.encoding_style import Style
 from keyframer.wire.record import Record
+from keyframer.wire.record_plan import FieldPlan
 from keyframer.wire.sink import Sink
-from keyframer.wire.style import Style
 
 _FLOATS_OF_BITS = 4 * np.array([bin(bits).count("1") for bits in range(32)])
 _SHAPE_SIZE = 20

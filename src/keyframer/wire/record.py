@@ -2,7 +2,7 @@
 
 The plan groups neighbouring numbers into one `struct.Struct`; four small interpreters walk it: `read_fields`,
 `write_fields`, `dump_fields` (with `restore_fields` back) and `describe_fields`. `take_record` reads a whole record,
-with the function that `quick` generates from the same plan where nothing is odd.
+with the function that `quick_readers` generates from the same plan where nothing is odd.
 
 To its users a record is a dataclass: keyword construction, ``repr``, `dataclasses.replace` and `dataclasses.fields`
 work. It has no generated constructor, though: making one for each of some 300 classes took most of the time of
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast, data
 
 import numpy as np
 
-from keyframer.wire import quick
+from keyframer.wire import quick_readers
 from keyframer.wire.cursor import Cursor
-from keyframer.wire.kinds import Attribute
-from keyframer.wire.plan import Plan
+from keyframer.wire.field_types import Attribute
+from keyframer.wire.record_plan import Plan
 from keyframer.wire.sink import Sink
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def take_record(cls: type[R], cursor: Cursor, plan: Plan | None = None) -> R:
     """The record that begins at the cursor; `FormatError` says where it failed. ``plan``: see `Plan.adapted`."""
     plan = plan or cls.plan
     at = cursor.pos
-    if quick.ON and plan.cls is cls:
+    if quick_readers.ON and plan.cls is cls:
         taken = plan.quick(cursor.data, at, at, cursor.end, cursor.limits.name)
         if taken is not None:
             cursor.pos = taken[1]

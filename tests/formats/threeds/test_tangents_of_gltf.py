@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.curves import Interpolation, RotationForm, Track, reduce
+from keyframer.curves import Interpolation, RotationForm, Track, key_reduction
 from keyframer.formats.kit import key_tracks
 from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
 from keyframer.scene.loss_report import Loss
@@ -80,7 +80,7 @@ def test_a_character_of_19_joints_and_2000_keys_is_fitted_once(tmp_path: Path, m
     fits: list[str] = []
     attempts: list[Interpolation] = []
     monkeypatch.setattr(key_tracks, "fewest_keys", counting(fits, key_tracks.fewest_keys))
-    monkeypatch.setattr(reduce._Task, "insert", counting_attempts(attempts, reduce._Task.insert))
+    monkeypatch.setattr(key_reduction._Task, "insert", counting_attempts(attempts, key_reduction._Task.insert))
     chance = np.random.default_rng(7)
     times = np.sort(chance.uniform(0.0, 4.5, 105))
     nodes = [Node(f"joint {number}", NodeKind.DUMMY, parent=number - 1 if number else None) for number in range(19)]

@@ -23,7 +23,7 @@ from keyframer.formats.uto3d.records import (
     NoController,
     SampledController,
 )
-from keyframer.wire.keytable import EXTRAS
+from keyframer.wire.key_table import EXTRAS
 from keyframer.wire.record import Record
 from tests.formats.uto3d.writers import Manner, Scene
 

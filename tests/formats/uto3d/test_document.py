@@ -25,7 +25,7 @@ from keyframer.formats.uto3d.records import (
 )
 from keyframer.formats.uto3d.sections import SECTIONS, FileHeader, Main, MeshSection
 from keyframer.issues import IssueLog
-from keyframer.wire.keytable import Keys
+from keyframer.wire.key_table import Keys
 from keyframer.wire.record import describe_fields, dump_fields, restore_fields
 from tests.formats.uto3d import writers
 from tests.samples import unhex

@@ -76,7 +76,7 @@ _ALL = (
         "keyframer.batch.operations.convert",
         "keyframer.batch.operations._targets",
         ("keyframer.exchange",),
-        loads=(*_READING, "keyframer.exchange.gltf.write", "keyframer.scene.soundness"),
+        loads=(*_READING, "keyframer.exchange.gltf.write", "keyframer.scene.consistency"),
         replaces_extension=True,
     ),
     Operation(

@@ -14,6 +14,7 @@ from keyframer.catalogue import (
 )
 from keyframer.formats.ase import FORMAT
 from keyframer.formats.ase.dialect import Dialect, Offsets, mark_of, read_text, stored
+from keyframer.formats.ase.keywords import LINES
 from keyframer.formats.ase.records import (
     BLOCK_TYPES,
     TABLES,
@@ -25,7 +26,6 @@ from keyframer.formats.ase.records import (
 )
 from keyframer.formats.ase.text_fields import KEYWORD
 from keyframer.formats.ase.text_numbers import Values, read_values, write_values
-from keyframer.formats.ase.vocabulary import LINES
 from keyframer.formats.document import Document, place_of
 from keyframer.issues import IssueLog, IssueType, Severity
 from keyframer.limits import DEFAULT_LIMITS, Limits

@@ -11,8 +11,8 @@ from keyframer.catalogue import (
     SEM_EMPTY_TRACK,
     SEM_UNKNOWN_VERSION,
 )
+from keyframer.formats.ase.keywords import NODES
 from keyframer.formats.ase.records import Block, FaceList, Keys, Line, NumberTable, Table
-from keyframer.formats.ase.vocabulary import NODES
 from keyframer.formats.bridge import Reporter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.common_rules import (

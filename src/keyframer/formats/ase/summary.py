@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from keyframer.formats.ase import records
+from keyframer.formats.ase.keywords import BLOCKS, KEY_ROWS, NODES, TOP, Entry
 from keyframer.formats.ase.text_fields import describe_signature
-from keyframer.formats.ase.vocabulary import BLOCKS, KEY_ROWS, NODES, TOP, Entry
 from keyframer.formats.document import Document
 from keyframer.formats.kit.summary_tables import Cell, Table, overview
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from keyframer.formats.ase.text_numbers import Array, Value, Values, write_values
 from keyframer.text import ascii_to_bytes, bytes_to_ascii
+from keyframer.wire.array_conversion import fitting
 from keyframer.wire.cursor import frozen, no_entries
-from keyframer.wire.fitting import fitting
-from keyframer.wire.kinds import Kind, declare
-from keyframer.wire.numbers import array_from_json, array_to_json
+from keyframer.wire.field_types import Kind, declare
+from keyframer.wire.lossless_json import array_from_json, array_to_json
 from keyframer.wire.sink import Sink
 
 KEYWORD = re.compile(rb"[A-Za-z0-9_]+")

@@ -35,15 +35,15 @@ from keyframer.formats.hale3d.dialect import (
     find_dialect,
     model_end,
 )
+from keyframer.formats.hale3d.dialect_text import TextCursor, TextSink
 from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
 from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Frames, Joint
 from keyframer.formats.hale3d.sniff import ANIMATION_ID, MODEL_ID
-from keyframer.formats.hale3d.text import TextCursor, TextSink
 from keyframer.issues import Issue, IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import bytes_to_ascii
 from keyframer.wire.cursor import Place
-from keyframer.wire.floats import as_rows
+from keyframer.wire.exact_floats import as_rows
 from keyframer.wire.record import Record, blank, read_fields, take_record, write_fields
 
 R = TypeVar("R", bound=Record)

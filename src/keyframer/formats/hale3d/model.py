@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.formats.hale3d.dialect_text import text
+from keyframer.formats.hale3d.mesh_tables import table, triple_table
 from keyframer.formats.hale3d.records import unquoted
 from keyframer.formats.hale3d.sniff import MODEL_ID
-from keyframer.formats.hale3d.tables import table, triple_table
-from keyframer.formats.hale3d.text import text
 from keyframer.text import show_name
-from keyframer.wire.floats import exact_floats
-from keyframer.wire.kinds import Chars, declare, i32, u32
+from keyframer.wire.exact_floats import exact_floats
+from keyframer.wire.field_types import Chars, declare, i32, u32
 from keyframer.wire.record import Record, record
 
 VERTEX = np.dtype([("st", "<f4", (2,)), ("first_weight", "<u4"), ("weight_count", "<u4")])

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.formats.hale3d.dialect_text import text
 from keyframer.formats.hale3d.sniff import ANIMATION_ID
-from keyframer.formats.hale3d.text import text
 from keyframer.text import show_name
 from keyframer.wire.cursor import frozen
-from keyframer.wire.floats import exact_floats, float_rows
-from keyframer.wire.kinds import Chars, declare, i32, u32
+from keyframer.wire.exact_floats import exact_floats, float_rows
+from keyframer.wire.field_types import Chars, declare, i32, u32
 from keyframer.wire.record import Record, record
 
 BOUNDS_FLOATS = 6

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from keyframer.curves import Interpolation, RotationForm, Track, compile_track
 from keyframer.formats.kit.scene_writing import Unpatchable, frames_per_second, plain_path, units_per_second
 from keyframer.limits import expect
-from keyframer.posing.size_and_span import LONGEST, clip_span
+from keyframer.posing.bounds_and_duration import LONGEST, clip_span
 from keyframer.scene import Channel, Clip, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 

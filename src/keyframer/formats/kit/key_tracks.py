@@ -15,17 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
+from keyframer.curves.cubic_fit import Function
 from keyframer.curves.curve import Curve
-from keyframer.curves.fit import Function
-from keyframer.curves.forms import absolute, has_full_turns, increments, usable_keys, with_form
-from keyframer.curves.reduce import fewest_keys, subframes
+from keyframer.curves.key_reduction import fewest_keys, subframes
+from keyframer.curves.rotation_forms import absolute, has_full_turns, increments, usable_keys, with_form
 from keyframer.formats import facts_of
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path, units_per_second
 from keyframer.limits import expect, left
-from keyframer.posing.size_and_span import clip_span
+from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import Clip, Node
 from keyframer.scene.loss_report import LossReport, Outcome
-from keyframer.wire.keytable import EXTRAS, Keys
+from keyframer.wire.key_table import EXTRAS, Keys
 
 Floats = npt.NDArray[np.float64]
 

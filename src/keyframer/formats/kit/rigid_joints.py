@@ -19,8 +19,8 @@ from keyframer.formats.kit.unsupported_features import moving_kinds
 from keyframer.limits import expect, spend
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
-from keyframer.posing.order import placing_order
-from keyframer.posing.size_and_span import clip_span
+from keyframer.posing.bounds_and_duration import clip_span
+from keyframer.posing.evaluation_order import placing_order
 from keyframer.scene import Clip, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Track
-from keyframer.curves.fit import Distance, largest_difference, turn_degrees
+from keyframer.curves.cubic_fit import Distance, largest_difference, turn_degrees
 from keyframer.formats.document import Document
-from keyframer.posing.order import placing_order
-from keyframer.posing.size_and_span import scene_size
+from keyframer.posing.bounds_and_duration import scene_size
+from keyframer.posing.evaluation_order import placing_order
 from keyframer.scene import Clip, Node, Scene
 from keyframer.scene.clip import FASTEST, SLOWEST
 from keyframer.scene.loss_report import LossReport, Outcome

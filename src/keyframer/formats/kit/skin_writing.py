@@ -14,7 +14,7 @@ from keyframer.formats.kit.scene_writing import Tolerance, plain_path
 from keyframer.formats.kit.unsupported_features import MOTION
 from keyframer.maths import affine
 from keyframer.posing import Rig
-from keyframer.posing.size_and_span import clip_span
+from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.posing.vertices import Bound, skinned
 from keyframer.scene import Channel, Clip, Mesh, Morph, Node, NodeKind, Scene, Skin
 from keyframer.scene.loss_report import LossReport, Outcome

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.curves.lazy_fields import Lazy
-from keyframer.posing.size_and_span import clip_span
+from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import (
     Camera,
     Clip,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from keyframer.catalogue import IO_UNRECOGNISED, SEM_ZERO_WIDTH_FRAMES
-from keyframer.formats.midtown.arithmetic import (
+from keyframer.formats.midtown.layout_sizes import (
     DOCUMENT,
     OLD,
     RETAIL,

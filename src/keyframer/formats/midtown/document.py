@@ -18,13 +18,13 @@ from keyframer.catalogue import (
 from keyframer.errors import FormatError
 from keyframer.formats.document import Document, RawRun
 from keyframer.formats.midtown import FORMAT
-from keyframer.formats.midtown.arithmetic import CHANNEL_HEADER_SIZE
 from keyframer.formats.midtown.dialect import Dialect, choose_layout
+from keyframer.formats.midtown.layout_sizes import CHANNEL_HEADER_SIZE
 from keyframer.formats.midtown.records import Channel, Clip, OldChannel, OldClip, make_channel
 from keyframer.issues import Issue, IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.wire.cursor import Cursor, Place
-from keyframer.wire.floats import as_rows
+from keyframer.wire.exact_floats import as_rows
 from keyframer.wire.record import Record, blank, read_fields, take_record, write_fields
 from keyframer.wire.sink import Sink
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.wire.floats import exact_floats, float_rows
-from keyframer.wire.kinds import u8, u32
+from keyframer.wire.exact_floats import exact_floats, float_rows
+from keyframer.wire.field_types import u8, u32
 from keyframer.wire.record import Record, record
 
 RPH = 0x01

@@ -15,7 +15,7 @@ from __future__ import annotations
 import struct
 
 from keyframer.formats.contract import Match
-from keyframer.formats.midtown.arithmetic import (
+from keyframer.formats.midtown.layout_sizes import (
     CHANNEL_HEADER_SIZE,
     CLIP_HEADER_SIZE,
     OLD_HEADER_SIZE,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
-from keyframer.wire.style import TEXT_KINDS, Style
+from keyframer.wire.encoding_style import TEXT_KINDS, Style
 
 TCB, BEZIER, LINEAR = 1, 2, 4
 """types of interpolation in the flags of a node; TCB wins over BEZIER over LINEAR"""

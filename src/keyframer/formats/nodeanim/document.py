@@ -13,9 +13,9 @@ from keyframer.catalogue import IO_UNRECOGNISED, SEM_AMBIGUOUS_DIALECT
 from keyframer.formats.document import Document
 from keyframer.formats.nodeanim import FORMAT
 from keyframer.formats.nodeanim.dialect import Dialect
-from keyframer.formats.nodeanim.reading import Reader
+from keyframer.formats.nodeanim.dialect_reader import Reader
+from keyframer.formats.nodeanim.dialect_search import Finding, search
 from keyframer.formats.nodeanim.records import Animations, Chunk, Header, Node, Prefix, RawChunk
-from keyframer.formats.nodeanim.search import Finding, search
 from keyframer.issues import IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.wire.record import Record, write_fields

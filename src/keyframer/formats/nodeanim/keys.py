@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.wire.array_conversion import fitting
 from keyframer.wire.cursor import frozen
-from keyframer.wire.fitting import fitting
-from keyframer.wire.numbers import array_from_json, array_to_json
+from keyframer.wire.lossless_json import array_from_json, array_to_json
 
 Array = npt.NDArray[Any]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from keyframer.formats.nodeanim.dialect import BEZIER, LINEAR, TCB
-from keyframer.formats.nodeanim.keyrows import KeyRows
+from keyframer.formats.nodeanim.key_rows import KeyRows
 from keyframer.formats.nodeanim.keys import NodeKeys
-from keyframer.wire.kinds import blob, declare, i16, i32, strz
+from keyframer.wire.field_types import blob, declare, i16, i32, strz
 from keyframer.wire.record import Raw, Record, record
 
 __all__ = [

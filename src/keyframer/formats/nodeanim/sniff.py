@@ -10,7 +10,7 @@ from keyframer.formats.contract import Match
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from keyframer.formats.nodeanim.walk import Walk
+    from keyframer.formats.nodeanim.dialect_trial import Walk
 
 _SMALLEST = 10  # an id alone, an empty clip, an id alone
 _HUGE = 1e12
@@ -23,7 +23,7 @@ def sniff(head: bytes, size: int) -> Match | None:
     from functools import partial
 
     from keyframer.formats.nodeanim.dialect import options_on
-    from keyframer.formats.nodeanim.search import behind_other_chunks, behind_prefix, from_start
+    from keyframer.formats.nodeanim.dialect_search import behind_other_chunks, behind_prefix, from_start
 
     behind_anything = partial(behind_prefix, bare=False)
     for place, weight in ((from_start, 1.0), (behind_other_chunks, 0.8), (behind_anything, 0.8)):
@@ -42,7 +42,7 @@ def _score(walk: Walk, head: bytes) -> float:
 
 
 def _score_sized(walk: Walk) -> float:
-    from keyframer.formats.nodeanim.walk import Stage
+    from keyframer.formats.nodeanim.dialect_trial import Stage
 
     if walk.stage is Stage.END:
         if walk.nodes:
@@ -59,7 +59,7 @@ def _score_sized(walk: Walk) -> float:
 
 def _score_bare(walk: Walk, head: bytes) -> float:
     """No sizes: names that can be read, known types, at least one key, and it must be one of numbers."""
-    from keyframer.formats.nodeanim.walk import Stage
+    from keyframer.formats.nodeanim.dialect_trial import Stage
 
     if not walk.perfect or walk.heads == 0 or walk.nameless or not _first_key_is_sane(walk, head):
         return 0
@@ -83,7 +83,7 @@ def _first_key_is_sane(walk: Walk, head: bytes) -> bool:
 
 
 def _reason(walk: Walk) -> str:
-    from keyframer.formats.nodeanim.walk import Stage
+    from keyframer.formats.nodeanim.dialect_trial import Stage
 
     where = f" {walk.start} bytes from the beginning" if walk.start else ""
     found = f"chunk 1 for {walk.count} nodes{where}, then chunk 2"

@@ -31,7 +31,7 @@ class ThreeDS(Format):
         return None
 
     def diagnose(self, data: bytes) -> str | None:
-        from keyframer.formats.threeds.damage import diagnose
+        from keyframer.formats.threeds.text_mode_damage import diagnose
 
         return diagnose(data)
 

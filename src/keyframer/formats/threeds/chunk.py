@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from typing import ClassVar, TypeVar, dataclass_transform
 
-from keyframer.wire.kinds import blob
+from keyframer.wire.field_types import blob
 from keyframer.wire.record import Raw, Record, record
 
 HEADER_SIZE = 6

@@ -42,7 +42,7 @@ from keyframer.formats.threeds.chunk import (
 from keyframer.formats.threeds.records import TOP_IDS, Main
 from keyframer.issues import Issue, IssueLog, IssueType, Severity
 from keyframer.limits import DEFAULT_LIMITS, Limits
-from keyframer.wire import quick
+from keyframer.wire import quick_readers
 from keyframer.wire.cursor import Cursor, Place
 from keyframer.wire.record import Record, blank, read_fields, write_fields
 from keyframer.wire.sink import Sink
@@ -133,7 +133,7 @@ class _Reader:
         if window.left == 0:
             self.issues.add(SEM_EMPTY_DOCUMENT, str(place), 0)
         while self.stack:
-            if quick.ON:
+            if quick_readers.ON:
                 self._read_usual()
             if self.stack:
                 self._step(self.stack[-1])

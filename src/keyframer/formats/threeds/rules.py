@@ -35,7 +35,7 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.issues import Severity
 from keyframer.scene import Scene
-from keyframer.wire.keytable import Keys
+from keyframer.wire.key_table import Keys
 from keyframer.wire.record import Record
 
 # What 3D Studio's own fields hold; other writers go beyond, and 3D Studio then cuts.

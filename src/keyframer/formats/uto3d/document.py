@@ -9,7 +9,7 @@ from keyframer.catalogue import IO_UNRECOGNISED
 from keyframer.formats.document import Document
 from keyframer.formats.uto3d import FORMAT
 from keyframer.formats.uto3d.dialect import Dialect, LightLayout, dialect_of
-from keyframer.formats.uto3d.reading import Reader
+from keyframer.formats.uto3d.section_reader import Reader
 from keyframer.formats.uto3d.sections import (
     SECTIONS,
     SIGNATURE,

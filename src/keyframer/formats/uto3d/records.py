@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.catalogue import SEM_UNSUPPORTED_SCHEME
-from keyframer.wire.dependent import choice, linked_keys, tallies
-from keyframer.wire.floats import ExactFloats
-from keyframer.wire.keytable import KeyLayout, Keys
-from keyframer.wire.kinds import declare, i32, linked, strz, u8, u32
+from keyframer.wire.dependent_types import choice, linked_keys, tallies
+from keyframer.wire.exact_floats import ExactFloats
+from keyframer.wire.field_types import declare, i32, linked, strz, u8, u32
+from keyframer.wire.key_table import KeyLayout, Keys
 from keyframer.wire.record import Record, record
 
 Floats = npt.NDArray[np.float32]

@@ -21,8 +21,8 @@ from keyframer.formats.uto3d.records import (
     NoController,
     SampledController,
 )
-from keyframer.wire.floats import exact_floats
-from keyframer.wire.kinds import i32, u8
+from keyframer.wire.exact_floats import exact_floats
+from keyframer.wire.field_types import i32, u8
 from keyframer.wire.record import Record, record
 
 SIGNATURE = b"UTO!"

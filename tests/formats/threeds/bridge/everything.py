@@ -11,7 +11,7 @@ from keyframer.formats.document import Document
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import ANYWHERE, CHUNKS, Chunk, RawChunk
 from keyframer.formats.threeds.document import new_document
-from keyframer.wire.keytable import Keys
+from keyframer.wire.key_table import Keys
 
 C = TypeVar("C", bound=Chunk)
 

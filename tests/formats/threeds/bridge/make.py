@@ -13,7 +13,7 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Scene
-from keyframer.wire.keytable import Keys
+from keyframer.wire.key_table import Keys
 from tests.museum.slow import SlowTrack
 
 NODES = {"object": r.ObjectNode, "camera": r.CameraNode, "camera target": r.CameraTargetNode}

@@ -22,7 +22,7 @@ from keyframer.formats.threeds.bridge import to_scene
 from keyframer.formats.threeds.chunk import CHUNKS, Chunk, RawChunk
 from keyframer.issues import IssueLog
 from keyframer.scene import Scene
-from keyframer.wire.keytable import Keys
+from keyframer.wire.key_table import Keys
 from keyframer.wire.record import Record
 from tests.formats.threeds.bridge.everything import everything
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from keyframer.catalogue import SEM_UNKNOWN_ENUM
 from keyframer.exchange.gltf.conventions import shown_rgb
-from keyframer.exchange.gltf.read import extras
+from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.exchange.gltf.write.cameras_lights import ASPECT_RATIO, strengths
 from keyframer.issues import Severity
@@ -46,13 +46,13 @@ class CameraReader:
         kept = item.kept
         if ours and item.has("perspective"):
             if kept is not None:
-                extras.restore(camera, kept, "fov_degrees roll_degrees", "shows_cone")
-                camera.target = extras.triple(kept, "target")
+                extras_reading.restore(camera, kept, "fov_degrees roll_degrees", "shows_cone")
+                camera.target = extras_reading.triple(kept, "target")
                 for name in ("ranges", "clip"):
                     if kept.value.get(name) is not None and None not in kept.entries(name):
                         near, far = kept.numbers(name, 2)
                         setattr(camera, name, (near, far))
-                camera.raw_name, camera.extras = extras.raw_name(kept), extras.leftovers(kept)
+                camera.raw_name, camera.extras = extras_reading.raw_name(kept), extras_reading.leftovers(kept)
             return camera
         kind = item.choice("type", ("perspective", "orthographic"))
         lens = item.child(kind)
@@ -117,11 +117,11 @@ class LightReader:
 def restored_light(kept: Item, name: str) -> Light:
     """The old light, whole."""
     light = Light(name, LightType(kept.choice("type", tuple(each.value for each in LightType), "omni")))
-    color = extras.triple(kept, "color")
+    color = extras_reading.triple(kept, "color")
     if color is not None:
         light.color = color
-    light.target = extras.triple(kept, "target")
-    extras.restore(light, kept, _LIGHT_NUMBERS, _LIGHT_FLAGS, "projector")
+    light.target = extras_reading.triple(kept, "target")
+    extras_reading.restore(light, kept, _LIGHT_NUMBERS, _LIGHT_FLAGS, "projector")
     light.excludes = [each for each in kept.entries("excludes") if type(each) is str]
-    light.raw_name, light.extras = extras.raw_name(kept), extras.leftovers(kept)
+    light.raw_name, light.extras = extras_reading.raw_name(kept), extras_reading.leftovers(kept)
     return light

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from keyframer.catalogue import SEM_EXTENSION_UNKNOWN, SEM_UNKNOWN_ENUM
 from keyframer.exchange.gltf.conventions import shown_rgb
-from keyframer.exchange.gltf.read import extras
+from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.container import Buffers, advice, inline
 from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.exchange.gltf.write.materials import CLAMP, MIRRORED, REPEAT
@@ -137,14 +137,16 @@ def _shininess(roughness: float) -> float:
 
 
 def _restored(item: Item, kept: Item) -> Material:
-    material = Material(item.text("name", ""), raw_name=extras.raw_name(kept), extras=extras.leftovers(kept))
+    material = Material(
+        item.text("name", ""), raw_name=extras_reading.raw_name(kept), extras=extras_reading.leftovers(kept)
+    )
     numbers = (
         "shininess shininess_strength transparency transparency_falloff reflection_blur self_illumination wire_size"
     )
     flags = "falloff_inwards two_sided additive wire wire_in_units face_map soften supersample"
-    extras.restore(material, kept, numbers, flags, "shading")
+    extras_reading.restore(material, kept, numbers, flags, "shading")
     for name in ("ambient", "diffuse", "specular"):
-        setattr(material, name, extras.triple(kept, name))
+        setattr(material, name, extras_reading.triple(kept, name))
     maps = kept.child("maps")
     for slot in maps.value if maps is not None else ():
         content = maps.child(slot) if maps is not None else None
@@ -160,17 +162,17 @@ def _map(content: Item) -> TextureMap:
     except ValueError:
         raise content.wrong("raw_file_name", "hex digits", content.value["raw_file_name"]) from None
     flags = "mirror negative decal tiled summed_area alpha_source ignore_alpha"
-    extras.restore(made, content, "amount rotation_degrees blur", flags)
+    extras_reading.restore(made, content, "amount rotation_degrees blur", flags)
     for name in ("scale", "offset"):
         if content.has(name) and None not in content.entries(name):
             u, v = content.numbers(name, 2)
             setattr(made, name, (u, v))
     tints = content.child("tints")
     for name in tints.value if tints is not None else ():
-        color: Any = None if tints is None else extras.triple(tints, name)
+        color: Any = None if tints is None else extras_reading.triple(tints, name)
         if color is not None:
             made.tints[name] = color
-    made.extras = extras.leftovers(content)
+    made.extras = extras_reading.leftovers(content)
     return made
 
 

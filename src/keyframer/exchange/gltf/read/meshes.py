@@ -18,12 +18,12 @@ from keyframer.catalogue import (
     STRUCT_SYNTAX,
 )
 from keyframer.exchange.gltf.conventions import shown_color
-from keyframer.exchange.gltf.read import extras
+from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.accessors import Accessors, DracoReader, Packed
 from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.issues import Severity
 from keyframer.limits import Budget
-from keyframer.maths.counting import distinct_rows
+from keyframer.maths.distinct_values import distinct_rows
 from keyframer.scene import Mesh
 
 Array = npt.NDArray[Any]
@@ -284,18 +284,20 @@ class MeshReader:
 
     def _restore(self, mesh: Mesh, kept: Item) -> None:
         """What only a file of ours says; arrays of faces are in the order of the triangles."""
-        extras.restore(mesh, kept, flags="casts_shadows receives_shadows dynamic")
-        mesh.raw_name = extras.raw_name(kept)
-        mesh.extras = extras.leftovers(kept)
+        extras_reading.restore(mesh, kept, flags="casts_shadows receives_shadows dynamic")
+        mesh.raw_name = extras_reading.raw_name(kept)
+        mesh.extras = extras_reading.leftovers(kept)
         for name in ("smoothing", "edges"):
-            masks = extras.array(kept, name, self._budget, kind=int)
+            masks = extras_reading.array(kept, name, self._budget, kind=int)
             if masks is not None and masks.shape == (len(mesh.corners),):
                 setattr(mesh, name, masks)
-        axes = extras.array(kept, "axes", self._budget)
+        axes = extras_reading.array(kept, "axes", self._budget)
         mesh.axes = axes if axes is not None and axes.shape == (4, 4) else None
         sphere = kept.entries("bounding_sphere")
         if len(sphere) == 2 and isinstance(sphere[0], list) and isinstance(sphere[1], (int, float)):
-            centre = extras.array(Item({"centre": sphere[0]}, kept.at("bounding_sphere")), "centre", self._budget)
+            centre = extras_reading.array(
+                Item({"centre": sphere[0]}, kept.at("bounding_sphere")), "centre", self._budget
+            )
             if centre is not None and centre.shape == (3,):
                 mesh.bounding_sphere = (centre, float(sphere[1]))
 

@@ -12,7 +12,7 @@ from keyframer.catalogue import DATA_QUATERNION_LENGTH, LINK_INDEX_OUT_OF_RANGE,
 from keyframer.curves import Interpolation, Track
 from keyframer.exchange.gltf.conventions import Axes
 from keyframer.exchange.gltf.extras import Names
-from keyframer.exchange.gltf.read import extras
+from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.accessors import Accessors
 from keyframer.exchange.gltf.read.cameras_lights import restored_light
 from keyframer.exchange.gltf.read.hierarchy import Hierarchy, circles
@@ -135,13 +135,13 @@ class NodeReader:
         if kept is None:
             return
         node.kind = NodeKind(kept.choice("kind", _KINDS, "object"))
-        node.raw_name, node.extras = extras.raw_name(kept), extras.leftovers(kept)
+        node.raw_name, node.extras = extras_reading.raw_name(kept), extras_reading.leftovers(kept)
         for name, width in (("pivot", 3), ("position", 3), ("scale_axes_xyzw", 4)):
             if kept.has(name) and None not in kept.entries(name):
                 setattr(node, name, np.array(kept.numbers(name, width)))
         node.hidden = kept.flag("hidden")
         node.file_id = kept.integer("file_id", least=-(2**63), most=2**63) if kept.has("file_id") else None
-        box = extras.array(kept, "bounding_box", self._budget)
+        box = extras_reading.array(kept, "bounding_box", self._budget)
         if box is not None and box.shape == (2, 3):
             node.bounding_box = (box[0], box[1])
         light = kept.child("light")
@@ -260,7 +260,7 @@ class SkinReader:
             influence,
             weights[vertex, column],
         )
-        skin.extras = extras.leftovers(item.kept)
+        skin.extras = extras_reading.leftovers(item.kept)
         self.skins.append(skin)
         return len(self.skins) - 1
 

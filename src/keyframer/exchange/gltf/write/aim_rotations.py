@@ -14,7 +14,7 @@ import numpy.typing as npt
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
 from keyframer.posing.aim_constraints import looks, stored_target
-from keyframer.posing.order import Order
+from keyframer.posing.evaluation_order import Order
 from keyframer.scene import Channel, Clip, Scene
 
 Floats = npt.NDArray[np.float64]

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.curves.lines import VECTORS, Measure
+from keyframer.curves.linear_fit import VECTORS, Measure
 from keyframer.exchange.gltf.conventions import linear_color
 from keyframer.exchange.gltf.write.asset import Asset, Json
 from keyframer.exchange.gltf.write.cameras_lights import FIELDS_OF_VIEW, Lights, cone_angles, vertical_fov
-from keyframer.exchange.gltf.write.keys import STEP, Sampler
 from keyframer.exchange.gltf.write.motion import Function, Motion, MotionMaker, breaks_of, errors
 from keyframer.exchange.gltf.write.nodes import Placed
 from keyframer.exchange.gltf.write.options import Context
+from keyframer.exchange.gltf.write.sampler_keys import STEP, Sampler
 from keyframer.scene import LightType
 from keyframer.scene.loss_report import Outcome
 

@@ -19,18 +19,18 @@ from keyframer.exchange.gltf.write.animation import write_animations
 from keyframer.exchange.gltf.write.animation_channels import hide_node
 from keyframer.exchange.gltf.write.asset import Asset, Json, write_glb, write_gltf
 from keyframer.exchange.gltf.write.cameras_lights import Beginning, Lights, light_extras, strengths, write_cameras
-from keyframer.exchange.gltf.write.extent import joint_boxes, mesh_boxes, written_span
 from keyframer.exchange.gltf.write.images import ImageSource, Pictures, no_images
 from keyframer.exchange.gltf.write.materials import Materials
 from keyframer.exchange.gltf.write.meshes import Meshes, Skins
 from keyframer.exchange.gltf.write.nodes import Tree
 from keyframer.exchange.gltf.write.options import Context, GltfOptions
+from keyframer.exchange.gltf.write.scene_extent import joint_boxes, mesh_boxes, written_span
 from keyframer.files import check_output
 from keyframer.formats.contract import refuse_unknown
 from keyframer.formats.kit.record_paths import path_finder
 from keyframer.formats.kit.unsupported_features import leftovers
 from keyframer.posing import Rig
-from keyframer.posing.size_and_span import scene_size
+from keyframer.posing.bounds_and_duration import scene_size
 from keyframer.scene import Clip, LightType, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.textures import TextureFinder, TextureSource

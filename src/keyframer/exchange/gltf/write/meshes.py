@@ -22,8 +22,8 @@ from keyframer.exchange.gltf.write.vertex_splitting import (
     vertex_tangents,
 )
 from keyframer.formats import facts_of
-from keyframer.maths.counting import unique_values
-from keyframer.maths.smoothing import smooth_clusters
+from keyframer.maths.distinct_values import unique_values
+from keyframer.maths.smoothing_groups import smooth_clusters
 from keyframer.scene import Mesh, Morph, Skin
 from keyframer.scene.loss_report import Outcome
 

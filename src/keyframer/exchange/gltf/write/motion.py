@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import CurveBank, Interpolation, RotationForm, Track
-from keyframer.curves.bank import family_of
-from keyframer.curves.columns import KeyColumns, gather
-from keyframer.curves.fit import BEFORE, Functions, fit_cubic
-from keyframer.curves.lines import FRAMES_PROBED, ROTATIONS, VECTORS, Measure, place_keys, whole_frames
-from keyframer.curves.turns import absolute_rotations
-from keyframer.curves.vector import Hermite, hermite_columns
-from keyframer.exchange.gltf.write.keys import LINEAR, STEP, Keys, Playing, Sampler, in_seconds
+from keyframer.curves.cubic_fit import BEFORE, Functions, fit_cubic
+from keyframer.curves.curve_bank import family_of
+from keyframer.curves.key_columns import KeyColumns, gather
+from keyframer.curves.linear_fit import FRAMES_PROBED, ROTATIONS, VECTORS, Measure, place_keys, whole_frames
+from keyframer.curves.rotation_keys import absolute_rotations
+from keyframer.curves.vector_curves import Hermite, hermite_columns
+from keyframer.exchange.gltf.write.sampler_keys import LINEAR, STEP, Keys, Playing, Sampler, in_seconds
 from keyframer.limits import allows, left, room
 from keyframer.maths import quat
-from keyframer.maths.counting import unique_values
+from keyframer.maths.distinct_values import unique_values
 from keyframer.scene.loss_report import Outcome
 
 Floats = npt.NDArray[np.float64]

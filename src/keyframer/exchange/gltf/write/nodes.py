@@ -21,7 +21,7 @@ from keyframer.exchange.gltf.write.asset import Json
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.maths import quat
 from keyframer.posing import Rig
-from keyframer.posing.locals import usable_rows
+from keyframer.posing.local_matrices import usable_rows
 from keyframer.scene import Node, NodeKind
 
 Floats = npt.NDArray[np.float64]

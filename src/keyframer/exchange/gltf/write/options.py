@@ -11,8 +11,8 @@ from keyframer.exchange import KEY_STYLES
 from keyframer.exchange.gltf.conventions import Axes
 from keyframer.exchange.gltf.extras import Names
 from keyframer.exchange.gltf.write.asset import Asset
-from keyframer.exchange.gltf.write.extent import Box
 from keyframer.exchange.gltf.write.images import ImageSource, no_images
+from keyframer.exchange.gltf.write.scene_extent import Box
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, DEGREES_AT_DEFAULT, check_max_error
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.maths.counting import dense, distinct
+from keyframer.maths.distinct_values import dense, distinct
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

@@ -1,5 +1,9 @@
-"""From ASE documents to scenes and back: `object_meshes`, `palette` and `things` are what nodes carry,
-`tracks` move them, `aims` look at targets, `scene` is the whole; the modules that write begin with ``write_``."""
+"""The bridge between ASE documents and scenes.
+
+`scene` reads a whole document; `object_meshes`, `materials` and `cameras_lights` read what nodes carry, `tracks` reads
+animation, and `target_roll` handles cameras and lights with targets. `writing` writes a whole scene; the modules it
+uses begin with ``write_``.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from keyframer.catalogue import (
     LINK_INDEX_OUT_OF_RANGE,
     LINK_UNRESOLVED_ID,
 )
-from keyframer.formats.ase.bridge.palette import Palette
+from keyframer.formats.ase.bridge.materials import Palette
 from keyframer.formats.ase.records import (
     Block,
     ColorFaceList,

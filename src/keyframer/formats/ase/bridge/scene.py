@@ -10,21 +10,21 @@ import numpy.typing as npt
 from keyframer.catalogue import DATA_NON_FINITE, DATA_RATE_INVALID, LINK_PARENT_CYCLE, LINK_PARENT_MISSING
 from keyframer.curves import Interpolation, Track
 from keyframer.formats.ase.bridge import skins
-from keyframer.formats.ase.bridge.aims import Motion, aim
+from keyframer.formats.ase.bridge.cameras_lights import read_camera, read_light, setting_tracks
+from keyframer.formats.ase.bridge.materials import Palette
 from keyframer.formats.ase.bridge.object_meshes import local_positions, read_mesh, table
 from keyframer.formats.ase.bridge.options import Options
-from keyframer.formats.ase.bridge.palette import Palette
-from keyframer.formats.ase.bridge.things import read_camera, read_light, setting_tracks
+from keyframer.formats.ase.bridge.target_roll import Motion, aim
 from keyframer.formats.ase.bridge.tracks import read_tracks, sample_step, visibility
+from keyframer.formats.ase.keywords import NODES
 from keyframer.formats.ase.records import Block, Keys, VertexList
-from keyframer.formats.ase.vocabulary import NODES
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
 from keyframer.formats.merging import Parts
 from keyframer.issues import Severity
 from keyframer.limits import spend
 from keyframer.maths import affine
-from keyframer.posing.order import placing_order
+from keyframer.posing.evaluation_order import placing_order
 from keyframer.scene import Channel, Clip, LightType, Morph, Node, NodeKind, Scene
 from keyframer.text import decode_name
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from keyframer.formats.ase.records import BLOCK_TYPES, AseRecord, Block, Line
 from keyframer.formats.ase.text_numbers import Array
-from keyframer.wire.numbers import array_to_json
+from keyframer.wire.lossless_json import array_to_json
 
 _LARGEST = 3e38
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, Track, compile_track
-from keyframer.formats.ase.bridge.aims import Motion
+from keyframer.formats.ase.bridge.target_roll import Motion
 from keyframer.formats.ase.bridge.write_lines import block, line, short
-from keyframer.formats.ase.bridge.write_surfaces import SurfaceWriter
+from keyframer.formats.ase.bridge.write_materials import SurfaceWriter
 from keyframer.formats.ase.records import (
     AseRecord,
     Block,

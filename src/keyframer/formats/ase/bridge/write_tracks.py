@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
-from keyframer.curves.forms import increments, usable_keys, with_form
+from keyframer.curves.rotation_forms import increments, usable_keys, with_form
 from keyframer.formats.ase.bridge.tracks import TCB_COLUMNS
 from keyframer.formats.ase.bridge.write_lines import short
 from keyframer.formats.ase.records import Keys

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from keyframer.curves import Interpolation, Track, Wrap, compile_track
 from keyframer.formats.ase import FORMAT
-from keyframer.formats.ase.bridge.aims import Motion
+from keyframer.formats.ase.bridge.target_roll import Motion
 from keyframer.formats.ase.bridge.write_lines import block, floats, line, short
+from keyframer.formats.ase.bridge.write_materials import SurfaceWriter, text
 from keyframer.formats.ase.bridge.write_meshes import MeshWriter
-from keyframer.formats.ase.bridge.write_surfaces import SurfaceWriter, text
 from keyframer.formats.ase.bridge.write_tracks import TrackWriter
 from keyframer.formats.ase.dialect import Dialect
 from keyframer.formats.ase.records import AseRecord, Block, Keys
@@ -40,7 +40,7 @@ from keyframer.limits import expect, spend
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
 from keyframer.posing.aim_constraints import looks
-from keyframer.posing.order import placing_order
+from keyframer.posing.evaluation_order import placing_order
 from keyframer.scene import Camera, Clip, Handedness, Light, LightType, Node, NodeKind, Scene, Space
 from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 

@@ -1,4 +1,4 @@
-"""From node animation documents to scenes and back: `guess` finds out what the document leaves open."""
+"""The bridge between node animation documents and scenes; `unit_detection` finds units that the file does not state."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from keyframer.formats.kit.frame_times import counted_like
 from keyframer.formats.kit.scene_writing import Unpatchable, Written, first_clip
 from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.merging import Parts, RecordRules
-from keyframer.formats.nodeanim.bridge import guess
+from keyframer.formats.nodeanim.bridge import unit_detection
 from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.bridge.scene import copyright_in, interpolation_of, to_scene
 from keyframer.formats.nodeanim.bridge.writing import UNITS, Habits, NodeWriter, WriteOptions, held
@@ -55,7 +55,7 @@ class Merger(bridge.Merger[Options]):
         tracks = by_kind(before.clips[0]) or {}
         turned = {new: tracks.get((old, "rotation")) for new, old in matching.nodes.items()}
         forms = {new: track.form for new, track in turned.items() if track is not None}
-        habits = Habits(curves, forms, guess.radians_per_unit(records, options) != 1.0, original.untouched)
+        habits = Habits(curves, forms, unit_detection.radians_per_unit(records, options) != 1.0, original.untouched)
         writer = NodeWriter(scene, first_clip(scene, report), choice, dialect, report, habits)
         made = writer.document()
         if "rotation_keys" in writer.reading:

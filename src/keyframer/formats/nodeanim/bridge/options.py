@@ -16,7 +16,7 @@ _CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """``auto`` looks at the numbers (see `guess`)."""
+    """``auto`` looks at the numbers (see `unit_detection`)."""
 
     time_unit: str = "auto"
     """what key times count: ``seconds``, ``frames`` or ``ticks`` (4800 a second, as in 3ds Max)"""

@@ -12,7 +12,7 @@ from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames, check_keys
-from keyframer.formats.nodeanim.bridge import guess
+from keyframer.formats.nodeanim.bridge import unit_detection
 from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.dialect import BEZIER, TCB
 from keyframer.formats.nodeanim.keys import NodeKeys
@@ -36,12 +36,12 @@ _EASES = {
 
 
 def to_scene(document: Document, options: Options | None = None) -> Scene:
-    """What the document means, given what its numbers say (see `guess`) or the options decide."""
+    """What the document means, given what its numbers say (see `unit_detection`) or the options decide."""
     options = options or Options()
     scene = Scene(source_format="nodeanim", space=Space(options.up, Handedness(options.handedness)))
     reporter = Reporter(document, scene.issues)
     nodes = list(document.find(Node))
-    base = guess.time_base(nodes, options)
+    base = unit_detection.time_base(nodes, options)
     clip = base.clip()
     header = document.first(Header)
     if header is not None:
@@ -50,7 +50,7 @@ def to_scene(document: Document, options: Options | None = None) -> Scene:
         scene.copyright = copyright_in(scene.author)
         clip.extras["nodeanim"] = {"flags": header.flags, "node_count": header.node_count}
     names = UniqueNames()
-    radians = guess.radians_per_unit(nodes, options)
+    radians = unit_detection.radians_per_unit(nodes, options)
     for index, record in enumerate(nodes):
         node = SceneNode(names.claim(decode_name(record.name, options.encoding)), NodeKind.BONE, raw_name=record.name)
         reporter.mark(node, "nodeanim", record, {"flags": record.flags})
@@ -110,7 +110,7 @@ def _rotation(
     still = np.flatnonzero((axes == 0).all(axis=1) & (angles != 0))
     if len(still):
         reporter.report(DATA_ZERO_AXIS, record, f"rotation_keys[{still[0]}]", count=len(still))
-    relative, sure = guess.rotation_reading(axes, angles, interpolation is Interpolation.TCB, options)
+    relative, sure = unit_detection.rotation_reading(axes, angles, interpolation is Interpolation.TCB, options)
     if not sure:
         choice, other = ("relative", "absolute") if relative else ("absolute", "relative")
         reporter.report(SCENE_ROTATION_GUESSED, record, "rotation_keys", count=len(keys), choice=choice, other=other)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.curves.forms import increments, with_form
+from keyframer.curves.rotation_forms import increments, with_form
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
@@ -28,7 +28,7 @@ from keyframer.formats.kit.scene_writing import (
     units_per_second,
 )
 from keyframer.formats.kit.unsupported_features import MOTION, tell_dropped
-from keyframer.formats.nodeanim.bridge import guess
+from keyframer.formats.nodeanim.bridge import unit_detection
 from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.dialect import BEZIER, LINEAR, TCB, Dialect
 from keyframer.formats.nodeanim.document import new_document
@@ -178,7 +178,7 @@ class NodeWriter:
         """Whether an angle is so large that readers take it for degrees; absolute keys are 180 degrees at most."""
         if self.options.rotation_keys == "absolute":
             return False
-        return any((np.abs(increments(each)[1]) > guess.MOST_RADIANS).any() for each in rotations)
+        return any((np.abs(increments(each)[1]) > unit_detection.MOST_RADIANS).any() for each in rotations)
 
     def _time_unit(self) -> str:
         """The unit of times: one in which those of the clip are exact, and which readers recognise."""
@@ -199,7 +199,7 @@ class NodeWriter:
     def _is_recognised(self, times: Floats, unit: str) -> bool:
         """Whether readers see by themselves what these times count."""
         keys = NodeKeys.make(times, np.zeros((len(times), 3)))
-        base = guess.time_base([Node(translation_keys=keys)], Options())
+        base = unit_detection.time_base([Node(translation_keys=keys)], Options())
         return UNITS[base.unit] == unit and math.isclose(base.rate, self.rates[unit])
 
     def _in_a_unit_that_is_recognised(self, tracks: list[dict[str, Track]]) -> list[dict[str, Track]]:
@@ -295,7 +295,10 @@ class NodeWriter:
             values = with_form(track, _FORMS[word]).values
             rows = np.column_stack([values[:, 3] * unit, values[:, :3]])
             near = rows.astype(np.float32).astype(np.float64)
-            if guess.rotation_reading(near[:, 1:], near[:, 0] / unit, tcb, Options()) == (word == "relative", True):
+            if unit_detection.rotation_reading(near[:, 1:], near[:, 0] / unit, tcb, Options()) == (
+                word == "relative",
+                True,
+            ):
                 return rows
         if asked == "absolute":
             self.reading["rotation_keys"] = asked
@@ -304,7 +307,7 @@ class NodeWriter:
 
     @staticmethod
     def _begun_by_a_full_turn(values: Floats, unit: float) -> Floats:
-        """Increments that cannot be taken for anything else (see `guess`): the same motion, a full turn ahead."""
+        """Return the increments with a full turn added to the first key, so that readers recognise increments."""
         rows = np.column_stack([values[:, 3] * unit, values[:, :3]])
         rows[0, 0] = (values[0, 3] % math.tau + math.tau) * unit
         if not rows[0, 1:].any():
@@ -312,7 +315,7 @@ class NodeWriter:
         return rows
 
     def _tell_readers(self, records: list[Node]) -> None:
-        base = guess.time_base(records, Options())
+        base = unit_detection.time_base(records, Options())
         rate = self.rates[self.unit]
         if UNITS[base.unit] != self.unit or not math.isclose(base.rate, rate):
             self.reading["time_unit"] = self.unit

@@ -1,8 +1,9 @@
-"""From 3D Studio documents to scenes and back: the only place where the two meet.
+"""The bridge between 3D Studio documents and scenes.
 
-`editor` reads the surroundings, `materials` materials and maps, `objects` meshes, lights and cameras as the editor has
-them, `tracks` keys, `nodes` the keyframer's tree, and `rest` decides where stored vertices and keyframer disagree.
-`writing` is the way back, loaded only when it is gone; the modules that it is made of begin with ``write_``.
+`scene` reads a whole document. `editor` reads background, fog and ambient light, `materials` reads materials and maps,
+`objects` reads meshes, lights and cameras as the editor stores them, `nodes` and `tracks` read the keyframer's tree and
+keys, and `vertex_space` decides what to do where stored vertices and keyframer disagree. `writing` writes a whole scene
+and is loaded only when a scene is written; the modules it uses begin with ``write_``.
 """
 
 from __future__ import annotations

@@ -17,13 +17,13 @@ from keyframer.formats.kit.skin_writing import without_skins
 from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.merging import Parts, RecordRules
 from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.bridge.chunk_links import Links
 from keyframer.formats.threeds.bridge.context import child
-from keyframer.formats.threeds.bridge.habits import find_habits, object_of
-from keyframer.formats.threeds.bridge.links import Links
 from keyframer.formats.threeds.bridge.materials import SHADINGS
 from keyframer.formats.threeds.bridge.options import Options
+from keyframer.formats.threeds.bridge.original_conventions import find_habits, object_of
+from keyframer.formats.threeds.bridge.prepared_scene import Stage
 from keyframer.formats.threeds.bridge.scene import to_linked_scene
-from keyframer.formats.threeds.bridge.write_stage import Stage
 from keyframer.formats.threeds.bridge.write_tracks import names_shapes
 from keyframer.formats.threeds.bridge.writing import HOLDS, painted_groups, write_document
 from keyframer.scene import Scene

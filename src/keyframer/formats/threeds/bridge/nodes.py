@@ -24,7 +24,7 @@ from keyframer.formats.threeds.bridge.tracks import KINDS, read_hide_track, read
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.issues import Severity
 from keyframer.maths import quat
-from keyframer.posing.order import placing_order
+from keyframer.posing.evaluation_order import placing_order
 from keyframer.scene import Channel, Node, NodeKind
 
 Floats = npt.NDArray[np.float64]

@@ -11,8 +11,8 @@ class Options:
     """Defaults are what the original programs did."""
 
     geometry: str = "auto"
-    """where stored vertices and keyframer disagree: ``auto`` decides for each node (see `rest`), ``keyframer`` always
-    applies the keyframer, as 3ds Max does, ``raw`` always keeps the stored picture"""
+    """what to do where stored vertices and keyframer disagree: ``auto`` decides for each node (see `vertex_space`),
+    ``keyframer`` always applies the keyframer, as 3ds Max does, ``raw`` always keeps the stored vertices"""
     rotation_keys: str = "auto"
     """``relative`` as 3D Studio, ``absolute`` as Blender's exporter writes them; ``auto`` knows Blender by its name"""
     sign_flips: str = "auto"

@@ -15,10 +15,10 @@ from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge import objects, rest
+from keyframer.formats.threeds.bridge import objects, vertex_space
+from keyframer.formats.threeds.bridge.chunk_links import Links
 from keyframer.formats.threeds.bridge.context import MOST_LEFTOVERS, Context, child, children, leftover, unread
 from keyframer.formats.threeds.bridge.editor import read_editor
-from keyframer.formats.threeds.bridge.links import Links
 from keyframer.formats.threeds.bridge.materials import read_material
 from keyframer.formats.threeds.bridge.nodes import KeyframerNode, Writer, read_channels, read_nodes, set_turns
 from keyframer.formats.threeds.bridge.options import Options
@@ -240,12 +240,14 @@ class _Builder:
                 continue
             looks[id(item)] += 1
             points = item.mesh.positions if looks[id(item)] <= _FULL_LOOKS else self._some_points(item)
-            choice = rest.choose(item, each.node, world[index], points, writer, animated, self.context.options.geometry)
+            choice = vertex_space.choose(
+                item, each.node, world[index], points, writer, animated, self.context.options.geometry
+            )
             positions = None
             if not choice.formula or id(item) not in shared:
                 if not self._may_copy(each, item, first=looks[id(item)] == 1):
                     return
-                positions = rest.local_positions(item, each.node, world[index], choice)
+                positions = vertex_space.local_positions(item, each.node, world[index], choice)
                 if positions is None:
                     continue
             self._report(each, choice)
@@ -258,17 +260,17 @@ class _Builder:
             each.node.mesh = len(self.scene.meshes)
             self.scene.meshes.append(replace(item.mesh, positions=positions))
             self.links.meshes.append(item.chunk)
-            change = rest.to_node(item, each.node, world[index], choice)
+            change = vertex_space.to_node(item, each.node, world[index], choice)
             self.links.to_mesh.append(_AS_STORED if change is None else change)
             if choice.formula:
                 shared[id(item)] = each.node.mesh
             elif each.node.morph is not None:
-                moved = rest.local_change(item, each.node, world[index])
+                moved = vertex_space.local_change(item, each.node, world[index])
                 each.node.morph.positions = [moved(shape) for shape in each.node.morph.positions]
 
     def _some_points(self, item: objects.MeshObject) -> Points:
         if id(item) not in self.some_points:
-            self.some_points[id(item)] = rest.some_points(item.mesh.positions)
+            self.some_points[id(item)] = vertex_space.some_points(item.mesh.positions)
         return self.some_points[id(item)]
 
     def _may_copy(self, each: KeyframerNode, item: objects.MeshObject, *, first: bool) -> bool:
@@ -281,7 +283,7 @@ class _Builder:
         self.context.report(LIMIT_COPIES, each.chunk, what="vertices", **budget.state("copies"))
         return False
 
-    def _report(self, each: KeyframerNode, choice: rest.Choice) -> None:
+    def _report(self, each: KeyframerNode, choice: vertex_space.Choice) -> None:
         if choice.difference > 0.01:
             picture = "the keyframer's picture is taken" if choice.formula else "the stored vertices are kept"
             self.context.report(

@@ -25,7 +25,7 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Morph
-from keyframer.wire.keytable import EXTRAS, Keys
+from keyframer.wire.key_table import EXTRAS, Keys
 
 Floats = npt.NDArray[np.float64]
 

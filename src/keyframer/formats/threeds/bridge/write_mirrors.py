@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from keyframer.curves import Track
 from keyframer.formats.kit.scene_writing import plain_path
-from keyframer.posing.order import placing_order
+from keyframer.posing.evaluation_order import placing_order
 from keyframer.scene import Channel, Node, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
-from keyframer.curves.forms import increments, usable_keys, with_form
+from keyframer.curves.rotation_forms import increments, usable_keys, with_form
 from keyframer.formats.kit.key_tracks import as_tcb, tcb_keys
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.tracks import KINDS
-from keyframer.wire.keytable import Keys
+from keyframer.wire.key_table import Keys
 
 Floats = npt.NDArray[np.float64]
 

@@ -29,8 +29,9 @@ from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.declared_fields import HELD
 from keyframer.formats.threeds.bridge.editor import METRES_PER_INCH
-from keyframer.formats.threeds.bridge.habits import Habits
 from keyframer.formats.threeds.bridge.nodes import Writer as NodeProgram
+from keyframer.formats.threeds.bridge.original_conventions import Habits
+from keyframer.formats.threeds.bridge.prepared_scene import Stage
 from keyframer.formats.threeds.bridge.scene import TICKS_PER_FRAME
 from keyframer.formats.threeds.bridge.write_materials import (
     MapNames,
@@ -39,7 +40,6 @@ from keyframer.formats.threeds.bridge.write_materials import (
     write_material,
 )
 from keyframer.formats.threeds.bridge.write_nodes import NodeWriter
-from keyframer.formats.threeds.bridge.write_stage import Stage
 from keyframer.formats.threeds.bridge.write_tracks import names_shapes
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.document import new_document

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keyframer.formats.threeds.chunk import ANYWHERE, Chunk, chunk, declare_opaque
-from keyframer.wire.kinds import f32, i16, u8, u32
+from keyframer.wire.field_types import f32, i16, u8, u32
 
 MAP_IDS = (
     0xA200, 0xA33A, 0xA210, 0xA230, 0xA33C, 0xA204, 0xA33D, 0xA220,

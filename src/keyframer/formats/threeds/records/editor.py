@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keyframer.formats.threeds.chunk import Chunk, chunk, declare_opaque
-from keyframer.wire.kinds import chars, f32, i16, strz, u16, u32, vector
+from keyframer.wire.field_types import chars, f32, i16, strz, u16, u32, vector
 from keyframer.wire.record import record
 
 _EDITOR = (0x3D3D,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keyframer.formats.threeds.chunk import Chunk, chunk, declare_opaque
 from keyframer.formats.threeds.records.basics import MAP_IDS
-from keyframer.wire.kinds import f32, i16, strz, u8, u16, u32
+from keyframer.wire.field_types import f32, i16, strz, u8, u16, u32
 from keyframer.wire.record import record
 
 _MATERIAL = (0xAFFF,)

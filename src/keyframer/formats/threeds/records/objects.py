@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.formats.threeds.chunk import Chunk, chunk, declare_opaque
-from keyframer.wire.kinds import blob, counted, f32, filling, i16, strz, u8, u16, vector
+from keyframer.wire.field_types import blob, counted, f32, filling, i16, strz, u8, u16, vector
 
 Floats = npt.NDArray[np.float32]
 Shorts = npt.NDArray[np.uint16]

@@ -1,5 +1,8 @@
-"""From U3D documents to scenes and back: `things` stand in the tree, `controllers` move them, `scene` is the whole;
-the modules that write have the same names with ``write_``."""
+"""The bridge between U3D (UTO!) documents and scenes.
+
+`scene` reads a whole document; `objects` reads what nodes carry and `controllers` reads animation. `writing` writes a
+whole scene; the modules it uses begin with ``write_``.
+"""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.formats.kit.scene_reading import Reporter, check_keys
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.options import Options
-from keyframer.wire.keytable import EXTRAS
+from keyframer.wire.key_table import EXTRAS
 
 Floats = npt.NDArray[np.float64]
 

@@ -20,14 +20,14 @@ from keyframer.catalogue import (
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
 from keyframer.formats.uto3d import records as r
-from keyframer.formats.uto3d.bridge import things
+from keyframer.formats.uto3d.bridge import objects
 from keyframer.formats.uto3d.bridge.controllers import plain_track, read_controller
 from keyframer.formats.uto3d.bridge.options import Options
 from keyframer.formats.uto3d.bridge.skins import bone_ids, read_skin, rest_world
 from keyframer.formats.uto3d.dialect import Dialect, LightLayout
 from keyframer.formats.uto3d.sections import FileHeader, Main
 from keyframer.issues import Severity
-from keyframer.posing.order import placing_order
+from keyframer.posing.evaluation_order import placing_order
 from keyframer.scene import Channel, Clip, Handedness, LightType, Material, Node, NodeKind, Scene, Space
 from keyframer.text import decode_name
 from keyframer.wire.record import Record
@@ -123,11 +123,11 @@ class _Builder:
             kind = next((kind for cls, kind in _KINDS.items() if isinstance(record, cls)), None)
             if kind is None:
                 continue
-            thing = cast(things.Placed, record)
+            thing = cast(objects.Placed, record)
             number = len(self.records)
             self.records.append(record)
             node = Node(names.claim(self._text(thing.name)), kind)
-            things.place(self.reporter, record, thing, node)
+            objects.place(self.reporter, record, thing, node)
             self.scene.nodes.append(node)
             if thing.id in self.by_id:
                 self.doubled.setdefault(thing.id, number)
@@ -137,7 +137,7 @@ class _Builder:
         """Parents and targets by id, over all sections; 0 and -1 are none."""
         used: set[int] = set()
         for record, node in zip(self.records, self.scene.nodes, strict=True):
-            parent = cast(things.Placed, record).parent_id
+            parent = cast(objects.Placed, record).parent_id
             if parent in (0, -1):
                 continue
             used.add(parent)
@@ -196,14 +196,14 @@ class _Builder:
         for record, node in zip(self.records, scene.nodes, strict=True):
             if isinstance(record, r.Mesh):
                 node.mesh = len(scene.meshes)
-                mesh = things.read_mesh(self.reporter, record, node.name, materials, len(scene.materials))
+                mesh = objects.read_mesh(self.reporter, record, node.name, materials, len(scene.materials))
                 scene.meshes.append(mesh)
             elif isinstance(record, r.Camera):
                 node.camera = len(scene.cameras)
-                scene.cameras.append(things.read_camera(self.reporter, record, node.name, self.flexporter))
+                scene.cameras.append(objects.read_camera(self.reporter, record, node.name, self.flexporter))
             elif isinstance(record, r.AnyLight):
                 node.light = len(scene.lights)
-                light = things.read_light(self.reporter, record, node.name)
+                light = objects.read_light(self.reporter, record, node.name)
                 scene.lights.append(light)
                 if light.type is LightType.OMNI:
                     node.target = None

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.curves.forms import increments, with_form
+from keyframer.curves.rotation_forms import increments, with_form
 from keyframer.formats.kit.key_tracks import as_tcb, axes_of_keys, is_eased, steady_axes, still_key, tcb_keys
 from keyframer.formats.uto3d import records as r
 from keyframer.scene import Node, Scene
 from keyframer.scene.loss_report import LossReport
-from keyframer.wire.keytable import Keys
+from keyframer.wire.key_table import Keys
 
 Floats = npt.NDArray[np.float64]
 

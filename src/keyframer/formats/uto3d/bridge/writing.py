@@ -33,8 +33,8 @@ from keyframer.formats.kit.unsupported_features import every, tell_dropped
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.skins import rest_world
 from keyframer.formats.uto3d.bridge.write_controllers import write_controllers
+from keyframer.formats.uto3d.bridge.write_objects import Sort, record_of, write_surface
 from keyframer.formats.uto3d.bridge.write_skins import bind_pose, with_bones, write_skin
-from keyframer.formats.uto3d.bridge.write_things import Sort, record_of, write_surface
 from keyframer.formats.uto3d.document import TICKS_PER_SECOND, new_document
 from keyframer.formats.uto3d.sections import BoneSection, FileHeader, Section
 from keyframer.scene import Clip, Handedness, LightType, Node, NodeKind, Scene, Space

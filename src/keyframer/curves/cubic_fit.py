@@ -1,0 +1,285 @@
+"""Cubic keys for functions that no cubic holds exactly: keys are added where they are needed and nowhere else.
+
+Between two keys stands the cubic with the function's own values and slopes at both ends, whose error falls with the
+fourth power of the distance; where it is still too large the interval is halved. All intervals of all functions that
+need it are sampled together, so the number of calls is that of the halvings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .key_columns import Flags, Indices
+from .track import Floats
+from .vector_curves import Hermite
+
+Function = Callable[[Floats], Floats]
+"""times (T,) to values (T, k)"""
+Distance = Callable[[Floats, Floats], Floats]
+"""two arrays (..., k) to differences (...)"""
+
+# Where the error is looked for: uneven, so that nothing periodic hides between.
+_PROBES = np.array((0.09, 0.22, 0.37, 0.5, 0.66, 0.81, 0.93))
+_STEP = 1e-4  # of an interval, for slopes
+BEFORE = 1e-9  # of an interval: just before a jump
+HALVINGS = 24
+MOST_KEYS = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Functions:
+    """n functions of time that get keys together: their breaks stand in columns, one function behind the other."""
+
+    at: Callable[[Indices, Floats], Floats]
+    """numbers of functions (P,) and a time for each (P,) to values (P, k)"""
+    breaks: Floats
+    """(B,) times that get a key each: where authored keys stand, where slopes may break; rising in each function"""
+    jumps: Flags
+    """(B,) whether the function has another value just before than at the break"""
+    counts: Indices
+    """(n,) breaks of each function, at least one"""
+    tolerances: Floats
+    """(n,) how far the curve through the keys may be off"""
+    shortest: Floats
+    """(n,) no interval between keys becomes shorter"""
+
+    @classmethod
+    def one(cls, function: Function, breaks: Floats, jumps: Flags, tolerance: float, shortest: float) -> Functions:
+        """A single function."""
+        numbers = np.array([tolerance]), np.array([shortest])
+        return cls(lambda _, times: function(times), breaks, jumps, np.array([len(breaks)]), *numbers)
+
+    @property
+    def owner(self) -> Indices:
+        """(B,) the function that a break belongs to."""
+        return np.repeat(np.arange(len(self.counts)), self.counts)
+
+    def intervals(self) -> tuple[Indices, Floats, Floats, Flags]:
+        """From break to break: function, begin, end, and whether there is a jump at the end, all (I,)."""
+        owner = self.owner
+        inner = owner[1:] == owner[:-1]
+        return owner[1:][inner], self.breaks[:-1][inner], self.breaks[1:][inner], self.jumps[1:][inner]
+
+    def values(self, owner: Indices, times: list[Floats]) -> list[Floats]:
+        """(I, k) at each of some lists of times (I,) of the functions ``owner`` (I,), in one call: a call costs more
+        than the points of a short track."""
+        if not len(owner):
+            return [self.at(np.zeros(1, np.intp), self.breaks[:1])[:0]] * len(times)
+        return np.split(self.at(np.tile(owner, len(times)), np.concatenate(times)), len(times))
+
+    def ends(self) -> tuple[Indices, Indices]:
+        """(n,) each function's first and last break."""
+        stop = np.cumsum(self.counts)
+        return stop - self.counts, stop - 1
+
+
+class Allowance:
+    """How many keys functions may have, each of them and all together; who wants too many gets none any more."""
+
+    def __init__(self, functions: Functions, most_keys: int, room: int) -> None:
+        count = len(functions.counts)
+        self._counts = functions.counts + np.bincount(functions.owner[functions.jumps], minlength=count)
+        self._most_keys = most_keys
+        self._room = room
+        self.complete = np.ones(count, np.bool_)
+        """(n,) whether a function got all the keys it wanted"""
+
+    def grants(self, owner: Indices, more: Indices) -> Flags:
+        """Whether the intervals of the functions ``owner`` (I,) get so many ``more`` keys (I,)."""
+        wanted = np.bincount(owner, more, len(self._counts)).astype(np.intp)
+        refused = (self._counts + wanted > self._most_keys) | ~self.complete
+        total = np.cumsum(np.where(refused, 0, wanted))
+        refused |= int(self._counts.sum()) + total > self._room
+        refused &= wanted > 0
+        self.complete &= ~refused
+        self._counts += np.where(refused, 0, wanted)
+        return np.asarray(~refused[owner])
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The keys found, and the largest error that the probes met."""
+
+    keys: Hermite
+    error: float
+    complete: bool = True
+    """whether more keys than were allowed would not have been closer"""
+
+
+def largest_difference(a: Floats, b: Floats) -> Floats:
+    """The distance of vectors."""
+    return _length(a - b)
+
+
+def turn_degrees(a_xyzw: Floats, b_xyzw: Floats) -> Floats:
+    """The angle between rotations; neither needs unit length, and the sign of a quaternion does not matter."""
+    a = a_xyzw / _length(a_xyzw)[..., None]
+    b = b_xyzw / _length(b_xyzw)[..., None]
+    near, far = _length(a - b), _length(a + b)
+    return np.asarray(np.degrees(4.0 * np.arctan2(np.minimum(near, far), np.maximum(near, far))))
+
+
+def fit_cubic(
+    functions: Functions, distance: Distance, *, most_keys: int = MOST_KEYS, room: int = MOST_KEYS
+) -> list[Fit]:
+    """Keys of cubic splines that are nowhere farther off than the functions' tolerances, as the probes see it.
+
+    A function gets at most ``most_keys``, all together ``room``. Quaternions must come with continuous signs.
+    """
+    count = len(functions.counts)
+    allowance = Allowance(functions, most_keys, room)
+    done: list[_Intervals] = []
+    open_, wanted = _first_intervals(functions)
+    error = np.zeros(count)
+    for halving in range(HALVINGS + 1):
+        difference = distance(open_.at(_PROBES), wanted).max(axis=1, initial=0.0)
+        wrong = difference > functions.tolerances[open_.owner]
+        wrong &= open_.end - open_.begin > 2 * functions.shortest[open_.owner]
+        if halving == HALVINGS:
+            wrong[:] = False
+        cut = np.flatnonzero(wrong)
+        wrong[cut] = allowance.grants(open_.owner[cut], np.ones(len(cut), np.intp))
+        done.append(open_.select(~wrong))
+        np.maximum.at(error, done[-1].owner, difference[~wrong])
+        if not wrong.any():
+            break
+        open_, wanted = _halved(functions, open_.select(wrong))
+    found = _split(done, functions)
+    return [Fit(*each) for each in zip(found, error.tolist(), allowance.complete.tolist(), strict=True)]
+
+
+class _Intervals(NamedTuple):
+    """Cubics by their ends: function (n,), times (n,), values and slopes (n, k)."""
+
+    owner: Indices
+    begin: Floats
+    end: Floats
+    first: Floats
+    last: Floats
+    leaving: Floats
+    arriving: Floats
+
+    def select(self, which: Flags | Indices) -> _Intervals:
+        return _Intervals._make(column[which] for column in self)
+
+    def at(self, u: Floats) -> Floats:
+        """(n, m, k) values at shares u (m,) of each interval."""
+        span = (self.end - self.begin)[:, None, None]
+        x = u[None, :, None]
+        rest = 1.0 - x
+        return np.asarray(
+            self.first[:, None] * ((1 + 2 * x) * rest**2)
+            + self.last[:, None] * ((3 - 2 * x) * x**2)
+            + (span * self.leaving[:, None]) * (x * rest**2)
+            - (span * self.arriving[:, None]) * (x**2 * rest)
+        )
+
+
+def _first_intervals(functions: Functions) -> tuple[_Intervals, Floats]:
+    """One interval from break to break, and the functions at the probes of each."""
+    owner, begin, end, jump = functions.intervals()
+    span = end - begin
+    step = _STEP * span
+    stop = np.where(jump, end - BEFORE * span, end)
+    ends = [begin, begin + step, begin + 2 * step, stop, stop - step, stop - 2 * step]
+    values = functions.values(owner, [*ends, *_probes(begin, end)])
+    leaving = (4 * values[1] - 3 * values[0] - values[2]) / (2 * step)[:, None]
+    arriving = (3 * values[3] - 4 * values[4] + values[5]) / (2 * step)[:, None]
+    return _Intervals(owner, begin, end, values[0], values[3], leaving, arriving), np.stack(values[6:], axis=1)
+
+
+def _halved(functions: Functions, whole: _Intervals) -> tuple[_Intervals, Floats]:
+    """Two intervals for each, and the functions at their probes."""
+    middle = 0.5 * (whole.begin + whole.end)
+    step = _STEP * (whole.end - whole.begin)
+    sides = [*_probes(whole.begin, middle), *_probes(middle, whole.end)]
+    at, before, behind, *probes = functions.values(whole.owner, [middle, middle - step, middle + step, *sides])
+    slope = (behind - before) / (2 * step)[:, None]
+    halves = _Intervals(
+        np.concatenate([whole.owner, whole.owner]),
+        np.concatenate([whole.begin, middle]),
+        np.concatenate([middle, whole.end]),
+        np.concatenate([whole.first, at]),
+        np.concatenate([at, whole.last]),
+        np.concatenate([whole.leaving, slope]),
+        np.concatenate([slope, whole.arriving]),
+    )
+    left, right = probes[: len(_PROBES)], probes[len(_PROBES) :]
+    return halves, np.concatenate([np.stack(left, axis=1), np.stack(right, axis=1)])
+
+
+def _probes(begin: Floats, end: Floats) -> list[Floats]:
+    return [begin + (end - begin) * share for share in _PROBES]
+
+
+def _split(parts: list[_Intervals], functions: Functions) -> list[Hermite]:
+    """The intervals of each function as keys; where one ends and the next begins with different values, the time
+    stands twice."""
+    owner, begin, end, first, last, leaving, arriving = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.lexsort((begin, owner))
+    joined = _Intervals(owner, begin, end, first, last, leaving, arriving).select(order)
+    # BEFORE moves values by a billionth of what they change in the interval; a jump is more than that.
+    change = np.abs(joined.last - joined.first).max(axis=1) + 1e-300
+    change += np.abs(joined.arriving).max(axis=1) * (joined.end - joined.begin)
+    limit = 1e-6 * np.maximum(change[:-1], change[1:])[:, None]
+    apart = np.any(np.abs(joined.first[1:] - joined.last[:-1]) > limit, axis=1)
+    apart |= joined.owner[1:] != joined.owner[:-1]
+    count = len(joined.begin)
+    place = np.arange(count)  # of the key that each interval begins with
+    place[1:] += np.cumsum(apart)
+    total = count + int(np.count_nonzero(apart)) + 1 if count else 0
+    width = joined.first.shape[1]
+    times, values = np.empty(total), np.empty((total, width))
+    into, out = np.zeros((total, width)), np.zeros((total, width))
+    times[place + 1], values[place + 1], into[place + 1] = joined.end, joined.last, joined.arriving
+    times[place], values[place], out[place] = joined.begin, joined.first, joined.leaving
+    numbers = np.arange(len(functions.counts))
+    begins, ends = np.searchsorted(joined.owner, numbers), np.searchsorted(joined.owner, numbers, side="right")
+    found: list[Hermite] = []
+    for here, there in zip(begins.tolist(), ends.tolist(), strict=True):
+        rows = slice(place[here], place[there - 1] + 2) if there > here else slice(0, 0)
+        found.append(Hermite(times[rows], values[rows], into[rows], out[rows]))
+    _add_ends(found, functions)
+    return found
+
+
+def _add_ends(found: list[Hermite], functions: Functions) -> None:
+    """Add the key of each function that has only one break, and keys for jumps at first and last breaks."""
+    firsts, lasts = functions.ends()
+    breaks = functions.breaks
+
+    def add(number: int, sampled: float, place: int) -> None:
+        keys = found[number]
+        time = keys.times[0 if place == 0 else -1] if len(keys.times) else sampled
+        found[number] = _with_still_key(keys, time, functions.at(np.array([number]), np.array([sampled])), place)
+
+    for number in np.flatnonzero(functions.counts == 1).tolist():
+        add(number, breaks[firsts[number]], 0)
+    for number in np.flatnonzero(functions.jumps[firsts] & (functions.counts > 1)).tolist():
+        first = firsts[number]
+        add(number, breaks[first] - BEFORE * (breaks[first + 1] - breaks[first]), 0)
+    for number in np.flatnonzero(functions.jumps[lasts] & (functions.counts > 1)).tolist():
+        add(number, breaks[lasts[number]], len(found[number].times))
+
+
+def _with_still_key(keys: Hermite, time: float, value: Floats, place: int) -> Hermite:
+    """A key without slopes before the key ``place``."""
+    nothing = np.zeros_like(value)
+    return Hermite(
+        np.insert(keys.times, place, time),
+        np.insert(keys.values, place, value, axis=0),
+        np.insert(keys.tangents_in, place, nothing, axis=0),
+        np.insert(keys.tangents_out, place, nothing, axis=0),
+    )
+
+
+def _length(values: Floats) -> Floats:
+    """Lengths of vectors (..., k): numpy adds up a short axis much slower than columns."""
+    total = values[..., 0] * values[..., 0]
+    for i in range(1, values.shape[-1]):
+        total = total + values[..., i] * values[..., i]
+    return np.asarray(np.sqrt(total))

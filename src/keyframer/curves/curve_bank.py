@@ -1,0 +1,318 @@
+"""CurveBank: many tracks compiled and sampled together.
+
+Tracks fall into families of equal output (rotation, scalar, vectors of k components) and, inside a family,
+into groups that share a formula. A group is compiled from common key columns and sampled with a fixed
+number of numpy calls, whatever the number of tracks; tracks that never change are recognised and only
+copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..limits import spend
+from ..maths import quat
+from .key_columns import WILD, Flags, Indices, KeyColumns, gather
+from .rotation_curves import SquadTable, TurnTable, still_rotations
+from .rotation_keys import absolute_rotations, single_rotations
+from .segments import find_segments
+from .time_wrap import clean_times
+from .timeline import Timeline
+from .track import Floats, Interpolation, RotationForm, Track, Wrap
+from .vector_curves import CubicTable, still_tracks
+
+# Keys compiled at once and points sampled at once: temporaries are some 30 numbers each, so both stay in a
+# few megabytes, and a block of points in the processor's cache. (3 million keys: 200,000 at once take 1.6
+# times as long to compile as 50,000.)
+KEYS_PER_GROUP = 50_000
+POINTS_PER_BLOCK = 8_192
+_CALL = 2_000  # numbers that take as long as a call of numpy functions for a few
+
+_SHAPES = {
+    Interpolation.STEP: "straight",
+    Interpolation.LINEAR: "straight",
+    Interpolation.SAMPLED: "straight",
+    Interpolation.TCB: "spline",
+    Interpolation.BEZIER: "spline",
+    Interpolation.CUBIC: "given",
+}
+
+
+class Place(NamedTuple):
+    """Where a track's samples are: `result[family][:, slot]`."""
+
+    family: str
+    slot: int
+
+
+class Table(Protocol):
+    """A compiled group's formula."""
+
+    def sample(self, rows: Indices, u: Floats, out: Floats) -> None:
+        """Write values at u (P,) of the segments `rows` (P,) into out (P, k)."""
+
+
+@dataclass(eq=False)
+class _Group:
+    timeline: Timeline
+    table: Table
+    slots: slice
+    width: int
+    is_quaternion_spline: bool  # Hermite on components: normalise afterwards
+
+    def sample(self, rows: Indices, u: Floats) -> Floats:
+        """(P, width) at u (P,) of the segments `rows` (P,)."""
+        values = np.empty((len(rows), self.width))
+        self.table.sample(rows, u, values)
+        return quat.normalise(values) if self.is_quaternion_spline else values
+
+
+@dataclass(eq=False)
+class _Family:
+    width: int
+    count: int
+    groups: list[_Group]
+    still_values: Floats  # (m, width) of the last m slots
+
+    @property
+    def moving(self) -> int:
+        """How many tracks do change; theirs are the first slots."""
+        return self.count - len(self.still_values)
+
+
+class CurveBank:
+    """Compiled tracks.
+
+    `places[i]` says where track i is found in what `evaluate` returns. `defaults[i]` is the value of track
+    i if it has no usable key (rotations: x, y, z, w); None means zeros, for rotations the identity. `empty`
+    are the numbers of those tracks. With a `moment` the bank is good for that time alone, and most tracks
+    need not be compiled at all.
+    """
+
+    def __init__(
+        self,
+        tracks: Sequence[Track],
+        defaults: Sequence[ArrayLike | None] | None = None,
+        *,
+        moment: float | None = None,
+    ) -> None:
+        chosen: Sequence[ArrayLike | None] = [None] * len(tracks) if defaults is None else defaults
+        if len(chosen) != len(tracks):
+            raise ValueError(f"{len(tracks)} tracks need as many defaults, not {len(chosen)}")
+        members: dict[str, list[int]] = {}
+        for number, track in enumerate(tracks):
+            members.setdefault(family_of(track), []).append(number)
+        self._families: dict[str, _Family] = {}
+        places: list[Place] = [Place("", 0)] * len(tracks)
+        empty: list[int] = []
+        with np.errstate(all="ignore"):
+            for name, numbers in members.items():
+                family, order, unusable = _compile_family(
+                    [tracks[i] for i in numbers], [chosen[i] for i in numbers], name == "rotation", moment
+                )
+                self._families[name] = family
+                empty += [numbers[position] for position in unusable]
+                for slot, position in enumerate(order):
+                    places[numbers[position]] = Place(name, slot)
+        self.tracks = tracks
+        self.places: tuple[Place, ...] = tuple(places)
+        self.empty: frozenset[int] = frozenset(empty)
+
+    def evaluate_pairs(self, tracks: Indices, times: Floats, block: int = POINTS_PER_BLOCK) -> Floats:
+        """(P, components) the values of one track (P,) at one time (P,) each; all tracks are of one family."""
+        family = self._families[self.places[tracks[0]].family]
+        spend("samples", _CALL + len(times) * family.width)
+        clean, slots = clean_times(times), self._slots[tracks]
+        out = np.empty((len(times), family.width))
+        with np.errstate(all="ignore"):
+            still = slots >= family.moving
+            out[still] = family.still_values[slots[still] - family.moving]
+            for group in family.groups:
+                points = np.flatnonzero((slots >= group.slots.start) & (slots < group.slots.stop))
+                for begin in range(0, len(points), block):
+                    some = points[begin : begin + block]
+                    out[some] = group.sample(*group.timeline.locate_pairs(slots[some] - group.slots.start, clean[some]))
+        return out
+
+    @cached_property
+    def _slots(self) -> Indices:
+        return np.array([place.slot for place in self.places], np.intp)
+
+    @property
+    def families(self) -> dict[str, tuple[int, int]]:
+        """Tracks and components of each family."""
+        return {name: (family.count, family.width) for name, family in self._families.items()}
+
+    def still_value(self, place: Place) -> Floats | None:
+        """The value of a track that never changes; None for one that does."""
+        family = self._families[place.family]
+        return None if place.slot < family.moving else family.still_values[place.slot - family.moving]
+
+    def evaluate(self, times: ArrayLike, block: int = POINTS_PER_BLOCK) -> dict[str, Floats]:
+        """For each family its values at times (T,): an array (T, tracks, components).
+
+        Works through `block` points (times x tracks) at once; more only for a single time of more tracks.
+        """
+        clean = clean_times(times)
+        with np.errstate(all="ignore"):
+            return {name: _evaluate(family, clean, block, family.count) for name, family in self._families.items()}
+
+    def evaluate_moving(self, times: ArrayLike, block: int = POINTS_PER_BLOCK) -> dict[str, Floats]:
+        """As `evaluate`, without the tracks that never change: their slots come last and are left out."""
+        clean = clean_times(times)
+        moving = [(name, family) for name, family in self._families.items() if family.moving]
+        with np.errstate(all="ignore"):
+            return {name: _evaluate(family, clean, block, family.moving) for name, family in moving}
+
+
+def family_of(track: Track) -> str:
+    """ "rotation", "scalar", or "vector" and the number of components."""
+    if track.is_rotation:
+        return "rotation"
+    return "scalar" if track.values.ndim == 1 else f"vector{track.values.shape[1]}"
+
+
+def _evaluate(family: _Family, times: Floats, block: int, count: int) -> Floats:
+    """The first `count` slots of a family: all, or those that change."""
+    spend("samples", _CALL + len(times) * count * family.width)
+    out = np.empty((len(times), count, family.width))
+    if count > family.moving:
+        out[:, family.moving :] = family.still_values
+    for group in family.groups:
+        tracks = group.slots.stop - group.slots.start
+        step = max(1, block // tracks)
+        for begin in range(0, len(times), step):
+            part = times[begin : begin + step]
+            rows, u = group.timeline.locate(part)
+            values = group.sample(rows.ravel(), u.ravel())
+            out[begin : begin + step, group.slots] = values.reshape(len(part), tracks, family.width)
+    return out
+
+
+def _compile_family(
+    tracks: list[Track], defaults: list[ArrayLike | None], is_rotation: bool, moment: float | None
+) -> tuple[_Family, list[int], list[int]]:
+    """The family, which of its tracks each slot holds, and the tracks without a usable key."""
+    width = 1 if tracks[0].values.ndim == 1 else tracks[0].values.shape[1]
+    spend("samples", _CALL + width * sum(len(track.times) for track in tracks))
+    groups: list[_Group] = []
+    order: list[int] = []
+    still, first_values = _first_keys(tracks, width, moment)
+    still_values: list[Floats] = list(first_values)
+    unusable: list[int] = []
+    known = set(still)
+    for shape, form, numbers in _portions(tracks, (each for each in range(len(tracks)) if each not in known)):
+        columns = gather([tracks[i] for i in numbers], width)
+        compiled = _compile_group(columns, shape, form)
+        resting = compiled.resting
+        for position in np.flatnonzero(resting):
+            still.append(numbers[position])
+            if columns.counts[position]:
+                still_values.append(compiled.first_values[position])
+            else:
+                still_values.append(_default(defaults[numbers[position]], width, is_rotation))
+                unusable.append(numbers[position])
+        moving = [numbers[position] for position in np.flatnonzero(~resting)]
+        if compiled.table is not None and compiled.timeline is not None:
+            slots = slice(len(order), len(order) + len(moving))
+            groups.append(_Group(compiled.timeline, compiled.table, slots, width, is_rotation and shape == "given"))
+        order += moving
+    if len(still) > len(first_values):
+        first_values = np.array(still_values, dtype=np.float64).reshape(len(still), width)
+    return _Family(width, len(tracks), groups, first_values), order + still, unusable
+
+
+def _first_keys(tracks: list[Track], width: int, moment: float | None) -> tuple[list[int], Floats]:
+    """The tracks of which only the first key counts, and its value (n, width): most tracks of most files are a single
+    key, and need no curve."""
+    forms: dict[RotationForm, list[int]] = {}
+    for number, track in enumerate(tracks):
+        if _only_first_counts(track, moment):
+            forms.setdefault(track.form, []).append(number)
+    found: list[int] = []
+    parts: list[Floats] = []
+    for form, numbers in forms.items():
+        times = np.array([tracks[number].times[0] for number in numbers])
+        values = np.concatenate([tracks[number].values[:1] for number in numbers]).reshape(-1, width)
+        usable = (np.abs(times) <= WILD) & (np.abs(values) <= WILD).all(axis=1)  # false for NaN, too
+        if not usable.all():
+            numbers, values = [numbers[place] for place in np.flatnonzero(usable)], values[usable]
+        found += numbers
+        parts.append(values if form is RotationForm.NONE else single_rotations(values, form))
+    return found, np.concatenate(parts) if parts else np.empty((0, width))
+
+
+def _only_first_counts(track: Track, moment: float | None) -> bool:
+    """Whether there is no other key, or `moment` is not after the first and that one stands before all others."""
+    if len(track.times) < 2:
+        return len(track.times) == 1
+    if moment is None or not moment <= track.times[0] < track.times[1:].min():
+        return False
+    return track.wrap is Wrap.SINGLE or (moment == track.times[0] and moment >= 0)
+
+
+def _portions(tracks: list[Track], chosen: Iterable[int]) -> Iterator[tuple[str, RotationForm, list[int]]]:
+    """Tracks of one shape and form, at most KEYS_PER_GROUP keys at a time."""
+    pending: dict[tuple[str, RotationForm], tuple[list[int], int]] = {}
+    for number in chosen:
+        track = tracks[number]
+        sort = _SHAPES[track.interpolation], track.form
+        numbers, keys = pending.get(sort, ([], 0))
+        if numbers and keys + len(track.times) > KEYS_PER_GROUP:
+            yield *sort, numbers
+            numbers, keys = [], 0
+        numbers.append(number)
+        pending[sort] = numbers, keys + len(track.times)
+    for sort, (numbers, _) in pending.items():
+        yield *sort, numbers
+
+
+@dataclass(eq=False)
+class _Compiled:
+    resting: Flags  # (n,) tracks that never change
+    first_values: Floats  # (n, k) the value of a resting track with keys
+    timeline: Timeline | None = None  # of the tracks that do change
+    table: Table | None = None
+
+
+def _compile_group(columns: KeyColumns, shape: str, form: RotationForm) -> _Compiled:
+    is_rotation = form is not RotationForm.NONE
+    values, turns = columns.values, None
+    if is_rotation and shape != "given":
+        values, turns = absolute_rotations(columns, form)
+        resting = still_rotations(columns, turns)
+    else:
+        resting = still_tracks(columns)
+        if is_rotation:
+            values = quat.normalise(values)
+    first_values = np.zeros((len(columns.counts), values.shape[1]))
+    filled = columns.counts > 0
+    first_values[filled] = values[columns.starts[filled]]
+    if resting.all():
+        return _Compiled(resting, first_values)
+    keep: Flags | slice = slice(None)  # the whole without a copy, in scenes where everything moves
+    moving = columns
+    if resting.any():
+        keep = ~resting[columns.track]
+        moving = columns.select(~resting)
+    segments = find_segments(moving)
+    table: Table
+    if turns is None:
+        table = CubicTable(moving, segments)
+    elif shape == "straight":
+        table = TurnTable(moving, segments, values[keep], turns[keep])
+    else:
+        table = SquadTable(moving, segments, values[keep], turns[keep])
+    return _Compiled(resting, first_values, Timeline(moving, segments), table)
+
+
+def _default(given: ArrayLike | None, width: int, is_rotation: bool) -> Floats:
+    if given is None:
+        return np.array(quat.IDENTITY_XYZW) if is_rotation else np.zeros(width)
+    return np.broadcast_to(np.asarray(given, dtype=np.float64), (width,))

@@ -1,0 +1,191 @@
+"""From one value a frame to few keys: those that a curve needs to stay within a tolerance, at frames and between them.
+
+Keys are put where the curve through the keys so far is farthest off, one in every stretch between two keys that needs
+it, until nothing is off by more than the tolerance. That is tried with smooth keys and with straight ones; the fewer
+keys win, straight ones where both need as many. Where what stands between two neighbouring frames is known, it counts,
+too: a smooth curve that bulges there gets a straight piece (continuity -1 at both keys), if that is nearer.
+
+Smooth keys have the slope of the parabola through each key and its neighbours. Plain TCB keys have that only where they
+stand evenly: else their slope is that of the chord, and many more are needed. With r the ratio of the spans behind and
+before a key, tension 1 - (r + 1/r)/2 and bias (r - 1/r)/(r + 1/r) give the parabola's, up to r = 3.7.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyframer.maths.distinct_values import unique_values
+
+from .cubic_fit import Distance, Function
+from .curve import compile_track
+from .track import Floats, Interpolation, RotationForm, Track
+
+Indices = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+
+_STRIDES = (16, 8, 6, 4, 3, 2)
+"""frames between the keys that smooth curves begin with: keys that stand evenly do with fewer"""
+_WIDEST = 2 + 3**0.5
+_WIDEST_INVERSE = 2 - 3**0.5
+"""the ratio at which the tension is -1"""
+PROBES = np.array((0.21, 0.5, 0.79))
+"""where a cubic is farthest from the straight line between two frames: in the middle, or where an S has its bellies"""
+
+
+def fewest_keys(
+    kind: str,
+    times: Floats,
+    values: Floats,
+    form: RotationForm,
+    tolerance: float,
+    distance: Distance,
+    widest: float = np.inf,
+    between: Function | None = None,
+) -> tuple[Track, float]:
+    """A track through some of the frames, and how far it is off at the others.
+
+    ``times`` (n,) rise; ``values`` (n,) or (n, k); rotations are absolute quaternions. From one key to the next the way
+    is not longer than ``widest``, frames permitting. ``between`` is what is meant at any time; without it nothing is
+    measured between frames.
+    """
+    frames = values.reshape(len(times), -1)
+    if len(times) < 2 or float(distance(frames, frames[:1]).max()) <= tolerance:
+        error = float(distance(frames, frames[:1]).max(initial=0.0))
+        still = Track(kind, times[:1], values[:1], Interpolation.LINEAR, form=form)
+        if between is None or len(times) < 2:
+            return still, error
+        wanted = between(subframes(times, PROBES))
+        error = max(error, float(distance(wanted.reshape(len(wanted), -1), frames[:1]).max()))
+        if error <= tolerance:
+            return still, error
+    way = np.concatenate([[0.0], np.cumsum(distance(frames[1:], frames[:-1]))])
+    legs = np.floor(way / widest) if np.isfinite(widest) else np.zeros(len(way))
+    first = unique_values(np.concatenate([[0], np.flatnonzero(np.diff(legs)), [len(times) - 1]]))
+    task = _Task(kind, times, values, form, tolerance, distance, between)
+    best = task.insert(Interpolation.LINEAR, first)
+    assert best is not None
+    possible = best[1] <= tolerance or task.is_possible()
+    for stride in (len(times), *(_STRIDES if possible else ())):
+        some = np.union1d(first, np.arange(0, len(times), stride))
+        only_fewer = best[1] <= tolerance or not possible
+        smooth = task.insert(Interpolation.TCB, some, len(best[0].times) if only_fewer else np.inf)
+        if smooth is not None:
+            good = (smooth[1] <= tolerance, best[1] <= tolerance)
+            if good[0] > good[1] or (good[0] == good[1] and len(smooth[0].times) < len(best[0].times)):
+                best = smooth
+    return best
+
+
+def subframes(times: Floats, probes: Floats) -> Floats:
+    """Times between neighbours, (n - 1) * len(probes) of them, in rising order."""
+    return np.asarray((times[:-1, None] + np.diff(times)[:, None] * probes).reshape(-1))
+
+
+@dataclass(eq=False)
+class _Task:
+    """What is to be met, and how near."""
+
+    kind: str
+    times: Floats
+    values: Floats
+    form: RotationForm
+    tolerance: float
+    distance: Distance
+    between: Function | None
+
+    def __post_init__(self) -> None:
+        """All times that count: a row from each frame to the next, its frame first; and what is meant there."""
+        checks, wanted = self.times[:-1, None], self.values.reshape(len(self.times), -1)[:-1, None]
+        if self.between is not None:
+            inner = subframes(self.times, PROBES)
+            meant = self.between(inner).reshape(len(self.times) - 1, len(PROBES), -1)
+            checks = np.concatenate([checks, inner.reshape(-1, len(PROBES))], axis=1)
+            wanted = np.concatenate([wanted, meant], axis=1)
+        self.checks, self.wanted = checks, wanted
+
+    def is_possible(self) -> bool:
+        """Whether keys at all frames, smooth or straight, stay within the tolerance everywhere between them."""
+        every = np.arange(len(self.times))
+        tracks = [
+            self._track(kind, every, np.zeros(len(every), bool)) for kind in (Interpolation.LINEAR, Interpolation.TCB)
+        ]
+        errors = [self._errors(track, every).max(axis=1) for track in tracks]
+        return bool((np.minimum(*errors) <= self.tolerance).all())
+
+    def insert(self, interpolation: Interpolation, chosen: Indices, most: float = np.inf) -> tuple[Track, float] | None:
+        """Keys at the chosen frames and as many more as it takes, and how far the track is off in the end; None where
+        it takes ``most`` keys or more."""
+        corners = np.zeros(len(self.times), bool)
+        settled = np.zeros(len(self.times) - 1, bool)
+        """intervals between two frames that are both keys, and no better for anything that could be done"""
+        while len(chosen) < most:
+            track = self._track(interpolation, chosen, corners)
+            error = self._errors(track, chosen)
+            worst_of_interval = error.max(axis=1)
+            starts, ends = chosen[:-1], chosen[1:]
+            wrong = np.where(settled, 0.0, worst_of_interval) > self.tolerance
+            bad = np.logical_or.reduceat(wrong, starts)
+            if not bad.any():
+                return track, float(error.max())
+            narrow = bad & (ends - starts == 1)
+            added = [self._worst_frame(error, begin, end) for begin, end in self._pairs(starts, ends, bad & ~narrow)]
+            chosen = unique_values(np.concatenate([chosen, np.array(added, np.intp)]))
+            self._straighten(interpolation, starts[narrow], worst_of_interval, corners, settled)
+        return None
+
+    @staticmethod
+    def _pairs(starts: Indices, ends: Indices, which: Flags) -> list[tuple[int, int]]:
+        return list(zip(starts[which].tolist(), ends[which].tolist(), strict=True))
+
+    def _errors(self, track: Track, chosen: Indices) -> Floats:
+        found = compile_track(track)(self.checks.reshape(-1)).reshape(self.wanted.shape)
+        error = np.asarray(self.distance(found, self.wanted), np.float64)
+        error[chosen[:-1], 0] = 0.0
+        return error
+
+    @staticmethod
+    def _worst_frame(error: Floats, begin: int, end: int) -> int:
+        """The frame between two keys that the next key is put on: where, or beside where, the error is largest."""
+        at = begin + int(np.argmax(error[begin:end].max(axis=1)))
+        before, behind = max(at, begin + 1), min(at + 1, end - 1)
+        return before if error[before, 0] >= error[behind, 0] else behind
+
+    def _straighten(
+        self, interpolation: Interpolation, starts: Indices, worst: Floats, corners: Flags, settled: Flags
+    ) -> None:
+        """Straight pieces for intervals that no key can come between, where that is nearer than the curve."""
+        settled[starts] = True
+        if not len(starts) or interpolation is not Interpolation.TCB or self.between is None:
+            return
+        whole = Track(self.kind, self.times, self.values, Interpolation.LINEAR, form=self.form)
+        inner = self.checks[starts].reshape(-1)
+        found = compile_track(whole)(inner).reshape(len(starts), self.checks.shape[1], -1)
+        nearer = starts[self.distance(found, self.wanted[starts]).max(axis=1) < worst[starts]]
+        corners[nearer] = corners[nearer + 1] = True
+
+    def _track(self, interpolation: Interpolation, chosen: Indices, corners: Flags) -> Track:
+        track = Track(self.kind, self.times[chosen], self.values[chosen], interpolation, form=self.form)
+        if interpolation is Interpolation.TCB:
+            shape = _parabolic(self.times[chosen])
+            sharp = corners[chosen]
+            for name, column in shape.items():
+                setattr(track, name, np.where(sharp, 0.0, column))
+            if sharp.any():
+                track.continuity = np.where(sharp, -1.0, 0.0)
+        return track
+
+
+def _parabolic(times: Floats) -> dict[str, Floats]:
+    """Tension and bias of keys at these times; none where they stand evenly."""
+    spans = np.diff(times)
+    if len(spans) < 2 or np.ptp(spans) == 0:
+        return {}
+    ratio = np.clip(spans[1:] / spans[:-1], _WIDEST_INVERSE, _WIDEST)
+    total = ratio + 1 / ratio
+    tension, bias = np.zeros(len(times)), np.zeros(len(times))
+    tension[1:-1] = 1 - total / 2
+    bias[1:-1] = (ratio - 1 / ratio) / total
+    return {"tension": tension, "bias": bias}

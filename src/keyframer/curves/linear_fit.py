@@ -1,0 +1,268 @@
+"""Straight keys for any functions: on whole frames first, and between frames where that is not enough.
+
+Every interval between two keys is probed. One that is too far off is cut into as many pieces as its error asks for
+(the error of a line falls with the square of its length). All intervals of all functions are cut and probed together,
+so the number of calls is that of the rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..maths import quat
+from .cubic_fit import BEFORE, Allowance, Distance, Functions, largest_difference, turn_degrees
+from .key_columns import Flags, Indices
+from .track import Floats
+
+Between = Callable[[Floats, Floats, Floats], Floats]
+"""what a player shows at u (n,) on the way from values (n, k) to values (n, k)"""
+
+# Where the error is looked for: the middle, where a bend is farthest off, and uneven places around it.
+_PROBES = np.array((0.11, 0.29, 0.5, 0.73, 0.91))
+_MOST_PIECES = 4  # of an interval in one round: its pieces may differ in what they need
+_ROUNDS = 40
+FRAMES_PROBED = 20_000  # of a function, at most
+_PROBED_AT_ONCE = 8_192  # what comparing takes on the way stays in the processor's cache
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How far values of one kind are apart, and what players make of two straight keys: the worst of them counts."""
+
+    distance: Distance
+    between: tuple[Between, ...]
+
+    def error(self, first: Floats, last: Floats, u: Floats, wanted: Floats) -> Floats:
+        """(n,) the largest error of any player."""
+        found = [self.distance(show(first, last, u), wanted) for show in self.between]
+        return np.asarray(np.nan_to_num(np.maximum.reduce(found)))
+
+
+def straight(first: Floats, last: Floats, u: Floats) -> Floats:
+    return np.asarray(first + u[:, None] * (last - first))
+
+
+def straight_components(first_xyzw: Floats, last_xyzw: Floats, u: Floats) -> Floats:
+    """Blender's way: every component of a quaternion by itself, the shorter way around, made a unit at the end."""
+    sign = np.where(np.sum(first_xyzw * last_xyzw, axis=1) < 0, -1.0, 1.0)[:, None]
+    return quat.normalise(straight(first_xyzw, sign * last_xyzw, u))
+
+
+VECTORS = Measure(largest_difference, (straight,))
+ROTATIONS = Measure(turn_degrees, (quat.slerp, straight_components))
+"""in degrees"""
+
+
+class Lines(NamedTuple):
+    """Rising times (n,) and values (n, k) of keys."""
+
+    times: Floats
+    values: Floats
+    complete: bool = True
+    """whether more keys than were allowed would not have been closer"""
+
+
+def place_keys(
+    functions: Functions, measure: Measure, *, frame: float, most_keys: int, room: int | None = None
+) -> list[Lines]:
+    """Keys between which straight lines are nowhere farther from the functions than their tolerances.
+
+    Keys stand on multiples of ``frame`` as long as that is enough. A jump takes the shortest interval of its function.
+    A function gets at most ``most_keys``, all together ``room``.
+    """
+    allowance = Allowance(functions, most_keys, most_keys if room is None else room)
+    frames = _at_frames(functions, frame)
+    open_, wanted = _first_intervals(functions)
+    done: list[_Intervals] = []
+    for _ in range(_ROUNDS):
+        holder = open_.holders(frames)
+        error = open_.errors(measure, wanted, frames, holder)
+        tolerance = functions.tolerances[open_.owner]
+        most = np.minimum((open_.end - open_.begin) / functions.shortest[open_.owner], _MOST_PIECES)
+        wrong = (error > tolerance) & (most >= 2)
+        pieces = np.minimum(np.ceil(np.sqrt(error[wrong] / tolerance[wrong])), most[wrong]).astype(np.intp)
+        cuts = _Cuts.of(open_.select(wrong), pieces, frame)
+        granted = allowance.grants(open_.owner[wrong], cuts.counts)
+        wrong[wrong] = granted
+        done.append(open_.select(~wrong))
+        if not wrong.any():
+            break
+        frames = frames.select(wrong[holder] & (holder >= 0))
+        open_, wanted = _cut(functions, open_.select(wrong), cuts.select(granted), frame)
+    else:
+        done.append(open_)
+    return _joined(functions, done, allowance.complete)
+
+
+class _Points(NamedTuple):
+    """The functions ``owner`` (n,) at times (n,)."""
+
+    owner: Indices
+    times: Floats
+    values: Floats
+
+    def select(self, which: Flags) -> _Points:
+        return _Points._make(column[which] for column in self)
+
+
+class _Intervals(NamedTuple):
+    """Lines by their ends: function (n,), times (n,), values (n, k); those of a function in order of time."""
+
+    owner: Indices
+    begin: Floats
+    end: Floats
+    first: Floats
+    last: Floats
+
+    def select(self, which: Flags) -> _Intervals:
+        return _Intervals._make(column[which] for column in self)
+
+    def holders(self, points: _Points) -> Indices:
+        """(m,) the interval in which a point lies, -1 for none."""
+        if not len(points.times):
+            return np.empty(0, np.intp)
+        ranks, rank = np.unique(points.times, return_inverse=True)
+        height = len(ranks) + 1
+        begins = self.owner * height + np.searchsorted(ranks, self.begin)
+        found = np.maximum(np.searchsorted(begins, points.owner * height + rank, side="right") - 1, 0)
+        inside = (self.owner[found] == points.owner) & (points.times > self.begin[found])
+        return np.where(inside & (points.times < self.end[found]), found, -1)
+
+    def errors(self, measure: Measure, wanted: Floats, frames: _Points, holder: Indices) -> Floats:
+        """(n,) the largest error at the probes, where (n, probes, k) is ``wanted``, and at the frames inside."""
+        found = np.zeros(len(self.begin))
+        step = max(1, _PROBED_AT_ONCE // len(_PROBES))
+        for begin in range(0, len(found), step):
+            some = slice(begin, begin + step)
+            count = len(found[some])
+            first, last = (np.repeat(column[some], len(_PROBES), axis=0) for column in (self.first, self.last))
+            meant = wanted[some].reshape(len(first), -1)
+            off = measure.error(first, last, np.tile(_PROBES, count), meant)
+            found[some] = off.reshape(count, -1).max(axis=1)
+        inside = np.flatnonzero(holder >= 0)
+        for begin in range(0, len(inside), _PROBED_AT_ONCE):
+            which = inside[begin : begin + _PROBED_AT_ONCE]
+            here = holder[which]
+            u = (frames.times[which] - self.begin[here]) / (self.end - self.begin)[here]
+            off = measure.error(self.first[here], self.last[here], u, frames.values[which])
+            np.maximum.at(found, here, off)
+        return found
+
+
+def _at_frames(functions: Functions, frame: float) -> _Points:
+    """Functions with a long stretch at every frame, so that nothing hides between its probes."""
+    owner, begin, end, _ = functions.intervals()
+    long = np.zeros(len(functions.counts), np.bool_)
+    long[owner[end - begin > len(_PROBES) * frame]] = True
+    firsts, lasts = (functions.breaks[place] for place in functions.ends())
+    numbers = np.flatnonzero(long).tolist()
+    frames = [whole_frames(firsts[number], lasts[number], frame, FRAMES_PROBED) for number in numbers]
+    owners = np.repeat(np.array(numbers, np.intp), [len(each) for each in frames])
+    if not len(owners):
+        return _Points(owners, np.empty(0), functions.at(np.zeros(1, np.intp), functions.breaks[:1])[:0])
+    times = np.concatenate(frames)
+    return _Points(owners, times, functions.at(owners, times))
+
+
+def _first_intervals(functions: Functions) -> tuple[_Intervals, Floats]:
+    """One interval from break to break, or to a jump's beginning; what is meant at their probes."""
+    owner, begin, end, jump = functions.intervals()
+    end = np.where(jump, end - np.minimum(functions.shortest[owner], 0.25 * (end - begin)), end)
+    first, last, *probes = functions.values(owner, [begin, end, *_probes(begin, end)])
+    return _Intervals(owner, begin, end, first, last), np.stack(probes, axis=1)
+
+
+def _probes(begin: Floats, end: Floats) -> list[Floats]:
+    return [begin + (end - begin) * share for share in _PROBES]
+
+
+def whole_frames(begin: float, end: float, frame: float, most: int) -> Floats:
+    """The multiples of ``frame`` between two times; none if there are more than ``most``."""
+    first, last = np.floor(begin / frame) + 1, np.ceil(end / frame) - 1
+    return np.arange(first, last + 1) * frame if 0 <= last - first < most else np.empty(0)
+
+
+class _Cuts(NamedTuple):
+    """Where intervals (n,) are cut: how often, and the whole frames before and inside each."""
+
+    counts: Indices
+    before: Floats
+    inside: Floats
+
+    @classmethod
+    def of(cls, intervals: _Intervals, pieces: Indices, frame: float) -> _Cuts:
+        before = np.floor(intervals.begin / frame)
+        inside = np.maximum(np.ceil(intervals.end / frame) - 1 - before, 0)
+        counts = np.where(inside > 0, np.minimum(pieces - 1, inside), pieces - 1).astype(np.intp)
+        return cls(counts, before, inside)
+
+    def select(self, which: Flags) -> _Cuts:
+        return _Cuts._make(column[which] for column in self)
+
+
+def _cut(functions: Functions, whole: _Intervals, cuts: _Cuts, frame: float) -> tuple[_Intervals, Floats]:
+    """Intervals in pieces, at whole frames where there are any inside; what is meant at the probes of the pieces."""
+    place = np.repeat(np.arange(len(whole.begin)), cuts.counts)
+    number = np.arange(len(place)) - np.repeat(np.cumsum(cuts.counts) - cuts.counts, cuts.counts) + 1
+    share = number / (cuts.counts[place] + 1)
+    on_frames = (cuts.before[place] + np.rint(share * (cuts.inside[place] + 1))) * frame
+    between = whole.begin[place] + share * (whole.end - whole.begin)[place]
+    times = np.where(cuts.inside[place] > 0, on_frames, between)
+    # piece j of interval i stands at i + the cuts before it + j
+    head = np.arange(len(whole.begin)) + np.cumsum(cuts.counts) - cuts.counts
+    later = head[place] + number
+    owner = np.repeat(whole.owner, cuts.counts + 1)
+    begin, end = np.empty(len(owner)), np.empty(len(owner))
+    begin[head], begin[later] = whole.begin, times
+    end[head + cuts.counts], end[later - 1] = whole.end, times
+    count = len(owner)
+    probes = _probes(begin, end)
+    found = functions.at(np.concatenate([owner[later], *[owner] * len(probes)]), np.concatenate([times, *probes]))
+    values = found[: len(times)]
+    first, last = np.empty((count, found.shape[1])), np.empty((count, found.shape[1]))
+    first[head], first[later] = whole.first, values
+    last[head + cuts.counts], last[later - 1] = whole.last, values
+    wanted = found[len(times) :].reshape(len(probes), count, -1).swapaxes(0, 1)
+    return _Intervals(owner, begin, end, first, last), wanted
+
+
+def _joined(functions: Functions, parts: list[_Intervals], complete: Flags) -> list[Lines]:
+    """The intervals of each function as keys in order: their ends, each once."""
+    owner, begin, end, first, last = (np.concatenate(column) for column in zip(*parts, strict=True))
+    owners, times, values = [owner, owner], [begin, end], [first, last]
+    firsts, lasts = functions.ends()
+    breaks, several = functions.breaks, functions.counts > 1
+    single = np.flatnonzero(~several)
+    leaping = np.flatnonzero(functions.jumps[firsts] & several)
+    landing = np.flatnonzero(functions.jumps[lasts] & several)
+    at_first, at_last = firsts[leaping], lasts[landing]
+    for numbers, here, sampled in (
+        (single, breaks[firsts[single]], breaks[firsts[single]]),
+        (
+            leaping,
+            breaks[at_first] - functions.shortest[leaping],
+            breaks[at_first] - BEFORE * (breaks[at_first + 1] - breaks[at_first]),
+        ),
+        (landing, breaks[at_last], breaks[at_last]),
+    ):
+        if len(numbers):
+            owners.append(numbers)
+            times.append(here)
+            values.append(functions.at(numbers, sampled))
+    all_owners, all_times = np.concatenate(owners), np.concatenate(times)
+    order = np.lexsort((all_times, all_owners))
+    all_owners, all_times = all_owners[order], all_times[order]
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (all_owners[1:] != all_owners[:-1]) | (all_times[1:] != all_times[:-1])
+    kept_times, kept_values = all_times[new], np.concatenate(values)[order[new]]
+    stops = np.searchsorted(all_owners[new], np.arange(len(complete)), side="right").tolist()
+    found: list[Lines] = []
+    start = 0
+    for stop, whole in zip(stops, complete.tolist(), strict=True):
+        found.append(Lines(kept_times[start:stop], kept_values[start:stop], whole))
+        start = stop
+    return found

@@ -1,0 +1,136 @@
+"""Rotations between keys: turning at constant speed, and squad in log space with TCB weights.
+
+With L the turn of a segment seen from its first key, a_0 = q_0 exp(A) and b_1 = q_1 exp(B), the squad
+slerp(slerp(q_0, q_1, u), slerp(a_0, b_1, u), 2u(1-u)) is computed as q_0 exp(uL) exp(2u(1-u) N) with
+N = ln(exp(-uL) exp(A) exp(uM)) near A + u (P - L), M = ln(exp(-A) exp(L) exp(B)) near P = L + B - A.
+
+In a loop the key before the first is q_(-1) = exp(-turn_n) · q_0 and the one after the last exp(turn_1) ·
+q_n: as with vectors, the seam has the increments of the last and the first segment, in the parent's frame.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..maths import quat
+from .key_columns import Flags, Indices, KeyColumns
+from .nearest_logarithm import Parts, log_near
+from .segments import Segments
+from .tangents import tcb_weights
+from .track import Floats, Interpolation
+
+Quaternion = tuple[Any, Any, Any, Any]
+
+
+def still_rotations(columns: KeyColumns, turns: Floats) -> Flags:
+    """(n,) true where no key after the first turns."""
+    moving = np.any(turns != 0, axis=1) & ~columns.is_first
+    return np.asarray(np.bincount(columns.track[moving], minlength=len(columns.counts)) == 0)
+
+
+class TurnTable:
+    """Step, linear and sampled rotations: q_0 exp(uL)."""
+
+    def __init__(self, columns: KeyColumns, segments: Segments, rotations: Floats, turns: Floats) -> None:
+        steps = columns.where([kind is Interpolation.STEP for kind in columns.interpolations])
+        ways = np.where(steps[:, None], 0.0, _ways(segments, rotations, turns))
+        self._rows = np.concatenate([rotations, *_axis_and_angle(ways)], axis=1)
+
+    def sample(self, rows: Indices, u: Floats, out: Floats) -> None:
+        """Write rotation_xyzw at u (P,) of the segments `rows` (P,) into out (P, 4)."""
+        table = self._rows.take(rows, axis=0)
+        _write(out, _product(_columns4(table, 0), _turn(_columns3(table, 4), table[:, 7] * u)))
+
+
+class SquadTable:
+    """TCB rotations."""
+
+    def __init__(self, columns: KeyColumns, segments: Segments, rotations: Floats, turns: Floats) -> None:
+        way = _ways(segments, rotations, turns)
+        leave, arrive = _half_exponents(columns, segments, rotations, turns)  # A of each key, B of the next
+        start = quat.exp(leave)
+        inner = quat.multiply(quat.multiply(quat.conjugate(start), quat.exp(way)), quat.exp(arrive))
+        axis, angle = log_near(_columns3(inner, 0), inner[:, 3], _columns3(way + arrive - leave, 0))
+        self._rows = np.concatenate(
+            [
+                *(rotations, *_axis_and_angle(way), start),  # columns 0, 4, 7, 8
+                *(np.stack(axis, axis=1), angle[:, None]),  # 12, 15: M
+                *(leave, arrive - leave),  # 16, 19: A, P - L
+            ],
+            axis=1,
+        )
+
+    def sample(self, rows: Indices, u: Floats, out: Floats) -> None:
+        """Write rotation_xyzw at u (P,) of the segments `rows` (P,) into out (P, 4)."""
+        table = self._rows.take(rows, axis=0)
+        way = _turn(_columns3(table, 4), table[:, 7] * u)
+        back = (-way[0], -way[1], -way[2], way[3])
+        inner = _turn(_columns3(table, 12), table[:, 15] * u)
+        between = _product(_product(back, _columns4(table, 8)), inner)
+        a, change = _columns3(table, 16), _columns3(table, 19)
+        predicted = (a[0] + u * change[0], a[1] + u * change[1], a[2] + u * change[2])
+        axis, angle = log_near(between[:3], between[3], predicted)
+        angle *= 2 * u * (1 - u)
+        _write(out, _product(_product(_columns4(table, 0), way), _turn(axis, angle)))
+
+
+def _ways(segments: Segments, rotations: Floats, turns: Floats) -> Floats:
+    """(K, 3) L of each segment: the next key's turn seen from the key it starts at, 0 where none starts."""
+    ahead = np.zeros_like(turns)
+    ahead[:-1] = turns[1:]
+    ahead[~segments.lasting] = 0.0
+    return quat.rotate(quat.conjugate(rotations), ahead)
+
+
+def _half_exponents(columns: KeyColumns, segments: Segments, rotations: Floats, turns: Floats) -> tuple[Floats, Floats]:
+    """(K, 3) A at the start and B at the end of each segment, 0 where none starts."""
+    before, after = segments.before, segments.after
+    # an end of a piece uses the one existing difference twice
+    back = turns[np.where(before < 0, after, before) + 1]
+    ahead = turns[np.where(after < 0, before, after) + 1]
+    here = quat.conjugate(rotations)
+    back, ahead = quat.rotate(here, back), quat.rotate(here, ahead)
+    weights = tcb_weights(columns, segments)
+    leave = 0.5 * (weights.out_back[:, None] * back + (weights.out_ahead - 1)[:, None] * ahead)
+    own_arrive = 0.5 * ((1 - weights.in_back)[:, None] * back - weights.in_ahead[:, None] * ahead)
+    arrive = np.zeros_like(own_arrive)
+    arrive[:-1] = own_arrive[1:]
+    lasting = segments.lasting[:, None]
+    return np.where(lasting, leave, 0.0), np.where(lasting, arrive, 0.0)
+
+
+def _axis_and_angle(half_turns: Floats) -> tuple[Floats, Floats]:
+    x, y, z = _columns3(half_turns, 0)
+    angle = np.sqrt(x * x + y * y + z * z)[:, None]
+    return half_turns / np.where(angle > 0, angle, 1.0), angle
+
+
+def _columns3(table: Floats, first: int) -> Parts:
+    return table[:, first], table[:, first + 1], table[:, first + 2]
+
+
+def _columns4(table: Floats, first: int) -> Quaternion:
+    return table[:, first], table[:, first + 1], table[:, first + 2], table[:, first + 3]
+
+
+def _turn(axis: Parts, half_angle: Floats) -> Quaternion:
+    sine = np.sin(half_angle)
+    return axis[0] * sine, axis[1] * sine, axis[2] * sine, np.cos(half_angle)
+
+
+def _product(a: Quaternion, b: Quaternion) -> Quaternion:
+    ax, ay, az, aw = a
+    bx, by, bz, bw = b
+    return (
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    )
+
+
+def _write(out: Floats, quaternion: Quaternion) -> None:
+    for i, part in enumerate(quaternion):
+        out[:, i] = part

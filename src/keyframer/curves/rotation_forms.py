@@ -1,0 +1,88 @@
+"""Rotation keys in another form: increments or absolute turns, axis and angle or quaternions.
+
+Increments keep their own angle, however many turns it is, as long as the form can say it: a quaternion cannot say
+360 degrees and more (see `has_full_turns`). Absolute keys mean the shortest way, so their increments are that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..maths import quat
+from .key_columns import gather
+from .rotation_keys import absolute_rotations
+from .track import Floats, RotationForm, Track
+
+FULL_TURN = 2 * np.pi * (1 - 1e-6)
+"""a quaternion this near to a whole turn has lost its axis"""
+
+
+def usable_keys(track: Track) -> Track:
+    """The track without keys that are no numbers, in order of time; the same track where nothing is wrong with it."""
+    if not len(track.times):
+        return track
+    numbers = track.values.reshape(len(track.times), -1)
+    good = np.isfinite(track.times) & np.isfinite(numbers).all(axis=1)
+    order = np.flatnonzero(good)
+    if len(order) == len(good) and not (np.diff(track.times) < 0).any():
+        return track
+    return picked(track, order[np.argsort(track.times[order], kind="stable")])
+
+
+def picked(track: Track, keys: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Track:
+    """The track with these keys only, in this order."""
+    columns = ("tension", "continuity", "bias", "ease_to", "ease_from", "flags", "tangents_in", "tangents_out")
+    chosen = {name: column[keys] for name in columns if (column := getattr(track, name)) is not None}
+    return replace(track, times=track.times[keys], values=track.values[keys], **chosen)
+
+
+def absolute(track: Track) -> Floats:
+    """rotation_xyzw (n, 4) of every key of a track with usable keys."""
+    return absolute_rotations(gather([track], 4), track.form)[0]
+
+
+def increments(track: Track) -> tuple[Floats, Floats]:
+    """Axis (n, 3) and angle (n,) of each key relative to the one before; the first is absolute."""
+    if track.form is RotationForm.AXIS_ANGLE_RELATIVE:
+        return track.values[:, :3], track.values[:, 3]
+    if track.form is RotationForm.QUATERNION_RELATIVE:
+        return quat.to_axis_angle(track.values)
+    turns = absolute(track)
+    steps = turns.copy()
+    steps[1:] = quat.multiply(turns[1:], quat.conjugate(turns[:-1]))
+    same = np.all(turns[1:] == turns[:-1], axis=1)
+    steps[1:][same] = quat.IDENTITY_XYZW  # rounding would leave 1e-17
+    steps[steps[:, 3] < 0] *= -1  # absolute keys mean the shortest way
+    return quat.to_axis_angle(steps)
+
+
+def has_full_turns(track: Track) -> bool:
+    """Whether an increment behind the first key turns by 360 degrees or more."""
+    if track.form is not RotationForm.AXIS_ANGLE_RELATIVE:
+        return False
+    turning = (track.values[1:, :3] != 0).any(axis=1)
+    return bool((np.abs(track.values[1:, 3][turning]) >= FULL_TURN).any())
+
+
+def with_form(track: Track, form: RotationForm) -> Track:
+    """The track with its keys in another form; the same track where they have it already."""
+    if track.form is form:
+        return track
+    if form in (RotationForm.AXIS_ANGLE_RELATIVE, RotationForm.QUATERNION_RELATIVE):
+        axes, angles = increments(track)
+        if form is RotationForm.AXIS_ANGLE_RELATIVE:
+            values = np.column_stack([axes, angles])
+        else:
+            values = quat.from_axis_angle(axes, angles)
+    else:
+        values = absolute(track)
+        if form is RotationForm.AXIS_ANGLE_ABSOLUTE:
+            values = np.column_stack([*_shortest(values)])
+    return replace(track, values=values, form=form)
+
+
+def _shortest(rotations: Floats) -> tuple[Floats, Floats]:
+    """Axes and angles up to 180 degrees."""
+    return quat.to_axis_angle(np.where(rotations[:, 3:] < 0, -rotations, rotations))

@@ -1,0 +1,126 @@
+"""Scalars and vectors: every interpolation becomes one cubic in u per key, and sampling is Horner's rule.
+
+Straight tracks (step, linear, sampled) keep two coefficients per component, the others four. The last key
+and keys before a jump get a constant, so "after the end" needs no special case.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .key_columns import Flags, Indices, KeyColumns, gather
+from .segments import Segments, find_segments
+from .tangents import tcb_tangents
+from .track import Floats, Interpolation, Track
+
+_STRAIGHT = (Interpolation.STEP, Interpolation.LINEAR, Interpolation.SAMPLED)
+
+
+class Hermite(NamedTuple):
+    """Keys of a cubic Hermite spline as in glTF CUBICSPLINE; tangents in value units per unit of time.
+
+    Times are sorted; two equal ones are a jump. A tangent on a side without a segment is 0.
+    """
+
+    times: Floats
+    values: Floats
+    tangents_in: Floats
+    tangents_out: Floats
+
+
+class CubicTable:
+    """Polynomials of n tracks: a row per key, coefficients of rising power, components together."""
+
+    def __init__(self, columns: KeyColumns, segments: Segments) -> None:
+        coefficients = _coefficients(columns, segments)
+        self._degree = len(coefficients) - 1
+        self._width = columns.values.shape[1]
+        self._rows = np.concatenate(coefficients, axis=1)
+
+    def sample(self, rows: Indices, u: Floats, out: Floats) -> None:
+        """Write the values at u (P,) of the segments `rows` (P,) into out (P, k)."""
+        # A row is a cache line or two, fetched once; then column by column, which numpy does faster than
+        # broadcasting u over 3 components.
+        table = self._rows.take(rows, axis=0)
+        for component in range(self._width):
+            value = table[:, self._degree * self._width + component] * u
+            for power in range(self._degree - 1, 0, -1):
+                value += table[:, power * self._width + component]
+                value *= u
+            value += table[:, component]
+            out[:, component] = value
+
+
+def still_tracks(columns: KeyColumns) -> Flags:
+    """(n,) true where the value never changes: no key, one key, or all alike."""
+    moving = np.zeros(len(columns.times), dtype=np.bool_)
+    moving[1:] = np.any(columns.values[1:] != columns.values[:-1], axis=1)
+    moving &= ~columns.is_first
+    if columns.tangents_in.size:
+        bends = np.any((columns.tangents_in != 0) | (columns.tangents_out != 0), axis=1)
+        moving |= bends & (columns.counts[columns.track] > 1)
+    return np.asarray(np.bincount(columns.track[moving], minlength=len(columns.counts)) == 0)
+
+
+def hermite_keys(track: Track) -> Hermite | None:
+    """The track as a cubic Hermite spline, or None if none is exact (steps, ease, rotations)."""
+    if track.is_rotation or track.interpolation is Interpolation.STEP:
+        return None
+    width = track.values.shape[1] if track.values.ndim == 2 else 1
+    columns = gather([track], width)
+    if columns.ease_to.any() or columns.ease_from.any():
+        return None
+    keys = hermite_columns(columns)
+    return keys if track.values.ndim == 2 else Hermite(keys.times, *(column[:, 0] for column in keys[1:]))
+
+
+def hermite_columns(columns: KeyColumns) -> Hermite:
+    """Tracks as cubic Hermite splines, in columns as their keys are; not for steps, ease and rotations."""
+    segments = find_segments(columns)
+    start, end = _segment_tangents(columns, segments, _chords(columns, segments))
+    lengths = np.where(segments.lasting, segments.lengths, np.inf)[:, None]
+    with np.errstate(all="ignore"):
+        # a segment shorter than 1e-158 of a unit could overflow the division
+        outgoing = np.nan_to_num(start / lengths)
+        incoming = np.zeros_like(outgoing)
+        incoming[1:] = np.nan_to_num(end / lengths)[:-1]
+    return Hermite(columns.times, columns.values, incoming, outgoing)
+
+
+def _chords(columns: KeyColumns, segments: Segments) -> Floats:
+    """(K, k) value differences along segments, 0 where none starts."""
+    chords = np.zeros_like(columns.values)
+    chords[:-1] = columns.values[1:] - columns.values[:-1]
+    return np.where(segments.lasting[:, None], chords, 0.0)
+
+
+def _segment_tangents(columns: KeyColumns, segments: Segments, chords: Floats) -> tuple[Floats, Floats]:
+    """Tangents with respect to u at the start and the end of each segment, (K, k) both."""
+    end = np.zeros_like(chords)
+    incoming, start = tcb_tangents(columns, segments, chords)
+    end[:-1] = incoming[1:]
+    straight = _keys_of(columns, _STRAIGHT)
+    start[straight] = end[straight] = chords[straight]
+    given = _keys_of(columns, (Interpolation.CUBIC,))
+    if given.any():
+        start[given] = (columns.tangents_out * segments.lengths[:, None])[given]
+        ahead = np.zeros_like(chords)
+        ahead[:-1] = columns.tangents_in[1:] * segments.lengths[:-1, None]
+        end[given] = ahead[given]
+    lasting = segments.lasting[:, None]
+    return np.where(lasting, start, 0.0), np.where(lasting, end, 0.0)
+
+
+def _coefficients(columns: KeyColumns, segments: Segments) -> list[Floats]:
+    chords = _chords(columns, segments)
+    if all(kind in _STRAIGHT for kind in columns.interpolations):
+        slope = np.where(_keys_of(columns, (Interpolation.STEP,))[:, None], 0.0, chords)
+        return [columns.values, slope]
+    start, end = _segment_tangents(columns, segments, chords)
+    return [columns.values, start, 3 * chords - 2 * start - end, start + end - 2 * chords]
+
+
+def _keys_of(columns: KeyColumns, kinds: tuple[Interpolation, ...]) -> Flags:
+    return columns.where([kind in kinds for kind in columns.interpolations])

@@ -1,0 +1,161 @@
+"""How far what is written is from what was meant: the written tree is moved and compared with the scene's pose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves.linear_fit import ROTATIONS, VECTORS
+from keyframer.exchange.gltf.write.motion import Span
+from keyframer.exchange.gltf.write.nodes import Placed
+from keyframer.exchange.gltf.write.options import Context
+from keyframer.exchange.gltf.write.sampler_keys import LINEAR, Playing, Sampler
+from keyframer.limits import left
+from keyframer.maths import affine
+from keyframer.maths.distinct_values import unique_values
+from keyframer.posing import Rig
+
+Floats = npt.NDArray[np.float64]
+Samplers = Mapping[tuple[int, str], Sampler]
+"""by node and path of a glTF channel"""
+
+_MOST_MATRICES = 100_000
+_MOST_TIMES = 1_000
+_NUMBERS = 64
+"""of the budget of samples that a matrix takes at most, so that something is left for the next round"""
+_SHARES = np.array((0.05, 0.5, 0.95))
+_CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float64)
+_REST = {"translation": (0.0, 0.0, 0.0), "rotation": (0.0, 0.0, 0.0, 1.0), "scale": (1.0, 1.0, 1.0)}
+
+
+def world_error(context: Context, rig: Rig, span: Span, placed: list[Placed], samplers: Samplers) -> float:
+    """The largest distance, in scene units, of origins and of the corners of boxes around geometry."""
+    written = unique_values(np.concatenate([sampler.times for sampler in samplers.values()])).astype(np.float64)
+    gaps = span.wide_gaps(written, float(written[-1]))
+    seconds = (written[gaps, None] + np.diff(written)[gaps, None] * _SHARES).reshape(-1)
+    tree = _Tree(context, samplers)
+    watched = [number for number, nodes in enumerate(placed) if tree.moving[nodes.tail]]
+    if not len(seconds) or not watched:
+        return 0.0
+    matrices = min(_MOST_MATRICES, left("samples") // _NUMBERS)
+    most = max(24, min(_MOST_TIMES, matrices // max(len(context.scene.nodes), len(watched), 1)))
+    if len(seconds) > most:
+        seconds = seconds[np.linspace(0, len(seconds) - 1, most).astype(int)]
+    meant = rig.world(rig.sample(seconds * span.rate + span.begin), len(seconds))
+    straight = any(path == "rotation" and sampler.mode == LINEAR for (_, path), sampler in samplers.items())
+    with np.errstate(all="ignore"):
+        wanted = context.axes.root_matrix() @ context.axes.matrices(meant[:, watched])
+        tails = [placed[number].tail for number in watched]
+        corners = _corners(context, watched)
+        worst = max(
+            _largest_distance(tree.worlds(seconds, player, tails), wanted, corners) for player in range(1 + straight)
+        )
+    return worst / context.axes.unit
+
+
+def _largest_distance(found: Floats, wanted: Floats, corners: Floats) -> float:
+    """Of points (nodes, corners, 3) under two lists of matrices (T, nodes, 4, 4)."""
+    difference = found - wanted
+    worst = 0.0
+    for corner in range(corners.shape[1]):
+        away = difference[..., :3, 3].copy()
+        for axis in range(3):
+            away += difference[..., :3, axis] * corners[:, corner, axis, None]
+        worst = max(worst, float(np.nan_to_num(np.abs(away)).max(initial=0.0)))
+    return worst
+
+
+def _parents(context: Context) -> list[int]:
+    parents = [-1] * len(context.asset.nodes)
+    for number, node in enumerate(context.asset.nodes):
+        for child in node.get("children", ()):
+            parents[child] = number
+    return parents
+
+
+class _Tree:
+    """The written nodes, moved by samplers."""
+
+    def __init__(self, context: Context, samplers: Samplers) -> None:
+        self._nodes = context.asset.nodes
+        self._samplers = samplers
+        self._parents = _parents(context)
+        self._levels = _levels(self._parents)
+        own = {node for node, _ in samplers}
+        self.moving = [False] * len(self._nodes)
+        for level in self._levels:
+            for node in level:
+                self.moving[node] = node in own or (self._parents[node] >= 0 and self.moving[self._parents[node]])
+
+    def worlds(self, seconds: Floats, player: int, wanted: list[int]) -> Floats:
+        """(T, wanted, 4, 4) as a player of `ROTATIONS` turns them."""
+        needed = set(wanted)
+        for level in reversed(self._levels):
+            needed.update(self._parents[node] for node in level if node in needed)
+        used = [[node for node in level if node in needed] for level in self._levels]
+        order = [node for level in used for node in level]
+        row = {node: place for place, node in enumerate(order)}
+        local = affine.compose(*(self._played(path, order, seconds, player) for path in _REST))
+        parents = np.array([row.get(self._parents[node], -1) for node in order])
+        begin = len(used[0])
+        for level in used[1:]:
+            here = slice(begin, begin + len(level))
+            local[:, here] = local[:, parents[here]] @ local[:, here]
+            begin = here.stop
+        return np.asarray(local[:, [row[node] for node in wanted]])
+
+    def _played(self, path: str, order: list[int], seconds: Floats, player: int) -> Floats:
+        """(T, nodes, k) of one property."""
+        rest = _REST[path]
+        out = np.empty((len(seconds), len(order), len(rest)))
+        out[:] = np.array([self._nodes[node].get(path, rest) for node in order], np.float64)
+        alike: dict[str, list[int]] = {}
+        for place, node in enumerate(order):
+            if (node, path) in self._samplers:
+                alike.setdefault(self._samplers[node, path].mode, []).append(place)
+        measure, chosen = (ROTATIONS, player) if path == "rotation" else (VECTORS, 0)
+        for places in alike.values():
+            playing = Playing([self._samplers[order[place], path] for place in places])
+            keys = playing.find(seconds).T.reshape(-1)
+            shown = playing.shown(keys, np.repeat(seconds, len(places)), measure, chosen)
+            out[:, places] = shown.reshape(len(seconds), len(places), -1)
+        return out
+
+
+def _levels(parents: list[int]) -> list[list[int]]:
+    """Nodes by their depth, roots first."""
+    children: dict[int, list[int]] = {}
+    for node, parent in enumerate(parents):
+        children.setdefault(parent, []).append(node)
+    levels: list[list[int]] = []
+    level = children.get(-1, [])
+    while level:
+        levels.append(level)
+        level = [child for node in level for child in children.get(node, ())]
+    return levels
+
+
+def _corners(context: Context, numbers: list[int]) -> Floats:
+    """(nodes, corners, 3) the origin, and the corners of boxes around what nodes draw and move as joints, in their own
+    space; who has less repeats the origin."""
+    boxes = [_boxes(context, number) for number in numbers]
+    most = max(map(len, boxes))
+    out = np.zeros((len(numbers), 1 + most * len(_CORNERS), 3))
+    for slot in range(most):
+        having = [place for place, some in enumerate(boxes) if len(some) > slot]
+        low, high = (np.array([boxes[place][slot][end] for place in having])[:, None] for end in (0, 1))
+        begin = 1 + slot * len(_CORNERS)
+        out[having, begin : begin + len(_CORNERS)] = context.axes.vectors(low + _CORNERS * (high - low))
+    return out
+
+
+def _boxes(context: Context, number: int) -> list[tuple[Floats, Floats]]:
+    node = context.scene.nodes[number]
+    boxes = [context.joint_boxes[number]] if number in context.joint_boxes else []
+    if node.mesh is not None and node.skin is None and len(context.scene.meshes[node.mesh].positions):
+        pivot = np.asarray(node.pivot, np.float64)
+        low, high = context.boxes[node.mesh]
+        boxes.append((low - pivot, high - pivot))
+    return boxes

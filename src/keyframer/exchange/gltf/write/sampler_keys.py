@@ -1,0 +1,299 @@
+"""Keys as glTF samplers have them, still in the clip's unit of time: cutting, repeating, and rounding to seconds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Hermite
+from keyframer.curves.linear_fit import ROTATIONS, Measure
+from keyframer.exchange.gltf.conventions import single
+from keyframer.maths import quat
+
+Floats = npt.NDArray[np.float64]
+Floats32 = npt.NDArray[np.float32]
+Indices = npt.NDArray[np.intp]
+
+STEP, LINEAR, CUBIC = "STEP", "LINEAR", "CUBICSPLINE"
+
+
+@dataclass(eq=False)
+class Keys:
+    """Times (n,) that never fall, equal ones are a jump; values (n, k), and tangents (n, k) per unit of time, (0, k)
+    where there are none."""
+
+    mode: str
+    times: Floats
+    values: Floats
+    tangents_in: Floats
+    tangents_out: Floats
+    is_rotation: bool = False
+
+    @classmethod
+    def of(cls, mode: str, times: Floats, values: Floats, is_rotation: bool = False) -> Keys:
+        """Keys without tangents."""
+        return cls(mode, times, values, values[:0], values[:0], is_rotation)
+
+    @classmethod
+    def cubic(cls, keys: Hermite, is_rotation: bool = False) -> Keys:
+        shape = (len(keys.times), -1)
+        parts = (keys.values.reshape(shape), keys.tangents_in.reshape(shape), keys.tangents_out.reshape(shape))
+        return cls(CUBIC, keys.times, *parts, is_rotation)
+
+    @cached_property
+    def is_still(self) -> bool:
+        """Whether nothing ever changes."""
+        if len(self.times) < 2:
+            return True
+        alike = bool((self.values == self.values[0]).all())
+        return alike and not (self.tangents_in.any() or self.tangents_out.any())
+
+    def breaks(self) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """The times (n,), each once, and whether the value jumps there."""
+        if self.mode != STEP and not (self.times[1:] == self.times[:-1]).any():
+            return self.times, np.zeros(len(self.times), np.bool_)
+        times, counts = np.unique(self.times, return_counts=True)
+        return times, np.full(len(times), True) if self.mode == STEP else counts > 1
+
+    def _changed(self, times: Floats, change: Callable[[Floats], Floats]) -> Keys:
+        """Other times, and every column changed in the same way."""
+        values, into, out = (change(column) if len(column) else column for column in self._columns())
+        return Keys(self.mode, times, values, into, out, self.is_rotation)
+
+    def _columns(self) -> tuple[Floats, Floats, Floats]:
+        return self.values, self.tangents_in, self.tangents_out
+
+    def _take(self, which: slice | npt.NDArray[np.bool_]) -> Keys:
+        return self._changed(self.times[which], lambda column: column[which])
+
+    def _with_key_at(self, time: float) -> Keys:
+        """A key added where there is none, changing nothing."""
+        place = int(np.searchsorted(self.times, time, side="right"))
+        if place and self.times[place - 1] == time:
+            return self
+        value, slope = self._at(place, time)
+        values, into, out = (
+            np.insert(column, place, row, axis=0) if len(column) else column
+            for column, row in zip(self._columns(), (value, slope, slope), strict=True)
+        )
+        return Keys(self.mode, np.insert(self.times, place, time), values, into, out, self.is_rotation)
+
+    def _at(self, place: int, time: float) -> tuple[Floats, Floats]:
+        """Value and slope before the key ``place``."""
+        nothing = np.zeros(self.values.shape[1])
+        if place == 0 or place == len(self.times):
+            return self.values[min(place, len(self.times) - 1)], nothing
+        a, b = self.values[place - 1], self.values[place]
+        span = self.times[place] - self.times[place - 1]
+        u = (time - self.times[place - 1]) / span
+        if self.mode == STEP:
+            return a, nothing
+        if self.mode == LINEAR:
+            return (quat.slerp(a, b, u), nothing) if self.is_rotation else (a + u * (b - a), nothing)
+        start, end = self.tangents_out[place - 1] * span, self.tangents_in[place] * span
+        chord = b - a
+        value = a + u * (start + u * (3 * chord - 2 * start - end + u * (start + end - 2 * chord)))
+        slope = start + u * (2 * (3 * chord - 2 * start - end) + 3 * u * (start + end - 2 * chord))
+        return value, slope / span
+
+    def cut(self, begin: float, end: float) -> Keys:
+        """The part between two times, with a key at both; a jump at the end is left out."""
+        whole = self._with_key_at(begin)._with_key_at(end)
+        first = int(np.searchsorted(whole.times, begin, side="right")) - 1
+        last = int(np.searchsorted(whole.times, end, side="left")) if end > begin else first
+        return whole._take(slice(first, last + 1))
+
+    def repeated(self, begin: float, end: float, most_keys: int) -> Keys:
+        """From ``begin`` to ``end`` with time modulo the last key's, as far as ``most_keys`` last; where keys begin
+        before 0, those come first and are not repeated (see `keyframer.curves.time_wrap`)."""
+        period = float(self.times[-1])
+        first = math.floor(begin / period)
+        leads_in = self.times[0] < 0 and begin < 0
+        if leads_in:
+            first = 0
+        cycle = self.cut(0.0, period)
+        most = max(1, most_keys // len(cycle.times))
+        last = min(max(math.ceil(end / period), first + 1), first + most)
+        cycles = cycle._tiled(first, last, period)
+        whole = _joined(self.cut(begin, 0.0), cycles) if leads_in else cycles
+        return whole.cut(begin, min(end, last * period))
+
+    def _seam(self, later: Keys) -> tuple[float, bool]:
+        """Which sign the values of keys get that follow, and whether these begin with the value that ends here."""
+        ours, theirs = self.values[-1], later.values[0]
+        sign = -1.0 if self.is_rotation and float(np.dot(ours, theirs)) < 0 else 1.0
+        near = np.abs(ours - sign * theirs) <= 1e-9 * max(1.0, float(np.abs(ours).max()))
+        return sign, bool(near.all())
+
+    def _tiled(self, first: int, last: int, period: float) -> Keys:
+        """One period after the other, from number ``first`` to before ``last``; where one ends as the next begins, one
+        key serves both."""
+        sign, closed = self._seam(self)
+        count = last - first
+        times = (self.times + np.arange(first, last)[:, None] * period).reshape(-1)
+        signs = np.where(np.arange(count) % 2, sign, 1.0)[:, None, None]
+        keep = np.ones((count, len(self.times)), np.bool_)
+        keep[1:, 0] = not closed
+        which = keep.reshape(-1)
+
+        def tiled(column: Floats, ends: Floats | None = None) -> Floats:
+            columns = signs * column
+            if closed and ends is not None:
+                columns[:-1, -1] = signs[1:, 0] * ends
+            return np.asarray(columns.reshape(-1, column.shape[1])[which])
+
+        into, out = self.tangents_in, self.tangents_out
+        if len(into):
+            into, out = tiled(into), tiled(out, out[0])
+        return Keys(self.mode, times[which], tiled(self.values), into, out, self.is_rotation)
+
+
+def _joined(first: Keys, later: Keys) -> Keys:
+    """Keys behind each other; where one ends as the other begins, one key serves both."""
+    sign, closed = first._seam(later)
+    skip = int(closed)
+    values, into, out = (
+        np.concatenate([ours, (sign * theirs)[skip:]])
+        for ours, theirs in zip(first._columns(), later._columns(), strict=True)
+    )
+    if closed and len(out):
+        out[len(first.times) - 1] = sign * later.tangents_out[0]
+    times = np.concatenate([first.times, later.times[skip:]])
+    return Keys(first.mode, times, values, into, out, first.is_rotation)
+
+
+@dataclass(eq=False)
+class Sampler:
+    """What is written: rising seconds (n,), values (n, k) and tangents per second, (n, k) or (0, k), all of single
+    precision."""
+
+    mode: str
+    times: Floats32
+    values: Floats32
+    tangents_in: Floats32
+    tangents_out: Floats32
+
+    @classmethod
+    def of(cls, mode: str, times: Floats32, values: Floats32) -> Sampler:
+        """Without tangents."""
+        return cls(mode, times, values, values[:0], values[:0])
+
+    def mirrored(self, signs: Floats32) -> Sampler:
+        """Every component multiplied by 1 or -1."""
+        return Sampler(self.mode, self.times, self.values * signs, self.tangents_in * signs, self.tangents_out * signs)
+
+    def lengthened(self, end: Floats32) -> Sampler:
+        """The last value kept until ``end`` (1,)."""
+        times, values = np.concatenate([self.times, end]), np.concatenate([self.values, self.values[-1:]])
+        if not len(self.tangents_in):
+            return Sampler.of(self.mode, times, values)
+        still = np.zeros_like(values[:1])
+        tangents = (np.concatenate([column, still]) for column in (self.tangents_in, self.tangents_out))
+        return Sampler(self.mode, times, values, *tangents)
+
+    def output(self) -> Floats32:
+        """As glTF stores it: tangent, value, tangent for each key of a cubic."""
+        if self.mode != CUBIC:
+            return self.values
+        return np.stack([self.tangents_in, self.values, self.tangents_out], axis=1).reshape(-1, self.values.shape[1])
+
+
+def in_seconds(keys: Sequence[Keys], origin: float, rate: float) -> list[Sampler]:
+    """Keys of any motions, rounded to what a file holds, all together."""
+    alike: dict[tuple[str, int, bool], list[int]] = {}
+    for number, each in enumerate(keys):
+        alike.setdefault((each.mode, each.values.shape[1], each.is_rotation), []).append(number)
+    found: dict[int, Sampler] = {}
+    for numbers in alike.values():
+        found.update(zip(numbers, _rounded([keys[number] for number in numbers], origin, rate), strict=True))
+    return [found[number] for number in range(len(keys))]
+
+
+def _rounded(keys: list[Keys], origin: float, rate: float) -> Iterator[Sampler]:
+    """Keys of one mode and width. Tangents belong to the rounded distances, so that curves keep their shape.
+
+    A jump becomes two keys as close as single precision allows; the later value stands at the time itself.
+    """
+    counts = np.array([len(each.times) for each in keys])
+    owner = np.repeat(np.arange(len(keys)), counts)
+    given = np.concatenate([each.times for each in keys])
+    times = single(np.maximum((given - origin) / rate, 0.0))
+    differs = np.ones(len(times) + 1, np.bool_)
+    differs[1:-1] = (times[1:] != times[:-1]) | (owner[1:] != owner[:-1])
+    first, last = differs[:-1], differs[1:]
+    earlier = first & ~last
+    times[earlier] = np.nextafter(times[earlier], np.float32(-1.0))
+    crowded = earlier.copy()
+    crowded[1:] &= (times[1:] <= times[:-1]) & (owner[1:] == owner[:-1])
+    crowded[:1] = False
+    crowded[np.cumsum(counts[:-1])] = False
+    keep = (first | last) & (times >= 0) & ~crowded
+    times, owner, given = times[keep], owner[keep], given[keep]
+    values = np.concatenate([each.values for each in keys])[keep]
+    into, out = values[:0], values[:0]
+    mode = keys[0].mode
+    if mode == CUBIC:
+        into = np.concatenate([each.tangents_in for each in keys])[keep]
+        out = np.concatenate([each.tangents_out for each in keys])[keep]
+        inner = owner[1:] == owner[:-1]
+        spans = np.where(inner, np.diff(times.astype(np.float64)), 1.0)
+        factor = np.where(inner & (np.diff(given) > 0), np.diff(given) / spans, 0.0)[:, None]
+        out[:-1] *= factor
+        into[1:] *= factor
+        into[:1] = out[-1:] = 0.0
+    elif keys[0].is_rotation:
+        values = quat.normalise(values)
+    columns = times, single(values), single(into), single(out)
+    stops = np.searchsorted(owner, np.arange(len(keys)), side="right").tolist()
+    start = 0
+    for stop in stops:
+        yield Sampler(mode, *(column[start:stop] for column in columns))
+        start = stop
+
+
+class Playing:
+    """Samplers of one mode and width, played together."""
+
+    def __init__(self, samplers: Sequence[Sampler]) -> None:
+        self.mode = samplers[0].mode
+        self.counts = np.array([len(sampler.times) for sampler in samplers])
+        self.starts = np.cumsum(self.counts) - self.counts
+        self.owner: Indices = np.repeat(np.arange(len(self.counts)), self.counts)
+        """(n,) the sampler of each key"""
+        self._lasts = (self.starts + self.counts - 1)[self.owner]
+        self.times: Floats = np.concatenate([sampler.times for sampler in samplers]).astype(np.float64)
+        self._values: Floats = np.concatenate([sampler.values for sampler in samplers]).astype(np.float64)
+        self._into: Floats = np.concatenate([sampler.tangents_in for sampler in samplers]).astype(np.float64)
+        self._out: Floats = np.concatenate([sampler.tangents_out for sampler in samplers]).astype(np.float64)
+
+    def find(self, seconds: Floats) -> Indices:
+        """(samplers, T) the key at or before each of common seconds (T,); the first key for what is before it."""
+        ranks, rank = np.unique(self.times, return_inverse=True)
+        height = len(ranks) + 1
+        pairs = self.owner * height + rank
+        wanted = np.searchsorted(ranks, seconds, side="right") - 1
+        found = np.searchsorted(pairs, np.arange(len(self.counts))[:, None] * height + wanted, side="right") - 1
+        return np.asarray(np.maximum(found, self.starts[:, None]))
+
+    def shown(self, place: Indices, seconds: Floats, measure: Measure, player: int) -> Floats:
+        """(P, k) at seconds (P,) after the keys ``place`` (P,) by the player that goes by
+        ``measure.between[player]`` from key to key."""
+        after = np.minimum(place + 1, self._lasts[place])
+        begin = self.times[place]
+        span = self.times[after] - begin
+        u = np.clip((seconds - begin) / np.where(span > 0, span, 1.0), 0.0, 1.0)
+        a, b = self._values[place], self._values[after]
+        if self.mode == STEP:
+            return a
+        if self.mode == LINEAR:
+            return measure.between[player](a, b, u)
+        x = u[:, None]
+        start, end = self._out[place] * span[:, None], self._into[after] * span[:, None]
+        chord = b - a
+        value = a + x * (start + x * (3 * chord - 2 * start - end + x * (start + end - 2 * chord)))
+        return quat.normalise(value) if measure is ROTATIONS else value

@@ -1,0 +1,127 @@
+"""Materials and their maps as blocks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.formats.ase.bridge.materials import FLAGS, SLOTS
+from keyframer.formats.ase.bridge.write_lines import block, floats, line
+from keyframer.formats.ase.records import AseRecord, Block
+from keyframer.formats.kit.scene_writing import encode_name, plain_path
+from keyframer.scene import Material, Scene, TextureMap
+from keyframer.scene.loss_report import LossReport, Outcome
+
+_SHADINGS = {"flat": b"Constant", "phong": b"Phong", "metal": b"Metal"}
+_COLORS = {"ambient": "MATERIAL_AMBIENT", "diffuse": "MATERIAL_DIFFUSE", "specular": "MATERIAL_SPECULAR"}
+_NUMBERS = {
+    "shininess": "MATERIAL_SHINE",
+    "shininess_strength": "MATERIAL_SHINESTRENGTH",
+    "transparency": "MATERIAL_TRANSPARENCY",
+    "wire_size": "MATERIAL_WIRESIZE",
+}
+
+
+def text(name: str) -> bytes:
+    """A name as it can stand in quotes."""
+    return encode_name(name.replace('"', "'").replace("\n", " ").replace("\r", " "), "utf-8")
+
+
+class SurfaceWriter:
+    """The materials of a scene: one each, or the parts of one where a mesh has several."""
+
+    def __init__(self, scene: Scene, report: LossReport) -> None:
+        self.scene = scene
+        self.report = report
+        used = [np.unique(mesh.face_materials) for mesh in scene.meshes if mesh.face_materials is not None]
+        self.multi = any((numbers >= 0).sum() > 1 for numbers in used)
+        """whether all are parts of one"""
+        self.parts: dict[int, Hashable] = {}
+
+    def material_list(self) -> Block:
+        made = [self._material(number, material) for number, material in enumerate(self.scene.materials)]
+        if self.multi:
+            head = (line("MATERIAL_NAME", b"materials"), line("MATERIAL_CLASS", b"Multi/Sub-Object"))
+            made = [block("MATERIAL", *head, line("NUMSUBMTLS", len(made)), *made, values=(0,))]
+        return block("MATERIAL_LIST", line("MATERIAL_COUNT", len(made)), *made)
+
+    def of_faces(
+        self, path: str, numbers: npt.NDArray[np.integer] | None, count: int
+    ) -> tuple[int | None, npt.NDArray[np.int64]]:
+        """The material of an object, and the id of each of its faces."""
+        given = np.full(count, -1) if numbers is None else np.asarray(numbers, np.int64)
+        given = np.where((given >= 0) & (given < len(self.scene.materials)), given, -1)
+        some = given[given >= 0]
+        if not len(some):
+            return None, np.zeros(count, np.int64)
+        if len(some) < count:
+            self.report.add(Outcome.APPROXIMATED, path, f"{count - len(some)} faces without a material have one now")
+            given = np.where(given < 0, some[0], given)
+        return (0, given) if self.multi else (int(some[0]), np.zeros(count, np.int64))
+
+    def _material(self, number: int, material: Material) -> Block:
+        keyword = "SUBMATERIAL" if self.multi else "MATERIAL"
+        made = block(keyword, *self._lines(material), *self._maps(material), values=(number,))
+        self.parts[id(made)] = ("materials", number)
+        return made
+
+    def _lines(self, material: Material) -> Iterator[AseRecord]:
+        path = plain_path("materials", material.name)
+        yield line("MATERIAL_NAME", text(material.name))
+        yield line("MATERIAL_CLASS", b"Standard")
+        for attribute, keyword in _COLORS.items():
+            color = getattr(material, attribute)
+            if color is not None:
+                yield floats(keyword, color)
+        for attribute, keyword in _NUMBERS.items():
+            number = getattr(material, attribute)
+            if number is not None:
+                yield floats(keyword, number)
+        if material.shading is not None:
+            if material.shading not in _SHADINGS:
+                self.report.add(Outcome.DROPPED, f"{path}/shading", f"{material.shading} shading has no name in ASE")
+            said = material.extras.get("ase", {}).get("shading")
+            usual = _SHADINGS.get(material.shading, b"Blinn")
+            yield line("MATERIAL_SHADING", b"Blinn" if said == "Blinn" and material.shading == "phong" else usual)
+        if material.transparency_falloff is not None:
+            yield floats("MATERIAL_XP_FALLOFF", material.transparency_falloff)
+        yield floats("MATERIAL_SELFILLUM", material.self_illumination)
+        for flag, attribute in FLAGS.items():
+            if getattr(material, attribute):
+                yield line(flag.decode())
+        if material.falloff_inwards and not material.transparency_falloff:
+            self.report.add(Outcome.DROPPED, f"{path}/falloff_inwards", "there is no falloff that could run inwards")
+        yield line("MATERIAL_FALLOFF", b"In" if material.falloff_inwards else b"Out")
+        yield line("MATERIAL_XP_TYPE", b"Additive" if material.additive else b"Filter")
+
+    def _maps(self, material: Material) -> Iterator[Block]:
+        path = plain_path("materials", material.name)
+        slots = {slot: keyword for keyword, slot in SLOTS.items()}
+        for number, (slot, found) in enumerate(material.maps.items()):
+            if slot in slots:
+                yield _map(slots[slot].decode(), number, found)
+            else:
+                self.report.add(Outcome.DROPPED, f"{path}/maps/{slot}", f"ASE has no slot for {slot} maps")
+
+
+def _map(keyword: str, number: int, found: TextureMap) -> Block:
+    (u, v), (right, down) = found.scale, found.offset
+    return block(
+        keyword,
+        line("MAP_NAME", f"Map #{number + 1}".encode()),
+        line("MAP_CLASS", b"Bitmap"),
+        line("MAP_SUBNO", 1),
+        floats("MAP_AMOUNT", found.amount),
+        line("BITMAP", text(found.file_name)),
+        line("MAP_TYPE", b"Screen"),
+        floats("UVW_U_OFFSET", right),
+        floats("UVW_V_OFFSET", 0.0 - down),
+        floats("UVW_U_TILING", u),
+        floats("UVW_V_TILING", v),
+        floats("UVW_ANGLE", 0.0 - math.radians(found.rotation_degrees)),
+        line("BITMAP_INVERT") if found.negative else None,
+        line("BITMAP_FILTER", b"SAT" if found.summed_area else b"Pyramidal"),
+    )

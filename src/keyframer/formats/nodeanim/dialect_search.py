@@ -1,0 +1,152 @@
+"""Which dialect a file is in: every known one is tried, and what fits exactly is weighed.
+
+The number of dialects is fixed, each is dropped at the first claim that does not fit, and options are tried only where
+they change anything: the time stays proportional to the size of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from keyframer.formats.nodeanim.chunk_headers import ANIMATIONS_ID, HEADER_ID
+from keyframer.formats.nodeanim.dialect import DIALECTS, FRAMINGS, RANK, Dialect, options_on, with_options
+from keyframer.formats.nodeanim.dialect_trial import Stage, Walk, walks
+
+PREFIX = 64
+"""how far from the beginning chunk 1 is looked for"""
+
+DEFAULT = DIALECTS[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The dialect to read a file in."""
+
+    dialect: Dialect
+    start: int = 0
+    """where the first chunk begins"""
+    fits: bool = False
+    """whether the file is, up to its last byte, what the dialect says"""
+    others: tuple[Dialect, ...] = ()
+    """dialects that fit just as well"""
+
+
+def search(data: bytes) -> Finding | None:
+    """The dialect that fits; else the one that leads furthest; None where the bytes cannot be this format."""
+    seen: list[Walk] = []
+    for place in (from_start, behind_other_chunks, behind_prefix):
+        if place is behind_prefix and any(map(_begins_well, seen)):
+            break  # chunk 1 stands at the very beginning: what comes behind it is damaged, not a file of its own
+        found = list(place(data, len(data)))
+        exact = [walk for walk in found if walk.stage is Stage.END]
+        if exact:
+            return _best_exact(exact)
+        seen += found
+    return _best_partial(seen) or _by_default(data)
+
+
+def from_start(data: bytes, size: int) -> Iterator[Walk]:
+    """Every dialect with chunk 1 at the very beginning."""
+    for chunk_1, framing in _BY_ID:
+        if data.startswith(chunk_1):
+            yield from walks(data, size, 0, framing)
+
+
+def behind_other_chunks(data: bytes, size: int) -> Iterator[Walk]:
+    """Chunks of other ids first: possible only where chunks have sizes."""
+    for framing in FRAMINGS:
+        if framing[0].has_sizes:
+            yield from walks(data, size, 0, framing, leading=True)
+
+
+def behind_prefix(data: bytes, size: int, *, bare: bool = True) -> Iterator[Walk]:
+    """Bytes of no chunk first: only starts that look like chunk 1, and only what then looks perfect.
+
+    ``bare``: also where chunks have no headers.
+    """
+    for start, byte in enumerate(data[1 : PREFIX + 1], 1):
+        if byte > HEADER_ID:
+            continue  # no mark begins with it
+        for mark, framings in _MARKS.items():
+            if data.startswith(mark, start) and (bare or mark != _BARE_MARK):
+                for framing in framings:
+                    found = walks(data, size, start, framing, strict=True)
+                    yield from (walk for walk in found if walk.perfect and walk.nodes)
+
+
+def _id_of_chunk_1(dialect: Dialect) -> bytes:
+    """What chunk 1 begins with; nothing where there are no headers."""
+    size = dialect.id_size
+    return HEADER_ID.to_bytes(size, "big" if dialect.big_endian else "little") if size else b""
+
+
+_BY_ID = tuple((_id_of_chunk_1(framing[0]), framing) for framing in FRAMINGS)
+_BARE_MARK = bytes(4)
+
+
+def _marks() -> dict[bytes, list[tuple[Dialect, ...]]]:
+    """What chunk 1 begins with in each framing; without headers, with its flags, which are 0."""
+    marks: dict[bytes, list[tuple[Dialect, ...]]] = {}
+    for chunk_1, framing in _BY_ID:
+        marks.setdefault(chunk_1 or _BARE_MARK, []).append(framing)
+    return marks
+
+
+_MARKS = _marks()
+
+
+def _rank(dialect: Dialect) -> int:
+    return RANK[with_options(dialect, frozenset())]
+
+
+def _best_exact(found: list[Walk]) -> Finding:
+    """Better looks first, then fewer options, then the order of the list; equals are told."""
+
+    def weight(walk: Walk) -> tuple[object, ...]:
+        return (*(not good for good in walk.quality), options_on(walk.dialect), walk.start)
+
+    best = min(found, key=lambda walk: (*weight(walk), _rank(walk.dialect)))
+    equals = [walk.dialect for walk in found if walk is not best and weight(walk) == weight(best)]
+    return Finding(best.dialect, best.start, True, tuple(sorted(equals, key=_rank)))
+
+
+def _best_partial(seen: list[Walk]) -> Finding | None:
+    """The most promising of the dialects that lead somewhere."""
+    good = [walk for walk in seen if _promising(walk)]
+    if not good:
+        return None
+    best = min(
+        good,
+        key=lambda walk: (
+            -walk.stage,
+            walk.flags != 0,
+            not walk.titled_well,
+            -walk.sound,
+            -walk.reached,
+            options_on(walk.dialect),
+            walk.start,
+            _rank(walk.dialect),
+        ),
+    )
+    return Finding(best.dialect, best.start)
+
+
+def _begins_well(walk: Walk) -> bool:
+    """Whether chunk 1 has a size that its fields fill, and a title that can be read."""
+    return walk.dialect.has_sizes and walk.flags == 0 and walk.titled and walk.titled_well
+
+
+def _promising(walk: Walk) -> bool:
+    if walk.dialect.id_size == 0:
+        return walk.perfect and walk.nodes > 0
+    if walk.dialect.has_sizes:
+        return walk.flags == 0 or walk.stage >= Stage.ANIMATIONS
+    return walk.flags == 0 and walk.stage >= Stage.ANIMATIONS
+
+
+def _by_default(data: bytes) -> Finding | None:
+    """The default dialect for a damaged file whose first header is at least chunk 1 or 2 in it."""
+    if len(data) < DEFAULT.header_size or DEFAULT.header.unpack_from(data)[0] not in (HEADER_ID, ANIMATIONS_ID):
+        return None
+    return Finding(DEFAULT)

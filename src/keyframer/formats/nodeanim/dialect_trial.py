@@ -1,0 +1,250 @@
+"""How far one dialect leads through a file: sizes and counts only, no values kept.
+
+A walk works on the whole file or on its head alone (``data`` shorter than ``size``); it then stops where the head does
+and says so. Everything is checked before it is believed, and no step looks at a byte twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from keyframer.formats.nodeanim.chunk_headers import bare_animations, find_animations, first_chunk
+from keyframer.formats.nodeanim.dialect import (
+    BEZIER,
+    LINEAR,
+    OPTION_SETS,
+    TCB,
+    TCB_BYTES,
+    Dialect,
+    options_on,
+    with_options,
+)
+from keyframer.formats.nodeanim.trial_steps import (
+    CONTROLS,
+    Cut,
+    Misfit,
+    ints,
+    is_printable,
+    need,
+    short,
+    tcb_marks,
+    walk_text,
+)
+
+_ONE_TYPE = (TCB, BEZIER, LINEAR)
+_MOST_NODES = 0x7FFF
+_NO_FLAGS = bytes(4)
+_NO_TITLE = bytes(8)
+"""name and author are empty however long their lengths are"""
+_BLANKS = 256
+"""after so many nodes without keys, one without a known type among them, no more options are tried"""
+
+
+class Stage(IntEnum):
+    """What a walk has found."""
+
+    NOTHING = 0
+    HEADER = 1
+    """chunk 1, and its fields fill it"""
+    ANIMATIONS = 2
+    """chunk 2 behind it"""
+    END = 3
+    """as many nodes as chunk 1 says, up to exactly the end"""
+
+
+@dataclass(slots=True)
+class Walk:
+    """What one dialect finds from ``start`` on."""
+
+    dialect: Dialect
+    start: int
+    stage: Stage = Stage.NOTHING
+    reached: int = 0
+    """the end of the last node that was whole"""
+    tiled: bool = False
+    """the sizes of all chunks lead exactly to the end of the file"""
+    cut: bool = False
+    """nothing was wrong up to the end of the bytes at hand"""
+    flags: int = 0
+    count: int = 0
+    printable: bool = True
+    """all names are free of control characters"""
+    titled_well: bool = True
+    """those of the clip and its author are"""
+    titled: bool = False
+    """the clip has a name or an author"""
+    nameless: int = 0
+    """nodes without a name"""
+    known_types: bool = True
+    """the flags of all nodes name exactly one interpolation"""
+    heads: int = 0
+    """nodes up to their key counts"""
+    sound: int = 0
+    """how many of them, from the first on, looked right"""
+    nodes: int = 0
+    """nodes with all their keys"""
+    first_key: tuple[int, int] | None = None
+    """offset and bytes of the first key"""
+    matters: set[str] = field(default_factory=set)
+    """options that would have changed this walk"""
+
+    @property
+    def quality(self) -> tuple[bool, bool, bool]:
+        """How well it looks, the most telling first."""
+        return self.flags == 0, self.printable, self.known_types
+
+    @property
+    def perfect(self) -> bool:
+        return all(self.quality)
+
+
+def walks(
+    data: bytes, size: int, start: int, framing: tuple[Dialect, ...], *, leading: bool = False, strict: bool = False
+) -> Iterator[Walk]:
+    """What the dialects of one framing (they differ in the kind of text) find; nothing where chunk 1 does not fit.
+
+    ``leading``: other chunks stand before chunk 1. ``strict``: go on only where chunk 1 looks right and has nodes.
+    """
+    if strict and not _may_be_titled(data, start + framing[0].header_size):
+        return
+    try:
+        at, end = first_chunk(data, size, start, framing[0], leading)
+    except (Misfit, Cut):
+        return
+    fitting: list[tuple[Walk, int]] = []
+    for dialect in framing:
+        walk = Walk(dialect, start)
+        try:
+            stop = _walk_header(walk, data, at, end)
+        except (Misfit, Cut):
+            continue
+        if strict and not (walk.titled and walk.printable and walk.count > 0):
+            continue
+        if stop == end or not dialect.has_sizes:
+            walk.stage, walk.reached = Stage.HEADER, stop
+            fitting.append((walk, stop))
+    if framing[0].has_sizes and fitting:
+        span, tiled = find_animations(data, size, end, framing[0])
+        for walk, _ in fitting:
+            yield from _with_all_options(walk, data, span, tiled)
+    elif fitting:
+        for walk, stop in fitting:
+            yield from _with_all_options(walk, data, bare_animations(data, size, stop, walk.dialect), True)
+
+
+def _may_be_titled(data: bytes, at: int) -> bool:
+    """Whether the content of chunk 1 begins with flags of 0 and then not with two empty texts of whatever kind."""
+    return data.startswith(_NO_FLAGS, at) and not data.startswith(_NO_TITLE, at + len(_NO_FLAGS))
+
+
+def _with_all_options(walk: Walk, data: bytes, span: tuple[int, int] | None, tiled: bool) -> Iterator[Walk]:
+    """The walk through the nodes, then the same with options, as long as an option can change anything."""
+    if span is None:
+        yield walk
+        return
+    tried: dict[frozenset[str], Walk] = {}
+    for options in OPTION_SETS:
+        same = next((tried[options - {one}] for one in options if one not in tried[options - {one}].matters), None)
+        if same is not None:
+            tried[options] = same
+            continue
+        other = Walk(with_options(walk.dialect, options), walk.start, Stage.ANIMATIONS, span[0], tiled)
+        other.flags, other.count = walk.flags, walk.count
+        other.printable, other.titled, other.titled_well = walk.printable, walk.titled, walk.titled_well
+        tried[options] = other
+        try:
+            if _walk_nodes(other, data, *span) == span[1] and tiled and walk.count >= 0:
+                other.stage = Stage.END
+        except Cut:
+            other.cut = True
+        except Misfit:
+            pass
+        yield other
+        if (other.stage is Stage.END and other.perfect) or not (options or other.matters):
+            return
+
+
+def _walk_header(walk: Walk, data: bytes, pos: int, end: int) -> int:
+    """Through the fields of chunk 1."""
+    order = walk.dialect.order
+    need(data, end, pos, 4)
+    walk.flags = ints(order, 1).unpack_from(data, pos)[0]
+    name, pos = walk_text(data, pos + 4, end, walk.dialect)
+    author, pos = walk_text(data, pos, end, walk.dialect)
+    need(data, end, pos, 2)
+    walk.count = short(order).unpack_from(data, pos)[0]
+    walk.printable = walk.titled_well = is_printable(name) and is_printable(author)
+    walk.titled = bool(name or author)
+    return pos + 2
+
+
+def _walk_nodes(walk: Walk, data: bytes, pos: int, end: int) -> int:
+    """Through as many nodes as chunk 1 counts; where that is negative, through all there are."""
+    dialect = walk.dialect
+    unpack = ints(dialect.order, 4).unpack_from
+    last = min(end, len(data)) - 16
+    sizes: dict[int, tuple[int, int, int]] = {}
+    blanks = _BLANKS if options_on(dialect) else -1
+    for index in range(walk.count if walk.count >= 0 else _MOST_NODES):
+        name, pos = walk_text(data, pos, end, dialect)
+        if pos > last:
+            raise Misfit if len(data) >= end else Cut
+        flags, translations, rotations, scales = unpack(data, pos)
+        pos += 16
+        if translations < 0 or rotations < 0 or scales < 0:
+            raise Misfit
+        walk.heads = index + 1
+        if flags not in _ONE_TYPE:
+            walk.known_types = False
+        if not name:
+            walk.nameless += 1
+        elif name.translate(None, CONTROLS) != name:
+            walk.printable = False
+        if walk.printable and walk.known_types:
+            walk.sound = index + 1
+        if translations or rotations or scales:
+            sizes_here = sizes.get(flags)
+            if sizes_here is None:
+                sizes_here = sizes[flags] = dialect.row_sizes(flags)
+            pos = _walk_keys(walk, data, pos, end, flags, sizes_here, (translations, rotations, scales))
+        elif not walk.known_types:
+            blanks -= 1
+            if blanks == 0:
+                raise Misfit
+        walk.nodes = index + 1
+        walk.reached = pos
+    return pos
+
+
+def _walk_keys(
+    walk: Walk,
+    data: bytes,
+    pos: int,
+    end: int,
+    flags: int,
+    sizes: tuple[int, int, int],
+    counts: tuple[int, int, int],
+) -> int:
+    """Over the three key tables of a node; their claims are checked together, before any is believed."""
+    least = counts[0] * sizes[0] + counts[1] * sizes[1] + counts[2] * sizes[2]
+    walk.matters.add("tcb_by_key")
+    if counts[2]:
+        walk.matters.add("scale_axis")
+    if flags & BEZIER and not flags & TCB and (counts[0] or counts[2]):
+        walk.matters.add("bezier_tangents")
+    if least > end - pos:
+        raise Misfit
+    if walk.first_key is None:
+        walk.first_key = pos, next(size for size, count in zip(sizes, counts, strict=True) if count)
+    if not walk.dialect.tcb_by_key:
+        return pos + least
+    low = 3 if walk.dialect.big_endian else 0
+    at_hand = min(end, len(data))
+    for size, count in zip(sizes, counts, strict=True):
+        marks = tcb_marks(data, pos, at_hand, count, size, low)
+        if marks is None:
+            raise Misfit if at_hand == end else Cut
+        pos += count * size + marks.count(1) * TCB_BYTES
+    return pos

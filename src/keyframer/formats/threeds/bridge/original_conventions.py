@@ -1,0 +1,244 @@
+"""What an original document has already, for a writer that follows it: names, numbers, pivots, where vertices stand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import RotationForm
+from keyframer.formats._scenediff import by_kind
+from keyframer.formats.bridge import Original
+from keyframer.formats.kit.scene_writing import Unpatchable, encode_name
+from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.bridge.chunk_links import Links
+from keyframer.formats.threeds.bridge.context import child, has
+from keyframer.posing.rest_pose import world_at
+from keyframer.scene import Clip, Node, NodeKind, Scene
+
+Floats = npt.NDArray[np.float64]
+
+_AGREE = 0.01
+"""of the mesh's size: the rule by which readers decide whether vertices and keyframer agree"""
+_HIDING_REVISION = 4
+"""of the keyframer: from here on the flags of a node say whether it is hidden"""
+_AT_REST = {"position": np.zeros(3), "rotation_xyzw": np.array([0.0, 0, 0, 1]), "scale": np.ones(3)}
+"""what the file means by a node without such a track"""
+
+
+def object_of(links: Links, node: Node) -> r.NamedObject | None:
+    """The object of the editor that a node shows."""
+    if node.mesh is not None:
+        return links.meshes[node.mesh]
+    if node.camera is not None:
+        return links.cameras[node.camera]
+    return None if node.light is None else links.lights[node.light]
+
+
+@dataclass(frozen=True, eq=False)
+class Habits:
+    """The choices of a document that a scene came from. Nodes are numbered as in the scene that is written."""
+
+    nodes: Mapping[int, int] = field(default_factory=dict)
+    """nodes that the document has: their numbers in its scene"""
+    numbers: Mapping[int, int] = field(default_factory=dict)
+    """their numbers in the keyframer, and those of nodes that take the place of another"""
+    first: int = 0
+    """the number of the first new node"""
+    unplaced: frozenset[int] = frozenset()
+    """nodes that are objects of the editor and nothing else"""
+    names: Mapping[int, bytes] = field(default_factory=dict)
+    """of nodes that are called as before"""
+    material_names: Mapping[int, bytes] = field(default_factory=dict)
+    taken: frozenset[bytes] = frozenset()
+    """all names that new nodes cannot have"""
+    links: Links = field(default_factory=Links)
+    scene: Scene = field(default_factory=Scene)
+    """what the document means"""
+    moved: Mapping[int, Floats] = field(default_factory=dict)
+    """(4, 4) for nodes that stand elsewhere at rest than before, and whose stored vertices stood where they did"""
+    shapes: Mapping[bytes, Floats] = field(default_factory=dict)
+    """stored vertices of the objects that are shapes of a morph, where the shape changed"""
+    untouched: Collection[int] = ()
+    """nodes that need no chunks"""
+    header: r.KeyframerHeader | None = None
+    has_keyframer: bool = False
+
+    def chunk(self, number: int) -> r.Node | None:
+        return self.links.nodes[self.nodes[number]] if number in self.nodes else None
+
+    def object(self, number: int) -> r.NamedObject | None:
+        return object_of(self.links, self.scene.nodes[self.nodes[number]]) if number in self.nodes else None
+
+    def hides_object(self, number: int) -> bool:
+        """Whether the object of a hidden node is hidden, too: where it was, and where nothing else can say so."""
+        there = self.object(number)
+        old = self.header is not None and self.header.revision < _HIDING_REVISION
+        return number in self.unplaced or old or (there is not None and has(there, r.ObjectHidden))
+
+    def is_absolute(self, number: int) -> bool:
+        """Whether rotation keys count from rest, as Blender writes them."""
+        tracks = by_kind(self.scene.clips[0]) or {} if self.scene.clips else {}
+        track = tracks.get((self.nodes.get(number, -1), "rotation"))
+        return track is not None and track.form is RotationForm.AXIS_ANGLE_ABSOLUTE
+
+    def says_rest(self, number: int, node: Node, name: str) -> bool:
+        """Whether the file says where a node rests without a track."""
+        if number not in self.nodes or number in self.unplaced:
+            return False
+        before = self.scene.nodes[self.nodes[number]]
+        kind = "rotation" if name == "rotation_xyzw" else name
+        said = _AT_REST[name]
+        if node.kind is not NodeKind.OBJECT and not any(
+            each.track.kind == kind for each in self.scene.channels_of(self.nodes[number])
+        ):
+            said = np.asarray(getattr(before, name))
+        return bool(np.array_equal(np.asarray(getattr(node, name)), said))
+
+    def surface(self, number: int, *, roused: bool) -> tuple[Floats, Floats] | None:
+        """(4, 4) from the mesh of a node to its stored vertices, and its stored matrix; None for a new node. The matrix
+        of an object that the keyframer gets to know (``roused``) is that of its node."""
+        if number not in self.nodes:
+            return None
+        mesh = self.scene.nodes[self.nodes[number]].mesh
+        if mesh is None:
+            return None
+        settle = self.moved.get(number, np.eye(4))
+        matrix = np.eye(4) if roused else stored_matrix(self.links.meshes[mesh])
+        return settle @ np.linalg.inv(self.links.to_mesh[mesh]), settle @ matrix
+
+
+def stored_matrix(chunk: r.NamedObject) -> Floats:
+    """4160 as it is stored; the identity where it is missing."""
+    body = child(chunk, r.Mesh)
+    found = None if body is None else child(body, r.MeshMatrix)
+    matrix = np.eye(4)
+    if found is not None:
+        matrix[:3] = np.array([found.x_axis, found.y_axis, found.z_axis, found.origin]).T
+    return matrix
+
+
+def find_habits(scene: Scene, original: Original, *, edited: bool) -> Habits:
+    """What to follow when a scene is written that came from a document: as it was read, or ``edited``."""
+    document, before, links, matching = original.document, original.scene, original.links, original.matching
+    unplaced = frozenset(new for new, old in matching.nodes.items() if links.nodes[old] is None)
+    ids = {new: before.nodes[old].file_id for new, old in {**matching.nodes, **matching.instead}.items()}
+    numbers = {new: number for new, number in ids.items() if number is not None}
+    known = [node.file_id for node in before.nodes if node.file_id is not None]
+    names = {
+        new: _stored_name(links, before, old)
+        for new, old in matching.nodes.items()
+        if scene.nodes[new].name == before.nodes[old].name or scene.nodes[new].kind is NodeKind.TARGET
+    }
+    paints = {
+        new: before.materials[old].raw_name or b""
+        for new, old in matching.materials.items()
+        if scene.materials[new].name == before.materials[old].name and before.materials[old].raw_name
+    }
+    for new in matching.nodes:
+        if scene.nodes[new].scale_axes_xyzw is not None:
+            raise Unpatchable("scale_axes_xyzw of nodes")
+    keyframer = document.first(r.Keyframer)
+    return Habits(
+        matching.nodes,
+        numbers,
+        max(known, default=-1) + 1,
+        unplaced,
+        names,
+        paints,
+        _taken(original, links, names),
+        links,
+        before,
+        _moved(scene, before, links, matching.nodes, original.untouched) if edited else {},
+        _changed_shapes(scene, before, links, matching.nodes) if edited else {},
+        original.untouched,
+        None if keyframer is None else child(keyframer, r.KeyframerHeader),
+        keyframer is not None,
+    )
+
+
+def _stored_name(links: Links, before: Scene, old: int) -> bytes:
+    chunk = links.nodes[old]
+    instance = None if chunk is None else child(chunk, r.InstanceName)
+    if before.nodes[old].kind is NodeKind.DUMMY and instance is not None:
+        return instance.name
+    return before.nodes[old].raw_name or b""
+
+
+def _taken(original: Original, links: Links, names: Mapping[int, bytes]) -> frozenset[bytes]:
+    there = {each.name for each in original.document.find(r.NamedObject)}
+    there |= {each.name for each in original.document.find(r.InstanceName)}
+    there |= {each.name for each in original.document.find(r.NodeHeader)}
+    free = set()
+    for old in original.matching.gone_nodes(original.scene):
+        free |= {_stored_name(links, original.scene, old), original.scene.nodes[old].raw_name or b""}
+    return frozenset((there - free) | set(names.values()))
+
+
+def _moved(
+    scene: Scene, before: Scene, links: Links, nodes: Mapping[int, int], untouched: Collection[int]
+) -> dict[int, Floats]:
+    """How far nodes stand elsewhere at rest than they did, where stored vertices stood with them."""
+    if all(number in untouched for number in nodes):
+        return {}
+    clips = [each.clips[0] if each.clips else Clip() for each in (scene, before)]
+    worlds, old_worlds = (
+        world_at(each, clip, links.rest_frame) for each, clip in zip((scene, before), clips, strict=True)
+    )
+    found: dict[int, Floats] = {}
+    for number, old in nodes.items():
+        mesh = before.nodes[old].mesh
+        here, there = worlds[number], old_worlds[old]
+        if mesh is None or np.allclose(here, there, rtol=1e-7, atol=1e-9):
+            continue
+        body = child(links.meshes[mesh], r.Mesh)
+        points = None if body is None else child(body, r.PointArray)
+        if points is None or not len(points.points) or abs(np.linalg.det(there[:3, :3])) < 1e-12:
+            continue
+        stored = np.asarray(points.points, np.float64)
+        size = max(float(np.ptp(stored, axis=0).max()), 1e-12)
+        shift = np.eye(4)
+        shift[:3, 3] = -np.asarray(before.nodes[old].pivot)
+        ways = [there @ shift @ links.to_mesh[mesh]]
+        matrix = stored_matrix(links.meshes[mesh])
+        if abs(np.linalg.det(matrix[:3, :3])) > 1e-12:
+            ways.append(there @ np.linalg.inv(matrix))
+        if any(np.abs(apply(way, stored) - stored).max() <= _AGREE * size for way in ways):
+            found[number] = here @ np.linalg.inv(there)
+    return found
+
+
+def apply(matrix: Floats, points: npt.ArrayLike) -> Floats:
+    return np.asarray(np.asarray(points, np.float64) @ matrix[:3, :3].T + matrix[:3, 3])
+
+
+def _changed_shapes(scene: Scene, before: Scene, links: Links, nodes: Mapping[int, int]) -> dict[bytes, Floats]:
+    """Stored vertices of shapes that are objects of the file and were changed."""
+    found: dict[bytes, Floats] = {}
+    for new, old in nodes.items():
+        morph, was, mesh = scene.nodes[new].morph, before.nodes[old].morph, before.nodes[old].mesh
+        if morph is None or mesh is None:
+            continue
+        known = {} if was is None else dict(zip(was.names, was.positions, strict=True))
+        for word, shape in zip(morph.names, morph.positions, strict=True):
+            surface = links.surfaces.get(encode_name(word))
+            if surface is None or (word in known and np.array_equal(known[word], shape)):
+                continue
+            body = child(surface[0], r.Mesh)
+            points = None if body is None else child(body, r.PointArray)
+            if points is None or len(points.points) != len(shape):
+                raise Unpatchable(f"the shape {word!r} has another number of vertices")
+            stored = apply(to_shape(links, mesh, surface[1]), shape)
+            if not np.allclose(stored, points.points, rtol=1e-6, atol=1e-6):
+                found[surface[0].name] = stored
+    return found
+
+
+def to_shape(links: Links, mesh: int, own: Floats | None) -> Floats:
+    """(4, 4) from a shape in the space of the mesh to its stored vertices; ``own``: from those to the shape's axes."""
+    whole = links.surfaces[links.meshes[mesh].name][1]
+    if own is None or whole is None:
+        raise Unpatchable("a shape whose matrix is singular")
+    return np.asarray(np.linalg.inv(links.to_mesh[mesh] @ np.linalg.inv(whole) @ own), np.float64)

@@ -1,0 +1,151 @@
+"""A scene ready to be written: its tracks in frames, and where everything stands at frame 0."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Track
+from keyframer.formats import facts_of
+from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, still_key
+from keyframer.formats.kit.scene_writing import Tolerance, plain_path
+from keyframer.formats.threeds.bridge.original_conventions import Habits, apply
+from keyframer.formats.threeds.bridge.write_mirrors import without_mirrors
+from keyframer.formats.threeds.bridge.write_objects import cones
+from keyframer.formats.threeds.bridge.write_tracks import still_turn, write_track
+from keyframer.formats.threeds.chunk import Chunk
+from keyframer.posing import Rig
+from keyframer.posing.rest_pose import world_at
+from keyframer.posing.vertices import posed_vertices
+from keyframer.scene import Channel, Clip, Node, Scene
+from keyframer.scene.loss_report import LossReport
+
+Floats = npt.NDArray[np.float64]
+
+PLACING = ("position", "rotation", "scale")
+
+
+class Stage:
+    """One scene in the axes of 3D Studio, without mirrored nodes."""
+
+    def __init__(
+        self,
+        scene: Scene,
+        clip: Clip,
+        fps: float,
+        max_error: float,
+        report: LossReport,
+        find_rate: bool = False,
+        like: Habits | None = None,
+    ) -> None:
+        self.like = like or Habits()
+        self.announced = facts_of(scene.source_format).key_flags_are_tcb_bits
+        """key flags say which floats stand there, as they do here"""
+        self.original = scene
+        self.scene, self.flipped = scene, np.zeros(len(scene.nodes), bool)
+        if like is None:  # a document that has mirrored nodes keeps them
+            self.scene, self.flipped = without_mirrors(scene, report)
+        rules = KeyRules(fps, 1.0, wraps=True, more_frames=True, find_rate=find_rate)
+        self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, max_error), report)
+        self.fitted = self._fit()
+        self.world, self.points = self._at_rest()
+
+    def _fit(self) -> dict[int, dict[str, Track]]:
+        """The tracks of every node, in frames."""
+        found: dict[int, dict[str, Track]] = {}
+        known = {*PLACING, "fov", "roll", "color", "hotspot", "falloff", "morph"}
+        clip = self.scene.clips[0] if self.scene.clips else Clip()
+        still = self._out_of_sight()
+        for channel in clip.channels:
+            kind, node = channel.track.kind, self.scene.nodes[channel.node]
+            own = found.setdefault(channel.node, {})
+            if channel.node not in still and kind in known and kind not in own:
+                fitted = self.fitter.fit(channel.track, f"{plain_path('nodes', node.name)}/{kind}")
+                if fitted is not None:
+                    own[kind] = fitted
+        return found
+
+    def _out_of_sight(self) -> set[int]:
+        """Nodes of a document that are not written, nor is any node below them."""
+        still = set(self.like.untouched)
+        for number in range(len(self.scene.nodes)):
+            parent = self.scene.nodes[number].parent if number not in self.like.untouched else None
+            while parent in still:
+                still.discard(parent)
+                parent = self.scene.nodes[parent].parent
+        return still
+
+    def _at_rest(self) -> tuple[Floats, dict[int, Floats]]:
+        """Matrices at frame 0 as readers of the file will find them; of meshes the vertices as the scene has them."""
+        channels = [
+            Channel(number, track)
+            for number, tracks in self.fitted.items()
+            for kind, track in tracks.items()
+            if kind in (*PLACING, "roll")
+        ]
+        nodes = [
+            node if node.scale_axes_xyzw is None else replace(node, scale_axes_xyzw=None) for node in self.scene.nodes
+        ]
+        clip = Clip(channels=channels)
+        world = world_at(replace(self.scene, nodes=nodes, clips=[clip]), clip, 0.0)
+        shown = [number for number, node in enumerate(self.original.nodes) if node.mesh is not None]
+        new = [number for number in shown if number not in self.like.nodes]
+        if not new:
+            return world, {}
+        true = Rig(self.original)
+        placed = true.world(true.sample([0.0]), 1)
+        return world, {number: posed_vertices(self.original, number, placed, None)[0] for number in new}
+
+    def tracks(self, number: int, node: Node, kinds: tuple[str, ...]) -> list[Chunk]:
+        """Tracks in the format's order; those that place a node have a key at least."""
+        own = self.fitted.get(number, {})
+        absolute = self.like.is_absolute(number)
+        if number in self.like.nodes and number not in self.like.unplaced:
+            rest = self._other_rest(number, node)
+            chosen = [own.get(kind) or rest.get(kind) for kind in kinds]
+            return [write_track(track, self.announced, absolute=absolute) for track in chosen if track is not None]
+        rest = {"position": still_key("position", node.position), "scale": still_key("scale", node.scale)}
+        rest["rotation"] = still_turn(node.rotation_xyzw)
+        rest["roll"] = still_key("roll", self._still_roll(node))
+        if node.camera is not None:
+            rest["fov"] = still_key("fov", self.scene.cameras[node.camera].fov_degrees)
+        if node.light is not None:
+            light = self.scene.lights[node.light]
+            rest["color"] = still_key("color", light.color)
+            for kind, angle in zip(("hotspot", "falloff"), cones(light), strict=True):
+                rest[kind] = still_key(kind, angle)
+        chosen = [own.get(kind) or rest.get(kind) for kind in kinds]
+        return [write_track(track, self.announced) for track in chosen if track is not None]
+
+    def _other_rest(self, number: int, node: Node) -> dict[str, Track]:
+        """Single keys for a node that rests elsewhere than the document says without them."""
+        names = [name for name in ("position", "rotation_xyzw", "scale") if not self.like.says_rest(number, node, name)]
+        tracks = [
+            still_turn(node.rotation_xyzw) if name == "rotation_xyzw" else still_key(name, getattr(node, name))
+            for name in names
+        ]
+        return {track.kind: track for track in tracks}
+
+    def _still_roll(self, node: Node) -> float:
+        if node.camera is not None:
+            return self.scene.cameras[node.camera].roll_degrees
+        return 0.0 if node.light is None else self.scene.lights[node.light].roll_degrees
+
+    def matrix_and_points(self, number: int, *, roused: bool = False) -> tuple[Floats, Floats]:
+        """4160 and the vertices to store. A flattened node has no inverse: its vertices stay in its own space."""
+        surface = self.like.surface(number, roused=roused)
+        if surface is not None:
+            node = self.original.nodes[number]
+            return surface[1], apply(surface[0], self.original.meshes[node.mesh or 0].positions)
+        matrix, points = self.world[number], self.points[number]
+        determinant = float(np.linalg.det(matrix[:3, :3]))
+        if abs(determinant) > 1e-9 * float(np.abs(matrix[:3, :3]).max()) ** 3:
+            if determinant < 0:  # a camera's child under a mirror: readers mirror X, and so do we
+                local = (points - matrix[:3, 3]) @ np.linalg.inv(matrix[:3, :3]).T
+                points = (local * (-1.0, 1.0, 1.0)) @ matrix[:3, :3].T + matrix[:3, 3]
+            return matrix, points
+        node = self.original.nodes[number]
+        local = np.asarray(self.original.meshes[node.mesh or 0].positions, np.float64) - node.pivot
+        return np.eye(4), local * (-1.0, 1.0, 1.0) if self.flipped[number] else local

@@ -1,0 +1,106 @@
+"""What cameras and spot lights look at. 3D Studio has no free ones: each needs a target, and a track of roll."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import RotationForm, Track
+from keyframer.curves.cubic_fit import largest_difference
+from keyframer.curves.key_reduction import fewest_keys
+from keyframer.formats.kit.key_tracks import KeyFitter, still_key
+from keyframer.formats.kit.scene_writing import plain_path
+from keyframer.maths import affine
+from keyframer.posing import Rig
+from keyframer.posing.bounds_and_duration import scene_size
+from keyframer.scene import LightType, Node, NodeKind, Scene
+from keyframer.scene.loss_report import Outcome
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Aim:
+    """A target: a node of the scene, or one made for the purpose; and where it is at frame 0."""
+
+    place: Floats
+    node: int | None = None
+    """a target node that the scene has"""
+    parent: int | None = None
+    """of a new target: the node that it goes with"""
+    position: Track | None = None
+    """of a new target, in frames"""
+    roll: Track | None = None
+    """what a free camera's own turn becomes, in frames"""
+
+
+def find_aims(scene: Scene, world: Floats, fitter: KeyFitter, known: Collection[int] = frozenset()) -> dict[int, Aim]:
+    """For every camera and light that looks somewhere: at what. ``world`` (nodes, 4, 4) is frame 0.
+
+    Those that are ``known`` have their targets already.
+    """
+    found: dict[int, Aim] = {}
+    taken = {node.target for number, node in enumerate(scene.nodes) if number in known}
+    for number, node in enumerate(scene.nodes):
+        if not _needs_aim(scene, node):
+            continue
+        if number in known and (node.target is None or node.target in known):
+            found[number] = Aim(np.array(_stored(scene, node) or (0.0, 0.0, 0.0)), node=node.target)
+            continue
+        path = f"{plain_path('nodes', node.name)}/target"
+        if node.target is not None:
+            place = world[node.target, :3, 3]
+            if scene.nodes[node.target].kind is NodeKind.TARGET and node.target not in taken:
+                taken.add(node.target)
+                found[number] = Aim(place, node=node.target)
+            else:  # an object that is looked at, or a target that another one looks at, too
+                found[number] = Aim(place, parent=node.target, position=still_key("position", np.zeros(3)))
+                fitter.report.add(Outcome.BAKED, path, "a target of its own goes with what it looks at")
+            continue
+        stored = _stored(scene, node)
+        if stored is not None:
+            found[number] = Aim(np.array(stored), position=still_key("position", stored))
+            fitter.report.add(Outcome.BAKED, path, "the stored target became a node")
+        else:
+            found[number] = _free(scene, number, world, fitter)
+            fitter.report.add(Outcome.BAKED, path, "the way it looks became a target and a roll")
+    return found
+
+
+def _needs_aim(scene: Scene, node: Node) -> bool:
+    if node.camera is not None:
+        return True
+    return node.light is not None and scene.lights[node.light].type in (LightType.SPOT, LightType.DIRECTIONAL)
+
+
+def _stored(scene: Scene, node: Node) -> tuple[float, float, float] | None:
+    if node.camera is not None:
+        return scene.cameras[node.camera].target
+    return None if node.light is None else scene.lights[node.light].target
+
+
+def _free(scene: Scene, number: int, world: Floats, fitter: KeyFitter) -> Aim:
+    """A camera that is turned by its own rotation: the target stands before it, at every frame."""
+    distance = 0.1 * scene_size(scene)
+    first, last = (round(float(value)) for value in fitter.times(fitter.span))
+    frames = np.arange(first, last + 1, dtype=np.float64)
+    rig = Rig(scene)
+    placed = rig.world(rig.sample(frames / fitter.factor), len(frames))[:, number]
+    goals = placed[:, :3, 3] - distance * _unit(placed[:, :3, 2])
+    level = affine.look_at(placed[:, :3, 3], goals)
+    side, up = _unit(placed[:, :3, 0]), _unit(level[:, :3, 1])
+    turned = np.arctan2(-(side * up).sum(axis=1), (side * _unit(level[:, :3, 0])).sum(axis=1))  # X down is positive
+    roll = np.degrees(np.unwrap(turned))
+    none, tolerance = RotationForm.NONE, fitter.tolerance
+    position, _ = fewest_keys("position", frames, goals, none, tolerance.length, largest_difference)
+    turn, _ = fewest_keys("roll", frames, roll, none, tolerance.degrees, largest_difference)
+    here = world[number]
+    return Aim(here[:3, 3] - distance * _unit(here[None, :3, 2])[0], position=position, roll=turn)
+
+
+def _unit(vectors: Floats) -> Floats:
+    lengths = np.sqrt((vectors * vectors).sum(axis=-1, keepdims=True))
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0))

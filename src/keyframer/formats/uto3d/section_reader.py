@@ -1,0 +1,274 @@
+"""Reading a U3D scene: sections by their tags, records by the count in MAIN, layouts by what follows.
+
+There are no lengths: from the first record that fails the rest of the file is one run of bytes.
+"""
+
+from __future__ import annotations
+
+from keyframer.catalogue import (
+    CATALOGUE,
+    LINK_COUNT_MISMATCH,
+    SEM_EMPTY_DOCUMENT,
+    SEM_UNKNOWN_ENUM,
+    SEM_UNKNOWN_VERSION,
+    STRUCT_COUNT_EXCEEDS_DATA,
+    STRUCT_COUNT_NEGATIVE,
+    STRUCT_TAG_MISMATCH,
+    STRUCT_TRAILING_DATA,
+)
+from keyframer.errors import FormatError
+from keyframer.formats.document import Document
+from keyframer.formats.uto3d.dialect import dialect_of
+from keyframer.formats.uto3d.records import (
+    BEZIER,
+    Camera,
+    CameraTarget,
+    Controller,
+    FlexporterLight,
+    Light,
+    NoController,
+)
+from keyframer.formats.uto3d.section_layouts import Attempt, SectionReader, smallest
+from keyframer.formats.uto3d.sections import (
+    SECTIONS,
+    SIGNATURE,
+    TAG_SIZE,
+    CameraTargetSection,
+    ControllerSection,
+    FileHeader,
+    Main,
+    RawRest,
+    Section,
+)
+from keyframer.issues import Issue, Severity
+from keyframer.limits import Limits
+from keyframer.text import bytes_to_ascii
+from keyframer.wire.cursor import Cursor, Place
+from keyframer.wire.record import Record, blank, read_fields
+
+
+class Reader:
+    """One reading of a file that begins with the signature."""
+
+    def __init__(self, data: bytes, limits: Limits, document: Document) -> None:
+        self.data = data
+        self.limits = limits
+        self.document = document
+        self.issues = document.issues
+        self.header = blank(FileHeader, 0)
+        self.main = Main()
+        self.place = Place("uto3d", Place())
+        self.cursor = Cursor(data, len(SIGNATURE), place=self.place, limits=limits)
+        self.sections = SectionReader(self.cursor, self.main, self.place)
+        self.mismatches: list[tuple[type[Section], int, int]] = []
+        """sections that do not have as many records as announced, how many they have, and where"""
+
+    def read(self) -> None:
+        """Everything into the document."""
+        read_fields(self.header, self.cursor)
+        self.header.children = []
+        self.document.records.append(self.header)
+        version = (self.header.version_major, self.header.version_minor)
+        if version != (0, 9):
+            shown = "{}.{}".format(*version)
+            self.issues.add(SEM_UNKNOWN_VERSION, str(self.place), len(SIGNATURE), version=shown, known="0.9")
+        if self._read_main():
+            self._check_counts()
+            self._read_sections()
+            self._report_mismatches()
+            self.document.dialect = dialect_of(child for part in self.header.children for child in part.children)
+
+    # MAIN
+
+    def _read_main(self) -> bool:
+        cursor, at = self.cursor, self.cursor.pos
+        if self.data[at : at + TAG_SIZE] != Main.TAG:
+            self._report_tag(at, [Main.TAG], self.place)
+            self._keep_rest(self.header, at, STRUCT_TAG_MISMATCH.code)
+            return False
+        main = blank(Main, at)
+        cursor.pos = at + TAG_SIZE
+        cursor.place = self.place.inner(main.segment)
+        try:
+            read_fields(main, cursor)
+        except FormatError as error:
+            self._fail(self.header, at, error)
+            return False
+        self.main = self.sections.main = main
+        self.header.children.append(main)
+        return True
+
+    def _check_counts(self) -> None:
+        """Counts are signed; those that even the whole file could not hold are wrong whatever comes."""
+        for section in SECTIONS:
+            count = self.sections.count(section)
+            place, offset = self._count_place(section), self.main.count_offset(section.count)
+            if section.more:  # shares its count with the section before
+                continue
+            if count < 0:
+                self.issues.add(STRUCT_COUNT_NEGATIVE, str(place), offset, count=count)
+            elif count * smallest(section) > len(self.data):
+                self._report_excess(section, len(self.data))
+        if not any(self.sections.count(section) for section in SECTIONS):
+            self.issues.add(SEM_EMPTY_DOCUMENT, str(self.place), self.main.offset or 0)
+
+    def _count_place(self, section: type[Section]) -> Place:
+        return self.place.inner(self.main.segment).inner(section.count)
+
+    def _report_excess(self, section: type[Section], left: int) -> None:
+        count, size = self.sections.count(section), smallest(section)
+        self.issues.add(
+            STRUCT_COUNT_EXCEEDS_DATA,
+            str(self._count_place(section)),
+            self.main.count_offset(section.count),
+            count=count,
+            size=size,
+            left=left,
+            available=left // size,
+        )
+
+    # Sections
+
+    def _read_sections(self) -> None:
+        """Any ordered subset of the sections: each one's tag says which it is."""
+        cursor = self.cursor
+        expected = 0
+        while cursor.left:
+            index = self.sections.section_at(cursor.pos, expected)
+            if index is None:
+                self._leave(cursor.pos, expected)
+                return
+            self._report_missing(expected, index)
+            expected = index + 1
+            if not self._read_section(SECTIONS[index], expected):
+                return
+        self._report_missing(expected, len(SECTIONS))
+
+    def _report_missing(self, start: int, stop: int) -> None:
+        """Sections may be left out where MAIN announces nothing for them."""
+        for section in SECTIONS[start:stop]:
+            count = self.sections.count(section)
+            if count > 0 and (section.fewer or section.more):
+                self._report_mismatch(section, 0, self.cursor.pos)
+            elif count > 0:
+                self._report_tag(self.cursor.pos, [section.TAG], self.place)
+
+    def _report_mismatch(self, section: type[Section], found: int, offset: int) -> None:
+        what = f"records of {section.TAG.decode('ascii')}"
+        path = str(self.place.inner(section.TAG.decode("ascii").lower()))
+        self.issues.add(LINK_COUNT_MISMATCH, path, offset, claimed=self.sections.count(section), what=what, found=found)
+
+    def _report_tag(self, offset: int, tags: list[bytes], place: Place) -> None:
+        found = self.data[offset : offset + TAG_SIZE]
+        self.issues.add(
+            STRUCT_TAG_MISMATCH,
+            str(place),
+            offset,
+            expected=" or ".join(tag.decode("ascii") for tag in tags),
+            found=f"'{bytes_to_ascii(found)}'" if found else "the end of the file",
+        )
+
+    def _leave(self, pos: int, expected: int) -> None:
+        """Bytes that begin no section: behind the last one they are trailing, before it something is wrong."""
+        later = SECTIONS[expected:]
+        owed = any(self.sections.count(section) > 0 and not section.fewer for section in later)
+        if owed or any(self.data.find(section.TAG, pos) >= 0 for section in later) or self._goes_on(pos, expected):
+            self._report_tag(pos, [section.TAG for section in later], self.place)
+            self._keep_rest(self.header, pos, STRUCT_TAG_MISMATCH.code)
+            return
+        self.document.trailing = self.data[pos:]
+        self.issues.add(STRUCT_TRAILING_DATA, "/", pos, size=len(self.data) - pos)
+
+    def _goes_on(self, pos: int, expected: int) -> bool:
+        """Whether one more record of the section before stands here: its count is too small."""
+        return 0 < expected < len(SECTIONS) and self.sections.begins(SECTIONS[expected - 1], pos, cut_short=False)
+
+    def _read_section(self, kind: type[Section], expected: int) -> bool:
+        """One section with its records; False where it failed and the rest of the file was kept."""
+        section = blank(kind, self.cursor.pos)
+        section.children = []
+        self.header.children.append(section)
+        self.sections.before += 1
+        start = self.cursor.pos + TAG_SIZE
+        self.cursor.pos = start
+        self.cursor.place = self.place.inner(section.segment)
+        count, left = self.sections.count(kind), self.cursor.left
+        if count < 0:
+            section.claimed = (count, 0)
+            self._keep_rest(section, start, STRUCT_COUNT_NEGATIVE.code)
+            return False
+        too_many = count * smallest(kind) > left
+        if too_many and not kind.fewer and count * smallest(kind) <= len(self.data):  # else it was said before
+            self._report_excess(kind, left)
+        if issubclass(kind, ControllerSection):
+            owners = {getattr(child, "id", 0) for part in self.header.children for child in part.children}
+            attempt = self.sections.read_controllers(start, count, owners)
+        else:
+            attempt = self.sections.best_attempt(kind, start, count, expected, kind.fewer or too_many)
+        if attempt.failure is not None and attempt.failure.code.startswith("LIMIT_"):
+            raise attempt.failure
+        self._settle(section, attempt, count)
+        if attempt.failure is not None:
+            self._fail(section, attempt.end, attempt.failure)
+            return False
+        if (kind.fewer or kind.more) and count != len(section.children):
+            self.mismatches.append((kind, len(section.children), start))
+        return True
+
+    def _report_mismatches(self) -> None:
+        """Sections whose number is not the announced one, unless it is known why: targets have no number of their own,
+        and those of lights stand with those of cameras, of which some need none."""
+        for kind, found, start in self.mismatches:
+            if not (issubclass(kind, CameraTargetSection) and self._all_looked_at()):
+                self._report_mismatch(kind, found, start)
+
+    def _all_looked_at(self) -> bool:
+        """Whether every target belongs to a camera or light, and every camera has the target that it names."""
+        records = [each for part in self.header.children for each in part.children]
+        targets = [each for each in records if isinstance(each, CameraTarget)]
+        cameras = {each.target_id for each in records if isinstance(each, Camera)} - {0, -1}
+        lights = {each.target_id for each in records if isinstance(each, Light)}
+        names = {each.name + b".Target" for each in records if isinstance(each, FlexporterLight)}
+        known = all(each.id in cameras | lights or each.name in names for each in targets)
+        return known and cameras <= {each.id for each in targets}
+
+    def _settle(self, section: Section, attempt: Attempt, count: int) -> None:
+        """Take an attempt as what the section holds, and say what is odd about it."""
+        self.cursor.pos = attempt.end
+        self.sections.before += len(attempt.records)
+        section.children = attempt.records
+        if count != len(attempt.records):
+            section.claimed = (count, len(attempt.records))
+        for index, record in enumerate(attempt.records):
+            odd = _odd_value(record)
+            if odd is not None:
+                kind, name, args = odd
+                path = f"{self.place.inner(section.segment).inner(record.segment, index)}/{name}"
+                self.issues.add(CATALOGUE[kind], path, record.offset or 0, severity=Severity.WARNING, **args)
+
+    # What could not be read
+
+    def _fail(self, parent: Record, at: int, error: FormatError) -> None:
+        """Report a failure and keep the rest of the file from the record that failed."""
+        issue = Issue(CATALOGUE[error.code], error.path, error.offset, error.details, Severity.ERROR)
+        self.issues.add_issue(issue)
+        self._keep_rest(parent, at, error.code)
+
+    def _keep_rest(self, parent: Record, at: int, reason: str) -> None:
+        if at < len(self.data):
+            rest = blank(RawRest, at)
+            rest.data, rest.reason = self.data[at:], reason
+            parent.children.append(rest)
+
+
+def _odd_value(record: Record) -> tuple[str, str, dict[str, object]] | None:
+    """A value that is unknown and yet does not stop the reading: issue code, field, values of the message."""
+    if isinstance(record, Light | FlexporterLight):
+        if record.type not in record.types:
+            known = ", ".join(f"{value} {words}" for value, words in record.types.items())
+            return SEM_UNKNOWN_ENUM.code, "type", {"value": record.type, "known": known}
+    elif isinstance(record, NoController) and record.filler != 255:
+        return SEM_UNKNOWN_ENUM.code, "filler", {"value": record.filler, "known": "255"}
+    elif isinstance(record, Controller) and record.scheme == BEZIER and record.key_count < 0:
+        return STRUCT_COUNT_NEGATIVE.code, "key_count", {"count": record.key_count}
+    return None

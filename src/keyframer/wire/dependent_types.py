@@ -1,0 +1,146 @@
+"""Wire types that the layout of what follows depends on, and that depend on earlier fields of their record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import SEM_UNKNOWN_ENUM, STRUCT_COUNT_EXCEEDS_DATA, STRUCT_COUNT_NEGATIVE
+from keyframer.issues import IssueType
+from keyframer.wire.cursor import Cursor
+from keyframer.wire.field_types import Kind, Linked, Numbers, declare, keys_from_json, keys_to_json
+from keyframer.wire.key_table import KeyLayout, Keys, no_keys, read_equal_rows, read_keys, write_keys
+from keyframer.wire.quick_readers import Source
+from keyframer.wire.sink import Sink
+
+
+class Choice(Kind):
+    """A whole number that decides how the rest lies in the file: behind an unknown value nothing can be read."""
+
+    def __init__(self, code: str, values: Mapping[int, str], otherwise: IssueType = SEM_UNKNOWN_ENUM) -> None:
+        self.number = Numbers(code)
+        self.values = dict(values)
+        self.otherwise = otherwise
+        self.minimum = self.number.minimum
+        self.type_name = self.number.type_name
+        self.known = ", ".join(f"{value} {words}" for value, words in self.values.items())
+
+    def default(self) -> int:
+        return next(iter(self.values))
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> int:
+        at = cursor.pos
+        value: int = self.number.read(cursor, record, name)
+        if value not in self.values:
+            cursor.fail(self.otherwise, name, at, value=value, known=self.known)
+        return value
+
+    def write_quick(self, source: Source, name: str) -> bool:
+        self.number.write_quick(source, name)
+        source.refuse(f"record.{name} not in {source.name(self.values)}")
+        return True
+
+    def write(self, sink: Sink, value: int, record: Any) -> None:
+        self.number.write(sink, self._known(value), record)
+
+    def to_json(self, value: int) -> object:
+        return value
+
+    def from_json(self, value: object) -> int:
+        return self._known(self.number.from_json(value))
+
+    def _known(self, value: int) -> int:
+        if value not in self.values:
+            raise ValueError(f"{value} is none of {self.known}")
+        return value
+
+
+class Tallies(Linked):
+    """An array of counts: how many entries of ``entry_size`` bytes each of the things counted has further on."""
+
+    def __init__(self, dtype: npt.DTypeLike, count: str | Callable[[Any], int], entry_size: int) -> None:
+        super().__init__(dtype, count)
+        self.entry_size = entry_size
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
+        start = cursor.pos
+        tallies = super().read(cursor, record, name)
+        if len(tallies) == 0:
+            return tallies
+        negative = np.flatnonzero(tallies < 0)
+        if len(negative):
+            first = int(negative[0])
+            at = start + first * self.dtype.itemsize
+            cursor.fail(STRUCT_COUNT_NEGATIVE, f"{name}[{first}]", at, count=int(tallies[first]))
+        running = np.cumsum(tallies, dtype=np.int64)
+        room = cursor.left // self.entry_size
+        if running[-1] > room:
+            first = int(np.searchsorted(running, room, side="right"))
+            at = start + first * self.dtype.itemsize
+            cursor.fail(
+                STRUCT_COUNT_EXCEEDS_DATA,
+                f"{name}[{first}]",
+                at,
+                count=int(running[first]),
+                size=self.entry_size,
+                left=cursor.left,
+                available=room,
+            )
+        return tallies
+
+
+class LinkedKeys(Kind):
+    """Keys whose count stands in an earlier field, and whose layout follows from the record."""
+
+    def __init__(self, layout: Callable[[Any], KeyLayout], count: str, type_name: str) -> None:
+        self.layout = layout
+        self.counted_by = count
+        self.type_name = f"{count} x ({type_name})"
+        self.empty = KeyLayout(0)
+
+    def default(self) -> Keys:
+        return no_keys(self.empty)
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> Keys:
+        layout = self.layout(record)
+        count = getattr(record, str(self.counted_by))
+        cursor.need_claimed(self.counted_by, count, layout.smallest, name)
+        return read_keys(cursor, layout, count, name, cursor.pos)
+
+    def write_quick(self, source: Source, name: str) -> bool:
+        source.refuse(f"record.{self.counted_by} < 0")
+        rows, layout = source.name(read_equal_rows), source.name(self.layout)
+        source.add(f"taken = {rows}(data, pos, end, {layout}(record), record.{self.counted_by})")
+        source.refuse("taken is None")
+        source.add(f"record.{name}, pos = taken")
+        return True
+
+    def write(self, sink: Sink, value: Keys, record: Any) -> None:
+        if len(value):
+            write_keys(sink, self.layout(record), value)
+
+    def dump(self, value: Keys, record: Any) -> object:
+        return keys_to_json(value, self.layout(record))
+
+    def restore(self, value: object, record: Any) -> Keys:
+        return keys_from_json(value, self.layout(record))
+
+
+def choice(
+    code: str, values: Mapping[int, str], words: str, *, otherwise: IssueType = SEM_UNKNOWN_ENUM, when: Any = None
+) -> Any:
+    kind = Choice(code, values, otherwise)
+    return declare(kind, f"{words}: {kind.known}", when=when)
+
+
+def tallies(
+    dtype: npt.DTypeLike, count: str | Callable[[Any], int], entry_size: int, words: str, *, when: Any = None
+) -> Any:
+    return declare(Tallies(dtype, count, entry_size), words, when=when)
+
+
+def linked_keys(layout: Callable[[Any], KeyLayout], count: str, type_name: str, words: str, *, when: Any = None) -> Any:
+    return declare(LinkedKeys(layout, count, type_name), words, when=when)

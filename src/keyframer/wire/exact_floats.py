@@ -1,0 +1,125 @@
+"""Floats that keep every bit without becoming arrays where they need not, and tables of floats as one view.
+
+`struct` turns a signalling NaN into a quiet one, numpy does not. A field of few floats is therefore a plain tuple (or
+number) whenever that writes back the same bytes, and a read-only numpy array (or scalar) where it would not.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.wire.cursor import Cursor, frozen
+from keyframer.wire.field_types import Kind, declare
+from keyframer.wire.lossless_json import array_from_json, array_to_json
+from keyframer.wire.quick_readers import Source
+from keyframer.wire.sink import Sink
+
+_FLOAT = np.dtype("<f4")
+
+
+class ExactFloats(Kind):
+    """``count`` float32 as a tuple; with ``count`` None one float32 as a number."""
+
+    def __init__(self, count: int | None = None) -> None:
+        self.count = count
+        self.layout = struct.Struct(f"<{count or 1}f")
+        self.minimum = self.layout.size
+        self.type_name = "f32" if count is None else f"{count} x f32"
+
+    def default(self) -> Any:
+        return 0.0 if self.count is None else (0.0,) * self.count
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> Any:
+        start = cursor.pos
+        values = cursor.unpack(self.layout, name)
+        if self.layout.pack(*values) != cursor.data[start : cursor.pos]:
+            exact = np.frombuffer(cursor.data, _FLOAT, len(values), start)
+            return exact[0] if self.count is None else exact
+        return values[0] if self.count is None else values
+
+    def write_quick(self, source: Source, name: str) -> bool:
+        source.unpack(self.layout)
+        source.refuse_nan("values")
+        source.set(name, "values[0]" if self.count is None else "values")
+        return True
+
+    def write(self, sink: Sink, value: Any, record: Any) -> None:
+        if isinstance(value, (np.ndarray, np.float32)):
+            sink.write_array(self._sized(np.atleast_1d(np.asarray(value, _FLOAT))))
+        elif self.count is None:
+            sink.write(self._pack(value))
+        else:
+            sink.write(self._pack(*self._sized(value)))
+
+    def _pack(self, *values: float) -> bytes:
+        try:
+            return self.layout.pack(*values)
+        except OverflowError as error:
+            raise ValueError(str(error)) from None
+
+    def _sized(self, values: Any) -> Any:
+        if len(values) != (self.count or 1):
+            raise ValueError(f"{self.count or 1} numbers are wanted, not {len(values)}")
+        return values
+
+    def to_json(self, value: Any) -> object:
+        numbers = array_to_json(np.atleast_1d(np.asarray(value, _FLOAT)))
+        return numbers[0] if self.count is None else numbers
+
+    def from_json(self, value: object) -> Any:
+        if self.count is not None and (not isinstance(value, list) or len(value) != self.count):
+            raise ValueError(f"a list of {self.count} numbers is wanted")
+        exact = array_from_json([value] if self.count is None else value, _FLOAT, None)
+        return self.read(Cursor(exact.tobytes()), None, "")
+
+
+class FloatRows(Kind):
+    """A table of float32, ``(rows, columns)``, as one view of the file.
+
+    Neither number stands beside the table: the record says both in ``row_shape``, because its other fields or the
+    records around it tell.
+    """
+
+    type_name = "rows x columns x f32"
+
+    def default(self) -> npt.NDArray[Any]:
+        return frozen(np.empty((0, 0), _FLOAT))
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
+        rows, columns = record.row_shape
+        if rows == 0 or columns == 0:
+            return frozen(np.empty((rows, columns), _FLOAT))
+        cursor.need_entries(rows, 4 * columns, name)
+        view = np.ndarray((rows, columns), _FLOAT, cursor.data, cursor.pos)
+        cursor.pos += view.nbytes
+        return view
+
+    def write(self, sink: Sink, value: Any, record: Any) -> None:
+        sink.write_array(as_rows(value))
+
+    def to_json(self, value: Any) -> object:
+        return array_to_json(as_rows(value))
+
+    def from_json(self, value: object) -> npt.NDArray[Any]:
+        columns = len(value[0]) if isinstance(value, list) and value and isinstance(value[0], list) else 0
+        return frozen(array_from_json(value, _FLOAT, columns))
+
+
+def as_rows(value: npt.ArrayLike) -> npt.NDArray[Any]:
+    """A table of float32; ValueError if it has not two dimensions."""
+    array = np.asarray(value, _FLOAT)
+    if array.ndim != 2:
+        raise ValueError(f"a table (rows, columns) is wanted, not an array of shape {array.shape}")
+    return array
+
+
+def exact_floats(words: str, count: int | None = None, *, default: Any = None) -> Any:
+    return declare(ExactFloats(count), words, default)
+
+
+def float_rows(words: str) -> Any:
+    return declare(FloatRows(), words)

@@ -1,0 +1,551 @@
+"""Wire types: how one field of a record lies in the file.
+
+The functions in lower case (`u16`, `strz`, `counted` …) are what declarations use; each takes the specification's
+words for the field. Behind them stand small classes that read, write, dump and describe a value of their type.
+"""
+
+from __future__ import annotations
+
+import copy
+import struct
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import LIMIT_NAME, STRUCT_NOT_REPRODUCIBLE
+from keyframer.text import ascii_to_bytes, bytes_to_ascii, bytes_to_hex, hex_to_bytes
+from keyframer.wire.array_conversion import fitting
+from keyframer.wire.cursor import Cursor, frozen, no_entries
+from keyframer.wire.encoding_style import LENGTH_CODES, Style
+from keyframer.wire.key_table import EXTRAS, KeyLayout, Keys, no_keys, read_equal_rows, read_keys, write_keys
+from keyframer.wire.lossless_json import array_from_json, array_to_json, integer_from_json
+from keyframer.wire.quick_readers import Source
+from keyframer.wire.sink import Sink
+
+_CODES = {"B": "u8", "b": "i8", "H": "u16", "h": "i16", "I": "u32", "i": "i32", "f": "f32", "d": "f64"}
+_READING = {"read", "write_quick"}
+_DTYPES = {
+    code: np.dtype("<" + {"B": "u1", "b": "i1", "H": "u2", "h": "i2", "I": "u4", "i": "i4"}.get(code, code))
+    for code in _CODES
+}
+
+
+class Kind:
+    """A wire type. ``minimum`` is the least number of bytes a value takes."""
+
+    minimum = 0
+    type_name = ""
+    counted_by: str | None = None
+    """the earlier field of the record that says how many entries there are"""
+
+    def adapted(self, style: Style) -> Kind:
+        """The same type in files of another byte order or kind of text."""
+        raise NotImplementedError(f"{self.type_name}: known in one layout only")
+
+    def default(self) -> Any:
+        raise NotImplementedError
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> Any:
+        raise NotImplementedError
+
+    def write_quick(self, source: Source, name: str) -> bool:
+        """Lines that read the same from usual bytes into the field ``name``; False where only `read` can. A type that
+        overrides `read` overrides this too, or it is always read with care."""
+        return False
+
+    @classmethod
+    def is_quick(cls) -> bool:
+        """Whether `write_quick` belongs to the `read` that this type has."""
+        return next("write_quick" in base.__dict__ for base in cls.__mro__ if base.__dict__.keys() & _READING)
+
+    def write(self, sink: Sink, value: Any, record: Any) -> None:
+        raise NotImplementedError
+
+    def to_json(self, value: Any) -> object:
+        raise NotImplementedError
+
+    def from_json(self, value: object) -> Any:
+        """The value behind `to_json`; ValueError says what is wrong with it."""
+        raise NotImplementedError
+
+    def dump(self, value: Any, record: Any) -> object:
+        """`to_json` for types whose form depends on the record."""
+        return self.to_json(value)
+
+    def restore(self, value: object, record: Any) -> Any:
+        """`from_json` for types whose form depends on the record."""
+        return self.from_json(value)
+
+
+class Numbers(Kind):
+    """One number or, with ``count``, a tuple of numbers; neighbours are read together (see `record`)."""
+
+    def __init__(self, code: str, count: int | None = None, order: str = "<") -> None:
+        self.code = code
+        self.count = count
+        self.order = order
+        self.struct_code = code if count is None else f"{count}{code}"
+        self.layout = struct.Struct(order + self.struct_code)
+        self.minimum = self.layout.size
+        self.dtype = _DTYPES[code]
+        self.type_name = _CODES[code] if count is None else f"{count} x {_CODES[code]}"
+        self.is_float = code in "fd"
+
+    def adapted(self, style: Style) -> Numbers:
+        return Numbers(self.code, self.count, style.order)
+
+    def default(self) -> Any:
+        zero: float = 0.0 if self.is_float else 0
+        return zero if self.count is None else (zero,) * self.count
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> Any:
+        start = cursor.pos
+        values = cursor.unpack(self.layout, name)
+        if self.is_float and self.layout.pack(*values) != cursor.data[start : cursor.pos]:
+            cursor.fail(STRUCT_NOT_REPRODUCIBLE, name, start)
+        return values[0] if self.count is None else values
+
+    def write_quick(self, source: Source, name: str) -> bool:
+        source.unpack(self.layout)
+        if self.is_float:
+            source.refuse_nan("values")
+        source.set(name, "values[0]" if self.count is None else "values")
+        return True
+
+    def write(self, sink: Sink, value: Any, record: Any) -> None:
+        sink.write(self.layout.pack(value) if self.count is None else self.layout.pack(*value))
+
+    def to_json(self, value: Any) -> object:
+        numbers = array_to_json(np.array([value] if self.count is None else value, self.dtype))
+        return numbers[0] if self.count is None else numbers
+
+    def from_json(self, value: object) -> Any:
+        if self.count is None:
+            if not self.is_float:
+                return integer_from_json(value, self.dtype)
+            return array_from_json([value], self.dtype, None).tolist()[0]
+        if not isinstance(value, list) or len(value) != self.count:
+            raise ValueError(f"a list of {self.count} numbers is wanted")
+        return tuple(array_from_json(value, self.dtype, None).tolist())
+
+
+class Strz(Kind):
+    """8-bit text ended by one NUL; the value is the bytes without it."""
+
+    minimum = 1
+    type_name = "text, NUL-ended"
+
+    def adapted(self, style: Style) -> Strz:
+        return self if style.text == "nul" else Prefixed(LENGTH_CODES[style.text], style.order)
+
+    def default(self) -> bytes:
+        return b""
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> bytes:
+        return cursor.strz(name)
+
+    def write_quick(self, source: Source, name: str) -> bool:
+        source.add("stop = data.find(0, pos, end)")
+        source.refuse("stop < 0 or stop - pos > longest")
+        source.set(name, "data[pos:stop]")
+        source.add("pos = stop + 1")
+        return True
+
+    def write(self, sink: Sink, value: bytes, record: Any) -> None:
+        if b"\0" in value:
+            raise ValueError(f"{value!r} holds a NUL, which would end the text early")
+        sink.write(value + b"\0")
+
+    def to_json(self, value: bytes) -> object:
+        return bytes_to_ascii(value)
+
+    def from_json(self, value: object) -> bytes:
+        if not isinstance(value, str):
+            raise ValueError("text is wanted")
+        return ascii_to_bytes(value)
+
+
+class Prefixed(Strz):
+    """8-bit text behind its length."""
+
+    def __init__(self, code: str, order: str = "<") -> None:
+        self.prefix = struct.Struct(order + code)
+        self.minimum = self.prefix.size
+        self.largest = (1 << (8 * self.prefix.size)) - 1
+        self.type_name = f"text, {_CODES[code]} length before it"
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> bytes:
+        at = cursor.pos
+        size = cursor.unpack(self.prefix, name)[0]
+        cursor.need_entries(size, 1, name, at)
+        if size > cursor.limits.name:
+            cursor.fail(LIMIT_NAME, name, at, size=size, limit=cursor.limits.name)
+        return cursor.take(size, name)
+
+    def write_quick(self, source: Source, name: str) -> bool:
+        source.unpack(self.prefix)
+        source.add("size = values[0]")
+        source.refuse("size > end - pos or size > longest")
+        source.set(name, "data[pos : pos + size]")
+        source.add("pos += size")
+        return True
+
+    def write(self, sink: Sink, value: bytes, record: Any) -> None:
+        if len(value) > self.largest:
+            raise ValueError(f"{len(value)} bytes, a file can hold {self.largest}")
+        sink.write(self.prefix.pack(len(value)) + value)
+
+
+class Chars(Strz):
+    """Text in a field of fixed size; the value is all its bytes, padding included."""
+
+    def __init__(self, size: int) -> None:
+        self.minimum = size
+        self.type_name = f"text, {size} bytes"
+
+    def adapted(self, style: Style) -> Chars:
+        return self
+
+    def default(self) -> bytes:
+        return bytes(self.minimum)
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> bytes:
+        return cursor.take(self.minimum, name)
+
+    def write_quick(self, source: Source, name: str) -> bool:
+        source.refuse(f"end - pos < {self.minimum}")
+        source.set(name, f"data[pos : pos + {self.minimum}]")
+        source.add(f"pos += {self.minimum}")
+        return True
+
+    def write(self, sink: Sink, value: bytes, record: Any) -> None:
+        if len(value) > self.minimum:
+            raise ValueError(f"{value!r} is longer than {self.minimum} bytes")
+        sink.write(value.ljust(self.minimum, b"\0"))
+
+
+class Blob(Kind):
+    """All bytes that are left, uninterpreted."""
+
+    type_name = "bytes"
+
+    def adapted(self, style: Style) -> Blob:
+        return self
+
+    def default(self) -> bytes:
+        return b""
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> bytes:
+        return cursor.rest()
+
+    def write_quick(self, source: Source, name: str) -> bool:
+        source.set(name, "data[pos:end]")
+        source.add("pos = end")
+        return True
+
+    def write(self, sink: Sink, value: bytes, record: Any) -> None:
+        if not isinstance(value, bytes):
+            raise TypeError(f"bytes are wanted, not {type(value).__name__}")
+        sink.write(value)
+
+    def to_json(self, value: bytes) -> object:
+        return bytes_to_hex(value)
+
+    def from_json(self, value: object) -> bytes:
+        return hex_to_bytes(value)
+
+
+class Array(Kind):
+    """Entries of one dtype, as a view of the file. How many there are is told by a subclass.
+
+    A dtype with a shape, such as ``("<f4", (3,))``, gives rows.
+    """
+
+    def __init__(self, dtype: npt.DTypeLike) -> None:
+        self.dtype = np.dtype(dtype)
+        self.width = self.dtype.shape[0] if self.dtype.shape else None
+        base = _CODES.get(self.dtype.base.char.replace("L", "I").replace("l", "i"), self.dtype.base.name)
+        self.entry_name = base if self.width is None else f"{self.width} x {base}"
+        self.type_name = f"({self.entry_name}) ..."
+
+    def adapted(self, style: Style) -> Self:
+        other = copy.copy(self)
+        other.dtype = self.dtype.newbyteorder(style.order)
+        return other
+
+    def default(self) -> npt.NDArray[Any]:
+        return no_entries(self.dtype)
+
+    def write(self, sink: Sink, value: Any, record: Any) -> None:
+        sink.write_array(self.checked(value))
+
+    def checked(self, value: Any) -> npt.NDArray[Any]:
+        """The value as an array of this type; ValueError if it is of another shape or does not fit."""
+        array = np.asarray(value)
+        if array.shape[1:] != self.dtype.shape or array.ndim == 0:
+            raise ValueError(f"an array of {self.entry_name} is wanted, not one of shape {array.shape}")
+        return fitting(array, self.dtype.base)
+
+    def to_json(self, value: Any) -> object:
+        return array_to_json(np.asarray(value))
+
+    def from_json(self, value: object) -> Any:
+        return frozen(array_from_json(value, self.dtype.base, self.width))
+
+
+class Counted(Array):
+    """An array behind its own count."""
+
+    def __init__(self, dtype: npt.DTypeLike, count: str) -> None:
+        super().__init__(dtype)
+        self.prefix = struct.Struct("<" + count)
+        self.largest = (1 << (8 * self.prefix.size)) - 1
+        self.minimum = self.prefix.size
+        self.type_name = f"{_CODES[count]} n, n x ({self.entry_name})"
+
+    def adapted(self, style: Style) -> Self:
+        other = super().adapted(style)
+        other.prefix = struct.Struct(style.order + self.prefix.format[1:])
+        return other
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
+        at = cursor.pos
+        count = cursor.unpack(self.prefix, name)[0]
+        cursor.need_entries(count, self.dtype.itemsize, name, at)
+        return cursor.array(self.dtype, count, name)
+
+    def write_quick(self, source: Source, name: str) -> bool:
+        source.unpack(self.prefix)
+        source.add("count = values[0]")
+        source.take_entries(name, self.dtype, "count")
+        return True
+
+    def write(self, sink: Sink, value: Any, record: Any) -> None:
+        array = self.checked(value)
+        if len(array) > self.largest:
+            raise ValueError(f"{len(array)} entries, a file can hold {self.largest}")
+        sink.write(self.prefix.pack(len(array)))
+        sink.write_array(array)
+
+
+class Linked(Array):
+    """An array whose count stands in an earlier field of the record (or follows from ``count(record)``)."""
+
+    def __init__(self, dtype: npt.DTypeLike, count: str | Callable[[Any], int]) -> None:
+        super().__init__(dtype)
+        self.count = count
+        self.counted_by = count if isinstance(count, str) else None
+        times = count if isinstance(count, str) else "..."
+        self.type_name = f"{times} x ({self.entry_name})"
+
+    def count_in(self, record: Any) -> int:
+        return int(getattr(record, self.count)) if isinstance(self.count, str) else self.count(record)
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
+        count = self.count_in(record)
+        cursor.need_claimed(self.counted_by, count, self.dtype.itemsize, name)
+        return cursor.array(self.dtype, count, name)
+
+    def write_quick(self, source: Source, name: str) -> bool:
+        source.add(f"count = {source.name(self.count_in)}(record)")
+        source.refuse("count < 0")
+        source.take_entries(name, self.dtype, "count")
+        return True
+
+    def write(self, sink: Sink, value: Any, record: Any) -> None:
+        array = self.checked(value)
+        if self.counted_by is None and len(array) != self.count_in(record):
+            raise ValueError(f"{self.count_in(record)} entries are wanted, not {len(array)}")
+        sink.write_array(array)
+
+
+class Filling(Array):
+    """An array up to the end of its block, without a count."""
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
+        return cursor.array(self.dtype, cursor.left // self.dtype.itemsize, name)
+
+    def write_quick(self, source: Source, name: str) -> bool:
+        source.add(f"count = (end - pos) // {self.dtype.itemsize}")
+        source.take_entries(name, self.dtype, "count")
+        return True
+
+
+class KeyTable(Kind):
+    """Keys behind their count (u32)."""
+
+    def __init__(self, layout: KeyLayout) -> None:
+        self.layout = layout
+        self.prefix = struct.Struct("<I")
+        self.minimum = self.prefix.size
+        value = "text, NUL-ended" if layout.width is None else f"{layout.width} x f32" if layout.width else "no value"
+        self.type_name = f"u32 n, n x (i32 {layout.time_name}, u16 flags, f32 for each flag bit 0-4, {value})"
+
+    def default(self) -> Keys:
+        return no_keys(self.layout)
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> Keys:
+        at = cursor.pos
+        count = cursor.unpack(self.prefix, name)[0]
+        return read_keys(cursor, self.layout, count, name, at)
+
+    def write_quick(self, source: Source, name: str) -> bool:
+        if self.layout.width is None:
+            return False
+        source.unpack(self.prefix)
+        rows, layout = source.name(read_equal_rows), source.name(self.layout)
+        source.add(f"taken = {rows}(data, pos, end, {layout}, values[0])")
+        source.refuse("taken is None")
+        source.add(f"record.{name}, pos = taken")
+        return True
+
+    def write(self, sink: Sink, value: Keys, record: Any) -> None:
+        sink.write(self.prefix.pack(len(value)))
+        write_keys(sink, self.layout, value)
+
+    def to_json(self, value: Keys) -> object:
+        return keys_to_json(value, self.layout)
+
+    def from_json(self, value: object) -> Keys:
+        return keys_from_json(value, self.layout)
+
+
+def keys_to_json(keys: Keys, layout: KeyLayout) -> list[dict[str, object]]:
+    """One object a key; only the floats that the key announces."""
+    rows: list[dict[str, object]] = [{layout.time_name: time} for time in array_to_json(keys.time)]
+    if layout.has_flags:
+        extras = None if keys.extras is None else array_to_json(keys.extras)
+        for index, (row, flags) in enumerate(zip(rows, keys.flags.tolist(), strict=True)):
+            row["flags"] = flags
+            for bit, name in enumerate(EXTRAS):
+                if flags >> bit & 1 and extras is not None:
+                    row[name] = extras[index][bit]
+    if layout.width is None:
+        for row, text in zip(rows, keys.text, strict=True):
+            row["value"] = bytes_to_ascii(text)
+    elif layout.width:
+        for row, value in zip(rows, array_to_json(keys.value), strict=True):
+            row["value"] = value if layout.width > 1 else value[0]
+    return rows
+
+
+def keys_from_json(value: object, layout: KeyLayout) -> Keys:
+    """The keys behind `keys_to_json`; the flags decide which floats are expected."""
+    if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
+        raise ValueError("a list of keys is wanted")
+    times: list[Any] = []
+    flags: list[int] = []
+    values: list[Any] = []
+    texts: list[bytes] = []
+    extras: list[list[Any]] = []
+    for index, row in enumerate(value):
+        bits = integer_from_json(row.get("flags"), layout.flags, f"key {index}: flags: ") if layout.has_flags else 0
+        wanted = {layout.time_name} | {name for bit, name in enumerate(EXTRAS) if bits >> bit & 1}
+        wanted |= {"flags"} if layout.has_flags else set()
+        wanted |= {"value"} if layout.width != 0 else set()
+        if set(row) != wanted:
+            odd = sorted(set(row) ^ wanted)
+            raise ValueError(f"key {index}: {'unknown or unannounced' if odd[0] in row else 'missing'} {odd[0]!r}")
+        times.append(row[layout.time_name])
+        flags.append(bits)
+        extras.append([row.get(name, 0) for name in EXTRAS])
+        if layout.width is None:
+            texts.append(Strz().from_json(row["value"]))
+        elif layout.width:
+            values.append(row["value"] if layout.width > 1 else [row["value"]])
+    return Keys(
+        frozen(array_from_json(times, layout.time, None)),
+        frozen(np.array(flags, layout.flags)),
+        frozen(array_from_json(values, np.dtype("<f4"), layout.width))
+        if layout.width
+        else frozen(np.empty((len(times), 0), np.float32)),
+        frozen(array_from_json(extras, np.dtype("<f4"), 5)) if any(bits & 31 for bits in flags) else None,
+        tuple(texts),
+    )
+
+
+# What declarations are written with. They return Any because the declared type is that of the value.
+
+
+class Attribute:
+    """What a record class says of one of its attributes: a default (or a function that makes one) and, for the fields
+    that stand in the file, the wire type, the specification's words and, maybe, the condition."""
+
+    __slots__ = ("annotation", "default", "kind", "kw_only", "make", "when", "words")
+
+    def __init__(
+        self,
+        default: Any = None,
+        make: Callable[[], Any] | None = None,
+        kind: Kind | None = None,
+        words: str = "",
+        when: Callable[[Any], bool] | None = None,
+    ) -> None:
+        self.default = default
+        self.make = make
+        self.kind = kind
+        self.words = words
+        self.when = when
+        self.kw_only = False
+        self.annotation: object = Any
+
+    @staticmethod
+    def made(make: Callable[[], Any]) -> Any:
+        """An attribute that does not stand in the file, with a default of its own for each record."""
+        return Attribute(make=make)
+
+
+def declare(kind: Kind, words: str, default: Any = None, when: Callable[[Any], bool] | None = None) -> Any:
+    """A field that carries its wire type, the specification's words and, maybe, its condition."""
+    return Attribute(default, kind.default if default is None else None, kind, words, when)
+
+
+def _number(code: str) -> Callable[..., Any]:
+    def specify(words: str, count: int | None = None, *, default: Any = None, when: Any = None) -> Any:
+        return declare(Numbers(code, count), words, default, when)
+
+    return specify
+
+
+u8 = _number("B")
+i8 = _number("b")
+u16 = _number("H")
+i16 = _number("h")
+u32 = _number("I")
+i32 = _number("i")
+f32 = _number("f")
+
+
+def vector(words: str, *, default: Any = None, when: Any = None) -> Any:
+    """Three floats, X Y Z."""
+    return declare(Numbers("f", 3), words, default, when)
+
+
+def strz(words: str, *, default: bytes | None = None) -> Any:
+    return declare(Strz(), words, default)
+
+
+def chars(size: int, words: str) -> Any:
+    return declare(Chars(size), words)
+
+
+def blob(words: str) -> Any:
+    return declare(Blob(), words)
+
+
+def counted(dtype: npt.DTypeLike, count: str, words: str) -> Any:
+    return declare(Counted(dtype, count), words)
+
+
+def linked(dtype: npt.DTypeLike, count: str | Callable[[Any], int], words: str, *, when: Any = None) -> Any:
+    return declare(Linked(dtype, count), words, when=when)
+
+
+def filling(dtype: npt.DTypeLike, words: str) -> Any:
+    return declare(Filling(dtype), words)
+
+
+def keys(layout: KeyLayout, words: str) -> Any:
+    return declare(KeyTable(layout), words)

@@ -1,0 +1,464 @@
+"""Animation keys whose rows vary in size, held as columns.
+
+A row is a time, flags, up to five floats of which the flags say which follow, and a value; `KeyLayout` gives the
+order and the sizes. Nearly every real table has rows of one shape: it is then one strided view of the file. Where
+shapes differ, one scan adds up the sizes and the columns are gathered from there. No row ever becomes an object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.catalogue import STRUCT_TRUNCATED
+from keyframer.wire.array_conversion import fitting
+from keyframer.wire.cursor import Cursor, frozen, no_entries
+from keyframer.wire.sink import Sink
+
+Array = npt.NDArray[Any]
+
+EXTRAS = ("tension", "continuity", "bias", "ease_to", "ease_from")
+"""The optional floats in the order of their flag bits, which is also their order in the file."""
+
+_ALL_BITS = 31
+_POPCOUNT = np.array([bin(bits).count("1") for bits in range(32)])
+_BEFORE = np.array([[bin(bits & ((1 << bit) - 1)).count("1") for bit in range(5)] for bits in range(32)])
+"""How many optional floats stand before the one of each bit."""
+
+_FLOAT = np.dtype("<f4")
+
+
+@dataclass(frozen=True)
+class KeyLayout:
+    """The shape of a key row: ``time, flags, extras, value`` or, with ``value_first``, ``time, value, flags, extras``.
+
+    ``width`` is the number of float32 in the value; None means a NUL-terminated text.
+    """
+
+    width: int | None
+    time: np.dtype[Any] = field(default_factory=lambda: np.dtype("<i4"))
+    flags: np.dtype[Any] = field(default_factory=lambda: np.dtype("<u2"))
+    value_first: bool = False
+    has_flags: bool = True
+    time_name: str = "frame"
+
+    @cached_property
+    def flags_at(self) -> int:
+        """Offset of the flags in a row; the low byte holds the bits (little endian)."""
+        return self.time.itemsize + (4 * (self.width or 0) if self.value_first else 0)
+
+    @cached_property
+    def fixed_size(self) -> int:
+        """Bytes of a row without extras (and without text)."""
+        return self.time.itemsize + (self.flags.itemsize if self.has_flags else 0) + 4 * (self.width or 0)
+
+    @cached_property
+    def smallest(self) -> int:
+        return self.fixed_size + (1 if self.width is None else 0)
+
+    @cached_property
+    def size_of(self) -> list[int]:
+        """Row size by the low byte of the flags."""
+        return [self.fixed_size + 4 * int(_POPCOUNT[byte & _ALL_BITS]) for byte in range(256)]
+
+    @cached_property
+    def value_dtype(self) -> np.dtype[Any]:
+        return np.dtype((_FLOAT, (self.width or 0,)))
+
+    @cached_property
+    def no_flags(self) -> Array:
+        """Of a single key without any: one for all, because such tracks come by the hundred thousand."""
+        return frozen(np.zeros(1, self.flags))
+
+    @cached_property
+    def row_dtypes(self) -> list[np.dtype[Any]]:
+        """The row with just the extras of each combination of bits, made once: most tracks hold only a key or two."""
+        return [self._row_dtype(bits) for bits in range(_ALL_BITS + 1)]
+
+    def _row_dtype(self, bits: int) -> np.dtype[Any]:
+        present = [(name, _FLOAT) for bit, name in enumerate(EXTRAS) if bits >> bit & 1]
+        value = [("value", _FLOAT, (self.width,))] if self.width else []
+        flags = [("flags", self.flags)] if self.has_flags else []
+        if self.value_first:
+            fields: list[Any] = [("time", self.time), *value, *flags, *present]
+        else:
+            fields = [("time", self.time), *flags, *present, *value]
+        return np.dtype(fields)
+
+
+class _Unread:
+    """Keys of one shape whose columns nobody has asked for yet: where they lie in the file."""
+
+    __slots__ = ("_rows",)
+
+    _rows: tuple[bytes, int, int, KeyLayout, int]
+    """the file, the position of the first row, how many there are, their layout, the bits of their extras"""
+
+
+@dataclass(eq=False, slots=True)
+class Keys(_Unread):
+    """The keys of one track as columns of equal length.
+
+    ``extras`` has one column for each name in `EXTRAS`, 0 where a key's flags do not announce the float; None where
+    no key has any. Only announced floats are written, so change them with `replace`, which sets the bits.
+    """
+
+    time: Array
+    flags: Array
+    value: Array
+    extras: Array | None = None
+    text: tuple[bytes, ...] = ()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Called for a column that is not set: of keys that were read, all become views of the file now."""
+            try:
+                rows = object.__getattribute__(self, "_rows")
+            except AttributeError:  # there is no such column, or another thread was faster
+                return object.__getattribute__(self, name)
+            self.time, self.flags, self.value, self.extras = _view_columns(*rows)
+            self.text = ()
+            with suppress(AttributeError):
+                del self._rows
+            return object.__getattribute__(self, name)
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def column(self, name: str) -> Array:
+        """An optional column by name; zeros where nothing is stored."""
+        if self.extras is None:
+            return frozen(np.zeros(len(self), np.float32))
+        return self.extras[:, EXTRAS.index(name)]
+
+    @property
+    def tension(self) -> Array:
+        return self.column("tension")
+
+    @property
+    def continuity(self) -> Array:
+        return self.column("continuity")
+
+    @property
+    def bias(self) -> Array:
+        return self.column("bias")
+
+    @property
+    def ease_to(self) -> Array:
+        return self.column("ease_to")
+
+    @property
+    def ease_from(self) -> Array:
+        return self.column("ease_from")
+
+    def replace(self, *, text: tuple[bytes, ...] | None = None, **columns: npt.ArrayLike) -> Keys:
+        """A copy with some columns changed; naming an optional column announces it where it is not 0."""
+        time = np.asarray(columns.pop("time", self.time))
+        value = np.asarray(columns.pop("value", self.value))
+        flags = np.array(columns.pop("flags", self.flags))
+        extras = None if self.extras is None else np.array(self.extras)
+        if columns and extras is None:
+            extras = np.zeros((len(time), 5), np.float32)
+        for name, column in columns.items():
+            bit = EXTRAS.index(name)
+            assert extras is not None
+            extras[:, bit] = column
+            announced = (extras[:, bit] != 0) | (flags >> bit & 1 == 1)
+            flags = np.where(announced, flags | (1 << bit), flags).astype(flags.dtype)
+        return Keys(time, flags, value, extras, self.text if text is None else text)
+
+    @staticmethod
+    def make(
+        time: npt.ArrayLike,
+        value: npt.ArrayLike = (),
+        *,
+        text: tuple[bytes, ...] = (),
+        **extras: npt.ArrayLike,
+    ) -> Keys:
+        """Keys from nothing: ``Keys.make([0, 10], [[0, 0, 0], [1, 2, 3]], tension=[0.5, 0])``."""
+        times = np.atleast_1d(np.asarray(time))
+        values = np.asarray(value, np.float32)
+        values = values.reshape(len(times), -1) if values.size else np.empty((len(times), 0), np.float32)
+        return Keys(times, np.zeros(len(times), np.uint16), values, None, text).replace(text=None, **extras)
+
+    def columns(self) -> dict[str, Array]:
+        """Every stored column by its name; optional floats are one, of five numbers a key."""
+        found = {"time": self.time, "flags": self.flags, "value": self.value}
+        if self.extras is not None:
+            found["extras"] = self.extras
+        if self.text:
+            found["text"] = np.array(self.text, object)
+        return found
+
+    def with_columns(self, columns: Mapping[str, Array]) -> Keys:
+        """Keys of these columns alone."""
+        text = tuple(columns["text"].tolist()) if "text" in columns else ()
+        return Keys(columns["time"], columns["flags"], columns["value"], columns.get("extras"), text)
+
+    def __repr__(self) -> str:
+        span = f", {self.time[0]}..{self.time[-1]}" if len(self) else ""
+        return f"<{len(self)} keys{span}>"
+
+
+def no_keys(layout: KeyLayout) -> Keys:
+    return Keys(no_entries(layout.time), no_entries(layout.flags), no_entries(layout.value_dtype))
+
+
+def read_keys(cursor: Cursor, layout: KeyLayout, count: int, field_name: str, count_offset: int) -> Keys:
+    """``count`` rows from the cursor; the claim is checked before anything is allocated."""
+    cursor.need_entries(count, layout.smallest, field_name, count_offset)
+    if count == 0:
+        return no_keys(layout)
+    if layout.width is None:
+        return _read_text_rows(cursor, layout, count, field_name)
+    taken = read_equal_rows(cursor.data, cursor.pos, cursor.end, layout, count)
+    if taken is None:
+        return _read_mixed_rows(cursor, layout, count, field_name)
+    keys, cursor.pos = taken
+    return keys
+
+
+def read_equal_rows(data: bytes, pos: int, end: int, layout: KeyLayout, count: int) -> tuple[Keys, int] | None:
+    """``count`` keys at ``pos`` and the position behind them, if every row has the shape of the first; None if not.
+
+    The columns are made when somebody asks for them: most tracks hold a single key, and three arrays for it took
+    most of the time of reading it.
+    """
+    if count == 0:
+        return no_keys(layout), pos
+    left = end - pos
+    if count * layout.smallest > left:
+        return None
+    if layout.has_flags:
+        flags_at = pos + layout.flags_at
+        first = data[flags_at]
+        row_size = layout.size_of[first]
+        size = count * row_size
+        if size > left:
+            return None
+        bits = first & _ALL_BITS
+        if count > 1:
+            column = data[flags_at : pos + size : row_size]
+            if column.count(first) != count and any(byte & _ALL_BITS != bits for byte in set(column)):
+                return None
+    else:
+        bits = 0
+        size = count * layout.fixed_size
+    keys = _new_keys(Keys)
+    keys._rows = (data, pos, count, layout, bits)  # type: ignore[misc]  # the slot of a base class
+    return keys, pos + size
+
+
+_new_keys = Keys.__new__
+
+
+def _view_columns(
+    data: bytes, pos: int, count: int, layout: KeyLayout, bits: int
+) -> tuple[Array, Array, Array, Array | None]:
+    """Time, flags, value and extras of rows of one shape: views of the file, as far as they can be."""
+    row = layout.row_dtypes[bits]
+    at = pos + layout.flags_at
+    if not layout.has_flags:
+        flags = frozen(np.zeros(count, layout.flags))
+    elif count == 1 and not any(data[at : at + layout.flags.itemsize]):
+        flags = layout.no_flags
+    else:
+        flags = _view_column(data, pos, row, "flags", count)
+    extras = None
+    if bits:
+        extras = np.zeros((count, 5), _FLOAT)
+        for bit, name in enumerate(EXTRAS):
+            if bits >> bit & 1:
+                extras[:, bit] = _view_column(data, pos, row, name, count)
+        frozen(extras)
+    value = _view_column(data, pos, row, "value", count) if layout.width else frozen(np.empty((count, 0), _FLOAT))
+    return _view_column(data, pos, row, "time", count), flags, value, extras
+
+
+def _view_column(data: bytes, pos: int, row: np.dtype[Any], name: str, count: int) -> Array:
+    """A column of rows at ``pos``: a view of the file itself, not of an array of rows that would stay with it."""
+    assert row.fields is not None
+    dtype, at = row.fields[name][:2]
+    if dtype.shape:
+        strides = (row.itemsize, dtype.base.itemsize)
+        return np.ndarray((count, *dtype.shape), dtype.base, data, pos + at, strides)
+    return np.ndarray(count, dtype, data, pos + at, row.itemsize)
+
+
+def _read_mixed_rows(cursor: Cursor, layout: KeyLayout, count: int, field_name: str) -> Keys:
+    data, start, end = cursor.data, cursor.pos, cursor.end
+    starts = _row_starts(cursor, layout, count, field_name)
+    buffer = np.frombuffer(data, np.uint8, end - start, start)
+    time = _gather(buffer, starts, layout.time)
+    flags = _gather(buffer, starts + layout.flags_at, layout.flags)
+    bits = flags & _ALL_BITS
+    extras = np.zeros((count, 5), _FLOAT)
+    first_extra = starts + layout.flags_at + layout.flags.itemsize
+    for bit in range(5):
+        rows = np.flatnonzero(bits >> bit & 1)
+        if len(rows):
+            extras[rows, bit] = _gather(buffer, first_extra[rows] + 4 * _BEFORE[bits[rows], bit], _FLOAT)
+    if layout.value_first:
+        value_at = starts + layout.time.itemsize
+    else:
+        value_at = first_extra + 4 * _POPCOUNT[bits]
+    value = _gather(buffer, value_at, layout.value_dtype) if layout.width else np.empty((count, 0), _FLOAT)
+    return Keys(frozen(time), frozen(flags), frozen(value), frozen(extras))
+
+
+def _row_starts(cursor: Cursor, layout: KeyLayout, count: int, field_name: str) -> Array:
+    """Where each row begins, relative to the first: the only step that goes row by row, and it only adds."""
+    most = count * layout.size_of[_ALL_BITS]  # a copy of all that is left would make many short tables quadratic
+    window = cursor.data[cursor.pos : min(cursor.end, cursor.pos + most)]
+    flags, sizes = window[layout.flags_at :], layout.size_of
+    starts: list[int] = []
+    append = starts.append
+    pos = 0
+    try:
+        for _ in range(count):
+            append(pos)
+            pos += sizes[flags[pos]]
+    except IndexError:
+        pos = len(window) + 1
+    if pos > len(window):
+        _fail_at_cut_row(cursor, layout, window, starts, field_name)
+    cursor.pos += pos
+    return np.fromiter(starts, np.intp, count)
+
+
+def _fail_at_cut_row(cursor: Cursor, layout: KeyLayout, window: bytes, starts: list[int], field_name: str) -> NoReturn:
+    """Name the row that is not all there; the scan may have noticed one row too late."""
+    row = len(starts) - 1
+    if starts[row] > len(window):
+        row -= 1
+    start = starts[row]
+    left = len(window) - start
+    wanted = layout.smallest if left < layout.smallest else layout.size_of[window[start + layout.flags_at]]
+    cursor.fail(STRUCT_TRUNCATED, f"{field_name}[{row}]", cursor.pos + start, wanted=wanted, left=left)
+
+
+def _gather(buffer: Array, starts: Array, dtype: np.dtype[Any]) -> Array:
+    """Entries of ``dtype`` at any byte offsets, as a new array."""
+    whole = np.dtype(f"V{dtype.itemsize}")  # three floats picked as one thing take a quarter of the time
+    picked: Array = _at_every_byte(buffer, whole)[starts]
+    return picked.view(dtype.base).reshape((len(starts), *dtype.shape))
+
+
+def _at_every_byte(buffer: Array, dtype: np.dtype[Any]) -> Array:
+    """A view with an entry beginning at each byte, so that one index picks a whole entry."""
+    shape = (max(buffer.size - dtype.itemsize + 1, 0), *dtype.shape)
+    strides = (1, dtype.base.itemsize) if dtype.shape else (1,)
+    return np.ndarray(shape, dtype.base, buffer, 0, strides)
+
+
+def _read_text_rows(cursor: Cursor, layout: KeyLayout, count: int, field_name: str) -> Keys:
+    """Rows that end in a text: few and rare (morph tracks), so a plain loop over the names."""
+    time = np.empty(count, layout.time)
+    flags = np.empty(count, layout.flags)
+    extras = np.zeros((count, 5), _FLOAT)
+    text: list[bytes] = []
+    for row in range(count):
+        name = f"{field_name}[{row}]"
+        cursor.need(layout.fixed_size, name)
+        bits = cursor.data[cursor.pos + layout.flags_at] & _ALL_BITS
+        head = np.frombuffer(cursor.take(layout.size_of[bits], name), layout.row_dtypes[bits])[0]
+        time[row], flags[row] = head["time"], head["flags"]
+        for bit, column in enumerate(EXTRAS):
+            if bits >> bit & 1:
+                extras[row, bit] = head[column]
+        text.append(cursor.strz(name))
+    return Keys(frozen(time), frozen(flags), frozen(np.empty((count, 0), _FLOAT)), frozen(extras), tuple(text))
+
+
+def write_keys(sink: Sink, layout: KeyLayout, keys: Keys) -> None:
+    """The rows back, byte for byte as they were read."""
+    keys = _checked(layout, keys)
+    if len(keys) == 0:
+        return
+    if layout.width is None:
+        _write_text_rows(sink, layout, keys)
+        return
+    bits = np.asarray(keys.flags).astype(np.int64) & _ALL_BITS
+    if not layout.has_flags or (bits == bits[0]).all():
+        _write_equal_rows(sink, layout, keys, int(bits[0]) if layout.has_flags else 0)
+    else:
+        _write_mixed_rows(sink, layout, keys, bits)
+
+
+def _checked(layout: KeyLayout, keys: Keys) -> Keys:
+    """The same keys with columns of the layout's types; ValueError names a column that does not fit."""
+    count = len(keys)
+    for text in keys.text:
+        if b"\0" in text:
+            raise ValueError(f"text: {text!r} holds a NUL, which would end it early")
+    if layout.width is None and len(keys.text) != count:
+        raise ValueError(f"text: {len(keys.text)} entries for {count} keys")
+    return Keys(
+        _column("time", keys.time, layout.time, (count,)),
+        _column("flags", keys.flags, layout.flags, (count,)),
+        _column("value", keys.value, _FLOAT, (count, layout.width)) if layout.width else keys.value,
+        None if keys.extras is None else _column("extras", keys.extras, _FLOAT, (count, len(EXTRAS))),
+        keys.text,
+    )
+
+
+def _column(name: str, values: Array, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    array = np.asarray(values)
+    if array.shape != shape:
+        raise ValueError(f"{name}: an array of shape {shape} is wanted, not {array.shape}")
+    try:
+        return fitting(array, dtype)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _write_equal_rows(sink: Sink, layout: KeyLayout, keys: Keys, bits: int) -> None:
+    rows = np.empty(len(keys), layout.row_dtypes[bits])
+    rows["time"] = keys.time
+    if layout.has_flags:
+        rows["flags"] = keys.flags
+    for bit, name in enumerate(EXTRAS):
+        if bits >> bit & 1:
+            rows[name] = keys.column(name)
+    if layout.width:
+        rows["value"] = keys.value
+    sink.write_array(rows)
+
+
+def _write_mixed_rows(sink: Sink, layout: KeyLayout, keys: Keys, bits: Array) -> None:
+    sizes = layout.fixed_size + 4 * _POPCOUNT[bits]
+    ends = np.cumsum(sizes)
+    starts = ends - sizes
+    buffer = np.empty(int(ends[-1]), np.uint8)
+    _scatter(buffer, starts, keys.time, layout.time)
+    _scatter(buffer, starts + layout.flags_at, keys.flags, layout.flags)
+    first_extra = starts + layout.flags_at + layout.flags.itemsize
+    for bit, name in enumerate(EXTRAS):
+        rows = np.flatnonzero(bits >> bit & 1)
+        if len(rows):
+            at = first_extra[rows] + 4 * _BEFORE[bits[rows], bit]
+            _scatter(buffer, at, keys.column(name)[rows], _FLOAT)
+    value_at = starts + layout.time.itemsize if layout.value_first else first_extra + 4 * _POPCOUNT[bits]
+    if layout.width:
+        _scatter(buffer, value_at, keys.value, layout.value_dtype)
+    sink.write_array(buffer)
+
+
+def _scatter(buffer: Array, starts: Array, values: Array, dtype: np.dtype[Any]) -> None:
+    _at_every_byte(buffer, dtype)[starts] = values
+
+
+def _write_text_rows(sink: Sink, layout: KeyLayout, keys: Keys) -> None:
+    for row in range(len(keys)):
+        bits = int(keys.flags[row]) & _ALL_BITS
+        one = slice(row, row + 1)
+        extras = None if keys.extras is None else keys.extras[one]
+        _write_equal_rows(sink, layout, Keys(keys.time[one], keys.flags[one], keys.value[one], extras), bits)
+        sink.write(keys.text[row] + b"\0")

@@ -1,0 +1,107 @@
+"""One function for each record class, generated from its plan, that reads the usual record and nothing else.
+
+The careful reader (`read_fields`) carries a cursor and a place through every field so that it can say where a file is
+wrong. Nearly every record is not wrong. The generated function knows offsets only: it creates the record, sets its
+fields and returns it with the position behind it, or None as soon as anything is odd. Then the careful reader reads
+the same record from its beginning and finds out what to say. See docs/decisions/0009-quick-readers.md.
+
+``KEYFRAMER_CAREFUL=1`` in the environment leaves everything to the careful reader.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from struct import Struct
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from keyframer.wire.cursor import no_entries
+
+if TYPE_CHECKING:
+    from keyframer.wire.field_types import Attribute, Kind
+
+QuickReader = Callable[[bytes, int, int, int, int], "tuple[Any, int] | None"]
+"""``(data, at, pos, end, longest)``: the record begins at ``at``, its fields at ``pos``, and they end at ``end`` at the
+latest; no name is longer than ``longest``. Returns the record and the position behind its fields, or None."""
+
+ON = os.environ.get("KEYFRAMER_CAREFUL", "") in ("", "0")
+"""whether quick readers are used"""
+
+
+def never(data: bytes, at: int, pos: int, end: int, longest: int) -> None:
+    """The quick reader of a class that has a field which only the careful reader can read."""
+
+
+class Source:
+    """The function of one class while it is written: its lines, and the values that they refer to by name.
+
+    Lines may use ``data``, ``pos``, ``end``, ``longest`` and ``record``, and leave ``pos`` behind what they read.
+    """
+
+    def __init__(self, cls: type[Any]) -> None:
+        self.lines: list[str] = []
+        self.names: dict[str, Any] = {"create": cls.__new__, "cls": cls}
+        self.indent = "    "
+        self.add("record = create(cls)")
+
+    def add(self, *lines: str) -> None:
+        self.lines += [self.indent + line for line in lines]
+
+    def name(self, value: object) -> str:
+        """A name for a value, for use in lines."""
+        name = f"v{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def set(self, field: str, expression: str) -> None:
+        self.add(f"record.{field} = {expression}")
+
+    def set_default(self, field: str, attribute: Attribute) -> None:
+        """What reading leaves as it is; all records that are read begin without children."""
+        if field == "offset":
+            self.set(field, "at")
+        elif field == "children":
+            self.set(field, "()")
+        elif attribute.make is not None:
+            self.set(field, f"{self.name(attribute.make)}()")
+        else:
+            self.set(field, self.name(attribute.default))
+
+    def refuse(self, condition: str = "True") -> None:
+        """Hand the record to the careful reader."""
+        self.add(f"if {condition}: return None")
+
+    def unpack(self, layout: Struct) -> None:
+        """The numbers at ``pos`` as the tuple ``values``."""
+        self.refuse(f"end - pos < {layout.size}")
+        self.add(f"values = {self.name(layout.unpack_from)}(data, pos)", f"pos += {layout.size}")
+
+    def refuse_nan(self, values: str) -> None:
+        """`struct` makes signalling NaNs quiet, every other float survives it. A sum shows that there is a NaN."""
+        self.add(f"total = sum({values})")
+        self.refuse("total != total")
+
+    def take_entries(self, field: str, dtype: Any, count: str) -> None:
+        """An array of entries as a view of the file; ``count`` is a variable that is not negative."""
+        self.add(f"size = {count} * {dtype.itemsize}")
+        self.refuse("size > end - pos")
+        view, entry, empty = self.name(np.frombuffer), self.name(dtype), self.name(no_entries(dtype))
+        self.set(field, f"{view}(data, {entry}, {count}, pos) if {count} else {empty}")
+        self.add("pos += size")
+
+    def open_condition(self, when: Callable[[Any], bool]) -> None:
+        self.add(f"if {self.name(when)}(record):")
+        self.indent += "    "
+
+    def close_condition(self, field: str, kind: Kind) -> None:
+        """Where the condition is not met the field has its default."""
+        self.indent = self.indent[:-4]
+        self.add("else:", f"    record.{field} = {self.name(kind.default)}()")
+
+    def compiled(self) -> QuickReader:
+        lines = ["def read(data, at, pos, end, longest):", *self.lines, "    return record, pos"]
+        exec(compile("\n".join(lines), f"<quick reader of {self.names['cls'].__name__}>", "exec"), self.names)
+        reader: QuickReader = self.names["read"]
+        return reader

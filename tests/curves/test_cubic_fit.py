@@ -1,0 +1,88 @@
+"""Fitting: never farther off than allowed, few keys, jumps kept, ends exact."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from keyframer.curves.cubic_fit import Fit, Function, Functions, fit_cubic, largest_difference, turn_degrees
+from keyframer.curves.vector_curves import Hermite
+
+
+def at(keys: Hermite, times: np.ndarray) -> np.ndarray:
+    """The spline, by the textbook."""
+    place = np.clip(np.searchsorted(keys.times, times, side="right") - 1, 0, len(keys.times) - 2)
+    span = keys.times[place + 1] - keys.times[place]
+    u = ((times - keys.times[place]) / np.where(span > 0, span, 1))[:, None]
+    span = span[:, None]
+    return (
+        (2 * u**3 - 3 * u**2 + 1) * keys.values[place]
+        + (u**3 - 2 * u**2 + u) * span * keys.tangents_out[place]
+        + (3 * u**2 - 2 * u**3) * keys.values[place + 1]
+        + (u**3 - u**2) * span * keys.tangents_in[place + 1]
+    )
+
+
+def fitted(
+    function: Function, breaks: np.ndarray, jumps: np.ndarray, tolerance: float, shortest: float = 0.0, **more: int
+) -> Fit:
+    (fit,) = fit_cubic(Functions.one(function, breaks, jumps, tolerance, shortest), largest_difference, **more)
+    return fit
+
+
+def wave(times: np.ndarray) -> np.ndarray:
+    return np.stack([np.sin(3 * times), np.exp(-times)], axis=1)
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-6])
+def test_the_error_is_kept_and_keys_are_few(tolerance: float) -> None:
+    fit = fitted(wave, np.array([0.0, 10.0]), np.zeros(2, bool), tolerance)
+    times = np.linspace(0, 10, 5001)
+    assert largest_difference(at(fit.keys, times), wave(times)).max() <= 1.1 * tolerance
+    assert fit.error <= tolerance
+    widest = (384 * tolerance / 81) ** 0.25  # the error of such a cubic is h^4 / 384 times the fourth derivative, 3^4
+    assert len(fit.keys.times) < 2 * 10 / widest + 2  # halving may overshoot by half
+    np.testing.assert_array_equal(fit.keys.values[[0, -1]], wave(np.array([0.0, 10.0])))
+
+
+def test_a_cubic_needs_no_more_keys() -> None:
+    def cubic(times: np.ndarray) -> np.ndarray:
+        return (times**3 - 2 * times)[:, None]
+
+    fit = fitted(cubic, np.array([0.0, 1.0, 4.0]), np.zeros(3, bool), 1e-6)
+    assert fit.keys.times.tolist() == [0.0, 1.0, 4.0]
+    assert fit.keys.tangents_out[1, 0] == pytest.approx(1.0, abs=1e-5)
+
+
+def test_jumps_stay_jumps() -> None:
+    def saw(times: np.ndarray) -> np.ndarray:
+        return (times - np.floor(times))[:, None]
+
+    breaks = np.arange(4.0)
+    fit = fitted(saw, breaks, np.array([False, True, True, True]), 1e-6)
+    assert fit.keys.times.tolist() == [0, 1, 1, 2, 2, 3, 3]
+    np.testing.assert_allclose(fit.keys.values[:, 0], [0, 1, 0, 1, 0, 1, 0], atol=1e-6)
+
+
+def test_turns_are_measured_in_degrees() -> None:
+    half = np.radians(15.0)
+    a, b = np.array([0, 0, 0, 2.0]), np.array([0, 0, np.sin(half), np.cos(half)])
+    assert turn_degrees(a, b) == pytest.approx(30.0)
+    assert turn_degrees(a, -b) == pytest.approx(30.0)
+    assert turn_degrees(a, -a) == 0
+
+
+def test_keys_have_a_limit_and_a_shortest_distance() -> None:
+    def noise(times: np.ndarray) -> np.ndarray:
+        return np.sin(1e6 * times)[:, None]
+
+    breaks, jumps = np.array([0.0, 1.0]), np.zeros(2, bool)
+    assert len(fitted(noise, breaks, jumps, 1e-9, most_keys=100).keys.times) <= 100
+    fit = fitted(noise, breaks, jumps, 1e-9, shortest=0.01)
+    assert np.diff(fit.keys.times).min() >= 0.01
+    assert fit.error > 0.1  # and says so
+
+
+def test_a_single_break_is_a_single_key() -> None:
+    fit = fitted(wave, np.array([2.0]), np.zeros(1, bool), 1e-3)
+    assert fit.keys.times.tolist() == [2.0]

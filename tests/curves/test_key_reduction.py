@@ -1,0 +1,133 @@
+"""Few keys instead of many frames: how far they are off is found with the slow evaluator, between frames as well.
+
+What frames mean between frames is written out here: the straight line, and the shortest arc.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keyframer.curves import Interpolation, RotationForm, Track, compile_track
+from keyframer.curves.cubic_fit import largest_difference, turn_degrees
+from keyframer.curves.key_reduction import fewest_keys
+from tests.museum import slow
+
+PARTS = 8
+"""of a frame: more than the package looks at"""
+
+
+def slow_track(track: Track) -> slow.SlowTrack:
+    def column(name: str) -> list[float]:
+        found = getattr(track, name)
+        return [] if found is None else [float(each) for each in found]
+
+    shapes = {name: column(name) for name in ("tension", "continuity", "bias")}
+    values = [[float(part) for part in row] for row in track.values.reshape(len(track.times), -1)]
+    names = {Interpolation.TCB: "TCB", Interpolation.LINEAR: "LINEAR"}
+    form = "QUATERNION_ABSOLUTE" if track.is_rotation else "NONE"
+    return slow.SlowTrack(track.times.tolist(), values, names[track.interpolation], form=form, **shapes)
+
+
+def on_the_line(frames: list[list[float]], t: float) -> list[float]:
+    at = min(int(t), len(frames) - 2)
+    part = t - at
+    return [a + part * (b - a) for a, b in zip(frames[at], frames[at + 1], strict=True)]
+
+
+def on_the_arc(frames: list[list[float]], t: float) -> list[float]:
+    at = min(int(t), len(frames) - 2)
+    p, q = frames[at], frames[at + 1]
+    dot = sum(a * b for a, b in zip(p, q, strict=True))
+    q = [-each for each in q] if dot < 0 else q
+    turn = math.acos(min(abs(dot), 1.0))
+    if turn < 1e-9:
+        return p
+    a, b = math.sin((1 - (t - at)) * turn) / math.sin(turn), math.sin((t - at) * turn) / math.sin(turn)
+    return [a * x + b * y for x, y in zip(p, q, strict=True)]
+
+
+def apart(a: list[float], b: list[float]) -> float:
+    return math.dist(a, b)
+
+
+def degrees_apart(a: list[float], b: list[float]) -> float:
+    return float(turn_degrees(np.array([a]), np.array([b]))[0])
+
+
+def worst(
+    track: Track, frames: list[list[float]], meant: Callable[..., list[float]], off: Callable[..., float]
+) -> float:
+    plain = slow_track(track)
+    times = [place / PARTS for place in range((len(frames) - 1) * PARTS + 1)]
+    return max(off(slow.evaluate(plain, t, frames[0]), meant(frames, t)) for t in times)
+
+
+def swings(count: int, speed: float) -> list[list[float]]:
+    return [[math.sin(n * speed), 0.25 * n * speed, math.cos(1.7 * n * speed)] for n in range(count)]
+
+
+@pytest.mark.parametrize("tolerance", [0.03, 3e-3, 3e-4])
+@pytest.mark.parametrize("speed", [0.02, 0.1, 0.7])
+def test_positions_stay_within_the_tolerance_everywhere(speed: float, tolerance: float) -> None:
+    frames = swings(61, speed)
+    values = np.array(frames)
+    curve = compile_track(Track.sampled("position", values))
+    made, error = fewest_keys(
+        "position", np.arange(61.0), values, RotationForm.NONE, tolerance, largest_difference, between=curve
+    )
+    reached = worst(made, frames, on_the_line, apart)
+    assert reached <= tolerance * 1.02  # more places are looked at here
+    assert error == pytest.approx(reached, rel=0.05, abs=1e-12)
+    assert len(made.times) <= 61
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(*[st.floats(-3, 3)] * 3), min_size=2, max_size=9), st.sampled_from([0.5, 0.05, 1e-3]))
+def test_any_positions(points: list[tuple[float, float, float]], tolerance: float) -> None:
+    frames = [list(point) for point in points]
+    values = np.array(frames)
+    curve = compile_track(Track.sampled("position", values))
+    times = np.arange(float(len(frames)))
+    made, _ = fewest_keys("position", times, values, RotationForm.NONE, tolerance, largest_difference, between=curve)
+    assert worst(made, frames, on_the_line, apart) <= tolerance * 1.05 + 1e-9
+
+
+@pytest.mark.parametrize("tolerance", [2.0, 0.2, 0.01])
+@pytest.mark.parametrize("speed", [0.01, 0.08])
+def test_turns_stay_within_the_tolerance_everywhere(speed: float, tolerance: float) -> None:
+    frames = []
+    for n in range(41):
+        angle = 0.9 * math.sin(3 * n * speed)
+        axis = slow.unit([math.sin(n * speed), 0.3, math.cos(2 * n * speed), 0.0])[:3]
+        frames.append([part * math.sin(angle / 2) for part in axis] + [math.cos(angle / 2)])
+    values = np.array(frames)
+    form = RotationForm.QUATERNION_ABSOLUTE
+    curve = compile_track(Track.sampled("rotation", values, form=form))
+    made, _ = fewest_keys("rotation", np.arange(41.0), values, form, tolerance, turn_degrees, 90.0, curve)
+    assert worst(made, frames, on_the_arc, degrees_apart) <= tolerance * 1.05 + 1e-6
+
+
+def test_what_is_smooth_between_frames_takes_few_keys_and_what_is_straight_takes_corners() -> None:
+    frames = swings(61, 0.1)
+    values = np.array(frames)
+    times = np.arange(61.0)
+
+    def smooth(moments: np.ndarray) -> np.ndarray:
+        return np.column_stack([np.sin(moments * 0.1), 0.025 * moments, np.cos(moments * 0.17)])
+
+    straight = compile_track(Track.sampled("position", values))
+    form, tolerance = RotationForm.NONE, 1e-3
+    few, error = fewest_keys("position", times, values, form, tolerance, largest_difference, between=smooth)
+    many, _ = fewest_keys("position", times, values, form, tolerance, largest_difference, between=straight)
+    blind, _ = fewest_keys("position", times, values, form, tolerance, largest_difference)
+    assert len(blind.times) <= len(few.times) < len(many.times)
+    plain = slow_track(few)
+    moments = [place / PARTS for place in range(60 * PARTS + 1)]
+    off = [apart(slow.evaluate(plain, t, frames[0]), smooth(np.array([t]))[0].tolist()) for t in moments]
+    assert max(off) <= 1.15 * max(tolerance, error)  # three places in a frame are looked at; those who ask leave room

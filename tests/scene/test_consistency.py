@@ -1,0 +1,104 @@
+"""A scene made by hand that contradicts itself is refused in words, whatever it is to become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.scene import Material, Mesh, Morph, Node, Scene, Skin
+from keyframer.scene.consistency import ensure_sound
+from tests.formats.editing import put
+from tests.samples import all_samples
+
+Break = Callable[[Scene], object]
+
+
+def sound() -> Scene:
+    """A skinned triangle with everything that can be wrong about one."""
+    square = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
+    corners = np.array([[0, 1, 2]])
+    mesh = Mesh("tri", square, corners, uv=square[:, :2], colors=square, color_corners=corners)
+    mesh.smoothing, mesh.edges, mesh.face_materials = np.array([1]), np.array([7]), np.array([0])
+    skin = Skin("skin", [1], np.eye(4)[None], np.arange(3), np.zeros(3, int), np.ones(3), square)
+    nodes = [Node("body", mesh=0, skin=0, morph=Morph(["wide"], [square * 2])), Node("bone")]
+    return Scene(nodes=nodes, meshes=[mesh], materials=[Material("red")], skins=[skin])
+
+
+def node(scene: Scene) -> object:
+    return scene.nodes[0]
+
+
+def mesh(scene: Scene) -> object:
+    return scene.meshes[0]
+
+
+def skin(scene: Scene) -> object:
+    return scene.skins[0]
+
+
+def shape(*size: int) -> np.ndarray:
+    return np.zeros(size)
+
+
+BROKEN: list[tuple[Break, str]] = [
+    (put(node, mesh=3), "node 'body': mesh 3, but the scene has 1"),
+    (put(node, camera=0), "node 'body': camera 0, but the scene has 0"),
+    (put(node, light=-1), "node 'body': light -1, but the scene has 0"),
+    (put(node, skin=1), "node 'body': skin 1, but the scene has 1"),
+    (
+        put(node, morph=Morph(["wide"], [shape(4, 3)])),
+        "node 'body': morph shape 'wide' is 4 x 3, its mesh is 3 x 3",
+    ),
+    (put(node, morph=Morph(["a", "b"], [shape(3, 3)])), "node 'body': 1 morph shapes with 2 names"),
+    (put(mesh, positions=shape(3)), "mesh 'tri': positions must be n x 3, not 3"),
+    (put(mesh, positions=shape(2, 3)), "mesh 'tri': corners name number 2, but there are 2 vertices"),
+    (put(mesh, corners=np.array([[0, -1, 2]])), "mesh 'tri': corners name number -1"),
+    (put(mesh, corners=np.array([[0, 1]])), "mesh 'tri': corners must be 1 x 3, not 1 x 2"),
+    (put(mesh, corners=np.array(0)), "mesh 'tri': corners must be 0 x 3, not a single number"),
+    (put(mesh, uv=shape(2, 2)), "mesh 'tri': uv_corners name number 2, but there are 2 entries"),
+    (put(mesh, uv=shape(3, 3)), "mesh 'tri': uv must be n x 2, not 3 x 3"),
+    (put(mesh, uv_corners=np.zeros((2, 3), int)), "mesh 'tri': uv_corners must be 1 x 3, not 2 x 3"),
+    (put(mesh, colors=shape(1, 3)), "mesh 'tri': color_corners name number 2, but there are 1 entries"),
+    (put(mesh, smoothing=shape(2)), "mesh 'tri': smoothing must be 1 number, not 2 numbers"),
+    (put(mesh, edges=shape(1, 1)), "mesh 'tri': edges must be 1 number, not 1 x 1"),
+    (
+        put(mesh, face_materials=np.array([1])),
+        "mesh 'tri': face_materials name number 1, but there are 1 materials",
+    ),
+    (put(mesh, face_materials=np.array([-2])), "mesh 'tri': face_materials name number -2"),
+    (put(skin, joints=[2]), "skin 'skin': joints name number 2, but there are 2 nodes"),
+    (put(skin, inverse_bind=shape(2, 4, 4)), "skin 'skin': inverse_bind must be 1 x 4 x 4, not 2 x 4 x 4"),
+    (put(skin, influences=np.array([0, 0, 1])), "skin 'skin': influences name number 1, but there are 1 joints"),
+    (put(skin, weights=shape(2)), "skin 'skin': weights must be 3 numbers, not 2 numbers"),
+    (put(skin, positions=shape(2, 3)), "skin 'skin': positions must be 3 x 3, not 2 x 3"),
+    (put(skin, vertices=np.array([0, 1, 3])), "node 'body': the skin's vertices name number 3, but there are 3"),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), BROKEN, ids=[words[:60] for _, words in BROKEN])
+@pytest.mark.parametrize("name", ["out.glb", "out.3ds"])
+def test_what_is_wrong_is_said(change: Break, words: str, name: str, tmp_path: Path) -> None:
+    scene = sound()
+    change(scene)
+    with pytest.raises(ValueError, match="the scene contradicts itself: ") as caught:
+        keyframer.save(scene, tmp_path / name)
+    assert words in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_material_parents_of_nobody_and_channels_of_nobody_are_fine(tmp_path: Path) -> None:
+    scene = sound()
+    scene.meshes[0].face_materials = np.array([-1])
+    scene.materials = []
+    scene.nodes[1].parent = scene.nodes[1].target = 99
+    keyframer.save(scene, tmp_path / "out.glb")
+    assert keyframer.load(tmp_path / "out.glb").meshes
+
+
+@pytest.mark.parametrize(("name", "sample"), all_samples(), ids=lambda each: getattr(each, "name", each))
+def test_what_is_read_is_sound(name: str, sample: Path) -> None:
+    ensure_sound(keyframer.load(sample, format=name, salvage=True))

@@ -1,0 +1,59 @@
+"""Numbers that a program gives are stored as they are or refused; none changes in silence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from keyframer.wire.array_conversion import fitting
+
+U2, I4, F4 = np.dtype("<u2"), np.dtype("<i4"), np.dtype("<f4")
+
+
+@pytest.mark.parametrize(
+    ("given", "dtype", "words"),
+    [
+        ([65536], U2, "values outside 0..65535"),
+        ([-1], U2, "values outside 0..65535"),
+        ([2**31], I4, "values outside -2147483648..2147483647"),
+        ([2**70], I4, "numbers are wanted, not object"),
+        ([1.5], U2, "whole numbers are wanted"),
+        ([float("nan")], I4, "whole numbers are wanted"),
+        ([float("inf")], I4, "values outside"),
+        ([1e39], F4, "too large for a float of 4 bytes"),
+        (["1"], F4, "numbers are wanted"),
+        ([1j], F4, "numbers are wanted"),
+        ([None], F4, "numbers are wanted"),
+    ],
+)
+def test_refused(given: list[object], dtype: np.dtype[np.generic], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        fitting(np.array(given), dtype)
+
+
+@pytest.mark.parametrize(
+    ("given", "dtype"),
+    [
+        ([0, 65535], U2),
+        ([True, False], U2),
+        ([-(2**31), 2**31 - 1], I4),
+        ([3.0, -0.0], I4),
+        ([0.1, 3e38, float("inf"), float("-inf")], F4),
+        ([2**24], F4),
+        ([], U2),
+        ([], F4),
+    ],
+)
+def test_accepted(given: list[float], dtype: np.dtype[np.generic]) -> None:
+    made = fitting(np.array(given), dtype)
+    assert made.dtype == dtype
+    assert made.tolist() == np.array(given, np.float64).astype(dtype).tolist()
+
+
+def test_what_fits_is_not_copied() -> None:
+    array = np.array([1, 2], U2)
+    assert fitting(array, U2) is array
+
+
+def test_foreign_byte_order_is_turned() -> None:
+    assert fitting(np.array([1, 2], ">u2"), U2).tobytes() == bytes.fromhex("01000200")

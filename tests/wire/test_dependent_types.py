@@ -1,0 +1,144 @@
+"""Fields that depend on earlier fields: linked arrays and keys, counts of counts, choices."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from keyframer.errors import FormatError
+from keyframer.wire.cursor import Cursor
+from keyframer.wire.dependent_types import choice, linked_keys, tallies
+from keyframer.wire.field_types import i32, linked, u8
+from keyframer.wire.key_table import KeyLayout, Keys
+from keyframer.wire.record import Record, dump_fields, read_fields, record, restore_fields, write_fields
+from keyframer.wire.sink import Sink
+from tests.samples import unhex
+
+PLAIN = KeyLayout(1, has_flags=False, time_name="time")
+FLAGGED = KeyLayout(1, flags=np.dtype("u1"), value_first=True, time_name="time")
+
+
+@record
+class Bag(Record):
+    """A record in which everything hangs on something before it."""
+
+    count: int = i32("how many")
+    kind: int = choice("B", {0: "plain", 1: "flagged"}, "what follows")
+    shares: npt.NDArray[np.int32] = tallies("<i4", "count", 2, "entries of each")
+    parts: npt.NDArray[np.int16] = linked("<i2", lambda bag: int(bag.shares.sum()), "all entries")
+    extra: npt.NDArray[np.uint8] = linked("u1", "count", "only if flagged", when=lambda bag: bag.kind == 1)
+
+
+@record
+class Track(Record):
+    """Keys whose number and layout stand before them."""
+
+    key_count: int = i32("how many keys")
+    flagged: int = u8("layout")
+    keys: Keys = linked_keys(
+        lambda track: FLAGGED if track.flagged else PLAIN,
+        "key_count",
+        "time, value",
+        "keys",
+        when=lambda track: track.flagged != 2,
+    )
+
+
+def read(cls: type[Record], data: bytes) -> Record:
+    made = cls()
+    cursor = Cursor(data)
+    read_fields(made, cursor)
+    assert cursor.left == 0
+    return made
+
+
+def written(made: Record) -> bytes:
+    sink = Sink()
+    write_fields(made, sink)
+    return sink.getvalue()
+
+
+BAG = unhex("02 00 00 00  01  01 00 00 00  02 00 00 00  0a 00 0b 00 0c 00  07 08")
+
+
+def test_everything_is_read_and_written_back() -> None:
+    bag = read(Bag, BAG)
+    assert isinstance(bag, Bag)
+    assert bag.parts.tolist() == [10, 11, 12]
+    assert bag.extra.tolist() == [7, 8]
+    assert written(bag) == BAG
+
+
+def failure(cls: type[Record], data: bytes) -> FormatError:
+    with pytest.raises(FormatError) as caught:
+        read(cls, data)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("hex_text", "code", "offset", "path"),
+    [
+        ("ff ff ff ff  00", "STRUCT_COUNT_NEGATIVE", 0, "/shares"),
+        ("ff ff ff 7f  00", "STRUCT_COUNT_EXCEEDS_DATA", 0, "/shares"),
+        ("01 00 00 00  02", "SEM_UNKNOWN_ENUM", 4, "/kind"),
+        ("02 00 00 00  00  01 00 00 00  fe ff ff ff  00 00", "STRUCT_COUNT_NEGATIVE", 9, "/shares[1]"),
+        ("02 00 00 00  00  01 00 00 00  01 00 00 00  00 00", "STRUCT_COUNT_EXCEEDS_DATA", 9, "/shares[1]"),
+        ("01 00 00 00  01  01 00 00 00  00 00", "STRUCT_COUNT_EXCEEDS_DATA", 0, "/extra"),
+    ],
+)
+def test_failures_say_where_the_claim_stands(hex_text: str, code: str, offset: int, path: str) -> None:
+    error = failure(Bag, unhex(hex_text))
+    assert (error.code, error.offset, error.path) == (code, offset, path)
+
+
+def test_counts_are_what_the_arrays_hold() -> None:
+    bag = Bag(count=99, kind=1, shares=np.array([1]), parts=np.array([5]), extra=np.array([9]))
+    assert written(bag) == unhex("01 00 00 00  01  01 00 00 00  05 00  09")
+    bag.kind = 0
+    bag.extra = np.array([1, 2, 3])  # not written, so it does not count
+    assert written(bag) == unhex("01 00 00 00  00  01 00 00 00  05 00")
+    bag.parts = np.array([5, 6])
+    with pytest.raises(ValueError, match="1 entries are wanted, not 2"):
+        written(bag)
+    bag.kind = 7
+    with pytest.raises(ValueError, match="7 is none of"):
+        written(bag)
+
+
+PLAIN_TRACK = unhex("01 00 00 00  00  05 00 00 00  00 00 80 3f")
+FLAGGED_TRACK = unhex("02 00 00 00  01  05 00 00 00  00 00 80 3f  01  00 00 00 3f  06 00 00 00  00 00 00 40  00")
+BARE_TRACK = unhex("09 00 00 00  02")
+
+
+@pytest.mark.parametrize("data", [PLAIN_TRACK, FLAGGED_TRACK, BARE_TRACK])
+def test_keys_lie_as_the_record_says(data: bytes) -> None:
+    track = read(Track, data)
+    assert written(track) == data
+    again = Track()
+    restore_fields(again, dump_fields(track))
+    assert written(again) == data
+
+
+def test_keys_in_json_have_flags_only_where_the_layout_has() -> None:
+    assert dump_fields(read(Track, PLAIN_TRACK))["keys"] == [{"time": 5, "value": 1.0}]
+    flagged = dump_fields(read(Track, FLAGGED_TRACK))["keys"]
+    assert flagged == [
+        {"time": 5, "flags": 1, "tension": 0.5, "value": 1.0},
+        {"time": 6, "flags": 0, "value": 2.0},
+    ]
+
+
+@pytest.mark.parametrize(("count", "code"), [(-1, "STRUCT_COUNT_NEGATIVE"), (2, "STRUCT_COUNT_EXCEEDS_DATA")])
+def test_key_counts_are_claims(count: int, code: str) -> None:
+    data = count.to_bytes(4, "little", signed=True) + PLAIN_TRACK[4:]
+    error = failure(Track, data)
+    assert (error.code, error.offset, error.path) == (code, 0, "/keys")
+
+
+def test_nothing_counted_is_nothing_shared_out() -> None:
+    data = unhex("00 00 00 00  00")
+    bag = read(Bag, data)
+    assert isinstance(bag, Bag)
+    assert (len(bag.shares), len(bag.parts)) == (0, 0)
+    assert written(bag) == data
