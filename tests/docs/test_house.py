@@ -154,19 +154,56 @@ def test_modules_of_different_rooms_have_different_names() -> None:
 LOADED = """
 import sys
 from keyframer.cli import main
-for arguments in (["identify", "examples/windmill.3ds"], ["identify", "README.md"], ["identify", "-r", "examples"]):
+for arguments in {arguments}:
     main(arguments)
 print(*(name for name in sys.modules if name.partition(".")[0] == "keyframer"), file=sys.stderr)
 """
+IDENTIFY = [["identify", "examples/windmill.3ds"], ["identify", "README.md"], ["identify", "-r", "examples"]]
+
+
+def _loaded_by(arguments: list[list[str]]) -> set[str]:
+    """The modules of this project that a process has loaded after these commands."""
+    script = LOADED.format(arguments=arguments)
+    ran = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    return set(ran.stderr.splitlines()[-1].split())
+
+
+def _module_name(path: Path) -> str:
+    return ".".join(("keyframer", *path.relative_to(HOUSE).with_suffix("").parts)).removesuffix(".__init__")
 
 
 def test_typing_is_avoided_only_where_identify_starts() -> None:
-    ran = subprocess.run([sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, timeout=120)
-    loaded = set(ran.stderr.splitlines()[-1].split())
     avoiding = {
-        ".".join(("keyframer", *path.relative_to(HOUSE).with_suffix("").parts)).removesuffix(".__init__")
+        _module_name(path)
         for path in HOUSE.rglob("*.py")
         if re.search(r"^TYPE_CHECKING = False", path.read_text(encoding="utf-8"), re.M)
     }
     assert "keyframer.formats.contract" in avoiding
+    loaded = _loaded_by(IDENTIFY)
     assert avoiding <= loaded, sorted(avoiding - loaded)
+
+
+RARELY_USED = {
+    "keyframer.fields",  # parses source, for help() alone
+    "keyframer.wire.record",  # makes a dataclass where somebody asks a record for its fields
+}
+"""modules that load a part of the standard library only for a rare request"""
+
+
+def _lazily_imported(path: Path) -> set[str]:
+    """What is imported inside functions of a module."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    nodes = [node for function in functions for node in ast.walk(function)]
+    names = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    return names | {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+
+
+def test_imports_stand_at_the_top_unless_identify_or_the_batch_driver_would_pay(tmp_path: Path) -> None:
+    """Both start without numpy. Everything else is loaded by its command; Pillow is optional."""
+    lean = _loaded_by(IDENTIFY) | _loaded_by([["batch", "check", "examples/windmill.3ds", "-o", str(tmp_path)]])
+    lean |= RARELY_USED
+    lazy = {_module_name(path): _lazily_imported(path) for path in HOUSE.rglob("*.py")}
+    assert "keyframer.files" in lazy["keyframer.cli.inputs"]
+    beyond = {name: imports for name, imports in lazy.items() if name not in lean}
+    assert {name: kept for name, imports in beyond.items() if (kept := imports - {"PIL"})} == {}

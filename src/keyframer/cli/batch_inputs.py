@@ -8,15 +8,14 @@ import stat
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import chain
-from typing import TYPE_CHECKING
 
+from keyframer.batch import Found, stores
+from keyframer.batch.output_names import safe_relative
+from keyframer.batch.stores import is_url
 from keyframer.cli.batch_options import wanted_endings
 from keyframer.cli.inputs import MEMBER, STDIN, BadInput, FileInput, Input, MemberInput, inputs_of, is_left_by_a_mac
 from keyframer.cli.messages import as_format_error
 from keyframer.errors import FormatError
-
-if TYPE_CHECKING:
-    from keyframer.batch import Found
 
 _GLOB = "*?["
 
@@ -48,9 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def find_files(options: argparse.Namespace) -> Iterator[Found]:
     """Everything that was asked for, with its stamp; what leads nowhere has an error."""
-    from keyframer.batch import Found, stores
-    from keyframer.batch.output_names import safe_relative
-
     if STDIN in options.files:
         options.parser.error("stdin is no file that could be done again: give it a name")
     for item, relative in _placed(options):
@@ -91,9 +87,6 @@ def _matches(relative: str, pattern: str) -> bool:
 def _placed(options: argparse.Namespace) -> Iterator[tuple[Input, str]]:
     """Each input and its place. Files of a folder or glob keep their place below it, members of an archive that in the
     archive, under the archive's name; files that are named one by one that below the folder common to them."""
-    from keyframer.batch.output_names import safe_relative
-    from keyframer.batch.stores import is_url
-
     named: list[Input] = []
     for folder, items in _groups(options):
         for item in items:
@@ -121,8 +114,6 @@ def _placed(options: argparse.Namespace) -> Iterator[tuple[Input, str]]:
 
 def _groups(options: argparse.Namespace) -> Iterator[tuple[str | None, Iterator[Input]]]:
     """The inputs, argument by argument; with the folder that their places are relative to, if it is known."""
-    from keyframer.batch.stores import is_url
-
     endings = wanted_endings(options)
     options.skipped = 0
 
@@ -204,9 +195,6 @@ def _slashed(relative: str) -> str:
 
 
 def _from_store(url: str, options: argparse.Namespace) -> Iterator[Found]:
-    from keyframer.batch import Found, stores
-    from keyframer.batch.output_names import safe_relative
-
     wanted = wanted_endings(options)
     found = False
     try:

@@ -7,7 +7,7 @@ import os
 from dataclasses import fields
 from typing import Any
 
-from keyframer.cli import info, inputs, operations, output, reading, scenes, texturing, thumbnail
+from keyframer.cli import inputs, operations, output, reading, scenes, shared_arguments
 
 
 def add_arguments(parser: argparse.ArgumentParser, operation: str) -> None:
@@ -37,7 +37,7 @@ def _convert(parser: argparse.ArgumentParser) -> None:
         "--unit", type=operations.unit, metavar="LENGTH", help="how long a unit is, as for keyframer convert"
     )
     operations.add_arguments(parser)
-    texturing.add_arguments(parser)
+    shared_arguments.add_textures(parser)
 
 
 def _check(parser: argparse.ArgumentParser) -> None:
@@ -54,15 +54,15 @@ def _check(parser: argparse.ArgumentParser) -> None:
 
 def _info(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("info")
-    info.add_table(group)
+    shared_arguments.add_table(group)
     output.add_encoding(parser)
-    texturing.add_arguments(parser)
+    shared_arguments.add_textures(parser)
 
 
 def _thumbnail(parser: argparse.ArgumentParser) -> None:
-    thumbnail.add_choices(parser)
-    texturing.add_arguments(parser)
-    parser.add_argument("--to", choices=thumbnail.KINDS, help="the kind of picture (default: png)")
+    shared_arguments.add_picture(parser)
+    shared_arguments.add_textures(parser)
+    parser.add_argument("--to", choices=shared_arguments.PICTURE_KINDS, help="the kind of picture (default: png)")
 
 
 def wanted_endings(options: argparse.Namespace) -> tuple[str, ...]:
@@ -113,6 +113,8 @@ def _steps(options: argparse.Namespace) -> dict[str, Any]:
 
 def _picture(options: argparse.Namespace) -> dict[str, Any]:
     """What `Settings` and `Showing` have to say beyond what they say anyway."""
+    from keyframer.cli import thumbnail  # loads the renderer
+
     order = thumbnail.Order(argparse.Namespace(**{**vars(options), "output": None}))
     found: dict[str, Any] = {}
     for name, part in (("settings", order.settings), ("showing", order.showing)):

@@ -7,9 +7,10 @@ import os
 import sys
 from contextlib import redirect_stdout
 from io import StringIO
-from typing import TYPE_CHECKING
 
 from keyframer.batch.defaults import LEDGER, STATUSES
+from keyframer.batch.ledger import Ledger
+from keyframer.batch.reporting import COLUMNS, SCHEMA, SCHEMA_VERSION, cells_of, html_page, record_of
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import failure, shown_name
 from keyframer.cli.output import STYLES, Records
@@ -23,9 +24,6 @@ _OPERATIONS = ("convert", "check", "info", "identify", "thumbnail")
 _MOST_LINES = 20
 """refused rows that are shown one by one"""
 
-if TYPE_CHECKING:
-    from keyframer.batch.ledger import Ledger
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("where", metavar="OUT", help="the output folder of a batch, or its ledger")
@@ -37,8 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from keyframer.batch.ledger import Ledger
-
     path = os.path.join(options.where, LEDGER) if os.path.isdir(options.where) else options.where
     for part in ("", "-wal", "-shm", ".lock"):
         note_input(path + part)
@@ -69,8 +65,6 @@ def show_refused(ledger: Ledger) -> int:
 
 
 def _write(ledger: Ledger, options: argparse.Namespace) -> None:
-    from keyframer.batch.reporting import COLUMNS, SCHEMA, SCHEMA_VERSION, cells_of, html_page, record_of
-
     rows = ledger.rows(options.only_operation, options.status)
     if options.format == "html":
         for piece in html_page(ledger, rows, options.only_operation):

@@ -27,6 +27,7 @@ from keyframer.cli.messages import detail, failure, note, shown_name
 from keyframer.cli.progress import Progress, clock
 from keyframer.cli.targets import refusing
 from keyframer.errors import FormatError
+from keyframer.files import check_output, note_input
 from keyframer.text import safe_text
 
 _MOST_LINES = 20
@@ -95,8 +96,6 @@ def _run(options: argparse.Namespace) -> int:
 
 def _check_ledger(path: str, found: list[Found]) -> None:
     """Refuse a ledger that is no ordinary file, or one of the inputs: an empty one would become a ledger."""
-    from keyframer.files import check_output, note_input
-
     for file in found:
         member = stores.split_member(file.source)
         note_input(file.source if member is None else member[0])

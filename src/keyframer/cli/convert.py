@@ -9,15 +9,18 @@ import sys
 from hashlib import sha256
 from typing import Any
 
-from keyframer.cli import inputs, operations, reading, scenes, texturing
+from keyframer.cli import inputs, operations, reading, scenes, shared_arguments, texturing
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, error_record, failure, note, shown_name
 from keyframer.cli.targets import STDOUT, Targets, check_file, refused, refusing, write_text
 from keyframer.errors import FormatError
 from keyframer.exchange import EXPORTERS, Exporter, exporter_for, save
+from keyframer.exchange.gltf.write.images import Pictures, no_images
 from keyframer.exchange.opening import OpenedFile
 from keyframer.exchange.provenance import source_note
+from keyframer.operating.steps import take_steps
+from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.text import safe_text
 from keyframer.textures import TextureSource
@@ -88,7 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: numbers stay as they are)",
     )
     operations.add_arguments(parser)
-    texturing.add_arguments(parser)
+    shared_arguments.add_textures(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -160,7 +163,7 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
     chosen: dict[str, Any] = {}
     source = None
     exporter = exporter_for(path, options.to)
-    scene = operations.apply(scene, options, None if exporter.name == "gltf" else fps, exporter.axes)
+    scene = _changed(scene, options, None if exporter.name == "gltf" else fps, exporter.axes)
     if exporter.name == "gltf":
         source = texturing.source_for(item, options)
         chosen = _for_gltf(options, fps, source, _source(item, opened))
@@ -175,12 +178,19 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
     return path, report
 
 
+def _changed(scene: Scene, options: argparse.Namespace, fps: float | None, own_axes: tuple[str, str]) -> Scene:
+    """The scene after everything that was asked for. ``fps`` is how many of its own frames make a second, ``own_axes``
+    are those of the format that will be written."""
+    wanted = operations.wanted_of(options)
+    if fps is None and not wanted.keys() - {"max_error"}:
+        return scene
+    return take_steps(scene, wanted, fps, own_axes)
+
+
 def _for_gltf(
     options: argparse.Namespace, fps: float | None, source: TextureSource | None, about: dict[str, object]
 ) -> dict[str, Any]:
     """The options of the exporter. Images come from the folders that the user named, and from that of the file."""
-    from keyframer.exchange.gltf.write.images import Pictures, no_images
-
     chosen: dict[str, Any] = {"source": about}
     if options.core_only:
         chosen["core_only"] = True

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from argparse import ArgumentTypeError
-from typing import TYPE_CHECKING
 
-from keyframer.cli import inputs, output, reading, texturing
+from keyframer.checking import check_opened
+from keyframer.cli import inputs, output, reading, shared_arguments, texturing
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, error_record, failure, note, one_line, shown_name
-from keyframer.text import did_you_mean, safe_text
-
-if TYPE_CHECKING:
-    from keyframer.formats.kit.summary_tables import Table
-    from keyframer.inspecting.facts import Facts
+from keyframer.formats.kit.summary_tables import Table
+from keyframer.inspecting.document_tables import SCHEMA, SCHEMA_VERSION, file_tables
+from keyframer.inspecting.facts import COLUMNS, Facts, facts_of, facts_table
+from keyframer.inspecting.tables import aligned, json_rows, json_value, markdown, markdown_cell
+from keyframer.text import safe_text
 
 ABOUT = """What a file is and holds, in one screen: format, size, writer, length, nodes and how many are animated,
 meshes, cameras, lights, materials, images and which are missing, and the verdict of keyframer check.
@@ -43,41 +42,14 @@ CELLS = ("file", "table", "row", "column", "value")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     reading.add_arguments(parser)
-    add_table(parser)
+    shared_arguments.add_table(parser)
     parser.add_argument("--all", action="store_true", help="show all tables")
-    texturing.add_arguments(parser)
+    shared_arguments.add_textures(parser)
     output.add_encoding(parser)
     output.add_arguments(parser)
 
 
-def add_table(group: argparse._ActionsContainer) -> None:
-    from keyframer.inspecting import table_names
-
-    group.add_argument(
-        "--table",
-        action="extend",
-        type=_table_names,
-        metavar="NAME",
-        help=f"show just this table (may be repeated, or several with commas): {', '.join(table_names())}",
-    )
-
-
-def _table_names(text: str) -> list[str]:
-    from keyframer.inspecting import table_names
-
-    names = [name.strip() for name in text.split(",")]
-    known = table_names()
-    for name in names:
-        if name not in known:
-            raise ArgumentTypeError(f"there is no table {name!r}{did_you_mean(name, known)}")
-    return names
-
-
 def run(options: argparse.Namespace) -> int:
-    from keyframer.inspecting.document_tables import SCHEMA, SCHEMA_VERSION
-    from keyframer.inspecting.facts import COLUMNS, facts_table
-    from keyframer.inspecting.tables import json_rows, json_value
-
     if not options.files and options.files_from is None:
         options.parser.error("nothing to look at: give a FILE, or - for stdin")
     in_tables = bool(options.table or options.all)
@@ -129,10 +101,6 @@ def _listed(tables: list[Table]) -> str:
 
 def _looked_at(item: Input, options: argparse.Namespace) -> tuple[Facts, list[Table]]:
     """The summary and all tables of an input."""
-    from keyframer.checking import check_opened
-    from keyframer.inspecting.document_tables import file_tables
-    from keyframer.inspecting.facts import facts_of
-
     opened = reading.open_input(item, options)
     _, tables = file_tables(opened, options.encoding, texturing.finder_for(item, options))
     checked = check_opened(opened)
@@ -142,8 +110,6 @@ def _looked_at(item: Input, options: argparse.Namespace) -> tuple[Facts, list[Ta
 
 def _show_failure(records: output.Records, name: str, message: str, in_tables: bool) -> None:
     """A file that could not be read, as a row of CSV or a table of Markdown."""
-    from keyframer.formats.kit.summary_tables import Table
-
     if records.style == "md":
         _markdown(records, name, [Table("error", "Error", ("message",), [(message,)])], None)
     elif in_tables:
@@ -160,8 +126,6 @@ def _csv(records: output.Records, name: str, tables: list[Table]) -> None:
 
 
 def _markdown(records: output.Records, name: str, tables: list[Table], encoding: str | None) -> None:
-    from keyframer.inspecting.tables import markdown, markdown_cell
-
     records.text(f"## {markdown_cell(shown_name(name))}\n\n")
     for table in tables:
         rows = [[markdown_cell(cell, encoding) for cell in row] for row in table.rows]
@@ -172,8 +136,6 @@ def _markdown(records: output.Records, name: str, tables: list[Table], encoding:
 
 def _pretty(name: str, tables: list[Table], options: argparse.Namespace) -> None:
     """The tables, indented; on a terminal with bold titles, and no wider than that."""
-    from keyframer.inspecting.tables import aligned
-
     plain = output.is_plain(options)
     width = None if plain else output.terminal_width() - 2
     bold, end = ("", "") if plain else ("\x1b[1m", "\x1b[0m")

@@ -5,12 +5,8 @@ from __future__ import annotations
 import argparse
 from argparse import ArgumentTypeError
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from keyframer.exchange import KEY_STYLES
-
-if TYPE_CHECKING:
-    from keyframer.scene import Scene
 
 LENGTHS = ("mm", "cm", "m", "km", "inch", "foot", "file")
 AXES = ("x-up", "x-up-left", "y-up", "y-up-left", "z-up", "z-up-left")
@@ -125,14 +121,3 @@ def wanted_of(options: argparse.Namespace) -> dict[str, object]:
     names = ("merge", "node", "reverse", "rate", "scale", "axes", "max_error")
     found = {name: getattr(options, name) for name in names} | {"cut": cut_of(options)}
     return {name: value for name, value in found.items() if value is not None and value is not False and value != []}
-
-
-def apply(scene: Scene, options: argparse.Namespace, fps: float | None, own_axes: tuple[str, str]) -> Scene:
-    """The scene after everything that was asked for. ``fps`` is how many of its own frames make a second, ``own_axes``
-    are those of the format that will be written."""
-    wanted = wanted_of(options)
-    if fps is None and not wanted.keys() - {"max_error"}:
-        return scene
-    from keyframer.operating.steps import take_steps
-
-    return take_steps(scene, wanted, fps, own_axes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 
@@ -181,6 +182,4 @@ def _span(text: str | None) -> tuple[float, float] | None:
 
 def _terminal(options: argparse.Namespace) -> tuple[int, bool]:
     """Columns, and whether colours are wanted."""
-    import shutil
-
     return min(shutil.get_terminal_size((80, 24)).columns, 200), not output.is_plain(options)

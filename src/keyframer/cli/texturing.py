@@ -1,10 +1,8 @@
-"""Where the images of a scene are looked for: the arguments, and what is said about guesses and misses."""
+"""Finding the images of a scene, and the lines about guesses, misses and refusals."""
 
 from __future__ import annotations
 
 import argparse
-import os
-from argparse import ArgumentTypeError
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -12,36 +10,15 @@ from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, note
 from keyframer.cli.reading import path_of
 from keyframer.files import note_input
+from keyframer.textures import ImageRefused, TextureFinder, TextureSource
+from keyframer.textures.texture_source import first_of_list, is_list
 
 if TYPE_CHECKING:
     from keyframer.scene import Scene
-    from keyframer.textures import TextureFinder, TextureSource
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    textures = parser.add_argument_group("textures")
-    textures.add_argument(
-        "--texture-path",
-        action="append",
-        type=_folder,
-        default=[],
-        metavar="DIR",
-        help="a folder to look for images in, after that of the file (may be repeated)",
-    )
-    textures.add_argument("--texture-recursive", action="store_true", help="look into the folders inside these, too")
-    textures.add_argument("--no-textures", action="store_true", help="open no image at all")
-
-
-def _folder(path: str) -> str:
-    if not os.path.isdir(path):
-        raise ArgumentTypeError(f"there is no folder {path!r}")
-    return path
 
 
 def finder_for(item: Input, options: argparse.Namespace) -> TextureFinder | None:
     """Looks beside the file, then in the folders given; None with ``--no-textures``."""
-    from keyframer.textures import TextureFinder
-
     if options.no_textures:
         return None
     path = path_of(item)
@@ -52,17 +29,12 @@ def finder_for(item: Input, options: argparse.Namespace) -> TextureFinder | None
 
 def source_for(item: Input, options: argparse.Namespace) -> TextureSource | None:
     """Opens what is found there; None with ``--no-textures``."""
-    from keyframer.textures import TextureSource
-
     finder = finder_for(item, options)
     return None if finder is None else TextureSource(finder)
 
 
 def note_inputs(item: Input, scene: Scene, options: argparse.Namespace) -> None:
     """Tell the run which images of a scene are there, without opening them."""
-    from keyframer.textures import ImageRefused
-    from keyframer.textures.texture_source import first_of_list, is_list
-
     finder = finder_for(item, options)
     if finder is None:
         return

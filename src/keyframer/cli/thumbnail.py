@@ -6,16 +6,17 @@ import argparse
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-from keyframer.cli import clips, inputs, operations, reading, scenes, targets, texturing
+from keyframer.cli import inputs, reading, scenes, shared_arguments, targets, texturing
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, failure, note
 from keyframer.errors import FormatError
-
-if TYPE_CHECKING:
-    from keyframer.rendering import Settings
+from keyframer.inspecting.samples import parse_frames
+from keyframer.rendering import Settings, Studio
+from keyframer.rendering.encoding import ANIMATED, STILL, check_kind, kind_of
+from keyframer.rendering.showing import Showing
+from keyframer.rendering.studio import NEUTRAL
 
 ABOUT = """A picture of a frame, a contact sheet, or the playback, without a GPU.
 
@@ -34,56 +35,15 @@ EXAMPLES = (
     "keyframer thumbnail -r models/ --size 128 -o pictures/",
 )
 
-KINDS = ("png", "jpg", "gif", "apng", "webp", "mp4")
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     scenes.add_arguments(parser)
-    add_choices(parser)
-    texturing.add_arguments(parser)
+    shared_arguments.add_picture(parser)
+    shared_arguments.add_textures(parser)
     targets.add_arguments(parser, required=False, suffix=".png")
-    parser.add_argument("--to", choices=KINDS, help="the kind of picture, where the name of OUT does not say")
-
-
-def add_choices(parser: argparse.ArgumentParser) -> None:
-    """What of a scene is shown, and how; the same for one file and for many."""
-    what = parser.add_argument_group("what to show")
-    clips.add_argument(what)
-    what.add_argument("--size", default="256", metavar="N|WxH", help="pixels, 256 or 320x200 (default: 256)")
-    moment = what.add_mutually_exclusive_group()
-    moment.add_argument(
-        "--frame", type=operations.frame, metavar="N", help="the frame to show (default: the one saved, else the first)"
-    )
-    moment.add_argument("--frames", metavar="LIST", help="frames of a sheet or a playback: 0:100:5 or 3,7")
-    what.add_argument("--sheet", metavar="CxR", help="a contact sheet of so many columns and rows")
-    what.add_argument(
-        "--pictures", type=int, metavar="N", help="how many pictures a playback has (default: 15 a second, at most 90)"
-    )
-    what.add_argument("--camera", default="auto", metavar="NAME", help="a camera of the file, fit, or auto (default)")
-    what.add_argument(
-        "--around",
-        type=operations.number(-360, 360),
-        metavar="DEGREES",
-        help="fit: from how far to the right of the front (default: 30)",
-    )
-    what.add_argument(
-        "--above",
-        type=operations.number(-90, 90),
-        metavar="DEGREES",
-        help="fit: from how far above (default: 22)",
-    )
-    what.add_argument(
-        "--lights", choices=("auto", "file", "studio"), default="auto", help="whose lights (default: auto)"
-    )
-    what.add_argument(
-        "--bones",
-        choices=("auto", "always", "never"),
-        default="auto",
-        help="the skeleton as sticks (default: where there is no mesh)",
-    )
-    what.add_argument(
-        "--background", default="neutral", metavar="COLOUR", help="#rrggbb, file, none, or neutral (default)"
+    parser.add_argument(
+        "--to", choices=shared_arguments.PICTURE_KINDS, help="the kind of picture, where the name of OUT does not say"
     )
 
 
@@ -146,10 +106,6 @@ class Order:
     """What was asked for, checked before any file is read; ValueError says what is wrong."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        from keyframer.inspecting.samples import parse_frames
-        from keyframer.rendering.encoding import ANIMATED, STILL, check_kind
-        from keyframer.rendering.showing import Showing
-
         self.options = options
         self.kind = _kind(options)
         sheet = _pair(options.sheet, "--sheet") if options.sheet is not None else None
@@ -174,8 +130,6 @@ class Order:
 
     def carry_out(self, item: Input) -> bytes:
         """The bytes of the picture."""
-        from keyframer.rendering import Studio
-
         scene = scenes.load_scene(item, self.options)
         source = texturing.source_for(item, self.options)
         studio = Studio(scene, self.settings, textures=source)
@@ -188,8 +142,6 @@ class Order:
 
 def _kind(options: argparse.Namespace) -> str:
     """What the name of OUT says, unless that is a folder; or ``--to``; or PNG."""
-    from keyframer.rendering.encoding import kind_of
-
     said = kind_of(options.output) if targets.says_kind(options) else None
     if said is not None and options.to not in (None, said):
         raise ValueError(f"{options.output} is the name of a {said} picture, but --to says {options.to}")
@@ -197,8 +149,6 @@ def _kind(options: argparse.Namespace) -> str:
 
 
 def _settings(options: argparse.Namespace) -> Settings:
-    from keyframer.rendering import Settings
-
     width, height = _pair(options.size, "--size")
     turned = options.around is not None or options.above is not None
     if turned and options.camera not in ("auto", "fit"):
@@ -224,8 +174,6 @@ def _pair(text: str, option: str) -> tuple[int, int]:
 
 
 def _background(text: str) -> tuple[int, int, int] | str | None:
-    from keyframer.rendering.studio import NEUTRAL
-
     if text in ("neutral", "file", "none"):
         return {"neutral": NEUTRAL, "file": "file", "none": None}[text]
     digits = text.removeprefix("#")

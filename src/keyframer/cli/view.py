@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import webbrowser
 
-from keyframer.cli import inputs, reading, scenes, texturing
+from keyframer.cli import inputs, reading, scenes, shared_arguments, texturing
 from keyframer.cli.exits import FINE, NOT_ALL_DONE
 from keyframer.cli.inputs import FileInput, Input
 from keyframer.cli.messages import as_format_error, failure, note
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     page.add_argument("-f", "--force", action="store_true", help="overwrite the page if it exists")
     page.add_argument("--no-open", action="store_true", help="print the address, but do not open a browser")
     page.add_argument("--port", type=int, default=0, metavar="N", help="a fixed port (default: any that is free)")
-    texturing.add_arguments(parser)
+    shared_arguments.add_textures(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -128,8 +129,6 @@ def _serve(opened: list[ViewedFile], options: argparse.Namespace) -> int:
         sys.stdout.flush()
         note(options, "serving to this machine only; Ctrl-C ends it")
         if handover is not None:
-            import webbrowser
-
             webbrowser.open(handover.url)
         viewer.wait()
     except KeyboardInterrupt:

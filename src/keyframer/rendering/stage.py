@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -149,8 +149,6 @@ def _one_time(pose: Pose, at: int) -> Pose:
     """The pose at one of its times, so that only its vertices are made."""
     if len(pose.frames) == 1:
         return pose
-    from dataclasses import replace
-
     weights = {node: values[at : at + 1] for node, values in pose.morph_weights.items()}
     return replace(pose, frames=pose.frames[at : at + 1], world=pose.world[at : at + 1], morph_weights=weights)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from keyframer.batch import dependencies, stores
 from keyframer.batch.job import Result
@@ -13,13 +13,12 @@ from keyframer.batch.operations._targets import exporter_of
 from keyframer.batch.operations.outputs import drafted, refusing
 from keyframer.batch.operations.subject import Subject, note_issues
 from keyframer.exchange import Exporter, save
+from keyframer.exchange.gltf.write.images import ImageSource, Pictures, no_images
 from keyframer.exchange.provenance import source_note
+from keyframer.operating.steps import take_steps
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
-
-if TYPE_CHECKING:
-    from keyframer.exchange.gltf.write.images import ImageSource
-    from keyframer.textures import TextureFinder
+from keyframer.textures import TextureFinder, TextureSource
 
 _EXPORT = ("keys", "core_only", "unit", "fps")
 
@@ -48,8 +47,6 @@ def _changed(scene: Scene, options: Mapping[str, Any], exporter: Exporter, resul
     steps, fps = options.get("steps", {}), None if exporter.name == "gltf" else options.get("fps")
     if not steps and fps is None:
         return scene
-    from keyframer.operating.steps import take_steps
-
     if "merge" in steps:
         result["also"].append(dependencies.file_of(steps["merge"]))
     return take_steps(scene, {**steps, "max_error": options.get("max_error")}, fps, exporter.axes)
@@ -57,12 +54,7 @@ def _changed(scene: Scene, options: Mapping[str, Any], exporter: Exporter, resul
 
 def _images(finder: TextureFinder | None) -> ImageSource:
     if finder is None:
-        from keyframer.exchange.gltf.write.images import no_images
-
         return no_images
-    from keyframer.exchange.gltf.write.images import Pictures
-    from keyframer.textures import TextureSource
-
     return Pictures(TextureSource(finder))
 
 

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 from keyframer.batch import dependencies, stores
 from keyframer.batch.defaults import FINDINGS
 from keyframer.batch.job import Job, Result
+from keyframer.batch.operations._parts import named_files
 from keyframer.batch.operations.outputs import Output, write
 from keyframer.exchange import Importer
 from keyframer.exchange.opening import OpenedFile
+from keyframer.textures import TextureFinder
+from keyframer.textures.file_names import take_apart
 
 if TYPE_CHECKING:
     from keyframer.scene import Scene
@@ -63,8 +66,6 @@ class Subject:
         reader, folder = self.opened.reader, self.opened.folder
         if isinstance(reader, Importer):
             if folder is not None:
-                from keyframer.batch.operations._parts import named_files
-
                 result["also"] += [dependencies.file_of(folder / name) for name in named_files(self.data)]
             return
         given = (self.opened.given.get(companion.option) for companion in reader.companions)
@@ -76,8 +77,6 @@ class Subject:
         """Looks beside the file, then in the folders given; None if no image is wanted."""
         if self.options.get("no_textures"):
             return None
-        from keyframer.textures import TextureFinder
-
         folder = self.opened.folder
         folders = [*([folder] if folder is not None else []), *(self.options.get("texture_path") or ())]
         return TextureFinder(folders, recursive=bool(self.options.get("texture_recursive")))
@@ -86,8 +85,6 @@ class Subject:
         """Remember which images were looked for, and which were found."""
         if finder is None:
             return
-        from keyframer.textures.file_names import take_apart
-
         matches = finder.matches
         names = [parts for match in matches if (parts := take_apart(match.name).parts)]
         result["also"] += dependencies.images_of(finder.folders, names, recursive=finder.recursive)
