@@ -19,7 +19,7 @@ from benchmarks._timing import CORPUS_3DS, headline, row
 
 from keyframer.exchange.opening import open_file
 from keyframer.limits import Budget
-from keyframer.viewer.content import Material, ViewedFile
+from keyframer.viewer.viewed_file import Material, ViewedFile
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "stage.mvr"
 

@@ -20,7 +20,7 @@ import pytest
 
 from keyframer import files
 from keyframer.errors import FormatError
-from keyframer.files import disk, journals, read_bytes, write_bytes, write_set
+from keyframer.files import disk, journal, read_bytes, write_bytes, write_set
 from keyframer.limits import Limits
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs a POSIX system")
@@ -373,7 +373,7 @@ class TestWhatKilledWritersLeave:
 
     @pytest.fixture(autouse=True)
     def _as_a_new_process(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(journals, "_SWEPT", set())
+        monkeypatch.setattr(journal, "_SWEPT", set())
 
     def test_temporary_files_go_unless_somebody_writes_them(self, tmp_path: Path) -> None:
         for name in (".kf-0123456789ab", ".kf-notours", ".kf-0123456789abc", "kf-0123456789ab"):
@@ -406,9 +406,9 @@ class TestWhatKilledWritersLeave:
                 (folder / draft).write_bytes(data)
             digest = hashlib.sha256(data).hexdigest()
             entries.append({"draft": draft, "target": name, "sha256": digest, "replaces": True})
-        journal = Path(journals._path(str(folder / "a.anim"), pair=True))
-        journal.write_text(json.dumps({"main": "a.anim", "files": entries, "superseded": []}))
-        return journal
+        journal_file = Path(journal._path(str(folder / "a.anim"), pair=True))
+        journal_file.write_text(json.dumps({"main": "a.anim", "files": entries, "superseded": []}))
+        return journal_file
 
     def test_the_next_run_finishes_a_pair(self, tmp_path: Path) -> None:
         self.pair(tmp_path)
@@ -419,19 +419,19 @@ class TestWhatKilledWritersLeave:
         assert contents(tmp_path) == {"a.anim": b"new anim", "a.mdl": b"new mdl", "x": b"anything"}
 
     def test_one_that_is_still_at_work_is_left_alone(self, tmp_path: Path) -> None:
-        journal = self.pair(tmp_path)
-        with open(journal, "rb") as stream, open(tmp_path / ".kf-000000000001", "rb") as draft:
+        journal_file = self.pair(tmp_path)
+        with open(journal_file, "rb") as stream, open(tmp_path / ".kf-000000000001", "rb") as draft:
             for held in (stream, draft):
                 assert disk.lock(held.fileno(), wait=False)
             write_in_another_process(tmp_path / "x")
-            assert journal.exists()
+            assert journal_file.exists()
             assert (tmp_path / "a.mdl").read_bytes() == b"old"
 
     def test_one_that_cannot_be_finished_stays_until_the_pair_is_written_again(self, tmp_path: Path) -> None:
-        journal = self.pair(tmp_path)
+        journal_file = self.pair(tmp_path)
         (tmp_path / ".kf-000000000001").write_bytes(b"not what was written")
         write_bytes(tmp_path / "x", b"anything")
-        assert journal.exists()
+        assert journal_file.exists()
         assert (tmp_path / "a.mdl").read_bytes() == b"old"
         write_set((tmp_path / "a.anim", b"1"), pair=[(tmp_path / "a.mdl", b"2")], overwrite=True)
         assert not files.is_unfinished(tmp_path / "a.anim")
@@ -461,11 +461,11 @@ class TestWhatKilledWritersLeave:
     def test_a_journal_that_somebody_made_up_changes_nothing_else(self, tmp_path: Path, change: dict[str, Any]) -> None:
         folder = tmp_path / "folder"
         folder.mkdir()
-        journal = self.pair(folder)
-        content = json.loads(journal.read_text())
+        journal_file = self.pair(folder)
+        content = json.loads(journal_file.read_text())
         for name, value in change.items():
             (content if name in content else content["files"][1])[name] = value
-        journal.write_text(json.dumps(content))
+        journal_file.write_text(json.dumps(content))
         (folder / "precious").write_bytes(b"precious")
         write_bytes(folder / "x", b"anything")
         assert (folder / "precious").read_bytes() == b"precious"
@@ -473,10 +473,10 @@ class TestWhatKilledWritersLeave:
 
     def test_nonsense_is_no_journal(self, tmp_path: Path) -> None:
         for data in (b"", b"[" * 100_000, b"\xff", b"[]", b"{}", b"null"):
-            journal = Path(journals._path(str(tmp_path / "a.anim"), pair=True))
-            journal.write_bytes(data)
+            journal_file = Path(journal._path(str(tmp_path / "a.anim"), pair=True))
+            journal_file.write_bytes(data)
             assert files.sweep(str(tmp_path)) == 0
-            assert journal.exists()
+            assert journal_file.exists()
 
 
 def write_in_another_process(path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from keyframer.checking.issues_page import issues_page
 from keyframer.cli.commands_page import page
 from keyframer.formats import FORMATS
-from keyframer.inspecting.pages import HOW, format_page, schemas
+from keyframer.inspecting.format_pages import HOW, format_page, schemas
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from keyframer.batch import Found
-from keyframer.batch.stores import local_stamp
+from keyframer.batch.storage import local_stamp
 from tests.samples import sample_files
 
 GOOD = next(path for path in sample_files("nodeanim") if path.name == "u16_u16.nanim").read_bytes()

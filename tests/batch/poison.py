@@ -8,24 +8,24 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from keyframer.batch import Job, performing
+from keyframer.batch import Job, job_execution
 from keyframer.batch.job import Result
 from keyframer.batch.worker import Later
 
 
 def poisoned(jobs: Sequence[Job]) -> list[Result]:
     """The usual task, but names do what they say."""
-    usual = performing._perform
+    usual = job_execution._perform
 
     def perform(job: Job, result: Result, outputs: Any) -> None:
         act(job.source)
         usual(job, result, outputs)
 
-    performing._perform = perform
+    job_execution._perform = perform
     try:
-        return performing.perform_all(jobs)
+        return job_execution.perform_all(jobs)
     finally:
-        performing._perform = usual
+        job_execution._perform = usual
 
 
 def act(name: str) -> Any:

@@ -17,8 +17,8 @@ import pytest
 from keyframer.batch import Job
 from keyframer.batch.cluster import ClusterError, connect, isolated_task
 from keyframer.batch.defaults import LEDGER as NAME
+from keyframer.batch.job_submission import run as run_jobs
 from keyframer.batch.ledger import Ledger
-from keyframer.batch.running import run as run_jobs
 from keyframer.batch.worker import AHEAD
 from tests.batch.holding import Gate
 from tests.batch.places import BAD, put, temporaries

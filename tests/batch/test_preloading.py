@@ -18,7 +18,7 @@ from importlib import import_module
 from keyframer.batch import worker
 from keyframer.batch.job import Job
 from keyframer.batch.operations import OPERATIONS
-from keyframer.batch.performing import perform
+from keyframer.batch.job_execution import perform
 
 for module in OPERATIONS[sys.argv[1]].loads:
     import_module(module)

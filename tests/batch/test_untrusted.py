@@ -16,7 +16,7 @@ from keyframer.batch import Campaign, Ledger, LedgerError, dependencies
 from keyframer.batch.defaults import LEDGER as NAME
 from keyframer.errors import FormatError
 from tests.batch.places import GOOD, OTHER, found_in, put
-from tests.batch.test_campaign import Place
+from tests.batch.test_resumable_run import Place
 from tests.batch.test_run import Lossy
 from tests.cli.conftest import run as run  # the fixture
 from tests.cli.running import Run

@@ -15,7 +15,7 @@ import pytest
 import keyframer
 from keyframer.batch import Ledger
 from keyframer.batch.defaults import LEDGER
-from keyframer.files import journals
+from keyframer.files import journal
 from tests.cli.running import EXAMPLE, Run, spawn
 from tests.samples import sample_files
 
@@ -367,7 +367,7 @@ def test_half_a_pair_is_refused_until_a_run_finishes_it(place: Path, run: Run, m
     for reading in (("identify", clip), ("dump", clip)):
         assert run(*reading).code == 0, reading
 
-    monkeypatch.setattr(journals, "_SWEPT", set())  # as in a new process
+    monkeypatch.setattr(journal, "_SWEPT", set())  # as in a new process
     assert run("convert", clip, place / "x.glb").code == 0
     assert not list(place.glob(".kf-*"))
     assert run(*words[:2], place / "in" / "mill.anim", *words[3:], "--scale", "2").code == 0

@@ -137,7 +137,7 @@ def test_formats_do_not_see_each_other() -> None:
 
 SHARED_NAMES = {
     *("check", "convert", "identify", "info", "thumbnail"),  # a command, and what batch does with one file
-    *("cameras_lights", "materials", "nodes", "options", "rig", "scene", "view"),  # a room's part of the same thing
+    *("cameras_lights", "materials", "nodes", "options", "rig", "scene"),  # a room's part of the same thing
     *("writing", "rules"),  # in the folders of formats
 }
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import keyframer
 from keyframer.batch.job import Job
-from keyframer.batch.performing import perform
+from keyframer.batch.job_execution import perform
 from keyframer.cli import main
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import keyframer
-from keyframer.rendering.studio import Settings, Studio
+from keyframer.rendering.renderer import Settings, Studio
 from keyframer.scene import Light, LightType, Material, Mesh, Node, NodeKind, Scene
 from tests.exchange.scenes import cube
 

@@ -11,7 +11,7 @@ import pytest
 
 import keyframer
 from keyframer.batch.job import Job
-from keyframer.batch.performing import perform
+from keyframer.batch.job_execution import perform
 from keyframer.cli import main
 from keyframer.exchange import IMPORTERS
 from keyframer.exchange.opening import OpenedFile, open_file

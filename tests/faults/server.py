@@ -24,10 +24,10 @@ MODULES = (
     "keyframer.exchange.gltf.read",
     "keyframer.exchange.gltf.write",
     "keyframer.exchange.native_saving",
-    "keyframer.inspecting.building",
+    "keyframer.inspecting.text_build",
     "keyframer.inspecting.charts",
     "keyframer.inspecting.samples",
-    "keyframer.rendering.showing",
+    "keyframer.rendering.presentation",
     "keyframer.viewer",
 )
 

@@ -16,7 +16,7 @@ from keyframer.formats.kit.record_paths import Places, path_finder
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.formats.kit.summary_tables import Table
 from keyframer.formats.threeds import FORMAT
-from keyframer.inspecting.abilities import abilities
+from keyframer.inspecting.format_support import abilities
 from keyframer.issues import IssueLog
 from keyframer.scene import Mesh, Node, Scene
 

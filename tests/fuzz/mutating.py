@@ -18,8 +18,8 @@ from random import Random
 from typing import Any
 
 import keyframer
-from keyframer.inspecting.building import build_bytes
-from keyframer.inspecting.twin import dump_text
+from keyframer.inspecting.text_build import build_bytes
+from keyframer.inspecting.text_dump import dump_text
 
 LARGEST = 64 * 1024
 """bytes of an input: up to this size SAFETY promises two seconds and 300 MB for everything"""

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import keyframer
 from keyframer.batch.job import Job
-from keyframer.batch.performing import perform
+from keyframer.batch.job_execution import perform
 from keyframer.cli import main
 from keyframer.formats import FORMATS
-from keyframer.inspecting.building import build_bytes
-from keyframer.inspecting.twin import dump_text
+from keyframer.inspecting.text_build import build_bytes
+from keyframer.inspecting.text_dump import dump_text
 from keyframer.issues import IssueLog
 from tests.fuzz.mutating import Input
 

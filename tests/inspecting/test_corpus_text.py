@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import keyframer
-from keyframer.inspecting.building import build_bytes
 from keyframer.inspecting.document_tables import report, unnamed_bytes
-from keyframer.inspecting.twin import dump_text
+from keyframer.inspecting.text_build import build_bytes
+from keyframer.inspecting.text_dump import dump_text
 from tests.corpus import CORPUS, needs_corpus, threeds_files
 
 GROUPS = 12

@@ -15,9 +15,9 @@ from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.inspecting.braille import Dots, panels_as_text
 from keyframer.inspecting.charts import chart, tick_text, ticks, value_range
 from keyframer.inspecting.drawing import Area, Drawing, Line, Mark, Words, inert
+from keyframer.inspecting.motion_paths import motion_paths, path_drawing, paths_as_text
 from keyframer.inspecting.panels import Panel, choose_channels, panel_of, raw_panel, track_panel
-from keyframer.inspecting.paths import motion_paths, path_drawing, paths_as_text
-from keyframer.inspecting.turning import turn_vectors
+from keyframer.inspecting.rotation_angles import turn_vectors
 from keyframer.scene import Channel, Clip, Node, RawChannel, Scene
 from tests.cli.running import EXAMPLE
 

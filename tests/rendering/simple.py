@@ -7,9 +7,9 @@ from PIL import Image
 
 from keyframer.curves import Track
 from keyframer.posing import pose
+from keyframer.rendering.drawable_scene import Stage
 from keyframer.rendering.frame import Exposure, render
-from keyframer.rendering.stage import Stage
-from keyframer.rendering.view import View
+from keyframer.rendering.viewpoint import View
 from keyframer.scene import Channel, Clip, Material, Mesh, Node, Scene
 from keyframer.textures import TextureSource
 

@@ -11,11 +11,11 @@ from PIL import Image
 
 from keyframer.posing import pose
 from keyframer.rendering import Settings, Studio
+from keyframer.rendering.drawable_scene import Stage
 from keyframer.rendering.frame import Exposure, render
 from keyframer.rendering.lighting import of_file
 from keyframer.rendering.normals import corner_normals, face_normals, normal_groups
-from keyframer.rendering.stage import Stage
-from keyframer.rendering.view import View
+from keyframer.rendering.viewpoint import View
 from keyframer.scene import Light, LightType, Material, Mesh, Node, NodeKind, Scene, TextureMap
 from keyframer.textures import TextureFinder, TextureSource
 from tests.rendering.simple import FRONT, scene_of, shot, square

@@ -9,7 +9,7 @@ from keyframer.errors import FormatError
 from keyframer.limits import Budget, Limits
 from keyframer.rendering.clipping import Screen, on_screen
 from keyframer.rendering.raster import DepthBuffer, fragments
-from keyframer.rendering.view import View
+from keyframer.rendering.viewpoint import View
 from tests.rendering.simple import FRONT
 
 

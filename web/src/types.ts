@@ -1,4 +1,4 @@
-// What the server says about a file, as src/keyframer/viewer/describing.py and curves.py write it.
+// What the server says about a file, as src/keyframer/viewer/file_description.py and track_curves.py write it.
 
 import type { KeyPlaces, Place, Span } from "./place";
 

@@ -18,28 +18,28 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from keyframer.batch.campaign import Campaign, Found, Summary
     from keyframer.batch.job import Job, Result
+    from keyframer.batch.job_execution import perform, perform_all
+    from keyframer.batch.job_submission import run
     from keyframer.batch.ledger import Ledger, LedgerError
-    from keyframer.batch.local import LocalExecutor
+    from keyframer.batch.local_executor import LocalExecutor
     from keyframer.batch.operations import OPERATIONS, Operation
-    from keyframer.batch.performing import perform, perform_all
-    from keyframer.batch.running import run
+    from keyframer.batch.resumable_run import Campaign, Found, Summary
 
 _HOMES = {
     "OPERATIONS": "operations",
-    "Campaign": "campaign",
-    "Found": "campaign",
+    "Campaign": "resumable_run",
+    "Found": "resumable_run",
     "Job": "job",
     "Ledger": "ledger",
     "LedgerError": "ledger",
-    "LocalExecutor": "local",
+    "LocalExecutor": "local_executor",
     "Operation": "operations",
     "Result": "job",
-    "Summary": "campaign",
-    "perform": "performing",
-    "perform_all": "performing",
-    "run": "running",
+    "Summary": "resumable_run",
+    "perform": "job_execution",
+    "perform_all": "job_execution",
+    "run": "job_submission",
 }
 
 __all__ = [

@@ -15,8 +15,8 @@ from typing import Any
 
 from keyframer.batch.defaults import MEMORY, SECONDS
 from keyframer.batch.job import Job, Result
-from keyframer.batch.local import LocalExecutor
-from keyframer.batch.running import run
+from keyframer.batch.job_submission import run
+from keyframer.batch.local_executor import LocalExecutor
 
 
 class ClusterError(Exception):

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from keyframer.batch.listings import Listings
+from keyframer.batch.image_listings import Listings
 from keyframer.formats import COMPANION_ENDINGS
 from keyframer.formats.contract import companion_names
 

@@ -34,7 +34,7 @@ class Job:
     occurrence: int = 0
     """which of the members of an archive that have this very name"""
     stamp: str = ""
-    """of the source before it was read, see `stores.local_stamp`; comes back with the result"""
+    """of the source before it was read, see `storage.local_stamp`; comes back with the result"""
     replaces: bool = True
     """whether a file of other content may stand where the output goes; else that fails with RUN_OUTPUT_COLLISION"""
 

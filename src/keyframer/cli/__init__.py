@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
-    from keyframer.cli.exits import guarded
+    from keyframer.cli.exit_handling import guarded
 
     if arguments is None:  # a process of its own: modules stay, scenes are freed by counting, as in workers of a batch
         gc.set_threshold(100_000, 50, 100)

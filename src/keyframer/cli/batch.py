@@ -6,7 +6,7 @@ import argparse
 
 from keyframer.batch.defaults import LEDGER, MEMORY, SECONDS
 from keyframer.batch.operations import OPERATIONS
-from keyframer.cli import batch_inputs, batch_options, batch_report, operations
+from keyframer.cli import batch_inputs, batch_options, batch_report, operation_options
 
 ABOUT = """Does to many files what convert, check, info, identify and thumbnail do to one.
 
@@ -24,11 +24,11 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    operations = parser.add_subparsers(
+    subparsers = parser.add_subparsers(
         title="operations", metavar="OPERATION", dest="operation", required=True, help="what to do to every file"
     )
     for name, operation in OPERATIONS.items():
-        sub = operations.add_parser(
+        sub = subparsers.add_parser(
             name, help=operation.words, description=f"{operation.words[0].upper()}{operation.words[1:]}."
         )
         batch_inputs.add_arguments(sub)
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         _add_messages(sub)
         sub.set_defaults(subparser=sub)
     words = "the ledger as a table, CSV, JSON or one HTML page"
-    sub = operations.add_parser("report", help=words, description=f"{words[0].upper()}{words[1:]}.")
+    sub = subparsers.add_parser("report", help=words, description=f"{words[0].upper()}{words[1:]}.")
     batch_report.add_arguments(sub)
     _add_messages(sub)
     sub.set_defaults(subparser=sub)
@@ -69,7 +69,7 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     workers.add_argument("-j", "--jobs", type=_count, metavar="N", help="worker processes (default: one for each core)")
     workers.add_argument(
         "--time-limit",
-        type=operations.number(0.1, 1e7),
+        type=operation_options.number(0.1, 1e7),
         default=SECONDS,
         metavar="SECONDS",
         help=f"for each file (default: {SECONDS:g})",

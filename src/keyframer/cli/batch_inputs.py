@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import chain
 
-from keyframer.batch import Found, stores
+from keyframer.batch import Found, storage
 from keyframer.batch.output_names import safe_relative
-from keyframer.batch.stores import is_url
+from keyframer.batch.storage import is_url
 from keyframer.cli.batch_options import wanted_endings
 from keyframer.cli.inputs import MEMBER, STDIN, BadInput, FileInput, Input, MemberInput, inputs_of, is_left_by_a_mac
 from keyframer.cli.messages import as_format_error
@@ -54,15 +54,15 @@ def find_files(options: argparse.Namespace) -> Iterator[Found]:
             if item.status is None and item.error is not None:  # a folder: what it holds could be anything
                 yield Found(item.name, relative, error=item.error)
             elif _chosen(relative, options):
-                yield Found(item.name, relative, stores.stamp_of(item.status), error=item.error)
+                yield Found(item.name, relative, storage.stamp_of(item.status), error=item.error)
             continue
-        if stores.is_url(item.name):
+        if storage.is_url(item.name):
             yield from (found for found in _from_store(item.name, options) if _chosen(found.relative, options))
         elif isinstance(item, BadInput):
             yield Found(os.path.abspath(item.name), safe_relative(item.relative), error=as_format_error(item.error))
         elif _chosen(relative, options):
             source = _absolute(item)
-            yield Found(source, relative, stores.local_stamp(source), getattr(item, "occurrence", 0))
+            yield Found(source, relative, storage.local_stamp(source), getattr(item, "occurrence", 0))
 
 
 def _absolute(item: Input) -> str:
@@ -198,7 +198,7 @@ def _from_store(url: str, options: argparse.Namespace) -> Iterator[Found]:
     wanted = wanted_endings(options)
     found = False
     try:
-        for name, below, stamp in stores.list_urls(url):
+        for name, below, stamp in storage.list_urls(url):
             alone = name.rstrip("/").endswith(url.partition("://")[2].strip("/"))
             if options.all_files or alone or name.lower().endswith(wanted):
                 found = True

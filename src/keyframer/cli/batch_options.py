@@ -7,14 +7,14 @@ import os
 from dataclasses import fields
 from typing import Any
 
-from keyframer.cli import inputs, operations, output, reading, scenes, shared_arguments
+from keyframer.cli import inputs, operation_options, reading_options, record_output, scene_loading, shared_arguments
 
 
 def add_arguments(parser: argparse.ArgumentParser, operation: str) -> None:
     if operation in ("convert", "thumbnail"):
-        scenes.add_arguments(parser)
+        scene_loading.add_arguments(parser)
     elif operation != "identify":
-        reading.add_arguments(parser)
+        reading_options.add_arguments(parser)
     adders = {"convert": _convert, "check": _check, "info": _info, "thumbnail": _thumbnail}
     if operation in adders:
         adders[operation](parser)
@@ -29,14 +29,16 @@ def _convert(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--write", action="append", default=[], metavar="NAME=VALUE", help="an option of the format that is written"
     )
-    group.add_argument("--max-error", type=operations.share, metavar="X", help="how far fitted motion may be off")
-    operations.add_keys(group)
-    operations.add_models(group)
+    group.add_argument(
+        "--max-error", type=operation_options.share, metavar="X", help="how far fitted motion may be off"
+    )
+    operation_options.add_keys(group)
+    operation_options.add_models(group)
     group.add_argument("--core-only", action="store_true", help="use no glTF extensions")
     group.add_argument(
-        "--unit", type=operations.unit, metavar="LENGTH", help="how long a unit is, as for keyframer convert"
+        "--unit", type=operation_options.unit, metavar="LENGTH", help="how long a unit is, as for keyframer convert"
     )
-    operations.add_arguments(parser)
+    operation_options.add_arguments(parser)
     shared_arguments.add_textures(parser)
 
 
@@ -55,7 +57,7 @@ def _check(parser: argparse.ArgumentParser) -> None:
 def _info(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("info")
     shared_arguments.add_table(group)
-    output.add_encoding(parser)
+    record_output.add_encoding(parser)
     shared_arguments.add_textures(parser)
 
 
@@ -86,7 +88,7 @@ def options_of(options: argparse.Namespace) -> dict[str, Any]:
         found["salvage"] = options.salvage
     if options.operation == "convert":
         found |= {"to": options.to, "fps": options.fps, "steps": _steps(options)}
-        found["write"] = scenes.pairs_of(options.write, "--write")
+        found["write"] = scene_loading.pairs_of(options.write, "--write")
     if options.operation == "thumbnail":
         found |= {"clip": options.clip, **_picture(options)}
     return {name: value for name, value in found.items() if value not in (None, False, [], {})}
@@ -94,17 +96,17 @@ def options_of(options: argparse.Namespace) -> dict[str, Any]:
 
 def _scene(options: argparse.Namespace) -> dict[str, Any]:
     """Options of the format's bridge; for convert the exporter applies ``--fps``."""
-    found = dict(scenes.options_of(options))
+    found = dict(scene_loading.options_of(options))
     if options.operation == "convert" and options.fps is not None:
         del found["fps"]
-    for name in scenes.COMPANIONS:
+    for name in scene_loading.COMPANIONS:
         if isinstance(found.get(name), str):
             found[name] = os.path.abspath(str(found[name]))
     return found
 
 
 def _steps(options: argparse.Namespace) -> dict[str, Any]:
-    found = operations.wanted_of(options)
+    found = operation_options.wanted_of(options)
     found.pop("max_error", None)
     if "merge" in found:
         found["merge"] = os.path.abspath(str(found["merge"]))

@@ -9,12 +9,12 @@ from contextlib import redirect_stdout
 from io import StringIO
 
 from keyframer.batch.defaults import LEDGER, STATUSES
+from keyframer.batch.html_report import COLUMNS, SCHEMA, SCHEMA_VERSION, cells_of, html_page, record_of
 from keyframer.batch.ledger import Ledger
-from keyframer.batch.reporting import COLUMNS, SCHEMA, SCHEMA_VERSION, cells_of, html_page, record_of
-from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import failure, shown_name
-from keyframer.cli.output import STYLES, Records
-from keyframer.cli.targets import write_file
+from keyframer.cli.output_targets import write_file
+from keyframer.cli.record_output import STYLES, Records
 from keyframer.errors import FormatError
 from keyframer.files import note_input
 from keyframer.text import safe_text

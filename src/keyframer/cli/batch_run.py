@@ -12,20 +12,20 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import Any
 
-from keyframer.batch import stores
-from keyframer.batch.campaign import Campaign, Found
+from keyframer.batch import storage
 from keyframer.batch.cluster import ClusterError, connect, isolated_task
 from keyframer.batch.defaults import FAILED, FILES_PER_TASK, FINDINGS, LEDGER
 from keyframer.batch.job import options_hash
 from keyframer.batch.ledger import Ledger, LedgerError
-from keyframer.batch.local import LocalExecutor, available_cores
+from keyframer.batch.local_executor import LocalExecutor, available_cores
 from keyframer.batch.operations import OPERATIONS
+from keyframer.batch.resumable_run import Campaign, Found
 from keyframer.cli import batch_inputs, batch_options, batch_report
-from keyframer.cli.exits import FINDINGS as EXIT_FINDINGS
-from keyframer.cli.exits import FINE, INTERRUPTED, NOT_ALL_DONE
+from keyframer.cli.exit_handling import FINDINGS as EXIT_FINDINGS
+from keyframer.cli.exit_handling import FINE, INTERRUPTED, NOT_ALL_DONE
 from keyframer.cli.messages import detail, failure, note, shown_name
+from keyframer.cli.output_targets import refusing
 from keyframer.cli.progress import Progress, clock
-from keyframer.cli.targets import refusing
 from keyframer.errors import FormatError
 from keyframer.files import check_output, note_input
 from keyframer.text import safe_text
@@ -52,7 +52,7 @@ def _run(options: argparse.Namespace) -> int:
         options.parser.error("nothing to do: give a folder or a file")
     if (options.tls_ca or options.tls_cert or options.tls_key) and not options.cluster:
         options.parser.error("--tls-… is for --cluster")
-    out = options.output if stores.is_url(options.output) else os.path.abspath(options.output)
+    out = options.output if storage.is_url(options.output) else os.path.abspath(options.output)
     try:
         chosen = batch_options.options_of(options)
         OPERATIONS[options.operation].suffix(chosen)
@@ -97,14 +97,14 @@ def _run(options: argparse.Namespace) -> int:
 def _check_ledger(path: str, found: list[Found]) -> None:
     """Refuse a ledger that is no ordinary file, or one of the inputs: an empty one would become a ledger."""
     for file in found:
-        member = stores.split_member(file.source)
+        member = storage.split_member(file.source)
         note_input(file.source if member is None else member[0])
     with refusing(path):
         check_output(path, overwrite=True)
 
 
 def _ledger_path(out: str, options: argparse.Namespace) -> str:
-    if not stores.is_url(out):
+    if not storage.is_url(out):
         return os.path.join(out, LEDGER)
     path = f"keyframer-batch-{options_hash(out, {})[:10]}.sqlite"
     note(options, f"the ledger of {out} is {path} in this folder (--ledger puts it elsewhere)")

@@ -6,12 +6,12 @@ import argparse
 import os
 import sys
 
-from keyframer.cli import inputs, targets
-from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli import inputs, output_targets
+from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import detail, failure
-from keyframer.cli.reading import READ_FAILURES
+from keyframer.cli.reading_options import READ_FAILURES
 from keyframer.formats import FORMATS
-from keyframer.inspecting.building import build_bytes
+from keyframer.inspecting.text_build import build_bytes
 
 ABOUT = """A file from the text that keyframer dump writes: unchanged text gives the same bytes again.
 
@@ -27,19 +27,19 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    targets.add_arguments(parser, required=True, suffix=FORMATS[0].extensions[0])
+    output_targets.add_arguments(parser, required=True, suffix=FORMATS[0].extensions[0])
 
 
 def run(options: argparse.Namespace) -> int:
     if not options.files and options.files_from is None:
         options.parser.error("nothing to build: give a TEXT, or - for stdin")
     many = options.recursive or options.files_from is not None or len(options.files) > 1
-    target = targets.Targets(options, many, _built_name)
+    target = output_targets.Targets(options, many, _built_name)
     code = FINE
     for number, item in enumerate(inputs.inputs_of(options, (".json",))):
         try:
             if number and target.out is None:
-                raise targets.refused("only one file fits stdout (-o gives each its own)")
+                raise output_targets.refused("only one file fits stdout (-o gives each its own)")
             path = target.path_for(item)
             document, data = build_bytes(item.read())
             if path is None:

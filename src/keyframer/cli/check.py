@@ -8,8 +8,8 @@ import sys
 from keyframer.catalogue import CATALOGUE
 from keyframer.checking import Report, check_opened, unreadable
 from keyframer.checking.check_report import COLUMNS, SCHEMA, SCHEMA_VERSION, report_record, short, unlisted
-from keyframer.cli import inputs, output, reading
-from keyframer.cli.exits import FINDINGS, FINE
+from keyframer.cli import inputs, reading_options, record_output
+from keyframer.cli.exit_handling import FINDINGS, FINE
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import as_format_error, is_outside, note, shown_name
 from keyframer.exchange import reader_by_name
@@ -33,7 +33,7 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    reading.add_arguments(parser)
+    reading_options.add_arguments(parser)
     rules = parser.add_argument_group("findings")
     rules.add_argument(
         "--fail-on",
@@ -43,18 +43,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     rules.add_argument("--ignore", action="append", default=[], metavar="CODE", help="leave this out (may be repeated)")
     rules.add_argument("--only", action="append", default=[], metavar="CODE", help="just this (may be repeated)")
-    output.add_arguments(parser)
+    record_output.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     if not options.files and options.files_from is None:
         options.parser.error("nothing to check: give a FILE, or - for stdin")
     _refuse_unknown_codes(options)
-    records = output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
+    records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
     code = FINE
     checked = failed = 0
     for item in inputs.inputs_of(options, inputs.LOADABLE):
-        with reading.budget_for(options, item):
+        with reading_options.budget_for(options, item):
             report = _check(item, options).restricted(options.only, options.ignore)
         checked += 1
         if _fails(report, options.fail_on):
@@ -82,8 +82,8 @@ def _refuse_unknown_codes(options: argparse.Namespace) -> None:
 def _check(item: Input, options: argparse.Namespace) -> Report:
     """The report on an input; one that cannot be read at all is a report, too."""
     try:
-        opened = reading.open_input(item, options)
-    except reading.READ_FAILURES as error:
+        opened = reading_options.open_input(item, options)
+    except reading_options.READ_FAILURES as error:
         return unreadable(
             as_format_error(error), None if options.from_format is None else reader_by_name(options.from_format)
         )
@@ -95,7 +95,7 @@ def _fails(report: Report, fail_on: str) -> bool:
     return not report.readable or (worst is not None and worst >= Severity[fail_on.upper()])
 
 
-def _rows(records: output.Records, name: str, report: Report) -> None:
+def _rows(records: record_output.Records, name: str, report: Report) -> None:
     """A row for each issue, one for what is only counted, and one for a file without any."""
     for issue in report.issues:
         place = (issue.offset, short(issue.path), short(issue.message))
@@ -113,7 +113,7 @@ def _pretty(name: str, report: Report, options: argparse.Namespace) -> None:
         for severity in ("error", "warning", "info")
         if report.count(severity)
     ]
-    colour = not output.is_plain(options)
+    colour = not record_output.is_plain(options)
     verdict = _painted(report.verdict, _VERDICT_COLOURS[report.verdict]) if colour else report.verdict
     lines = [f"{shown_name(name)}: {verdict}" + (f" ({', '.join(counted)})" if counted else "")]
     for issue in report.issues:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from keyframer.cli.exits import CODES
+from keyframer.cli.exit_handling import CODES
 from keyframer.cli.parser import ABOUT, COMMANDS, build_parser, command_module
 
 _INTRODUCTION = """\

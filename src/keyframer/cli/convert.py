@@ -9,17 +9,17 @@ import sys
 from hashlib import sha256
 from typing import Any
 
-from keyframer.cli import inputs, operations, reading, scenes, shared_arguments, texturing
-from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli import inputs, operation_options, reading_options, scene_loading, shared_arguments, texture_options
+from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, error_record, failure, note, shown_name
-from keyframer.cli.targets import STDOUT, Targets, check_file, refused, refusing, write_text
+from keyframer.cli.output_targets import STDOUT, Targets, check_file, refused, refusing, write_text
 from keyframer.errors import FormatError
 from keyframer.exchange import EXPORTERS, Exporter, exporter_for, save
 from keyframer.exchange.gltf.write.images import Pictures, no_images
 from keyframer.exchange.opening import OpenedFile
 from keyframer.exchange.provenance import source_note
-from keyframer.operating.steps import take_steps
+from keyframer.operating.operation_sequence import take_steps
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.text import safe_text
@@ -53,7 +53,7 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    scenes.add_arguments(parser)
+    scene_loading.add_arguments(parser)
     output = parser.add_argument_group("output (the last name is OUT, unless -o gives it)")
     output.add_argument("-o", "--output", metavar="OUT", help="a file, a folder, or a suffix such as .glb")
     output.add_argument("-f", "--force", action="store_true", help="overwrite files that exist")
@@ -75,22 +75,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--report", metavar="FILE", help="write what was lost, file by file, as JSON; - for stdout")
     output.add_argument(
         "--max-error",
-        type=operations.share,
+        type=operation_options.share,
         metavar="X",
         help="how far motion may be off where it must be fitted, as a share of the scene's size (default 1e-4; turns "
         "may then be 0.01 degree off, and more or less with it)",
     )
-    operations.add_keys(output)
-    operations.add_models(output)
+    operation_options.add_keys(output)
+    operation_options.add_models(output)
     output.add_argument("--core-only", action="store_true", help="use no glTF extensions")
     output.add_argument(
         "--unit",
-        type=operations.unit,
+        type=operation_options.unit,
         metavar="LENGTH",
         help="how long a unit is: metres, or mm, cm, m, km, inch, foot, or file for what the file says "
         "(default: numbers stay as they are)",
     )
-    operations.add_arguments(parser)
+    operation_options.add_arguments(parser)
     shared_arguments.add_textures(parser)
 
 
@@ -118,8 +118,8 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error(f"{error}; --to decides")
     try:
         extension = exporter.extension(options.dialect)
-        operations.cut_of(options)
-        options.written = exporter.options_from_text(scenes.pairs_of(options.write, "--write"))
+        operation_options.cut_of(options)
+        options.written = exporter.options_from_text(scene_loading.pairs_of(options.write, "--write"))
     except ValueError as error:
         options.parser.error(str(error))
     records: list[dict[str, object]] = []
@@ -128,9 +128,9 @@ def run(options: argparse.Namespace) -> int:
     for item in inputs.inputs_of(options, _wanted(exporter)):
         progress.show(item.name)
         try:
-            with reading.budget_for(options, item):
+            with reading_options.budget_for(options, item):
                 path, report = _convert(item, options, target)
-        except (*scenes.LOAD_FAILURES, MemoryError) as error:
+        except (*scene_loading.LOAD_FAILURES, MemoryError) as error:
             progress.clear()
             code = NOT_ALL_DONE
             failure(item.name, error)
@@ -156,16 +156,16 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
     assert path is not None
     fps, options.fps = options.fps, None  # the exporter applies it, whether or not the format has such an option
     try:
-        opened = scenes.open_input(item, options)
+        opened = scene_loading.open_input(item, options)
     finally:
         options.fps = fps
-    scene = scenes.scene_of_opened(item, opened, options)
+    scene = scene_loading.scene_of_opened(item, opened, options)
     chosen: dict[str, Any] = {}
     source = None
     exporter = exporter_for(path, options.to)
     scene = _changed(scene, options, None if exporter.name == "gltf" else fps, exporter.axes)
     if exporter.name == "gltf":
-        source = texturing.source_for(item, options)
+        source = texture_options.source_for(item, options)
         chosen = _for_gltf(options, fps, source, _source(item, opened))
     elif options.core_only or options.unit is not None or options.keys is not None:
         raise refused("--core-only, --unit and --keys are for glTF only")
@@ -174,14 +174,14 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
         if target.is_folder:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         report = save(scene, path, format=options.to, overwrite=options.force, **chosen)
-    texturing.report(item, source, options)
+    texture_options.report(item, source, options)
     return path, report
 
 
 def _changed(scene: Scene, options: argparse.Namespace, fps: float | None, own_axes: tuple[str, str]) -> Scene:
     """The scene after everything that was asked for. ``fps`` is how many of its own frames make a second, ``own_axes``
     are those of the format that will be written."""
-    wanted = operations.wanted_of(options)
+    wanted = operation_options.wanted_of(options)
     if fps is None and not wanted.keys() - {"max_error"}:
         return scene
     return take_steps(scene, wanted, fps, own_axes)

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
-from keyframer.cli import clips, inputs, output, reading, scenes
-from keyframer.cli.exits import FINDINGS, FINE, NOT_ALL_DONE
+from keyframer.cli import clip_option, inputs, reading_options, record_output, scene_loading
+from keyframer.cli.exit_handling import FINDINGS, FINE, NOT_ALL_DONE
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import error_record, failure, note, one_line, shown_name
-from keyframer.cli.targets import refused, write_file
+from keyframer.cli.output_targets import refused, write_file
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
 from keyframer.formats.kit.summary_tables import Cell, Table
@@ -43,9 +43,9 @@ _SHOWN = 40
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs=2, metavar="FILE", help="a file, ARCHIVE!/MEMBER, or - for stdin")
-    scenes.add_arguments(parser)
+    scene_loading.add_arguments(parser)
     what = parser.add_argument_group("what to compare")
-    clips.add_argument(what)
+    clip_option.add_argument(what)
     what.add_argument("--what", choices=("all", "structure", "motion"), default="all", help="default: all")
     what.add_argument(
         "--tolerance",
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--tolerance-degrees", type=_positive, metavar="DEGREES", help="angle that counts as none (default: 0.01)"
     )
-    output.add_arguments(parser)
+    record_output.add_arguments(parser)
     shown = parser.add_argument_group("plot")
     shown.add_argument("--plot", metavar="OUT", help="the motion's difference over time, as .svg or .png")
     shown.add_argument("-f", "--force", action="store_true", help="overwrite a plot that exists")
@@ -82,22 +82,24 @@ def run(options: argparse.Namespace) -> int:
     if options.plot is not None and os.path.splitext(options.plot)[1].lower() not in (".svg", ".png"):
         options.parser.error("--plot wants a name that ends in .svg or .png")
     try:
-        scenes.options_of(options)
+        scene_loading.options_of(options)
     except ValueError as error:
         options.parser.error(str(error))
-    records = output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS, key="comparisons")
+    records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS, key="comparisons")
     names = {"a": safe_text(items[0].name), "b": safe_text(items[1].name)}
-    with reading.budget_for(options):
+    with reading_options.budget_for(options):
         return _compare(items, names, records, options)
 
 
-def _compare(items: list[Input], names: dict[str, str], records: output.Records, options: argparse.Namespace) -> int:
+def _compare(
+    items: list[Input], names: dict[str, str], records: record_output.Records, options: argparse.Namespace
+) -> int:
     opened: list[OpenedFile] = []
     errors: list[Exception] = []
     for item in items:
         try:
             opened.append(_open(item, options))
-        except reading.READ_FAILURES as error:
+        except reading_options.READ_FAILURES as error:
             failure(item.name, error)
             errors.append(error)
     if errors:
@@ -131,7 +133,7 @@ def _compare(items: list[Input], names: dict[str, str], records: output.Records,
 
 def _open(item: Input, options: argparse.Namespace) -> OpenedFile:
     """The input, of which at least the file itself can be read."""
-    opened = scenes.open_input(item, options)
+    opened = scene_loading.open_input(item, options)
     if opened.importer is None:
         _ = opened.document
     else:
@@ -149,15 +151,15 @@ def _scenes(
     made: list[Scene] = []
     for item, file in zip(items, opened, strict=True):
         try:
-            made.append(scenes.scene_of_opened(item, file, options))
-        except scenes.LOAD_FAILURES as error:
+            made.append(scene_loading.scene_of_opened(item, file, options))
+        except scene_loading.LOAD_FAILURES as error:
             note(options, f"{item.name}: the motion is not compared: {one_line(error)}")
             return None, True
     return (made[0], made[1]), False
 
 
 def _show(
-    records: output.Records,
+    records: record_output.Records,
     items: list[Input],
     comparison: Comparison,
     names: dict[str, str],

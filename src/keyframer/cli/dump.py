@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from keyframer.cli import inputs, reading, targets
-from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli import inputs, output_targets, reading_options
+from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import detail, failure
-from keyframer.inspecting.twin import dump_parts
+from keyframer.inspecting.text_dump import dump_parts
 
 ABOUT = """The whole file as text (JSON): every record with its fields, raw bytes in hex, nothing left out.
 
@@ -24,9 +24,9 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    reading.add_arguments(parser)
+    reading_options.add_arguments(parser)
     parser.add_argument("--no-offsets", action="store_true", help="leave out where each record stood in the file")
-    targets.add_arguments(parser, required=False, suffix=".json")
+    output_targets.add_arguments(parser, required=False, suffix=".json")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -36,21 +36,21 @@ def run(options: argparse.Namespace) -> int:
     many = options.recursive or options.files_from is not None or len(options.files) > 1
     if many and options.output is None:
         options.parser.error("several files need -o: a folder, or a suffix such as .json")
-    target = targets.Targets(options, many, lambda name: f"{name}.json")
+    target = output_targets.Targets(options, many, lambda name: f"{name}.json")
     code = FINE
     for number, item in enumerate(items):
         try:
             if number and target.out is None:
-                raise targets.refused("only one text fits stdout (-o gives each its own file)")
+                raise output_targets.refused("only one text fits stdout (-o gives each its own file)")
             path = target.path_for(item)
-            parts = dump_parts(reading.open_input(item, options).document, offsets=not options.no_offsets)
+            parts = dump_parts(reading_options.open_input(item, options).document, offsets=not options.no_offsets)
             if path is None:
                 for part in parts:
                     sys.stdout.write(part)
             else:
                 target.write(path, (part.encode() for part in parts))
                 detail(options, f"{item.name} -> {path}")
-        except reading.READ_FAILURES as error:
+        except reading_options.READ_FAILURES as error:
             code = NOT_ALL_DONE
             failure(item.name, error)
     return code

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from keyframer.cli import output
-from keyframer.cli.exits import FINE
-from keyframer.inspecting.abilities import SCHEMA, SCHEMA_VERSION, formats_table
+from keyframer.cli import record_output
+from keyframer.cli.exit_handling import FINE
+from keyframer.inspecting.format_support import SCHEMA, SCHEMA_VERSION, formats_table
 from keyframer.inspecting.tables import aligned, json_rows
 
 ABOUT = """Which formats are known and what can be done with each, found out from the code.
@@ -22,12 +22,12 @@ EXAMPLES = ("keyframer formats", "keyframer formats --format json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    output.add_arguments(parser)
+    record_output.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     table = formats_table()
-    records = output.Records(options.format, SCHEMA, SCHEMA_VERSION, table.columns, key="formats")
+    records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, table.columns, key="formats")
     if options.format == "pretty":
         records.text("\n".join(aligned(table)) + "\n")
     elif options.format in ("csv", "md"):

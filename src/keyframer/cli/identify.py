@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from keyframer.cli import inputs, output
-from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli import inputs, record_output
+from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import detail, error_record, failure, note, one_line, shown_name
 from keyframer.errors import FormatError
 from keyframer.inspecting.identity import COLUMNS, SCHEMA, SCHEMA_VERSION, identify
@@ -43,7 +43,7 @@ PLAIN = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    output.add_arguments(parser)
+    record_output.add_arguments(parser)
 
 
 class _Plain:
@@ -64,7 +64,7 @@ def run_plain(files: list[str]) -> int:
 def run(options: argparse.Namespace) -> int:
     if not options.files and options.files_from is None:
         options.parser.error("nothing to identify: give a FILE, or - for stdin")
-    records = output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
+    records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
     code = FINE
     for item in inputs.inputs_of(options, inputs.LOADABLE):
         try:

@@ -6,13 +6,13 @@ import argparse
 import sys
 
 from keyframer.checking import check_opened
-from keyframer.cli import inputs, output, reading, shared_arguments, texturing
-from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli import inputs, reading_options, record_output, shared_arguments, texture_options
+from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, error_record, failure, note, one_line, shown_name
 from keyframer.formats.kit.summary_tables import Table
 from keyframer.inspecting.document_tables import SCHEMA, SCHEMA_VERSION, file_tables
-from keyframer.inspecting.facts import COLUMNS, Facts, facts_of, facts_table
+from keyframer.inspecting.file_summary import COLUMNS, Facts, facts_of, facts_table
 from keyframer.inspecting.tables import aligned, json_rows, json_value, markdown, markdown_cell
 from keyframer.text import safe_text
 
@@ -41,12 +41,12 @@ CELLS = ("file", "table", "row", "column", "value")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    reading.add_arguments(parser)
+    reading_options.add_arguments(parser)
     shared_arguments.add_table(parser)
     parser.add_argument("--all", action="store_true", help="show all tables")
     shared_arguments.add_textures(parser)
-    output.add_encoding(parser)
-    output.add_arguments(parser)
+    record_output.add_encoding(parser)
+    record_output.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -54,14 +54,14 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("nothing to look at: give a FILE, or - for stdin")
     in_tables = bool(options.table or options.all)
     columns = CELLS if in_tables else ("file", *COLUMNS, "error")
-    records = output.Records(options.format, SCHEMA, SCHEMA_VERSION, columns, options.encoding)
+    records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, columns, options.encoding)
     code = FINE
     first = True
     for item in inputs.inputs_of(options, inputs.LOADABLE):
         try:
-            with reading.budget_for(options, item):
+            with reading_options.budget_for(options, item):
                 facts, tables = _looked_at(item, options)
-        except reading.READ_FAILURES as error:
+        except reading_options.READ_FAILURES as error:
             code = NOT_ALL_DONE
             failure(item.name, error)
             records.json({"file": safe_text(item.name), "error": error_record(error)})
@@ -101,14 +101,14 @@ def _listed(tables: list[Table]) -> str:
 
 def _looked_at(item: Input, options: argparse.Namespace) -> tuple[Facts, list[Table]]:
     """The summary and all tables of an input."""
-    opened = reading.open_input(item, options)
-    _, tables = file_tables(opened, options.encoding, texturing.finder_for(item, options))
+    opened = reading_options.open_input(item, options)
+    _, tables = file_tables(opened, options.encoding, texture_options.finder_for(item, options))
     checked = check_opened(opened)
     counts = {"errors": checked.count("error"), "warnings": checked.count("warning")}
     return facts_of(opened, tables, verdict=checked.verdict, **counts), tables
 
 
-def _show_failure(records: output.Records, name: str, message: str, in_tables: bool) -> None:
+def _show_failure(records: record_output.Records, name: str, message: str, in_tables: bool) -> None:
     """A file that could not be read, as a row of CSV or a table of Markdown."""
     if records.style == "md":
         _markdown(records, name, [Table("error", "Error", ("message",), [(message,)])], None)
@@ -118,14 +118,14 @@ def _show_failure(records: output.Records, name: str, message: str, in_tables: b
         records.row([name, *[None] * (len(records.columns) - 2), message])
 
 
-def _csv(records: output.Records, name: str, tables: list[Table]) -> None:
+def _csv(records: record_output.Records, name: str, tables: list[Table]) -> None:
     for table in tables:
         for number, row in enumerate(table.rows):
             for column, cell in zip(table.columns, row, strict=True):
                 records.row([name, table.name, number, column, cell])
 
 
-def _markdown(records: output.Records, name: str, tables: list[Table], encoding: str | None) -> None:
+def _markdown(records: record_output.Records, name: str, tables: list[Table], encoding: str | None) -> None:
     records.text(f"## {markdown_cell(shown_name(name))}\n\n")
     for table in tables:
         rows = [[markdown_cell(cell, encoding) for cell in row] for row in table.rows]
@@ -136,8 +136,8 @@ def _markdown(records: output.Records, name: str, tables: list[Table], encoding:
 
 def _pretty(name: str, tables: list[Table], options: argparse.Namespace) -> None:
     """The tables, indented; on a terminal with bold titles, and no wider than that."""
-    plain = output.is_plain(options)
-    width = None if plain else output.terminal_width() - 2
+    plain = record_output.is_plain(options)
+    width = None if plain else record_output.terminal_width() - 2
     bold, end = ("", "") if plain else ("\x1b[1m", "\x1b[0m")
     lines = [f"{bold}{shown_name(name)}{end}"]
     for table in tables:

@@ -8,7 +8,7 @@ import sys
 from contextlib import nullcontext
 
 from keyframer._version import __version__
-from keyframer.cli.exits import FINDINGS, FINE
+from keyframer.cli.exit_handling import FINDINGS, FINE
 from keyframer.text import did_you_mean, safe_text
 
 TYPE_CHECKING = False

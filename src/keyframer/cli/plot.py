@@ -8,15 +8,15 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from keyframer.cli import clips, inputs, output, reading, scenes, targets
-from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli import clip_option, inputs, output_targets, reading_options, record_output, scene_loading
+from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, failure, note, shown_name
 from keyframer.errors import FormatError
 from keyframer.inspecting.braille import panels_as_text
 from keyframer.inspecting.charts import chart
+from keyframer.inspecting.motion_paths import motion_paths, path_drawing, paths_as_text
 from keyframer.inspecting.panels import Panel, choose_channels, raw_panel, track_panel
-from keyframer.inspecting.paths import motion_paths, path_drawing, paths_as_text
 from keyframer.scene import Scene
 
 ABOUT = """The curves of tracks with their keys, tangents, ease and wrap, in the file's own units; SVG, PNG or text.
@@ -36,9 +36,9 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    scenes.add_arguments(parser)
+    scene_loading.add_arguments(parser)
     what = parser.add_argument_group("what to plot")
-    clips.add_argument(what)
+    clip_option.add_argument(what)
     what.add_argument(
         "--node", action="append", default=[], metavar="NAME", help="a node, or a pattern such as 'Sail*'"
     )
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--most", type=int, default=24, metavar="N", help="panels or paths at most (default: 24)")
     what.add_argument("--terminal", action="store_true", help="as text, to stdout")
     what.add_argument("--no-color", action="store_true", help="no colours in the terminal (NO_COLOR does the same)")
-    targets.add_arguments(parser, required=False, suffix=".svg")
+    output_targets.add_arguments(parser, required=False, suffix=".svg")
     parser.add_argument("--to", choices=("svg", "png"), help="the kind of picture, where the name of OUT does not say")
 
 
@@ -67,17 +67,17 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("a picture is no text: give a file with -o")
     try:
         span = _span(options.span)
-        scenes.options_of(options)
+        scene_loading.options_of(options)
     except ValueError as error:
         options.parser.error(str(error))
-    target = targets.Targets(options, many, lambda name: f"{name}.{kind}")
+    target = output_targets.Targets(options, many, lambda name: f"{name}.{kind}")
     code = FINE
     for number, item in enumerate(inputs.inputs_of(options, inputs.LOADABLE)):
         try:
             path = target.path_for(item)
             if number and path is None and not options.terminal:
-                raise targets.refused("only one plot fits stdout (-o gives each its own file)")
-            with reading.budget_for(options, item):
+                raise output_targets.refused("only one plot fits stdout (-o gives each its own file)")
+            with reading_options.budget_for(options, item):
                 data = _plot(item, options, kind, span)
             if path is not None:
                 target.write(path, data)
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
                 sys.stdout.buffer.write(data)
             else:
                 sys.stdout.write(data.decode())
-        except (*scenes.LOAD_FAILURES, LookupError) as error:
+        except (*scene_loading.LOAD_FAILURES, LookupError) as error:
             code = NOT_ALL_DONE
             failure(item.name, error)
     return code
@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _kind(options: argparse.Namespace) -> str:
     """What the name of OUT says, unless that is a folder; or ``--to``; or SVG."""
-    out: str = options.output if targets.says_kind(options) else ""
+    out: str = options.output if output_targets.says_kind(options) else ""
     ending = (os.path.splitext(out)[1] or out).lower()
     said = ending[1:] if ending.startswith(".") else None
     if said not in (None, "svg", "png"):
@@ -105,7 +105,7 @@ def _kind(options: argparse.Namespace) -> str:
 
 
 def _plot(item: Input, options: argparse.Namespace, kind: str, span: tuple[float, float] | None) -> bytes:
-    scene = scenes.load_scene(item, options)
+    scene = scene_loading.load_scene(item, options)
     if options.motion:
         return _motion(item, scene, options, kind, span)
     panels = _panels(item, scene, options, span)
@@ -182,4 +182,4 @@ def _span(text: str | None) -> tuple[float, float] | None:
 
 def _terminal(options: argparse.Namespace) -> tuple[int, bool]:
     """Columns, and whether colours are wanted."""
-    return min(shutil.get_terminal_size((80, 24)).columns, 200), not output.is_plain(options)
+    return min(shutil.get_terminal_size((80, 24)).columns, 200), not record_output.is_plain(options)

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from keyframer.cli import clips, inputs, reading, scenes, targets
-from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli import clip_option, inputs, output_targets, reading_options, scene_loading
+from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import failure, note
 from keyframer.formats.kit.summary_tables import Cell, Table
 from keyframer.inspecting.samples import Sample, parse_frames
@@ -36,9 +36,9 @@ STYLES = ("pretty", "csv", "json", "npz")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    scenes.add_arguments(parser)
+    scene_loading.add_arguments(parser)
     what = parser.add_argument_group("what to sample")
-    clips.add_argument(what)
+    clip_option.add_argument(what)
     moments = what.add_mutually_exclusive_group()
     moments.add_argument("--frames", metavar="LIST", help="frames: 0:100:5 (the end is included) or 3.5,7")
     moments.add_argument("--times", metavar="LIST", help="seconds: 0:2:0.1 (the end is included) or 0.5,1")
@@ -57,21 +57,21 @@ def run(options: argparse.Namespace) -> int:
     items = list(inputs.inputs_of(options, inputs.LOADABLE))
     if len(items) != 1:
         options.parser.error("one FILE is sampled at a time" if items else "nothing to sample: give a FILE")
-    if options.format == "npz" and options.output in (None, targets.STDOUT):
+    if options.format == "npz" and options.output in (None, output_targets.STDOUT):
         options.parser.error("npz is no text: give a file with -o")
     try:
         frames = parse_frames(options.frames) if options.frames is not None else None
         times = parse_frames(options.times) if options.times is not None else None
-        scenes.options_of(options)
+        scene_loading.options_of(options)
     except ValueError as error:
         options.parser.error(str(error))
     item = items[0]
     try:
-        with reading.budget_for(options, item):
-            scene = scenes.load_scene(item, options)
+        with reading_options.budget_for(options, item):
+            scene = scene_loading.load_scene(item, options)
             sample = Sample(scene, frames=frames, times=times, nodes=options.node, axes=options.axes)
             _write(sample, options)
-    except (*scenes.READ_FAILURES, LookupError) as error:
+    except (*scene_loading.READ_FAILURES, LookupError) as error:
         failure(item.name, error)
         return NOT_ALL_DONE
     except ValueError as error:  # an option that the format does not have, or more than can be done
@@ -88,10 +88,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _write(sample: Sample, options: argparse.Namespace) -> None:
     if options.format == "npz":
-        targets.write_file(options.output, _npz(sample), force=options.force)
+        output_targets.write_file(options.output, _npz(sample), force=options.force)
     else:
         text = {"json": _json, "csv": _csv, "pretty": _pretty}[options.format](sample)
-        targets.write_text(options.output, text, force=options.force)
+        output_targets.write_text(options.output, text, force=options.force)
 
 
 def _json(sample: Sample) -> str:

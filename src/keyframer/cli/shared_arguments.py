@@ -6,7 +6,7 @@ import argparse
 import os
 from argparse import ArgumentTypeError
 
-from keyframer.cli import clips, operations
+from keyframer.cli import clip_option, operation_options
 from keyframer.inspecting import table_names
 from keyframer.text import did_you_mean
 
@@ -36,11 +36,14 @@ def _table_names(text: str) -> list[str]:
 def add_picture(parser: argparse.ArgumentParser) -> None:
     """What a picture shows of a scene, and how."""
     what = parser.add_argument_group("what to show")
-    clips.add_argument(what)
+    clip_option.add_argument(what)
     what.add_argument("--size", default="256", metavar="N|WxH", help="pixels, 256 or 320x200 (default: 256)")
     moment = what.add_mutually_exclusive_group()
     moment.add_argument(
-        "--frame", type=operations.frame, metavar="N", help="the frame to show (default: the one saved, else the first)"
+        "--frame",
+        type=operation_options.frame,
+        metavar="N",
+        help="the frame to show (default: the one saved, else the first)",
     )
     moment.add_argument("--frames", metavar="LIST", help="frames of a sheet or a playback: 0:100:5 or 3,7")
     what.add_argument("--sheet", metavar="CxR", help="a contact sheet of so many columns and rows")
@@ -50,13 +53,13 @@ def add_picture(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--camera", default="auto", metavar="NAME", help="a camera of the file, fit, or auto (default)")
     what.add_argument(
         "--around",
-        type=operations.number(-360, 360),
+        type=operation_options.number(-360, 360),
         metavar="DEGREES",
         help="fit: from how far to the right of the front (default: 30)",
     )
     what.add_argument(
         "--above",
-        type=operations.number(-90, 90),
+        type=operation_options.number(-90, 90),
         metavar="DEGREES",
         help="fit: from how far above (default: 22)",
     )

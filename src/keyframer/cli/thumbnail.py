@@ -7,16 +7,16 @@ import os
 import sys
 from contextlib import suppress
 
-from keyframer.cli import inputs, reading, scenes, shared_arguments, targets, texturing
-from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli import inputs, output_targets, reading_options, scene_loading, shared_arguments, texture_options
+from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, failure, note
 from keyframer.errors import FormatError
 from keyframer.inspecting.samples import parse_frames
 from keyframer.rendering import Settings, Studio
 from keyframer.rendering.encoding import ANIMATED, STILL, check_kind, kind_of
-from keyframer.rendering.showing import Showing
-from keyframer.rendering.studio import NEUTRAL
+from keyframer.rendering.presentation import Showing
+from keyframer.rendering.renderer import NEUTRAL
 
 ABOUT = """A picture of a frame, a contact sheet, or the playback, without a GPU.
 
@@ -38,10 +38,10 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    scenes.add_arguments(parser)
+    scene_loading.add_arguments(parser)
     shared_arguments.add_picture(parser)
     shared_arguments.add_textures(parser)
-    targets.add_arguments(parser, required=False, suffix=".png")
+    output_targets.add_arguments(parser, required=False, suffix=".png")
     parser.add_argument(
         "--to", choices=shared_arguments.PICTURE_KINDS, help="the kind of picture, where the name of OUT does not say"
     )
@@ -57,32 +57,32 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("a picture is no text: give a file with -o")
     try:
         order = Order(options)
-        scenes.options_of(options)
+        scene_loading.options_of(options)
     except ValueError as error:
         options.parser.error(str(error))
-    target = targets.Targets(options, many, lambda name: f"{name}.{order.kind}")
+    target = output_targets.Targets(options, many, lambda name: f"{name}.{order.kind}")
     if options.force and many:
         _note_images(options, target)
     code = FINE
     for number, item in enumerate(inputs.inputs_of(options, inputs.LOADABLE)):
         try:
             if number and target.out is None:
-                raise targets.refused("only one picture fits stdout (-o gives each its own file)")
+                raise output_targets.refused("only one picture fits stdout (-o gives each its own file)")
             path = target.path_for(item)
-            with reading.budget_for(options, item):
+            with reading_options.budget_for(options, item):
                 data = order.carry_out(item)
             if path is None:
                 sys.stdout.buffer.write(data)
             else:
                 target.write(path, data)
                 detail(options, f"{item.name} -> {path} ({len(data)} bytes)")
-        except (*scenes.LOAD_FAILURES, LookupError) as error:
+        except (*scene_loading.LOAD_FAILURES, LookupError) as error:
             code = NOT_ALL_DONE
             failure(item.name, error)
     return code
 
 
-def _note_images(options: argparse.Namespace, target: targets.Targets) -> None:
+def _note_images(options: argparse.Namespace, target: output_targets.Targets) -> None:
     """Where pictures replace existing files: tell the run which images all inputs use. The picture of the first input
     must not replace an image of the last."""
 
@@ -97,9 +97,9 @@ def _note_images(options: argparse.Namespace, target: targets.Targets) -> None:
     for item in inputs.inputs_of(options, inputs.LOADABLE):
         if isinstance(item, inputs.FileInput) and not os.path.isfile(item.name):
             continue  # what a pipe gives is given once
-        with suppress(*scenes.LOAD_FAILURES, LookupError, MemoryError):  # said when its picture is made
-            scene = scenes.load_scene(item, quiet)
-            texturing.note_inputs(item, scene, options)
+        with suppress(*scene_loading.LOAD_FAILURES, LookupError, MemoryError):  # said when its picture is made
+            scene = scene_loading.load_scene(item, quiet)
+            texture_options.note_inputs(item, scene, options)
 
 
 class Order:
@@ -130,10 +130,10 @@ class Order:
 
     def carry_out(self, item: Input) -> bytes:
         """The bytes of the picture."""
-        scene = scenes.load_scene(item, self.options)
-        source = texturing.source_for(item, self.options)
+        scene = scene_loading.load_scene(item, self.options)
+        source = texture_options.source_for(item, self.options)
         studio = Studio(scene, self.settings, textures=source)
-        texturing.report(item, source, self.options)
+        texture_options.report(item, source, self.options)
         data = self.showing.data(studio)
         if not studio.complete:
             note(self.options, f"{item.name}: not every face is drawn: there are too many, one behind the other")
@@ -142,7 +142,7 @@ class Order:
 
 def _kind(options: argparse.Namespace) -> str:
     """What the name of OUT says, unless that is a folder; or ``--to``; or PNG."""
-    said = kind_of(options.output) if targets.says_kind(options) else None
+    said = kind_of(options.output) if output_targets.says_kind(options) else None
     if said is not None and options.to not in (None, said):
         raise ValueError(f"{options.output} is the name of a {said} picture, but --to says {options.to}")
     return options.to or said or "png"

@@ -7,16 +7,16 @@ import os
 import sys
 import webbrowser
 
-from keyframer.cli import inputs, reading, scenes, shared_arguments, texturing
-from keyframer.cli.exits import FINE, NOT_ALL_DONE
+from keyframer.cli import inputs, reading_options, scene_loading, shared_arguments, texture_options
+from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
 from keyframer.cli.inputs import FileInput, Input
 from keyframer.cli.messages import as_format_error, failure, note
-from keyframer.cli.targets import check_file, write_file
+from keyframer.cli.output_targets import check_file, write_file
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
 from keyframer.viewer import Material, ViewedFile, Viewer, packed_page
 from keyframer.viewer.assets import Assets, PageMissing
-from keyframer.viewer.handover import Handover
+from keyframer.viewer.browser_handoff import Handover
 
 ABOUT = """Files in the browser: playing, with their tree, every key on a timeline, curves, issues, and their bytes.
 
@@ -35,7 +35,7 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    scenes.add_arguments(parser)
+    scene_loading.add_arguments(parser)
     page = parser.add_argument_group("page")
     page.add_argument("--export", metavar="PAGE", help="write one self-contained HTML file instead of serving")
     page.add_argument("-f", "--force", action="store_true", help="overwrite the page if it exists")
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     if options.export is not None and not options.force and os.path.lexists(options.export):
         options.parser.error(f"{options.export} exists (-f overwrites it)")
     try:
-        scenes.options_of(options)
+        scene_loading.options_of(options)
     except ValueError as error:
         options.parser.error(str(error))
     try:
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _viewed(item: Input, options: argparse.Namespace) -> ViewedFile:
     """A file of the page; members of archives and stdin are read now, files when they are looked at."""
-    with reading.budget_for(options, item) as budget:
+    with reading_options.budget_for(options, item) as budget:
         if isinstance(item, FileInput):
             return ViewedFile(item.name, lambda: _material(item, _open(item, options), options), budget)
         opened = _open(item, options)
@@ -77,8 +77,8 @@ def _viewed(item: Input, options: argparse.Namespace) -> ViewedFile:
 def _open(item: Input, options: argparse.Namespace) -> OpenedFile | FormatError:
     """The input, or why it cannot be read."""
     try:
-        return scenes.open_input(item, options)
-    except scenes.READ_FAILURES as error:
+        return scene_loading.open_input(item, options)
+    except scene_loading.READ_FAILURES as error:
         return as_format_error(error)
 
 
@@ -87,10 +87,10 @@ def _material(item: Input, opened: OpenedFile | FormatError, options: argparse.N
     if isinstance(opened, FormatError):
         failure(item.name, opened)
         return Material(OpenedFile(b"", name=item.name), failure=opened)
-    material = Material(opened, textures=texturing.source_for(item, options))
+    material = Material(opened, textures=texture_options.source_for(item, options))
     try:
-        material.scene = scenes.scene_of_opened(item, opened, options)
-    except scenes.LOAD_FAILURES as error:
+        material.scene = scene_loading.scene_of_opened(item, opened, options)
+    except scene_loading.LOAD_FAILURES as error:
         material.failure = as_format_error(error)
         failure(item.name, error)
     return material

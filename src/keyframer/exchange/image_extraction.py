@@ -15,8 +15,8 @@ from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import safe_text
 from keyframer.textures import ImageRefused, TextureFinder, TextureSource
 from keyframer.textures.file_names import take_apart
-from keyframer.textures.finding import HOW
 from keyframer.textures.image_files import decode_texture
+from keyframer.textures.texture_finder import HOW
 
 _ENDINGS = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"RIFF": "webp"}
 _OLD_ROLES = ("color", "alpha", "emission")

@@ -9,10 +9,10 @@ from typing import IO, TYPE_CHECKING
 
 from keyframer.catalogue import IO_CHANGED_DURING_READ, IO_READ_FAILED, LIMIT_FILE_SIZE
 from keyframer.errors import FormatError
+from keyframer.files.atomic_writing import OutputSet, named_later, write_bytes, write_set
 from keyframer.files.disk import OutputExists, PathLike
-from keyframer.files.journals import content_name, is_unfinished, sweep, sweep_once
-from keyframer.files.runs import OutputRefused, check_output, note_input, running
-from keyframer.files.writing import OutputSet, named_later, write_bytes, write_set
+from keyframer.files.journal import content_name, is_unfinished, sweep, sweep_once
+from keyframer.files.output_checks import OutputRefused, check_output, note_input, running
 from keyframer.limits import DEFAULT_LIMITS, Budget, Limits, feed
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, Track, Wrap, compile_track
-from keyframer.inspecting.turning import turn_vectors
+from keyframer.inspecting.rotation_angles import turn_vectors
 from keyframer.scene import Channel, Clip, RawChannel, Scene
 from keyframer.text import did_you_mean
 

@@ -13,7 +13,7 @@ _SHOWN = 4
 
 
 def texture_table(scene: Scene, finder: TextureFinder | None) -> Table:
-    """One row for each name; ``status`` is one of `keyframer.textures.uses.STATUSES`."""
+    """One row for each name; ``status`` is one of `keyframer.textures.texture_usage.STATUSES`."""
     table = Table("textures", TABLES["textures"], COLUMNS)
     for use in scene_textures(scene, finder):
         table.add(use.name, use.status, _where(use, finder), use.rule, use.image, _users(use), use.note)

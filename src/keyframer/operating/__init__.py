@@ -7,9 +7,9 @@ scene = operating.change_axes(scene, up="y")
 """
 
 from keyframer.operating.axes import change_axes
-from keyframer.operating.choose import choose_nodes
 from keyframer.operating.cut import cut
 from keyframer.operating.merge import merge
+from keyframer.operating.node_selection import choose_nodes
 from keyframer.operating.rate import change_rate
 from keyframer.operating.reverse import reverse
 from keyframer.operating.scale import scale

@@ -10,6 +10,6 @@ camera, or ones that fit. The same scene gives the same bytes with the same vers
 """
 
 from keyframer.rendering.encoding import ANIMATED, encode_film, encode_still
-from keyframer.rendering.studio import Settings, Studio, render
+from keyframer.rendering.renderer import Settings, Studio, render
 
 __all__ = ["ANIMATED", "Settings", "Studio", "encode_film", "encode_still", "render"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.rendering.view import View
+from keyframer.rendering.viewpoint import View
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

@@ -12,11 +12,11 @@ import numpy.typing as npt
 from keyframer.posing import Pose
 from keyframer.rendering import lighting
 from keyframer.rendering.clipping import Screen, on_screen
+from keyframer.rendering.drawable_scene import Shape, Stage
 from keyframer.rendering.lighting import Lighting
 from keyframer.rendering.raster import DepthBuffer, Numbers
 from keyframer.rendering.shading import Look, Shader
-from keyframer.rendering.stage import Shape, Stage
-from keyframer.rendering.view import View
+from keyframer.rendering.viewpoint import View
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]

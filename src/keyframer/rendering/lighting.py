@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.posing import Pose
-from keyframer.rendering.view import View
+from keyframer.rendering.viewpoint import View
 from keyframer.scene import Handedness, LightType
 
 Floats = npt.NDArray[np.float64]

@@ -8,7 +8,7 @@ import html
 from keyframer.errors import FormatError
 from keyframer.posing import Pose
 from keyframer.rendering.encoding import encode_still
-from keyframer.rendering.studio import render
+from keyframer.rendering.renderer import render
 from keyframer.scene import Scene
 from keyframer.text import safe_text
 

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.rendering.clipping import Screen
+from keyframer.rendering.drawable_scene import Shape, Stage
 from keyframer.rendering.lighting import Lighting
-from keyframer.rendering.stage import Shape, Stage
-from keyframer.rendering.view import View
+from keyframer.rendering.viewpoint import View
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]

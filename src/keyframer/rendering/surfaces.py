@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.rendering.modern import modern
-from keyframer.rendering.pyramid import Pyramid
+from keyframer.rendering.gltf_materials import modern
+from keyframer.rendering.mipmaps import Pyramid
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.textures import TextureSource
 

@@ -8,11 +8,11 @@
 Every guess and every miss is data: `TextureSource.opened` and `TextureFinder.matches` list them in the order of asking.
 """
 
-from keyframer.textures.finding import TextureFinder, TextureMatch
+from keyframer.textures.image_errors import ImageRefused
 from keyframer.textures.image_files import DEFAULT_IMAGE_LIMITS, ImageLimits, Texture, open_texture
-from keyframer.textures.refused import ImageRefused
+from keyframer.textures.texture_finder import TextureFinder, TextureMatch
 from keyframer.textures.texture_source import Opened, TextureSource
-from keyframer.textures.uses import STATUSES, TextureUse, scene_textures
+from keyframer.textures.texture_usage import STATUSES, TextureUse, scene_textures
 
 __all__ = [
     "DEFAULT_IMAGE_LIMITS",

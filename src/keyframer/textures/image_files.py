@@ -15,8 +15,8 @@ import numpy.typing as npt
 from keyframer.errors import FormatError
 from keyframer.files import read_bytes
 from keyframer.limits import Limits, spend
-from keyframer.textures.autodesk import autodesk_kind, read_cel
-from keyframer.textures.refused import ImageRefused, pillow_or_refuse, why_unreadable
+from keyframer.textures.autodesk_images import autodesk_kind, read_cel
+from keyframer.textures.image_errors import ImageRefused, pillow_or_refuse, why_unreadable
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture

@@ -8,9 +8,9 @@ import warnings
 from pathlib import Path
 from typing import IO
 
-from keyframer.textures.autodesk import autodesk_kind, cel_size
+from keyframer.textures.autodesk_images import autodesk_kind, cel_size
+from keyframer.textures.image_errors import ImageRefused, pillow_or_refuse, why_unreadable
 from keyframer.textures.image_files import DEFAULT_IMAGE_LIMITS, FORMATS, ImageLimits
-from keyframer.textures.refused import ImageRefused, pillow_or_refuse, why_unreadable
 
 _HEAD = 1024
 """bytes that tell Autodesk's own kinds: header and palette of a CEL"""

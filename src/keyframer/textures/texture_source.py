@@ -8,10 +8,10 @@ from pathlib import Path
 from keyframer.files import note_input
 from keyframer.scene import TextureMap
 from keyframer.text import safe_text
-from keyframer.textures.autodesk import AN_IFL, ifl_names
-from keyframer.textures.finding import TextureFinder, TextureMatch
+from keyframer.textures.autodesk_images import AN_IFL, ifl_names
+from keyframer.textures.image_errors import ImageRefused
 from keyframer.textures.image_files import DEFAULT_IMAGE_LIMITS, ImageLimits, Texture, decode_texture, open_texture
-from keyframer.textures.refused import ImageRefused
+from keyframer.textures.texture_finder import TextureFinder, TextureMatch
 
 _LIST_SIZE = 1 << 20
 """bytes of an image list"""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.formats.document import Document
-from keyframer.viewer.extents import Extents
+from keyframer.viewer.record_ranges import Extents
 from keyframer.viewer.track_bytes import Rows, Strided
 from keyframer.wire.encoding_style import Style
 from keyframer.wire.record import Record

@@ -8,7 +8,7 @@ from keyframer.exchange.gltf.write.images import Image, ImageSource, Missing, Pi
 from keyframer.scene import Material, TextureMap
 from keyframer.textures import ImageRefused, TextureSource
 from keyframer.textures.image_files import decode_texture
-from keyframer.viewer.json_numbers import shown
+from keyframer.viewer.json_data import shown
 
 
 def images_from(source: TextureSource) -> ImageSource:

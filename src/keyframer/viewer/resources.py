@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from keyframer.viewer.content import BLOCK, ViewedFile
-from keyframer.viewer.describing import SCHEMA, SCHEMA_VERSION
-from keyframer.viewer.json_numbers import to_json
+from keyframer.viewer.file_description import SCHEMA, SCHEMA_VERSION
+from keyframer.viewer.json_data import to_json
+from keyframer.viewer.viewed_file import BLOCK, ViewedFile
 
 JSON, BINARY, GLB = "application/json", "application/octet-stream", "model/gltf-binary"
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from keyframer.errors import FormatError
 from keyframer.text import safe_text
+from keyframer.viewer.access_control import SECURITY_HEADERS, Gate
 from keyframer.viewer.assets import Assets
-from keyframer.viewer.content import ViewedFile
-from keyframer.viewer.gate import SECURITY_HEADERS, Gate
 from keyframer.viewer.resources import Resources
+from keyframer.viewer.viewed_file import ViewedFile
 
 HEAD_SECONDS = 5.0
 """how long a client may take to say what it wants, in all"""

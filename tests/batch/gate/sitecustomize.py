@@ -9,9 +9,9 @@ import time
 GATE, FROM = os.environ.get("KEYFRAMER_GATE"), os.environ.get("KEYFRAMER_GATE_FROM", "")
 
 if GATE:
-    from keyframer.batch import performing
+    from keyframer.batch import job_execution
 
-    perform = performing._perform
+    perform = job_execution._perform
 
     def held(job, result, outputs):  # type: ignore[no-untyped-def]
         if os.path.basename(job.source) >= FROM:
@@ -21,4 +21,4 @@ if GATE:
                 time.sleep(0.01)
         perform(job, result, outputs)
 
-    performing._perform = held
+    job_execution._perform = held

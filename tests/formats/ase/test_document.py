@@ -10,8 +10,8 @@ import pytest
 import keyframer
 from keyframer.formats.ase import records as r
 from keyframer.formats.ase.dialect import Dialect
-from keyframer.inspecting.building import build_bytes
-from keyframer.inspecting.twin import dump_text
+from keyframer.inspecting.text_build import build_bytes
+from keyframer.inspecting.text_dump import dump_text
 from tests import writers as w
 from tests.corpus import CORPUS, needs_corpus
 from tests.samples import FOLDER

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from keyframer.batch.job import Result
-    from keyframer.batch.operations.subject import Subject
+    from keyframer.batch.operations.job_input import Subject
 
 
 class Operation:
@@ -39,7 +39,7 @@ class Operation:
         """of the names of outputs; or the module whose ``suffix(options)`` tells it. The coordinator loads no more"""
         self.needs = needs
         """modules without which it cannot work"""
-        self.loads = ("keyframer.batch.operations.subject", module, *loads)
+        self.loads = ("keyframer.batch.operations.job_input", module, *loads)
         """modules that most files will need: workers load them while files are still looked for"""
         self.replaces_extension = replaces_extension
         """``a.3ds`` becomes ``a.glb``; else the suffix is added: ``a.3ds.check.json``"""
@@ -74,7 +74,7 @@ _ALL = (
         "convert",
         "every file as glTF 2.0",
         "keyframer.batch.operations.convert",
-        "keyframer.batch.operations._targets",
+        "keyframer.batch.operations._export_target",
         ("keyframer.exchange",),
         loads=(*_READING, "keyframer.exchange.gltf.write", "keyframer.scene.consistency"),
         replaces_extension=True,

@@ -6,8 +6,8 @@ from contextlib import suppress
 
 from keyframer.batch.defaults import FINDINGS
 from keyframer.batch.job import Result
+from keyframer.batch.operations.job_input import Subject, note_issues
 from keyframer.batch.operations.outputs import json_file
-from keyframer.batch.operations.subject import Subject, note_issues
 from keyframer.checking import check_opened
 from keyframer.checking.check_report import SCHEMA, SCHEMA_VERSION, report_record
 from keyframer.errors import FormatError

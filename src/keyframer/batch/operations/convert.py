@@ -7,15 +7,15 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
-from keyframer.batch import dependencies, stores
+from keyframer.batch import dependencies, storage
 from keyframer.batch.job import Result
-from keyframer.batch.operations._targets import exporter_of
+from keyframer.batch.operations._export_target import exporter_of
+from keyframer.batch.operations.job_input import Subject, note_issues
 from keyframer.batch.operations.outputs import drafted, refusing
-from keyframer.batch.operations.subject import Subject, note_issues
 from keyframer.exchange import Exporter, save
 from keyframer.exchange.gltf.write.images import ImageSource, Pictures, no_images
 from keyframer.exchange.provenance import source_note
-from keyframer.operating.steps import take_steps
+from keyframer.operating.operation_sequence import take_steps
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.textures import TextureFinder, TextureSource
@@ -36,7 +36,7 @@ def carry_out(subject: Subject, result: Result) -> None:
         finder = subject.finder() if any(material.maps for material in scene.materials) else None
         chosen |= {name: options[name] for name in _EXPORT if options.get(name) is not None}
         chosen |= {"source": _source(subject, result), "images": _images(finder)}
-    report = _upload(scene, subject, chosen) if stores.is_url(subject.job.output) else _write(scene, subject, chosen)
+    report = _upload(scene, subject, chosen) if storage.is_url(subject.job.output) else _write(scene, subject, chosen)
     subject.note_images(result, finder)
     losses = {outcome.value: report.count(outcome) for outcome in Outcome}
     result["details"] = {"losses": losses, "measured": dict(report.measured)}
@@ -79,4 +79,4 @@ def _upload(scene: Scene, subject: Subject, chosen: dict[str, Any]) -> LossRepor
 
 
 def _source(subject: Subject, result: Result) -> dict[str, object]:
-    return source_note(subject.name.rpartition(stores.MEMBER)[2], result["sha256"], subject.opened)
+    return source_note(subject.name.rpartition(storage.MEMBER)[2], result["sha256"], subject.opened)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from keyframer.batch.job import Result
+from keyframer.batch.operations.job_input import Subject
 from keyframer.batch.operations.outputs import json_file
-from keyframer.batch.operations.subject import Subject
 from keyframer.catalogue import IO_UNRECOGNISED
 from keyframer.formats.contract import HEAD_SIZE
 from keyframer.inspecting.identity import SCHEMA, SCHEMA_VERSION, identify

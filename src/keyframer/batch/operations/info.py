@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from keyframer.batch.job import Result
+from keyframer.batch.operations.job_input import Subject, note_issues
 from keyframer.batch.operations.outputs import json_file
-from keyframer.batch.operations.subject import Subject, note_issues
 from keyframer.checking import check_opened
 from keyframer.inspecting.document_tables import SCHEMA, SCHEMA_VERSION, file_tables
-from keyframer.inspecting.facts import facts_of
+from keyframer.inspecting.file_summary import facts_of
 from keyframer.inspecting.tables import json_rows, json_value
 from keyframer.text import safe_text
 

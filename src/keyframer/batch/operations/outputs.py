@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from keyframer.batch import stores
+from keyframer.batch import storage
 from keyframer.catalogue import RUN_OUTPUT_COLLISION, RUN_OUTPUT_REFUSED
 from keyframer.files import OutputExists, OutputRefused, OutputSet, named_later, write_bytes
 
@@ -60,8 +60,8 @@ def refusing(path: str) -> Iterator[None]:
 def write(path: str, data: bytes, *, replaces: bool) -> Output:
     """A file or an object of a store; `FormatError` where that is refused."""
     with refusing(path):
-        if stores.is_url(path):
-            written = {**stores.write(path, data), "sha256": hashlib.sha256(data).hexdigest()}
+        if storage.is_url(path):
+            written = {**storage.write(path, data), "sha256": hashlib.sha256(data).hexdigest()}
             return Output(path, lambda: [written])
         with drafted(path, replaces=replaces) as outputs:
             write_bytes(path, data, overwrite=True)

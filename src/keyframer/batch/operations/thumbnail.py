@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from keyframer.batch.job import Result
-from keyframer.batch.operations.subject import Subject, note_issues
+from keyframer.batch.operations.job_input import Subject, note_issues
 from keyframer.inspecting.clip_choice import keep_clip
 from keyframer.rendering import Settings, Studio
-from keyframer.rendering.showing import Showing
+from keyframer.rendering.presentation import Showing
 from keyframer.textures import TextureSource
 
 

@@ -1,0 +1,86 @@
+"""Carrying out jobs. A job never raises: whatever happens to it is its result.
+
+What works on files is loaded with the first job: the coordinator, which only names these functions, does without.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from keyframer.batch.job import Job, Result, fail, fail_with, new_result
+from keyframer.batch.operations import OPERATIONS
+from keyframer.batch.worker import Later
+from keyframer.errors import FormatError, reason_of
+from keyframer.files import running
+
+if TYPE_CHECKING:
+    from keyframer.batch.operations.outputs import Output
+
+
+def perform(job: Job) -> Result:
+    """Do one job; the result is a plain dict."""
+    return _begun(job)()
+
+
+def perform_all(jobs: Sequence[Job]) -> list[Result]:
+    """Do a handful of jobs one after the other: what goes to an executor as one task."""
+    return [perform(job) for job in jobs]
+
+
+def begin_all(jobs: Sequence[Job]) -> Later:
+    """As `perform_all`, for executors that can begin with the next task while outputs are on their way to the disk."""
+    begun = [_begun(job) for job in jobs]
+    return Later(lambda: [finish() for finish in begun])
+
+
+def _begun(job: Job) -> Callable[[], Result]:
+    """Do one job but for the waiting: the function returned gives outputs their names when they are on the disk."""
+    result = new_result(job)
+    outputs: list[Output] = []
+    start = time.perf_counter()
+    _caught(result, lambda: _perform(job, result, outputs))
+    result["seconds"] = round(time.perf_counter() - start, 6)
+
+    def finish() -> Result:
+        if outputs:
+            from keyframer.batch.operations.outputs import finish_all
+
+            _caught(result, lambda: result["outputs"].extend(finish_all(outputs)))
+        return result
+
+    return finish
+
+
+def _caught(result: Result, act: Callable[[], None]) -> None:
+    try:
+        act()
+    except FormatError as error:
+        fail_with(result, error)
+    except MemoryError:
+        fail(result, "LIMIT_MEMORY", "the file needs more memory than it may have")
+    except OSError as error:
+        fail(result, "IO_READ_FAILED", reason_of(error))
+    except ValueError as error:
+        fail(result, "RUN_REFUSED", str(error))
+    except Exception as error:
+        fail(result, "RUN_INTERNAL_ERROR", f"{type(error).__name__}: {error} (please report it)")
+
+
+def _perform(job: Job, result: Result, outputs: list[Output]) -> None:
+    from keyframer.batch.operations.job_input import Subject
+    from keyframer.limits import Budget, limits_of
+
+    operation = OPERATIONS.get(job.operation)
+    if operation is None:
+        raise ValueError(f"no operation is called {job.operation!r} (there are: {', '.join(OPERATIONS)})")
+    with running(), Budget(limits_of(job.options.get("limit", {}))).opened():
+        subject = Subject(job, outputs)
+        result["sha256"] = hashlib.sha256(subject.data).hexdigest()
+        result["size"] = len(subject.data)
+        try:
+            operation.function()(subject, result)
+        finally:
+            result["format"] = result["format"] or subject.format_name

@@ -1,0 +1,115 @@
+"""Many jobs on any ``concurrent.futures`` executor, results as they finish."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError, Executor, Future
+from itertools import islice
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from keyframer.batch.defaults import FILES_PER_TASK
+from keyframer.batch.job import Job, Result, fail, fail_with, new_result
+from keyframer.batch.job_execution import begin_all, perform_all
+from keyframer.batch.local_executor import Stopped
+from keyframer.errors import FormatError
+
+_TASKS_AHEAD = 4
+"""tasks for each worker that are handed out, so that none has to wait"""
+_LOOK = 0.5
+"""seconds between looks at ``stop`` when nothing finishes"""
+
+
+def run(
+    jobs: Iterable[Job],
+    executor: Executor,
+    *,
+    files_per_task: int | None = None,
+    stop: Callable[[], bool] = lambda: False,
+    task: Callable[[Sequence[Job]], Any] | None = None,
+) -> Iterator[Result]:
+    """Results in the order in which they finish: one for each job, whatever happens to it.
+
+    Jobs are taken from ``jobs`` as there is room, so it may be as long as it likes. Some ``files_per_task`` make one
+    task (default: up to 200, fewer where there are few jobs). A task that is lost because its process died is split in
+    halves until the file to blame is alone; it fails with RUN_WORKER_KILLED, as does all the rest where the executor
+    itself is broken. Once ``stop()`` is true nothing more is begun, and jobs that were not begun have no result.
+    """
+    usual: Callable[[Sequence[Job]], Any] = begin_all if getattr(executor, "finishes_later", False) else perform_all
+    workers = _workers_of(executor)
+    size = files_per_task or getattr(executor, "files_per_task", None) or _size_for(jobs, workers)
+    ahead = workers * _TASKS_AHEAD * (100 if size == 1 else 1)
+    source = iter(jobs)
+    again: deque[list[Job]] = deque()
+    finished: SimpleQueue[Future[list[Result]]] = SimpleQueue()
+    waiting: dict[Future[list[Result]], list[Job]] = {}
+    stopping = False
+    try:
+        while True:
+            if not stopping and stop():
+                stopping = True
+                for future in list(waiting):
+                    future.cancel()
+            while not stopping and len(waiting) < ahead:
+                chunk = again.popleft() if again else list(islice(source, size))
+                if not chunk:
+                    break
+                try:
+                    future = executor.submit(task or usual, chunk)
+                except Exception as error:
+                    yield from (_lost(job, error) for job in chunk)
+                    continue
+                waiting[future] = chunk
+                future.add_done_callback(finished.put)
+            if not waiting:
+                return
+            try:
+                future = finished.get(timeout=_LOOK)
+            except Empty:
+                continue
+            yield from _results(future, waiting.pop(future), again, stopping)
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _results(
+    future: Future[list[Result]], chunk: list[Job], again: deque[list[Job]], stopping: bool
+) -> Iterable[Result]:
+    try:
+        return future.result()
+    except (CancelledError, Stopped):
+        return () if stopping else [_lost(job, RuntimeError("the task was cancelled")) for job in chunk]
+    except Exception as error:
+        if len(chunk) == 1:
+            return [_lost(chunk[0], error)]
+        half = len(chunk) // 2
+        again.extend((chunk[:half], chunk[half:]))
+        return ()
+
+
+def _lost(job: Job, error: BaseException) -> Result:
+    """The result of a job that did not come back."""
+    result = new_result(job)
+    if isinstance(error, FormatError):
+        result["seconds"] = float(str(error.details.get("seconds", 0.0)))  # of LIMIT_TIME
+        return fail_with(result, error)
+    return fail(result, "RUN_WORKER_KILLED", f"no answer came back: {type(error).__name__}: {error}")
+
+
+def _workers_of(executor: Executor) -> int:
+    """How many tasks the executor can work on at once; a guess where it does not say."""
+    for name in ("workers", "_max_workers"):
+        count = getattr(executor, name, None)
+        if isinstance(count, int) and count > 0:
+            return count
+    return 8
+
+
+def _size_for(jobs: Iterable[Job], workers: int) -> int:
+    try:
+        count = len(jobs)  # type: ignore[arg-type]
+    except TypeError:
+        return FILES_PER_TASK
+    return max(1, min(FILES_PER_TASK, count // (workers * _TASKS_AHEAD)))

@@ -1,0 +1,275 @@
+"""An executor for one machine in which a call that kills, hangs or eats memory costs only itself.
+
+``concurrent.futures.ProcessPoolExecutor`` loses the whole pool with one dead process. Here each worker process has a
+thread that feeds it a handful of calls at a time and collects answers one by one. When a process dies, what it had
+answered stays answered, the call it was at is tried once more alone in a fresh process, and the rest goes on elsewhere;
+a call that kills its process twice is the culprit.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import suppress
+from typing import Any
+
+from keyframer.batch.defaults import MEMORY, SECONDS
+from keyframer.batch.fork_server import CAN_FORK, Nursery, Process, Spawned
+from keyframer.batch.worker_handle import Worker
+from keyframer.catalogue import LIMIT_TIME, RUN_WORKER_KILLED
+from keyframer.errors import FormatError
+
+_MOST = 200
+"""calls given to a worker at once"""
+_HANDFUL = 0.25
+"""seconds that these should last, so that little is lost when everything is killed"""
+_TICK = 0.1
+
+
+class Stopped(Exception):
+    """The executor was stopped before the call was answered."""
+
+
+class _Call:
+    __slots__ = ("alone", "future", "payload", "started")
+
+    def __init__(self, payload: tuple[Any, ...]) -> None:
+        self.payload = payload
+        self.future: Future[Any] = Future()
+        self.started = False
+        self.alone = False
+        """whether it is under suspicion: it gets a fresh process to itself"""
+
+
+class LocalExecutor(Executor):
+    """A ``concurrent.futures`` executor with a time limit for each call and a memory limit for each process.
+
+    A call that breaks the time limit ends with a `FormatError` LIMIT_TIME, one that kills its process with
+    RUN_WORKER_KILLED. Breaking the memory limit (address space, POSIX only) is a MemoryError inside the call.
+    """
+
+    files_per_task = 1
+    """tells `run` to submit file by file: this executor makes the handfuls itself"""
+    finishes_later = True
+    """tells `run` that a call may return a `Later`: the next file is worked on while outputs go to the disk"""
+
+    def __init__(
+        self,
+        workers: int | None = None,
+        *,
+        seconds: float | None = SECONDS,
+        memory: int | None = MEMORY,
+        modules: Sequence[str] = (),
+    ) -> None:
+        """``modules`` are loaded before the first call comes (`start` begins with it at once)."""
+        self.workers = workers or available_cores()
+        self._modules = modules
+        self._nursery: Nursery | None = None
+        self._ready = threading.Event()
+        self._ended = threading.Event()
+        self._watcher: threading.Thread | None = None
+        self.seconds = seconds
+        self.memory = memory
+        self._calls: deque[_Call] = deque()
+        self._changed = threading.Condition()
+        self._alive: set[Worker] = set()
+        self._at_work = 0
+        self._closing = False
+        self._killed = False
+        self._pace = 0.05
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Let processes load what they need while the caller still prepares calls."""
+        with self._changed:
+            if self._watcher is None and not self._closing:
+                self._watcher = threading.Thread(target=self._watch, name="keyframer-watch", daemon=True)
+                self._watcher.start()
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
+        call = _Call((function, arguments, options))
+        self.start()
+        with self._changed:
+            if self._closing:
+                raise RuntimeError("the executor has been shut down")
+            self._calls.append(call)
+            if len(self._threads) < self.workers:
+                self._start_thread()
+            self._changed.notify()
+        return call.future
+
+    def _start_thread(self) -> None:
+        thread = threading.Thread(target=self._serve, name=f"keyframer-{len(self._threads)}", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _watch(self) -> None:
+        """Looks after time limits. The nursery is this thread's, because it ends with the thread that started it."""
+        try:
+            if CAN_FORK:
+                with suppress(OSError):  # each worker will say it again
+                    self._nursery = Nursery(self.memory, self._modules)
+            self._ready.set()
+            while not (self._closing and not any(thread.is_alive() for thread in self._threads)):
+                for worker in tuple(self._alive):
+                    worker.kill_if_late()
+                self._ended.wait(_TICK)
+        finally:
+            self._ready.set()
+            if self._nursery is not None:
+                self._nursery.close()
+
+    def _take(self) -> list[_Call]:
+        """The next calls for one worker; none when all is done."""
+        with self._changed:
+            while True:
+                while not self._calls:
+                    if self._closing and not self._at_work:
+                        self._changed.notify_all()
+                        return []
+                    self._changed.wait()
+                if taken := self._handful():
+                    self._at_work += 1
+                    return taken
+
+    def _handful(self) -> list[_Call]:
+        """As many calls as take a moment, and not so many that others have nothing to do; a suspect comes alone."""
+        most = max(1, min(_MOST, int(_HANDFUL / self._pace), len(self._calls) // (2 * self.workers)))
+        taken: list[_Call] = []
+        while self._calls and len(taken) < most and not (taken and self._calls[0].alone):
+            call = self._calls.popleft()
+            if call.started or call.future.set_running_or_notify_cancel():
+                call.started = True
+                taken.append(call)
+                if call.alone:
+                    break
+        return taken
+
+    def _done(self, left: Iterable[_Call]) -> None:
+        """A worker's handful is over; what is left of it comes first."""
+        with self._changed:
+            self._at_work -= 1
+            self._calls.extendleft(reversed([*left]))
+            self._changed.notify_all()
+
+    def _serve(self) -> None:
+        worker: Worker | None = None
+        try:
+            while calls := self._take():
+                worker = self._feed(worker, calls)
+        finally:
+            if worker is not None:
+                self._alive.discard(worker)
+                worker.end()
+
+    def _process(self) -> Process:
+        """A new worker process; without a nursery, or with a dead one, it loads what it needs itself."""
+        self._ready.wait()
+        if self._nursery is not None:
+            with suppress(OSError):
+                return self._nursery.fork()
+        return Spawned(self.memory)
+
+    def _feed(self, worker: Worker | None, calls: list[_Call]) -> Worker | None:
+        left = deque(calls)
+        try:
+            if worker is not None and calls[0].alone and not worker.fresh:
+                self._alive.discard(worker)
+                worker.end()
+                worker = None
+            if worker is None:
+                worker = Worker(self._process())
+                self._alive.add(worker)
+                if self._killed:
+                    worker.process.kill()
+            worker.send([call.payload for call in left])
+            while left:
+                worker = self._one(worker, left)
+                if worker is None:
+                    break
+        except Exception as error:  # the process could not even be started
+            while left:
+                left.popleft().future.set_exception(error)
+            worker = None
+        self._done(left)
+        return worker
+
+    def _one(self, worker: Worker, left: deque[_Call]) -> Worker | None:
+        """Wait for the answer to the first of these calls; None if the process is gone."""
+        start = time.monotonic()
+        answer = worker.answer(self.seconds)
+        if answer is None:
+            self._alive.discard(worker)
+            self._blame(worker, left)
+            return None
+        call = left.popleft()
+        self._pace = 0.9 * self._pace + 0.1 * (time.monotonic() - start)
+        good, value, retire = answer
+        if good:
+            call.future.set_result(value)
+        else:
+            call.future.set_exception(value)
+        if retire:
+            self._alive.discard(worker)
+            worker.end()
+            return None
+        return worker
+
+    def _blame(self, worker: Worker, left: deque[_Call]) -> None:
+        """The process is dead: what it began last is to blame. What it began before only waited for the disk."""
+        how = worker.end()
+        if self._killed:
+            while left:
+                left.popleft().future.set_exception(Stopped())
+            return
+        at = max(worker.begun - 1, 0)
+        call = left[at]
+        del left[at]
+        if worker.was_late:
+            call.future.set_exception(LIMIT_TIME.failure(0, "/", seconds=self.seconds))
+        elif call.alone:
+            call.future.set_exception(_killed(how))
+        else:
+            call.alone = True
+            left.appendleft(call)
+
+    def kill(self) -> None:
+        """End all processes at once; what is not answered ends with `Stopped`."""
+        with self._changed:
+            self._killed = self._closing = True
+            waiting, self._calls = [*self._calls], deque()
+            self._changed.notify_all()
+        for call in waiting:
+            if call.future.cancel() or call.future.done():
+                continue
+            call.future.set_exception(Stopped())
+        for worker in tuple(self._alive):
+            worker.process.kill()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        with self._changed:
+            self._closing = True
+            if cancel_futures:
+                self._calls = deque(call for call in self._calls if not call.future.cancel())
+            self._changed.notify_all()
+        if wait:
+            for thread in self._threads:
+                thread.join()
+            self._ended.set()
+            if self._watcher is not None:
+                self._watcher.join()
+
+
+def _killed(how: str) -> FormatError:
+    return RUN_WORKER_KILLED.failure(0, "/", reason=f"the process that worked on it {how}, twice")
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1

@@ -1,0 +1,102 @@
+"""The file that an operation works on: opened, its images, what belongs to it, and where its output goes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from keyframer.batch import dependencies, storage
+from keyframer.batch.defaults import FINDINGS
+from keyframer.batch.job import Job, Result
+from keyframer.batch.operations._gltf_files import named_files
+from keyframer.batch.operations.outputs import Output, write
+from keyframer.exchange import Importer
+from keyframer.exchange.opening import OpenedFile
+from keyframer.textures import TextureFinder
+from keyframer.textures.file_names import take_apart
+
+if TYPE_CHECKING:
+    from keyframer.scene import Scene
+    from keyframer.textures import TextureFinder
+
+
+class Subject:
+    """One job at work."""
+
+    def __init__(self, job: Job, outputs: list[Output]) -> None:
+        self.job = job
+        self.outputs = outputs
+        self.options = job.options
+        source = job.source
+        self._is_remote = storage.is_url(source) or storage.split_member(source) is not None
+        self.opened = OpenedFile(
+            storage.read(source, job.occurrence),
+            name=source,
+            path=None if self._is_remote else Path(source),
+            format=self.options.get("from"),
+            options=self.options.get("scene"),
+        )
+
+    @property
+    def data(self) -> bytes:
+        return self.opened.data
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(self.job.source)
+
+    @property
+    def format_name(self) -> str | None:
+        """As far as it is known by now."""
+        reader = self.opened.known_reader
+        return None if reader is None else reader.name
+
+    def scene(self, result: Result) -> Scene:
+        """The scene; what was read or looked for besides is noted in the result."""
+        self.note_beside(result)
+        salvage = bool(self.options.get("salvage"))
+        scene = self.opened.scene(salvage=salvage)
+        if salvage and scene.issues.unsafe_counts():
+            result["status"] = FINDINGS
+        return scene
+
+    def note_beside(self, result: Result) -> None:
+        """Remember the files that belong to the file: companions, named or beside it, or the parts that it names."""
+        reader, folder = self.opened.reader, self.opened.folder
+        if isinstance(reader, Importer):
+            if folder is not None:
+                result["also"] += [dependencies.file_of(folder / name) for name in named_files(self.data)]
+            return
+        given = (self.opened.given.get(companion.option) for companion in reader.companions)
+        result["also"] += [dependencies.file_of(value) for value in given if isinstance(value, (str, Path))]
+        if folder is not None and reader.companions:
+            result["also"] += dependencies.companions_of(self.job.source)
+
+    def finder(self) -> TextureFinder | None:
+        """Looks beside the file, then in the folders given; None if no image is wanted."""
+        if self.options.get("no_textures"):
+            return None
+        folder = self.opened.folder
+        folders = [*([folder] if folder is not None else []), *(self.options.get("texture_path") or ())]
+        return TextureFinder(folders, recursive=bool(self.options.get("texture_recursive")))
+
+    def note_images(self, result: Result, finder: TextureFinder | None) -> None:
+        """Remember which images were looked for, and which were found."""
+        if finder is None:
+            return
+        matches = finder.matches
+        names = [parts for match in matches if (parts := take_apart(match.name).parts)]
+        result["also"] += dependencies.images_of(finder.folders, names, recursive=finder.recursive)
+        result["also"] += [dependencies.file_of(match.path) for match in matches if match.path is not None]
+
+    def write(self, path: str, data: bytes) -> None:
+        """Write an output; `FormatError` where that is refused."""
+        self.outputs.append(write(path, data, replaces=self.job.replaces))
+
+
+def note_issues(result: Result, issues: Any) -> None:
+    """Counts of an `IssueLog`."""
+    worst = issues.worst()
+    result["issues"] = dict(sorted(issues.counts.items()))
+    result["worst"] = None if worst is None else worst.label

@@ -1,0 +1,357 @@
+"""A run over many files: plan, skip what is done, do the rest, keep the ledger."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from keyframer._version import __version__
+from keyframer.batch import output_names, storage
+from keyframer.batch.defaults import DONE, FAILED, FINDINGS, LEDGER
+from keyframer.batch.dependencies import Surroundings, file_of
+from keyframer.batch.job import Job, Result, fail_with, new_result, options_hash
+from keyframer.batch.job_submission import run
+from keyframer.batch.ledger import Ledger
+from keyframer.batch.ledger_rows import Row
+from keyframer.batch.operations import OPERATIONS
+from keyframer.catalogue import RUN_OUTPUT_REFUSED
+from keyframer.errors import FormatError
+from keyframer.files import sweep
+from keyframer.formats import COMPANION_ENDINGS
+
+_IN_THE_WAY = "RUN_OUTPUT_COLLISION"
+_PASSING = (
+    "IO_READ_FAILED",
+    "IO_CHANGED_DURING_READ",
+    "IO_PAIR_UNFINISHED",
+    "RUN_OUTPUT_REFUSED",
+    _IN_THE_WAY,
+    "RUN_INTERNAL_ERROR",
+)
+"""failures that are not the file's: the next run tries again"""
+_ROWS = 500
+"""rows that are asked for at once"""
+
+
+class Found(NamedTuple):
+    """An input: its name, its place below the output folder, and what tells whether it changed."""
+
+    source: str
+    relative: str
+    stamp: str = ""
+    occurrence: int = 0
+    error: FormatError | None = None
+    """why there is nothing to read"""
+
+    @property
+    def key(self) -> str:
+        return self.source if not self.occurrence else f"{self.source}!#{self.occurrence}"
+
+
+@dataclass
+class Summary:
+    """What became of a run so far."""
+
+    total: int = 0
+    skipped: int = 0
+    """done by an earlier run, and unchanged"""
+    counts: Counter[str] = field(default_factory=Counter)
+    """by status, those skipped included"""
+    codes: Counter[str] = field(default_factory=Counter)
+    """of failures"""
+    findings: Counter[str] = field(default_factory=Counter)
+    """files with findings, by the code of what was found"""
+    renamed: list[output_names.Renamed] = field(default_factory=list)
+    finished: int = 0
+
+    @property
+    def worked(self) -> int:
+        return self.finished - self.skipped
+
+
+class Campaign:
+    """One operation with its options over many files into one folder."""
+
+    def __init__(
+        self,
+        operation: str,
+        options: Mapping[str, Any],
+        out: str,
+        ledger: Ledger,
+        *,
+        retry: bool = False,
+        verify: bool = False,
+        force: bool = False,
+    ) -> None:
+        """``force``: outputs may replace files that no earlier run wrote."""
+        self.operation = OPERATIONS[operation]
+        self.options = dict(options)
+        self.out = out.rstrip("/" + os.sep) if len(out) > 1 else out
+        self.ledger = ledger
+        self.summary = Summary()
+        self._retry = retry
+        self._verify = verify
+        self._force = force
+        self._hash = options_hash(operation, self.options)
+        other = {name: value for name, value in self.options.items() if name != "salvage"}
+        self._other_hash = options_hash(operation, other if "salvage" in self.options else {**other, "salvage": True})
+        self._files: list[Found] = []
+        self._outputs: list[str] = []
+        self._there: dict[str, int | None] = {}
+        self._links: dict[str, bool] = {}
+        self._is_url = storage.is_url(self.out)
+        self._surroundings = Surroundings()
+
+    def plan(self, found: Iterable[Found]) -> None:
+        """Take in all files and settle the names of their outputs; a file that is named twice is taken once."""
+        seen: set[str] = set()
+        for file in found:
+            if file.key not in seen and not self.ledger.is_output(file.source):
+                seen.add(file.key)
+                self._files.append(file)
+        self._forget_folders(seen)
+        name = self.operation.name
+        kept = self.ledger.outputs_of(name)
+        linked = {source: output for source, output in kept.items() if self._behind_a_link(output)}
+        kept = {source: output for source, output in kept.items() if source not in linked}
+        owners = {output_names.key_of(output): source for source, output in kept.items()}
+        self._outputs, self.summary.renamed = output_names.assign(
+            [output_names.Wanted(file.key, file.relative) for file in self._files],
+            self.operation.suffix(self.options),
+            replace=self.operation.replaces_extension,
+            reserved=(LEDGER, *(f"{LEDGER}{part}" for part in ("-wal", "-shm", ".lock")), *self._sources_below()),
+            kept=kept.get,
+            owner=owners.get,
+        )
+        for file, output in zip(self._files, self._outputs, strict=True):
+            if (earlier := linked.get(file.key, output)) != output:
+                self.ledger.refuse(name, file.key, self._behind_a_link(earlier))
+        self.ledger.forget_refused()
+        self.ledger.note_renamed(name, self.summary.renamed)
+        self.summary.total = len(self._files)
+        if self._is_url:
+            self._there = storage.list_sizes(self.out)
+
+    def _behind_a_link(self, output: str) -> str:
+        """Why nothing is written to this output: one of its folders below the output folder is a link. Empty if not."""
+        folder = "" if self._is_url else output.rpartition("/")[0]
+        while folder:
+            if folder not in self._links:
+                self._links[folder] = os.path.islink(self._path(folder))
+            if self._links[folder]:
+                return f"its output {output} leads through a link ({folder})"
+            folder = folder.rpartition("/")[0]
+        return ""
+
+    def _forget_folders(self, found: set[str]) -> None:
+        """A folder in which nothing could be found, and now something is, has failed no longer."""
+        dead = [source for source in self.ledger.dead_ends(self.operation.name) if source not in found]
+        around: set[str] = set()
+        for file in self._files if dead else ():
+            folder = os.path.dirname(file.source)
+            while folder not in around:
+                around.add(folder)
+                folder = os.path.dirname(folder)
+        for source in dead:
+            if source in around:
+                self.ledger.forget(self.operation.name, source)
+
+    def _sources_below(self) -> Iterator[str]:
+        """Files to read that stand in the output folder, also by way of links: no output may take their place."""
+        if self._is_url:
+            beginning = self._path("")
+            yield from (
+                each.source.removeprefix(beginning) for each in self._files if each.source.startswith(beginning)
+            )
+            return
+        out, real = os.path.realpath(self.out), dict[str, str]()
+        beginning = out.rstrip(os.sep) + os.sep
+        for file in self._files:
+            folder, name = os.path.split(file.source)
+            if folder not in real:
+                real[folder] = os.path.realpath(folder)
+            source = os.path.join(real[folder], name)
+            if source.startswith(beginning):
+                yield source.removeprefix(beginning).replace(os.sep, "/")
+
+    def sweep(self, *, older_than: float = 0.0) -> int:
+        """Remove what killed writers left behind in the folders of the outputs."""
+        if self._is_url:
+            return 0
+        folders = {output.rpartition("/")[0] for output in self._outputs}
+        return sum(sweep(self._path(folder), older_than=older_than) for folder in folders)
+
+    def carry_out(
+        self,
+        executor: Executor,
+        *,
+        stop: Callable[[], bool] = lambda: False,
+        skipped: Callable[[], None] = lambda: None,
+        task: Callable[..., list[Result]] | None = None,
+        files_per_task: int | None = None,
+    ) -> Iterator[Result]:
+        """Do what is not done; results as they finish, each already in the ledger. Skipped files have none, but
+        ``skipped()`` is called for each."""
+        failed: list[Result] = []
+        for result in run(
+            self._jobs(failed, stop, skipped), executor, stop=stop, task=task, files_per_task=files_per_task
+        ):
+            yield self._record(result)
+            while failed:
+                yield self._record(failed.pop())
+        while failed:
+            yield self._record(failed.pop())
+
+    def _record(self, result: Result) -> Result:
+        if _never_came_back(result["status"], (result["error"] or {}).get("code"), result["sha256"]):
+            folders = [] if storage.is_url(result["source"]) else [os.path.dirname(result["source"])]
+            result["also"] = self._surroundings.all_of([*folders, *(self.options.get("texture_path") or ())])
+            given = self.options.get("scene", {}).values()
+            result["also"] += [file_of(value) for value in given if isinstance(value, str)]  # perhaps a model
+        self.ledger.record(result)
+        self._count(result["status"], (result["error"] or {}).get("code"), result["issues"])
+        return result
+
+    def _count(self, status: str, code: str | None, issues: Iterable[str]) -> None:
+        self.summary.finished += 1
+        self.summary.counts[status] += 1
+        if code is not None:
+            self.summary.codes[code] += 1
+        if status == FINDINGS:
+            self.summary.findings.update(issues)
+
+    def _jobs(self, failed: list[Result], stop: Callable[[], bool], skipped: Callable[[], None]) -> Iterator[Job]:
+        """What is to be done; inputs that lead nowhere fail at once."""
+        name = self.operation.name
+        for begin in range(0, len(self._files), _ROWS):
+            part = self._files[begin : begin + _ROWS]
+            rows = self.ledger.find(name, [file.key for file in part])
+            for file, output in zip(part, self._outputs[begin : begin + _ROWS], strict=True):
+                if stop():
+                    return
+                row = rows.get(file.key)
+                path = self._path(output)
+                ours = row is not None and row.output == output and row.code != _IN_THE_WAY and not os.path.islink(path)
+                job = Job(name, file.source, path, self.options, file.occurrence, file.stamp, self._force or ours)
+                refused = self._behind_a_link(output)
+                error = RUN_OUTPUT_REFUSED.failure(0, "/", reason=refused) if refused else file.error
+                if error is not None:
+                    failed.append(fail_with(new_result(job), error))
+                    continue
+                if row is not None and self._is_done(row, job, output):
+                    self.summary.skipped += 1
+                    self._count(row.status, row.code, row.issues)
+                    skipped()
+                    continue
+                source = self._replaced_source(path) if job.replaces else None
+                if source is not None:
+                    reason = f"{source} is an input of this run: an output never replaces one"
+                    failed.append(fail_with(new_result(job), RUN_OUTPUT_REFUSED.failure(0, "/", reason=reason)))
+                    continue
+                yield job
+
+    def _replaced_source(self, path: str) -> str | None:
+        """A file that an output would replace and that is one of the sources, by way of a link or as half of a pair.
+        That sources below the output folder are not replaced by their names, planning sees to."""
+        stem, ending = os.path.splitext(path)
+        pair = [stem + other for other in COMPANION_ENDINGS if ending in COMPANION_ENDINGS and other != ending]
+        for place in () if self._is_url else (path, *pair):
+            try:
+                status = os.lstat(place)
+                if place == path and status.st_nlink == 1 and not stat.S_ISLNK(status.st_mode):
+                    continue
+                status = os.stat(place)
+            except OSError:
+                continue
+            if (status.st_dev, status.st_ino) in self._identities:
+                return place
+        return None
+
+    @cached_property
+    def _identities(self) -> set[tuple[int, int]]:
+        """Devices and numbers of all sources on disks, and of the archives that they are in."""
+        found = set()
+        for file in self._files:
+            member = storage.split_member(file.source)
+            with suppress(OSError, ValueError):
+                status = os.stat(file.source if member is None else member[0])
+                found.add((status.st_dev, status.st_ino))
+        return found
+
+    def _path(self, output: str) -> str:
+        if self._is_url or os.sep == "/":
+            return f"{self.out}/{output}" if self.out != "/" else f"/{output}"
+        return os.path.join(self.out, *output.split("/"))
+
+    def _is_done(self, row: Row, job: Job, output: str) -> bool:
+        """Whether an earlier run did this very job and everything is still as it was."""
+        # where nothing had to be left out, salvage makes no difference
+        if row.options != self._hash and not (row.options == self._other_hash and row.status == DONE):
+            return False
+        if row.version != __version__:
+            return False
+        if row.status == FAILED and (self._retry or row.code in _PASSING):
+            return False
+        if _never_came_back(row.status, row.code, row.sha256) and not row.also:  # as it was recorded once
+            return False
+        return output == row.output and (
+            self._outputs_stand(row, job.output)
+            and self._surroundings.stand(row.also)
+            and self._source_stands(row, job)
+        )
+
+    def _outputs_stand(self, row: Row, path: str) -> bool:
+        for output in row.outputs:
+            if self._is_url:
+                below = output["path"].removeprefix(self.out).lstrip("/")
+                if self._there.get(below, -1) != output["size"]:
+                    return False
+                continue
+            if output["path"] != path:  # the folder was moved, or this belongs beside the output
+                path = os.path.join(os.path.dirname(path), os.path.basename(output["path"]))
+            try:
+                status = os.stat(path)
+            except OSError:
+                return False
+            if status.st_size != output["size"] or not stat.S_ISREG(status.st_mode):
+                return False
+            same_time = status.st_mtime_ns == output["mtime_ns"] and not self._verify
+            if not same_time and _sha256(path) != output["sha256"]:
+                return False
+        return True
+
+    def _source_stands(self, row: Row, job: Job) -> bool:
+        if job.stamp and job.stamp == row.stamp and not self._verify:
+            return True
+        if row.sha256 is None:  # it killed its reader: nobody knows its hash, so only its time can speak for it
+            return bool(job.stamp) and job.stamp == row.stamp
+        try:
+            data = storage.read(job.source, job.occurrence)
+        except (OSError, FormatError):
+            return False
+        if hashlib.sha256(data).hexdigest() != row.sha256:
+            return False
+        if job.stamp:
+            self.ledger.touch(self.operation.name, job.key, job.stamp)
+        return True
+
+
+def _never_came_back(status: str, code: str | None, sha256: str | None) -> bool:
+    """Whether a file killed its worker, or took too long, so that nobody knows what else was read with it."""
+    return status == FAILED and sha256 is None and code not in _PASSING
+
+
+def _sha256(path: str) -> str | None:
+    try:
+        with open(path, "rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return None

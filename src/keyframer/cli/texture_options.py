@@ -1,0 +1,57 @@
+"""Finding the images of a scene, and the lines about guesses, misses and refusals."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from keyframer.cli.inputs import Input
+from keyframer.cli.messages import detail, note
+from keyframer.cli.reading_options import path_of
+from keyframer.files import note_input
+from keyframer.textures import ImageRefused, TextureFinder, TextureSource
+from keyframer.textures.texture_source import first_of_list, is_list
+
+if TYPE_CHECKING:
+    from keyframer.scene import Scene
+
+
+def finder_for(item: Input, options: argparse.Namespace) -> TextureFinder | None:
+    """Looks beside the file, then in the folders given; None with ``--no-textures``."""
+    if options.no_textures:
+        return None
+    path = path_of(item)
+    return TextureFinder(
+        [*([] if path is None else [path.parent]), *options.texture_path], recursive=options.texture_recursive
+    )
+
+
+def source_for(item: Input, options: argparse.Namespace) -> TextureSource | None:
+    """Opens what is found there; None with ``--no-textures``."""
+    finder = finder_for(item, options)
+    return None if finder is None else TextureSource(finder)
+
+
+def note_inputs(item: Input, scene: Scene, options: argparse.Namespace) -> None:
+    """Tell the run which images of a scene are there, without opening them."""
+    finder = finder_for(item, options)
+    if finder is None:
+        return
+    for map in [map for material in scene.materials for map in material.maps.values()]:
+        path = finder.find(map.file_name).path
+        if path is None:
+            continue
+        note_input(path)
+        if is_list(path):
+            with suppress(ImageRefused):
+                note_input(first_of_list(finder, path))
+
+
+def report(item: Input, source: TextureSource | None, options: argparse.Namespace) -> None:
+    """Every guess, every miss and every refusal on stderr; with ``-v`` also what was found as named."""
+    for opened in source.opened if source is not None else ():
+        if opened.texture is None or opened.match.is_guess or opened.reason:
+            note(options, f"{item.name}: {opened}")
+        else:
+            detail(options, f"{item.name}: {opened}")

@@ -1,0 +1,180 @@
+"""Outputs: a file appears whole or not at all, and so do files that belong together."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+
+from keyframer.files import journal
+from keyframer.files.disk import PathLike, digest_of, keep_permissions, open_temporary, rename_new, sync_folder
+from keyframer.files.output_checks import check_output, current_run, note_output
+
+Parts = bytes | Iterable[bytes | memoryview]
+
+
+def write_bytes(path: PathLike, parts: Parts, *, overwrite: bool = False) -> None:
+    """Write a file so that its name never stands for half of it: temporary file beside it, fsync, rename.
+
+    Without ``overwrite`` an existing file is left alone and FileExistsError is raised. A file that is replaced keeps
+    owner and permissions. What is no ordinary file, or an input of the same run, is refused: `OutputRefused`.
+    """
+    write_set((path, parts), overwrite=overwrite)
+
+
+def write_set(
+    main: tuple[PathLike, Parts],
+    *,
+    pair: Sequence[tuple[PathLike, Parts]] = (),
+    named: Sequence[tuple[PathLike, Parts]] | None = None,
+    shared: Sequence[tuple[PathLike, Parts]] = (),
+    overwrite: bool = False,
+) -> None:
+    """Write files that belong together, all in one folder: whatever happens, there is the old set or the new one.
+
+    ``pair`` are files that readers find by the stem of ``main``. ``named`` are files that ``main`` mentions, each under
+    a name with a hash of its content (`content_name`), so that no old file can mention a new one; if there may be such
+    files, those of the old set are removed. ``shared`` are mentioned too, but under plain names that other files may
+    also use: they never replace other content. A file that is there already with the same content stays.
+    """
+    target = os.fspath(main[0])
+    waiting = _WAITING.get()
+    if waiting is None:
+        journal.sweep_once(os.path.dirname(target))
+    for path, _ in (main, *pair):
+        check_output(path, overwrite=overwrite)
+    drafts = OutputSet(target, journal.mentioned(target) if overwrite and named is not None else [])
+    try:
+        drafts.add(shared, replaces=False, same=True)
+        drafts.add(named or (), replaces=overwrite, same=True)
+        drafts.add([*pair, main], replaces=overwrite, pair=bool(pair))
+    except BaseException:
+        drafts.discard()
+        raise
+    if waiting is None:
+        drafts.finish()
+    else:
+        waiting.append(drafts)
+
+
+class Draft:
+    """A file that is written and has no name yet."""
+
+    def __init__(self, target: str, parts: Parts, *, replaces: bool, same: bool, in_pair: bool) -> None:
+        self.target = target
+        self.replaces = replaces
+        self.same = same
+        """whether a file of the same content may stand there: it stays"""
+        self.in_pair = in_pair
+        self.size = 0
+        self._stream, self.temporary = open_temporary(target)
+        digest = hashlib.sha256()
+        try:
+            for part in (parts,) if isinstance(parts, bytes) else parts:
+                digest.update(part)
+                self.size += self._stream.write(part)
+            self._stream.flush()
+        except BaseException:
+            self.discard()
+            raise
+        self.sha256 = digest.hexdigest()
+
+    def sync(self) -> None:
+        """Wait until the content is on the disk, under the permissions of what it replaces."""
+        if self.replaces:
+            keep_permissions(self._stream.fileno(), self.target)
+        os.fsync(self._stream.fileno())
+        if os.name != "posix":  # where open files cannot be renamed
+            self._stream.close()
+
+    def is_there(self) -> bool:
+        """Whether the target has this content already."""
+        return os.path.lexists(self.target) and digest_of(self.target) == self.sha256
+
+    def rename(self) -> None:
+        """Give it its name."""
+        if self.replaces:
+            os.replace(self.temporary, self.target)
+        else:
+            rename_new(self.temporary, self.target)
+
+    def close(self) -> None:
+        with suppress(OSError):  # it is on the disk; or it could not be written, so it cannot be flushed, either
+            self._stream.close()
+
+    def discard(self) -> None:
+        """Remove it."""
+        self.close()
+        with suppress(OSError):
+            os.unlink(self.temporary)
+
+
+class OutputSet:
+    """Drafts that get their names together: the main one last. `finish` or `discard` them."""
+
+    def __init__(self, target: str, superseded: list[str]) -> None:
+        self.target = target
+        self.drafts: list[Draft] = []
+        self._run = current_run()
+        self._superseded = superseded
+
+    def add(
+        self, files: Sequence[tuple[PathLike, Parts]], *, replaces: bool, same: bool = False, pair: bool = False
+    ) -> None:
+        for path, parts in files:
+            self.drafts.append(Draft(os.fspath(path), parts, replaces=replaces, same=same, in_pair=pair))
+
+    def finish(self, *, durable: bool = True) -> None:
+        """Give them their names. Without ``durable`` names may be lost in a power cut, contents may not."""
+        try:
+            for draft in self.drafts:
+                draft.sync()
+            left = [draft for draft in self.drafts if not (draft.same and draft.is_there())]
+            for draft in left:
+                check_output(draft.target, overwrite=draft.replaces, run=self._run)
+            names = {os.path.basename(draft.target) for draft in self.drafts}
+            superseded = [name for name in self._superseded if name not in names]
+            if len(left) > 1 or superseded:
+                journal.name_all(self.target, left, superseded)
+            elif left:
+                left[0].rename()
+            for draft in self.drafts:
+                note_output(draft.target, self._run)
+        except journal.Unfinished:
+            for draft in self.drafts:
+                draft.close()
+            raise
+        except BaseException:
+            self.discard()
+            raise
+        for draft in self.drafts:
+            if draft not in left:
+                draft.discard()
+            draft.close()
+        if durable:
+            sync_folder(os.path.dirname(self.target))
+
+    def discard(self) -> None:
+        for draft in self.drafts:
+            draft.discard()
+
+
+_WAITING: ContextVar[list[OutputSet] | None] = ContextVar("_WAITING", default=None)
+
+
+@contextmanager
+def named_later() -> Iterator[list[OutputSet]]:
+    """What is written inside gets no names: the sets are collected, so that whoever has more to do can do it while the
+    disk is at work. After a failure they are gone."""
+    sets: list[OutputSet] = []
+    token = _WAITING.set(sets)
+    try:
+        yield sets
+    except BaseException:
+        for each in sets:
+            each.discard()
+        raise
+    finally:
+        _WAITING.reset(token)

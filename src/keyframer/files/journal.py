@@ -1,0 +1,369 @@
+"""Several files named as one: a journal beside them lets the next run finish what a killed one began.
+
+The journal is there from before the first name is given until after the last. It lists the temporary files, which are
+whole and on the disk by then, and the names they get, so finishing is always possible. Whoever writes into the folder
+next does so. Until then readers refuse files that are found by their stem (`is_unfinished`); files that mention others
+need no care: what they mention has a hash of its content in its name, or is never replaced.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, Any
+
+from keyframer.files.disk import (
+    TEMPORARY,
+    digest_of,
+    is_abandoned,
+    lock,
+    open_temporary,
+    rename_new,
+    sync_folder,
+    temporary_name,
+)
+from keyframer.files.output_checks import Run, check_output
+
+if TYPE_CHECKING:
+    from keyframer.files.atomic_writing import Draft
+
+HASH_DIGITS = 12
+"""of the hash in the name of a file that another one mentions"""
+
+_JOURNAL = re.compile(r"\.kf-[0-9a-f]{12}\.journal")
+_MENTION = re.compile(rb"\.([0-9a-f]{12})(\.[a-z0-9]{1,8})")
+_CONTENT_NAME = re.compile(r".*(\.([0-9a-f]{12})\.[a-z0-9]{1,8})", re.DOTALL)
+_LONGEST = 255
+"""bytes of a name on most disks"""
+_LARGEST = 1 << 20
+"""bytes of a journal"""
+_LOOKED_INTO = 64 << 20
+"""bytes of files in which names are looked for"""
+_NEIGHBOURS = 500
+"""files that are asked whether they mention one that nobody else needs"""
+_SWEPT: set[str] = set()
+
+
+class Unfinished(OSError):
+    """Some files have their new names and others not; the journal is left for the next run."""
+
+
+def is_unfinished(path: str | os.PathLike[str]) -> bool:
+    """Whether a file belongs to a pair that somebody began to write and did not finish."""
+    return os.path.lexists(_path(os.fspath(path), pair=True))
+
+
+def _path(target: str, *, pair: bool) -> str:
+    """One journal for all spellings of a stem, because readers look for several."""
+    folder, name = os.path.split(target)
+    key = f"pair {os.path.splitext(name)[0].casefold()}" if pair else f"set {name}"
+    digest = hashlib.sha256(os.fsencode(key)).hexdigest()
+    return os.path.join(folder, f".kf-{digest[:12]}.journal")
+
+
+def mentioned(target: str) -> list[str]:
+    """Names of files that the target mentions with a hash of their content, and that have this content."""
+    try:
+        if not stat.S_ISREG(os.lstat(target).st_mode) or os.path.getsize(target) > _LOOKED_INTO:
+            return []
+        with open(target, "rb") as stream:
+            found = {b"".join((b".", *match)).decode() for match in _MENTION.findall(stream.read())}
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return []
+    names = [os.path.basename(content_name(target, own[1 : HASH_DIGITS + 1], own[HASH_DIGITS + 1 :])) for own in found]
+    return [name for name in names if _is_what_it_says(os.path.dirname(target), name)]
+
+
+def content_name(path: str | os.PathLike[str], digest: str, ending: str) -> str:
+    """The path of a file that belongs to ``path``, with a hash of its content in its name, not too long for a disk."""
+    folder, name = os.path.split(os.fspath(path))
+    own = f".{digest[:HASH_DIGITS]}{ending}"
+    stem = os.path.splitext(name)[0]
+    while len(os.fsencode(stem + own)) > _LONGEST:
+        stem = stem[:-1]
+    return os.path.join(folder, stem + own)
+
+
+def _is_what_it_says(folder: str, name: str) -> bool:
+    """Whether a file has a hash in its name, and the content to it."""
+    match = _CONTENT_NAME.fullmatch(name)
+    digest = digest_of(os.path.join(folder, name)) if match is not None else None
+    return match is not None and digest is not None and digest.startswith(match[2])
+
+
+def name_all(target: str, drafts: Sequence[Draft], superseded: Sequence[str]) -> None:
+    """Give drafts their names in this order and remove superseded files; all of it, now or by the next run. After a
+    failure everything is as before, or `Unfinished` is raised."""
+    folder = os.path.dirname(target)
+    path = _path(target, pair=any(draft.in_pair for draft in drafts))
+    entries = [
+        {
+            "draft": os.path.basename(draft.temporary),
+            "target": os.path.basename(draft.target),
+            "sha256": draft.sha256,
+            "replaces": draft.replaces,
+        }
+        for draft in drafts
+    ]
+    content = {"schema": "keyframer.journal", "schema_version": 1, "main": os.path.basename(target)}
+    journal = _begin(path, json.dumps({**content, "files": entries, "superseded": list(superseded)}).encode())
+    changes: list[_Change] = []
+    try:
+        for draft in drafts:
+            changes.append(_Change(draft))
+            changes[-1].make()
+        sync_folder(folder)
+    except BaseException as error:
+        try:
+            for change in reversed(changes):
+                change.undo()
+            os.unlink(path)
+        except OSError:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise Unfinished(f"{reason}; the next run that writes into this folder finishes it") from error
+        finally:
+            _close(journal)
+        raise
+    try:
+        _remove_superseded(target, superseded)
+        for change in changes:
+            change.forget()
+        os.unlink(path)
+    except OSError as error:
+        raise Unfinished(f"{error.strerror or error}; the next run that writes into this folder finishes it") from error
+    finally:
+        _close(journal)
+
+
+class _Change:
+    """One file on its way to its name; what it replaces is kept under another name until all is done."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._is_made = False
+        self._had = os.path.lexists(draft.target)
+        self._kept: str | None = None
+
+    def make(self) -> None:
+        if self._had:
+            kept = temporary_name(self._draft.target)
+            with suppress(OSError, NotImplementedError):  # no hard links here
+                os.link(self._draft.target, kept, follow_symlinks=False)
+                self._kept = kept
+        self._draft.rename()
+        self._is_made = True
+
+    def undo(self) -> None:
+        """OSError where that is not possible. The draft is there again before its name is gone: until the journal is
+        removed, the next run could still finish."""
+        if self._is_made and self._had and self._kept is None:
+            raise OSError("what was replaced is not there any more")
+        if self._is_made:
+            with suppress(FileExistsError):
+                os.link(self._draft.target, self._draft.temporary)
+            if self._kept is None:
+                os.unlink(self._draft.target)
+            else:
+                os.replace(self._kept, self._draft.target)
+        else:
+            self.forget()
+
+    def forget(self) -> None:
+        if self._kept is not None:
+            with suppress(OSError):  # swept by the next run
+                os.unlink(self._kept)
+
+
+def _begin(path: str, content: bytes) -> IO[bytes]:
+    """Write a journal and keep it open, which locks it. Another one of its name is waited for, or finished."""
+    while True:
+        stream, temporary = open_temporary(path)
+        try:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+            rename_new(temporary, path)
+            sync_folder(os.path.dirname(path))
+            return stream
+        except FileExistsError:
+            _discard(stream, temporary)
+        except BaseException:
+            _discard(stream, temporary)
+            raise
+        _finish(path, before_another=True)
+        if os.path.lexists(path):
+            raise OSError(f"{path} is in the way: another run is writing these files")
+
+
+def _discard(stream: IO[bytes], temporary: str) -> None:
+    _close(stream)
+    with suppress(OSError):
+        os.unlink(temporary)
+
+
+def _close(stream: IO[bytes]) -> None:
+    with suppress(OSError):  # what counts is on the disk
+        stream.close()
+
+
+def sweep_once(folder: str) -> None:
+    """As `sweep`, the first time that this process writes into a folder."""
+    place = os.path.abspath(folder)
+    if place not in _SWEPT:
+        _SWEPT.add(place)
+        sweep(place)
+
+
+def sweep(folder: str, *, older_than: float = 0.0) -> int:
+    """Finish what killed writers began in this folder, and remove their temporary files; how many these were.
+
+    ``older_than`` seconds: leave younger ones alone, where locks may not tell that somebody is still writing.
+    """
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return 0
+    needed: set[str] = set()
+    for name in names:
+        if _JOURNAL.fullmatch(name):
+            needed |= _finish(os.path.join(folder, name), older_than=older_than)
+    return sum(_remove(os.path.join(folder, name), older_than) for name in names if name not in needed)
+
+
+def _remove(path: str, older_than: float) -> bool:
+    if not TEMPORARY.fullmatch(os.path.basename(path)):
+        return False
+    with suppress(OSError):
+        descriptor = _open(path)
+        try:
+            if is_abandoned(descriptor, older_than):
+                os.unlink(path)
+                return True
+        finally:
+            os.close(descriptor)
+    return False
+
+
+def _open(path: str) -> int:
+    """An ordinary file, open for reading; no pipe keeps anybody waiting."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError("not an ordinary file")
+    return descriptor
+
+
+def _finish(path: str, *, before_another: bool = False, older_than: float = 0.0) -> set[str]:
+    """Finish what a journal lists and remove it. The temporary files that it still needs, where that is not possible,
+    or somebody is at it. ``before_another``: wait for whoever is, and remove one that cannot be finished: all its files
+    are about to be written again."""
+    try:
+        descriptor = _open(path)
+    except OSError:
+        return set()
+    try:
+        if before_another:
+            lock(descriptor, wait=True)
+        content = _parsed(descriptor)
+        needed = set() if content is None else {entry["draft"] for entry in content["files"]}
+        if not is_abandoned(descriptor, older_than) or not _is_at(path, descriptor):
+            return needed
+        is_done = content is not None and _finish_all(path, content)
+        if is_done or before_another:
+            os.unlink(path)
+        return set() if is_done else needed
+    except OSError:
+        return needed
+    finally:
+        os.close(descriptor)
+
+
+def _is_at(path: str, descriptor: int) -> bool:
+    """Whether the name still stands for the open file."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except OSError:
+        return False
+
+
+def _finish_all(path: str, content: dict[str, Any]) -> bool:
+    folder = os.path.dirname(path)
+    main = os.path.join(folder, content["main"])
+    if path not in (_path(main, pair=True), _path(main, pair=False)):
+        return False
+    if not all(_may_replace(content["main"], entry) and _finish_one(folder, entry) for entry in content["files"]):
+        return False
+    _remove_superseded(main, content["superseded"])
+    sync_folder(folder)
+    return True
+
+
+def _may_replace(main: str, entry: dict[str, Any]) -> bool:
+    """Whether a file may be replaced with the main one: it has its stem, or a hash of its new content in its name."""
+    stem, own = (os.path.splitext(name)[0].casefold() for name in (main, entry["target"]))
+    match = _CONTENT_NAME.fullmatch(entry["target"])
+    return not entry["replaces"] or stem == own or bool(match and entry["sha256"].startswith(match[2]))
+
+
+def _finish_one(folder: str, entry: dict[str, Any]) -> bool:
+    draft, target = os.path.join(folder, entry["draft"]), os.path.join(folder, entry["target"])
+    if digest_of(draft) == entry["sha256"]:
+        if entry["replaces"]:
+            check_output(
+                target, overwrite=True, run=Run()
+            )  # not an output of the run at hand: it may read the file next
+            os.replace(draft, target)
+        elif not os.path.lexists(target):
+            rename_new(draft, target)
+        return True  # a name that somebody else took meanwhile is theirs
+    return bool(digest_of(target) == entry["sha256"])
+
+
+def _parsed(descriptor: int) -> dict[str, Any] | None:
+    """The content of a journal; None if it is none. It may have been put there by anybody."""
+    with open(descriptor, "rb", closefd=False) as stream:
+        try:
+            content = json.loads(stream.read(_LARGEST))
+            names = [content["main"], *content["superseded"]]
+            for entry in content["files"]:
+                names += [entry["target"]]
+                if not (TEMPORARY.fullmatch(entry["draft"]) and isinstance(entry["sha256"], str)):
+                    return None
+                if not isinstance(entry["replaces"], bool):
+                    return None
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return None
+    plain = all(isinstance(name, str) and os.path.basename(name) == name and name.strip(".") for name in names)
+    return content if plain else None
+
+
+def _remove_superseded(target: str, names: Sequence[str]) -> None:
+    """Files that only the old main file mentioned: remove them if their names say truly what is in them, and nothing
+    else in the folder mentions them."""
+    folder, main = os.path.split(target)
+    ending = os.path.splitext(main)[1].lower()
+    for name in names:
+        match = _CONTENT_NAME.fullmatch(name)
+        if match is None or name == main or not _is_what_it_says(folder, name):
+            continue
+        others = [each for each in os.listdir(folder or ".") if each.lower().endswith(ending)]
+        own = match[1].encode()
+        if len(others) <= _NEIGHBOURS and not any(_mentions(os.path.join(folder, each), own) for each in others):
+            os.unlink(os.path.join(folder, name))
+
+
+def _mentions(path: str, name: bytes) -> bool:
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode) or os.path.getsize(path) > _LOOKED_INTO:
+            return True
+        with open(path, "rb") as stream:
+            return name in stream.read()
+    except FileNotFoundError:
+        return False
+    except PermissionError:
+        return True

@@ -1,0 +1,233 @@
+"""A text twin back to its document. What is wrong with a text is refused with its line and its path."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from keyframer.errors import FormatError
+from keyframer.formats import Format, format_by_name
+from keyframer.formats.document import Document
+from keyframer.inspecting import json_positions
+from keyframer.inspecting.json_positions import Path, line_and_column, path_at, position_of, show_path
+from keyframer.inspecting.json_values import extra_attributes, from_plain
+from keyframer.inspecting.text_dump import INFORMATION, SCHEMA, SCHEMA_VERSION
+from keyframer.text import hex_to_bytes, safe_text
+from keyframer.wire.record import FieldError, Record, restore_fields, write_fields
+from keyframer.wire.sink import Sink
+
+_TOP = ("schema", "schema_version", "format", "dialect", "records", "trailing")
+_PARTS = ("record", "fields", "children", "tail")
+
+
+class TextError(FormatError):
+    """A text that is no text twin: ``line`` and ``column`` say where, ``path`` which value it is."""
+
+    def __init__(self, code: str, offset: int, line: int, column: int, path: str, message: str) -> None:
+        super().__init__(code, offset, path, message)
+        self.args = (code, offset, line, column, path, message)  # so that it survives pickling
+        self.line = line
+        self.column = column
+
+    def __str__(self) -> str:
+        return f"{self.code} at line {self.line}, column {self.column} in {self.path}: {self.message}"
+
+
+class _Wrong(Exception):
+    """Something is wrong with the value at this path."""
+
+    def __init__(self, path: Path, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+        self.message = message
+
+
+class _RepeatedKey(ValueError):
+    pass
+
+
+def build_bytes(text: str | bytes) -> tuple[Document, bytes]:
+    """The document that a text describes, and the bytes of its file; raises `TextError` and nothing else."""
+    source = _decoded(text)
+    value = _parsed(source)
+    try:
+        document, places = _document(value)
+    except _Wrong as wrong:
+        raise _located(source, wrong) from None
+    try:
+        return document, document.format.encode(document)
+    except FormatError as error:
+        raise _located(source, _unwritable(places, error.message)) from None
+    except (ValueError, TypeError, OverflowError, AttributeError) as error:
+        raise _located(source, _unwritable(places, str(error))) from None
+
+
+def build_document(text: str | bytes) -> Document:
+    """The document that a text describes."""
+    return build_bytes(text)[0]
+
+
+def _decoded(text: str | bytes) -> str:
+    if isinstance(text, str):
+        return text
+    try:
+        return text.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = text.count(b"\n", 0, error.start) + 1
+        column = error.start - (text.rfind(b"\n", 0, error.start) + 1) + 1
+        raise TextError("TEXT_SYNTAX", error.start, line, column, "/", "the text is not UTF-8") from None
+
+
+def _parsed(source: str) -> object:
+    """The JSON value; syntax, NaN and Infinity, repeated keys and absurd nesting are located and refused."""
+    try:
+        return json.loads(source, parse_constant=_refuse, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        at, message = error.pos, error.msg
+    except RecursionError:
+        at, message = json_positions.too_deep(source), f"nested deeper than {json_positions.DEEPEST}"
+    except _RepeatedKey as error:
+        at, message = json_positions.repeated_key(source), f"the key {error} stands twice in one object"
+    except ValueError as error:
+        at, message = json_positions.odd_literal(source), str(error)
+    line, column = line_and_column(source, at)
+    raise TextError("TEXT_SYNTAX", at, line, column, show_path(path_at(source, at)), safe_text(message)) from None
+
+
+def _refuse(word: str) -> object:
+    raise ValueError(f'{word} is not JSON (write "nan", "inf" or "-inf" in quotes)')
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    made: dict[str, object] = {}
+    for name, value in pairs:
+        if name in made:
+            raise _RepeatedKey(repr(name))
+        made[name] = value
+    return made
+
+
+def _located(source: str, wrong: _Wrong) -> TextError:
+    at = position_of(source, wrong.path)
+    line, column = line_and_column(source, at)
+    return TextError("TEXT_WRONG", at, line, column, safe_text(show_path(wrong.path)), safe_text(wrong.message))
+
+
+def _document(value: object) -> tuple[Document, list[tuple[Path, Record]]]:
+    top = _known_keys(value, (), _TOP)
+    if top.get("schema") != SCHEMA:
+        raise _Wrong(("schema",), f"{SCHEMA!r} is wanted: this is not the text of a document")
+    if top.get("schema_version") != SCHEMA_VERSION:
+        raise _Wrong(("schema_version",), f"version {SCHEMA_VERSION} is wanted")
+    try:
+        known = format_by_name(str(top.get("format")))
+    except ValueError as error:
+        raise _Wrong(("format",), str(error)) from None
+    document = Document(known, dialect=_dialect(known, top.get("dialect")))
+    document.records, places = _records(known, top.get("records"))
+    document.trailing = _bytes(top.get("trailing", ""), ("trailing",))
+    return document, places
+
+
+def _dialect(known: Format, value: object) -> object | None:
+    if value is None:
+        return None
+    wanted = known.dialect_type()
+    if wanted is None:
+        raise _Wrong(("dialect",), f"files of {known.title} have no dialects")
+    try:
+        return from_plain(value, wanted)  # type: ignore[no-any-return]
+    except ValueError as error:
+        raise _Wrong(("dialect",), str(error)) from None
+
+
+def _records(known: Format, value: object) -> tuple[list[Record], list[tuple[Path, Record]]]:
+    """All records, with the path of each; a stack instead of recursion."""
+    types = known.record_types()
+    records: list[Record] = []
+    places: list[tuple[Path, Record]] = []
+    todo: list[tuple[Path, list[object], list[Record]]] = [(("records",), _list(value, ("records",)), records)]
+    while todo:
+        base, items, target = todo.pop()
+        for index, item in enumerate(items):
+            path = (*base, index)
+            record, children = _record(types, item, path)
+            target.append(record)
+            places.append((path, record))
+            if children:
+                record.children = []
+                todo.append(((*path, "children"), children, record.children))
+    return records, places
+
+
+def _record(types: Mapping[str, type[Any]], item: object, path: Path) -> tuple[Record, list[object]]:
+    if not isinstance(item, dict):
+        raise _Wrong(path, "an object is wanted")
+    name = item.get("record")
+    if not isinstance(name, str) or name not in types:
+        raise _Wrong((*path, "record"), f"unknown record {name!r}" if name else "the name of a record is wanted")
+    cls = types[name]
+    extras = extra_attributes(cls)
+    _known_keys(item, path, (*_PARTS, *INFORMATION, *extras))
+    record: Record = cls()
+    for attribute, (wanted, _) in extras.items():
+        if attribute in item:
+            try:
+                setattr(record, attribute, from_plain(item[attribute], wanted))
+            except ValueError as error:
+                raise _Wrong((*path, attribute), str(error)) from None
+    fields = item.get("fields", {})
+    if not isinstance(fields, dict):
+        raise _Wrong((*path, "fields"), "an object is wanted")
+    try:
+        restore_fields(record, fields)
+    except FieldError as error:
+        raise _Wrong((*path, "fields", error.name, *_entry(fields.get(error.name), error)), error.reason) from None
+    record.tail = _bytes(item.get("tail", ""), (*path, "tail"))
+    return record, _list(item.get("children", []), (*path, "children"))
+
+
+def _entry(value: object, error: FieldError) -> tuple[int, ...]:
+    """The row of an array that the reason names (``entry 3: ...``), so that the line is that of the row."""
+    word, _, rest = error.reason.partition(" ")
+    number = rest.partition(":")[0]
+    if word not in ("entry", "key") or not number.isdigit() or not isinstance(value, list) or not value:
+        return ()
+    index = int(number)
+    if word == "entry" and isinstance(value[0], list) and "a list of" not in error.reason:
+        width = len(value[0]) or 1  # counted over all rows
+        return (index // width, index % width) if index // width < len(value) else ()
+    return (index,) if index < len(value) else ()
+
+
+def _unwritable(places: list[tuple[Path, Record]], message: str) -> _Wrong:
+    """The record that cannot be written, found by writing each alone; else the matter is how they compose."""
+    for path, record in places:
+        try:
+            write_fields(record, Sink())
+        except (ValueError, TypeError, OverflowError) as error:
+            return _Wrong((*path, "fields"), str(error))
+    return _Wrong(("records",), message)
+
+
+def _known_keys(value: object, path: Path, known: tuple[str, ...]) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise _Wrong(path, "an object is wanted")
+    for key in value:
+        if key not in known:
+            raise _Wrong((*path, key), f"unknown key (known: {', '.join(known)})")
+    return value
+
+
+def _list(value: object, path: Path) -> list[object]:
+    if not isinstance(value, list):
+        raise _Wrong(path, "a list is wanted")
+    return value
+
+
+def _bytes(value: object, path: Path) -> bytes:
+    try:
+        return hex_to_bytes(value)
+    except ValueError as error:
+        raise _Wrong(path, str(error)) from None

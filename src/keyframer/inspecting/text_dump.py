@@ -1,0 +1,119 @@
+"""The text twin of a document: JSON that is pleasant to read and to diff, and that `text_build` turns back.
+
+    {"record": "NodeHeader", "segment": "b010", "offset": "0x8a2", "fields": {"name": "Tower", ...}}
+
+A record that fits a line stands on one; else its fields stand one below the other, arrays one row a line, and the
+records inside follow as ``children``. ``segment`` and ``offset`` are for the reader; they are not read back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from keyframer.formats.document import Document
+from keyframer.inspecting.json_layout import WIDTH, compact, lines
+from keyframer.inspecting.json_values import extra_attributes, to_plain
+from keyframer.text import bytes_to_hex
+from keyframer.wire.record import Record, dump_fields
+
+SCHEMA = "keyframer.text"
+SCHEMA_VERSION = 1
+
+INFORMATION = ("segment", "offset")
+"""keys of a record that are shown and not read back"""
+
+
+def dump_text(document: Document, *, offsets: bool = True) -> str:
+    """The whole document as text."""
+    return "".join(dump_parts(document, offsets=offsets))
+
+
+def dump_parts(document: Document, *, offsets: bool = True) -> Iterator[str]:
+    """The text in parts, so that a large one never stands in memory twice."""
+    head: dict[str, object] = {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, "format": document.format.name}
+    yield "{\n" + "".join(f'  "{key}": {compact(value)},\n' for key, value in head.items())
+    if document.dialect is not None:
+        yield f'  "dialect": {lines(to_plain(document.dialect), 2)},\n'
+    yield '  "records": ['
+    yield from _dump_records(document.records, offsets)
+    yield "]"
+    if document.trailing:
+        yield f',\n  "trailing": {lines(bytes_to_hex(document.trailing), 2)}'
+    yield "\n}\n"
+
+
+def _dump_records(records: list[Record], offsets: bool) -> Iterator[str]:
+    """All records, without recursion: a stack of open lists and of what closes each."""
+    stack: list[tuple[Iterator[Record], bool, str]] = [(iter(records), bool(records), "")]
+    indent = 2
+    first = True
+    while stack:
+        todo, any_inside, ending = stack[-1]
+        record = next(todo, None)
+        if record is None:
+            stack.pop()
+            if any_inside:
+                yield "\n" + " " * indent
+            indent -= 4
+            yield ending
+            first = False
+            continue
+        yield "" if first else ","
+        yield "\n" + " " * (indent + 2)
+        first = False
+        opening, closing = _dump_one(record, indent + 2, offsets)
+        yield opening
+        if closing is not None:
+            indent += 4
+            stack.append((iter(record.children), True, closing))
+            first = True
+
+
+def _dump_one(record: Record, indent: int, offsets: bool) -> tuple[str, str | None]:
+    """A record without children as a whole; one with children up to them, and what comes behind them."""
+    head, body = _parts(record, offsets)
+    tail = {"tail": bytes_to_hex(record.tail)} if record.tail else {}
+    if not record.children:
+        whole = {**head, **body, **tail}
+        if not any(_is_long(value) for value in body.get("fields", {}).values()) and not _is_long(record.tail):
+            short = compact(whole)
+            if len(short) <= WIDTH:
+                return short, None
+        return _block(head, {**body, **tail}, indent) + "\n" + " " * indent + "}", None
+    closing = "]" + "".join(f",\n{' ' * (indent + 2)}{_entry(key, value, indent)}" for key, value in tail.items())
+    return f'{_block(head, body, indent)},\n{" " * (indent + 2)}"children": [', closing + "\n" + " " * indent + "}"
+
+
+def _parts(record: Record, offsets: bool) -> tuple[dict[str, object], dict[str, Any]]:
+    """What stands on the first line of a record, and what follows."""
+    name = type(record).__name__
+    head: dict[str, object] = {"record": name}
+    if record.segment != name.lower():
+        head["segment"] = record.segment
+    if offsets and record.offset is not None:
+        head["offset"] = f"{record.offset:#x}"
+    for attribute, (_, default) in extra_attributes(type(record)).items():
+        value = getattr(record, attribute)
+        if value != default:
+            head[attribute] = to_plain(value)
+    fields = dump_fields(record)
+    return head, {"fields": fields} if fields else {}
+
+
+def _is_long(value: object) -> bool:
+    return isinstance(value, (list, bytes)) and len(value) > WIDTH
+
+
+def _block(head: dict[str, object], body: dict[str, Any], indent: int) -> str:
+    pad = " " * (indent + 2)
+    first = compact(head)[1:-1]
+    return "{\n" + ",\n".join([f"{pad}{first}", *(f"{pad}{_entry(key, value, indent)}" for key, value in body.items())])
+
+
+def _entry(key: str, value: object, indent: int) -> str:
+    if key == "fields" and isinstance(value, dict):
+        pad = " " * (indent + 4)
+        inner = (f'{pad}"{name}": {lines(item, indent + 4)}' for name, item in value.items())
+        return '"fields": {\n' + ",\n".join(inner) + "\n" + " " * (indent + 2) + "}"
+    return f'"{key}": {lines(value, indent + 2)}'

@@ -1,0 +1,56 @@
+"""Several operations behind each other, as ``keyframer convert`` and ``keyframer batch convert`` name them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from keyframer.exchange.opening import load
+from keyframer.operating.axes import change_axes
+from keyframer.operating.cut import cut
+from keyframer.operating.merge import merge
+from keyframer.operating.node_selection import choose_nodes
+from keyframer.operating.rate import change_rate
+from keyframer.operating.reverse import reverse
+from keyframer.operating.scale import scale
+from keyframer.scene import Handedness, Scene
+
+
+def take_steps(
+    scene: Scene, wanted: Mapping[str, Any], fps: float | None = None, own_axes: tuple[str, str] | None = None
+) -> Scene:
+    """The scene after everything that is wanted, in this order: ``merge`` (a path), ``node`` (patterns), ``cut`` (two
+    frames), ``reverse``, ``rate``, ``scale``, ``axes`` (``y-up``, ``z-up-left`` …).
+
+    ``max_error`` is for those that must fit; ``fps`` says how many of the scene's own frames make a second.
+    ``own_axes`` are those of the format that will be written (`Exporter.axes`): its numbers shall be in the axes that
+    are wanted, although its readers take them for its own. ValueError for what cannot be done.
+    """
+    if fps is not None and scene.clips:
+        clip = scene.clips[0]
+        scene = replace(scene, clips=[replace(clip, rate=fps * (clip.units_per_frame or 1.0)), *scene.clips[1:]])
+    allowed = {} if wanted.get("max_error") is None else {"max_error": wanted["max_error"]}
+    if wanted.get("merge") is not None:
+        scene = merge(scene, load(wanted["merge"]))
+    if wanted.get("node"):
+        try:
+            scene = choose_nodes(scene, wanted["node"])
+        except LookupError as error:
+            raise ValueError(str(error.args[0])) from None
+    if wanted.get("cut") is not None:
+        first, last = wanted["cut"]
+        scene = cut(scene, first, last, **allowed)
+    if wanted.get("reverse"):
+        scene = reverse(scene, **allowed)
+    if wanted.get("rate") is not None:
+        scene = change_rate(scene, wanted["rate"])
+    if wanted.get("scale") is not None:
+        scene = scale(scene, wanted["scale"])
+    if wanted.get("axes") is not None:
+        up, _, hand = wanted["axes"].partition("-up")
+        scene = change_axes(scene, up=up, handedness=hand.removeprefix("-") or "right")
+        if own_axes is not None:
+            space = replace(scene.space, up=own_axes[0], handedness=Handedness(own_axes[1]))
+            scene = replace(scene, space=space)
+    return scene

@@ -1,0 +1,313 @@
+"""Taking pictures of a scene: which frame, from where, on which background."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.files import PathLike
+from keyframer.limits import budgeted
+from keyframer.posing import Pose, Rig, pose
+from keyframer.rendering.drawable_scene import Stage
+from keyframer.rendering.frame import Canvas, Exposure
+from keyframer.rendering.frame import render as render_frame
+from keyframer.rendering.viewpoint import View, camera_view, fitted_view
+from keyframer.scene import Clip, Scene
+from keyframer.text import did_you_mean
+from keyframer.textures import TextureFinder, TextureSource
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Floats = npt.NDArray[np.float64]
+Rgb = tuple[int, int, int]
+
+NEUTRAL: Rgb = (226, 229, 234)
+LARGEST = 4096
+"""pixels along one side of a picture"""
+_SAMPLES = 12
+"""frames that a fitted view is fitted to"""
+_LEAST_SEEN = 0.015
+"""part of the picture that the file's camera must show, else a fitted one is taken"""
+_FILLED = 0.25
+"""part of the picture at which it may leave out as much of the scene as it likes; one that fills less must show more:
+3 of 58 corpus files with cameras have theirs pointing past what is there"""
+_MOST_CAMERAS = 16
+"""that are tried"""
+_MOST_OF_ONE = 0.97
+"""part of the picture that one object among others may take"""
+_LABEL, _AROUND_LABEL = (24, 26, 30), (255, 255, 255)
+"""dark with a bright outline, so that frame numbers can be read on any picture"""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How pictures are taken."""
+
+    width: int = 256
+    height: int = 256
+    camera: str = "auto"
+    """``fit``, the name of a camera's node, or ``auto``: the file's first camera if it shows something, else fitted"""
+    lights: str = "auto"
+    """``file``, ``studio``, or ``auto``: the file's with as much of ours as is needed"""
+    background: Rgb | str | None = NEUTRAL
+    """a colour, ``file`` for what the file says, None for none (transparent)"""
+    bones: bool | None = None
+    """sticks for the skeleton: always, never, or (None) where there is no mesh"""
+    around_degrees: float | None = None
+    """of a fitted view: so far to the right of the front"""
+    above_degrees: float | None = None
+
+    def __post_init__(self) -> None:
+        if not (1 <= self.width <= LARGEST and 1 <= self.height <= LARGEST):
+            raise ValueError(f"a picture is 1 to {LARGEST} pixels wide and high, not {self.width} x {self.height}")
+        if self.lights not in ("auto", "file", "studio"):
+            raise ValueError(f"lights are auto, file or studio, not {self.lights!r}")
+
+
+class Studio:
+    """A scene that pictures are taken of. All pictures of one studio have the same view and the same exposure."""
+
+    def __init__(
+        self,
+        scene: Scene,
+        settings: Settings | None = None,
+        *,
+        textures: TextureSource | None = None,
+        frames: Sequence[float] | None = None,
+    ) -> None:
+        """LookupError: no camera has the name in the settings."""
+        self.scene = scene
+        self.settings = settings or Settings()
+        with budgeted(size=scene.stored_bytes):
+            self.stage = Stage(scene, textures, self.settings.bones, self.settings.lights != "file")
+        self._rig = Rig(scene)
+        self._last: tuple[float, Pose] | None = None
+        self._exposure = Exposure(self.settings.lights)
+        self.frames = frames
+        """those that will be asked for, where known before the first picture: a fitted view shows all of them"""
+        self._cameras = {node.name: at for at, node in enumerate(scene.nodes) if node.camera is not None}
+        if self.settings.camera not in ("auto", "fit", *self._cameras):
+            near = did_you_mean(self.settings.camera, ("auto", "fit", *self._cameras))
+            raise LookupError(f"no camera is called {self.settings.camera!r}{near}")
+
+    @cached_property
+    def _camera(self) -> int | None:
+        """The node of the camera in use, None for a fitted view."""
+        wanted = self.settings.camera
+        if wanted == "fit":
+            return None
+        if wanted == "auto":
+            first = islice(self._cameras.values(), _MOST_CAMERAS)
+            return next((number for number in first if self._shows_something(number)), None)
+        return self._cameras[wanted]
+
+    def moment(self, frame: float) -> Pose:
+        """The scene at a frame. The last one is kept: choosing, fitting and drawing a picture each ask for it."""
+        if self._last is None or self._last[0] != frame:
+            self._last = frame, pose(self.scene, frames=[frame], rig=self._rig)
+        return self._last[1]
+
+    @cached_property
+    def segment(self) -> tuple[float, float]:
+        """First and last frame of what plays."""
+        clip = self._clip
+        if clip is None or not clip.units_per_frame:
+            return 0.0, 0.0
+        start, end = clip.start / clip.units_per_frame, clip.end / clip.units_per_frame
+        return (start, max(start, end)) if math.isfinite(start) and math.isfinite(end) else (0.0, 0.0)
+
+    @property
+    def _clip(self) -> Clip | None:
+        return self.scene.clips[0] if self.scene.clips else None
+
+    @property
+    def rate(self) -> float:
+        """Frames a second; 25 where the file states none."""
+        stated = self._clip.frames_per_second if self._clip is not None else 0.0
+        return stated if 0 < stated < math.inf else 25.0
+
+    @property
+    def seconds(self) -> float:
+        """How long the segment plays."""
+        return (self.segment[1] - self.segment[0]) / self.rate
+
+    @cached_property
+    def default_frame(self) -> float:
+        """The frame that the program showed when it saved, else the first; the middle one if that shows nothing."""
+        start, end = self.segment
+        clip = self._clip
+        current = clip.current / clip.units_per_frame if clip is not None and clip.current is not None else start
+        chosen = current if start <= current <= end else start
+        middle = (start + end) / 2
+        if middle != chosen and not len(self.stage.extent(self.moment(chosen))):
+            return middle
+        return chosen
+
+    def spread(self, count: int, *, with_last: bool) -> list[float]:
+        """Evenly spread frames, whole ones where there are enough; without the last one they play in circles."""
+        start, end = self.segment
+        if end <= start:
+            return [start]
+        frames = np.linspace(start, end, count, endpoint=with_last)
+        whole = end - start >= count and start == round(start)
+        return [float(frame) for frame in (np.round(frames) if whole else frames)]
+
+    def picture(self, frame: float) -> Image:
+        """RGB, or RGBA where the background is transparent."""
+        return next(self.pictures([frame]))
+
+    def pictures(self, frames: Sequence[float]) -> Iterator[Image]:
+        from keyframer.textures.pillow import Image
+
+        width, height = self.settings.width, self.settings.height
+        finer = 2 if max(width, height) <= 1536 else 1
+        for frame in frames:
+            with budgeted(size=self.scene.stored_bytes):
+                moment = self.moment(frame)
+                made = render_frame(self.stage, moment, 0, self._view(moment), width, height, self._exposure, finer)
+            backdrop = self._backdrop
+            if backdrop is None:
+                yield Image.fromarray(_straight(made))
+            else:
+                picture = np.empty((height, width, 3), np.uint8)
+                picture[:] = backdrop
+                down, across = np.nonzero(made[:, :, 3])
+                seen = made[down, across].astype(np.uint16)
+                through = (255 - seen[:, 3:]) * backdrop[down, 0]
+                picture[down, across] = (seen[:, :3] + (through + 127) // 255).clip(0, 255)
+                yield Image.fromarray(picture)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the pictures taken so far show every face: not where drawing all would take too long."""
+        return self._exposure.complete
+
+    def sheet(self, frames: Sequence[float], columns: int) -> Image:
+        """Pictures of the frames in rows, each with its number."""
+        from keyframer.textures.pillow import Image, ImageDraw, ImageFont
+
+        width, height = self.settings.width, self.settings.height
+        rows = -(-len(frames) // columns)
+        if columns * width > 4 * LARGEST or rows * height > 4 * LARGEST:
+            raise ValueError(f"a sheet of {columns * width} x {rows * height} pixels is too large")
+        transparent = self._backdrop is None
+        sheet = Image.new("RGBA" if transparent else "RGB", (columns * width, rows * height))
+        draw = ImageDraw.Draw(sheet)
+        size = max(11, height // 14)
+        font = ImageFont.load_default(size)
+        for number, (frame, made) in enumerate(zip(frames, self.pictures(frames), strict=True)):
+            left, top = number % columns * width, number // columns * height
+            sheet.paste(made, (left, top))
+            place, words = (left + size // 3, top + size // 4), f"{frame:.4g}"
+            draw.text(place, words, fill=_LABEL, font=font, stroke_width=-(-size // 8), stroke_fill=_AROUND_LABEL)
+        return sheet
+
+    def _view(self, moment: Pose) -> View:
+        aspect = self.settings.width / self.settings.height
+        if self._camera is not None:
+            seen = camera_view(moment, 0, self._camera, aspect, self._size)
+            if seen is not None:
+                return seen
+        return self._fitted
+
+    @cached_property
+    def _extent(self) -> Floats:
+        frames = list(self.frames if self.frames is not None else [self.default_frame])
+        if len(frames) > _SAMPLES:
+            frames = [frames[round(index * (len(frames) - 1) / (_SAMPLES - 1))] for index in range(_SAMPLES)]
+        found = [self.stage.extent(self.moment(frame)) for frame in frames]
+        return np.concatenate(found) if found else np.empty((0, 3))
+
+    @cached_property
+    def _size(self) -> float:
+        if not len(self._extent):
+            return 1.0
+        return float(np.ptp(self._extent, axis=0).max()) or 1.0
+
+    @cached_property
+    def _fitted(self) -> View:
+        settings = self.settings
+        aspect = settings.width / settings.height
+        return fitted_view(self._extent, self.scene.space, aspect, settings.around_degrees, settings.above_degrees)
+
+    def _shows_something(self, node: int) -> bool:
+        """Whether a camera of the file shows more than a speck or a corner of the scene, and not just the inside of one
+        object. Of a playback the first picture or the middle one may be without."""
+        frames = list(self.frames) if self.frames else [self.default_frame]
+        return any(self._shows_at(node, frame) for frame in dict.fromkeys((frames[0], frames[len(frames) // 2])))
+
+    def _shows_at(self, node: int, frame: float) -> bool:
+        moment = self.moment(frame)
+        seen = camera_view(moment, 0, node, self.settings.width / self.settings.height, self._size)
+        if seen is None:
+            return False
+        shape = self.stage.shape(moment, 0)
+        look = Canvas(self.stage, shape, seen, 64, 64)
+        if look.coverage < _LEAST_SEEN or look.one_object >= _MOST_OF_ONE:
+            return False
+        shown = seen.share_within(shape.points[np.unique(shape.corners)])
+        return shown + look.coverage / _FILLED >= 1.0
+
+    @cached_property
+    def _backdrop(self) -> npt.NDArray[np.uint16] | None:
+        """(height, 1, 3) colours of the rows behind everything."""
+        wanted = self.settings.background
+        if wanted is None:
+            return None
+        rows: npt.ArrayLike = NEUTRAL if wanted == "file" or isinstance(wanted, str) else wanted
+        if wanted == "file":
+            rows = self._file_background()
+        out = np.empty((self.settings.height, 1, 3), np.uint16)
+        out[:, 0] = rows
+        return out
+
+    def _file_background(self) -> npt.ArrayLike:
+        around = self.scene.environment
+        if around.gradient is not None and "gradient" in around.uses and len(around.gradient.colors) == 3:
+            middle = min(max(around.gradient.midpoint, 0.01), 0.99) if math.isfinite(around.gradient.midpoint) else 0.5
+            high = np.linspace(0, 1, self.settings.height)
+            colors = np.nan_to_num(np.array(around.gradient.colors)).clip(0, 1) * 255
+            return np.stack([np.interp(high, [0, middle, 1], colors[:, part]) for part in range(3)], axis=1)
+        if around.background_color is not None and "background_color" in around.uses:
+            color: Floats = np.nan_to_num(np.array(around.background_color)).clip(0, 1) * 255
+            return color
+        return NEUTRAL
+
+
+def _straight(made: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """Colours that are not multiplied by alpha, as PNG has them."""
+    alpha = made[:, :, 3:].astype(np.uint16)
+    colors = (made[:, :, :3].astype(np.uint16) * 255 + alpha // 2) // np.maximum(alpha, 1)
+    return np.concatenate([colors.clip(0, 255), alpha], axis=2).astype(np.uint8)
+
+
+def render(
+    scene: Scene,
+    *,
+    frame: float | None = None,
+    size: int | tuple[int, int] = 256,
+    camera: str = "auto",
+    lights: str = "auto",
+    background: Rgb | str | None = NEUTRAL,
+    texture_path: Sequence[PathLike] = (),
+) -> Image:
+    """A picture of a scene, as an image of Pillow: ``render(scene).save("scene.png")``. Notebooks show it.
+
+    ``frame`` is the frame to show (the one that was saved, else the first), ``size`` pixels, or width and height. The
+    other options are those of `Settings`. Images are taken from the file itself, from the folder it was loaded from,
+    and from the folders of ``texture_path``. LookupError: no camera has this name.
+    """
+    width, height = (size, size) if isinstance(size, int) else size
+    own = scene.origin.folder if scene.origin is not None else scene.folder
+    images = TextureSource(TextureFinder([*([] if own is None else [own]), *texture_path]))
+    settings = Settings(width, height, camera=camera, lights=lights, background=background)
+    studio = Studio(scene, settings, textures=images)
+    return studio.picture(studio.default_frame if frame is None else frame)

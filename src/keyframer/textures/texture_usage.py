@@ -1,0 +1,110 @@
+"""Which images a scene wants and what became of each name: found, guessed, inside the file, refused, missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from keyframer.scene import EmbeddedImage, Scene
+from keyframer.text import safe_text
+from keyframer.textures.autodesk_images import AN_IFL
+from keyframer.textures.image_errors import ImageRefused
+from keyframer.textures.image_heads import look_at, look_inside
+from keyframer.textures.texture_finder import HOW, TextureFinder, TextureMatch
+from keyframer.textures.texture_source import first_of_list, is_list
+
+STATUSES = ("found", "guessed", "embedded", "unusable", "refused", "missing", "not looked for")
+"""what may have become of a name; ``unusable`` is a file that was found and is no image we can open"""
+
+
+@dataclass(slots=True)
+class TextureUse:
+    """An image that the scene names: who wants it, and what was found under the name."""
+
+    name: str
+    users: list[str] = field(default_factory=list)
+    """such as ``material STONE: texture1``, in the order of the scene"""
+    embedded: EmbeddedImage | None = None
+    match: TextureMatch | None = None
+    """where it led; None where nothing was looked for"""
+    image: str | None = None
+    """kind and size of the image, such as ``JPEG, 256 x 256``"""
+    problem: str | None = None
+    """why an image that is there cannot be used"""
+
+    @property
+    def status(self) -> str:
+        """One of `STATUSES`."""
+        if self.problem is not None:
+            return "unusable"
+        if self.embedded is not None:
+            return "embedded"
+        if self.match is None:
+            return "not looked for"
+        if self.match.path is None:
+            return "refused" if self.match.refusal is not None or self.match.how == "outside" else "missing"
+        return "guessed" if self.match.is_guess else "found"
+
+    @property
+    def rule(self) -> str | None:
+        """How the file was found, in words."""
+        if self.embedded is not None:
+            return HOW["embedded"]
+        if self.match is None or self.match.path is None:
+            return None
+        inside, moved = self.match.from_inside, self.match.without_folder
+        return HOW[self.match.how] + ", in a folder inside" * inside + ", without its folder" * moved
+
+    @property
+    def note(self) -> str | None:
+        """Why a path was not followed, why an image cannot be used, which others would have served."""
+        said = [] if self.problem is None else [safe_text(self.problem)]
+        if self.match is not None and self.match.refusal is not None:
+            said.append(f"{self.match.refusal.code}: its path is not followed")
+        if self.match is not None and self.match.how == "outside":
+            said.append(HOW["outside"])
+        if self.match is not None and self.match.others:
+            said.append(f"others: {', '.join(map(safe_text, self.match.others[:3]))}")
+        return "; ".join(said) or None
+
+
+def scene_textures(scene: Scene, finder: TextureFinder | None) -> list[TextureUse]:
+    """Every image that the scene names, each name once, in the order of materials, then background, then projectors.
+    Images are looked at, not decoded. Without a finder nothing is looked for; with one that has no folders neither."""
+    uses: dict[tuple[str, int], TextureUse] = {}
+    for user, name, embedded in _wanted(scene):
+        key = (name, 0 if embedded is None else id(embedded.data))
+        if key not in uses:
+            uses[key] = TextureUse(name, embedded=embedded)
+        uses[key].users.append(user)
+    for use in uses.values():
+        try:
+            if use.embedded is not None:
+                use.image = look_inside(use.embedded.data, use.embedded.name)
+            elif finder is not None and finder.folders:
+                use.match = finder.find(use.name)
+                use.image = None if use.match.path is None else _look(finder, use.match.path)
+        except ImageRefused as refused:
+            use.problem = refused.reason
+    return list(uses.values())
+
+
+def _look(finder: TextureFinder, path: Path) -> str:
+    """Kind and size of an image; of a list of images those of its first, which is what is shown."""
+    if not is_list(path):
+        return look_at(path)
+    first = first_of_list(finder, path)
+    return f"{AN_IFL}: {first.name}, {look_at(first)}"
+
+
+def _wanted(scene: Scene) -> Iterator[tuple[str, str, EmbeddedImage | None]]:
+    for material in scene.materials:
+        for slot, found in material.maps.items():
+            if found.file_name or found.embedded is not None:
+                yield f"material {material.name}: {slot}", found.file_name, found.embedded
+    if scene.environment.background_image:
+        yield "background", scene.environment.background_image, None
+    for light in scene.lights:
+        if light.projector:
+            yield f"light {light.name}: projector", light.projector, None

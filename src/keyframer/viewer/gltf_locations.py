@@ -1,0 +1,221 @@
+"""Where nodes, tracks and keys of a glTF file lie in it: from the paths that reading has noted.
+
+A node is an object of the JSON text. The numbers of a track lie elsewhere: times and values in the chunk of a ``.glb``,
+in the text as base64, or in a file beside it; in files of our own also as lists in the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from keyframer.curves import Track
+from keyframer.exchange.gltf.read.file_layout import Layout, Stored
+from keyframer.exchange.gltf.read.json_text import Item, Sources, TrackSource
+from keyframer.scene import Channel, Node, RawChannel, Scene
+from keyframer.viewer.gltf_records import GltfRecords
+from keyframer.viewer.json_data import shown
+from keyframer.viewer.record_bytes import Records, Span
+from keyframer.viewer.source_locations import NO_RECORD
+from keyframer.viewer.track_bytes import KeyRows, Part, Place, Rows, Several, Strided
+
+PACKED = "Its keys are packed in the text (zlib, base64): a single key has no bytes of its own. This is all of them."
+ZEROS = "The file does not hold this key: numbers that it leaves out are zeros. This is its track."
+_MOST_RUNS = 12
+"""of a track whose keys stand in pieces; more are shown as one that goes around all"""
+_TANGENTS = ("in-tangent", "value", "out-tangent")
+
+
+class GltfPlaces:
+    """Those of one file; without a scene, only its records."""
+
+    def __init__(self, data: bytes, scene: Scene | None, folder: Path | None) -> None:
+        self._layout = Layout(data, folder)
+        self._records = GltfRecords(self._layout, len(data))
+        self._nodes = self._layout.root.children("nodes")
+        sources = Sources() if scene is None else scene.sources
+        assert isinstance(sources, Sources)
+        self._sources, self._tracks = sources, sources.tracks
+        self._numbers = dict(zip([] if scene is None else scene.nodes, sources.nodes, strict=True))
+        self._node_of_record: dict[int, int] = {}
+        if scene is not None:
+            self._assign(scene)
+
+    @property
+    def records(self) -> Records:
+        return self._records
+
+    def node_places(self, node: Node) -> list[tuple[Span, str]]:
+        found = []
+        for path in self._paths_of(node):
+            span = self._layout.text.span(path)
+            if span is not None:
+                found.append((span, path.removeprefix("/")))
+        return found
+
+    def track_place(self, channel: Channel | RawChannel) -> Place | None:
+        part = _part_of(channel)
+        source = self._tracks.get(part)
+        if source is None:
+            return None
+        if source.sampler is None:
+            return self._layout.text.span(source.path)
+        parts = [
+            *(run for each in self._sampled(part, source.sampler) for run in _runs(each)),
+            *self._object("sampler", source.sampler),
+            *self._object("channel" if "/channels[" in source.path else "track", source.path),
+        ]
+        return Several(tuple(parts)) if parts else None
+
+    def key_places(self, channel: Channel | RawChannel) -> KeyRows | None:
+        part = _part_of(channel)
+        source = self._tracks.get(part)
+        if source is None:
+            return None
+        found = tuple(self._sampled(part, source.sampler) if source.sampler else self._listed(part, source))
+        return Several(found) if found else None
+
+    def why_nowhere(self, part: Node | Channel | RawChannel) -> str:
+        return NO_RECORD
+
+    def why_no_key(self, channel: Channel | RawChannel) -> str:
+        source = self._tracks.get(_part_of(channel))
+        if source is None:
+            return NO_RECORD
+        return PACKED if source.sampler is None else ZEROS
+
+    def node_at(self, offset: int) -> int | None:
+        found = (self._node_of_record.get(number) for number in self._records.at(offset))
+        return next((node for node in found if node is not None), None)
+
+    def _object(self, what: str, path: str) -> Iterator[Part]:
+        span = self._layout.text.span(path)
+        if span is not None:
+            yield Part(what, span)
+
+    def _paths_of(self, node: Node) -> list[str]:
+        """A node of the file, those that help it, and what they carry."""
+        number = self._numbers.get(node)
+        if number is None:
+            return []
+        numbers = [number, *self._sources.helpers.get(number, {}).values()]
+        nodes = [f"/nodes[{each}]" for each in numbers]
+        return [*nodes, *dict.fromkeys(path for each in numbers for path in _carried(self._nodes[each]))]
+
+    def _sampled(self, part: Track | RawChannel, sampler: str) -> Iterator[Part]:
+        """The keys of a sampler, which may hold more than the track: values, which somebody looks for, then times."""
+        item = self._sampler(sampler)
+        times = self._layout.elements(item.value.get("input"))
+        if not isinstance(part, Track) or not len(part.times) or not times:
+            return
+        keys, held = len(part.times), len(times[0].starts)
+        cubic = item.value.get("interpolation") == "CUBICSPLINE"
+        for stored in self._layout.elements(item.value.get("output")):
+            yield from _parts(stored, keys, len(stored.starts) // held, "value", cubic=cubic)
+        for stored in times:
+            yield from _parts(stored, keys, 1, "time", cubic=False)
+
+    def _sampler(self, path: str) -> Item:
+        """``/animations[1]/samplers[2]`` itself."""
+        first, second = (int(step.split("]")[0]) for step in path.split("[")[1:])
+        animations = self._layout.root.entries("animations")
+        return Item(animations[first]["samplers"][second], path)
+
+    def _listed(self, part: Track | RawChannel, source: TrackSource) -> Iterator[Part]:
+        """Keys that stand in the text as numbers, in rows of a list."""
+        text = self._layout.text
+        if isinstance(part, RawChannel):
+            lists, count = {"value": source.path}, len(part.values)
+        elif source.path.endswith("/weights"):  # how a node rests: the whole list is one key
+            span = text.span(source.path)
+            yield from () if span is None else (Part("value", [span]),)
+            return
+        else:
+            lists, count = {"value": f"{source.path}/values", "time": f"{source.path}/times"}, len(part.times)
+        for what, path in lists.items():
+            rows: list[Span | None] = [span for key, span in text.entries(path).items() if type(key) is int]
+            if rows and len(rows) == count:
+                yield Part(what, rows)
+
+    def _assign(self, scene: Scene) -> None:
+        """Which node a record belongs to; one that several nodes use belongs to the first."""
+        for index, node in enumerate(scene.nodes):
+            for path in self._paths_of(node):
+                self._own(path, index)
+        for clip in scene.clips:
+            for channel in clip.channels:
+                source = self._tracks.get(channel.track)
+                if source is None:
+                    continue
+                self._own(source.path, channel.node)
+                if source.sampler is not None:
+                    item = self._sampler(source.sampler)
+                    self._own(source.sampler, channel.node)
+                    for name in ("output", "input"):
+                        self._own(f"/accessors[{item.value.get(name)}]", channel.node)
+                        self._own(f"accessors[{item.value.get(name)}]", channel.node)
+
+    def _own(self, path: str, node: int) -> None:
+        number = self._records.numbers.get(path)
+        if number is not None:
+            self._node_of_record.setdefault(number, node)
+
+
+def _part_of(channel: Channel | RawChannel) -> Track | RawChannel:
+    return channel.track if isinstance(channel, Channel) else channel
+
+
+def _carried(item: Item) -> Iterator[str]:
+    """What a node of the file holds by number."""
+    value = item.value
+    for name, path in (("mesh", "/meshes"), ("skin", "/skins"), ("camera", "/cameras")):
+        if type(value.get(name)) is int:
+            yield f"{path}[{value[name]}]"
+    extensions = value.get("extensions")
+    light = extensions.get("KHR_lights_punctual") if type(extensions) is dict else None
+    if type(light) is dict and type(light.get("light")) is int:
+        yield f"/extensions/KHR_lights_punctual/lights[{light['light']}]"
+
+
+def _parts(stored: Stored, keys: int, each: int, what: str, *, cubic: bool) -> Iterator[Part]:
+    """The places of the elements of which each key has some: one run, or one for each where they stand apart."""
+    if not each or len(stored.starts) < keys * each or not (stored.starts >= 0).any():
+        return
+    starts, ends = (column[: keys * each].reshape(keys, each) for column in (stored.starts, stored.ends))
+    file = None if stored.file is None else shown(stored.file)
+    words = f"{what} (base64)" if stored.encoded else what
+    if each == 1 or stored.encoded or (ends[:, :-1] == starts[:, 1:]).all():
+        yield Part(f"{words} and tangents" if cubic else words, _rows(starts[:, 0], ends[:, -1]), file)
+        return
+    for number in range(each):
+        name = _TANGENTS[number * 3 // each] if cubic else f"{words} {number}"
+        yield Part(name, _rows(starts[:, number], ends[:, number]), file)
+
+
+def _rows(starts: np.ndarray[tuple[int], np.dtype[np.int64]], ends: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Rows:
+    """In four numbers where they stand at equal distances."""
+    sizes, steps = ends - starts, np.diff(starts)
+    if (starts >= 0).all() and (sizes == sizes[0]).all() and (steps == (steps[0] if len(steps) else 0)).all():
+        size = int(sizes[0])
+        step = int(steps[0]) if len(steps) else size
+        if step >= size:
+            return Strided(int(starts[0]), size, step, len(starts))
+    pairs = zip(starts.tolist(), ends.tolist(), strict=True)
+    return [None if start < 0 else (start, end) for start, end in pairs]
+
+
+def _runs(part: Part) -> list[Part]:
+    """The places of all keys together: what stands close is one."""
+    if not isinstance(part.place, list):
+        return [part]
+    runs: list[list[int]] = []
+    for start, end in sorted(span for span in part.place if span is not None):
+        if runs and start <= runs[-1][1]:
+            runs[-1][1] = max(runs[-1][1], end)
+        else:
+            runs.append([start, end])
+    if len(runs) > _MOST_RUNS:
+        runs = [[runs[0][0], runs[-1][1]]]
+    return [Part(part.what, (run[0], run[1]), part.file) for run in runs]

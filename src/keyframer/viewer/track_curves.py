@@ -1,0 +1,117 @@
+"""A track for the graph editor: authored keys with all they hold, and the curve our sampler draws through them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import CurveBank, Interpolation, Track
+from keyframer.scene import Clip, RawChannel
+from keyframer.viewer.json_data import columns, numbers, table_of
+
+Floats = npt.NDArray[np.float64]
+
+MOST_SAMPLES = 20_000
+"""more keys than this are not all points of the line"""
+FEW_SAMPLES = 2_000
+"""up to which segments are drawn in several steps"""
+PER_SEGMENT, FEWEST_PER_SEGMENT = 24, 6
+"""steps of a line between two keys; fewer where a clip has very many keys"""
+MOST_POINTS = 400_000
+"""of the lines of a clip, above the fewest steps"""
+MOST_LINES = 24
+"""columns of a raw channel that are drawn"""
+_SHAPES = ("tension", "continuity", "bias", "ease_to", "ease_from")
+
+_COMPONENTS = {
+    "position": ("x", "y", "z"),
+    "scale": ("x", "y", "z"),
+    "color": ("red", "green", "blue"),
+}
+_QUATERNION = ("x", "y", "z", "w")
+_UNITS = {"fov": "degrees", "roll": "degrees", "hotspot": "degrees", "falloff": "degrees"}
+
+
+def component_names(track: Track) -> list[str]:
+    """What the lines of the graph are called."""
+    if track.is_rotation:
+        return list(_QUATERNION)
+    width = 1 if track.values.ndim == 1 else track.values.shape[1]
+    known = _COMPONENTS.get(track.kind, ())
+    if len(known) == width:
+        return list(known)
+    return [track.kind] if width == 1 else [f"{track.kind} {index}" for index in range(width)]
+
+
+class ClipCurves:
+    """The tracks of a clip, compiled together when the first one is asked for."""
+
+    def __init__(self, clip: Clip, begin: float, end: float) -> None:
+        self._tracks = [channel.track for channel in clip.channels]
+        self._begin, self._end = begin, end
+        self._unit = clip.units_per_frame or 1.0
+        segments = sum(len(track.times) for track in self._tracks)
+        self._per_segment = max(FEWEST_PER_SEGMENT, min(PER_SEGMENT, MOST_POINTS // max(1, segments)))
+
+    @cached_property
+    def _bank(self) -> CurveBank:
+        return CurveBank(self._tracks)
+
+    def curve(self, number: int) -> dict[str, object]:
+        """Everything about one track, with times in frames."""
+        track, unit = self._tracks[number], self._unit
+        times = _sample_times(track, self._begin, self._end, self._per_segment)
+        usable = np.where(np.isfinite(track.times), track.times, 0.0)
+        asked = np.concatenate([times, usable])
+        sampled, at_keys = np.split(self._bank.evaluate_pairs(np.full(len(asked), number), asked), [len(times)])
+        keys: dict[str, object] = {"times": numbers(track.times / unit), "values": columns(track.values)}
+        for name in _SHAPES:
+            column = getattr(track, name)
+            if column is not None and np.any(column):
+                keys[name] = numbers(column)
+        if track.flags is not None:
+            keys["flags"] = track.flags.tolist()
+        return {
+            "components": component_names(track),
+            "unit": _UNITS.get(track.kind, ""),
+            "form": track.form.value,
+            "keys": {**keys, "shown": columns(at_keys)},
+            "curve": {"times": numbers(times / unit), "values": columns(sampled)},
+        }
+
+
+def raw_curve(channel: RawChannel) -> dict[str, object]:
+    """Rows of numbers without a meaning: the first columns as lines from frame to frame."""
+    rows = table_of(channel.values)
+    times, lines = numbers(np.arange(len(rows))), columns(rows[:, :MOST_LINES])
+    return {
+        "components": [str(index) for index in range(len(lines))],
+        "unit": "",
+        "note": f"{rows.shape[1]} columns" + (f", {MOST_LINES} drawn" if len(lines) < rows.shape[1] else ""),
+        "form": "none",
+        "keys": {"times": times, "values": lines, "shown": lines},
+        "curve": {"times": times, "values": lines},
+    }
+
+
+def _sample_times(track: Track, begin: float, end: float, per_segment: int) -> Floats:
+    """Enough for a smooth line: several between any two keys, the keys themselves, and both sides of jumps."""
+    keys = np.unique(track.times[np.isfinite(track.times)])
+    inside = keys[(keys >= begin) & (keys <= end)]
+    corners = np.unique(np.concatenate([[begin, end], inside]))
+    if len(keys) < 2:
+        return corners
+    if len(corners) > MOST_SAMPLES:
+        return np.asarray(corners[np.linspace(0, len(corners) - 1, MOST_SAMPLES).astype(np.int64)])
+    if track.interpolation in (Interpolation.SAMPLED, Interpolation.STEP) and track.wrap.value == "single":
+        steps = track.interpolation is Interpolation.STEP
+        before = np.nextafter(inside, -np.inf) if steps else inside[:0]
+        return np.unique(np.concatenate([corners, before]))
+    count = max(2, min(per_segment, FEW_SAMPLES // max(1, len(corners) - 1)))
+    between = (corners[:-1, None] + np.diff(corners)[:, None] * (np.arange(count) / count)).reshape(-1)
+    if track.wrap.value == "single" or end <= begin:
+        return np.append(between, corners[-1])
+    # keys say little about how often the line turns
+    return np.unique(np.concatenate([between, corners[-1:], np.linspace(begin, end, 400)]))

@@ -1,0 +1,233 @@
+"""Our executor: a call that kills, hangs or eats memory costs only itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyframer.batch import Job, LocalExecutor, local_executor, run
+from keyframer.batch.local_executor import Stopped
+from keyframer.errors import FormatError
+from tests.batch.places import put
+from tests.batch.poison import (
+    act_and_return,
+    double,
+    fail_later,
+    is_loaded,
+    make_file,
+    make_later,
+    parent,
+    poisoned,
+    unsendable,
+    wait_later,
+    wait_until_made,
+)
+from tests.waiting import wait_for
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc and prctl")
+
+
+def test_it_is_an_executor() -> None:
+    with LocalExecutor(2) as executor:
+        assert list(executor.map(double, range(500))) == [2 * number for number in range(500)]
+    with pytest.raises(RuntimeError, match="shut down"):
+        executor.submit(double, 1)
+
+
+def test_exceptions_come_back_and_the_worker_goes_on() -> None:
+    with LocalExecutor(1) as executor:
+        assert isinstance(executor.submit(act_and_return, "raise").exception(), AssertionError)
+        assert "cannot be sent" in str(executor.submit(unsendable).exception())
+        assert executor.submit(double, 3).result() == 6
+
+
+def test_poison_costs_only_itself(tmp_path: Path) -> None:
+    """Every kind of bad file among good ones, next to each other and far apart."""
+    names = [f"{number:03}" for number in range(60)]
+    for at, kind in ((0, "kill"), (1, "kill"), (17, "hang"), (30, "eat"), (31, "exit"), (59, "kill")):
+        names[at] += kind
+    jobs = [Job("identify", str(put(tmp_path / f"{name}.nanim")), str(tmp_path / f"{name}.json")) for name in names]
+    with LocalExecutor(2, seconds=15, memory=1 << 30) as executor:
+        results = list(run(jobs, executor, task=poisoned))
+    assert len(results) == len({result["source"] for result in results}) == 60
+    wanted = {"kill": "RUN_WORKER_KILLED", "exit": "RUN_WORKER_KILLED", "hang": "LIMIT_TIME", "eat": "LIMIT_MEMORY"}
+    for result in results:
+        kind = Path(result["source"]).stem[3:]
+        if kind:
+            assert result["error"]["code"] == wanted[kind]
+            assert not Path(result["output"]).exists()
+        else:
+            assert result["status"] == "done", result
+    signals = {result["error"]["message"] for result in results if "kill" in result["source"]}
+    assert signals == {"the process that worked on it was killed by SIGKILL, twice"}
+    assert not any("LIMIT_TIME" in str(result) and "hang" not in result["source"] for result in results)
+
+
+def test_a_time_limit_is_for_one_call_not_for_all() -> None:
+    with LocalExecutor(1, seconds=5) as executor:
+        slow = [executor.submit(time.sleep, 2) for _ in range(3)]
+        wait(slow)
+        assert all(future.exception() is None for future in slow)
+        late = executor.submit(time.sleep, 60).exception()
+    assert isinstance(late, FormatError)
+    assert late.code == "LIMIT_TIME"
+
+
+Handful = Callable[[LocalExecutor, list[tuple[Any, ...]]], list[Future[Any]]]
+
+
+@pytest.fixture
+def in_one_handful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Handful:
+    """Lets the one worker take calls at once: it is busy until all of them wait, and none seems to be long."""
+    monkeypatch.setattr(local_executor, "_HANDFUL", 1e9)
+
+    def submit(executor: LocalExecutor, calls: list[tuple[Any, ...]]) -> list[Future[Any]]:
+        gate = str(tmp_path / "all of them wait")
+        busy = executor.submit(wait_until_made, gate)
+        wait_for(busy.running)
+        futures = [executor.submit(*call) for call in (*calls, *[(double, number) for number in range(100)])]
+        make_file(gate)
+        return futures
+
+    return submit
+
+
+def test_the_next_call_begins_while_an_answer_waits_for_the_disk(tmp_path: Path, in_one_handful: Handful) -> None:
+    path = str(tmp_path / "made")
+    with LocalExecutor(1, seconds=30) as executor:
+        calls = [(wait_later, path), (make_file, path), (double, 4), (act_and_return, "raise"), (double, 5)]
+        answers = [future.exception() or future.result() for future in in_one_handful(executor, calls)[:5]]
+        failed = executor.submit(fail_later).exception()
+    assert [answers[0], answers[1], answers[2], answers[4]] == ["waited", "made", 8, 10]
+    assert isinstance(answers[3], AssertionError)
+    assert isinstance(failed, AssertionError)
+
+
+def test_several_answers_wait_for_the_disk_at_once_and_keep_their_order(
+    tmp_path: Path, in_one_handful: Handful
+) -> None:
+    """The first is finished by the last, the second by the third."""
+    one, two = str(tmp_path / "one"), str(tmp_path / "two")
+    with LocalExecutor(1, seconds=30) as executor:
+        calls = [(wait_later, one), (wait_later, two), (make_later, two), (double, 1), (fail_later,), (make_later, one)]
+        futures = in_one_handful(executor, calls)[:6]
+        answers = [future.exception() or future.result() for future in futures]
+    assert [*answers[:4], answers[5]] == ["waited", "waited", "made", 2, "made"]
+    assert isinstance(answers[4], AssertionError)
+
+
+def test_who_waits_for_the_disk_is_not_blamed_for_the_next_one(tmp_path: Path, in_one_handful: Handful) -> None:
+    with LocalExecutor(1, seconds=30) as executor:
+        calls = [*((wait_later, str(tmp_path / name)) for name in "abc"), (act_and_return, "kill"), (double, 1)]
+        *waiting, bad, good = in_one_handful(executor, calls)[:5]
+        assert [future.result() for future in waiting] == ["again"] * 3
+        assert good.result() == 2
+        culprit = bad.exception()
+    assert isinstance(culprit, FormatError)
+    assert culprit.code == "RUN_WORKER_KILLED"
+
+
+@linux
+def test_what_is_loaded_once_is_there_in_every_worker() -> None:
+    with LocalExecutor(2, modules=["wave", "no.such.module"]) as executor:
+        executor.start()
+        assert executor.submit(is_loaded, "wave").result()
+        assert not executor.submit(is_loaded, "aifc").result()
+        assert len({executor.submit(parent).result() for _ in range(20)}) == 1
+
+
+@linux
+def test_without_the_nursery_it_goes_on() -> None:
+    """Somebody, or the system for want of memory, kills the process that forks workers: they die with it."""
+    with LocalExecutor(2) as executor:
+        nursery = executor.submit(parent).result()
+        os.kill(nursery, signal.SIGKILL)
+        assert list(executor.map(double, range(50))) == [2 * number for number in range(50)]
+
+
+def test_where_there_is_no_fork_processes_are_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_one_handful: Handful
+) -> None:
+    monkeypatch.setattr(local_executor, "CAN_FORK", False)
+    with LocalExecutor(1, seconds=30) as executor:
+        calls = [(wait_later, str(tmp_path / "a")), (act_and_return, "kill"), (double, 1)]
+        waiting, bad, good = in_one_handful(executor, calls)[:3]
+        assert (waiting.result(), good.result()) == ("again", 2)
+        culprit = bad.exception()
+        assert executor.submit(parent).result() == os.getpid()
+    assert isinstance(culprit, FormatError)
+    assert culprit.code == "RUN_WORKER_KILLED"
+
+
+def test_kill_leaves_nothing_behind() -> None:
+    executor = LocalExecutor(2)
+    futures = [executor.submit(time.sleep, 3_600) for _ in range(10)]
+    wait_for(lambda: len(executor._alive) == 2)
+    executor.kill()
+    executor.shutdown()
+    assert all(future.cancelled() or isinstance(future.exception(), Stopped) for future in futures)
+
+
+def test_shutdown_can_cancel(tmp_path: Path) -> None:
+    executor = LocalExecutor(1)
+    gate = str(tmp_path / "gate")
+    begun = executor.submit(wait_until_made, gate)
+    wait_for(begun.running)
+    waiting = [executor.submit(double, number) for number in range(50)]
+    executor.shutdown(wait=False, cancel_futures=True)
+    make_file(gate)
+    executor.shutdown()
+    assert begun.result() == "made by another"
+    assert all(future.cancelled() for future in waiting)
+
+
+SCRIPT = """
+import time
+from keyframer.batch import LocalExecutor
+executor = LocalExecutor(2)
+for _ in range(2):
+    executor.submit(time.sleep, 300)
+while len(executor._alive) < 2:
+    time.sleep(0.01)
+print(*[worker.process.pid for worker in executor._alive], flush=True)
+time.sleep(300)
+"""
+
+
+@linux
+def test_workers_die_with_their_coordinator() -> None:
+    coordinator = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE)
+    assert coordinator.stdout is not None
+    workers = [int(word) for word in coordinator.stdout.readline().split()]
+    coordinator.kill()
+    coordinator.wait()
+    coordinator.stdout.close()
+    assert len(workers) == 2
+    wait_for(lambda: not any(running(worker) for worker in workers))
+
+
+def running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_nothing_is_imported_from_the_folder_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An archive may hold a ``pickle.py``: standing in it must not run it."""
+    (tmp_path / "pickle.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    (tmp_path / "signal.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    with LocalExecutor(1) as executor:
+        assert executor.submit(os.getcwd).result() == str(tmp_path)
+    assert not (tmp_path / "ran").exists()

@@ -1,0 +1,405 @@
+"""Ledger and resume: what is done and unchanged is skipped, what changed is done again, nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyframer.batch import Campaign, Found, Ledger, LedgerError, resumable_run
+from keyframer.batch.defaults import LEDGER as NAME
+from keyframer.batch.job_execution import perform_all
+from keyframer.errors import FormatError
+from tests.batch.places import BAD, GOOD, OTHER, age, found_in, put, unhashed
+from tests.batch.test_run import Lossy
+
+
+class Here(Lossy):
+    """Does the jobs in this process, at once."""
+
+    def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Any:
+        future = super().submit(function, [])
+        future._result = function(*arguments)  # type: ignore[attr-defined]
+        return future
+
+
+class Place:
+    """An input folder, an output folder, and runs from one to the other."""
+
+    def __init__(self, folder: Path) -> None:
+        self.source, self.out = folder / "in", folder / "out"
+
+    def run(
+        self, operation: str = "convert", options: dict[str, Any] | None = None, **more: Any
+    ) -> tuple[list[str], Campaign]:
+        """What was worked on, and the campaign."""
+        with Ledger(str(self.out / NAME), str(self.out)) as ledger:
+            made = Campaign(operation, options or {}, str(self.out), ledger, **more)
+            made.plan(found_in(self.source))
+            made.sweep()
+            results = list(made.carry_out(Here(), task=perform_all))
+        return sorted(Path(result["source"]).name for result in results), made
+
+    def rows(self) -> dict[str, dict[str, Any]]:
+        with Ledger(str(self.out / NAME), read_only=True) as ledger:
+            return {Path(row["source"]).name: row for row in ledger.rows()}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    made = Place(tmp_path)
+    put(made.source / "a.nanim")
+    put(made.source / "deep" / "er" / "b.3ds", OTHER)
+    put(made.source / "bad.3ds", BAD)
+    return made
+
+
+ALL = ["a.nanim", "b.3ds", "bad.3ds"]
+
+
+def test_a_row_for_each_file(place: Place) -> None:
+    worked, made = place.run()
+    assert worked == ALL
+    assert (made.summary.counts["done"], made.summary.counts["failed"]) == (2, 1)
+    rows = place.rows()
+    assert sorted(rows) == ALL
+    row = rows["b.3ds"]
+    assert row["output"] == "deep/er/b.glb"
+    assert (row["status"], row["format"], row["size"]) == ("done", "3ds", len(OTHER))
+    assert all(len(row[name]) == 64 for name in ("sha256", "options"))
+    (output,) = row["outputs"]
+    assert output["size"] == (place.out / "deep/er/b.glb").stat().st_size
+    assert row["seconds"] > 0
+    assert (rows["bad.3ds"]["code"], rows["bad.3ds"]["outputs"]) == ("IO_UNRECOGNISED", [])
+
+
+def test_a_second_run_skips(place: Place) -> None:
+    place.run()
+    worked, made = place.run()
+    assert worked == []
+    assert made.summary.skipped == 3
+    assert (made.summary.counts["done"], made.summary.counts["failed"]) == (2, 1)
+
+
+def test_unchanged_files_are_not_even_opened(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.run()
+    monkeypatch.setattr(resumable_run.stores, "read", None)
+    assert place.run()[0] == []
+
+
+@pytest.mark.parametrize(
+    ("change", "again"),
+    [
+        (lambda place: put(place.source / "a.nanim", OTHER), ["a.nanim"]),
+        (lambda place: put(place.source / "new.nanim"), ["new.nanim"]),
+        (lambda place: age(place.source / "a.nanim", 99), []),
+        (lambda place: put(place.source / "bad.3ds", OTHER), ["bad.3ds"]),
+        (lambda place: (place.out / "a.glb").unlink(), ["a.nanim"]),
+        (lambda place: (place.out / "a.glb").write_bytes(b""), ["a.nanim"]),
+        (lambda place: (place.out / "a.glb").write_bytes(b"x" * (place.out / "a.glb").stat().st_size), ["a.nanim"]),
+        (lambda place: age(place.out / "a.glb"), []),
+    ],
+    ids=["content", "new", "touched", "mended", "output gone", "output empty", "output spoilt", "output touched"],
+)
+def test_what_changed_is_done_again(place: Place, change: Any, again: list[str]) -> None:
+    place.run()
+    change(place)
+    assert place.run()[0] == again
+    assert place.run()[0] == []
+
+
+def test_a_change_that_keeps_size_and_time_is_found_by_verify(place: Place) -> None:
+    place.run()
+    old = (place.source / "a.nanim").stat()
+    (place.source / "a.nanim").write_bytes(GOOD[:-1] + b"\x55")
+    os.utime(place.source / "a.nanim", ns=(old.st_atime_ns, old.st_mtime_ns))
+    assert place.run()[0] == []
+    assert place.run(verify=True)[0] == ["a.nanim"]
+
+
+def test_a_file_changed_a_moment_ago_is_compared_by_its_content(place: Place) -> None:
+    (place.source / "a.nanim").write_bytes(GOOD)
+    place.run()
+    old = (place.source / "a.nanim").stat()
+    (place.source / "a.nanim").write_bytes(GOOD[:-1] + b"\x55")
+    os.utime(place.source / "a.nanim", ns=(old.st_atime_ns, old.st_mtime_ns))
+    assert place.run()[0] == ["a.nanim"]
+
+
+def test_options_and_versions_count(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.run()
+    assert place.run(options={"core_only": True})[0] == ALL
+    assert place.run(options={"core_only": True})[0] == []
+    monkeypatch.setattr(resumable_run, "__version__", "99")
+    assert place.run(options={"core_only": True})[0] == ALL
+
+
+def test_companions_count(tmp_path: Path) -> None:
+    """A Hale3D animation is read with the model beside it."""
+    from tests.samples import sample_files
+
+    samples = {path.name: path.read_bytes() for path in sample_files("hale3d")}
+    place = Place(tmp_path)
+    put(place.source / "a.anim", samples["wave-length.anim"])
+    put(place.source / "a.mdl", samples["arm-length.mdl"])
+    place.run()
+    read = [also for also in place.rows()["a.anim"]["also"] if isinstance(also[1], int)]
+    assert [Path(also[0]).name for also in read] == ["a.mdl"]
+    assert place.run()[0] == []
+    age(place.source / "a.mdl", 50)
+    assert "a.anim" in place.run()[0]
+
+
+@pytest.mark.parametrize("operation", ["convert", "check"])
+def test_a_companion_that_comes_later_or_goes_counts(tmp_path: Path, operation: str) -> None:
+    from tests.samples import sample_files
+
+    samples = {path.name: path.read_bytes() for path in (*sample_files("hale3d"), *sample_files("midtown"))}
+    place = Place(tmp_path)
+    put(place.source / "a.anim", samples["wave-length.anim"])
+    put(place.source / "b.anim", samples["wave-length.anim"])
+    put(place.source / "c.anim", samples["retail.anim"])
+    alone = place.run(operation)[0]
+    assert place.run(operation)[0] == []
+    put(place.source / "A.MDL", samples["arm-length.mdl"])
+    assert place.run(operation)[0] == ["A.MDL", "a.anim"]
+    assert place.run(operation)[0] == []
+    put(place.source / "c.skel", b"a skeleton that cannot be read")
+    put(place.source / "unrelated.txt", b"beside them")
+    assert place.run(operation)[0] == ["c.anim", "c.skel", "unrelated.txt"]
+    (place.source / "A.MDL").unlink()
+    assert place.run(operation)[0] == ["a.anim"]
+    assert alone == ["a.anim", "b.anim", "c.anim"]
+
+
+@pytest.mark.parametrize("operation", ["convert", "info", "thumbnail"])
+@pytest.mark.parametrize("name", ["Sleeve.png", "materials/sleeve.tga", "MaterialS/sleeve.tga", "sleeve.JPG"])
+def test_an_image_that_comes_later_or_goes_counts(tmp_path: Path, operation: str, name: str) -> None:
+    """The model names ``materials/sleeve.mat``: any image of that name will do."""
+    import io
+
+    from PIL import Image
+
+    from tests.samples import sample_files
+
+    model = next(path for path in sample_files("hale3d") if path.name == "arm-length.mdl").read_bytes()
+    place = Place(tmp_path)
+    put(place.source / "a.mdl", model)
+    put(place.source / "b.nanim")
+    place.run(operation)
+    without = (place.out / place.rows()["a.mdl"]["output"]).read_bytes()
+    put(place.source / "other.png", b"an image of another name")
+    assert place.run(operation)[0] == ["other.png"]
+    content = io.BytesIO()
+    kind = {"png": "PNG", "tga": "TGA", "jpg": "JPEG"}[name[-3:].lower()]
+    Image.new("RGB", (4, 4), (255, 0, 0)).save(content, kind)
+    put(place.source / name, content.getvalue())
+    assert "a.mdl" in place.run(operation)[0]
+    assert (place.out / place.rows()["a.mdl"]["output"]).read_bytes() != without
+    assert place.run(operation)[0] == []
+    (place.source / name).unlink()
+    assert place.run(operation)[0] == ["a.mdl"]
+    assert (place.out / place.rows()["a.mdl"]["output"]).read_bytes() == without
+
+
+def image() -> bytes:
+    import io
+
+    from PIL import Image
+
+    content = io.BytesIO()
+    Image.new("RGB", (4, 4), (255, 0, 0)).save(content, "PNG")
+    return content.getvalue()
+
+
+def test_an_image_that_comes_to_a_folder_inside_counts(tmp_path: Path) -> None:
+    from tests.samples import sample_files
+
+    model = next(path for path in sample_files("hale3d") if path.name == "arm-length.mdl").read_bytes()
+    place, maps = Place(tmp_path), tmp_path / "maps"
+    put(place.source / "a.mdl", model)
+    (maps / "old" / "wood").mkdir(parents=True)
+    options = {"texture_path": [str(maps)], "texture_recursive": True}
+    place.run(options=options)
+    without = (place.out / "a.glb").read_bytes()
+    put(maps / "old" / "wood" / "oak.png", image())
+    assert place.run(options=options)[0] == []
+    put(maps / "old" / "wood" / "SLEEVE.png", image())
+    assert place.run(options=options)[0] == ["a.mdl"]
+    assert (place.out / "a.glb").read_bytes() != without
+    assert place.run(options=options)[0] == []
+    shutil.rmtree(maps / "old")
+    assert place.run(options=options)[0] == ["a.mdl"]
+    assert (place.out / "a.glb").read_bytes() == without
+    put(place.source / "new" / "sleeve.png", image())
+    assert "a.mdl" in place.run(options=options)[0]
+
+
+def test_an_image_that_only_a_name_of_dos_leads_to_counts(tmp_path: Path) -> None:
+    from tests.samples import sample_files
+
+    model = next(path for path in sample_files("hale3d") if path.name == "arm-length.mdl").read_bytes()
+    assert model.count(b"sleeve") == 1
+    place = Place(tmp_path)
+    put(place.source / "a.mdl", model.replace(b"sleeve", b"slee~1"))
+    place.run()
+    without = (place.out / "a.glb").read_bytes()
+    put(place.source / "Slow.png", image())
+    assert place.run()[0] == ["Slow.png"]
+    put(place.source / "Sleepwalker.png", image())
+    assert place.run()[0] == ["Sleepwalker.png", "a.mdl"]
+    assert (place.out / "a.glb").read_bytes() != without
+    assert place.run()[0] == []
+
+
+def test_buffers_of_a_gltf_count(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    from keyframer.batch import Job, perform
+
+    made = perform(Job("convert", str(put(tmp_path / "b.3ds", OTHER)), str(place.source / "a.gltf")))
+    text, numbers = (Path(each["path"]) for each in made["outputs"])
+    assert (text.name, unhashed(numbers.name)) == ("a.gltf", "a.bin")
+    age(text)
+    age(numbers)
+    assert "a.gltf" in place.run("info")[0]
+    assert place.run("info")[0] == []
+    age(numbers, 50)
+    assert "a.gltf" in place.run("info")[0]
+    numbers.unlink()
+    assert "a.gltf" in place.run("info")[0]
+    assert place.run("info")[0] == []
+
+
+def test_failures_of_the_file_stay_others_are_tried_again(place: Place) -> None:
+    place.run()
+    assert place.run(retry=True)[0] == ["bad.3ds"]
+    gone = Found(str(place.source / "gone.3ds"), "gone.3ds", error=FormatError("IO_READ_FAILED", 0, "/", "gone"))
+    for _ in range(2):
+        with Ledger(str(place.out / NAME), str(place.out)) as ledger:
+            made = Campaign("convert", {}, str(place.out), ledger)
+            made.plan([gone])
+            (result,) = list(made.carry_out(Here()))
+        assert result["error"]["code"] == "IO_READ_FAILED"
+
+
+def test_operations_share_a_folder(place: Place) -> None:
+    assert place.run("convert")[0] == ALL
+    assert place.run("check")[0] == ALL
+    assert place.run("convert")[0] == place.run("check")[0] == []
+
+
+def test_a_file_named_twice_is_done_once(place: Place) -> None:
+    with Ledger(str(place.out / NAME), str(place.out)) as ledger:
+        made = Campaign("identify", {}, str(place.out), ledger)
+        made.plan(found_in(place.source) * 2)
+        assert len(list(made.carry_out(Here()))) == made.summary.total == 3
+
+
+def test_a_moved_output_folder_still_counts(place: Place) -> None:
+    place.run()
+    moved = place.out.with_name("moved")
+    shutil.move(place.out, moved)
+    place.out = moved
+    assert place.run()[0] == []
+
+
+def test_newcomers_do_not_take_names_away(place: Place) -> None:
+    place.run()
+    put(place.source / "a.3ds", OTHER)
+    worked, made = place.run()
+    assert worked == ["a.3ds"]
+    assert [renamed.given for renamed in made.summary.renamed] == ["a.3ds.glb"]
+    assert place.rows()["a.nanim"]["output"] == "a.glb"
+    with Ledger(str(place.out / NAME), read_only=True) as ledger:
+        assert [renamed.given for renamed in ledger.renamed()] == ["a.3ds.glb"]
+
+
+def test_outputs_are_no_inputs(place: Place) -> None:
+    place.out = place.source
+    place.run("identify")
+    worked, _ = place.run("identify")
+    assert not [name for name in worked if name.endswith(".json")]
+
+
+def test_temporaries_of_killed_writers_go(place: Place) -> None:
+    place.run()
+    for name in (".kf-0123456789ab", ".kf-mine", "kf-0123456789ab"):
+        put(place.out / "deep" / "er" / name)
+    place.run()
+    assert sorted(path.name for path in (place.out / "deep" / "er").iterdir()) == [
+        ".kf-mine",
+        "b.glb",
+        "kf-0123456789ab",
+    ]
+
+
+def test_names_that_are_not_utf8(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    put(place.source / os.fsdecode(b"caf\xe9.nanim"))
+    assert len(place.run()[0]) == 1
+    assert place.run()[0] == []
+    assert (place.out / os.fsdecode(b"caf\xe9.glb")).exists()
+    assert list(place.rows()) == [os.fsdecode(b"caf\xe9.nanim")]
+
+
+def test_a_folder_has_one_run_at_a_time(place: Place) -> None:
+    place.run()
+    with (
+        Ledger(str(place.out / NAME), str(place.out)),
+        pytest.raises(LedgerError, match="another run"),
+    ):
+        Ledger(str(place.out / NAME), str(place.out))
+    assert sorted(place.rows()) == ALL
+
+
+def test_ledgers_that_are_none(tmp_path: Path) -> None:
+    put(tmp_path / "text", b"x" * 5_000)
+    with pytest.raises(LedgerError, match="not a ledger"):
+        Ledger(str(tmp_path / "text"), str(tmp_path))
+    with pytest.raises(LedgerError, match="no ledger"):
+        Ledger(str(tmp_path / "missing"), read_only=True)
+    Ledger(str(tmp_path / "one"), "/out/a").close()
+    with pytest.raises(LedgerError, match="another folder"):
+        Ledger(str(tmp_path / "one"), "/out/b")
+    base = sqlite3.connect(tmp_path / "one")
+    base.execute("UPDATE about SET value = '99' WHERE name = 'version'")
+    base.commit()
+    base.close()
+    with pytest.raises(LedgerError, match="another version"):
+        Ledger(str(tmp_path / "one"), "/out/a")
+
+
+def test_poison_that_was_found_once_is_not_tried_again(place: Place) -> None:
+    from concurrent.futures import Future
+
+    class Killed(Lossy):
+        def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            future.set_exception(FormatError("RUN_WORKER_KILLED", 0, "/", "twice"))
+            return future
+
+    with Ledger(str(place.out / NAME), str(place.out)) as ledger:
+        made = Campaign("identify", {}, str(place.out), ledger)
+        made.plan(found_in(place.source))
+        assert len(list(made.carry_out(Killed(), files_per_task=1))) == 3
+    assert place.run("identify")[0] == []
+    assert place.run("identify", retry=True)[0] == ALL
+
+
+def test_a_second_run_asks_the_ledger_for_many_rows_at_once(place: Place) -> None:
+    """A question for each of 100,000 files took most of a second run."""
+    for number in range(60):
+        put(place.source / f"{number}.nanim")
+    assert len(place.run("identify")[0]) == 63
+    asked: list[str] = []
+    with Ledger(str(place.out / NAME), str(place.out)) as ledger:
+        ledger._base.set_trace_callback(asked.append)
+        made = Campaign("identify", {}, str(place.out), ledger)
+        made.plan(found_in(place.source))
+        assert list(made.carry_out(Here())) == []
+    assert made.summary.skipped == 63
+    assert len(asked) < 20

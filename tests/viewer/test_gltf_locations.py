@@ -1,0 +1,386 @@
+"""Where nodes, tracks and keys of glTF files lie: what the page is told, against `struct` and `json` alone."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.viewer.gltf_locations import GltfPlaces
+from tests.viewer import foreign_gltf
+from tests.viewer.foreign_gltf import CUBIC, INSTEAD, MOVES, TIMES, TURNS, WEIGHTS, write_foreign
+from tests.viewer.opening import EXAMPLE, SAMPLES, viewed
+from tests.viewer.test_source_locations import Opened
+
+WAYS = ("glb", "beside", "inline", "escaped")
+OURS = (EXAMPLE, SAMPLES / "3ds/tracks.3ds", SAMPLES / "hale3d/wave-nul-ended.anim", SAMPLES / "uto3d/maxscript.u3d")
+POSITIONS = ((0.0, 0.0, 0.0), INSTEAD, (0.0, 1.0, 0.0))
+"""of the view that shapes have too, with the one that is replaced"""
+
+
+def text_of(data: bytes) -> dict[str, Any]:
+    """The JSON of a file, without our reader."""
+    if data[:4] != b"glTF":
+        return dict(json.loads(data))
+    (size,) = struct.unpack_from("<I", data, 12)
+    return dict(json.loads(data[20 : 20 + size]))
+
+
+def part(opened: Opened, track: int, what: str) -> dict[str, Any]:
+    (found,) = (each for each in key_parts(opened, track) if each["what"] == what)
+    return dict(found)
+
+
+def key_parts(opened: Opened, track: int) -> list[dict[str, Any]]:
+    found = opened.file.track(track)
+    assert found is not None
+    places = json.loads(found)["places"]
+    return [] if places is None else list(places["parts"])
+
+
+def span_of(places: Any, key: int) -> tuple[int, int] | None:
+    if isinstance(places, dict):
+        begin = places["start"] + key * places["step"]
+        return begin, begin + places["size"]
+    return None if places[key] is None else tuple(places[key])
+
+
+def stored(opened: Opened, path: Path, found: dict[str, Any], key: int) -> bytes:
+    """The bytes at a place, from whichever file it is in."""
+    span = span_of(found["places"], key)
+    assert span is not None
+    data = (path.parent / found["file"]).read_bytes() if "file" in found else opened.data
+    return data[span[0] : span[1]]
+
+
+class TestForeign:
+    """Six tracks: interleaved moves and turns, cubic moves, sparse scales and moves, weights."""
+
+    WANTED = (
+        ("value", [struct.pack("<3f", *row) for row in MOVES]),
+        ("value", [struct.pack("<4f", *row) for row in TURNS]),
+        (
+            "value and tangents",
+            [struct.pack("<9f", *(x for part in CUBIC[3 * key : 3 * key + 3] for x in part)) for key in range(3)],
+        ),
+        ("value", [None, struct.pack("<3f", *INSTEAD), None]),
+        ("value", [struct.pack("<3f", *row) for row in POSITIONS]),
+        ("value", [struct.pack("<2f", *row) for row in WEIGHTS]),
+    )
+
+    @pytest.fixture(params=("glb", "beside"))
+    def opened(self, tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Opened, Path]:
+        path = write_foreign(tmp_path, request.param)
+        return Opened(path), path
+
+    def test_every_key_lies_where_it_is_said_to_lie(self, opened: tuple[Opened, Path]) -> None:
+        file, path = opened
+        for track, (what, rows) in enumerate(self.WANTED):
+            times, values = part(file, track, "time"), part(file, track, what)
+            for key in range(3):
+                assert struct.unpack("<f", stored(file, path, times, key)) == (TIMES[key],)
+                if rows[key] is None:
+                    assert span_of(values["places"], key) is None
+                else:
+                    assert stored(file, path, values, key) == rows[key]
+            assert ("file" in values) == ("file" in times) == (path.suffix == ".gltf")
+            assert values.get("file", "some numbers.bin") == "some numbers.bin"
+
+    def test_the_values_are_those_of_the_scene(self, opened: tuple[Opened, Path]) -> None:
+        """So that the numbers above are not only there, but the keys themselves."""
+        file, _ = opened
+        tracks = [channel.track for channel in file.channels]
+        assert [track.kind for track in tracks] == ["position", "rotation", "position", "scale", "position", "morph"]
+        wanted: list[Any] = [MOVES, TURNS, CUBIC[1::3], (np.zeros(3), INSTEAD, np.zeros(3)), POSITIONS]
+        for track, rows in zip(tracks, wanted, strict=False):
+            np.testing.assert_allclose(track.values, rows, rtol=1e-6)
+        np.testing.assert_array_equal(tracks[5].values[:, 1:], WEIGHTS)
+
+    def test_a_key_of_zeros_that_nobody_stored_says_so(self, opened: tuple[Opened, Path]) -> None:
+        file, _ = opened
+        found = file.file.track(3)
+        assert found is not None
+        assert "numbers that it leaves out are zeros" in json.loads(found)["missing"]
+
+    def test_nodes_and_tracks_are_objects_of_the_text(self, opened: tuple[Opened, Path]) -> None:
+        file, _ = opened
+        text = text_of(file.data)
+        for number, node in enumerate(file.info["nodes"]):
+            first = node["places"][0]
+            assert first["what"] == f"nodes[{number}]"
+            assert json.loads(file.data[slice(*first["span"])]) == text["nodes"][number]
+        shape, eye = file.info["nodes"][2:]
+        assert json.loads(file.data[slice(*shape["places"][1]["span"])]) == text["meshes"][0]
+        assert json.loads(file.data[slice(*eye["places"][1]["span"])]) == text["cameras"][0]
+        for number, track in enumerate(file.info["tracks"]):
+            parts = {each["what"]: each["place"] for each in track["place"]["parts"]}
+            for what in ("sampler", "channel"):
+                assert json.loads(file.data[slice(*parts[what])]) == text["animations"][0][f"{what}s"][number]
+
+    def test_a_track_is_all_its_keys(self, opened: tuple[Opened, Path]) -> None:
+        file, _ = opened
+        for number, track in enumerate(file.info["tracks"]):
+            for each in key_parts(file, number):
+                whole = [part for part in track["place"]["parts"] if part["what"] == each["what"]]
+                spans = [span for key in range(3) if (span := span_of(each["places"], key)) is not None]
+                for begin, end in spans:
+                    assert any(holds(part["place"], begin, end) for part in whole)
+                bytes_of_keys = sum(end - begin for begin, end in spans)
+                assert sum(size_of(part["place"]) for part in whole) == bytes_of_keys
+
+
+def holds(place: Any, begin: int, end: int) -> bool:
+    if isinstance(place, dict):
+        starts = [place["start"] + number * place["step"] for number in range(place["count"])]
+        return any(start <= begin and end <= start + place["size"] for start in starts)
+    return bool(place[0] <= begin and end <= place[1])
+
+
+def size_of(place: Any) -> int:
+    return int(place["size"] * place["count"] if isinstance(place, dict) else place[1] - place[0])
+
+
+def test_base64_is_marked_by_its_characters(tmp_path: Path) -> None:
+    """Four characters are three bytes: a key has all that hold a part of it."""
+    opened = Opened(write_foreign(tmp_path, "inline"))
+    content, views = foreign_gltf.numbers()
+    for key, row in enumerate(MOVES):
+        found = part(opened, 0, "value (base64)")
+        span = span_of(found["places"], key)
+        assert span is not None
+        begin = views[1]["byteOffset"] + 28 * key
+        decoded = base64.b64decode(opened.data[span[0] : span[1]])
+        assert decoded[begin % 3 :][:12] == struct.pack("<3f", *row) == content[begin : begin + 12]
+        assert len(decoded) <= 12 + 4
+        times = span_of(part(opened, 0, "time (base64)")["places"], key)
+        assert times is not None
+        at = views[0]["byteOffset"] + 4 * key
+        assert base64.b64decode(opened.data[slice(*times)])[at % 3 :][:4] == struct.pack("<f", TIMES[key])
+
+
+def test_base64_that_is_escaped_is_marked_as_a_whole(tmp_path: Path) -> None:
+    opened = Opened(write_foreign(tmp_path, "escaped"))
+    assert b"\\/" in opened.data
+    span = span_of(part(opened, 0, "value (base64)")["places"], 1)
+    assert span is not None
+    assert json.loads(b'"%b"' % opened.data[slice(*span)]) == text_of(opened.data)["buffers"][0]["uri"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_records_of_the_text_and_the_chunk(tmp_path: Path, way: str) -> None:
+    opened = Opened(write_foreign(tmp_path, way))
+    page = opened.file.record_page(0)
+    assert page is not None
+    table = json.loads(page)
+    text = text_of(opened.data)
+    names = dict(zip(table["names"], zip(table["starts"], table["ends"], strict=True), strict=True))
+    assert json.loads(opened.data[slice(*names["nodes"])]) == text["nodes"]
+    assert json.loads(opened.data[slice(*names["nodes[1] 日本"])]) == text["nodes"][1]
+    assert json.loads(opened.data[slice(*names["samplers[4]"])]) == text["animations"][0]["samplers"][4]
+    for start, end, parent in zip(table["starts"], table["ends"], table["parents"], strict=True):
+        low, high = (0, len(opened.data)) if parent < 0 else (table["starts"][parent], table["ends"][parent])
+        assert low <= start <= end <= high
+    if way == "glb":
+        begin, end = names["bytes of bufferViews[3]"]
+        assert opened.data[begin:end] == struct.pack("<27f", *(x for row in CUBIC for x in row))
+        assert names["numbers of accessors[4], 9 VEC3"] == (begin, end)
+        assert names["BIN chunk"][1] == len(opened.data)
+        assert not any("accessors[1]" in name and "numbers" in name for name in names)  # it shares its bytes
+
+
+@pytest.mark.parametrize("source", OURS, ids=lambda path: path.name)
+@pytest.mark.parametrize("suffix", [".glb", ".gltf"])
+def test_files_of_our_own(tmp_path: Path, source: Path, suffix: str) -> None:
+    """Authored keys stand in the text where a sampler could not say them, else in the sampler."""
+    path = tmp_path / f"made{suffix}"
+    keyframer.save(keyframer.load(source), path)
+    opened = Opened(path)
+    text = text_of(opened.data)
+    for node, info in zip(opened.scene.nodes, opened.info["nodes"], strict=True):
+        found = json.loads(opened.data[slice(*info["places"][0]["span"])])
+        assert found in text["nodes"]
+        assert found.get("name", "") == node.name
+        carried = {place["what"].split("[")[0] for place in info["places"]}
+        assert ("meshes" in carried) == (node.mesh is not None)
+    seen = {"text": 0, "sampler": 0}
+    for number, channel in enumerate(opened.channels):
+        track, parts = channel.track, {each["what"]: each for each in key_parts(opened, number)}
+        assert parts.keys() == {"value", "time"}, channel
+        for key in range(len(track.times)):
+            value, time = (stored(opened, path, parts[name], key) for name in ("value", "time"))
+            if isinstance(opened.info["tracks"][number]["place"], list):
+                seen["text"] += 1
+                assert json.loads(time) == track.times[key]
+                np.testing.assert_allclose(json.loads(value), track.values[key], rtol=1e-6)
+            else:
+                seen["sampler"] += 1
+                width = track.values[key].size
+                assert struct.unpack(f"<{width}f", value) == pytest.approx(track.values[key].reshape(-1), rel=1e-6)
+                (seconds,) = struct.unpack("<f", time)
+                clip = opened.scene.clips[0]
+                origin = text["scenes"][0]["extras"]["keyframer"]["clips"][0]["origin"]
+                assert seconds * clip.rate + origin == pytest.approx(track.times[key], abs=1e-3)
+    assert seen["sampler" if source.suffix == ".anim" else "text"]
+
+
+def test_packed_keys_say_that_they_are(tmp_path: Path) -> None:
+    """Long tables go into the text as zlib and base64: a key has no bytes of its own there."""
+    scene = keyframer.load(EXAMPLE)
+    track = next(c.track for c in scene.clips[0].channels if c.track.interpolation.value == "tcb")
+    count = 500
+    track.times, track.values = np.arange(float(count)), np.resize(track.values, (count, track.values.shape[1]))
+    for name in ("tension", "continuity", "bias", "ease_to", "ease_from", "flags"):
+        setattr(track, name, None)
+    path = tmp_path / "packed.glb"
+    keyframer.save(scene, path)
+    opened = Opened(path)
+    number = next(i for i, c in enumerate(opened.channels) if len(c.track.times) == count)
+    found = opened.file.track(number)
+    assert found is not None
+    assert key_parts(opened, number) == []
+    assert "packed in the text" in json.loads(found)["missing"]
+    whole = json.loads(opened.data[slice(*opened.info["tracks"][number]["place"])])
+    assert whole["times"]["shape"] == [count]
+
+
+def test_a_sampler_that_holds_more_than_the_track(tmp_path: Path) -> None:
+    """Our exporter may add keys to a sampler; what was authored are the first."""
+    path = tmp_path / "some.gltf"
+    keyframer.save(keyframer.load(SAMPLES / "hale3d/wave-nul-ended.anim"), path)
+    text = json.loads(path.read_bytes())
+    node = next(each for each in text["nodes"] if each.get("extras", {}).get("keyframer", {}).get("tracks"))
+    track = node["extras"]["keyframer"]["tracks"][0]
+    assert track["keys_in_sampler"]
+    assert track["count"] > 2
+    track["count"] = 2
+    path.write_text(json.dumps(text))
+    opened = Opened(path)
+    number = next(i for i, channel in enumerate(opened.channels) if len(channel.track.times) == 2)
+    values = opened.channels[number].track.values
+    found = part(opened, number, "value")
+    for key in range(2):
+        row = stored(opened, path, found, key)
+        assert struct.unpack(f"<{values.shape[1]}f", row) == pytest.approx(values[key], rel=1e-6)
+
+
+def test_weights_at_rest(tmp_path: Path) -> None:
+    """No channel moves them: they are one key, which is the list of the node, or that of its mesh."""
+    path = write_foreign(tmp_path, "beside")
+    text = json.loads(path.read_bytes())
+    del text["animations"]
+    for holder in (text["meshes"][0], text["nodes"][2]):
+        holder["weights"] = [0.25, 0.5] if "mesh" in holder else [0.5, 0.125]
+        path.write_text(json.dumps(text), "utf-8")
+        opened = Opened(path)
+        assert [channel.track.kind for channel in opened.channels] == ["morph"]
+        assert json.loads(opened.data[slice(*opened.info["tracks"][0]["place"])]) == holder["weights"]
+        assert json.loads(stored(opened, path, part(opened, 0, "value"), 0)) == holder["weights"]
+        assert opened.channels[0].track.values[0, 1:].tolist() == holder["weights"]
+
+
+def test_raw_channels_that_were_kept(tmp_path: Path) -> None:
+    path = tmp_path / "raw.glb"
+    keyframer.save(keyframer.load(SAMPLES / "midtown/document-channels.anim"), path)
+    opened = Opened(path)
+    raw = opened.scene.clips[0].raw_channels
+    assert raw
+    for number, channel in enumerate(raw, len(opened.channels)):
+        found = part(opened, number, "value")
+        for row, values in enumerate(channel.values):
+            np.testing.assert_allclose(json.loads(stored(opened, path, found, row)), values, rtol=1e-6)
+
+
+def test_an_issue_leads_to_its_node(tmp_path: Path) -> None:
+    """Times of the only animation run backwards: an issue of its sampler, which moves the second node."""
+    path = write_foreign(tmp_path, "glb")
+    data = path.read_bytes()
+    content, views = foreign_gltf.numbers()
+    at = data.index(content) + views[0]["byteOffset"]
+    path.write_bytes(data[:at] + struct.pack("<3f", 1.0, 0.5, 0.25) + data[at + 12 :])
+    opened = Opened(path)
+    found = [each for each in opened.info["issues"] if each["code"] == "DATA_KEYS_NOT_INCREASING"]
+    assert [each["node"] for each in found] == [0, 0, 1, 1, 3, 2]
+    for number, each in enumerate(found):
+        assert f"samplers[{number}]" in each["path"]
+
+
+def test_what_is_wrong_is_what_check_says(tmp_path: Path) -> None:
+    """Also where nothing can play: each part that cannot be read."""
+    path = write_foreign(tmp_path, "glb")
+    data = path.read_bytes()
+    path.write_bytes(
+        data.replace(b'"componentType": 5126, "type": "VEC4"', b'"componentType": 9999, "type": "VEC4"').replace(
+            b'"type": "perspective"', b'"type": "perspectiva"'
+        )
+    )
+    wanted = [(issue.code, issue.offset) for issue in keyframer.check(path).issues]
+    assert len(wanted) > 1
+    (file,) = viewed(path)
+    info = json.loads(file.scene())
+    assert info["model"] is False
+    assert [(each["code"], each["offset"]) for each in info["issues"]] == wanted
+    assert json.loads(file.records())["total"] > 10
+
+
+def test_names_are_among_what_check_says(tmp_path: Path) -> None:
+    path = tmp_path / "names.gltf"
+    path.write_text(
+        json.dumps({"asset": {"version": "2.0"}, "nodes": [{}, {"name": "a<script>"}, {"name": "ok\u202eko"}]})
+    )
+    wanted = [(issue.code, issue.offset) for issue in keyframer.check(path).issues]
+    assert {code for code, _ in wanted} >= {"SEC_NAME_MARKUP", "SEC_NAME_BIDI"}
+    (file,) = viewed(path)
+    info = json.loads(file.scene())
+    assert info["model"] is True
+    assert [(each["code"], each["offset"]) for each in info["issues"]] == wanted
+    assert [each["node"] for each in info["issues"] if each["code"].startswith("SEC_NAME")] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("more", "names"),
+    [
+        ({"": [{}]}, [""]),
+        ({"nodes[0]/extras": [{}]}, ["nodes[0]/extras"]),
+        ({"nodes[0]/name": [{}]}, ["nodes[0]/name"]),
+        ({"odd[0]": [{}, {}]}, ["odd[0]", "odd[0][0]", "odd[0][1]"]),
+        ({"animations": [{"samplers": {"a": {}, "b": {}}}]}, ["animations", "animations[0]"]),
+    ],
+    ids=["nothing", "path", "path to text", "number", "object"],
+)
+def test_what_is_called_like_a_path_is_no_path(more: dict[str, Any], names: list[str]) -> None:
+    """Such a list is a record; what it holds is not looked for where its name would lead."""
+    text = {"asset": {"version": "2.0"}, "nodes": [{"name": "a", "extras": [1, 2, 3]}], **more}
+    records = GltfPlaces(json.dumps(text).encode(), None, None).records
+    found = [records.name(number) for number in range(len(records))]
+    assert found == ["glTF text", "asset", "nodes", "nodes[0] a", *names]
+
+
+def test_damaged_files_are_still_described(tmp_path: Path) -> None:
+    """Whatever a number, a word or a byte becomes: there is an answer to all that the page may ask."""
+    rng = random.Random(12)
+    whole = write_foreign(tmp_path, "glb").read_bytes()
+    path, played = tmp_path / "damaged.glb", 0
+    values = list(re.finditer(rb'(?<=[:,\[] )(-?[0-9.]+|"[A-Za-z0-9_]+")', whole))
+    for _ in range(80):
+        data = bytearray(whole)
+        for found in rng.choices(values, k=rng.randint(1, 3)):
+            begin, end = found.span()
+            other = rng.choice((b"0", b"-1", b"99999", b"null", b"[]", b"{}", b'"x"', b"1.5", b"true"))
+            data[begin:end] = other[: end - begin].ljust(end - begin)
+        data[rng.randrange(len(data) - 400, len(data))] ^= rng.randrange(256)  # one of the numbers
+        path.write_bytes(data)
+        for arguments in ((), ("--salvage",)):
+            (file,) = viewed(path, *arguments)
+            played += json.loads(file.scene())["model"]
+            file.records()
+            assert all(file.record_page(number) for number in range(file.page_count))
+            assert all(file.track(number) for number in range(file.track_count))
+    assert played > 10  # and is not only refused

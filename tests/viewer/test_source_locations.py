@@ -1,0 +1,212 @@
+"""Where nodes, tracks and keys lie in the file: every place that the page is told, against the bytes themselves."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import keyframer
+from keyframer.viewer import ViewedFile
+from keyframer.viewer.record_bytes import PAGE
+from keyframer.viewer.record_ranges import Extents
+from tests.corpus import needs_corpus, threeds_files
+from tests.viewer.bytewise import reader_for
+from tests.viewer.opening import EXAMPLE, SAMPLES, viewed
+
+FILES = [EXAMPLE, *sorted(path for path in SAMPLES.glob("*/*") if path.suffix not in (".py", ""))]
+
+
+class Opened:
+    """A file as the page sees it, and as the library does."""
+
+    def __init__(self, path: Path, *arguments: object) -> None:
+        (self.file,) = viewed(path, "--salvage", *arguments)
+        self.data = path.read_bytes()
+        found = self.file.material.scene
+        assert found is not None
+        self.scene = found
+        self.info: dict[str, Any] = json.loads(self.file.scene())
+        self.channels = self.scene.clips[0].channels if self.scene.clips else []
+
+    def keys(self, track: int) -> list[tuple[int, int] | None]:
+        found = self.file.track(track)
+        assert found is not None
+        places = json.loads(found)["places"]
+        if self.scene.source_format == "ase":  # rows of text have no places of their own
+            assert places is None
+            return [None] * len(self.channels[track].track.times)
+        return each(places)
+
+
+def each(places: Any) -> list[tuple[int, int] | None]:
+    if isinstance(places, dict):
+        begins = [places["start"] + key * places["step"] for key in range(places["count"])]
+        return [(begin, begin + places["size"]) for begin in begins]
+    return [None if span is None else (span[0], span[1]) for span in places]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_all_that_the_page_is_told_is_there(path: Path) -> None:
+    """Every node, track and key of every sample has its place, and its own numbers stand there."""
+    opened = Opened(path)
+    reader = reader_for(opened.scene, path.name)
+    for node, info in zip(opened.scene.nodes, opened.info["nodes"], strict=True):
+        for place in info["places"]:
+            reader.node(opened.data, tuple(place["span"]), node)
+        assert bool(info["places"]) != bool(info["nowhere"])
+        assert bool(info["places"]) == (opened.scene.source_format != "midtown")
+    for number, channel in enumerate(opened.channels):
+        place = opened.info["tracks"][number]["place"]
+        first = (place["start"], place["start"] + place["size"]) if isinstance(place, dict) else tuple(place)
+        if isinstance(place, dict):
+            assert place["count"] == len(channel.track.times)
+        reader.track(opened.data, first, channel)
+        keys = opened.keys(number)
+        assert len(keys) == len(channel.track.times)
+        for key, span in enumerate(keys):
+            if span is None:  # the state before the first toggle
+                assert (channel.track.kind, key) == ("visible", 0) or opened.scene.source_format == "ase"
+            else:
+                reader.key(opened.data, span, channel, key)
+        known = [span for span in keys if span is not None]
+        assert len(set(known)) == len(known)
+
+
+def test_the_samples_have_keys_of_all_kinds() -> None:
+    """The test above is as good as what the samples hold."""
+    kinds: set[tuple[str, str]] = set()
+    for path in FILES:
+        scene = keyframer.load(path, salvage=True)
+        kinds |= {(str(scene.source_format), c.track.kind) for clip in scene.clips for c in clip.channels}
+    assert {kind for name, kind in kinds if name == "3ds"} == {
+        "position", "rotation", "scale", "fov", "roll", "color", "hotspot", "falloff", "visible",
+    }  # fmt: skip
+    turning = {name for name, kind in kinds if kind == "rotation"}
+    assert turning == {"3ds", "uto3d", "nodeanim", "hale3d", "midtown", "ase"}
+
+
+def test_morph_keys_lie_where_their_names_are(tmp_path: Path) -> None:
+    from tests.samples.make_3ds import chunk, key, strz, track, triangle, u16, u32
+
+    names = ["Tri", "Other", "Tri"]
+    keys = [key(frame, flags, strz(name)) for frame, flags, name in zip((0, 5, 9), (0, 3, 0), names, strict=True)]
+    objects = [chunk(0x4000, strz(name), triangle()) for name in ("Tri", "Other")]
+    node = chunk(
+        0xB002, chunk(0xB030, u16(0)), chunk(0xB010, strz("Tri"), u16(0x4000, 0, 0xFFFF)), track(0xB026, *keys)
+    )
+    path = tmp_path / "morph.3ds"
+    path.write_bytes(
+        chunk(0x4D4D, chunk(0x3D3D, *objects), chunk(0xB000, chunk(0xB00A, u16(5), strz(""), u32(30)), node))
+    )
+    opened = Opened(path)
+    (number,) = (i for i, c in enumerate(opened.channels) if c.track.kind == "morph")
+    found = opened.keys(number)
+    assert [opened.data[span[0] : span[1]] for span in found if span] == keys
+    reader_for(opened.scene, path.name).track(
+        opened.data, tuple(opened.info["tracks"][number]["place"]), opened.channels[number]
+    )
+
+
+def test_a_row_of_a_raw_channel_is_where_its_numbers_are() -> None:
+    opened = Opened(SAMPLES / "midtown/document-channels.anim")
+    raw = opened.scene.clips[0].raw_channels
+    assert len(raw) == 2
+    for number, channel in enumerate(raw, len(opened.channels)):
+        assert opened.info["tracks"][number]["node"] is None
+        spans = opened.keys(number)
+        assert len(spans) == len(channel.values)
+        for span, row in zip(spans, channel.values, strict=True):
+            assert span is not None
+            width = (span[1] - span[0]) // 4
+            assert list(struct.unpack_from(f"<{width}f", opened.data, span[0])) == row.tolist()
+
+
+def test_what_lies_in_a_companion_has_no_place_here(tmp_path: Path) -> None:
+    """The joints are in the animation, the meshes in the model beside it."""
+    shutil.copy(SAMPLES / "hale3d/arm-nul-ended.mdl", tmp_path / "arm.mdl")
+    shutil.copy(SAMPLES / "hale3d/wave-nul-ended.anim", tmp_path / "arm.anim")
+    opened = Opened(tmp_path / "arm.anim")
+    joints, meshes = opened.info["nodes"][:3], opened.info["nodes"][3:]
+    assert meshes
+    assert all(node["places"] and not node["nowhere"] for node in joints)
+    assert all(not node["places"] and "companion" in node["nowhere"] for node in meshes)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_records_lie_inside_each_other(path: Path) -> None:
+    (file,) = viewed(path, "--salvage")
+    table = pages_of(file)
+    size = path.stat().st_size
+    assert len(table["starts"]) == len(table["ends"]) == len(table["names"])
+    for start, end, parent in zip(table["starts"], table["ends"], table["parents"], strict=True):
+        low, high = (0, size) if parent < 0 else (table["starts"][parent], table["ends"][parent])
+        assert low <= start <= end <= high
+
+
+@pytest.mark.parametrize("name", ["3ds/windmill.3ds", "3ds/tracks.3ds", "3ds/project.prj", "3ds/bare_editor.3ds"])
+def test_chunks_are_as_long_as_they_say(name: str) -> None:
+    data = (SAMPLES / name).read_bytes()
+    extents = Extents(keyframer.read(SAMPLES / name), len(data))
+    for start, end in zip(extents.starts, extents.ends, strict=True):
+        assert int.from_bytes(data[start + 2 : start + 6], "little") == end - start
+
+
+def test_a_byte_belongs_to_a_node() -> None:
+    opened = Opened(EXAMPLE)
+    places = opened.file.places
+    assert places is not None
+    for number, info in enumerate(opened.info["nodes"]):
+        start, end = info["places"][0]["span"]
+        assert places.node_at(start) == places.node_at(end - 1) == number
+    assert places.node_at(0) is None
+
+
+def pages_of(file: ViewedFile) -> dict[str, list[Any]]:
+    """All records, page after page."""
+    overview = json.loads(file.records())
+    pages = [json.loads(file.record_page(number) or b"") for number in range(file.page_count)]
+    assert overview["firsts"] == [page["starts"][0] for page in pages]
+    assert file.record_page(file.page_count) is None
+    found = {name: [each for page in pages for each in page[name]] for name in ("starts", "ends", "parents", "names")}
+    assert overview["total"] == len(found["starts"])
+    return found
+
+
+def test_more_records_than_a_page_holds_are_on_the_next(tmp_path: Path) -> None:
+    from tests.samples.make_3ds import chunk, key, strz, track, u16, u32
+
+    node = chunk(0xB002, chunk(0xB010, strz("Last"), u16(0x4000, 0, 0xFFFF)), track(0xB020, key(3, 0, bytes(12))))
+    many = b"\x81\xa0\x06\x00\x00\x00" * (2 * PAGE + 10)
+    path = tmp_path / "many.3ds"
+    path.write_bytes(
+        chunk(0x4D4D, chunk(0x3D3D, chunk(0xAFFF, many)), chunk(0xB000, chunk(0xB00A, u16(5), strz(""), u32(9)), node))
+    )
+    opened = Opened(path)
+    table = pages_of(opened.file)
+    assert opened.file.page_count == 3
+    assert len(table["starts"]) == 2 * PAGE + 10 + 8
+    at = next(number for number, name in enumerate(table["names"]) if name.startswith("a081[99999]"))
+    assert (table["starts"][at], table["ends"][at]) == (18 + 6 * 99_999, 18 + 6 * 100_000)
+    start, end = opened.info["nodes"][0]["places"][0]["span"]
+    assert opened.data[start:end] == node
+
+
+@needs_corpus
+@pytest.mark.parametrize("path", threeds_files()[::40], ids=lambda path: path.name)
+def test_keys_of_real_files_are_where_they_are_said_to_be(path: Path) -> None:
+    try:
+        keyframer.load(path, salvage=True)
+    except keyframer.FormatError:
+        return
+    opened = Opened(path)
+    reader = reader_for(opened.scene, path.name)
+    for number, channel in enumerate(opened.channels):
+        keys = list(enumerate(opened.keys(number)))
+        for key, span in [*keys[:: 1 + len(keys) // 20], keys[-1]]:
+            if span is not None:
+                reader.key(opened.data, span, channel, key)

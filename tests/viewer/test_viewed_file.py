@@ -1,0 +1,326 @@
+"""What the page is told: JSON without surprises, curves from our sampler, and one page that carries all of it."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.curves import Interpolation
+from keyframer.formats.contract import Format
+from keyframer.scene import Channel, Clip, Node, Scene
+from keyframer.viewer import ViewedFile, Viewer, packed_page, track_curves, viewed_file
+from keyframer.viewer.json_data import columns
+from keyframer.viewer.resources import Resources
+from keyframer.viewer.track_curves import ClipCurves
+from tests.cli.running import Run
+from tests.cli.test_hostile_names import HOSTILE, UNSAFE
+from tests.hostile.attacks import ATTACKS
+from tests.hostile.expense import lay_out
+from tests.viewer.hostile import hostile_file
+from tests.viewer.opening import EXAMPLE, FILES, SAMPLES, assets, viewed
+from tests.viewer.raw import ask, session
+from tests.waiting import PATIENCE
+
+
+def json_of(file: ViewedFile, path: str) -> dict[str, object]:
+    found = Resources([file]).get(f"/data/0/{path}")
+    assert found is not None
+    parsed: dict[str, object] = json.loads(found[1])
+    return parsed
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_issues_are_those_of_check_and_the_scene_is_made_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = [str(issue) for issue in keyframer.check(path).issues]
+    made = []
+    to_scene = Format.to_scene
+
+    def counted(self: Format, *arguments: Any) -> Scene:
+        made.append(self.name)
+        return to_scene(self, *arguments)
+
+    monkeypatch.setattr(Format, "to_scene", counted)
+    (file,) = viewed(path)
+    assert [str(issue) for issue in file.report.issues] == wanted
+    assert len(made) == 1  # also where loading refuses it: what salvage would save is known already
+
+
+def test_curves_are_those_of_the_sampler() -> None:
+    (file,) = viewed(EXAMPLE)
+    scene = keyframer.load(EXAMPLE)
+    for number, channel in enumerate(scene.clips[0].channels):
+        found = json_of(file, f"track/{number}")
+        curve = found["curve"]
+        assert isinstance(curve, dict)
+        times = np.array(curve["times"])
+        wanted = keyframer.compile_track(channel.track)(times).reshape(len(times), -1)
+        given = np.array(curve["values"]).T
+        assert given == pytest.approx(wanted, rel=1e-5, abs=1e-5)
+        assert set(channel.track.times) <= set(times)
+
+
+def test_the_line_goes_through_every_one_of_many_keys() -> None:
+    """However far somebody zooms in, keys lie on the curve."""
+    times = np.arange(5_000.0)
+    track = keyframer.Track("position", times, np.random.default_rng(3).normal(size=(5_000, 3)))
+    found: Any = ClipCurves(Clip(channels=[Channel(0, track)]), 0.0, 4_999.0).curve(0)
+    points = dict(zip(found["curve"]["times"], found["curve"]["values"][0], strict=True))
+    assert [points[time] for time in times] == found["keys"]["values"][0]
+
+
+def test_a_page_of_many_tracks_looks_at_all_keys_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is played of a clip is found once, not for every track, and all tracks are compiled together."""
+    spans: list[int] = []
+    compiled: list[int] = []
+    span, compile_all = viewed_file.written_span, track_curves.CurveBank
+    monkeypatch.setattr(viewed_file, "written_span", lambda clip, fps: spans.append(1) or span(clip, fps))
+    monkeypatch.setattr(track_curves, "CurveBank", lambda tracks: compiled.append(len(tracks)) or compile_all(tracks))
+    nodes = [Node(f"n{number}") for number in range(300)]
+    moves = [
+        Channel(number, keyframer.Track("position", np.array([0.0, 9.0]), np.array([[0, 0, 0], [1.0, 2, 3]])))
+        for number in range(len(nodes))
+    ]
+    keyframer.save(Scene(nodes, clips=[Clip(channels=moves, end=9)]), tmp_path / "many.3ds")
+    (file,) = viewed(tmp_path / "many.3ds")
+    assert file.track_count == 900  # 3D Studio has keys for turns and sizes, too
+    packed_page([file], assets(tmp_path))
+    assert len(spans) == 1
+    assert compiled == [900]
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e-9, 1e-3, 1.0, 1e5, 1e11, 1e30])
+def test_numbers_are_rounded_to_seven_digits_alone_and_together(scale: float) -> None:
+    values = np.random.default_rng(5).normal(size=(400, 3)) * scale
+    values[3], values[4, 1], values[5] = 0.0, -0.0, np.rint(values[5])
+    assert columns(values) == [[float(f"{value:.7g}") for value in column] for column in values.T.tolist()]
+    values[7, 1] = np.nan
+    assert columns(values)[1][7] is None
+
+
+def test_lines_of_very_many_keys_have_fewer_steps() -> None:
+    def steps(count: int) -> int:
+        track = keyframer.Track("position", np.arange(5.0), np.eye(5, 3), Interpolation.TCB)
+        found: Any = ClipCurves(Clip(channels=[Channel(0, track)] * count), 0.0, 4.0).curve(0)
+        return (len(found["curve"]["times"]) - 1) // 4
+
+    assert steps(1) == 24
+    assert 6 < steps(7_000) < 24
+    assert steps(15_000) == 6
+
+
+def test_keys_hold_what_the_file_says() -> None:
+    (file,) = viewed(EXAMPLE)
+    scene = keyframer.load(EXAMPLE)
+    number = next(i for i, c in enumerate(scene.clips[0].channels) if c.track.kind == "rotation" and c.node == 6)
+    keys = json_of(file, f"track/{number}")["keys"]
+    assert isinstance(keys, dict)
+    track = scene.clips[0].channels[number].track
+    assert track.tension is not None
+    assert track.ease_from is not None
+    assert keys["tension"] == pytest.approx(track.tension, rel=1e-6)
+    assert keys["ease_from"] == pytest.approx(track.ease_from, rel=1e-6)
+
+
+@pytest.mark.parametrize("path", sorted(p for p in SAMPLES.glob("*/*") if p.suffix not in (".py", "")), ids=str)
+def test_every_sample_can_be_described(path: Path) -> None:
+    """JSON refuses NaN, so this also shows that none gets through."""
+    (file,) = viewed(path)
+    resources = Resources([file])
+    for each in resources.paths():
+        found = resources.get(each)
+        if found is not None and found[0] == "application/json":
+            json.loads(found[1], parse_constant=lambda word: pytest.fail(word))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_are_inert_and_short(name: str, tmp_path: Path) -> None:
+    (file,) = viewed(hostile_file(HOSTILE[name], tmp_path))
+    text = file.scene().decode()
+    assert text.isascii()
+    assert len(text) < 60_000
+    for node in json.loads(text)["nodes"]:
+        assert not UNSAFE.search(node["name"])
+
+
+def packed(page: bytes) -> str:
+    match = re.search(rb'<script type="application/octet-stream" id="packed">([A-Za-z0-9+/=]*)</script>', page)
+    assert match is not None
+    return match[1].decode()
+
+
+def test_the_exported_page_carries_everything(tmp_path: Path) -> None:
+    files = viewed(EXAMPLE, SAMPLES / "3ds/cut.3ds")
+    page = packed_page(files, assets(tmp_path))
+    whole = gzip.decompress(base64.b64decode(packed(page)))
+    length = int.from_bytes(whole[:4], "little")
+    index = json.loads(whole[4 : 4 + length])
+    assert ["/data/0/model", len(files[0].model() or b"")] in index
+    assert len(whole) == 4 + length + sum(size for _, size in index)
+    assert not [path for path, _ in index if path == "/data/1/model"]
+    assert packed_page(files, assets(tmp_path)) == page
+
+
+def test_the_exported_page_is_under_hashes(tmp_path: Path) -> None:
+    page = packed_page(viewed(EXAMPLE), assets(tmp_path)).decode()
+    csp = re.search('<meta http-equiv="Content-Security-Policy" content="([^"]*)">', page)
+    assert csp is not None
+    assert "unsafe" not in csp[1]
+    assert "http" not in csp[1]
+    assert "require-trusted-types-for 'script'" in csp[1]
+    parts = re.findall("<(?:script|style)[^>]*>(.*?)</(?:script|style)>", page, re.DOTALL)
+    assert len(parts) == 3
+    for part in parts:
+        digest = base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in csp[1]
+
+
+@pytest.mark.parametrize("name", ["html", "markdown", "bidi"])
+def test_no_name_becomes_markup_in_the_exported_page(name: str, tmp_path: Path) -> None:
+    path = hostile_file(HOSTILE[name], tmp_path)
+    page = packed_page(viewed(path), assets(tmp_path))
+    assert HOSTILE[name] not in page
+    assert page.count(b"<script") == 2
+
+
+def test_the_command_exports(run: Run, tmp_path: Path) -> None:
+    from keyframer.viewer.assets import FOLDER
+
+    out = tmp_path / "page.html"
+    ran = run("view", EXAMPLE, "--export", out)
+    if not (FOLDER / "index.html").is_file():
+        assert ran.code == 2
+        assert "make viewer" in ran.err
+        return
+    assert ran.code == 0
+    assert out.stat().st_size > 100_000
+    assert run("view", EXAMPLE, "--export", out).code == 2  # it exists
+    assert run("view", EXAMPLE, SAMPLES / "3ds/cut.3ds", "--export", out, "-f").code == 3  # one could not be shown
+    assert run("view").code == 2
+    assert run("view", EXAMPLE, "--port", "99999").code == 2
+
+
+def test_textures_are_found_below_named_folders_only(tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    from PIL import Image
+
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "mill.3ds").write_bytes(EXAMPLE.read_bytes())
+    Image.new("RGB", (4, 4), "red").save(tmp_path / "STONE.PNG")
+    (plain,) = viewed(folder / "mill.3ds")
+    assert b"image/png" not in (plain.model() or b"")
+    (given,) = viewed(folder / "mill.3ds", "--texture-path", tmp_path)
+    assert b"image/png" in (given.model() or b"")
+    (none,) = viewed(folder / "mill.3ds", "--texture-path", tmp_path, "--no-textures")
+    assert b"image/png" not in (none.model() or b"")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent as a signal")
+def test_the_command_serves_until_ctrl_c() -> None:
+    from keyframer.viewer.assets import FOLDER
+
+    if not (FOLDER / "index.html").is_file():
+        pytest.skip("the viewer's page is not built (make viewer)")
+    command = [sys.executable, "-m", "keyframer", "view", str(EXAMPLE), "--no-open", "-q"]
+    # a test run in the background inherits an ignored SIGINT: Ctrl-C must reach the command all the same
+    heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed
+    ) as running:
+        assert running.stdout is not None
+        match = re.fullmatch(r"(http://127\.0\.0\.1:\d+/)#[0-9a-f]{32}\n", running.stdout.readline())
+        assert match is not None
+        with urllib.request.urlopen(match[1], timeout=PATIENCE) as answer:
+            assert b"<title>Keyframer</title>" in answer.read()
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=PATIENCE)
+    assert (running.returncode, out, err) == (0, "", "")
+
+
+def test_images_are_drawn_anew(tmp_path: Path) -> None:
+    """No byte of an image file reaches the page, whatever hides in it; maps become what the exporter makes of them."""
+    from PIL import Image
+
+    from tests.samples.make_3ds import chunk, f32, strz, triangle, u16
+
+    Image.new("RGB", (8, 8), (200, 30, 30)).save(tmp_path / "skin.jpg", comment=b"hidden words")
+    Image.new("L", (8, 8), 128).save(tmp_path / "holes.png")
+    maps = [
+        chunk(identity, chunk(0xA300, strz(name))) for identity, name in ((0xA200, "skin.jpg"), (0xA210, "holes.png"))
+    ]
+    uv = chunk(0x4140, u16(3), f32(0, 0, 1, 0, 0, 1))
+    path = tmp_path / "mapped.3ds"
+    path.write_bytes(
+        chunk(
+            0x4D4D,
+            chunk(0x3D3D, chunk(0xAFFF, chunk(0xA000, strz("red")), *maps), chunk(0x4000, strz("Tri"), triangle(uv))),
+        )
+    )
+    (file,) = viewed(path)
+    model = file.model()
+    assert model is not None
+    assert b"hidden words" not in model
+    assert b"\xff\xd8\xff" not in model
+    length = int.from_bytes(model[12:16], "little")
+    images = json.loads(model[20 : 20 + length])["images"]
+    assert [image["mimeType"] for image in images] == ["image/png"]
+    with Image.open(BytesIO(model[model.index(b"\x89PNG") :])) as drawn:
+        assert drawn.mode == "RGBA"
+        red, green, blue, alpha = drawn.getpixel((4, 4))  # type: ignore[misc]
+    assert (abs(red - 200) < 8, abs(green - 30) < 8, abs(blue - 30) < 8) == (True, True, True)
+    assert 0 < alpha < 255
+
+    keyframer.save(keyframer.load(path), tmp_path / "mapped.glb")  # and so are those that a glTF file holds itself
+    (inside,) = viewed(tmp_path / "mapped.glb")
+    again = inside.model()
+    assert again is not None
+    assert again.count(b"\x89PNG") == 1
+    with Image.open(BytesIO(again[again.index(b"\x89PNG") :])) as drawn:
+        assert drawn.getpixel((4, 4)) == (red, green, blue, alpha)
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        *("one_huge_turn", "many_huge_turns", "loops_over_a_long_range", "keys_at_the_end_of_time"),
+        *("u3d_to_the_end_of_time", "midtown_frames", "node_turns_without_end", "channels_that_share_a_sampler"),
+    ],
+)
+def test_a_track_of_a_hostile_file_is_short(attack: str, tmp_path: Path) -> None:
+    """However far apart its keys are and however often they repeat."""
+    path, _ = lay_out(ATTACKS[attack](), tmp_path / "in")
+    (file,) = viewed(path)
+    for number in range(min(file.track_count, 3)):
+        found = Resources([file]).get(f"/data/0/track/{number}")
+        assert found is not None
+        track = json.loads(found[1])
+        assert len(track["curve"]["times"]) <= track_curves.MOST_SAMPLES + len(track["keys"]["times"])
+
+
+def test_a_limit_is_an_answer(tmp_path: Path) -> None:
+    (file,) = viewed(EXAMPLE)
+    assert file.material.scene is not None
+    file._budget.spent["samples"] = file._budget.room("samples")
+    viewer = Viewer([file], assets=assets(tmp_path))
+    try:
+        answer = ask(viewer, "/data/0/model", Cookie=session(viewer))
+    finally:
+        viewer.close()
+    assert answer.status == 422
+    assert answer.body.startswith(b"LIMIT_SAMPLES at 0x0 in /")
+    assert answer.body.count(b"\n") == 1
