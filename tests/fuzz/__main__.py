@@ -75,6 +75,7 @@ def _replay(path: Path, clock: Clock) -> int:
         place = Place(Path(folder) / "place", Input(seed.kind, seed.suffix, seed.data, seed.beside))
         for operation in OPERATIONS:
             if operation.suits(seed.kind):
+                clock.mark()
                 _, finding = examine(operation, place, clock)
                 if finding is not None:
                     broken += 1

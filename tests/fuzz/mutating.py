@@ -6,11 +6,14 @@ Every function takes a `random.Random` and nothing else decides: the same seed g
 from __future__ import annotations
 
 import base64
-import copy
 import io
 import json
+import lzma
+import marshal
+import re
 import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -214,9 +217,14 @@ _BYTEWISE: tuple[Bytewise, ...] = (cut, flip, whole, whole, number, nudge, repea
 # -- records and JSON -------------------------------------------------------------------------------------------------
 
 
+def copied(tree: Any) -> Any:
+    """A copy of a JSON value, several times faster than `copy.deepcopy`: copying was a tenth of a run."""
+    return marshal.loads(marshal.dumps(tree))
+
+
 def tree_changed(tree: Any, random: Random, other: Any = None) -> Any:
     """A JSON value with one to four of its parts replaced, dropped, repeated, moved or swapped."""
-    tree = copy.deepcopy(tree)
+    tree = copied(tree)
     for _ in range(random.choice((1, 1, 2, 4))):
         holder, key = _part(tree, random)
         if holder is None:
@@ -245,13 +253,13 @@ def _change(holder: Any, key: Any, second: tuple[Any, Any], foreign: tuple[Any, 
     elif deed < 0.62:
         del holder[key]
     elif deed < 0.74 and isinstance(holder, list):
-        holder[key:key] = [copy.deepcopy(old) for _ in range(random.choice((1, 1, 3, 100)))]
+        holder[key:key] = [copied(old) for _ in range(random.choice((1, 1, 3, 100)))]
     elif deed < 0.82 and isinstance(holder, list):
         random.shuffle(holder)
     elif deed < 0.92 and second[0] is not None:
-        holder[key] = copy.deepcopy(second[0][second[1]])  # a part of elsewhere in its place
+        holder[key] = copied(second[0][second[1]])  # a part of elsewhere in its place
     elif foreign[0] is not None:
-        holder[key] = copy.deepcopy(foreign[0][foreign[1]])
+        holder[key] = copied(foreign[0][foreign[1]])
     else:
         holder[key] = _of_another_type(random)
 
@@ -279,7 +287,7 @@ def _records_changed(seed: Seed, others: Sequence[Seed], random: Random) -> byte
         return seed.data
     other = random.choice(others)
     for _ in range(6):  # some changes give a text that no file can be built from
-        changed = copy.deepcopy(seed.tree)
+        changed = copied(seed.tree)
         for _ in range(random.choice((1, 1, 2, 4))):
             _change_records(changed, other.tree if other.kind == seed.kind else None, random)
         try:
@@ -314,14 +322,14 @@ def _change_records(tree: Any, other: Any, random: Random) -> None:
     elif deed < 0.7:
         del home[at]
     elif deed < 0.8:
-        home[at:at] = [copy.deepcopy(home[at]) for _ in range(random.choice((1, 1, 2, 60)))]
+        home[at:at] = [copied(home[at]) for _ in range(random.choice((1, 1, 2, 60)))]
     elif deed < 0.86:
-        target.insert(random.randrange(len(target) + 1), copy.deepcopy(home[at]))
+        target.insert(random.randrange(len(target) + 1), copied(home[at]))
     elif deed < 0.91:
         random.shuffle(home)
     elif deed < 0.96 and other is not None and other.get("records"):
         foreign = random.choice(_homes(other) or [[]])
-        home.insert(at, copy.deepcopy(random.choice(foreign)))
+        home.insert(at, copied(random.choice(foreign)))
     else:
         home[at]["tail"] = random.randbytes(random.choice((1, 4, 30))).hex()
 
@@ -338,7 +346,7 @@ def _change_field(fields: Any, random: Random) -> None:
         if deed == 0:
             del rows[random.randrange(len(rows) + 1) :]
         elif deed == 1:
-            rows += copy.deepcopy(rows) * random.choice((1, 3, 20))
+            rows += copied(rows) * random.choice((1, 3, 20))
         elif deed == 2:
             random.shuffle(rows)
         else:
@@ -431,14 +439,19 @@ NAMES = (
 )
 
 
+def _members(data: bytes) -> list[tuple[str, bytes]]:
+    """Names and contents of an archive; none if any of them cannot be read."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as source:
+            return [(info.filename, source.read(info)) for info in source.infolist()]
+    except (zipfile.BadZipFile, OSError, RuntimeError, ValueError, EOFError, zlib.error, lzma.LZMAError):
+        return []
+
+
 def _archive_changed(seed: Seed, others: Sequence[Seed], random: Random) -> bytes:
     """An archive of other members, names, methods and order; now and then one inside another."""
     made = io.BytesIO()
-    try:
-        with zipfile.ZipFile(io.BytesIO(seed.data)) as source:
-            members = [(info.filename, source.read(info)) for info in source.infolist()]
-    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, ValueError, EOFError):
-        members = []
+    members = _members(seed.data)
     for _ in range(random.randrange(3)):
         other = random.choice(others)
         members.append((random.choice(NAMES) or f"m{other.suffix}", other.data))
@@ -456,8 +469,71 @@ def _archive_changed(seed: Seed, others: Sequence[Seed], random: Random) -> byte
     return made.getvalue()
 
 
+# -- stage archives ---------------------------------------------------------------------------------------------------
+
+_TAG = re.compile(rb"<[^>]*>")
+_VALUE = re.compile(rb'(?<=")[^"<>]*(?=")|(?<=>)[^<>]+(?=<)')
+XML_VALUES = (b"", b"0", b"-1", b"nan", b"1e300", b"{1,0,0}", b"{0,0,0}{0,0,0}{0,0,0}{0,0,0}", b"../x.3ds", b"&amp;")
+XML_VALUES += (b"a" * 300, b"\xff", b"&#0;", b"&x;", b"65536", b"Base", b"Default", b"floor.3ds", b"<!--")
+
+
+def _stage_changed(seed: Seed, others: Sequence[Seed], random: Random) -> bytes:
+    """A show or fixture with one member changed, renamed, repeated or left out, packed soundly again."""
+    members = _members(seed.data)
+    if not members:
+        return seed.data
+    at = random.randrange(len(members)) if random.random() < 0.5 else 0  # the description stands first
+    name, content = members[at]
+    deed = random.random()
+    if deed < 0.8:
+        members[at] = (name, _member_changed(name, content, others, random))
+    elif deed < 0.87:
+        members[at] = (random.choice((*NAMES, name.upper(), name.replace(".", "..")))[:200], content)
+    elif deed < 0.94:
+        del members[at]
+    else:
+        members.append((random.choice(members)[0], content))
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as archive:
+        for name, content in members:
+            archive.NameToInfo.pop(name, None)  # else a second member of one name is a warning
+            archive.writestr(zipfile.ZipInfo(name), content)
+    return made.getvalue()
+
+
+def _member_changed(name: str, content: bytes, others: Sequence[Seed], random: Random) -> bytes:
+    if name.endswith(".xml"):
+        for _ in range(random.choice((1, 1, 2, 4))):
+            content = _xml_changed(content, random)
+        return content
+    if name.endswith(".gdtf"):
+        return _stage_changed(Seed("gdtf", ".gdtf", content), others, random)
+    return _bytes_changed(content, (), others, random)
+
+
+def _xml_changed(text: bytes, random: Random) -> bytes:
+    """A value of XML replaced, a stretch from one tag to another left out, repeated or put elsewhere."""
+    values, tags = list(_VALUE.finditer(text)), list(_TAG.finditer(text))
+    if random.random() < 0.6 and values:
+        value = random.choice(values)
+        new = random.choice(values).group() if random.random() < 0.3 else random.choice(XML_VALUES)
+        return text[: value.start()] + new + text[value.end() :]
+    if not tags:
+        return text
+    first = random.randrange(len(tags))
+    last = min(first + random.choice((0, 1, 2, 5)), len(tags) - 1)
+    begin, end = tags[first].start(), tags[last].end()
+    deed = random.random()
+    if deed < 0.4:
+        return text[:begin] + text[end:]
+    at = end if deed < 0.7 else random.choice(tags).end()
+    return (text[:at] + text[begin:end] * random.choice((1, 1, 2, 100)) + text[at:])[:LARGEST]
+
+
 _STRUCTURE: dict[str, Callable[[Seed, Sequence[Seed], Random], bytes]] = {
     "gltf": _gltf_changed,
     "text": _text_changed,
     "zip": _archive_changed,
+    "mvr": _stage_changed,
+    "gdtf": _stage_changed,
 }

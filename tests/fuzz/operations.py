@@ -312,14 +312,15 @@ class Operation:
     share: int
     """how many of a thousand inputs it is done to"""
     kinds: tuple[str, ...] = ()
-    """just these (none: all but text and zip)"""
+    """only these (empty: all but text and zip)"""
 
     def suits(self, kind: str) -> bool:
         return kind in self.kinds if self.kinds else kind not in ("text", "zip")
 
 
 _DOCUMENTS = tuple(known.name for known in FORMATS)
-_ALL = (*_DOCUMENTS, "gltf", "zip", "text")
+_STAGE = ("mvr", "gdtf")
+_ALL = (*_DOCUMENTS, "gltf", *_STAGE, "zip", "text")
 
 OPERATIONS: tuple[Operation, ...] = (
     Operation("identify", identify, 1000, _ALL),
@@ -331,6 +332,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("build", build, 1000, ("text",)),
     Operation("sample", sample, 40),
     *(Operation(f"convert {name}{ending}", convert(name, ending), 20) for name, ending in TARGETS),
+    *(Operation(f"convert {name}.{name}", convert(name, f".{name}"), 150, (name,)) for name in _STAGE),
     Operation("plot svg", plot, 15),
     Operation("plot terminal", plot_terminal, 15),
     Operation("plot motion", plot_motion, 15),
@@ -340,7 +342,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("batch convert", batch("convert", ".glb", {"salvage": True}), 15),
     Operation("batch check", batch("check", ".check.json", {}), 15),
     Operation("batch info", batch("info", ".info.json", {}), 15),
-    Operation("batch identify", batch("identify", ".identify.json", {}), 15, (*_DOCUMENTS, "gltf")),
+    Operation("batch identify", batch("identify", ".identify.json", {}), 15, (*_DOCUMENTS, "gltf", *_STAGE)),
     Operation("batch thumbnail", batch("thumbnail", ".png", {"size": "16"}), 15),
     Operation("archive identify", identify, 500, ("zip",)),
     Operation("archive check", check_archive, 300, ("zip",)),

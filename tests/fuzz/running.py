@@ -90,7 +90,7 @@ def place_of(error: BaseException, operation: str) -> str:
 
 @dataclass
 class Clock:
-    """Watches one operation: processor time by a signal, memory by the kernel's own high-water mark."""
+    """Watches operations: processor time of each by a signal, memory since `mark` by the kernel's high-water mark."""
 
     limits: Limits
     seen: str = ""
@@ -109,17 +109,21 @@ class Clock:
         """For this process and for good."""
         resource.setrlimit(resource.RLIMIT_AS, (self.limits.memory, self.limits.memory))
 
+    def mark(self) -> None:
+        """Growth is counted from here."""
+        with open("/proc/self/clear_refs", "w") as stream:
+            stream.write("5")  # the peak is now what is in use
+        self._before = _peak()
+
     def start(self) -> None:
         self.seen, self.fired = "", 0
-        _reset_peak()
-        self._before = _memory("VmRSS")
         signal.setitimer(signal.ITIMER_PROF, self.limits.slow, self.limits.hung - self.limits.slow)
 
     def stop(self) -> None:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
     def growth(self) -> int:
-        return _memory("VmHWM") - self._before
+        return _peak() - self._before
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
         self.fired += 1
@@ -129,17 +133,8 @@ class Clock:
             raise Hung
 
 
-def _reset_peak() -> None:
-    with open("/proc/self/clear_refs", "w") as stream:
-        stream.write("5")
-
-
-def _memory(name: str) -> int:
-    with open("/proc/self/status") as stream:
-        for line in stream:
-            if line.startswith(name):
-                return int(line.split()[1]) << 10
-    return 0
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
 def examine(operation: Operation, place: Place, clock: Clock) -> tuple[str, Finding | None]:
@@ -165,6 +160,7 @@ def examine(operation: Operation, place: Place, clock: Clock) -> tuple[str, Find
         words = f"more than {clock.limits.slow:g} s of the processor, {ended_by}, in {clock.seen}"
         return outcome, Finding(operation.name, f"slow {clock.seen}", words)
     if growth > clock.limits.growth:
+        clock.mark()
         name = operation.name
         return outcome, Finding(name, f"memory {name}", f"grew by {growth >> 20} MiB")
     return outcome, None
@@ -205,6 +201,7 @@ class Worker:
     def _one(self, random: Random, pipe: int) -> None:
         given = next_input(self.pool, random)
         place = Place(self.folder, given)
+        self.clock.mark()
         done: Counter[str] = Counter()
         findings: list[Finding] = []
         new: list[str] = []

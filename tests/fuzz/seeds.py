@@ -15,6 +15,7 @@ from keyframer.formats import FORMATS
 from keyframer.inspecting.text_dump import dump_text
 from tests.fuzz.mutating import Seed
 from tests.samples import all_samples
+from tests.stage.archives import UNIT, model, moving_head, scene_object, show
 
 TESTS = Path(__file__).resolve().parents[1]
 SMALL = 10_000
@@ -27,8 +28,8 @@ def all_seeds() -> dict[str, tuple[Seed, ...]]:
     native = [Seed(name, path.suffix, path.read_bytes()) for name, path in all_samples()]
     native += [_golden(path) for path in sorted((TESTS / "golden" / "files").rglob("*")) if _is_small(path)]
     native += pairs(native)
-    seeds = [*native, *textured(), *written(native), *texts(native), *archives(native)]
-    kinds = [*(known.name for known in FORMATS), "gltf", "text", "zip"]
+    seeds = [*native, *textured(), *written(native), *texts(native), *archives(native), *stages()]
+    kinds = [*(known.name for known in FORMATS), "gltf", "mvr", "gdtf", "text", "zip"]
     return {kind: tuple(dict.fromkeys(seed for seed in seeds if seed.kind == kind)) for kind in kinds}
 
 
@@ -87,6 +88,16 @@ def texts(native: list[Seed]) -> list[Seed]:
     """Text twins."""
     small = [seed.document for seed in native if seed.document is not None and len(seed.data) < 1_500]
     return [Seed("text", ".json", dump_text(document, offsets=False).encode()) for document in small[::3]]
+
+
+def stages() -> list[Seed]:
+    """Shows and fixtures: the one we ship, and those of the tests of stage archives."""
+    example = (TESTS.parent / "examples" / "stage.mvr").read_bytes()
+    heads = {ending: moving_head(ending) for ending in (".3ds", ".glb")}
+    placed = scene_object('<Geometry3D fileName="box.glb"/>', f"{UNIT}{{0,0,1000}}")
+    lit = '<Fixture name="Spot" uuid="f1"><GDTFSpec>spot</GDTFSpec><GDTFMode>Default</GDTFMode></Fixture>'
+    shows = [example, show(placed + lit, {"box.glb": model(".glb"), "spot.gdtf": heads[".3ds"]})]
+    return [*(Seed("mvr", ".mvr", data) for data in shows), *(Seed("gdtf", ".gdtf", data) for data in heads.values())]
 
 
 def archives(native: list[Seed]) -> list[Seed]:
