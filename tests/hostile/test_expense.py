@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
-from keyframer.limits import FULL_SIZE, Limits
+import keyframer
+from keyframer.limits import FULL_SIZE, Budget, Limits
+from tests.formats.threeds.bridge.everything import everything
 from tests.hostile.attacks import ATTACKS
 from tests.hostile.expense import OPERATIONS, most_growth
 
@@ -79,3 +81,25 @@ def test_attacks_are_small_and_of_every_format() -> None:
     endings = {Path(file).suffix for file, _ in mains.values()}
     assert endings == {".3ds", ".u3d", ".anim", ".mdl", ".nanim", ".glb", ".gltf", ".zip"}
     assert {"glb", "view", "thumbnail", "plot", "sample", "check", "info", "diff"} <= set(OPERATIONS)
+
+
+def test_costs_are_those_of_the_input_alone(tmp_path: Path) -> None:
+    """Whatever was done before in this process, in whatever order: nothing is charged less because it is known."""
+    source = tmp_path / "all.3ds"
+    source.write_bytes(keyframer.encode(everything()))
+    scene = keyframer.load(source, salvage=True)
+    works: list[tuple[str, keyframer.Scene | None]] = [(target, None) for target in (".glb", ".3ds")]
+    works.append((".glb", scene))  # the same scene again and again
+
+    def cost(work: tuple[str, keyframer.Scene | None]) -> dict[str, int]:
+        target, known = work
+        budget = Budget()
+        with budget.opened():
+            given = known or keyframer.load(source, salvage=True)
+            keyframer.save(given, tmp_path / f"out{target}", overwrite=True)
+        return budget.spent
+
+    first = [cost(work) for work in works]
+    again = [cost(work) for work in reversed(works)]
+    assert first == again[::-1]
+    assert min(spent["samples"] for spent in first) > 0
