@@ -1,10 +1,17 @@
-"""Workers that stop at a certain file until they are told to go on: whatever is done meanwhile is done at work."""
+"""Workers that stop at a certain file until they are told to go on, and workers that are late only where they hang:
+nothing here depends on how busy the machine is."""
 
 from __future__ import annotations
 
 import os
+import select
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
+from keyframer.batch.worker_handle import Worker
 from tests.waiting import wait_for
 
 _PATCH = Path(__file__).with_name("gate")
@@ -30,3 +37,22 @@ class Gate:
 
     def open(self) -> None:
         (self._folder / "open").touch()
+
+
+def late_only_if(monkeypatch: pytest.MonkeyPatch, hangs: Callable[[Worker], bool]) -> None:
+    """Look at the time limit of a worker only while it hangs and everything it said has been heard: a limit of a
+    second cannot strike a sound call of a machine that is busy."""
+    usual = Worker.kill_if_late
+
+    def look(worker: Worker) -> None:
+        unread, _, _ = select.select([worker.process.answers], [], [], 0)
+        if hangs(worker) and worker.begun == 1 and not unread:
+            usual(worker)
+
+    monkeypatch.setattr(Worker, "kill_if_late", look)
+
+
+def has_open(process: int, path: Path) -> bool:
+    with suppress(OSError):  # it has just ended
+        return any(os.readlink(link) == str(path) for link in Path(f"/proc/{process}/fd").iterdir())
+    return False

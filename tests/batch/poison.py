@@ -6,11 +6,15 @@ import os
 import signal
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from keyframer.batch import Job, job_execution
 from keyframer.batch.job import Result
 from keyframer.batch.worker import Later
+
+HANGING = "KEYFRAMER_HANGING"
+"""names the folder in which a worker that hangs leaves a file of its number"""
 
 
 def poisoned(jobs: Sequence[Job]) -> list[Result]:
@@ -34,6 +38,7 @@ def act(name: str) -> Any:
     if "exit" in name:
         os._exit(7)
     if "hang" in name:
+        Path(os.environ[HANGING], str(os.getpid())).touch()
         while True:
             time.sleep(1)
     if "eat" in name:

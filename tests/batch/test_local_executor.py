@@ -8,17 +8,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from keyframer.batch import Job, LocalExecutor, local_executor, run
+from keyframer.batch import Job, LocalExecutor, local_executor, run, worker_handle
 from keyframer.batch.local_executor import Stopped
 from keyframer.errors import FormatError
+from tests.batch.holding import late_only_if
 from tests.batch.places import put
 from tests.batch.poison import (
+    HANGING,
     act_and_return,
     double,
     fail_later,
@@ -31,7 +33,7 @@ from tests.batch.poison import (
     wait_later,
     wait_until_made,
 )
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE, wait_for
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc and prctl")
 
@@ -50,13 +52,22 @@ def test_exceptions_come_back_and_the_worker_goes_on() -> None:
         assert executor.submit(double, 3).result() == 6
 
 
-def test_poison_costs_only_itself(tmp_path: Path) -> None:
+@pytest.fixture
+def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only workers that were told to hang can break a time limit."""
+    folder = tmp_path / "hanging"
+    folder.mkdir()
+    monkeypatch.setenv(HANGING, str(folder))
+    late_only_if(monkeypatch, lambda worker: (folder / str(worker.process.pid)).exists())
+
+
+def test_poison_costs_only_itself(tmp_path: Path, hanging: None) -> None:
     """Every kind of bad file among good ones, next to each other and far apart."""
     names = [f"{number:03}" for number in range(60)]
     for at, kind in ((0, "kill"), (1, "kill"), (17, "hang"), (30, "eat"), (31, "exit"), (59, "kill")):
         names[at] += kind
     jobs = [Job("identify", str(put(tmp_path / f"{name}.nanim")), str(tmp_path / f"{name}.json")) for name in names]
-    with LocalExecutor(2, seconds=15, memory=1 << 30) as executor:
+    with LocalExecutor(2, seconds=1, memory=1 << 30) as executor:
         results = list(run(jobs, executor, task=poisoned))
     assert len(results) == len({result["source"] for result in results}) == 60
     wanted = {"kill": "RUN_WORKER_KILLED", "exit": "RUN_WORKER_KILLED", "hang": "LIMIT_TIME", "eat": "LIMIT_MEMORY"}
@@ -72,12 +83,22 @@ def test_poison_costs_only_itself(tmp_path: Path) -> None:
     assert not any("LIMIT_TIME" in str(result) and "hang" not in result["source"] for result in results)
 
 
-def test_a_time_limit_is_for_one_call_not_for_all() -> None:
-    with LocalExecutor(1, seconds=5) as executor:
-        slow = [executor.submit(time.sleep, 2) for _ in range(3)]
-        wait(slow)
-        assert all(future.exception() is None for future in slow)
-        late = executor.submit(time.sleep, 60).exception()
+def test_a_time_limit_is_for_one_call_not_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three calls of six seconds each stay within ten seconds, one of eleven does not; the test moves the clock."""
+    now = 1_000.0
+    monkeypatch.setattr(worker_handle, "monotonic", lambda: now)
+    with LocalExecutor(1, seconds=10) as executor:
+        for number, seconds in enumerate((6, 6, 6, 11)):
+            gate = str(tmp_path / str(number))
+            call = executor.submit(wait_until_made, gate)
+            wait_for(lambda: len(executor._alive) == 1)
+            (worker,) = executor._alive
+            wait_for(lambda heard=2 * number + 2, worker=worker: worker._serial == heard)  # asked, and begun
+            now += seconds
+            if seconds < 10:
+                make_file(gate)
+                assert call.result() == "made by another"
+        late = call.exception()
     assert isinstance(late, FormatError)
     assert late.code == "LIMIT_TIME"
 
@@ -103,7 +124,7 @@ def in_one_handful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Handful:
 
 def test_the_next_call_begins_while_an_answer_waits_for_the_disk(tmp_path: Path, in_one_handful: Handful) -> None:
     path = str(tmp_path / "made")
-    with LocalExecutor(1, seconds=30) as executor:
+    with LocalExecutor(1, seconds=PATIENCE) as executor:
         calls = [(wait_later, path), (make_file, path), (double, 4), (act_and_return, "raise"), (double, 5)]
         answers = [future.exception() or future.result() for future in in_one_handful(executor, calls)[:5]]
         failed = executor.submit(fail_later).exception()
@@ -117,7 +138,7 @@ def test_several_answers_wait_for_the_disk_at_once_and_keep_their_order(
 ) -> None:
     """The first is finished by the last, the second by the third."""
     one, two = str(tmp_path / "one"), str(tmp_path / "two")
-    with LocalExecutor(1, seconds=30) as executor:
+    with LocalExecutor(1, seconds=PATIENCE) as executor:
         calls = [(wait_later, one), (wait_later, two), (make_later, two), (double, 1), (fail_later,), (make_later, one)]
         futures = in_one_handful(executor, calls)[:6]
         answers = [future.exception() or future.result() for future in futures]
@@ -126,7 +147,7 @@ def test_several_answers_wait_for_the_disk_at_once_and_keep_their_order(
 
 
 def test_who_waits_for_the_disk_is_not_blamed_for_the_next_one(tmp_path: Path, in_one_handful: Handful) -> None:
-    with LocalExecutor(1, seconds=30) as executor:
+    with LocalExecutor(1, seconds=PATIENCE) as executor:
         calls = [*((wait_later, str(tmp_path / name)) for name in "abc"), (act_and_return, "kill"), (double, 1)]
         *waiting, bad, good = in_one_handful(executor, calls)[:5]
         assert [future.result() for future in waiting] == ["again"] * 3
@@ -158,7 +179,7 @@ def test_where_there_is_no_fork_processes_are_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_one_handful: Handful
 ) -> None:
     monkeypatch.setattr(local_executor, "CAN_FORK", False)
-    with LocalExecutor(1, seconds=30) as executor:
+    with LocalExecutor(1, seconds=PATIENCE) as executor:
         calls = [(wait_later, str(tmp_path / "a")), (act_and_return, "kill"), (double, 1)]
         waiting, bad, good = in_one_handful(executor, calls)[:3]
         assert (waiting.result(), good.result()) == ("again", 2)

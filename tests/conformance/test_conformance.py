@@ -6,7 +6,6 @@ import inspect
 import sys
 import tracemalloc
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -108,7 +107,7 @@ def test_records_have_unique_paths_and_rising_offsets(name: str, path: Path) -> 
 
 def places_in(data: bytes) -> list[int]:
     """Some places, spread evenly; by make slow up to 512."""
-    count = min(len(data), 512 if SLOW else 60)
+    count = min(len(data), 512 if SLOW else 24)
     return [place * len(data) // count for place in range(count)]
 
 
@@ -137,7 +136,7 @@ def test_trailing_bytes_survive(name: str, path: Path) -> None:
 
 
 @per_format
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300 if SLOW else 100, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.binary(max_size=400))
 def test_any_bytes(name: str, data: bytes) -> None:
     read_or_refuse(data, name)
@@ -145,7 +144,7 @@ def test_any_bytes(name: str, data: bytes) -> None:
 
 
 @per_format
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300 if SLOW else 100, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_damaged_samples(name: str, data: st.DataObject) -> None:
     """Splices of a sample: cut, repeat, overwrite; what a bad disk or a bad editor leaves."""
@@ -198,33 +197,28 @@ per_shape = pytest.mark.parametrize(
 def test_reading_takes_linear_time(name: str, shape: Shape) -> None:
     """Sixteen times the records may cost 2.5 ** 4 = 39 times the time; quadratic would be 256 times."""
 
-    def there_and_back(data: bytes) -> None:
-        with suppress(keyframer.FormatError):
-            keyframer.encode(keyframer.decode(data, format=name))
-
     few, many = shape(500), shape(8_000)
     assert len(many) > 10 * len(few)
-    read_or_refuse(many, name)
-    assert_linear(there_and_back, few, many, times=16)
+    assert_linear(partial(read_or_refuse, name=name), few, many, times=16)
 
 
 @per_shape
 def test_memory_stays_in_proportion(name: str, shape: Shape) -> None:
-    data = shape(2_000)
+    data = shape(1_000)
     tracemalloc.start()
     try:
         read_or_refuse(data, name)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 60 * len(data) + 2_000_000
+    assert peak < 60 * len(data) + 1_000_000
 
 
 @per_shape
 def test_depth_of_nesting_costs_no_stack(name: str, shape: Shape) -> None:
     """Whatever lies in whatever: reading, walking and writing need no more Python frames than for a small file."""
-    data = shape(3_000)
-    read_or_refuse(data, name)  # so that everything is imported
+    data = shape(500)
+    read_or_refuse(shape(1), name)  # so that everything is imported
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(len(inspect.stack()) + 60)
     try:

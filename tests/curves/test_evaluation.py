@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyframer.curves import CurveBank, Interpolation, RotationForm, Track, Wrap, compile_track
+from tests.slow import SLOW
 
 any_float = st.floats(allow_nan=True, allow_infinity=True)
 numbers = st.one_of(st.integers(-20, 20).map(float), any_float)
@@ -105,7 +106,7 @@ def test_repeat_before_a_late_first_key_holds_it() -> None:
     np.testing.assert_allclose(curve([0, 3, 12, 15]), [4, 4, 4, 5])
 
 
-@settings(max_examples=150)
+@settings(max_examples=150 if SLOW else 80)
 @given(
     st.lists(st.integers(0, 50), min_size=2, max_size=6),
     st.sampled_from([Wrap.REPEAT, Wrap.LOOP]),
@@ -129,7 +130,7 @@ def test_equal_times_jump_to_the_later_key() -> None:
     np.testing.assert_allclose(curve([10 - 1e-9, 10, 15]), [10, 50, 55], atol=1e-8)
 
 
-@settings(max_examples=250)
+@settings(max_examples=250 if SLOW else 80)
 @given(
     st.lists(st.tuples(numbers, *[numbers] * 9), max_size=6),
     st.sampled_from(Interpolation),

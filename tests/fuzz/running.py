@@ -99,6 +99,7 @@ class Clock:
 
     @contextmanager
     def watching_time(self) -> Iterator[None]:
+        self.mark()
         before = signal.signal(signal.SIGPROF, self._ring)
         try:
             yield

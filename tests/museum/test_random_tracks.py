@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from keyframer.curves import compile_track
+from tests.slow import SLOW
 
 from .convert import to_track
 from .curves import default_of
@@ -76,13 +77,13 @@ def compare(track: SlowTrack, times: list[float]) -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * scale)
 
 
-@settings(max_examples=400)
+@settings(max_examples=400 if SLOW else 200)
 @given(slow_tracks(["NONE"]), st.lists(frames, max_size=8))
 def test_vectors(track: SlowTrack, more: list[float]) -> None:
     compare(track, times_around(track, more))
 
 
-@settings(max_examples=500)
+@settings(max_examples=500 if SLOW else 250)
 @given(slow_tracks(FORMS[1:]), st.lists(frames, max_size=8))
 def test_rotations(track: SlowTrack, more: list[float]) -> None:
     compare(track, times_around(track, more))

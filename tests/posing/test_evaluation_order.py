@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from keyframer.posing.evaluation_order import Order, placing_order
 from keyframer.scene import Node
+from tests.slow import SLOW
 
 
 def order_of(parents: list[int | None], targets: dict[int, int] | None = None) -> Order:
@@ -65,7 +66,7 @@ def test_long_circles_and_chains_need_no_recursion() -> None:
     assert order_of(chain, {0: count - 1}).blind == [0]
 
 
-@settings(max_examples=300)
+@settings(max_examples=300 if SLOW else 100)
 @given(st.data())
 def test_any_graph_can_be_ordered(data: st.DataObject) -> None:
     count = data.draw(st.integers(0, 12))

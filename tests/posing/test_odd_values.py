@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.scene import Camera, Channel, Clip, Light, LightType, Mesh, Morph, Node, NodeKind, Scene
+from tests.slow import SLOW
 
 NAN, INF = float("nan"), float("inf")
 FRAMES = [-1e300, -1.0, 0.0, 0.5, 5.0, 1e9, NAN, INF, -INF]
@@ -117,7 +118,7 @@ def test_a_morph_channel_without_usable_keys_leaves_the_mesh_as_it_is() -> None:
 numbers = st.one_of(st.floats(width=32), st.floats(-10, 10), st.sampled_from([NAN, INF, -INF, 0.0, 3.4e38, 1e-45]))
 
 
-@settings(max_examples=150)
+@settings(max_examples=150 if SLOW else 50)
 @given(st.data())
 def test_any_numbers_at_all(data: st.DataObject) -> None:
     channels = []

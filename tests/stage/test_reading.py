@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -226,6 +227,25 @@ def test_bad_matrices_are_refused_with_their_place(matrix: str) -> None:
         load(show(scene_object(GEOMETRY, matrix), {"box.3ds": model(".3ds")}))
     assert caught.value.code == "STRUCT_SYNTAX"
     assert "/SceneObject[0]/Matrix[0]" in caught.value.path
+
+
+def test_a_model_that_cannot_be_unpacked_is_named_once() -> None:
+    data = bytearray(show(scene_object(GEOMETRY), {"box.3ds": model(".3ds")}))
+    data[data.rindex(b"PK\x03\x04") + 60] ^= 0xFF  # in the packed bytes of the last member
+    with pytest.raises(keyframer.FormatError) as caught:
+        load(bytes(data))
+    assert (caught.value.code, caught.value.path) == ("IO_READ_FAILED", "box.3ds")
+
+
+def test_members_outside_of_the_archive_are_refused() -> None:
+    """The directory says where members begin, relative to its own place: a smaller place leads before the file."""
+    data = bytearray(show(scene_object(GEOMETRY), {"box.3ds": model(".3ds")}))
+    (place,) = struct.unpack_from("<I", data, len(data) - 6)
+    struct.pack_into("<I", data, len(data) - 6, place + 4)
+    with pytest.raises(keyframer.FormatError) as caught:
+        load(bytes(data), format="mvr")
+    assert (caught.value.code, caught.value.offset) == ("IO_READ_FAILED", 0)
+    assert "outside of it" in caught.value.message
 
 
 @pytest.mark.parametrize("name", ["../up.3ds", "/etc/x.3ds", "C:/x.3ds", "a/../../b.3ds"])

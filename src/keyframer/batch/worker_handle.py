@@ -5,8 +5,8 @@ from __future__ import annotations
 import pickle
 import signal
 import threading
-import time
 from contextlib import suppress
+from time import monotonic
 from typing import Any
 
 from keyframer.batch.fork_server import Process
@@ -51,11 +51,11 @@ class Worker:
     def _begin(self, seconds: float | None) -> None:
         with self._lock:
             self._serial += 1
-            self._deadline = None if seconds is None else time.monotonic() + seconds
+            self._deadline = None if seconds is None else monotonic() + seconds
 
     def kill_if_late(self) -> None:
         with self._lock:
-            if self._deadline is not None and time.monotonic() > self._deadline:
+            if self._deadline is not None and monotonic() > self._deadline:
                 self._expired = self._serial
                 self.process.kill()
 

@@ -14,8 +14,8 @@ _ENCRYPTED = 0x1
 
 
 class Archive:
-    """An opened archive. Names are found as they are, or by another case; a name that stands twice, leads out of the
-    archive or is absolute is refused for the whole archive."""
+    """An opened archive. Names are found as they are, or by another case. A name that stands twice, leads out of the
+    archive or is absolute, and a member that begins outside of the archive, are refused for the whole archive."""
 
     def __init__(self, data: bytes, limits: Limits, path: str = "") -> None:
         self.path = path
@@ -31,6 +31,9 @@ class Archive:
         self._by_name: dict[str, ZipInfo] = {}
         self._by_folded_name: dict[str, ZipInfo] = {}
         for member in self.members:
+            if not 0 <= member.header_offset < len(data):
+                reason = f"the directory of the archive places {member.filename!r} outside of it"
+                raise IO_READ_FAILED.failure(0, f"{self.path}{member.filename}", reason=reason)
             self._check_name(member)
             self._by_name[member.filename] = member
             self._by_folded_name.setdefault(member.filename.lower(), member)

@@ -144,11 +144,7 @@ class Assembly:
             self.scene.nodes.append(placed)
 
     def _load(self, archive: Archive, member: ZipInfo, key: str) -> Model:
-        try:
-            loaded = load_model(archive, member, self.limits, salvage=self.salvage)
-        except FormatError as error:
-            place = f"{key}{error.path if error.path != '/' else ''}"
-            raise FormatError(error.code, error.offset, place, error.message, error.details) from None
+        loaded = load_model(archive, member, self.limits, salvage=self.salvage)
         for issue in loaded.issues:
             self.issues.add(issue.type, f"{key}{issue.path}", issue.offset, severity=issue.severity, **issue.args)
         return self._take_in(loaded, archive, key)
@@ -216,9 +212,13 @@ def embed_images(model: Scene, archive: Archive) -> None:
 
 
 def load_model(archive: Archive, member: ZipInfo, limits: Limits, *, salvage: bool) -> Scene:
-    """The scene in a model file of an archive, whatever its format is."""
+    """The scene in a model file of an archive, whatever its format is; the path of an error begins with the member."""
     data = _with_parts_inside(archive.read(member), archive, os.path.dirname(member.filename))
-    return OpenedFile(data, limits=limits).scene(salvage=salvage)
+    try:
+        return OpenedFile(data, limits=limits).scene(salvage=salvage)
+    except FormatError as error:
+        place = f"{archive.path}{member.filename}{error.path if error.path != '/' else ''}"
+        raise FormatError(error.code, error.offset, place, error.message, error.details) from None
 
 
 def _with_parts_inside(data: bytes, archive: Archive, folder: str) -> bytes:

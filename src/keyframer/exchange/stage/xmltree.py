@@ -85,7 +85,7 @@ class _Parser:
         try:
             self._expat.Parse(data, True)
         except expat.ExpatError as error:
-            reason = expat.ErrorString(error.code)
+            reason = expat.ErrorString(error.code).removeprefix("not well-formed ")
             raise self._failure(f"{reason} (line {error.lineno})", self._expat.ErrorByteIndex) from None
         except (ValueError, LookupError) as error:  # encodings that Python does not know
             raise self._failure(str(error), 0) from None
