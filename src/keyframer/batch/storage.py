@@ -10,11 +10,12 @@ import re
 import time
 from importlib import import_module
 from typing import Any
-from zipfile import ZipFile, ZipInfo
+from zipfile import ZipInfo
 
 from keyframer.catalogue import IO_READ_FAILED
 from keyframer.errors import FormatError
-from keyframer.files import check_size, note_input, read_bytes, reading_archive, refused_members
+from keyframer.files import check_size, note_input, read_bytes
+from keyframer.files.zip_archives import Archive
 from keyframer.limits import DEFAULT_LIMITS
 
 MEMBER = "!/"
@@ -77,49 +78,41 @@ def _read_url(url: str) -> bytes:
         raise OSError(f"{type(error).__name__}: {error}") from None
 
 
-class _Archive:
-    """An archive that is kept open: to look through its list for each of ten thousand members would take for ever."""
+class _OpenArchive:
+    """An archive that stays open. Searching its directory again for each of ten thousand members would take minutes."""
 
     def __init__(self, name: str, size: int) -> None:
-        self.file = ZipFile(name)
-        self.refused = refused_members(self.file.infolist(), size)
+        self.archive = Archive(name, size)
         self.members: dict[str, list[ZipInfo]] = {}
-        for info in self.file.infolist():
+        for info in self.archive.members:
             self.members.setdefault(info.filename, []).append(info)
 
 
-_OPEN: dict[str, tuple[tuple[int, int], _Archive]] = {}
+_OPEN: dict[str, tuple[tuple[int, int], _OpenArchive]] = {}
+"""the last archive, by name, with its size and time"""
 
 
-def _archive(name: str) -> _Archive:
+def _open_archive(name: str) -> _OpenArchive:
     status = os.stat(name)
     note_input(status)
-    seen = (status.st_size, status.st_mtime_ns)
+    stamp = (status.st_size, status.st_mtime_ns)
     kept = _OPEN.get(name)
-    if kept is not None and kept[0] == seen:
+    if kept is not None and kept[0] == stamp:
         return kept[1]
     for _, old in _OPEN.values():
-        old.file.close()
+        old.archive.close()
     _OPEN.clear()
-    opened = _Archive(name, status.st_size)
-    _OPEN[name] = (seen, opened)
+    opened = _OpenArchive(name, status.st_size)
+    _OPEN[name] = (stamp, opened)
     return opened
 
 
 def _read_member(archive: str, member: str, occurrence: int) -> bytes:
-    with reading_archive():
-        opened = _archive(archive)
-        entries = opened.members.get(member, [])
-        if occurrence >= len(entries):
-            raise IO_READ_FAILED.failure(0, "/", reason="no such member in the archive")
-        if entries[occurrence].flag_bits & 1:
-            raise IO_READ_FAILED.failure(0, "/", reason="the member of the archive is encrypted")
-        chosen = entries[occurrence]
-        if chosen.header_offset in opened.refused:
-            raise opened.refused[chosen.header_offset]
-        check_size(chosen.file_size, DEFAULT_LIMITS)
-        with opened.file.open(chosen) as stream:
-            return read_bytes(stream, packed=chosen.compress_size)
+    opened = _open_archive(archive)
+    entries = opened.members.get(member, [])
+    if occurrence >= len(entries):
+        raise IO_READ_FAILED.failure(0, "/", reason="no such member in the archive")
+    return opened.archive.read(entries[occurrence])
 
 
 def write(url: str, data: bytes) -> dict[str, Any]:

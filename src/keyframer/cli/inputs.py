@@ -18,8 +18,9 @@ TYPE_CHECKING = False  # no `typing` on the way to ``identify``
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator
-    from zipfile import ZipFile, ZipInfo
+    from zipfile import ZipInfo
 
+    from keyframer.files.zip_archives import Archive
     from keyframer.limits import Budget
 
 STDIN = "-"
@@ -103,10 +104,7 @@ class StdinInput(Input):
 class MemberInput(Input):
     """A member of an open zip archive; ``occurrence`` tells which, where several have this very name."""
 
-    refused: FormatError | None = None
-    """why it is not unpacked; set by who knows all members"""
-
-    def __init__(self, archive: ZipFile, member: ZipInfo, archive_name: str, occurrence: int) -> None:
+    def __init__(self, archive: Archive, member: ZipInfo, archive_name: str, occurrence: int) -> None:
         parts = [part for part in member.filename.replace("\\", "/").split("/") if part not in ("", ".", "..")]
         super().__init__(archive_name + MEMBER + member.filename, os.path.join(*parts) if parts else "member")
         self.archive = archive
@@ -118,10 +116,10 @@ class MemberInput(Input):
         return f"{self.name}!#{self.occurrence}" if self.occurrence else self.name
 
     def head(self) -> tuple[bytes, int]:
-        return self._read(HEAD_SIZE), self._member.file_size
+        return self.archive.head(self._member, HEAD_SIZE), self._member.file_size
 
     def read(self) -> bytes:
-        return self._read(None)
+        return self.archive.read(self._member)
 
     def is_left_by_a_mac(self) -> bool:
         """Whether it is an AppleDouble file, by name and content."""
@@ -130,19 +128,9 @@ class MemberInput(Input):
         if not self.relative.rpartition(os.sep)[2].startswith("._"):
             return False
         try:
-            return is_apple_double(self._read(4))
+            return is_apple_double(self.archive.head(self._member, 4))
         except (FormatError, OSError):
             return False
-
-    def _read(self, most: int | None) -> bytes:
-        from keyframer.files import read_bytes, reading_archive
-
-        if self.refused is not None and most is None:
-            raise self.refused
-        with reading_archive(), self.archive.open(self._member) as stream:
-            if most is not None:
-                return stream.read(most)
-            return read_bytes(stream, packed=self._member.compress_size)
 
 
 class SkippedInput(Input):
@@ -343,23 +331,21 @@ def _is_folder_of_files(name: str) -> bool:
 
 
 def _from_archive(name: str, wanted: tuple[str, ...], member: str | None, limits: dict[str, object]) -> Iterator[Input]:
-    from zipfile import ZipFile
+    from contextlib import closing
 
-    from keyframer.files import reading_archive, refused_members
+    from keyframer.files.zip_archives import Archive
     from keyframer.limits import Budget, limits_of
 
+    budget = Budget(limits_of(limits))
     try:
-        with reading_archive():
-            archive = ZipFile(name)
+        archive = Archive(name, os.path.getsize(name), budget.limits)
     except (FormatError, OSError) as error:
         yield BadInput(name, error)
         return
-    with archive:
+    with closing(archive):
         found = False
         seen: dict[str, int] = {}
-        budget = Budget(limits_of(limits))
-        refused = refused_members(archive.infolist(), os.path.getsize(name), budget.limits)
-        for info in sorted(archive.infolist(), key=lambda info: info.filename):
+        for info in sorted(archive.members, key=lambda info: info.filename):
             if member is not None and info.filename != member:
                 continue
             if info.filename == "":
@@ -367,7 +353,7 @@ def _from_archive(name: str, wanted: tuple[str, ...], member: str | None, limits
                 yield BadInput(name + MEMBER, _failed("a member of the archive has no name"))
             elif not info.is_dir() and (member is not None or not wanted or info.filename.lower().endswith(wanted)):
                 made = MemberInput(archive, info, name, seen.get(info.filename, 0))
-                made.refused, made.budget = refused.get(info.header_offset), budget
+                made.budget = budget
                 if member is None and wanted and made.is_left_by_a_mac():
                     yield SkippedInput(made.name)
                     continue

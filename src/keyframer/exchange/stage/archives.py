@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipInfo
 
 from keyframer.catalogue import IO_READ_FAILED, STRUCT_CHUNK_MISSING
 from keyframer.errors import FormatError
-from keyframer.files import reading_archive, refused_members
-from keyframer.limits import Limits, feed
+from keyframer.files import zip_archives
+from keyframer.limits import Limits
 
 _ENCRYPTED = 0x1
 
@@ -20,12 +20,10 @@ class Archive:
     def __init__(self, data: bytes, limits: Limits, path: str = "") -> None:
         self.path = path
         """in front of the names of members in messages: ``spot.gdtf!/`` for an archive inside a show"""
-        with reading_archive():
-            self._zip = ZipFile(io.BytesIO(data))
-        self.all_members = self._zip.infolist()
+        self._archive = zip_archives.Archive(io.BytesIO(data), len(data), limits)
+        self.all_members = self._archive.members
         """folders too, in the order of the directory"""
         self.members = [member for member in self.all_members if not member.is_dir()]
-        self._refused = refused_members(self.members, len(data), limits)
         self.used: set[str] = set()
         """names of members that were read"""
         self._by_name: dict[str, ZipInfo] = {}
@@ -62,18 +60,14 @@ class Archive:
 
     def read(self, member: ZipInfo) -> bytes:
         """The content of a member, unpacked."""
-        if member.header_offset in self._refused:
-            raise self._located(self._refused[member.header_offset], member)
         problem = packing_problem(member)
         if problem:
             reason = f"{problem}: only stored and deflated members are read"
             raise IO_READ_FAILED.failure(member.header_offset, f"{self.path}{member.filename}", reason=reason)
         try:
-            with reading_archive():
-                data = self._zip.read(member)
+            data = self._archive.read(member)
         except FormatError as error:
             raise self._located(error, member) from None
-        feed(member.compress_size)
         self.used.add(member.filename)
         return data
 

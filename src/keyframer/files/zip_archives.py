@@ -1,0 +1,77 @@
+"""Zip archives: opened once, members unpacked behind the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from lzma import LZMAError
+from struct import error as StructError
+from typing import IO
+from zipfile import BadZipFile, ZipFile, ZipInfo
+from zlib import error as ZlibError
+
+from keyframer.catalogue import IO_READ_FAILED
+from keyframer.errors import FormatError
+from keyframer.files.input_bytes import check_size, read_bytes
+from keyframer.limits import DEFAULT_LIMITS, Budget, Limits
+
+_ENCRYPTED = 1
+"""bit of a member's flags"""
+
+
+class Archive:
+    """An open zip archive. Raises `FormatError` if it is damaged, OSError if it cannot be opened."""
+
+    def __init__(self, source: str | IO[bytes], size: int, limits: Limits = DEFAULT_LIMITS) -> None:
+        """``size``: bytes of the archive itself, in proportion to which its members may be unpacked."""
+        with _archive_errors():
+            self._zip = ZipFile(source)
+        self.members = self._zip.infolist()
+        """folders too, in the order of the archive's directory"""
+        self._limits = limits
+        self._refused = _refused_members(self.members, Budget(limits, size))
+
+    def close(self) -> None:
+        self._zip.close()
+
+    def head(self, member: ZipInfo, size: int) -> bytes:
+        """The first bytes of a member, at most ``size``."""
+        with _archive_errors(), self._zip.open(member) as stream:
+            return stream.read(size)
+
+    def read(self, member: ZipInfo) -> bytes:
+        """The content of a member, unpacked. Raises `FormatError` if it is damaged, encrypted or over a limit."""
+        if member.header_offset in self._refused:
+            raise self._refused[member.header_offset]
+        if member.flag_bits & _ENCRYPTED:
+            raise IO_READ_FAILED.failure(0, "/", reason="the member of the archive is encrypted")
+        check_size(member.file_size, self._limits)
+        with _archive_errors(), self._zip.open(member) as stream:
+            return read_bytes(stream, self._limits, packed=member.compress_size)
+
+
+def _refused_members(members: list[ZipInfo], budget: Budget) -> dict[int, FormatError]:
+    """Members that exceed the budget together with those before them, in the order of their names, by their
+    ``header_offset`` (LIMIT_ARCHIVE_BYTES). zipfile never unpacks more of a member than the size it claims."""
+    refused: dict[int, FormatError] = {}
+    for member in sorted(members, key=lambda member: member.filename):
+        try:
+            budget.spend("archive_bytes", member.file_size)
+        except FormatError as error:
+            refused[member.header_offset] = error
+    return refused
+
+
+@contextmanager
+def _archive_errors() -> Iterator[None]:
+    """Turn what zipfile and its decompressors raise into a `FormatError`. A few bytes of LZMA can ask for gigabytes,
+    which ends in a MemoryError."""
+    try:
+        yield
+    except MemoryError:
+        reason = "cannot be read from the archive: unpacking it takes more memory than there is"
+        raise IO_READ_FAILED.failure(0, "/", reason=reason) from None
+    except (BadZipFile, RuntimeError, ValueError, ZlibError, LZMAError, StructError, EOFError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # bz2 raises an OSError without a number
+            raise
+        raise IO_READ_FAILED.failure(0, "/", reason=f"cannot be read from the archive: {error}") from None
