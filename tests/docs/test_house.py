@@ -206,4 +206,6 @@ def test_imports_stand_at_the_top_unless_identify_or_the_batch_driver_would_pay(
     lazy = {_module_name(path): _lazily_imported(path) for path in HOUSE.rglob("*.py")}
     assert "keyframer.files" in lazy["keyframer.cli.inputs"]
     beyond = {name: imports for name, imports in lazy.items() if name not in lean}
-    assert {name: kept for name, imports in beyond.items() if (kept := imports - {"PIL"})} == {}
+    assert {
+        name: kept for name, imports in beyond.items() if (kept := imports - {"PIL", "keyframer.textures.pillow"})
+    } == {}
