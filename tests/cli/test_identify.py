@@ -74,7 +74,7 @@ def test_commands_load_what_they_need(command: str, tmp_path: Path) -> None:
     unneeded = {"numpy.ma", "numpy.random", "secrets", "rich", "PIL", "logging", "http", "email", "importlib.metadata"}
     unneeded |= {"subprocess", "tempfile", "multiprocessing", "xml", "zipfile"}
     unneeded |= {"keyframer.operating", "keyframer.rendering", "keyframer.batch", "keyframer.viewer"}
-    unneeded |= {"keyframer.formats._matching", "keyframer.formats._patching"}
+    unneeded |= {"keyframer.formats._matching", "keyframer.formats._saving"}
     assert not loaded & unneeded
     if command == "dump":
         assert not {name for name in loaded if name.startswith(("keyframer.scene", "keyframer.curves"))}

@@ -17,7 +17,7 @@ import pytest
 
 import keyframer
 from keyframer.formats import format_by_name
-from keyframer.formats._scenediff import Comparison
+from keyframer.formats._scene_differences import Comparison
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.scene import NodeKind, Scene
 from tests.formats.editing import why_anew

@@ -8,7 +8,7 @@ import pytest
 from keyframer.curves import Interpolation, Track
 from keyframer.errors import FormatError
 from keyframer.formats.kit.frame_times import frame_count, framed, frames_kept
-from keyframer.formats.kit.scene_writing import Unpatchable
+from keyframer.formats.kit.scene_writing import CannotMerge
 from keyframer.scene import Channel, Clip, Node, Scene
 from keyframer.scene.loss_report import LossReport
 
@@ -33,7 +33,7 @@ def late(time: float) -> Clip:
     [(Clip(start=-5.0, end=9.0), "frames before the first"), (late(9.9e6), "LIMIT_SAMPLES")],
 )
 def test_what_cannot_be_frames(clip: Clip, why: str) -> None:
-    with pytest.raises((Unpatchable, FormatError), match=why):
+    with pytest.raises((CannotMerge, FormatError), match=why):
         frame_count(clip)
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import keyframer
 from keyframer.formats.kit.scene_reading import scene_of
-from keyframer.formats.kit.scene_writing import Unpatchable
-from keyframer.formats.merging import RecordRules, Tree, equal, merge, merge_rows, merge_tables
+from keyframer.formats.kit.scene_writing import CannotMerge
+from keyframer.formats.merging import FrameTable, RecordRules, Tree, equal, merge, merge_rows, merge_tables
 from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import RawChunk
@@ -54,8 +54,25 @@ def test_keys_are_matched_by_their_times() -> None:
 def test_new_keys_cannot_have_columns_that_only_the_file_knows() -> None:
     ours = Keys.make([0], [[1.0]], tension=[0.5])
     base = Keys.make([0], [[1.0]])
-    with pytest.raises(Unpatchable, match="keys with extras"):
+    with pytest.raises(CannotMerge, match="keys with extras"):
         merge_tables(ours, base, Keys.make([0, 5], [[1.0], [2.0]]))
+
+
+def test_frames_are_merged_by_rows_and_columns() -> None:
+    """Backwards, with one cell changed, a column that is new, one that is gone, and one that only the file knows."""
+    forth, back = np.arange(3), np.array([2, 1, 0])
+    ours = FrameTable({"a": [1.25, 2.25, 3.25], "gone": [4, 5, 6], "file's own": [7, 8, np.nan]}, forth)
+    base = FrameTable({"a": [1, 2, 3], "gone": [4, 5, 6]}, forth)
+    theirs = FrameTable({"a": [3, 9, 1], "new": [0, 1, 2]}, back)
+    made = merge_tables(ours, base, theirs).columns()
+    assert {name: column.tolist()[1:] for name, column in made.items()} == {
+        "time": [1, 0],
+        "a": [9.0, 1.25],
+        "file's own": [8.0, 7.0],
+        "new": [1.0, 2.0],
+    }
+    assert made["a"][0] == 3.25
+    assert np.isnan(made["file's own"][0])
 
 
 def test_numbers_that_are_no_numbers_are_equal() -> None:
@@ -80,7 +97,7 @@ def test_records_come_behind_their_like_and_go_where_they_were() -> None:
     ours = tree(r.MeshVersion(3), r.MasterScale(1.0), strange, r.UseFog())
     base = tree(r.MeshVersion(3), r.MasterScale(1.0), r.UseFog())
     theirs = tree(r.MeshVersion(3), r.MasterScale(2.0), r.UseLayerFog())
-    made = merge(ours, base, theirs, RecordRules())
+    made = merge(ours, base, theirs, RecordRules()).document
     assert [type(each) for each in editor(made)] == [r.MeshVersion, r.MasterScale, r.UseLayerFog, RawChunk]
     assert editor(made)[0] is editor(ours.document)[0], "what did not change is shared"
     assert [each.scale for each in made.find(r.MasterScale)] == [2.0]
@@ -89,9 +106,9 @@ def test_records_come_behind_their_like_and_go_where_they_were() -> None:
 
 def test_what_only_the_writer_says_is_inserted_once_it_changes() -> None:
     ours, base = tree(r.MeshVersion(3)), tree(r.MeshVersion(3), r.MasterScale(1.0))
-    same = merge(ours, base, tree(r.MeshVersion(3), r.MasterScale(1.0)), RecordRules())
+    same = merge(ours, base, tree(r.MeshVersion(3), r.MasterScale(1.0)), RecordRules()).document
     assert [type(each) for each in editor(same)] == [r.MeshVersion]
-    other = merge(ours, base, tree(r.MeshVersion(3), r.MasterScale(2.0)), RecordRules())
+    other = merge(ours, base, tree(r.MeshVersion(3), r.MasterScale(2.0)), RecordRules()).document
     assert [type(each) for each in editor(other)] == [r.MeshVersion, r.MasterScale]
 
 

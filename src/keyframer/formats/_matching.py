@@ -1,5 +1,4 @@
-"""Which parts of two scenes are the same thing, and a scene in the order of another: for patching documents that gained
-or lost nodes.
+"""Which parts of two scenes are the same thing, and a scene in the order of another.
 
 A part is the same where it says that it came from the same place of the file; where it says nothing of the kind, its
 name decides, and its number where names changed. A node that became another kind of thing is a new one.
@@ -9,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from keyframer.formats.kit.scene_writing import Unpatchable
 from keyframer.scene import Channel, Clip, Material, Mesh, Node, Scene
 
 CARRIED = ("mesh", "camera", "light", "skin")
@@ -40,17 +38,6 @@ class Matching:
     def gone_nodes(self, before: Scene) -> list[int]:
         kept = set(self.nodes.values())
         return [number for number in range(len(before.nodes)) if number not in kept]
-
-
-class Rebuilt(NamedTuple):
-    """Where nodes and materials of the scene that is wanted stand in a document that was changed for it."""
-
-    nodes: dict[int, int]
-    materials: dict[int, int]
-    node_count: int
-    """of all nodes that the document has now"""
-    reading: Mapping[str, object] = {}
-    """options that readers of the document need now: the files beside it"""
 
 
 def match(before: Scene, after: Scene) -> Matching:
@@ -130,44 +117,6 @@ def _name_of_new(part: Node | Material) -> object:
     return part.name if _place(part) is None else None
 
 
-def in_order_of(
-    middle: Scene, after: Scene, matching: Matching, nodes: dict[int, int], materials: dict[int, int]
-) -> Scene:
-    """The scene ``after`` with its parts where a document that was changed for it has them (``middle``).
-
-    ``nodes`` and ``materials``: numbers in ``after`` to numbers in ``middle``. New parts are taken from ``middle``:
-    what the format makes of them is said elsewhere.
-    """
-    home = {nodes[number]: number for number in matching.nodes if number in nodes}
-    parts: dict[str, list[Any]] = {name: list(getattr(middle, name)) for name in _LISTS.values()}
-    paint = np.array([*(materials.get(number, -1) for number in range(len(after.materials))), -1], np.int64)
-    made = []
-    for place, node in enumerate(middle.nodes):
-        number = home.get(place)
-        if number is None:
-            made.append(node)
-            continue
-        mine = after.nodes[number]
-        for name, kind in _LISTS.items():
-            index = getattr(node, name)
-            if index is not None and getattr(mine, name) is not None:
-                parts[kind][index] = _moved(getattr(after, kind)[getattr(mine, name)], nodes, paint)
-        links = {name: getattr(node, name) for name in CARRIED}
-        made.append(replace(mine, parent=_to(mine.parent, nodes), target=_to(mine.target, nodes), **links))
-    new = {place: number for number, place in materials.items() if number in matching.materials}
-    paints = [after.materials[new[place]] if place in new else each for place, each in enumerate(middle.materials)]
-    return replace(
-        after,
-        nodes=made,
-        materials=paints,
-        clips=_clips(middle, after, home, nodes, matching.new_clip),
-        meshes=parts["meshes"],
-        cameras=parts["cameras"],
-        lights=parts["lights"],
-        skins=parts["skins"],
-    )
-
-
 def arranged(found: Scene, like: Scene, nodes: Mapping[int, int], materials: Mapping[int, int]) -> Scene:
     """The scene ``found`` with its parts where ``like`` has them; parts that it lacks are those of ``like``.
 
@@ -213,36 +162,6 @@ def _renumbered(part: Any, back: Mapping[int, int], paint: Mapping[int, int]) ->
         return replace(part, face_materials=np.where(owners < 0, owners, table[np.maximum(owners, 0)]))
     joints = getattr(part, "joints", None)
     return part if joints is None else replace(part, joints=[_back(joint, back) for joint in joints])
-
-
-def _to(number: int | None, nodes: dict[int, int]) -> int | None:
-    if number is None:
-        return None
-    if number not in nodes:
-        raise Unpatchable("something refers to a node that the format has no place for")
-    return nodes[number]
-
-
-def _moved(part: Any, nodes: dict[int, int], paint: Any) -> Any:
-    """A mesh or skin with the numbers of materials and joints that count now."""
-    if isinstance(part, Mesh) and part.face_materials is not None:
-        owners = np.asarray(part.face_materials, np.int64)
-        return replace(part, face_materials=paint[np.where((owners < 0) | (owners >= len(paint) - 1), -1, owners)])
-    joints = getattr(part, "joints", None)
-    return part if joints is None else replace(part, joints=[_to(joint, nodes) for joint in joints])
-
-
-def _clips(middle: Scene, after: Scene, home: dict[int, int], nodes: dict[int, int], new: bool) -> list[Clip]:
-    """The clip as it is meant, with the channels that new nodes got."""
-    added = [each for each in (middle.clips[0].channels if middle.clips else []) if each.node not in home]
-    if not after.clips:
-        return [replace(clip, channels=added) for clip in middle.clips]
-    mine = set(home.values())
-    kept = [Channel(nodes[each.node], each.track) for each in after.clips[0].channels if each.node in mine]
-    clip = replace(after.clips[0], channels=[*kept, *added])
-    if new and middle.clips:  # what it is called and shows is up to the format
-        clip = replace(clip, name=middle.clips[0].name, current=middle.clips[0].current)
-    return [clip, *after.clips[1:]]
 
 
 def new_parts(after: Scene, numbers: Collection[int]) -> tuple[Scene, Clip]:

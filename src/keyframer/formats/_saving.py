@@ -10,22 +10,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from keyframer.formats._matching import Matching, arranged, match
-from keyframer.formats._patchcheck import displaced, is_overridden, misread, read_again
-from keyframer.formats._patching import patch
-from keyframer.formats._rewritten import tell_nodes, tell_rewritten
-from keyframer.formats._scenediff import Comparison, Path, by_kind, shown
-from keyframer.formats._unheld import one_clip
+from keyframer.formats._merge_check import displaced, is_overridden, misread, read_again
+from keyframer.formats._rewrite_report import report_nodes, report_rewrite
+from keyframer.formats._scene_differences import Comparison, Path, by_kind, shown
 from keyframer.formats.bridge import Merger, Original
 from keyframer.formats.contract import Format, make_options
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
-from keyframer.formats.kit.scene_writing import Unpatchable, Written, plain_path, without_invalid_links
+from keyframer.formats.kit.scene_writing import CannotMerge, Written, plain_path, without_invalid_links
 from keyframer.formats.merging import Parts, Tree, merge
 from keyframer.limits import budgeted
 from keyframer.posing.bounds_and_duration import measured_once
@@ -48,13 +45,14 @@ def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Wri
     chosen = make_options(format.name, writer.options, options)
     scene, dangling = without_invalid_links(scene)
     with np.errstate(all="ignore"), measured_once():
-        found = _merged(format, scene, options)
-        written = found if isinstance(found, Written) else writer.from_scene(scene, chosen)
+        merged = _merged(format, scene, options)
+        written = merged if isinstance(merged, Written) else writer.from_scene(scene, chosen)
     for path, why in dangling:
         written.report.add(Outcome.DROPPED, path, why)
-    if isinstance(found, str) and scene.origin is not None:
-        editor = format.merger()
-        tell_rewritten(scene.origin.document, written, found, editor.equivalent_records if editor is not None else ())
+    if isinstance(merged, str) and scene.origin is not None:
+        merger = format.merger()
+        equivalent = merger.equivalent_records if merger is not None else ()
+        report_rewrite(scene.origin.document, written, merged, equivalent)
     return written
 
 
@@ -72,22 +70,16 @@ def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written
     asked = {name: value for name, value in options.items() if name not in _FREE_OPTIONS}
     if not merger.keeps_layout(original, asked, origin.options):
         return "another layout is asked for"
-    given = merger.copy_companions(origin.options)
+    given = dict(origin.options)
     chosen = make_options(format.name, format.scene_reader().options, given)
-    links = None
-    if isinstance(merger, Merger):
-        with budgeted(original.limits, original.size), GcPaused():
-            before, links = merger.read(original, chosen)
-    else:
-        before = format.to_scene(original, given)
+    with budgeted(original.limits, original.size), GcPaused():
+        before, links = merger.read(original, chosen)
     report = LossReport(format.name)
     metres = (scene.space.metres_per_unit if merger.stores_unit else None) or before.space.metres_per_unit
     after = in_space(scene, replace(before.space, metres_per_unit=metres))
     comparison = _EXACT if after is scene else _TURNED
-    if not isinstance(merger, Merger):
-        return patch(format, merger, original, given, before, after, comparison, asked, report)
     try:
-        after = merger.normalise(one_clip(after, before, report), before, report)
+        after = merger.normalise(_with_one_clip(after, before, report), before, report)
         matching = match(before, after)
         changed = comparison.scenes(before, after) if matching.plain else None
         if matching.plain and not changed:
@@ -95,8 +87,16 @@ def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written
             return merger.choose_file(Written(original, report, merger.companion_files(original, given)), asked)
         work = _Merging(format, merger, Original(original, before, chosen, matching, links), given, after, report)
         return merger.choose_file(work.merged(comparison, changed), asked)
-    except (Unpatchable, ArithmeticError, ValueError) as why:  # scenes made by hand have rates and lenses of 0 and NaN
+    except (CannotMerge, ArithmeticError, ValueError) as why:  # scenes made by hand have rates and lenses of 0 and NaN
         return str(why)
+
+
+def _with_one_clip(scene: Scene, before: Scene, report: LossReport) -> Scene:
+    """The scene without the clips that files of one clip cannot hold."""
+    most = max(len(before.clips), 1)
+    for clip in scene.clips[most:]:
+        report.add(Outcome.DROPPED, f"/clips/{clip.name}", "the format holds one clip")
+    return scene if len(scene.clips) <= most else replace(scene, clips=scene.clips[:most])
 
 
 @dataclass(eq=False)
@@ -112,10 +112,10 @@ class _Merging:
     report: LossReport
 
     def merged(self, comparison: Comparison, known: list[Path] | None) -> Written:
-        """The original with the edit; `Unpatchable` where it would mean something else than the scene."""
+        """The original with the edit; `CannotMerge` where it would mean something else than the scene."""
         document, before, matching = self.original.document, self.original.scene, self.original.matching
         if self.after.clips and by_kind(self.after.clips[0]) is None:
-            raise Unpatchable("clips/0/channels")
+            raise CannotMerge("clips/0/channels")
         start = before if matching.plain else arranged(before, self.after, matching.nodes, matching.materials)
         given = self.after
         after = self.after = self.merger.align(given, start)
@@ -124,53 +124,50 @@ class _Merging:
         unchanged = Matching({i: i for i in range(len(before.nodes))}, {i: i for i in range(len(before.materials))})
         base = self.merger.write(before, self.original._replace(matching=unchanged, untouched=untouched))
         theirs = self.merger.write(after, self.original._replace(untouched=untouched))
-        trees = (
-            Tree(document, self.merger.parts(document, before, self.original.links)),
-            Tree(base.document, base.parts),
-            Tree(theirs.document, _renamed(theirs.parts, matching)),
-        )
-        made = merge(*trees, self.merger.rules)
-        self.merger.finish(made)
-        data, read, again = read_again(made, self.given)
-        nodes, materials = self._places(made, read, again, theirs.parts)
+        ours = self.merger.tree(document, before, self.original.links)
+        renamed = Tree(theirs.document, _renamed(theirs.parts, matching))
+        tree = merge(ours, Tree(base.document, base.parts), renamed, self.merger.rules)
+        made, reading, places = self.merger.finish(tree, theirs, self.original)
+        options = {**self.given, **reading}
+        data, read, again = read_again(made, options)
+        nodes, materials = places or self._places(Tree(made, tree.parts), read, again)
+        if not set(matching.nodes) <= set(nodes):
+            raise CannotMerge("nodes would get lost")
         found = arranged(again, after, nodes, materials)
         apart = misread(after, found, {number for number in range(len(after.nodes)) if number not in matching.nodes})
         self._excuse([path for path in apart if not is_overridden(after, path)], start, found, theirs)
         if not matching.plain:
             lost = displaced(after, again, nodes)
             if lost is not None:
-                raise Unpatchable(f"{lost!r} would not stand where it should")
-        self._tell_unknown(made, trees[0])
+                raise CannotMerge(f"{lost!r} would not stand where it should")
+        self._tell_unknown(made, ours)
         dropped = [path for path in apart if path in changed]
         self._tell(base.report, theirs.report, [path for path in changed if path not in dropped], dropped, nodes)
-        return Written(made, self.report, self.merger.companion_files(made, self.given), data=data)
+        return Written(made, self.report, self.merger.companion_files(made, options), data=data)
 
-    def _places(
-        self, made: Document, read: Document, again: Scene, new: Parts
-    ) -> tuple[dict[int, int], dict[int, int]]:
+    def _places(self, made: Tree, read: Document, again: Scene) -> tuple[Mapping[int, int], Mapping[int, int]]:
         """Numbers of nodes and materials in the scene that is wanted, to those in the scene that was read again."""
-        matching, before = self.original.matching, self.original.scene
-        moved = _moved(made, read)
-        nodes = _pairs("nodes", self.after.nodes, again.nodes, moved, new, matching.nodes, before.nodes)
-        paints = before.materials
-        materials = _pairs("materials", self.after.materials, again.materials, moved, new, matching.materials, paints)
-        if not set(matching.nodes) <= set(nodes):
-            raise Unpatchable("nodes would get lost")
+        matching = self.original.matching
+        moved = _moved(made.document, read)
+        parts = _numbered(made.parts, matching)
+        nodes = _pairs("nodes", self.after.nodes, again.nodes, moved, parts)
+        materials = _pairs("materials", self.after.materials, again.materials, moved, parts)
         kept = {offset for record, offset in moved if record.offset is not None}
         for number in set(range(len(again.nodes))) - set(nodes.values()):
             if _offset(again.nodes[number]) in kept:
-                raise Unpatchable(f"{again.nodes[number].name!r} would not go")
+                raise CannotMerge(f"{again.nodes[number].name!r} would not go")
         if len(materials) < len(again.materials):
-            raise Unpatchable("materials would not go")
+            raise CannotMerge("materials would not go")
         return nodes, materials
 
     def _excuse(self, apart: list[Path], start: Scene, found: Scene, theirs: Written) -> None:
-        """`Unpatchable` for fields that do not come out as they are meant, unless a new file would not hold them."""
+        """`CannotMerge` for fields that do not come out as they are meant, unless a new file would not hold them."""
         if not apart:
             return
         writer = self.format.scene_writer()
         written = writer.from_scene(self.after, make_options(self.format.name, writer.options, {}))
-        _, read, fresh = read_again(written.document, dict(written.reading))
+        options = {**written.reading, **self.merger.companion_options(written)}
+        _, read, fresh = read_again(written.document, options)
         moved = _moved(written.document, read)
         nodes = _pairs("nodes", self.after.nodes, fresh.nodes, moved, written.parts)
         materials = _pairs("materials", self.after.materials, fresh.materials, moved, written.parts)
@@ -182,7 +179,7 @@ class _Merging:
             if path[-1] == "name" and plain_path(str(path[0]), _part_name(self.after, path) or "") in told:
                 continue  # it is not free in the original
             if path not in never or path in other:
-                raise Unpatchable(f"{shown(path)} would not come out as it is meant")
+                raise CannotMerge(f"{shown(path)} would not come out as it is meant")
 
     def _tell_unknown(self, made: Document, ours: Tree) -> None:
         """Unknown records that went with the nodes that they stood in."""
@@ -202,7 +199,7 @@ class _Merging:
                 self.report.add(Outcome.DROPPED, plain_path("nodes", self.original.scene.nodes[number].name), words)
 
     def _tell(
-        self, base: LossReport, theirs: LossReport, changed: list[Path], dropped: list[Path], places: dict[int, int]
+        self, base: LossReport, theirs: LossReport, changed: list[Path], dropped: list[Path], places: Mapping[int, int]
     ) -> None:
         matching, before, after = self.original.matching, self.original.scene, self.after
         known = {(loss.outcome, loss.path, loss.detail) for loss in base}
@@ -212,7 +209,7 @@ class _Merging:
             if loss.outcome is not Outcome.EXACT and (loss.outcome, loss.path, loss.detail) not in known
         ]
         told = {loss.path for loss in self.report}
-        tell_nodes(self.report, before, after, matching, places)
+        report_nodes(self.report, before, after, matching, places)
         for number in set(range(len(before.materials))) - set(matching.materials.values()):
             path = plain_path("materials", before.materials[number].name)
             self.report.add(Outcome.EXACT, path, "was taken out of the original")
@@ -276,6 +273,16 @@ def _renamed(parts: Any, matching: Matching) -> dict[int, object]:
     }
 
 
+def _numbered(parts: Any, matching: Matching) -> dict[int, tuple[str, int]]:
+    """The other way round: by the `id` of a record, the number of its part in the edited scene."""
+    numbers = {
+        "nodes": {old: new for new, old in (*matching.instead.items(), *matching.nodes.items())},
+        "materials": {old: new for new, old in matching.materials.items()},
+    }
+    known = ((record, kind, numbers[kind].get(number, -1 - number)) for record, (kind, number, *_) in parts.items())
+    return {record: (kind, number) for record, kind, number in known if number >= 0}
+
+
 def _offset(part: Any) -> int | None:
     said = next((said for said in part.extras.values() if isinstance(said, dict) and "offset" in said), {})
     return said.get("offset")
@@ -287,39 +294,32 @@ def _moved(made: Document, read: Document) -> list[tuple[Record, int | None]]:
 
 
 def _pairs(
-    kind: str,
-    after: Sequence[Any],
-    again: Sequence[Any],
-    moved: list[tuple[Record, int | None]],
-    new: Parts,
-    kept: Mapping[int, int] = MappingProxyType({}),
-    before: Sequence[Any] = (),
+    kind: str, after: Sequence[Any], again: Sequence[Any], moved: list[tuple[Record, int | None]], parts: Parts
 ) -> dict[int, int]:
     """Numbers of parts in the scene that is wanted to those of a scene that was read: by where their records went,
     the others by name, and what is left by its kind, in order."""
     there = {_offset(part): number for number, part in enumerate(again)}
-    numbers = {_offset(before[old]): number for number, old in kept.items()}
-    found: dict[int, int] = {}
+    pairs: dict[int, int] = {}
+    left = dict.fromkeys(range(len(again)))
     for record, offset in moved:
-        part: Any = new.get(id(record))
-        number = (
-            numbers.get(record.offset) if record.offset is not None else part[1] if part and part[0] == kind else None
-        )
-        if number is not None and offset in there and there[offset] not in found.values():
-            found.setdefault(number, there[offset])
-    left = {number: None for number in range(len(again)) if number not in set(found.values())}
-    names: dict[str, list[int]] = {}
-    for place in left:
-        names.setdefault(again[place].name, []).append(place)
-    for number, part in enumerate(after):
-        if number not in found and names.get(part.name):
-            found[number] = names[part.name].pop(0)
-            del left[found[number]]
-    kinds: dict[object, list[int]] = {}
-    for place in left:
-        kinds.setdefault(getattr(again[place], "kind", None), []).append(place)
-    for number, part in enumerate(after):
-        alike = kinds.get(getattr(part, "kind", None))
-        if number not in found and alike:
-            found[number] = alike.pop(0)
-    return found
+        part: Any = parts.get(id(record))
+        if part and part[0] == kind and part[1] not in pairs and there.get(offset) in left:
+            pairs[part[1]] = there[offset]
+            del left[there[offset]]
+    for key_of in (_name, _kind):
+        places: dict[object, list[int]] = {}
+        for place in left:
+            places.setdefault(key_of(again[place]), []).append(place)
+        for number, part in enumerate(after):
+            if number not in pairs and places.get(key_of(part)):
+                pairs[number] = places[key_of(part)].pop(0)
+                del left[pairs[number]]
+    return pairs
+
+
+def _name(part: Any) -> object:
+    return part.name
+
+
+def _kind(part: Any) -> object:
+    return getattr(part, "kind", None)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, Protocol
 
-    from keyframer.formats.bridge import Editor, Merger, SceneReader, SceneWriter
+    from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
     from keyframer.formats.document import Document
     from keyframer.formats.kit.scene_reading import Reporter
     from keyframer.formats.kit.scene_writing import Written
@@ -151,7 +151,7 @@ class Format:
         writer = self._part("bridge.writing", "Writer") or self._part("bridge", "Writer")
         return None if writer is None else writer()
 
-    def merger(self) -> Merger[Any] | Editor[Any] | None:
+    def merger(self) -> Merger[Any] | None:
         """Merges edited scenes into their documents: ``bridge.merging.Merger``."""
         merger = self._part("bridge.merging", "Merger")
         return None if merger is None else merger()

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.formats.document import Document
-from keyframer.formats.kit.scene_writing import Unpatchable
+from keyframer.formats.kit.scene_writing import CannotMerge
 from keyframer.wire.record import Raw, Record
 
 Array = npt.NDArray[Any]
@@ -37,6 +37,22 @@ class Table(Protocol):
     def columns(self) -> dict[str, Array]: ...
 
     def with_columns(self, columns: Mapping[str, Array]) -> Table: ...
+
+
+class FrameTable:
+    """A row for every frame, as named columns of 32-bit floats: in trees that are merged it takes the place of an array
+    whose columns belong to different nodes. Names are those of the format: a node, a node and a component …"""
+
+    def __init__(self, named: Mapping[Any, npt.ArrayLike], origins: npt.NDArray[np.int64]) -> None:
+        self.named = {name: np.asarray(column, "<f4") for name, column in named.items()}
+        self.origins = origins
+        """the row of the original that each row was, or stands nearest to"""
+
+    def columns(self) -> dict[Any, Array]:
+        return {"time": self.origins, **self.named}
+
+    def with_columns(self, columns: Mapping[Any, Array]) -> FrameTable:
+        return FrameTable({name: column for name, column in columns.items() if name != "time"}, columns["time"])
 
 
 def _is_table(value: Any) -> bool:
@@ -82,15 +98,15 @@ class Tree(NamedTuple):
     parts: Parts
 
 
-def merge(ours: Tree, base: Tree, theirs: Tree, rules: RecordRules) -> Document:
+def merge(ours: Tree, base: Tree, theirs: Tree, rules: RecordRules) -> Tree:
     """The document of ``ours`` with the differences of ``base`` and ``theirs``; unchanged records are shared."""
     work = _Merge(rules, {**ours.parts, **base.parts, **theirs.parts})
     records = work.children(None, ours.document.records, base.document.records, theirs.document.records, [])
-    return replace(ours.document, records=records)
+    return Tree(replace(ours.document, records=records), work.parts)
 
 
 class _Merge:
-    def __init__(self, rules: RecordRules, parts: Parts) -> None:
+    def __init__(self, rules: RecordRules, parts: dict[int, Hashable]) -> None:
         self.rules = rules
         self.parts = parts
         self.substitutes: dict[int, Record | None] = {}
@@ -196,6 +212,8 @@ class _Merge:
         if not fields and children is ours.children:
             return ours
         made = copy.copy(ours)
+        if id(ours) in self.parts:
+            self.parts[id(made)] = self.parts[id(ours)]
         made.children = children
         for name, value in fields.items():
             setattr(made, name, value)
@@ -267,11 +285,11 @@ def merge_rows(ours: Array, base: Array, theirs: Array, flag_column: int | None 
 
 
 def merge_tables(ours: Table, base: Table, theirs: Table) -> Table:
-    """Keys whose cells are ours where base and theirs agree. Rows are matched by their times."""
+    """Rows whose cells are ours where base and theirs agree. Keys are matched by their times, frames by origin."""
     mine, was, now = ours.columns(), base.columns(), theirs.columns()
     if len(mine["time"]) != len(was["time"]):
         return theirs
-    rows = _rows_before(was["time"], now["time"])
+    rows = theirs.origins if isinstance(theirs, FrameTable) else _rows_before(was["time"], now["time"])
     known = rows >= 0
     made: dict[str, Array] = {}
     for name in dict.fromkeys((*mine, *now)):
@@ -279,7 +297,7 @@ def merge_tables(ours: Table, base: Table, theirs: Table) -> Table:
             continue
         if name not in now:
             if not known.all():
-                raise Unpatchable(f"keys with {name}")
+                raise CannotMerge(f"keys with {name}")
             made[name] = mine[name][rows]
             continue
         made[name] = np.array(now[name])

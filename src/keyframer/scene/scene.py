@@ -67,7 +67,7 @@ class Scene:
     sources: Any = None
     """for those, which parts of the file the parts of the scene were made of when it was read"""
     origin: Origin | None = None
-    """the document that the scene was made from: saved in the same format, it is patched instead of written anew"""
+    """the document that the scene was made from: saved in the same format, the edits are merged into it"""
 
     def __post_init__(self) -> None:
         for name, kind in _PARTS.items():

@@ -11,13 +11,20 @@ import pytest
 import keyframer
 from keyframer.formats.hale3d import FORMAT
 from keyframer.formats.kit.scene_reading import scene_of
-from keyframer.scene import Scene
+from keyframer.scene import Mesh, Node, NodeKind, Scene, Skin
 from tests.formats.editing import put, why_anew
 from tests.formats.hale3d import writer as w
 
 
 def sleeve(scene: Scene) -> Any:
     return scene.meshes[0]
+
+
+def new_flag(scene: Scene) -> None:
+    corners = np.array([[0, 1, 2]], np.int32)
+    scene.nodes.append(Node("flag", NodeKind.OBJECT, mesh=len(scene.meshes), skin=len(scene.skins)))
+    scene.meshes.append(Mesh("flag", np.eye(3), corners))
+    scene.skins.append(Skin("flag", [0], np.eye(4)[None], np.arange(2), np.zeros(2, np.int64), np.ones(2)))
 
 
 REFUSED: dict[str, tuple[Callable[[Scene], None], str]] = {
@@ -27,6 +34,8 @@ REFUSED: dict[str, tuple[Callable[[Scene], None], str]] = {
         put(lambda scene: scene.skins[0], positions=None),
         "vertices without places in their joints of skins",
     ),
+    "a new mesh with a vertex that no joint carries": (new_flag, "vertices that no joint carries"),
+    "no clip": (put(lambda scene: scene, clips=[]), "an animation without a clip"),
     "joints bound otherwise in one skin": (
         put(lambda scene: scene.skins[0], inverse_bind=np.tile(np.diag([1.0, 1, 1, 1]), (3, 1, 1))),
         "skins that are bound otherwise",

@@ -94,7 +94,7 @@ def test_what_cannot_be_patched_is_written_anew_and_all_that_is_lost_is_said(tmp
     scene = keyframer.load(tmp_path / "clip.nanim")
     report = keyframer.save(scene, tmp_path / "other.nanim", dialect=str(HOWS["big"]))
     assert [loss.detail for loss in report if "anew" in loss.detail] == [
-        "the original could not be patched (another layout is asked for): all was written anew"
+        "the original could not be kept (another layout is asked for): the file was written anew"
     ]
     lost = [loss for loss in report.of(Outcome.DROPPED) if "nobody knows were dropped" in loss.detail]
     assert [int(loss.detail.split()[0]) for loss in lost] == [len(BEFORE), len(BEHIND)]

@@ -9,7 +9,7 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.formats._scenediff import Comparison
+from keyframer.formats._scene_differences import Comparison
 from keyframer.formats.nodeanim import FORMAT
 from keyframer.formats.nodeanim.dialect import DIALECTS, Dialect
 from keyframer.formats.nodeanim.records import BEZIER, LINEAR, TCB

@@ -515,7 +515,7 @@ def test_what_cannot_be_patched_is_written_anew_and_all_that_is_lost_is_said(mil
     scene.nodes[0].scale_axes_xyzw = np.array([0.0, 0.0, 0.6, 0.8])  # they go into the vertices
     report = keyframer.save(scene, tmp_path / "other.3ds", overwrite=True)
     (why,) = [loss.detail for loss in report.of(Outcome.BAKED) if loss.path == "/"]
-    assert why == "the original could not be patched (scale_axes_xyzw of nodes): all was written anew"
+    assert why == "the original could not be kept (scale_axes_xyzw of nodes): the file was written anew"
     lost = [loss for loss in report.of(Outcome.DROPPED) if "nobody knows" in loss.detail]
     assert len(lost) == len(strangers(mill.read_bytes()))
     assert {loss.path.rsplit("/", 1)[1].split("[")[0] for loss in lost} == {"7e57"}

@@ -360,7 +360,7 @@ def edits() -> dict[str, object]:
 
 @pytest.mark.parametrize("name", edits())
 def test_edits_are_patched_and_come_back(name: str, tmp_path: Path) -> None:
-    from keyframer.formats._scenediff import Comparison
+    from keyframer.formats._scene_differences import Comparison
 
     scene = keyframer.load(WINDMILL)
     edit = edits()[name]

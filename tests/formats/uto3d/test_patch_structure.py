@@ -16,7 +16,7 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.formats._scenediff import Comparison
+from keyframer.formats._scene_differences import Comparison
 from keyframer.operating import choose_nodes
 from keyframer.scene import Channel, Light, LightType, Material, Mesh, Node, NodeKind, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
@@ -235,7 +235,7 @@ def test_what_cannot_be_patched_is_written_anew_and_all_that_is_lost_is_said(tmp
     scene = keyframer.load(path)
     report = keyframer.save(replace(scene), tmp_path / "other.u3d", dialect="A")
     (why,) = [loss.detail for loss in report.of(Outcome.BAKED) if loss.path == "/"]
-    assert why == "the original could not be patched (another layout is asked for): all was written anew"
+    assert why == "the original could not be kept (another layout is asked for): the file was written anew"
     lost = [loss.detail for loss in report.of(Outcome.DROPPED) if loss.path == "/trailing"]
     assert lost == [f"{len(BEHIND)} bytes of the original that nobody knows were dropped"]
 

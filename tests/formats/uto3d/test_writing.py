@@ -10,7 +10,7 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, Track
-from keyframer.formats._scenediff import Comparison
+from keyframer.formats._scene_differences import Comparison
 from keyframer.formats.uto3d import FORMAT
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.dialect import LightLayout

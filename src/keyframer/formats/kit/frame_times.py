@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, RotationForm, Track, compile_track
-from keyframer.formats.kit.scene_writing import Unpatchable, frames_per_second, plain_path, units_per_second
+from keyframer.formats.kit.scene_writing import CannotMerge, frames_per_second, plain_path, units_per_second
 from keyframer.limits import expect
 from keyframer.posing.bounds_and_duration import LONGEST, clip_span
 from keyframer.scene import Channel, Clip, Scene
@@ -29,7 +29,7 @@ def frame_count(clip: Clip) -> int:
     """How many frames a clip takes that is counted in frames from 0."""
     begin, end = clip_span(clip)
     if begin < 0:
-        raise Unpatchable("frames before the first")
+        raise CannotMerge("frames before the first")
     expect("samples", int(end))
     return int(np.ceil(end - 1e-6)) + 1
 

@@ -25,7 +25,7 @@ from keyframer.text import decode_name
 Floats = npt.NDArray[np.float64]
 
 DEFAULT_MAX_ERROR = 1e-4
-"""of the scene's size (`posing.size_and_span`)"""
+"""of the scene's size (`posing.bounds_and_duration`)"""
 DEGREES_AT_DEFAULT = 0.01
 """what turns may be off when ``max_error`` is `DEFAULT_MAX_ERROR`; it grows and shrinks with it"""
 
@@ -45,8 +45,8 @@ class Written(NamedTuple):
     """the bytes of the document, where it was encoded already"""
 
 
-class Unpatchable(Exception):
-    """A change that has no place in the original document."""
+class CannotMerge(Exception):
+    """An edit that cannot be merged into the original document; the words say why."""
 
 
 class Tolerance:

@@ -13,7 +13,7 @@ from keyframer.formats.ase.bridge.writing import write_records
 from keyframer.formats.ase.records import Block, Keys, Line
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_writing import Written
-from keyframer.formats.merging import Parts, RecordRules
+from keyframer.formats.merging import Parts, RecordRules, Tree
 from keyframer.scene import Scene
 from keyframer.wire.record import Record
 
@@ -31,8 +31,8 @@ class Merger(bridge.Merger[Options]):
     def read(self, document: Document, options: Options) -> tuple[Scene, Parts]:
         return read_scene(document, options)
 
-    def parts(self, document: Document, scene: Scene, links: Parts) -> Parts:
-        return links
+    def tree(self, document: Document, scene: Scene, links: Parts) -> Tree:
+        return Tree(document, links)
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         return write_records(scene)

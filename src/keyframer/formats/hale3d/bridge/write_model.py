@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,9 +52,10 @@ def mesh_records(scene: Scene, number: int, joints: Joints, report: LossReport) 
     return _records(scene, node, _influences(scene, number, node, joints, joints.place_of), report)
 
 
-def has_free_vertices(scene: Scene) -> bool:
-    """Whether a skinned mesh has vertices that no bone carries."""
-    carriers = [node for node in scene.nodes if node.skin is not None and node.mesh is not None]
+def has_free_vertices(scene: Scene, numbers: Iterable[int]) -> bool:
+    """Whether the skinned mesh of one of these nodes has vertices that no bone carries."""
+    nodes = (scene.nodes[number] for number in numbers)
+    carriers = [node for node in nodes if node.skin is not None and node.mesh is not None]
     return any(len(_free(scene, node)) for node in carriers)
 
 

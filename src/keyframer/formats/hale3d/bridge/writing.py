@@ -85,7 +85,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     if not joints.nodes:
         raise NothingToWrite("a Hale3D file holds joints and meshes on them, and this scene has none")
     dialect = Dialect(options.dialect)
-    if has_free_vertices(placed):
+    if has_free_vertices(placed, range(len(placed.nodes))):
         joints = joints.with_anchor()
     names = _names(placed, joints)
     model = write_model(placed, joints, names, dialect, report)

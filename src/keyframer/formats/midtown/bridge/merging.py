@@ -1,11 +1,13 @@
-"""A Midtown clip changed where a scene was: other frames, bones and channels stay as they are.
+"""How an edited scene gets back into its Midtown clip and the skeleton beside it.
 
-Names, offsets and the tree of bones stand in the skeleton beside the clip: it changes where those do, and stays else.
-`patch_bones` lets bones come and go.
+The rows of the clip are columns with names while they are merged: the path of the first bone, and the angles of each
+bone by the number that it had in the original. Names, offsets and the tree of bones stand in the text of the skeleton,
+of which only the words change that have to (`skeleton_text`).
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,74 +18,127 @@ import numpy.typing as npt
 
 from keyframer.curves import RotationForm, Track
 from keyframer.formats import bridge
-from keyframer.formats._matching import Rebuilt
-from keyframer.formats._scenediff import Path, by_kind
-from keyframer.formats._unheld import NO_SURROUNDINGS, NO_TEXT
+from keyframer.formats._matching import new_parts
+from keyframer.formats._scene_differences import by_kind
 from keyframer.formats.document import Document
-from keyframer.formats.kit.frame_times import framed, frames_kept
-from keyframer.formats.kit.scene_writing import Unpatchable, encode_name, plain_path
-from keyframer.formats.midtown.bridge.options import Options
-from keyframer.formats.midtown.bridge.patch_bones import (
-    channels_of,
-    out_of_order,
-    rebuild,
-    skeleton_for,
-    stored_angles,
+from keyframer.formats.kit.frame_times import frame_count, framed, frames_kept
+from keyframer.formats.kit.rigid_joints import joints_at, nodes_depth_first, places_above, wanted_joints
+from keyframer.formats.kit.scene_writing import (
+    DEFAULT_MAX_ERROR,
+    CannotMerge,
+    Tolerance,
+    Written,
+    plain_path,
 )
-from keyframer.formats.midtown.bridge.patch_names import in_its_order
+from keyframer.formats.kit.unsupported_features import tell_dropped
+from keyframer.formats.merging import FrameTable, RecordRules, Tree
+from keyframer.formats.midtown import records as r
+from keyframer.formats.midtown.bridge.options import Options
+from keyframer.formats.midtown.bridge.rig import default_rig
 from keyframer.formats.midtown.bridge.scene import posed_channel, root_path, skeleton_of, to_scene
-from keyframer.formats.midtown.skeleton import Bone, write_skeleton
+from keyframer.formats.midtown.bridge.writing import HOLDS, NOISE, BoneNames, angles, tell_lost_motion
+from keyframer.formats.midtown.skeleton import Bone, read_skeleton, write_skeleton
 from keyframer.formats.midtown.skeleton_text import patch_skeleton
+from keyframer.maths import euler
 from keyframer.scene import Channel, NodeKind, RawChannel, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
-
-NO_PLACE = (
-    *NO_TEXT,
-    *NO_SURROUNDINGS,
-    ("nodes", "*", "hidden"),
-    ("nodes", "*", "pivot"),
-    ("nodes", "*", "rotation_xyzw"),
-    ("clips", "*", "start"),
-)
-"""bones rest as nothing says: all turn in every frame"""
+from keyframer.wire.record import Record
 
 Floats = npt.NDArray[np.float64]
+AnyChannel = r.Channel | r.OldChannel
 
 
-def agrees(original: Document, asked: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
-    """Whether the options ask for the layout that the original has."""
-    return set(asked) <= {"dialect"} and asked.get("dialect", str(original.dialect)) == str(original.dialect)
+class ChannelRules(RecordRules):
+    def key(self, record: Record) -> int | None:
+        """Channels are told apart by where the file has them."""
+        return record.offset
 
 
-def companions(original: Document, options: Mapping[str, Any]) -> tuple[tuple[str, bytes], ...]:
-    """The skeleton, byte for byte."""
-    skeleton = skeleton_of(Options(**options))
-    if skeleton is None:
-        return ()
-    return ((".skel", write_skeleton(skeleton) if skeleton.text is None else skeleton.text),)
+class Merger(bridge.Merger[Options]):
+    rules = ChannelRules()
+
+    def read(self, document: Document, options: Options) -> tuple[Scene, list[AnyChannel]]:
+        kinds = (r.Channel, r.OldChannel)
+        return to_scene(document, options), [each for each in document.find(Record) if isinstance(each, kinds)]
+
+    def tree(self, document: Document, scene: Scene, links: list[AnyChannel]) -> Tree:
+        """The clip with the columns of its frames by name."""
+        posed = posed_channel(links)
+        tables = []
+        for channel in links:
+            named: dict[object, npt.ArrayLike] = {"row": channel.rows}
+            if channel is posed:
+                named = {"path": channel.rows[:, :3]}
+                named |= {bone: channel.rows[:, 3 + 3 * bone : 6 + 3 * bone] for bone in range(len(scene.nodes))}
+            tables.append(FrameTable(named, np.arange(len(channel.rows))))
+        return Tree(_with_rows(document, dict(zip(map(id, links), tables, strict=True))), {})
+
+    def write(self, scene: Scene, original: bridge.Original) -> Written:
+        return _Writing(scene, original).written()
+
+    def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
+        """The scene with a value for every frame, of the path of its first bone and of the turns of all."""
+        if not scene.clips or not scene.nodes:
+            return scene
+        scene = framed(scene, before.clips[0].rate, report)
+        clip = scene.clips[0]
+        count = int(clip.end) + 1
+        raw = [_as_long(each, count, report) for each in clip.raw_channels]
+        there = {(each.node, each.track.kind) for each in clip.channels}
+        still = [] if (0, "position") in there else [Channel(0, _still("position", scene.nodes[0].position, count))]
+        still += [
+            Channel(number, _still("rotation", node.rotation_xyzw, count))
+            for number, node in enumerate(scene.nodes)
+            if (number, "rotation") not in there and node.kind is NodeKind.BONE
+        ]
+        clip = replace(clip, raw_channels=raw, channels=[*clip.channels, *still])
+        return replace(scene, clips=[clip, *scene.clips[1:]])
+
+    def finish(self, merged: Tree, theirs: Written, original: bridge.Original) -> bridge.Merged:
+        """The rows of all channels, with the bones in the order of the skeleton."""
+        order = [bone for table in _tables(theirs.document).values() for bone in table.named if isinstance(bone, int)]
+        rows = {}
+        for channel, table in _tables(merged.document).items():
+            posed = ["path", *order] if "path" in table.named else ["row"]
+            rows[channel] = np.concatenate([table.named[name] for name in posed], axis=1)
+        back = {old: new for new, old in (*original.matching.instead.items(), *original.matching.nodes.items())}
+        had = len(original.scene.nodes)
+        nodes = {back[bone] if bone < had else bone - had: place for place, bone in enumerate(order)}
+        return bridge.Merged(_with_rows(merged.document, rows), theirs.reading, (nodes, {}))
+
+    def keeps_layout(self, original: Document, asked: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+        return set(asked) <= {"dialect"} and asked.get("dialect", str(original.dialect)) == str(original.dialect)
+
+    def companion_files(self, original: Document, options: Mapping[str, Any]) -> tuple[tuple[str, bytes], ...]:
+        """The skeleton, byte for byte."""
+        skeleton = skeleton_of(Options(**options))
+        if skeleton is None:
+            return ()
+        return ((".skel", write_skeleton(skeleton) if skeleton.text is None else skeleton.text),)
+
+    def companion_options(self, written: Written) -> dict[str, object]:
+        return {"skeleton": read_skeleton(written.companions[0][1])} if written.companions else {}
 
 
-def in_its_terms(scene: Scene, before: Scene, report: LossReport) -> Scene:
-    """The scene with a value for every frame, of the path of its first bone and of the turns of all."""
-    if not scene.clips or not scene.nodes:
-        return scene
-    scene = framed(scene, before.clips[0].rate, report)
-    clip = scene.clips[0]
-    if any(len(each.values) != int(clip.end) + 1 for each in clip.raw_channels):
-        raw = [_as_long(each, int(clip.end) + 1, report) for each in clip.raw_channels]
-        clip = replace(clip, raw_channels=raw)
-        scene = replace(scene, clips=[clip, *scene.clips[1:]])
-    there = {(each.node, each.track.kind) for each in clip.channels}
-    count = int(clip.end) + 1
-    still = [] if (0, "position") in there else [Channel(0, _still("position", scene.nodes[0].position, count))]
-    still += [
-        Channel(number, _still("rotation", node.rotation_xyzw, count))
-        for number, node in enumerate(scene.nodes)
-        if (number, "rotation") not in there and node.kind is NodeKind.BONE
-    ]
-    if not still:
-        return scene
-    return replace(scene, clips=[replace(clip, channels=[*clip.channels, *still]), *scene.clips[1:]])
+def _tables(document: Document) -> dict[int, FrameTable]:
+    """The tables of channels that are merged, by the `id` of the channel."""
+    channels: list[Any] = [channel for top in document.records for channel in top.children]
+    return {id(channel): channel.rows for channel in channels}
+
+
+def _with_rows(document: Document, rows: Mapping[int, Any]) -> Document:
+    """A document whose channels have other rows, by their `id`; those that have none are left out."""
+    tops = []
+    for top in document.records:
+        made = copy.copy(top)
+        made.children = []
+        for channel in top.children:
+            if id(channel) in rows:
+                changed: Any = copy.copy(channel)
+                changed.rows = rows[id(channel)]
+                made.children.append(changed)
+        tops.append(made)
+    return replace(document, records=tops)
 
 
 def _as_long(channel: RawChannel, count: int, report: LossReport) -> RawChannel:
@@ -101,127 +156,114 @@ def _still(kind: str, value: npt.ArrayLike, count: int) -> Track:
     return Track.sampled(kind, np.tile(np.asarray(value, np.float64), (count, 1)), form=form)
 
 
-class Patch(bridge.Patch):
-    def __init__(self, document: Document, options: Options, after: Scene, report: LossReport) -> None:
-        self.options = options
-        self.after = after
-        self.document = document
-        self.channels = channels_of(document)
-        self.posed = posed_channel(self.channels)
-        self.scene = to_scene(document, options)
-        self.before = by_kind(self.scene.clips[0]) or {}
-        self.tracks = by_kind(after.clips[0]) or {} if after.clips else {}
-        self.reading: dict[str, object] = {}
-        """options that readers of the patched clip need: the skeleton as it is now"""
-        self.bones: dict[int, set[str]] = {}
+class _Writing:
+    """A scene on its way to a clip that follows the original."""
 
-    def apply(self, changed: list[Path]) -> None:
-        """Change the document where these fields of the scene changed."""
-        self._take_frames()
-        for path in changed:
-            match path:
-                case ("clips", 0, "channels", int(node), "position" | "rotation" as kind):
-                    self._track(node, str(kind))
-                case ("clips", 0, "end") | ("clips", 0, "raw_channels"):
-                    pass  # as many frames as there are, in all channels
-                case ("nodes", int(number), "name" | "position" | "parent" as name):
-                    self.bones.setdefault(number, set()).add(str(name))
-                case _:
-                    raise Unpatchable("/".join(map(str, path)))
-        if self.bones:
-            self._skeleton()
+    def __init__(self, scene: Scene, original: bridge.Original) -> None:
+        self.scene, self.before, self.channels = scene, original.scene, original.links
+        self.options, self.matching, self.document = original.options, original.matching, original.document
+        self.report = LossReport("midtown")
+        posed = posed_channel(self.channels)
+        if posed is None or not scene.clips or not self.matching.nodes:
+            raise CannotMerge("no bone is left of what there was")
+        self.posed = posed
+        wanted, above = wanted_joints(scene)
+        there = sorted(self.matching.nodes, key=lambda new: self.matching.nodes[new])
+        self.order = nodes_depth_first(above, [*there, *sorted(wanted - set(there))])
+        if set(there) - set(self.order) or self.matching.nodes.get(self.order[0]) != 0:
+            raise CannotMerge("the root bone changed")
+        self.parents = places_above(self.order, above)
+        self.olds = [self.matching.nodes.get(node) for node in self.order]
+        """the bone of the original that each is, None for new ones"""
+        self.tracks = by_kind(scene.clips[0]) or {}
+        stays = {old: new for new, old in self.matching.nodes.items()}
+        known = by_kind(self.before.clips[0]) or {}
+        kept = {(stays[node], kind): track for (node, kind), track in known.items() if node in stays}
+        self.origins = frames_kept(kept, self.tracks, len(posed.rows), frame_count(scene.clips[0]))
+        new = [node for node, old in zip(self.order, self.olds, strict=True) if old is None]
+        frames = np.arange(len(self.origins), dtype=np.float64)
+        self.sampled = joints_at(scene, self.order, self.parents, frames)[0] if new else None
+        if self.sampled is not None:
+            tell_dropped(*new_parts(scene, new), self.report, HOLDS)
+            tell_lost_motion(scene, self.sampled, Tolerance.of(scene, DEFAULT_MAX_ERROR), self.report, set(new))
 
-    def _take_frames(self) -> None:
-        """As many frames as the scene has, in all channels: each is one of those that there are."""
-        raw = self.after.clips[0].raw_channels if self.after.clips else []
-        counts = {len(each.times) for each in self.tracks.values()}
-        if not counts or self.posed is None:
-            return
-        self.kept = frames_kept(self.before, self.tracks, len(self.posed.rows), counts.pop())
-        same = np.array_equal(self.kept, np.arange(len(self.posed.rows)))
-        was = iter(self.scene.clips[0].raw_channels)
-        others = [(each, next(was)) for each in self.channels if each is not self.posed]
-        now = {_offset(each): each for each in raw}
-        gone = set()
-        for channel, known in others:
-            given = now.pop(_offset(known), None)
-            if given is None:
-                gone.add(id(channel))
-                continue
-            rows = channel.rows if same else np.array(channel.rows[self.kept])
-            if not np.array_equal(np.asarray(rows, np.float64), given.values, equal_nan=True):
-                rows = np.asarray(given.values, "<f4")
-            channel.rows = rows
-        if now:
-            raise Unpatchable("raw channels that are new")
-        if not same:
-            self.posed.rows = np.array(self.posed.rows[self.kept])
-        for top in self.document.records:
-            top.children = [each for each in top.children if id(each) not in gone]
+    def written(self) -> Written:
+        numbers = {**self.matching.nodes, **self.matching.instead}
+        order = [numbers.get(node, len(self.before.nodes) + node) for node in self.order]
+        named: dict[object, npt.ArrayLike] = {"path": self._path()}
+        fresh = None if self.sampled is None else angles(self.sampled, self.options.euler_order)
+        for place, (node, old, bone) in enumerate(zip(self.order, self.olds, order, strict=True)):
+            if old is None:
+                assert fresh is not None
+                columns = fresh[:, 3 * place : 3 * place + 3]
+                named[bone] = np.where(np.abs(columns) < NOISE, 0.0, columns)
+            else:
+                named[bone] = self._angles(node, old)
+        rows = {id(self.posed): FrameTable(named, self.origins), **self._raw_rows()}
+        return Written(_with_rows(self.document, rows), self.report, reading=self._skeleton())
 
-    def _skeleton(self) -> None:
-        """Names, offsets and parents of bones; where there was no skeleton, the default one becomes one."""
-        old = skeleton_for(self.options, len(self.after.nodes))
+    def _values(self, node: int, kind: str) -> Floats:
+        track = self.tracks.get((node, kind))
+        if track is None or len(track.times) != len(self.origins):
+            raise CannotMerge("a bone that moves otherwise than it did")
+        return np.asarray(track.values, np.float64)
+
+    def _path(self) -> Floats:
+        """Positions of the first bone without what ``in_place`` added."""
+        values = self._values(self.order[0], "position")
+        return values - root_path(np.zeros_like(values), float(self.posed.distance), self.options.in_place)
+
+    def _angles(self, node: int, old: int) -> Floats:
+        """Roll, pitch and heading of a bone that stays."""
+        given, was = self.scene.nodes[node], self.before.nodes[old]
+        if not np.array_equal(given.scale, was.scale) or (node, "scale") in self.tracks:
+            raise CannotMerge(f"nodes/{node}/scale")
+        order = self.options.euler_order
+        by_order = euler.from_quaternion(self._values(node, "rotation"), order)
+        return np.asarray(by_order[..., [order.index(axis) for axis in "XYZ"]], np.float64) + 0.0  # normalise -0.0
+
+    def _raw_rows(self) -> dict[int, FrameTable]:
+        """Channels that move no bones, by where the file has them."""
+        given = {_offset(each): each for each in self.scene.clips[0].raw_channels}
+        known = [channel for channel in self.channels if channel is not self.posed]
+        stored = {_offset(raw): channel for raw, channel in zip(self.before.clips[0].raw_channels, known, strict=True)}
+        if given.keys() - stored.keys():
+            raise CannotMerge("raw channels that are new")
+        return {
+            id(stored[offset]): FrameTable({"row": raw.values}, self.origins if len(raw.values) else self.origins[:0])
+            for offset, raw in given.items()
+        }
+
+    def _skeleton(self) -> dict[str, object]:
+        """Options for the skeleton with the bones of the scene, none where it stays. Without one the default rig
+        becomes one."""
+        given = skeleton_of(self.options)
+        count = len(self.before.nodes)
+        skeleton = default_rig(count) if given is None or len(given.bones) != count else given
+        given_names, old_names = ([node.name for node in scene.nodes] for scene in (self.scene, self.before))
+        same = {node: old for node, old in self.matching.nodes.items() if given_names[node] == old_names[old]}
+        names = BoneNames(self.scene, self.report, [skeleton.bones[old].name for old in same.values()])
         bones = []
-        for number, (bone, node) in enumerate(zip(old.bones, self.after.nodes, strict=True)):
-            names = self.bones.get(number, set())
-            parent = bone.parent if "parent" not in names else -1 if node.parent is None else node.parent
-            name = bone.name if "name" not in names else encode_name(node.name)
-            x, y, z = (float(value) for value in node.position) if "position" in names else bone.offset
-            if not (math.isfinite(x) and math.isfinite(y) and math.isfinite(z)):
-                raise Unpatchable("offsets that are no numbers")
-            bones.append(Bone(name, parent, (x, y, z), bone.words))
-        try:
-            made = patch_skeleton(old, tuple(bones), range(len(bones)))
-        except ValueError as why:
-            raise Unpatchable(str(why)) from None
-        self.reading = {"skeleton": made, "found": ""}
-
-    def _track(self, number: int, kind: str) -> None:
-        before, after = self.before.get((number, kind)), self.tracks.get((number, kind))
-        if self.posed is None or before is None or after is None:
-            raise Unpatchable("a bone that moves otherwise than it did")
-        rows = np.array(self.posed.rows)
-        moved = (before.values[self.kept] != after.values).any(axis=1)
-        if kind == "position":
-            rows[moved, :3] = self._stored_path(after)[moved]
-        else:
-            rows[moved, 3 + 3 * number : 6 + 3 * number] = stored_angles(after.values[moved], self.options.euler_order)
-        self.posed.rows = rows
-
-    def _stored_path(self, track: Track) -> Floats:
-        """Positions without what ``in_place`` added."""
-        assert self.posed is not None
-        added = root_path(np.zeros_like(track.values), float(self.posed.distance), self.options.in_place)
-        return np.asarray(track.values - added, np.float64)
+        for place, (node, old) in enumerate(zip(self.order, self.olds, strict=True)):
+            if old is None:
+                assert self.sampled is not None
+                bones.append(names.bone(self.sampled, place))
+                continue
+            was, position = skeleton.bones[old], self.scene.nodes[node].position
+            offset = was.offset
+            if not np.array_equal(position, self.before.nodes[old].position):
+                x, y, z = map(float, position)
+                offset = x, y, z
+                if not all(map(math.isfinite, offset)):
+                    raise CannotMerge("offsets that are no numbers")
+            name = was.name if node in same else names.claim(node)
+            bones.append(Bone(name, self.parents[place], offset, was.words))
+        if tuple(bones) == skeleton.bones:
+            return {}
+        return {"skeleton": patch_skeleton(skeleton, tuple(bones), self.olds), "found": ""}
 
 
 def _offset(channel: RawChannel) -> object:
-    """Where the file has it."""
+    """Where the file has it; its name, where it has been in no file."""
     said: Any = channel.extras.get("midtown", {})
-    return said.get("offset")
-
-
-class Merger(bridge.Editor[Options]):
-    unsupported_fields = NO_PLACE
-
-    def patch(self, document: Document, options: Options, goal: Scene, report: LossReport) -> Patch:
-        return Patch(document, options, goal, report)
-
-    def keeps_layout(self, original: Document, asked: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
-        return agrees(original, asked, options)
-
-    def companion_files(self, original: Document, options: Mapping[str, Any]) -> tuple[tuple[str, bytes], ...]:
-        return companions(original, options)
-
-    def normalise_for_format(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        return in_its_terms(scene, before, report)
-
-    def align_with_document(self, scene: Scene, stored: Scene, report: LossReport) -> Scene:
-        return in_its_order(scene, stored, report)
-
-    def needs_reordering(self, scene: Scene) -> bool:
-        return out_of_order(scene)
-
-    def rebuild(self, document: Document, options: Options, change: bridge.Change) -> Rebuilt:
-        return rebuild(document, options, *change)
+    return said.get("offset") or channel.name

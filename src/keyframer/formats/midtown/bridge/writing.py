@@ -162,16 +162,21 @@ class BoneNames:
     def bone(self, joints: Joints, place: int) -> Bone:
         """A joint as it is at the first frame."""
         node = self.scene.nodes[joints.nodes[place]]
-        shown = one_word(node.name)
         x, y, z = (float(np.float32(value)) if abs(value) > NOISE else 0.0 for value in joints.positions[0, place])
-        name = self.names.claim(shown, fallback="bone")
-        if self.names.shown(name) != node.name:
-            words = f"is called {self.names.shown(name)!r} in the skeleton"
-            self.report.add(Outcome.BAKED, plain_path("nodes", node.name), words)
         said: Any = node.extras.get("midtown", {})
-        return Bone(name, joints.parents[place], (x, y, z), tuple(encode_name(word) for word in said.get("words", ())))
+        return Bone(
+            self.claim(joints.nodes[place]),
+            joints.parents[place],
+            (x, y, z),
+            tuple(encode_name(word) for word in said.get("words", ())),
+        )
 
-
-def one_word(name: str) -> str:
-    """A name as skeletons can have it: without blanks and braces."""
-    return "".join("_" if mark.isspace() or mark in "{}" else mark for mark in name)
+    def claim(self, number: int) -> bytes:
+        """The name of a node."""
+        given = self.scene.nodes[number].name
+        one_word = "".join("_" if mark.isspace() or mark in "{}" else mark for mark in given)
+        name = self.names.claim(one_word, fallback="bone")
+        if self.names.shown(name) != given:
+            words = f"is called {self.names.shown(name)!r} in the skeleton"
+            self.report.add(Outcome.BAKED, plain_path("nodes", given), words)
+        return name

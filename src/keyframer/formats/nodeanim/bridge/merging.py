@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 from keyframer.curves import Interpolation
 from keyframer.formats import bridge
 from keyframer.formats._matching import new_parts
-from keyframer.formats._scenediff import by_kind
+from keyframer.formats._scene_differences import by_kind
 from keyframer.formats.document import Document
 from keyframer.formats.kit.frame_times import counted_like
-from keyframer.formats.kit.scene_writing import Unpatchable, Written, first_clip
+from keyframer.formats.kit.scene_writing import CannotMerge, Written, first_clip
 from keyframer.formats.kit.unsupported_features import tell_dropped
-from keyframer.formats.merging import Parts, RecordRules
+from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.nodeanim.bridge import unit_detection
 from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.bridge.scene import copyright_in, interpolation_of, to_scene
@@ -35,8 +35,8 @@ class Merger(bridge.Merger[Options]):
     def read(self, document: Document, options: Options) -> tuple[Scene, None]:
         return to_scene(document, options), None
 
-    def parts(self, document: Document, scene: Scene, links: None) -> Parts:
-        return {id(record): ("nodes", number) for number, record in enumerate(document.find(Node))}
+    def tree(self, document: Document, scene: Scene, links: None) -> Tree:
+        return Tree(document, {id(record): ("nodes", number) for number, record in enumerate(document.find(Node))})
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         document, before, options, matching = original[:4]
@@ -59,7 +59,7 @@ class Merger(bridge.Merger[Options]):
         writer = NodeWriter(scene, first_clip(scene, report), choice, dialect, report, habits)
         made = writer.document()
         if "rotation_keys" in writer.reading:
-            raise Unpatchable("readers would have to be told how to read the new keys")
+            raise CannotMerge("readers would have to be told how to read the new keys")
         new = matching.new_nodes(scene)
         if new:
             tell_dropped(*new_parts(scene, new), report, held(dialect))

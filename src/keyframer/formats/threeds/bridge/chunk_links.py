@@ -1,4 +1,4 @@
-"""Which chunk each part of a scene came from: what patching a document goes by."""
+"""Which chunk each part of a scene came from: what merging goes by."""
 
 from __future__ import annotations
 

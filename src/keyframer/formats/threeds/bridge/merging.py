@@ -15,7 +15,7 @@ from keyframer.formats.kit.mesh_writing import with_still_shapes
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance, Written, first_clip, units_per_second
 from keyframer.formats.kit.skin_writing import without_skins
 from keyframer.formats.kit.unsupported_features import tell_dropped
-from keyframer.formats.merging import Parts, RecordRules
+from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.chunk_links import Links
 from keyframer.formats.threeds.bridge.context import child
@@ -112,7 +112,7 @@ class Merger(bridge.Merger[Options]):
     def read(self, document: Document, options: Options) -> tuple[Scene, Links]:
         return to_linked_scene(document, options)
 
-    def parts(self, document: Document, scene: Scene, links: Links) -> Parts:
+    def tree(self, document: Document, scene: Scene, links: Links) -> Tree:
         found: dict[int, tuple[str, int]] = {}
         for number, node in enumerate(scene.nodes):
             for chunk in (links.nodes[number], object_of(links, node)):
@@ -123,7 +123,7 @@ class Merger(bridge.Merger[Options]):
             found[id(material)] = ("materials", number)
             name = child(material, r.MaterialName)
             numbers.setdefault(b"" if name is None else name.name.lower(), number)
-        return found | painted_groups(document, numbers)
+        return Tree(document, found | painted_groups(document, numbers))
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         report = LossReport("3ds")

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import RotationForm
-from keyframer.formats._scenediff import by_kind
+from keyframer.formats._scene_differences import by_kind
 from keyframer.formats.bridge import Original
-from keyframer.formats.kit.scene_writing import Unpatchable, encode_name
+from keyframer.formats.kit.scene_writing import CannotMerge, encode_name
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.chunk_links import Links
 from keyframer.formats.threeds.bridge.context import child, has
@@ -139,7 +139,7 @@ def find_habits(scene: Scene, original: Original, *, edited: bool) -> Habits:
     }
     for new in matching.nodes:
         if scene.nodes[new].scale_axes_xyzw is not None:
-            raise Unpatchable("scale_axes_xyzw of nodes")
+            raise CannotMerge("scale_axes_xyzw of nodes")
     keyframer = document.first(r.Keyframer)
     return Habits(
         matching.nodes,
@@ -229,7 +229,7 @@ def _changed_shapes(scene: Scene, before: Scene, links: Links, nodes: Mapping[in
             body = child(surface[0], r.Mesh)
             points = None if body is None else child(body, r.PointArray)
             if points is None or len(points.points) != len(shape):
-                raise Unpatchable(f"the shape {word!r} has another number of vertices")
+                raise CannotMerge(f"the shape {word!r} has another number of vertices")
             stored = apply(to_shape(links, mesh, surface[1]), shape)
             if not np.allclose(stored, points.points, rtol=1e-6, atol=1e-6):
                 found[surface[0].name] = stored
@@ -240,5 +240,5 @@ def to_shape(links: Links, mesh: int, own: Floats | None) -> Floats:
     """(4, 4) from a shape in the space of the mesh to its stored vertices; ``own``: from those to the shape's axes."""
     whole = links.surfaces[links.meshes[mesh].name][1]
     if own is None or whole is None:
-        raise Unpatchable("a shape whose matrix is singular")
+        raise CannotMerge("a shape whose matrix is singular")
     return np.asarray(np.linalg.inv(links.to_mesh[mesh] @ np.linalg.inv(whole) @ own), np.float64)

@@ -11,10 +11,10 @@ from keyframer.formats._matching import new_parts
 from keyframer.formats.document import Document
 from keyframer.formats.kit.frame_times import counted
 from keyframer.formats.kit.key_tracks import still_key
-from keyframer.formats.kit.scene_writing import Unpatchable, Written, first_clip, frames_per_second
+from keyframer.formats.kit.scene_writing import CannotMerge, Written, first_clip, frames_per_second
 from keyframer.formats.kit.skin_writing import with_moved_vertices
 from keyframer.formats.kit.unsupported_features import tell_dropped
-from keyframer.formats.merging import Parts, RecordRules
+from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.options import Options
 from keyframer.formats.uto3d.bridge.scene import is_flexporter, node_records, position_scale, segment_step, to_scene
@@ -63,9 +63,9 @@ class Merger(bridge.Merger[Options]):
             list(node_records(document)), list(document.find(r.Material)), controllers
         )
 
-    def parts(self, document: Document, scene: Scene, links: Records) -> Parts:
-        found = {id(record): ("nodes", number) for number, record in enumerate(links.nodes)}
-        return found | {id(record): ("materials", number) for number, record in enumerate(links.materials)}
+    def tree(self, document: Document, scene: Scene, links: Records) -> Tree:
+        parts = {id(record): ("nodes", number) for number, record in enumerate(links.nodes)}
+        return Tree(document, parts | {id(record): ("materials", i) for i, record in enumerate(links.materials)})
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         report = LossReport("uto3d")
@@ -106,12 +106,14 @@ class Merger(bridge.Merger[Options]):
         """The scene with skins that follow their vertices."""
         return with_moved_vertices(scene, before) if scene.skins else scene
 
-    def finish(self, document: Document) -> None:
+    def finish(self, merged: Tree, theirs: Written, original: bridge.Original) -> bridge.Merged:
+        document = merged.document
         if isinstance(document.dialect, Dialect):
             try:
                 document.dialect = dialect_of(document.find(Record))
             except ValueError as error:
-                raise Unpatchable(str(error)) from None
+                raise CannotMerge(str(error)) from None
+        return bridge.Merged(document)
 
     def keeps_layout(self, original: Document, asked: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
         if not set(asked) <= {"dialect"}:

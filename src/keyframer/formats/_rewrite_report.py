@@ -1,4 +1,4 @@
-"""What reports say of originals: nodes that came and went, and what is gone where all was written anew."""
+"""What loss reports say about originals: nodes that came and went, and what a file that is written anew lacks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ _MOST = 100
 """unknown parts that are named one by one"""
 
 
-def tell_nodes(report: LossReport, before: Scene, after: Scene, matching: Matching, places: Mapping[int, int]) -> None:
+def report_nodes(
+    report: LossReport, before: Scene, after: Scene, matching: Matching, places: Mapping[int, int]
+) -> None:
     """Report the nodes that were taken out of an original and added to it; ``places`` are those that it has now."""
     replaced = set(matching.instead.values())
     told = {loss.path for loss in report}
@@ -35,11 +37,11 @@ def tell_nodes(report: LossReport, before: Scene, after: Scene, matching: Matchi
             report.add(Outcome.DROPPED, path, f"the format has no place for a {node.kind.value}")
 
 
-def tell_rewritten(original: Document, written: Written, why: str, otherwise: tuple[type[Record], ...] = ()) -> None:
+def report_rewrite(original: Document, written: Written, why: str, otherwise: tuple[type[Record], ...] = ()) -> None:
     """Report that all was written anew, and what of the original is not in it; ``otherwise`` are kinds of records of
     which others say the same."""
     report = written.report
-    report.add(Outcome.BAKED, "/", f"the original could not be patched ({why}): all was written anew")
+    report.add(Outcome.BAKED, "/", f"the original could not be kept ({why}): the file was written anew")
     unknown = _unknown(original)
     for path, size in unknown[:_MOST]:
         report.add(Outcome.DROPPED, path, f"{size} bytes of the original that nobody knows were dropped")

@@ -1,9 +1,8 @@
-"""Whether a patched document means the scene that was given: what counts as the same, and what has no say."""
+"""Whether a merged document means the edited scene: what counts as the same, and what other parts override."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,13 +10,12 @@ import numpy.typing as npt
 from keyframer.curves import Interpolation, compile_track
 from keyframer.curves.key_reduction import subframes
 from keyframer.errors import FormatError
-from keyframer.formats._scenediff import Comparison, Path, by_kind
-from keyframer.formats.bridge import Editor, Unpatchable
+from keyframer.formats._scene_differences import Comparison, Path, by_kind
 from keyframer.formats.document import Document
-from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance
+from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, CannotMerge, Tolerance
 from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import clip_span, scene_size
-from keyframer.scene import NodeKind, Scene
+from keyframer.scene import NodeKind, Scene, Skin
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,21 +25,6 @@ _PLAYED = 97
 """times at which tracks are compared besides those about their keys"""
 _PLACED = 1e-3
 """of the scene's size, and of 1 in the axes of a node: what new nodes may be off"""
-
-
-def differences(goal: Scene, again: Scene, editor: Editor[Any]) -> tuple[list[Path], set[Path]]:
-    """What does not come out as it is meant; and what does not because something else has the say."""
-    apart = _NEAR.scenes(goal, again)
-    wrong = [
-        path
-        for path in apart
-        if not _is_overruled(goal, path, editor)
-        and not _says_the_rest(goal, again, path)
-        and not _is_usual(goal, again, path)
-        and not _same_shapes(goal, again, path)
-        and not _same_motion(goal, again, path)
-    ]
-    return wrong, {path for path in apart if _is_overruled(goal, path, editor)}
 
 
 def misread(goal: Scene, again: Scene, new: Collection[int]) -> list[Path]:
@@ -59,6 +42,7 @@ def misread(goal: Scene, again: Scene, new: Collection[int]) -> list[Path]:
         and not _is_usual(goal, again, path)
         and not _same_shapes(goal, again, path)
         and not _same_motion(goal, again, path)
+        and not _same_skin(goal, again, path)
     ]
 
 
@@ -91,6 +75,20 @@ def _same_motion(goal: Scene, again: Scene, path: Path) -> bool:
     return mine.shape == theirs.shape and bool((distance(mine, theirs) <= allowed).all())
 
 
+def _same_skin(goal: Scene, again: Scene, path: Path) -> bool:
+    """Whether a skin says the same of all vertices; joints that carry none do not count, nor does their order."""
+    if path[0] != "skins" or len(path) != 3 or path[2] not in ("joints", "inverse_bind", "influences"):
+        return False
+    one, other = (_influences(scene.skins[int(path[1])]) for scene in (goal, again))
+    return _NEAR.same(one, other)
+
+
+def _influences(skin: Skin) -> list[object]:
+    """For each influence its vertex, the node of its joint, and where that was bound."""
+    chosen = np.asarray(skin.influences, np.int64)
+    return [skin.vertices, np.asarray(skin.joints, np.int64)[chosen], np.asarray(skin.inverse_bind)[chosen]]
+
+
 def _same_shapes(goal: Scene, again: Scene, path: Path) -> bool:
     """Whether keys take the same shapes, in whatever order these are listed; those that no key takes do not count."""
     if path[:1] == ("nodes",) and path[2:] == ("morph",):
@@ -117,10 +115,6 @@ def _taken_shapes(scene: Scene, number: int) -> list[object] | None:
     columns = [getattr(track, name) for name in ("tension", "continuity", "bias", "ease_to", "ease_from")]
     zeros = np.zeros(len(track.times))
     return [track.times, track.wrap, shapes, *(zeros if column is None else column for column in columns)]
-
-
-def _is_overruled(scene: Scene, path: Path, editor: Editor[Any]) -> bool:
-    return editor.is_overridden(scene, path) or is_overridden(scene, path)
 
 
 def is_overridden(scene: Scene, path: Path) -> bool:
@@ -150,7 +144,7 @@ def _says_the_rest(after: Scene, again: Scene, path: Path) -> bool:
     return _NEAR.same(np.asarray(getattr(after.nodes[node], name)), np.asarray(getattr(again.nodes[node], name)))
 
 
-def displaced(wanted: Scene, found: Scene, places: dict[int, int]) -> str | None:
+def displaced(wanted: Scene, found: Scene, places: Mapping[int, int]) -> str | None:
     """The name of a node that stands elsewhere at some time than it should; ``places`` are numbers in both scenes."""
     clip = wanted.clips[0] if wanted.clips else None
     times = np.linspace(*clip_span(clip), 5) if clip is not None else np.zeros(1)
@@ -169,18 +163,18 @@ def _world(scene: Scene, times: Floats) -> Floats:
 
 
 def read_again(made: Document, options: Mapping[str, object]) -> tuple[bytes, Document, Scene]:
-    """The bytes of a document and what readers will find in them; `Unpatchable` where that is not a sound file."""
+    """The bytes of a document and what readers will find in them; `CannotMerge` where that is not a sound file."""
     format = made.format
     try:
         data = format.encode(made)
         document = format.decode(data, made.limits)
     except (FormatError, ValueError) as error:
-        raise Unpatchable(f"it would not be a readable file: {error}") from None
+        raise CannotMerge(f"it would not be a readable file: {error}") from None
     if document.dialect != made.dialect:
-        raise Unpatchable(f"readers would take it for {document.dialect}")
+        raise CannotMerge(f"readers would take it for {document.dialect}")
     scene = format.to_scene(document, options)
     for issues in (document.issues, scene.issues):
         unsafe = issues.first_unsafe()
         if unsafe is not None:
-            raise Unpatchable(f"it would not be a sound file: {unsafe.code} in {unsafe.path}")
+            raise CannotMerge(f"it would not be a sound file: {unsafe.code} in {unsafe.path}")
     return data, document, scene
