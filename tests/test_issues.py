@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import keyframer
-from keyframer.catalogue import CATALOGUE, STRUCT_CHUNK_SLACK, STRUCT_TRUNCATED, STRUCT_UNKNOWN_CHUNK, issue_type
+from keyframer.catalogue import (
+    CATALOGUE,
+    DATA_WEIGHT_SUM,
+    STRUCT_CHUNK_SLACK,
+    STRUCT_TRUNCATED,
+    STRUCT_UNKNOWN_CHUNK,
+    issue_type,
+)
 from keyframer.issues import Issue, IssueLog, IssueType, Severity
 
 PATH = "/4d4d/b000/b002[3]/b020/keys[3]/flags"
@@ -21,9 +28,15 @@ def test_an_error_says_what_and_where() -> None:
     error = STRUCT_TRUNCATED.failure(0x1F4, PATH, wanted=44, left=10)
     assert isinstance(error, keyframer.FormatError)
     assert (error.code, error.offset, error.path) == ("STRUCT_TRUNCATED", 500, PATH)
-    assert error.message == "44 bytes wanted, 10 left"
+    assert error.message == "expected 44 bytes, 10 remaining"
     assert error.details == {"wanted": 44, "left": 10}
-    assert str(error) == f"STRUCT_TRUNCATED at 0x1f4 in {PATH}: 44 bytes wanted, 10 left"
+    assert str(error) == f"STRUCT_TRUNCATED at 0x1f4 in {PATH}: expected 44 bytes, 10 remaining"
+
+
+def test_messages_have_the_right_plural() -> None:
+    assert STRUCT_TRUNCATED.failure(0, "/", wanted=1, left=0).message == "expected 1 byte, 0 remaining"
+    assert "at 1 vertex (" in DATA_WEIGHT_SUM.message({"count": 1, "index": 4, "total": 2.5})
+    assert "at 2 vertices (" in DATA_WEIGHT_SUM.message({"count": 2, "index": 4, "total": 2.5})
 
 
 def test_an_error_without_a_place_is_about_the_whole_file() -> None:
@@ -50,7 +63,7 @@ def test_errors_travel(turn: object) -> None:
 def test_an_issue_says_what_how_bad_and_where() -> None:
     issue = Issue(STRUCT_CHUNK_SLACK, PATH, 500, {"size": 7})
     assert (issue.code, issue.severity, issue.path, issue.offset) == ("STRUCT_CHUNK_SLACK", Severity.WARNING, PATH, 500)
-    assert issue.message == "7 bytes after the known fields, kept as they are"
+    assert issue.message == "7 bytes after the known fields, kept unchanged"
     assert str(issue) == f"warning: STRUCT_CHUNK_SLACK at 0x1f4 in {PATH}: {issue.message}"
     assert str(pickle.loads(pickle.dumps(issue))) == str(issue)
     error = issue.as_error()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyframer.text import ascii_to_bytes, bytes_to_ascii, decode_name, safe_text, show_name
+from keyframer.text import ascii_to_bytes, bytes_to_ascii, counted, decode_name, safe_text, show_name
 
 
 @pytest.mark.parametrize(
@@ -86,3 +86,19 @@ def test_ascii_by_hand() -> None:
 def test_what_is_no_such_text(text: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         ascii_to_bytes(text)
+
+
+@pytest.mark.parametrize(
+    ("count", "noun", "text"),
+    [
+        (1, "camera", "1 camera"),
+        (2, "camera", "2 cameras"),
+        (0, "mesh", "0 meshes"),
+        (3, "vertex", "3 vertices"),
+        (4, "bounding box", "4 bounding boxes"),
+        (5, "entry", "5 entries"),
+        (6, "rotation key", "6 rotation keys"),
+    ],
+)
+def test_numbers_with_nouns(count: int, noun: str, text: str) -> None:
+    assert counted(count, noun) == text

@@ -1,19 +1,19 @@
-"""Keyframer reads, writes, plays, checks and converts the keyframed 3D files that dead programs left behind.
+"""Read, write, play, check and convert keyframed 3D files of discontinued programs.
 
     import keyframer
 
     document = keyframer.read("scene.3ds")      # what the file says, every byte kept
-    document.issues                             # what is odd about it, with byte offset and path
+    document.issues                             # its problems, with byte offset and path
     keyframer.write(document, "copy.3ds")       # the same bytes again
     keyframer.check("scene.3ds").verdict        # clean, readable with problems, or not readable
 
     scene = keyframer.load("scene.3ds")         # what it means: nodes, meshes, keys
-    keyframer.pose(scene, frames=[0, 10]).world # where everything is, 4 x 4 matrices
-    scene.find("Rotor")                         # the number of a node
+    keyframer.pose(scene, frames=[0, 10]).world # world matrices, 4 x 4
+    scene.find("Rotor")                         # the index of a node
     keyframer.render(scene).save("scene.png")   # a picture; in a notebook keyframer.view(scene) plays it
-    keyframer.convert("scene.3ds", "scene.glb") # and what was lost on the way
+    keyframer.convert("scene.3ds", "scene.glb") # returns a report of what was lost
 
-Names are loaded when first used: importing this package is cheap.
+Names are loaded when they are first used, so importing this package is cheap.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import sys
 
 from keyframer._version import __version__
 
-TYPE_CHECKING = False  # as in `typing`, whose import would cost more than this whole module
+TYPE_CHECKING = False  # importing `typing` would take longer than this whole module
 if TYPE_CHECKING:
     from typing import Any
 
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from keyframer.scene.loss_report import LossReport
     from keyframer.viewer import view
 
-_HOMES = {
+_MODULES = {
     "Keys": "keyframer.curves",  # another name of Track: keys are its columns
     "Camera": "keyframer.scene",
     "Channel": "keyframer.scene",
@@ -167,12 +167,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
+    module_name = _MODULES.get(name)
+    if module_name is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(home), "Track" if name == "Keys" else name)
+    value = getattr(import_module(module_name), "Track" if name == "Keys" else name)
     globals()[name] = value
     return value
 
@@ -181,7 +181,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-_IN_NOTEBOOKS = {
+_NOTEBOOK_FORMATTERS = {
     ("keyframer.scene.scene", "Scene"): ("keyframer.rendering.notebook_picture", "scene_html"),
     ("keyframer.posing.pose", "Pose"): ("keyframer.rendering.notebook_picture", "pose_html"),
     ("keyframer.scene.clip", "Clip"): ("keyframer.inspecting.notebook_tables", "clip_html"),
@@ -189,22 +189,22 @@ _IN_NOTEBOOKS = {
     ("keyframer.curves.track", "Track"): ("keyframer.inspecting.notebook_tables", "track_html"),
     ("keyframer.formats.document", "Document"): ("keyframer.inspecting.notebook_tables", "document_html"),
 }
-"""What notebooks show with a picture or a curve, and who makes it: the classes themselves hold only data."""
+"""classes that notebooks show with a picture or a curve, and the functions that draw them"""
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Register the pictures with IPython: done by itself where this package is imported in a notebook, or by
-    ``%load_ext keyframer``. Nothing is loaded before something is shown."""
+    """Register the pictures with IPython. Importing this package in a notebook calls it, and so does ``%load_ext
+    keyframer``. Modules are loaded when something is shown."""
     html = shell.display_formatter.formatters["text/html"]
-    for (module, name), (home, function) in _IN_NOTEBOOKS.items():
-        html.for_type_by_name(module, name, _shown_by(home, function))
+    for (module, name), (module_name, function) in _NOTEBOOK_FORMATTERS.items():
+        html.for_type_by_name(module, name, _html_formatter(module_name, function))
 
 
-def _shown_by(home: str, function: str) -> Any:
+def _html_formatter(module_name: str, function: str) -> Any:
     def show(value: object) -> str:
         from importlib import import_module
 
-        text: str = getattr(import_module(home), function)(value)
+        text: str = getattr(import_module(module_name), function)(value)
         return text
 
     return show

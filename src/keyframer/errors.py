@@ -1,4 +1,4 @@
-"""The one exception that reading bytes may raise."""
+"""The only exception that reading bytes may raise."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ if TYPE_CHECKING:
 
 
 def reason_of(error: OSError) -> str:
-    """Why the system could not read something, in words."""
+    """Say why the system could not read a file."""
     return "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror or error}"
 
 
 class FormatError(Exception):
-    """Bytes that cannot be read: what (``code``), where (``offset``, ``path``) and in words (``message``).
+    """Bytes that cannot be read: the issue code, its place (``offset``, ``path``) and a ``message``.
 
-    ``offset`` is the absolute byte offset in the file, 0 for matters of the whole file. ``details`` holds the
-    numbers behind the message under the names that the catalogue uses.
+    ``offset`` is the absolute byte offset in the file, 0 if the error concerns the whole file. ``details`` holds the
+    values in the message under their names in the catalogue.
     """
 
     def __init__(

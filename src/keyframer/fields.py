@@ -1,4 +1,4 @@
-"""What the fields of a class mean: the texts below their declarations, for ``help()`` and for the documentation."""
+"""Descriptions of the fields of a class: the strings below their declarations, for ``help()`` and the docs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 def documented(cls: type[T]) -> type[T]:
-    """Let ``help(cls)`` list the fields with their types and meanings. They are read from the source when asked for."""
-    cls.__doc__ = _FieldsInDoc(cls.__doc__ or "")  # type: ignore[assignment]
+    """Class decorator: ``help(cls)`` lists the fields with types and meanings, read from the source when needed."""
+    cls.__doc__ = _DocstringWithFields(cls.__doc__ or "")  # type: ignore[assignment]
     return cls
 
 
 def field_meanings(cls: type[Any]) -> dict[str, tuple[str, str]]:
-    """Type and meaning of each public field, in their order; nothing where the source is not at hand."""
+    """Return type and meaning of each public field in order; empty if the source is not available."""
     import ast
     import inspect
     import textwrap
@@ -39,18 +39,18 @@ def field_meanings(cls: type[Any]) -> dict[str, tuple[str, str]]:
     return meanings
 
 
-class _FieldsInDoc:
-    """Stands for the docstring of a class."""
+class _DocstringWithFields:
+    """A docstring that is completed with the fields of its class when it is read."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._whole: str | None = None
+        self._complete: str | None = None
 
     def __get__(self, instance: object, owner: type[Any]) -> str:
-        if self._whole is None:
+        if self._complete is None:
             lines = [
                 f"    {name} ({kind})" + (f": {meaning}" if meaning else "")
                 for name, (kind, meaning) in field_meanings(owner).items()
             ]
-            self._whole = "\n".join([self._text.rstrip(), "", "Fields:", *lines]) if lines else self._text
-        return self._whole
+            self._complete = "\n".join([self._text.rstrip(), "", "Fields:", *lines]) if lines else self._text
+        return self._complete

@@ -1,4 +1,4 @@
-"""What may be said about a file: issue types, issues, and a log of them with a cap that is never silent."""
+"""Issues of a file: their types, the issues, and a log that lists the first of each code and counts all."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from string import Formatter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from _typeshed import SupportsRichComparison
 
 from keyframer.errors import FormatError
+from keyframer.text import counted
 
 ISSUES_PER_CODE = 20
 ISSUES_PER_FILE = 1_000
 
 
 class Severity(IntEnum):
-    """How bad it is; an *error* makes a scene unsafe to build, anything merely odd is a *warning*."""
+    """How serious an issue is: an *error* makes a scene unsafe to build, anything merely odd is a *warning*."""
 
     INFO = 1
     WARNING = 2
@@ -29,25 +33,40 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
+class _MessageFormatter(Formatter):
+    """``str.format`` with one more format specification: a space and a noun, for a number with that noun."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec.startswith(" "):
+            return counted(value, format_spec[1:])
+        return format(value, format_spec)
+
+
+_MESSAGES = _MessageFormatter()
+
+
 @dataclass(frozen=True, slots=True)
 class IssueType:
-    """A kind of issue: the code never changes, the words (a ``str.format`` template) may."""
+    """A type of issue: the code never changes, the message (a ``str.format`` template) may.
+
+    In a template, ``{count: key}`` is a number with its noun: "1 key", "2 keys".
+    """
 
     code: str
     severity: Severity
     template: str
 
     def message(self, args: Mapping[str, object]) -> str:
-        return self.template.format_map(args)
+        return _MESSAGES.vformat(self.template, (), args)
 
     def failure(self, offset: int, path: str, **args: object) -> FormatError:
-        """The exception that says this."""
+        """Return the exception for an issue of this type."""
         return FormatError(self.code, offset, path, self.message(args), args)
 
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One finding: its type, where it is, and the values of its message."""
+    """One issue of a file: its type, its place, and the values in its message."""
 
     type: IssueType
     path: str
@@ -69,8 +88,8 @@ class Issue:
 
     @property
     def unsafe(self) -> bool:
-        """Whether no scene is made of the file: an error of structure, links or counts. Wrong values (``DATA_``) are
-        errors too, but evaluation copes with them."""
+        """Whether the issue makes a scene unsafe to build: an error of structure, links or counts. Invalid values
+        (``DATA_``) are errors too, but evaluation can handle them."""
         return _is_unsafe(self.code, self.severity)
 
     def __str__(self) -> str:
@@ -85,10 +104,10 @@ def _is_unsafe(code: str, severity: Severity) -> bool:
 
 
 class IssueLog:
-    """The issues of one file in the order found: all are counted, the first of each code are kept.
+    """The issues of one file in the order found: all are counted, the first of each code are listed.
 
-    The place of an issue is given as a function where finding it costs something, so that the ten-thousandth
-    issue of a hostile file costs no more than a counter.
+    A path that is expensive to build is passed as a function, so that the ten-thousandth issue of a hostile file only
+    costs an addition.
     """
 
     def __init__(self, per_code: int = ISSUES_PER_CODE, per_file: int = ISSUES_PER_FILE) -> None:
@@ -99,9 +118,9 @@ class IssueLog:
         self._first_unsafe: Issue | None = None
         self._worst: Severity | None = None
         self.counts: Counter[str] = Counter()
-        """how many there are of each code"""
+        """number of issues of each code"""
         self.tallies: Counter[tuple[str, Severity]] = Counter()
-        """the same, apart by severity"""
+        """number of issues of each code and severity"""
 
     def add(
         self,
@@ -113,25 +132,25 @@ class IssueLog:
         severity: Severity | None = None,
         **args: object,
     ) -> None:
-        seen = kind.severity if severity is None else severity
-        if self._wants(kind, seen):
+        actual_severity = kind.severity if severity is None else severity
+        if self._must_keep(kind, actual_severity):
             self.add_issue(Issue(kind, path if isinstance(path, str) else path(), offset, args, severity))
         else:
             self.counts[kind.code] += 1
-            self.tallies[kind.code, seen] += 1
+            self.tallies[kind.code, actual_severity] += 1
 
     def count_more(self, kind: IssueType, count: int, severity: Severity | None = None) -> None:
-        """Count further issues of a kind of which one was added before, without listing them."""
+        """Count more issues of a type that was added before, without listing them."""
         self.counts[kind.code] += count
         self.tallies[kind.code, kind.severity if severity is None else severity] += count
 
     @property
     def most_listed(self) -> int:
-        """So many of one code are listed at most; one is always looked at."""
+        """The most issues of one code that are listed, at least 1."""
         return max(self._per_code, 1)
 
-    def _wants(self, kind: IssueType, severity: Severity) -> bool:
-        """Whether this issue is more than a number: there is room for it, or none so bad was seen before."""
+    def _must_keep(self, kind: IssueType, severity: Severity) -> bool:
+        """Whether to create this issue: it can be listed, is worse than all before, or is the first unsafe one."""
         if self._has_room(kind.code) or self._worst is None or severity > self._worst:
             return True
         return self._first_unsafe is None and _is_unsafe(kind.code, severity)
@@ -151,16 +170,16 @@ class IssueLog:
             self._kept.append(issue)
 
     def extend(self, issues: IssueLog) -> None:
-        """Take over what another log kept and counted."""
+        """Add the issues and the counts of another log."""
         for issue in issues:
             self.add_issue(issue)
-        unkept = issues.first_unsafe()
-        if self._first_unsafe is None and unkept is not None:
-            self._first_unsafe = unkept
+        first_unsafe = issues.first_unsafe()
+        if self._first_unsafe is None and first_unsafe is not None:
+            self._first_unsafe = first_unsafe
         self._count_unlisted(issues)
 
     def _count_unlisted(self, issues: IssueLog, wanted: Callable[[str], bool] = lambda code: True) -> None:
-        """Count what another log only counted."""
+        """Add the counts of issues that another log did not list."""
         listed = Counter((issue.code, issue.severity) for issue in issues)
         for (code, severity), count in issues.tallies.items():
             if wanted(code):
@@ -169,7 +188,7 @@ class IssueLog:
                 self._worst = severity if self._worst is None else max(self._worst, severity)
 
     def selected(self, wanted: Callable[[str], bool], order: Callable[[Issue], SupportsRichComparison]) -> IssueLog:
-        """A log of just the codes that are wanted, those that are listed in another order."""
+        """Return a log of the wanted codes, its listed issues sorted by ``order``."""
         chosen = IssueLog(self._per_code, self._per_file)
         for issue in sorted((issue for issue in self if wanted(issue.code)), key=order):
             chosen.add_issue(issue)
@@ -179,14 +198,14 @@ class IssueLog:
         return chosen
 
     def copy(self) -> IssueLog:
-        """A log of its own with the same content."""
-        twin = IssueLog(self._per_code, self._per_file)
-        twin.extend(self)
-        return twin
+        """Return an independent log with the same content."""
+        duplicate = IssueLog(self._per_code, self._per_file)
+        duplicate.extend(self)
+        return duplicate
 
     @property
     def truncated(self) -> bool:
-        """Whether some issues were only counted."""
+        """Whether some issues are counted but not listed."""
         return self.total > len(self._kept)
 
     @property
@@ -194,15 +213,15 @@ class IssueLog:
         return sum(self.counts.values())
 
     def worst(self) -> Severity | None:
-        """The highest severity, of issues that were only counted too."""
+        """Return the highest severity, including issues that are not listed; None without issues."""
         return self._worst
 
     def first_unsafe(self) -> Issue | None:
-        """The first issue that makes a scene unsafe, whether or not there was room to list it."""
+        """Return the first issue that makes a scene unsafe, even if it is not listed."""
         return self._first_unsafe
 
     def unsafe_counts(self) -> dict[str, int]:
-        """How many there are of each code that makes a scene unsafe: what salvage left out."""
+        """Return the number of issues of each code that makes a scene unsafe: what salvage left out."""
         counts: dict[str, int] = {}
         for (code, severity), count in self.tallies.items():
             if _is_unsafe(code, severity):

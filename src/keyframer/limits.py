@@ -1,8 +1,8 @@
-"""What reading and making something may cost at most: every limit is an option, and breaking one has its own code.
+"""Limits on the cost of reading a file and of what is made from it. Every limit is an option with its own issue code.
 
-A file is read within fixed limits. Whatever is made of it (a scene, another file, a picture, a table) is paid from one
-`Budget`, which grows with the bytes that were read: a small file costs little, whatever it says and whatever is asked.
-The code that does the work calls `spend` before it does it; who starts a piece of work opens the budget (`budgeted`).
+A file is read within fixed limits. Everything made from it (a scene, another file, a picture, a table) is paid from one
+`Budget`, which grows with the bytes read: a small file costs little, whatever it claims and whatever is requested.
+Code calls `spend` before it does expensive work; the caller that starts the work opens the budget (`budgeted`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one reading, and the budget of what is made of it. The defaults are far above any real file we know
-    and far below harm."""
+    """Limits for reading one file, and the budget for what is made from it. The defaults are far above any real file
+    we know and far below harm."""
 
     file_size: int = 512 * 1024 * 1024
     """bytes of input (LIMIT_FILE_SIZE)"""
@@ -34,36 +34,36 @@ class Limits:
     name: int = 1024 * 1024
     """bytes of one name (LIMIT_NAME)"""
     issues: int = 1_000
-    """issues kept of one file; all are counted"""
+    """issues listed of one file; all are counted"""
     issues_per_code: int = 20
-    """issues kept of one code; all are counted"""
+    """issues listed of one code; all are counted"""
     copies: int = 1_000_000
-    """budget: numbers of a scene where many parts of a file use the same data (LIMIT_COPIES)"""
+    """budget: numbers in a scene that come from data used by several parts of a file (LIMIT_COPIES)"""
     keys: int = 100_000
-    """budget: keys made of motion that another format cannot hold as it is (LIMIT_KEYS)"""
+    """budget: keys created for motion that another format cannot store directly (LIMIT_KEYS)"""
     samples: int = 8_000_000
-    """budget: numbers sampled of curves, 16 for a matrix, and posed vertices (LIMIT_SAMPLES)"""
+    """budget: numbers sampled from curves, 16 per matrix, and posed vertices (LIMIT_SAMPLES)"""
     faces: int = 200_000
-    """budget: faces that are drawn or written, counted for each node that shows them (LIMIT_FACES)"""
+    """budget: faces drawn or written, counted once per node that uses them (LIMIT_FACES)"""
     pixels: int = 500_000_000
-    """budget: pixels of faces that are looked at for pictures (LIMIT_PIXELS)"""
+    """budget: pixels of faces examined for pictures (LIMIT_PIXELS)"""
     image_bytes: int = 64 * 1024 * 1024
-    """budget: bytes of decoded images, four a pixel (LIMIT_IMAGE_BYTES)"""
+    """budget: bytes of decoded images, four per pixel (LIMIT_IMAGE_BYTES)"""
     archive_bytes: int = 1024 * 1024
     """budget: bytes of all members of an archive, unpacked (LIMIT_ARCHIVE_BYTES)"""
 
 
 DEFAULT_LIMITS = Limits()
 FULL_SIZE = 64 * 1024
-"""bytes of input up to which a budget is what `Limits` say; of more input it is more in proportion"""
+"""bytes of input for which a budget is as in `Limits`; for larger inputs it grows in proportion"""
 _FULL_SIZES = {"copies": 64 * FULL_SIZE}
-"""the same for what takes much memory: large files hold what they need themselves"""
+"""the same for kinds that take much memory: large files contain what they need"""
 MOST_ENTRIES = 200_000
-"""files and folders looked at below one folder, where images are looked for"""
+"""most files and folders examined below one folder when searching for images"""
 
 
 class Budget:
-    """What one piece of work may cost: ``spent`` counts it, ``size`` is how many bytes were read for it."""
+    """The allowed cost of one piece of work: ``spent`` counts it, ``size`` is the number of bytes read for it."""
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS, size: int = 0) -> None:
         self.limits = limits
@@ -73,7 +73,7 @@ class Budget:
 
     @contextmanager
     def opened(self) -> Iterator[Budget]:
-        """Pay what is done inside from this budget, whatever other is open."""
+        """Make this the open budget inside the block."""
         token = _OPEN.set(self)
         try:
             yield self
@@ -81,37 +81,38 @@ class Budget:
             _OPEN.reset(token)
 
     def feed(self, size: int) -> None:
-        """More was read, so more may be made of it."""
+        """Enlarge the budget: more bytes were read."""
         self.size += size
 
     def room(self, kind: str) -> int:
-        """How much of a kind may be spent in all."""
+        """Return the total that may be spent of a kind."""
         floor: int = getattr(self.limits, kind)
         full = _FULL_SIZES.get(kind, FULL_SIZE)
         return floor * max(self.size, full) // full + self.granted.get(kind, 0)
 
     def grant(self, kind: str, count: int) -> None:
-        """Allow more: what a file holds itself is no copy."""
+        """Allow more of a kind: data that a file contains is not a copy."""
         self.granted[kind] = self.granted.get(kind, 0) + count
 
     def left(self, kind: str) -> int:
         return max(self.room(kind) - self.spent.get(kind, 0), 0)
 
     def allows(self, kind: str, count: int) -> bool:
-        """Whether so much more is within the budget. It is counted, so that after a no there is no yes for less."""
+        """Count ``count`` more and return whether the total is within the budget. Refused counts stay counted, so that
+        smaller ones are refused too."""
         self.spent[kind] = self.spent.get(kind, 0) + count
         return self.spent[kind] <= self.room(kind)
 
     def spend(self, kind: str, count: int, path: str = "/", what: str = "parts") -> None:
-        """Count work that is about to be done; `FormatError` with the code of its kind where it is too much, and then
-        nothing is counted."""
+        """Count work before it is done; raises `FormatError` with the code of its kind, counting nothing, if it exceeds
+        the budget."""
         if count > self.left(kind):
-            told = {"count": self.spent.get(kind, 0) + count, "limit": self.room(kind)}
-            raise LIMIT_BUDGETS[kind].failure(0, path, what=what, **told)
+            total = self.spent.get(kind, 0) + count
+            raise LIMIT_BUDGETS[kind].failure(0, path, what=what, count=total, limit=self.room(kind))
         self.spent[kind] = self.spent.get(kind, 0) + count
 
     def state(self, kind: str) -> dict[str, Any]:
-        """What was asked for, and what is allowed: the numbers of a message."""
+        """Return the amount spent and the limit: the values for a message."""
         return {"count": self.spent[kind], "limit": self.room(kind)}
 
 
@@ -120,7 +121,7 @@ _OPEN: ContextVar[Budget | None] = ContextVar("_OPEN", default=None)
 
 @contextmanager
 def budgeted(limits: Limits | None = None, size: int = 0) -> Iterator[Budget]:
-    """The budget of a piece of work: the one that is open, else a new one for an input of ``size`` bytes."""
+    """Yield the open budget, or open a new one for an input of ``size`` bytes."""
     open_ = _OPEN.get()
     if open_ is not None:
         yield open_
@@ -131,60 +132,59 @@ def budgeted(limits: Limits | None = None, size: int = 0) -> Iterator[Budget]:
 
 
 def open_budget(limits: Limits, size: int) -> Budget:
-    """The budget that is open, else one of the caller's own for an input of ``size`` bytes."""
+    """Return the open budget, or a new one for an input of ``size`` bytes that is not opened."""
     return _OPEN.get() or Budget(limits, size)
 
 
 def spend(kind: str, count: int, path: str = "/") -> None:
-    """`Budget.spend` on the open budget; whoever opened none may do as much as they like."""
+    """Call `Budget.spend` on the open budget; without one there is no limit."""
     open_ = _OPEN.get()
     if open_ is not None:
         open_.spend(kind, count, path)
 
 
 def allows(kind: str, count: int) -> bool:
-    """`Budget.allows` of the open budget; yes where none is open."""
+    """Call `Budget.allows` on the open budget; returns True without one."""
     open_ = _OPEN.get()
     return open_ is None or open_.allows(kind, count)
 
 
 def expect(kind: str, count: int) -> None:
-    """Refuse what is known to be too much before any of it is done; nothing is counted."""
+    """Raise `FormatError` if ``count`` would exceed the budget; nothing is counted."""
     budget = _OPEN.get() or Budget()
     if count > budget.left(kind):
         budget.spend(kind, count)
 
 
 def left(kind: str) -> int:
-    """`Budget.left` of the open budget; as much as a new one has where none is open."""
+    """Return `Budget.left` of the open budget, or of a new one."""
     return (_OPEN.get() or Budget()).left(kind)
 
 
 def room(kind: str) -> int:
-    """`Budget.room` of the open budget; that of a new one where none is open."""
+    """Return `Budget.room` of the open budget, or of a new one."""
     return (_OPEN.get() or Budget()).room(kind)
 
 
 def feed(size: int) -> None:
-    """`Budget.feed` for the open budget, if there is one."""
+    """Call `Budget.feed` on the open budget, if there is one."""
     open_ = _OPEN.get()
     if open_ is not None:
         open_.feed(size)
 
 
 def limits_of(given: dict[str, object]) -> Limits:
-    """Limits with some of another value; ValueError where there is no such limit, or it is not a positive number."""
-    known = [each.name for each in fields(Limits)]
+    """Return limits with the given values; raises ValueError for an unknown name or a value that is not positive."""
+    known = [field.name for field in fields(Limits)]
     chosen: dict[str, int] = {}
     for name, value in given.items():
         if name not in known:
-            listed = f"there are: {', '.join(known)}"
-            raise ValueError(f"there is no limit {name!r} ({listed}){did_you_mean(name, known)}")
+            raise ValueError(f"unknown limit {name!r} (known: {', '.join(known)}){did_you_mean(name, known)}")
         try:
             number = float(str(value))
             if not 1 <= number <= 1e15:
                 raise ValueError
         except ValueError:
-            raise ValueError(f"the limit {name} is a number from 1 to 1e15, not {value!r}") from None
+            raise ValueError(f"the limit {name} must be a number from 1 to 1e15, not {value!r}") from None
         chosen[name] = int(number)
     return Limits(**chosen)

@@ -1,7 +1,7 @@
-"""Packages from outside that register formats, exporters or importers through entry points.
+"""Formats, exporters and importers that other packages register through entry points.
 
-They are found by their ``*.dist-info/entry_points.txt``: importing `importlib.metadata` for that would cost as much as
-several starts of the interpreter. A package that fails is left out, and `failures` has one line about it.
+They are found in ``*.dist-info/entry_points.txt``; importing `importlib.metadata` for that would take as long as
+starting the interpreter several times. A plugin that fails is not used, and `failures` has one line about it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _declared: dict[str, list[tuple[str, str]]] | None = None
 
 
 def load_plugins(group: str, kind: type[P], taken: set[str]) -> list[P]:
-    """What installed packages declare in an entry point group: objects of this kind, whose ``name`` is not taken."""
+    """Load the plugins of an entry point group: objects of the class ``kind`` whose ``name`` is not in ``taken``."""
     plugins: list[P] = []
     for name, target in declared().get(group, ()):
-        from importlib import import_module  # without plugins nobody pays for it
+        from importlib import import_module  # costs nothing without plugins
 
         try:
             module, _, attribute = target.partition(":")
@@ -33,7 +33,7 @@ def load_plugins(group: str, kind: type[P], taken: set[str]) -> list[P]:
             if not isinstance(plugin, kind):
                 raise TypeError(f"{attribute} is not a {kind.__name__}")
             taken.add(_checked_id(plugin, taken))
-        except (Exception, SystemExit) as error:  # somebody else's code: whatever it does costs one line
+        except (Exception, SystemExit) as error:  # code of another package: any failure becomes one line
             report_failure(name, error)
             continue
         plugins.append(plugin)
@@ -41,27 +41,31 @@ def load_plugins(group: str, kind: type[P], taken: set[str]) -> list[P]:
 
 
 def _checked_id(plugin: object, taken: set[str]) -> str:
-    """The id of a plugin whose declaration is sound; TypeError or ValueError says what is wrong with it."""
+    """Return the id of a plugin after checking its declaration; raises TypeError or ValueError."""
     for attribute in ("name", "title"):
         if not isinstance(getattr(plugin, attribute, None), str):
-            raise TypeError(f"its {attribute} is not text")
+            raise TypeError(f"its {attribute} is not a string")
     for attribute, start in (("extensions", "."), ("dialects", ""), ("preload", "")):
-        words = getattr(plugin, attribute, None if start else ())
-        if not isinstance(words, tuple) or not all(isinstance(word, str) and word.startswith(start) for word in words):
-            raise TypeError(f"its {attribute} are not a tuple of texts{' like .ext' if start else ''}")
+        values = getattr(plugin, attribute, None if start else ())
+        if not isinstance(values, tuple) or not all(
+            isinstance(text, str) and text.startswith(start) for text in values
+        ):
+            raise TypeError(f"its {attribute} are not a tuple of strings{' like .ext' if start else ''}")
     companions = getattr(plugin, "companions", ())
     if not isinstance(companions, tuple) or not all(hasattr(companion, "option") for companion in companions):
         raise TypeError("its companions are not a tuple of Companion")
-    known: str = plugin.name  # type: ignore[attr-defined]
-    if not (known.isascii() and known.replace("-", "").replace("_", "").isalnum() and known == known.lower()):
-        raise ValueError(f"the id {known!r} is not made of a-z, 0-9, - and _")
-    if known in taken:
-        raise ValueError(f"the id {known!r} is taken")
-    return known
+    plugin_id: str = plugin.name  # type: ignore[attr-defined]
+    if not (
+        plugin_id.isascii() and plugin_id.replace("-", "").replace("_", "").isalnum() and plugin_id == plugin_id.lower()
+    ):
+        raise ValueError(f"the id {plugin_id!r} has characters other than a-z, 0-9, - and _")
+    if plugin_id in taken:
+        raise ValueError(f"the id {plugin_id!r} is already in use")
+    return plugin_id
 
 
 def ask(plugin: object, question: Callable[..., A], *arguments: object) -> A | None:
-    """What a format or an importer answers; one from outside that fails is reported, and the answer is None."""
+    """Call a function of a plugin; if a plugin of another package fails, report that and return None."""
     try:
         return question(*arguments)
     except (Exception, SystemExit) as error:
@@ -72,7 +76,7 @@ def ask(plugin: object, question: Callable[..., A], *arguments: object) -> A | N
 
 
 class Blame:
-    """Turns what a plugin raises by mistake into a `FormatError`, the failure of the file at hand."""
+    """Turn unexpected exceptions of a plugin into a `FormatError`, so that only the current file fails."""
 
     __slots__ = ("_allowed", "_plugin")
 
@@ -91,30 +95,30 @@ class Blame:
         if isinstance(error, (Exception, SystemExit)) and not isinstance(error, (FormatError, *self._allowed)):
             from keyframer.catalogue import RUN_INTERNAL_ERROR
 
-            raise RUN_INTERNAL_ERROR.failure(0, "/", reason=_words(self._plugin.name, "failed", error)) from error  # type: ignore[attr-defined]
+            raise RUN_INTERNAL_ERROR.failure(0, "/", reason=_summary(self._plugin.name, "failed", error)) from error  # type: ignore[attr-defined]
 
 
 def is_outside(plugin: object) -> bool:
-    """Whether a format, importer or exporter comes from another package: by the module that does its work."""
+    """Return whether a format, importer or exporter comes from another package."""
     return not (getattr(plugin, "module", "") or type(plugin).__module__).startswith("keyframer.")
 
 
 def report_failure(name: str, error: BaseException) -> None:
-    """Note that a plugin failed, once."""
-    _failed.setdefault(name, _words(name, "is not used", error))
+    """Record that a plugin failed; only its first failure is kept."""
+    _failed.setdefault(name, _summary(name, "is not used", error))
 
 
-def _words(name: str, what: str, error: BaseException) -> str:
-    return f"plugin {name} {what}: {type(error).__name__}: {str(error).partition(chr(10))[0]}".rstrip(": ")
+def _summary(name: str, outcome: str, error: BaseException) -> str:
+    return f"plugin {name} {outcome}: {type(error).__name__}: {str(error).partition(chr(10))[0]}".rstrip(": ")
 
 
 def failures() -> list[str]:
-    """A line for each plugin that could not be used."""
+    """Return one line for each plugin that failed."""
     return list(_failed.values())
 
 
 def declared() -> dict[str, list[tuple[str, str]]]:
-    """Entry points of groups that begin with ``keyframer.``: name and target, in the order of names."""
+    """Return name and target of all entry points in groups that begin with ``keyframer.``, sorted by name."""
     global _declared
     if _declared is None:
         _declared = {}
@@ -127,7 +131,8 @@ def declared() -> dict[str, list[tuple[str, str]]]:
 
 
 def _entry_point_files(folder: str) -> list[str]:
-    """In a folder of packages; the empty name is the current folder, which may hold anybody's files."""
+    """List the entry point files of the packages in a folder. The empty name is the current folder, which is not
+    trusted and therefore skipped."""
     if not folder:
         return []
     try:
@@ -141,9 +146,9 @@ def _parse(path: str, groups: dict[str, list[tuple[str, str]]]) -> None:
     try:
         with open(path, "rb", buffering=0) as stream:
             content = stream.read()
-    except OSError:  # most packages declare none
+    except OSError:  # most packages have no such file
         return
-    if b"[keyframer." not in content:  # nor does anybody pay for decoding the others
+    if b"[keyframer." not in content:  # decode only the few that matter
         return
     group = ""
     for line in map(str.strip, content.decode("utf-8", "replace").splitlines()):

@@ -1,4 +1,4 @@
-"""Names from files: 8-bit text decoded for people, and made inert before it is shown anywhere."""
+"""Text for people: names from files, decoded and made safe to show; numbers with their nouns; bytes as hex digits."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ _UNSAFE = "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufef
 
 
 def decode_name(raw: bytes, encoding: str | None = None) -> str:
-    """Text of an 8-bit name: UTF-8 if it is that, else ``encoding``, else Windows' code page 1252.
+    """Decode an 8-bit name: as UTF-8 if it is valid, else as ``encoding``, else as Windows code page 1252.
 
-    The bytes stay the truth (look-ups compare bytes); this is for showing. Bytes that the encoding does not know
-    come out as ``\\xNN``.
+    For display only: look-ups compare the stored bytes. Bytes that are undefined in the encoding become ``\\xNN``.
     """
     if encoding is None:
         try:
@@ -26,13 +25,13 @@ def decode_name(raw: bytes, encoding: str | None = None) -> str:
 
 
 def dos_beginning(stem: str) -> str | None:
-    """``STONEW`` of ``STONEW~1``, as DOS called files with longer names; None for any other name."""
+    """Return ``STONEW`` for ``STONEW~1``, a name that DOS shortened; None for any other name."""
     short, tilde, number = stem.partition("~")
     return short[:8] if tilde and number.isdigit() and short else None
 
 
 def safe_text(text: str) -> str:
-    """The same text with everything that could steer a terminal or reorder a line in visible ``\\x1b`` form."""
+    """Replace control, bidirectional and invisible characters by visible escapes such as ``\\x1b``."""
     if text.isascii() and text.isprintable():
         return text
     import re
@@ -41,7 +40,7 @@ def safe_text(text: str) -> str:
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
-    """``; did you mean 'Rotor'?`` if one of the known names is close to the wrong one, else nothing."""
+    """Return ``; did you mean 'Rotor'?`` if one of the known names is close to the wrong one, else an empty text."""
     from difflib import get_close_matches
     from itertools import islice
 
@@ -53,12 +52,26 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
 
 
 _COMPARED = 5_000
-"""names that a mistyped one is compared with at most: files may hold millions"""
+"""most names that a mistyped one is compared with: files may hold millions"""
 _COMPARED_LENGTH = 64
 
 
+def counted(count: object, noun: str) -> str:
+    """Return a number with its noun: ``1 camera``, ``2 cameras``, ``3 vertices``."""
+    if count == 1:
+        return f"1 {noun}"
+    for ending, plural in _PLURALS:
+        if noun.endswith(ending):
+            return f"{count} {noun.removesuffix(ending)}{plural}"
+    return f"{count} {noun}s"
+
+
+_PLURALS = (("vertex", "vertices"), ("key", "keys"), ("y", "ies"), ("x", "xes"), ("sh", "shes"))
+"""endings of nouns whose plural is not just an s"""
+
+
 def show_name(raw: bytes, encoding: str | None = None) -> str:
-    """A name from a file, decoded and safe to show."""
+    """Decode a name from a file and make it safe to show."""
     return safe_text(decode_name(raw, encoding))
 
 
@@ -68,7 +81,7 @@ def _visible(character: str) -> str:
 
 
 def bytes_to_ascii(raw: bytes) -> str:
-    r"""Any bytes as printable ASCII that reads back: ``\xNN`` for the rest, ``\\`` for a backslash."""
+    r"""Write bytes as printable ASCII that can be read back: ``\xNN`` for other bytes, ``\\`` for a backslash."""
     return "".join(
         chr(byte) if 0x20 <= byte < 0x7F and byte != 0x5C else "\\\\" if byte == 0x5C else f"\\x{byte:02x}"
         for byte in raw
@@ -79,10 +92,10 @@ _ESCAPE = r"(?s)\\(\\|x[0-9a-fA-F]{2}|.|$)"
 
 
 def ascii_to_bytes(text: str) -> bytes:
-    """The bytes behind `bytes_to_ascii`; ValueError where the text is not of that form."""
+    """Return the bytes that `bytes_to_ascii` wrote as this text; raises ValueError for an unknown escape."""
     import re
 
-    def plain(match: re.Match[str]) -> str:
+    def unescape(match: re.Match[str]) -> str:
         escape = match.group(1)
         if escape == "\\":
             return "\\"
@@ -91,29 +104,29 @@ def ascii_to_bytes(text: str) -> bytes:
         raise ValueError(f"unknown escape \\{escape} (write \\\\ for a backslash, \\xNN for a byte)")
 
     try:
-        return re.sub(_ESCAPE, plain, text).encode("latin-1")
+        return re.sub(_ESCAPE, unescape, text).encode("latin-1")
     except UnicodeEncodeError as error:
         wrong = error.object[error.start]
         raise ValueError(f"{wrong!r} is not an 8-bit character (write it as \\xNN bytes)") from None
 
 
 HEX_LINE = 32
-"""bytes on one line of hex"""
+"""bytes per line of hex digits"""
 
 
 def bytes_to_hex(raw: bytes) -> str | list[str]:
-    """Bytes as hex digits in groups of four bytes: one text where they fit a line, else a text for each line."""
+    """Write bytes as hex digits in groups of four bytes: one text if they fit a line, else one text per line."""
     if len(raw) <= HEX_LINE:
         return raw.hex(" ", -4)
     return [raw[start : start + HEX_LINE].hex(" ", -4) for start in range(0, len(raw), HEX_LINE)]
 
 
 def hex_to_bytes(value: object) -> bytes:
-    """The bytes behind `bytes_to_hex`, however the digits are spread; ValueError where they are not hex digits."""
+    """Return the bytes that these hex digits stand for, with any spacing; raises ValueError for other characters."""
     lines = value if isinstance(value, list) else [value]
     if not all(isinstance(line, str) for line in lines):
-        raise ValueError("bytes are wanted, as text of hex digits")
+        raise ValueError("expected bytes, written as hex digits")
     try:
         return b"".join(map(bytes.fromhex, lines))
     except ValueError:
-        raise ValueError("bytes are wanted, as text of hex digits") from None
+        raise ValueError("expected bytes, written as hex digits") from None

@@ -92,5 +92,5 @@ def test_names_in_messages_are_safe_and_short() -> None:
 def test_a_name_that_many_carry_is_told_once() -> None:
     report = keyframer.check(w.editor(w.mesh(name=b"Box") * 500, w.mesh(name=b"Cone") * 2))
     assert report.counts == {"SEM_DUPLICATE_NAME": 2}
-    assert report.issues[0].message == "500 objects are called 'Box'"
+    assert report.issues[0].message == "500 objects have the name 'Box'"
     assert report.issues[0].path == "/4d4d/3d3d/4000[1]/name"

@@ -40,7 +40,7 @@ def test_findings_say_where(run: Run, files: dict[str, Path]) -> None:
     assert ran.out == (
         f"{files['error']}: readable with problems (1 error)\n"
         "  error: LINK_INDEX_OUT_OF_RANGE at 0x26 in /4d4d/3d3d/4000[0]/4100/4120/faces[0]: "
-        "face 0 names vertex 2, there are 0\n"
+        "face 0 refers to vertex 2, which does not exist (count: 0)\n"
     )
 
 
@@ -90,7 +90,7 @@ def test_json(run: Run, files: dict[str, Path]) -> None:
             "code": "LINK_INDEX_OUT_OF_RANGE",
             "offset": 38,
             "path": "/4d4d/3d3d/4000[0]/4100/4120/faces[0]",
-            "message": "face 0 names vertex 2, there are 0",
+            "message": "face 0 refers to vertex 2, which does not exist (count: 0)",
         }
     ]
     assert report["files"][3]["format"] is None

@@ -359,7 +359,7 @@ def test_half_a_pair_is_refused_until_a_run_finishes_it(place: Path, run: Run, m
         assert ran.code == 3
         assert ran.err.count("\n") == 1
         assert (
-            f"{clip}: IO_PAIR_UNFINISHED at 0x0 in /: a run was cut short while it wrote the files of mill" in ran.err
+            f"{clip}: IO_PAIR_UNFINISHED at 0x0 in /: a run was interrupted while writing the files of mill" in ran.err
         )
     ran = run("check", clip)
     assert ran.code == 1

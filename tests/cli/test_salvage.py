@@ -32,7 +32,7 @@ def test_a_refusal_is_one_line_that_says_what_could_be_saved(run: Run, cut: Path
     ran = run(*commands(cut)[number])
     assert (ran.code, ran.out) == (3, "")
     assert ran.err.splitlines() == [
-        f"keyframer: {cut}: STRUCT_TRUNCATED at 0x2 in /4d4d: 4604 bytes wanted, 2000 left; "
+        f"keyframer: {cut}: STRUCT_TRUNCATED at 0x2 in /4d4d: expected 4604 bytes, 2000 remaining; "
         "--salvage saves 5 nodes, 5 meshes, 3 materials"
     ]
 

@@ -282,7 +282,7 @@ def test_exit_codes(run: Run, tmp_path: Path) -> None:
 
 def test_more_than_can_be_done_is_refused_before_it_is_tried() -> None:
     scene = Scene(nodes=[SceneNode(str(number)) for number in range(1000)])
-    with pytest.raises(FormatError, match=r"LIMIT_SAMPLES .* 16000000 samples are wanted"):
+    with pytest.raises(FormatError, match=r"LIMIT_SAMPLES .* 16000000 samples requested"):
         sampling.Sample(scene, frames=list(range(1_000)), times=None)
 
 

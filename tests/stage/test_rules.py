@@ -71,12 +71,12 @@ CASES: dict[str, tuple[bytes, list[str]]] = {
         show(scene_object('<Geometry3D fileName="box"/>'), {"box.3ds": model(".3ds")}),
         [
             f"info: STAGE_EXTENSION_MISSING in {LAYER}/SceneObject[0]/Geometries[0]/Geometry3D[0]/@fileName: "
-            "box has no extension: .3ds is taken"
+            "box has no extension: .3ds is used"
         ],
     ),
     "spec.mvr": (
         show('<Fixture name="S" uuid="f"><GDTFSpec>s</GDTFSpec></Fixture>', {"s.gdtf": moving_head()}),
-        [f"info: STAGE_EXTENSION_MISSING in {LAYER}/Fixture[0]/GDTFSpec[0]: s has no extension: .gdtf is taken"],
+        [f"info: STAGE_EXTENSION_MISSING in {LAYER}/Fixture[0]/GDTFSpec[0]: s has no extension: .gdtf is used"],
     ),
     "case.mvr": (
         show(
@@ -86,12 +86,12 @@ CASES: dict[str, tuple[bytes, list[str]]] = {
     ),
     "folder.mvr": (
         show(scene_object('<Geometry3D fileName="models/box.3ds"/>'), {"models/box.3ds": model(".3ds")}),
-        ["warning: STAGE_FILE_IN_FOLDER in models/box.3ds: the files of a show are not in folders"],
+        ["warning: STAGE_FILE_IN_FOLDER in models/box.3ds: files of a show must not be in folders"],
     ),
     "packing.mvr": (
         show(BOX, {"box.3ds": model(".3ds")}, packed={"notes.txt": ZIP_BZIP2}),
         [
-            "error: STAGE_PACKING in notes.txt: packed by method 12: members are stored or deflated, nothing else",
+            "error: STAGE_PACKING in notes.txt: packed by method 12: members must be stored or deflated",
             "info: STAGE_FILE_UNUSED in notes.txt: nothing in the archive refers to this file",
         ],
     ),
@@ -112,15 +112,15 @@ CASES: dict[str, tuple[bytes, list[str]]] = {
     "scale.gdtf": (
         moving_head(".3ds", (2000.0, 2000.0, 3000.0)),
         [
-            "warning: STAGE_MODEL_SCALE in models/3ds/head.3ds: the file is 10 times as large as the dimensions "
-            "0.2 m x 0.2 m x 0.3 m of the model 'Head'"
+            "warning: STAGE_MODEL_SCALE in models/3ds/head.3ds: the file is 10 times as large as the stated "
+            "dimensions 0.2 m x 0.2 m x 0.3 m of the model 'Head'"
         ],
     ),
     "metres.gdtf": (
         moving_head(".3ds", (0.2, 0.2, 0.3)),
         [
-            "warning: STAGE_MODEL_SCALE in models/3ds/head.3ds: the file is 0.001 times as large as the dimensions "
-            "0.2 m x 0.2 m x 0.3 m of the model 'Head'"
+            "warning: STAGE_MODEL_SCALE in models/3ds/head.3ds: the file is 0.001 times as large as the stated "
+            "dimensions 0.2 m x 0.2 m x 0.3 m of the model 'Head'"
         ],
     ),
     "animation.gdtf": (
@@ -130,8 +130,8 @@ CASES: dict[str, tuple[bytes, list[str]]] = {
             {"models/gltf/head.glb": in_glb(GLB, extensionsUsed=["KHR_materials_unlit"])},
         ),
         [
-            "warning: STAGE_GLTF_RULE in models/gltf/head.glb: it uses the extension KHR_materials_unlit, which glTF "
-            "files in such an archive must not have"
+            "warning: STAGE_GLTF_RULE in models/gltf/head.glb: it uses the extension KHR_materials_unlit, which is "
+            "not allowed for glTF files in such an archive"
         ],
     ),
     "required.mvr": (
@@ -144,8 +144,8 @@ CASES: dict[str, tuple[bytes, list[str]]] = {
             },
         ),
         [
-            "warning: STAGE_GLTF_RULE in box.glb: it requires the extension KHR_texture_transform, which glTF files in "
-            "such an archive must not have"
+            "warning: STAGE_GLTF_RULE in box.glb: it requires the extension KHR_texture_transform, which is not "
+            "allowed for glTF files in such an archive"
         ],
     ),
 }
@@ -164,8 +164,8 @@ def test_more_than_1200_vertices() -> None:
     data = fixture(models, '<Geometry Name="Base" Model="M"/>', {"models/3ds/ball.3ds": dense_model(1201)})
     said = [line for line in lines(data) if "VERTICES" in line]
     assert said == [
-        "warning: STAGE_MODEL_VERTICES in description.xml/GDTF: the models of the fixture have 1201 vertices, at most "
-        "1200 are allowed"
+        "warning: STAGE_MODEL_VERTICES in description.xml/GDTF: the models of the fixture have 1201 vertices, more "
+        "than 1200"
     ]
 
 

@@ -69,7 +69,7 @@ def test_reading_beyond_the_end_is_located() -> None:
     assert (error.code, error.offset) == ("STRUCT_TRUNCATED", 8)
     assert error.path == "/4d4d/b000/b002[3]/keys[3]/flags"
     assert error.details == {"wanted": 5, "left": 4}
-    assert str(error) == "STRUCT_TRUNCATED at 0x8 in /4d4d/b000/b002[3]/keys[3]/flags: 5 bytes wanted, 4 left"
+    assert str(error) == "STRUCT_TRUNCATED at 0x8 in /4d4d/b000/b002[3]/keys[3]/flags: expected 5 bytes, 4 remaining"
     assert refusal(lambda: cursor.unpack(struct.Struct("<d"))).code == "STRUCT_TRUNCATED"
     assert refusal(lambda: cursor.need(5)).path == "/4d4d/b000/b002[3]"
     assert cursor.pos == 8

@@ -1,4 +1,4 @@
-"""Says exactly what is wrong with a file: runs the readers, the bridges and the rules, and collects what they find."""
+"""Find everything that is wrong with a file: run the readers, the bridges and the rules, and collect their issues."""
 
 from keyframer.checking.check import check, check_document, check_opened, unreadable
 from keyframer.checking.check_report import PASSES, VERDICTS, Report, pass_of

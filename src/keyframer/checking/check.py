@@ -1,4 +1,4 @@
-"""Checking a file or a document: structure, links, data, scene. Lists everything and raises nothing."""
+"""Check a file or a document: structure, links, data, scene. Every problem becomes an issue in a report."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from keyframer.scene import Scene
 def check(
     source: PathLike | IO[bytes] | bytes | Document, *, format: str | None = None, limits: Limits | None = None
 ) -> Report:
-    """What is wrong with a file (a path, a binary stream or its bytes) or with a document that was read.
+    """Check a file (a path, a binary stream or bytes) or a document and return a report.
 
-    What cannot be read at all is a report, too: its verdict is *not readable* and its one issue says why. ``format``
-    is the id of a format where the content does not decide; ValueError if there is none of this id.
+    A file that cannot be read gets a report, too: its verdict is *not readable* and its only issue gives the reason.
+    ``format`` is the id of a format, for content that fits several; raises ValueError for an unknown id.
     """
     if isinstance(source, Document):
         return check_document(source)
@@ -42,10 +42,10 @@ def check(
 
 
 def check_opened(opened: OpenedFile) -> Report:
-    """What is wrong with a file that was opened. A scene that was made of it already is not made again."""
+    """Check an opened file. If its scene was loaded before, that scene is used."""
     size = len(opened.data)
     try:
-        if opened.importer is not None:  # each part that cannot be read, and all that is odd
+        if opened.importer is not None:  # salvage: one issue for each part that cannot be read
             scene = opened.scene(salvage=True)
             opened.importer.check(opened.data, scene, opened.limits)
             return Report(scene.issues.selected(lambda code: True, in_order), opened.importer, size)
@@ -56,7 +56,7 @@ def check_opened(opened: OpenedFile) -> Report:
 
 
 def check_document(document: Document) -> Report:
-    """What is wrong with a document. Nothing is known of files beside it."""
+    """Check a document. Companion files are not considered."""
     return _check_document(document, lambda: scene_of(document, salvage=True), None)
 
 
@@ -69,22 +69,22 @@ def _check_document(document: Document, make_scene: Callable[[], Scene], size: i
             scene = make_scene()
     except FormatError as error:  # over a limit
         issues.add_issue(_issue(error))
-    issues.extend(document.issues if scene is None else scene.issues)  # those of the scene hold those of the document
+    issues.extend(document.issues if scene is None else scene.issues)  # a scene has the issues of its document, too
     document.format.apply_rules(document, scene, Reporter(document, issues))
     return Report(issues.selected(lambda code: True, in_order), document.format, size)
 
 
 def unreadable(error: FormatError, reader: Format | Importer | None = None, size: int | None = None) -> Report:
-    """The report on what no document can be made of."""
+    """Return the report on a file that cannot be decoded."""
     issues = IssueLog()
     issues.add_issue(_issue(error))
     return Report(issues, reader, size, readable=False)
 
 
 def _issue(error: FormatError) -> Issue:
-    """The issue behind an exception, in its own words."""
+    """Return an exception as an issue with the same message."""
     kind = CATALOGUE[error.code]
     if not error.details:
-        words = error.message.replace("{", "{{").replace("}", "}}")
-        kind = IssueType(kind.code, kind.severity, words)
+        template = error.message.replace("{", "{{").replace("}", "}}")
+        kind = IssueType(kind.code, kind.severity, template)
     return Issue(kind, error.path, error.offset, error.details)

@@ -1,4 +1,4 @@
-"""What a check found: issues in the order of passes and places, counts and a verdict; and all of that as plain data."""
+"""The report of a check: issues sorted by pass and place, counts and a verdict; and the same as plain data."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from keyframer.issues import Issue, IssueLog, Severity
 from keyframer.text import safe_text
 
 PASSES = {
-    "structure": "whether the bytes lie as the format says",
-    "links": "whether what refers to something else can find it",
-    "data": "whether names and numbers are what they should be",
-    "scene": "what it means all together",
+    "structure": "whether the bytes have the structure of the format",
+    "links": "whether references lead to existing parts",
+    "data": "whether names and numbers are valid",
+    "scene": "whether the parts make a consistent scene",
 }
 
 _PASS_OF_FAMILY = {
@@ -32,33 +32,34 @@ VERDICTS = (NOT_READABLE, WITH_PROBLEMS, CLEAN)
 
 
 def pass_of(code: str) -> str:
-    """The pass that a code belongs to, from the word it begins with."""
+    """Return the pass that a code belongs to, from the first word of the code."""
     return _PASS_OF_FAMILY[code.partition("_")[0]]
 
 
 def in_order(issue: Issue) -> tuple[int, int, str, str]:
-    """What issues are sorted by: pass, place in the file, path, code."""
+    """Return the sort key of an issue: pass, place in the file, path, code."""
     return _PASS_ORDER.index(pass_of(issue.code)), issue.offset, issue.path, issue.code
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a check found in one file.
+    """The report on one file.
 
-    ``issues`` lists the first of each code, in the order of the passes and of their places in the file. The cap is
-    never silent: ``counts`` has all of them, and ``truncated`` says that there are more.
+    ``issues`` lists the first issues of each code, sorted by pass and place in the file. ``counts`` counts all of them,
+    and ``truncated`` tells whether some are not listed.
     """
 
     issues: IssueLog
     format: Format | Importer | None = None
-    """None where no reader claims the bytes"""
+    """None if no reader recognises the bytes"""
     size: int | None = None
-    """bytes of the file, where they were read here"""
+    """size of the file in bytes; None if it was not read for this check"""
     readable: bool = True
 
     @property
     def verdict(self) -> str:
-        """``not readable``: no document can be made of it. ``clean``: nothing above *info* was found."""
+        """``not readable`` if the file cannot be decoded, ``clean`` without warnings and errors, else ``readable with
+        problems``."""
         if not self.readable:
             return NOT_READABLE
         worst = self.issues.worst()
@@ -66,27 +67,27 @@ class Report:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many issues there are of each code, also of those that are not listed."""
+        """Number of issues of each code, listed or not."""
         return dict(sorted(self.issues.counts.items()))
 
     @property
     def truncated(self) -> bool:
-        """Whether some issues are only counted."""
+        """Whether some issues are counted but not listed."""
         return self.issues.truncated
 
     def count(self, severity: str) -> int:
-        """How many issues of a severity (``error``, ``warning``, ``info``) there are, listed or not."""
+        """Return the number of issues of a severity (``error``, ``warning``, ``info``), listed or not."""
         wanted = Severity[severity.upper()]
-        return sum(count for (_, seen), count in self.issues.tallies.items() if seen is wanted)
+        return sum(count for (_, tallied), count in self.issues.tallies.items() if tallied is wanted)
 
     def in_pass(self, name: str) -> list[Issue]:
         """The listed issues of one pass."""
         return [issue for issue in self.issues if pass_of(issue.code) == name]
 
     def restricted(self, only: Collection[str] = (), ignore: Collection[str] = ()) -> Report:
-        """The report with just some codes; a code may be given by its beginning, as in ``SEC_``.
+        """Return the report without some codes; ``SEC_`` stands for all codes that begin so.
 
-        A file that is not readable stays so, whatever is ignored.
+        The verdict *not readable* stays, whatever is ignored.
         """
 
         def wanted(code: str) -> bool:
@@ -104,11 +105,11 @@ SCHEMA_VERSION = 1
 COLUMNS = ("file", "verdict", "severity", "code", "offset", "path", "message")
 
 _LONGEST = 1_000
-"""characters of a message or a path"""
+"""most characters of a message or a path"""
 
 
 def report_record(report: Report, name: str) -> dict[str, object]:
-    """One file as a JSON object; text is safe and of bearable length."""
+    """Return a report as a JSON object; text from the file is safe to show and truncated."""
     return {
         "file": safe_text(name),
         "format": None if report.format is None else report.format.name,
@@ -129,19 +130,19 @@ def issue_record(issue: Issue) -> dict[str, object]:
         "severity": issue.severity.label,
         "code": issue.code,
         "offset": issue.offset,
-        "path": short(issue.path),
-        "message": short(issue.message),
+        "path": truncated_text(issue.path),
+        "message": truncated_text(issue.message),
     }
 
 
-def short(text: str) -> str:
-    """Text of a file's making: safe, and no longer than anybody reads."""
+def truncated_text(text: str) -> str:
+    """Make text from a file safe to show, truncated to 1,000 characters."""
     text = safe_text(text[: 2 * _LONGEST])
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def unlisted(report: Report) -> dict[str, int]:
-    """How many issues of each code are counted but not listed."""
+    """Return the number of issues of each code that are counted but not listed."""
     listed: dict[str, int] = {}
     for issue in report.issues:
         listed[issue.code] = listed.get(issue.code, 0) + 1

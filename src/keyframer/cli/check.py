@@ -7,7 +7,7 @@ import sys
 
 from keyframer.catalogue import CATALOGUE
 from keyframer.checking import Report, check_opened, unreadable
-from keyframer.checking.check_report import COLUMNS, SCHEMA, SCHEMA_VERSION, report_record, short, unlisted
+from keyframer.checking.check_report import COLUMNS, SCHEMA, SCHEMA_VERSION, report_record, truncated_text, unlisted
 from keyframer.cli import inputs, reading_options, record_output
 from keyframer.cli.exit_handling import FINDINGS, FINE
 from keyframer.cli.inputs import Input
@@ -98,7 +98,7 @@ def _fails(report: Report, fail_on: str) -> bool:
 def _rows(records: record_output.Records, name: str, report: Report) -> None:
     """A row for each issue, one for what is only counted, and one for a file without any."""
     for issue in report.issues:
-        place = (issue.offset, short(issue.path), short(issue.message))
+        place = (issue.offset, truncated_text(issue.path), truncated_text(issue.message))
         records.row([name, report.verdict, issue.severity.label, issue.code, *place])
     for code, count in unlisted(report).items():
         records.row([name, report.verdict, None, code, None, None, f"{count} more, not listed"])
@@ -120,8 +120,8 @@ def _pretty(name: str, report: Report, options: argparse.Namespace) -> None:
         severity = issue.severity.label
         word = _painted(severity, _COLOURS[severity]) if colour else severity
         outside = is_outside(issue.code, issue.offset, issue.path)
-        where = "" if outside else f"{issue.code} at {issue.offset:#x} in {short(issue.path)}: "
-        lines.append(f"  {word}: {where}{short(issue.message)}")
+        where = "" if outside else f"{issue.code} at {issue.offset:#x} in {truncated_text(issue.path)}: "
+        lines.append(f"  {word}: {where}{truncated_text(issue.message)}")
     lines += [f"  {code}: {count} more, not listed" for code, count in unlisted(report).items()]
     sys.stdout.write("\n".join(lines) + "\n")
 

@@ -35,7 +35,7 @@ COMMANDS: dict[str, str] = {
 }
 """What each command does; its module has the same name, with ``ABOUT``, ``EXAMPLES``, ``add_arguments`` and ``run``."""
 
-ABOUT = "Reads, writes, plays, checks and converts the keyframed 3D files that dead programs left behind."
+ABOUT = "Read, write, play, check and convert keyframed 3D files of discontinued programs."
 
 
 class Parser(argparse.ArgumentParser):

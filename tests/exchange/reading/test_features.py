@@ -234,7 +234,7 @@ def test_only_one_scene_is_shown() -> None:
     assert [node.name for node in scene.nodes] == ["other"]
     (issue,) = scene.issues
     assert (issue.code, issue.path, issue.severity.label) == ("LINK_NOT_SHOWN", "/scenes[1]/nodes", "info")
-    assert issue.message == "2 of 3 nodes are not in the scene that is shown"
+    assert issue.message == "2 of 3 nodes not in the displayed scene"
 
 
 def animated(target: Json, values: np.ndarray, kind: str, **others: object) -> bytes:

@@ -214,7 +214,7 @@ def test_a_misfit_that_was_asked_for_is_an_error(kind: str) -> None:
     with pytest.raises(keyframer.FormatError) as caught:
         load(wave(), model=document(data))
     assert caught.value.code == "LINK_SKELETON_MISMATCH"
-    assert caught.value.message == f"the skeletons do not fit: {why}"
+    assert caught.value.message == f"the skeletons do not match: {why}"
     kept = load(wave(), model=document(data), salvage=True)
     assert len(kept.nodes) == 3
     assert len(kept.clips[0].channels) == 3
@@ -287,7 +287,7 @@ def test_circles_and_parents_that_do_not_exist() -> None:
 
 def test_a_component_that_is_not_there() -> None:
     data = header(1, 1, 2) + joint(b"a", -1, 7, 0) + frame((0,) * 6, (1.0, 2.0))
-    with pytest.raises(keyframer.FormatError, match=r"LINK_INDEX_OUT_OF_RANGE.*component 2, there are 2"):
+    with pytest.raises(keyframer.FormatError, match=r"LINK_INDEX_OUT_OF_RANGE.*component 2, which does not exist"):
         load(data)
     assert not load(data, salvage=True).clips[0].channels
 

@@ -211,7 +211,7 @@ def test_a_wrong_announcement_and_equal_names(clip: Path) -> None:
     clip.with_suffix(".skel").write_text(text)
     found = keyframer.load(clip)
     assert [str(issue) for issue in found.issues] == [
-        "warning: LINK_COUNT_MISMATCH at 0x0 in /companion/walk.skel/numbones: 9 bones are announced, 2 are there"
+        "warning: LINK_COUNT_MISMATCH at 0x0 in /companion/walk.skel/numbones: bones: expected 9, found 2"
     ]
     assert [node.name for node in found.nodes] == ["a", "a.2"]
 

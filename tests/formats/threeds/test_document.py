@@ -312,8 +312,14 @@ def test_a_cut_key_says_which() -> None:
     document = decoded(data)
     (issue,) = document.issues
     assert issue.path == "/4d4d/b000/b002[3]/b020/keys[3]"
-    assert (issue.code, issue.offset, issue.message) == ("STRUCT_TRUNCATED", len(data) - 20, "22 bytes wanted, 20 left")
-    assert str(issue) == f"error: STRUCT_TRUNCATED at {issue.offset:#x} in {issue.path}: 22 bytes wanted, 20 left"
+    assert (issue.code, issue.offset, issue.message) == (
+        "STRUCT_TRUNCATED",
+        len(data) - 20,
+        "expected 22 bytes, 20 remaining",
+    )
+    assert (
+        str(issue) == f"error: STRUCT_TRUNCATED at {issue.offset:#x} in {issue.path}: expected 22 bytes, 20 remaining"
+    )
 
 
 def test_a_raw_chunk_has_the_path_that_its_issue_says() -> None:

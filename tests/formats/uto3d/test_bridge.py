@@ -298,7 +298,7 @@ def test_skins_in_their_two_vertex_spaces(kind: str) -> None:
 
 def test_skin_trouble_is_told() -> None:
     missing = skinned_scene({"flags": 4, "skin": 0, "bones": [50, 50, 99, 51]})
-    with pytest.raises(keyframer.FormatError, match=r"LINK_UNRESOLVED_ID .*vertex_bones\[2\].* bone with the id 99"):
+    with pytest.raises(keyframer.FormatError, match=r"LINK_UNRESOLVED_ID .*vertex_bones\[2\].* bone has the id 99"):
         load(missing)
     kept = load(missing, salvage=True)
     assert keyframer.pose(kept, frames=[0]).vertices(0)[0, 2].tolist() == list(missing.meshes[0]["vertices"][2])
@@ -343,7 +343,7 @@ def test_a_mesh_in_full() -> None:
 @MANNERS
 def test_corners_that_point_nowhere(manner: Manner) -> None:
     wrong = mesh(b"Wrong", 10, faces=[(0, 1, 2), (0, 2, 9)])
-    with pytest.raises(keyframer.FormatError, match=r"LINK_INDEX_OUT_OF_RANGE .*faces\[1\].* vertex 9, there are 4"):
+    with pytest.raises(keyframer.FormatError, match=r"LINK_INDEX_OUT_OF_RANGE .*faces\[1\].* vertex 9, which"):
         load(Scene(meshes=[wrong]), manner)
     found = load(Scene(meshes=[wrong]), manner, salvage=True)
     assert found.meshes[0].corners.tolist() == [[0, 1, 2]]
