@@ -50,6 +50,7 @@ class RotationForm(Enum):
     QUATERNION_ABSOLUTE = "quaternion_absolute"  # x, y, z, w
 
 
+_SHAPES_OF_KEYS = ("tension", "continuity", "bias", "ease_to", "ease_from")
 _USUAL_FORM = RotationForm.QUATERNION_ABSOLUTE
 KINDS = {
     "position": 3,
@@ -126,8 +127,9 @@ class Track(LazyFields):
             raise ValueError(f"track {self.kind!r}: form must say what the four numbers are, such as {_USUAL_FORM}")
         if self.form is not RotationForm.NONE and self.values.shape != (count, 4):
             raise ValueError(f"track {self.kind!r}: rotation values must be ({count}, 4), not {self.values.shape}")
-        for name in ("tension", "continuity", "bias", "ease_to", "ease_from"):
-            self._check(name, (count,))
+        for name in _SHAPES_OF_KEYS:
+            if getattr(self, name) is not None:
+                self._check(name, (count,))
         if self.flags is not None:
             self.flags = np.asarray(self.flags, dtype=np.int64)
             if self.flags.shape != (count,):
@@ -142,10 +144,7 @@ class Track(LazyFields):
                 raise ValueError(f"track {self.kind!r}: {name} must be one of {members}, not {value!r}")
 
     def _check(self, name: str, shape: tuple[int, ...]) -> None:
-        column = getattr(self, name)
-        if column is None:
-            return
-        column = np.asarray(column, dtype=np.float64)
+        column = np.asarray(getattr(self, name), dtype=np.float64)
         if column.shape != shape:
             raise ValueError(f"track {self.kind!r}: {name} must be {shape}, not {column.shape}")
         setattr(self, name, column)

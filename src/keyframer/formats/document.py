@@ -67,16 +67,13 @@ class Document:
 
     def find(self, kind: type[R]) -> Iterator[R]:
         """All records of a type (or of its subtypes), in file order."""
-        stack = [iter(self.records)]
+        stack = self.records[::-1]
         while stack:
-            found = next(stack[-1], None)
-            if found is None:
-                stack.pop()
-                continue
+            found = stack.pop()
             if isinstance(found, kind):
                 yield found
             if found.children:
-                stack.append(iter(found.children))
+                stack += found.children[::-1]
 
     def first(self, kind: type[R]) -> R | None:
         """The first record of a type, or None."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from struct import Struct
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -32,6 +33,8 @@ _BEFORE = np.array([[bin(bits & ((1 << bit) - 1)).count("1") for bit in range(5)
 """How many optional floats stand before the one of each bit."""
 
 _FLOAT = np.dtype("<f4")
+_STRUCT_CODES = {"i4": "i", "u4": "I", "i2": "h", "u2": "H", "u1": "B"}
+"""of `struct`, by type of numpy"""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,14 @@ class KeyLayout:
     @cached_property
     def value_dtype(self) -> np.dtype[Any]:
         return np.dtype((_FLOAT, (self.width or 0,)))
+
+    @cached_property
+    def only_row(self) -> Struct | None:
+        """A row without extras, as numbers: time, flags, value; None where rows are laid out in another way."""
+        if self.value_first or not self.has_flags or not self.width:
+            return None
+        codes = [_STRUCT_CODES.get(dtype.str[1:]) for dtype in (self.time, self.flags)]
+        return None if None in codes else Struct(f"<{''.join(map(str, codes))}{self.width}f")
 
     @cached_property
     def no_flags(self) -> Array:
@@ -130,7 +141,24 @@ class Keys(_Unread):
             return object.__getattribute__(self, name)
 
     def __len__(self) -> int:
-        return len(self.time)
+        try:
+            return int(object.__getattribute__(self, "_rows")[2])
+        except AttributeError:
+            return len(self.time)
+
+    def only_key(self) -> tuple[int, tuple[float, ...]] | None:
+        """Time and value, where there is a single key without flags and nobody has asked for columns yet; else None.
+
+        Most tracks of most files are such a key: three columns for it take longer than all that is done with it.
+        """
+        try:
+            data, pos, count, layout, bits = object.__getattribute__(self, "_rows")
+        except AttributeError:
+            return None
+        if count != 1 or bits or layout.only_row is None:
+            return None
+        time, flags, *value = layout.only_row.unpack_from(data, pos)
+        return None if flags else (time, tuple(value))
 
     def column(self, name: str) -> Array:
         """An optional column by name; zeros where nothing is stored."""

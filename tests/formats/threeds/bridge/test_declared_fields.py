@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import keyframer
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import declared_fields as fields
+from keyframer.formats.threeds.bridge.context import firsts
 from keyframer.formats.threeds.bridge.declared_fields import Field
 from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Camera, Light, Material, TextureMap
@@ -49,7 +50,7 @@ def test_what_is_put_is_got(table: str, name: str, data: Any) -> None:
     field = next(each for each in declared if each.name == name)
     value = data.draw(values(name, getattr(part, name)))
     chunk = home(children=list(field.put(value)))
-    found = field.get(chunk)
+    found = field.get(firsts(chunk))
     if isinstance(value, float):
         assert math.isclose(found, value, rel_tol=1e-6, abs_tol=1e-6)  # percentages may be whole ones
     else:
@@ -62,7 +63,7 @@ def test_a_part_that_says_nothing_has_the_default_of_the_model(table: str, name:
     declared, part, home = TABLES[table]
     field = next(each for each in declared if each.name == name)
     if name != "casts_shadows":
-        assert field.get(home()) == getattr(part, name)
+        assert field.get(firsts(home())) == getattr(part, name)
 
 
 def test_every_field_of_the_model_is_held_or_spoken_of() -> None:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import child, color, has, percent
+from keyframer.formats.threeds.bridge.context import Firsts, color, firsts, percent
 from keyframer.formats.threeds.chunk import Chunk
+from keyframer.wire.record import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,8 @@ class Field:
     name: str
     kinds: tuple[type[Chunk], ...]
     """the chunks that say it, inside that of the part"""
-    get: Callable[[Chunk], Any]
-    """the value, from the chunk of the part"""
+    get: Callable[[Firsts], Any]
+    """the value, from what the chunk of the part holds"""
     put: Callable[[Any], list[Chunk]]
     """the chunks that say a value"""
     wraps: bool = False
@@ -32,8 +33,9 @@ class Field:
 
 def get_fields(part: Any, chunk: Chunk, fields: Iterable[Field]) -> None:
     """Set the attributes of a part from the chunks inside its own."""
+    found = firsts(chunk)
     for field in fields:
-        setattr(part, field.name, field.get(chunk))
+        setattr(part, field.name, field.get(found))
 
 
 def put_fields(part: Any, fields: Iterable[Field]) -> list[Chunk]:
@@ -41,9 +43,9 @@ def put_fields(part: Any, fields: Iterable[Field]) -> list[Chunk]:
     return [chunk for field in fields for chunk in field.put(getattr(part, field.name))]
 
 
-def kinds_of(fields: Iterable[Field], *, wraps: bool) -> tuple[type[Chunk], ...]:
+def kinds_of(fields: Iterable[Field], *, wraps: bool) -> frozenset[type[Record]]:
     """The chunks that some fields are read from: those that wrap a colour or percentage, or the others."""
-    return tuple(kind for field in fields if field.wraps is wraps for kind in field.kinds)
+    return frozenset(kind for field in fields if field.wraps is wraps for kind in field.kinds)
 
 
 def rgb(value: Sequence[float]) -> r.ColorFloat:
@@ -62,7 +64,7 @@ def _color(name: str, kind: type[Chunk]) -> Field:
     return Field(
         name,
         (kind,),
-        lambda parent: color(child(parent, kind)),
+        lambda found: color(found.get(kind)),
         lambda value: [] if value is None else [kind(children=[rgb(value)])],
         wraps=True,
     )
@@ -71,8 +73,9 @@ def _color(name: str, kind: type[Chunk]) -> Field:
 def _share(name: str, kind: type[Chunk], *, least: float | None = None, says_least: bool = True) -> Field:
     """A percentage; ``least`` is what a part means that says none, which is written all the same or not."""
 
-    def get(parent: Chunk) -> float | None:
-        return percent(child(parent, kind)) or least if least is not None else percent(child(parent, kind))
+    def get(found: Firsts) -> float | None:
+        value = percent(found.get(kind))
+        return value or least if least is not None else value
 
     def put(value: float | None) -> list[Chunk]:
         return [] if value is None or (value == least and not says_least) else [kind(children=[share(value)])]
@@ -83,16 +86,15 @@ def _share(name: str, kind: type[Chunk], *, least: float | None = None, says_lea
 def _flag(name: str, kind: type[Chunk], *, means: bool = True) -> Field:
     """A chunk that says something by being there."""
     return Field(
-        name, (kind,), lambda parent: has(parent, kind) is means, lambda value: [kind()] if bool(value) is means else []
+        name, (kind,), lambda found: (kind in found) is means, lambda value: [kind()] if bool(value) is means else []
     )
 
 
 def _number(name: str, kind: Any, field: str, usual: float | None = None, *, says_usual: bool = False) -> Field:
     """The only number of a chunk."""
 
-    def get(parent: Chunk) -> Any:
-        found = child(parent, kind)
-        return usual if found is None else getattr(found, field)
+    def get(found: Firsts) -> Any:
+        return getattr(found[kind], field) if kind in found else usual
 
     def put(value: Any) -> list[Chunk]:
         return [] if value is None or (value == usual and not says_usual) else [kind(value)]
@@ -103,10 +105,11 @@ def _number(name: str, kind: Any, field: str, usual: float | None = None, *, say
 def _pair(name: str, first: Any, second: Any, usual: float) -> Field:
     """Two chunks with a number each."""
 
-    def get(parent: Chunk) -> tuple[float, float]:
-        found = [child(parent, kind) for kind in (first, second)]
-        one, other = (usual if each is None else float(each.value) for each in found)
-        return one, other
+    def one(found: Firsts, kind: Any) -> float:
+        return float(found[kind].value) if kind in found else usual
+
+    def get(found: Firsts) -> tuple[float, float]:
+        return one(found, first), one(found, second)
 
     def put(value: tuple[float, float]) -> list[Chunk]:
         pairs = zip((first, second), value, strict=True)
@@ -115,9 +118,9 @@ def _pair(name: str, first: Any, second: Any, usual: float) -> Field:
     return Field(name, (first, second), get, put)
 
 
-def _ranges(parent: Chunk) -> tuple[float, float] | None:
-    found = child(parent, r.CameraRanges)
-    return None if found is None else (found.near, found.far)
+def _ranges(found: Firsts) -> tuple[float, float] | None:
+    ranges = found.get(r.CameraRanges)
+    return None if ranges is None else (ranges.near, ranges.far)
 
 
 MATERIAL = (

@@ -6,6 +6,7 @@ from keyframer.formats.threeds.bridge.context import (
     Context,
     child,
     color,
+    firsts,
     has,
     leftover,
     leftovers,
@@ -49,18 +50,20 @@ USES: dict[type[Chunk], str] = {
     UseLayerFog: "layered_fog",
 }
 
-_KNOWN: tuple[type[Chunk], ...] = (
-    *USES,
-    BackgroundBitmap,
-    BackgroundGradient,
-    DistanceCue,
-    FogBackground,
-    DimBackground,
-    FogChunk,
-    LayerFog,
-    MasterScale,
-    Material,
-    NamedObject,
+_KNOWN = frozenset(
+    (
+        *USES,
+        BackgroundBitmap,
+        BackgroundGradient,
+        DistanceCue,
+        FogBackground,
+        DimBackground,
+        FogChunk,
+        LayerFog,
+        MasterScale,
+        Material,
+        NamedObject,
+    )
 )
 _COLORS = kinds_of((AMBIENT, BACKGROUND), wraps=True)
 
@@ -79,10 +82,11 @@ def read_editor(context: Context, editor: Editor, scene: Scene) -> None:
 
 
 def _environment(context: Context, editor: Editor) -> Environment:
+    inside = firsts(editor)
     environment = Environment(
-        ambient=AMBIENT.get(editor),
-        background_color=BACKGROUND.get(editor),
-        uses={name for kind, name in USES.items() if has(editor, kind)},
+        ambient=AMBIENT.get(inside),
+        background_color=BACKGROUND.get(inside),
+        uses={name for kind, name in USES.items() if kind in inside},
     )
     kept = []
     bitmap = child(editor, BackgroundBitmap)
@@ -98,7 +102,7 @@ def _environment(context: Context, editor: Editor) -> Environment:
     if fog is not None:
         environment.fog = Fog(fog.near, fog.near_density, fog.far, fog.far_density, color(fog))
         environment.fog.affects_background = has(fog, FogBackground) or has(editor, FogBackground)
-        kept += unread(fog, (FogBackground, *own_value(fog)))
+        kept += unread(fog, {FogBackground, *own_value(fog)})
     cue = child(editor, DistanceCue)
     if cue is not None:
         environment.distance_cue = Fog(cue.near, cue.near_dimming, cue.far, cue.far_dimming)

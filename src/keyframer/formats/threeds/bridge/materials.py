@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import Context, child, children, has, leftovers, own_value, percent
+from keyframer.formats.threeds.bridge.context import (
+    Context,
+    child,
+    children,
+    firsts,
+    has,
+    leftovers,
+    own_value,
+    percent,
+)
 from keyframer.formats.threeds.bridge.declared_fields import MAP, MAP_FLAGS, MATERIAL, get_fields, kinds_of
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Material, TextureMap
@@ -30,7 +39,8 @@ SLOTS: dict[type[Chunk], str] = {
 
 SHADINGS = ("wire", "flat", "gouraud", "phong", "metal")
 
-_KNOWN: tuple[type[Chunk], ...] = (*SLOTS, *kinds_of(MATERIAL, wraps=False), r.MaterialName, r.MaterialShading)
+_KNOWN = kinds_of(MATERIAL, wraps=False) | {*SLOTS, r.MaterialName, r.MaterialShading}
+_WRAPPED = kinds_of(MATERIAL, wraps=True)
 
 TINTS: dict[type[Chunk], str] = {
     r.MapTint1: "first",
@@ -40,7 +50,7 @@ TINTS: dict[type[Chunk], str] = {
     r.MapTintBlue: "blue",
 }
 
-_MAP_KNOWN: tuple[type[Chunk], ...] = (*TINTS, *kinds_of(MAP, wraps=False), r.MapName, r.MapParameters)
+_MAP_KNOWN = kinds_of(MAP, wraps=False) | {*TINTS, r.MapName, r.MapParameters}
 
 
 def read_material(context: Context, chunk: r.Material) -> Material:
@@ -58,7 +68,7 @@ def read_material(context: Context, chunk: r.Material) -> Material:
             add_extras(material, "3ds", {"shading": shading.shading})
     for each in children(chunk, r.Map):
         material.maps.setdefault(SLOTS[type(each)], _read_map(context, each))
-    context.mark(material, "3ds", chunk, leftovers(chunk, _KNOWN, kinds_of(MATERIAL, wraps=True)).get("3ds"))
+    context.mark(material, "3ds", chunk, leftovers(chunk, _KNOWN, _WRAPPED).get("3ds"))
     return material
 
 
@@ -74,10 +84,10 @@ def _read_map(context: Context, chunk: r.Map) -> TextureMap:
         found.tiled = not parameters.flags & 0x10
         add_extras(found, "3ds", {"flags": parameters.flags})
     get_fields(found, chunk, MAP)
+    inside = firsts(chunk)
     for kind, tint in TINTS.items():
-        stored = child(chunk, kind)
-        if stored is not None:
-            rgb = stored.rgb  # type: ignore[attr-defined]  # all tints have the same field
+        if kind in inside:
+            rgb = inside[kind].rgb
             found.tints[tint] = (rgb[0] / 255, rgb[1] / 255, rgb[2] / 255)
-    context.mark(found, "3ds", chunk, leftovers(chunk, (*_MAP_KNOWN, *own_value(chunk))).get("3ds"))
+    context.mark(found, "3ds", chunk, leftovers(chunk, _MAP_KNOWN | own_value(chunk)).get("3ds"))
     return found

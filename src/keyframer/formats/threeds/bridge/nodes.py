@@ -19,7 +19,7 @@ from keyframer.catalogue import (
 from keyframer.curves import Track
 from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import Context, child, children, leftover, leftovers, unread
+from keyframer.formats.threeds.bridge.context import Context, child, children, firsts, leftover, leftovers, unread
 from keyframer.formats.threeds.bridge.tracks import KINDS, read_hide_track, read_morph_track, read_track
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.issues import Severity
@@ -29,7 +29,7 @@ from keyframer.scene import Channel, Node, NodeKind
 
 Floats = npt.NDArray[np.float64]
 
-_NODE_KINDS: dict[type[Chunk], NodeKind] = {
+NODE_KINDS: dict[type[Chunk], NodeKind] = {
     r.AmbientNode: NodeKind.AMBIENT,
     r.ObjectNode: NodeKind.OBJECT,
     r.CameraNode: NodeKind.CAMERA,
@@ -42,16 +42,18 @@ _NODE_KINDS: dict[type[Chunk], NodeKind] = {
 _DUMMIES = (b"$$$DUMMY", b"DUMMY")
 _HIDDEN = 1 << 11
 
-_KNOWN: tuple[type[Chunk], ...] = (
-    *KINDS,
-    r.HideTrack,
-    r.MorphTrack,
-    r.NodeHeader,
-    r.NodeId,
-    r.InstanceName,
-    r.Pivot,
-    r.BoundBox,
-    r.ParentName,
+_KNOWN = frozenset(
+    (
+        *KINDS,
+        r.HideTrack,
+        r.MorphTrack,
+        r.NodeHeader,
+        r.NodeId,
+        r.InstanceName,
+        r.Pivot,
+        r.BoundBox,
+        r.ParentName,
+    )
 )
 
 
@@ -99,10 +101,11 @@ def read_nodes(context: Context, keyframer: r.Keyframer, writer: Writer, names: 
 
 
 def _read_node(context: Context, chunk: r.Node, writer: Writer, names: UniqueNames) -> KeyframerNode:
-    header = child(chunk, r.NodeHeader)
-    instance = child(chunk, r.InstanceName)
+    inside = firsts(chunk)
+    header: r.NodeHeader | None = inside.get(r.NodeHeader)
+    instance = inside.get(r.InstanceName)
     name = header.name if header else b""
-    kind = _NODE_KINDS[type(chunk)]
+    kind = NODE_KINDS[type(chunk)]
     shown = context.text(name)
     if kind is NodeKind.OBJECT and name in _DUMMIES:
         kind = NodeKind.DUMMY
@@ -116,7 +119,7 @@ def _read_node(context: Context, chunk: r.Node, writer: Writer, names: UniqueNam
     if writer.revision is not None and writer.revision < 4:
         flags1 &= 7  # the other bits are not valid in those revisions
     node.hidden = bool(flags1 & _HIDDEN)
-    pivot, box, number = child(chunk, r.Pivot), child(chunk, r.BoundBox), child(chunk, r.NodeId)
+    pivot, box, number = (inside.get(kind) for kind in (r.Pivot, r.BoundBox, r.NodeId))
     if pivot is not None:
         node.pivot = np.array(context.finite(pivot, "pivot", pivot.pivot, (0.0, 0.0, 0.0)))
     if box is not None:
@@ -130,7 +133,7 @@ def _read_node(context: Context, chunk: r.Node, writer: Writer, names: UniqueNam
             extras["header"] = kept
     if instance is not None:
         extras["instance"] = context.text(instance.name)
-    named = child(chunk, r.ParentName)
+    named = inside.get(r.ParentName)
     if named is not None:
         extras["parent_name"] = context.text(named.name)
     context.mark(node, "3ds", chunk, extras)

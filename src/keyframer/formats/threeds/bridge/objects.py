@@ -18,7 +18,7 @@ from keyframer.catalogue import (
 )
 from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import Context, child, children, color, has, own_value, unread
+from keyframer.formats.threeds.bridge.context import Context, child, children, color, firsts, has, own_value, unread
 from keyframer.formats.threeds.bridge.declared_fields import CAMERA, LIGHT, SPOT, SPOT_NUMBERS, get_fields, kinds_of
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Camera, Light, LightType, Mesh
@@ -76,27 +76,36 @@ class PlacedLight:
 
 def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int]) -> MeshObject | None:
     """The mesh of an object; None if it is no mesh. Faces that point outside the vertices are left out."""
-    body = child(chunk, r.Mesh)
+    beside = firsts(chunk)
+    body: r.Mesh | None = beside.get(r.Mesh)
     if body is None:
         return None
-    points_chunk = child(body, r.PointArray)
+    inside = firsts(body)
+    points_chunk: r.PointArray | None = inside.get(r.PointArray)
     points = _NO_POINTS if points_chunk is None else points_chunk.points
     mesh = Mesh(context.text(chunk.name), points, _NO_CORNERS, raw_name=chunk.name)
     if points_chunk is not None and not np.isfinite(points).all():
         odd = np.flatnonzero(~np.isfinite(points).all(axis=1))
         context.report(DATA_NON_FINITE, points_chunk, "points", count=len(odd), index=int(odd[0]))
         mesh.positions = np.where(np.isfinite(points), points, 0.0)
-    face_chunk = child(body, r.FaceArray)
+    face_chunk: r.FaceArray | None = inside.get(r.FaceArray)
     if face_chunk is not None:
         _read_faces(context, body, face_chunk, mesh, materials)
-    _read_uv(context, body, mesh)
-    mesh.casts_shadows = not has(chunk, r.ObjectDoesNotCast)
-    mesh.receives_shadows = not has(chunk, r.ObjectReceivesNoShadow)
-    matrix, to_local = _read_matrix(context, body)
-    mesh.axes = matrix if has(body, r.MeshMatrix) else None
-    _keep_the_rest(chunk, body, mesh)
+    _read_uv(context, inside.get(r.TextureVertices), mesh)
+    mesh.casts_shadows = r.ObjectDoesNotCast not in beside
+    mesh.receives_shadows = r.ObjectReceivesNoShadow not in beside
+    matrix, to_local = _read_matrix(context, inside.get(r.MeshMatrix))
+    mesh.axes = matrix if r.MeshMatrix in inside else None
+    flags = [name for kind, name in _FLAG_KEYS.items() if kind in beside]
+    if flags:
+        add_extras(mesh, "3ds", {"flags": flags})
+    kept = unread(body, _MESH_KNOWN) + unread(chunk, _OBJECT_KNOWN)
+    if face_chunk is not None:
+        kept += unread(face_chunk, (r.MaterialGroup, r.SmoothGroups))
+    if kept:
+        add_extras(mesh, "3ds", {"chunks": kept})
     context.mark(mesh, "3ds", chunk)
-    return MeshObject(chunk.name, chunk, mesh, to_local, matrix, has(chunk, r.ObjectHidden))
+    return MeshObject(chunk.name, chunk, mesh, to_local, matrix, r.ObjectHidden in beside)
 
 
 def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, materials: dict[bytes, int]) -> None:
@@ -178,8 +187,7 @@ def _assign(
     return True
 
 
-def _read_uv(context: Context, body: r.Mesh, mesh: Mesh) -> None:
-    chunk = child(body, r.TextureVertices)
+def _read_uv(context: Context, chunk: r.TextureVertices | None, mesh: Mesh) -> None:
     if chunk is None:
         return
     uv = np.zeros((len(mesh.positions), 2), np.float32)
@@ -196,9 +204,8 @@ def _read_uv(context: Context, body: r.Mesh, mesh: Mesh) -> None:
         context.report(DATA_NON_FINITE, chunk, "uv", count=len(odd), index=int(odd[0]))
 
 
-def _read_matrix(context: Context, body: r.Mesh) -> tuple[Floats, Floats | None]:
+def _read_matrix(context: Context, chunk: r.MeshMatrix | None) -> tuple[Floats, Floats | None]:
     """M, and F . M^-1 with F the mirror of X where M is mirrored."""
-    chunk = child(body, r.MeshMatrix)
     if chunk is None:
         return _IDENTITY, _IDENTITY
     (ax, ay, az), (bx, by, bz), (cx, cy, cz) = chunk.x_axis, chunk.y_axis, chunk.z_axis
@@ -216,23 +223,10 @@ def _read_matrix(context: Context, body: r.Mesh) -> tuple[Floats, Floats | None]
     return matrix, inverse
 
 
-_MESH_KNOWN: tuple[type[Chunk], ...] = (r.PointArray, r.FaceArray, r.MaterialGroup, r.SmoothGroups, r.TextureVertices)
-_MESH_KNOWN = (*_MESH_KNOWN, r.MeshMatrix)
-_OBJECT_KNOWN: tuple[type[Chunk], ...] = (r.Mesh, r.Light, r.Camera, r.ObjectDoesNotCast, r.ObjectReceivesNoShadow)
-_BESIDE_KNOWN: tuple[type[Chunk], ...] = (r.Mesh, r.Light, r.Camera, r.ObjectHidden)
+_MESH_KNOWN = frozenset((r.PointArray, r.FaceArray, r.MaterialGroup, r.SmoothGroups, r.TextureVertices, r.MeshMatrix))
+_OBJECT_KNOWN = frozenset((r.Mesh, r.Light, r.Camera, r.ObjectDoesNotCast, r.ObjectReceivesNoShadow, *_FLAG_KEYS))
+_BESIDE_KNOWN = frozenset((r.Mesh, r.Light, r.Camera, r.ObjectHidden))
 """what is read of an object that is a light or a camera"""
-
-
-def _keep_the_rest(chunk: r.NamedObject, body: r.Mesh, mesh: Mesh) -> None:
-    flags = [name for kind, name in _FLAG_KEYS.items() if has(chunk, kind)]
-    if flags:
-        add_extras(mesh, "3ds", {"flags": flags})
-    faces = child(body, r.FaceArray)
-    kept = unread(body, _MESH_KNOWN) + unread(chunk, (*_OBJECT_KNOWN, *_FLAG_KEYS))
-    if faces is not None:
-        kept += unread(faces, (r.MaterialGroup, r.SmoothGroups))
-    if kept:
-        add_extras(mesh, "3ds", {"chunks": kept})
 
 
 def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:
@@ -267,8 +261,8 @@ def fov_of_lens(lens: float) -> float:
     return min(max(fov, 0.00025), 160.0)  # the range of Autodesk's toolkit
 
 
-_LIGHT_KNOWN: tuple[type[Chunk], ...] = (*kinds_of(LIGHT, wraps=False), r.Spotlight, r.LightExclude)
-_SPOT_KNOWN: tuple[type[Chunk], ...] = (*kinds_of((*SPOT, *SPOT_NUMBERS), wraps=False), r.SpotMap, r.SpotRoll)
+_LIGHT_KNOWN = kinds_of(LIGHT, wraps=False) | {r.Spotlight, r.LightExclude}
+_SPOT_KNOWN = kinds_of((*SPOT, *SPOT_NUMBERS), wraps=False) | {r.SpotMap, r.SpotRoll}
 
 
 def read_light(context: Context, chunk: r.NamedObject) -> PlacedLight | None:
@@ -279,7 +273,7 @@ def read_light(context: Context, chunk: r.NamedObject) -> PlacedLight | None:
     light.color = color(body) or light.color
     get_fields(light, body, LIGHT)
     light.excludes = [context.text(each.name) for each in children(body, r.LightExclude)]
-    kept = unread(body, (*_LIGHT_KNOWN, *own_value(body))) + _beside(chunk)
+    kept = unread(body, _LIGHT_KNOWN | own_value(body)) + _beside(chunk)
     spot = child(body, r.Spotlight)
     if spot is not None:
         _read_spot(context, spot, light)

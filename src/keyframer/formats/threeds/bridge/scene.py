@@ -20,7 +20,14 @@ from keyframer.formats.threeds.bridge.chunk_links import Links
 from keyframer.formats.threeds.bridge.context import MOST_LEFTOVERS, Context, child, children, leftover, unread
 from keyframer.formats.threeds.bridge.editor import read_editor
 from keyframer.formats.threeds.bridge.materials import read_material
-from keyframer.formats.threeds.bridge.nodes import KeyframerNode, Writer, read_channels, read_nodes, set_turns
+from keyframer.formats.threeds.bridge.nodes import (
+    NODE_KINDS,
+    KeyframerNode,
+    Writer,
+    read_channels,
+    read_nodes,
+    set_turns,
+)
 from keyframer.formats.threeds.bridge.options import Options
 from keyframer.issues import IssueLog
 from keyframer.posing.rest_pose import world_at
@@ -230,10 +237,11 @@ class _Builder:
             return
         moment = clip.current if writer.is_max and clip.current is not None else 0.0
         self.links.rest_frame = moment
-        world = world_at(self.scene, clip, moment)
+        world = world_at(self.scene, _moving_part(clip), moment)
         animated = any(len(track.keys) > 1 for each in found for track in each.tracks)  # type: ignore[attr-defined]
         shared: dict[int, int] = {}
         looks: Counter[int] = Counter()
+        users = Counter(each.object_name for each in found if isinstance(each.chunk, r.ObjectNode))
         for index, each in enumerate(found):
             item = self._mesh_of(each)
             if item is None:
@@ -258,7 +266,12 @@ class _Builder:
                 each.node.mesh = shared[id(item)]
                 continue
             each.node.mesh = len(self.scene.meshes)
-            self.scene.meshes.append(replace(item.mesh, positions=positions))
+            mesh = item.mesh
+            if users[item.name] == 1:
+                mesh.positions = positions
+            else:  # others begin with the stored vertices again
+                mesh = replace(mesh, positions=positions)
+            self.scene.meshes.append(mesh)
             self.links.meshes.append(item.chunk)
             change = vertex_space.to_node(item, each.node, world[index], choice)
             self.links.to_mesh.append(_AS_STORED if change is None else change)
@@ -326,8 +339,21 @@ class _Builder:
                 ]
                 kept += [leftover(each) for each in others[:MOST_LEFTOVERS]]
         if keyframer is not None:
-            kept += unread(keyframer, (r.Node, r.KeyframerHeader, r.Frames, r.CurrentTime))
+            kept += unread(keyframer, {*NODE_KINDS, r.KeyframerHeader, r.Frames, r.CurrentTime})
         if kept:
             self.scene.extras.setdefault("3ds", {})["chunks"] = kept
         if document.trailing:
             self.scene.extras.setdefault("3ds", {})["trailing"] = document.trailing.hex()
+
+
+_AT_REST = ("position", "rotation", "scale")
+
+
+def _moving_part(clip: Clip) -> Clip:
+    """The channels that say more than nodes at rest do: those of one key are where nodes got their rest from."""
+    wanted = {
+        (channel.node, channel.track.kind)
+        for channel in clip.channels
+        if len(channel.track.times) > 1 or channel.track.kind not in _AT_REST
+    }
+    return Clip(channels=[channel for channel in clip.channels if (channel.node, channel.track.kind) in wanted])

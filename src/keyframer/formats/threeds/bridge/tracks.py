@@ -47,16 +47,43 @@ KINDS: dict[type[Chunk], str] = {
 def read_track(context: Context, chunk: r.Track, *, absolute: bool, max_scene: bool) -> Track | None:
     """A track of numbers; None for hide and morph tracks and for tracks without keys."""
     kind = KINDS.get(type(chunk))
+    if kind is None:
+        return None
     keys: Keys = chunk.keys  # type: ignore[attr-defined]  # every concrete track has keys
-    if kind is None or len(keys) == 0:
+    form = RotationForm.NONE
+    if kind == "rotation":
+        form = RotationForm.AXIS_ANGLE_ABSOLUTE if absolute else RotationForm.AXIS_ANGLE_RELATIVE
+    track = _single_key(context, kind, chunk, keys, form)
+    if track is not None:
+        return track
+    if len(keys) == 0:
         return None
     values = np.asarray(keys.value, np.float64)
     check_keys(context, chunk, keys)
     if kind == "rotation":
-        values = _rotations(context, chunk, keys, values, max_scene)
-        form = RotationForm.AXIS_ANGLE_ABSOLUTE if absolute else RotationForm.AXIS_ANGLE_RELATIVE
-        return _track(context, kind, chunk, keys, values, form)
+        return _track(context, kind, chunk, keys, _rotations(context, chunk, keys, values, max_scene), form)
     return _track(context, kind, chunk, keys, values[:, 0] if values.shape[1] == 1 else values)
+
+
+def _single_key(context: Context, kind: str, chunk: r.Track, keys: Keys, form: RotationForm) -> Track | None:
+    """The track of one key that is beyond doubt, as most tracks are, without columns on the way; None for others."""
+    key = keys.only_key()
+    if key is None:
+        return None
+    time, value = key
+    if abs(time) > _HUGE_TIME or not all(abs(number) <= _HUGE_VALUE for number in value):  # false for NaN, too
+        return None
+    values = np.array(value if len(value) == 1 else [value])
+    if form is not RotationForm.NONE:
+        angle, *axis = value
+        if not any(axis) and angle != 0:
+            return None
+        values = np.array([[*axis, -angle]])
+    track = Track(
+        kind, np.array((float(time),)), values, Interpolation.TCB, _WRAPS.get(chunk.flags & 3, Wrap.SINGLE), form
+    )
+    context.mark(track, "3ds", chunk, _head(chunk))
+    return track
 
 
 def _track(
@@ -84,10 +111,6 @@ def _head(chunk: r.Track) -> dict[str, object]:
 
 def _rotations(context: Context, chunk: r.Track, keys: Keys, values: Floats, max_scene: bool) -> Floats:
     """Stored angle (clockwise) and axis as axis and angle (counter-clockwise)."""
-    if len(values) == 1:
-        angle, *axis = values[0].tolist()
-        if any(axis) or angle == 0:
-            return np.array([[*axis, -angle]])
     angles = values[:, 0].copy()
     still = (values[:, 1:4] == 0).all(axis=1) & (angles != 0)
     if still.any():
@@ -112,8 +135,6 @@ _HUGE_VALUE = 1e12
 
 def check_keys(context: Context, chunk: r.Track, keys: Keys) -> None:
     """Report keys out of order, absurd ones, and numbers that are none; evaluation copes with all of them."""
-    if len(keys) == 1 and keys.extras is None and _is_plain(keys):
-        return
     late = np.flatnonzero(np.diff(keys.time.astype(np.int64)) <= 0)
     if len(late):
         index = int(late[0]) + 1
@@ -125,12 +146,6 @@ def check_keys(context: Context, chunk: r.Track, keys: Keys) -> None:
         index = int(np.flatnonzero(odd)[0])
         context.report(DATA_NON_FINITE, chunk, f"keys[{index}]", count=int(odd.sum()), index=index)
     _check_size(context, chunk, keys)
-
-
-def _is_plain(keys: Keys) -> bool:
-    """Whether a single key, as most tracks have it, is beyond doubt: a tenth of the time of looking for what is odd."""
-    numbers = keys.value[0].tolist()
-    return abs(int(keys.time[0])) <= _HUGE_TIME and all(abs(number) <= _HUGE_VALUE for number in numbers)
 
 
 def _check_size(context: Context, chunk: r.Track, keys: Keys) -> None:
