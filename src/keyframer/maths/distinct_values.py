@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,16 @@ def dense(keys: Indices) -> tuple[Indices, int, Indices]:
     place = np.empty(count, np.int64)
     place[rank] = np.arange(len(keys))
     return rank, count, place
+
+
+def starts(counts: Indices) -> Indices:
+    """Where parts of so many entries begin that stand one after the other."""
+    return np.cumsum(counts) - counts
+
+
+def joined(arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Arrays one after the other; a single one as it is."""
+    return np.asarray(arrays[0]) if len(arrays) == 1 else np.concatenate(arrays)
 
 
 FEW = 16

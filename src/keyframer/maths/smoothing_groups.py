@@ -6,12 +6,13 @@ flat.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.maths.distinct_values import dense, distinct
+from keyframer.maths.distinct_values import dense, distinct, joined, starts
 
 Indices = npt.NDArray[np.int64]
 
@@ -23,23 +24,63 @@ def smooth_clusters(
 
     ``smooth`` is for meshes without masks.
     """
-    flat_corners = corners.reshape(-1)
-    if masks is None:
-        if smooth:
-            return flat_corners, vertices
-        return np.arange(len(flat_corners)), len(flat_corners)
-    masks = np.asarray(masks).astype(np.int64) & 0xFFFFFFFF
-    if not len(masks) or not masks.any():
-        return np.arange(len(flat_corners)), len(flat_corners)
-    if (masks == masks[0]).all():
-        return flat_corners, vertices
-    of_corner = np.repeat(masks, 3)
-    rounded = of_corner != 0
-    clusters = np.empty(len(flat_corners), np.int64)
-    clusters[rounded], count = _joined(flat_corners[rounded], of_corner[rounded])
-    sharp = int(len(rounded) - np.count_nonzero(rounded))
-    clusters[~rounded] = count + np.arange(sharp)
-    return clusters, count + sharp
+    if not len(corners):
+        return np.empty(0, np.int64), vertices
+    clusters, counts = clusters_of_meshes(
+        corners.reshape(-1), np.array([len(corners)]), np.array([vertices]), [masks], smooth
+    )
+    return clusters, int(counts[0])
+
+
+def clusters_of_meshes(
+    vertex: Indices,
+    face_counts: Indices,
+    vertex_counts: Indices,
+    masks: Sequence[npt.NDArray[Any] | None],
+    smooth: bool,
+) -> tuple[Indices, Indices]:
+    """`smooth_clusters` of many meshes at once: corners, faces and vertices stand mesh after mesh, and so do the
+    numbers of their normals. ``vertex`` (3 F,) counts the vertices of all meshes, each of which has a face.
+
+    Returns the numbers, and how many each mesh has.
+    """
+    corner_counts = 3 * face_counts
+    plain = [
+        np.full(count, smooth, np.int64) if mask is None else mask
+        for mask, count in zip(masks, face_counts, strict=True)
+    ]
+    bits = joined(plain).astype(np.int64) & 0xFFFFFFFF
+    begins = starts(face_counts)
+    low, high = np.minimum.reduceat(bits, begins), np.maximum.reduceat(bits, begins)
+    flat = high == 0
+    if flat.all():
+        return np.arange(len(vertex)), corner_counts
+    whole = (low == high) & ~flat
+    if whole.all():
+        return vertex, vertex_counts
+    mixed = ~(flat | whole)
+    counts = np.where(whole, vertex_counts, corner_counts)
+    owner = np.repeat(np.arange(len(counts)), corner_counts)
+    of_corner = np.repeat(bits, 3)
+    rounded = mixed[owner] & (of_corner != 0)
+    shared, _ = _joined(vertex[rounded], of_corner[rounded])
+    ends = np.zeros(len(counts), np.int64)
+    np.maximum.at(ends, owner[rounded], shared + 1)  # a mesh follows the mesh before it
+    ends = np.maximum.accumulate(ends)
+    smoothed = np.diff(ends, prepend=0)
+    sharp_counts = np.bincount(owner[~rounded], minlength=len(counts))
+    counts[mixed] = (smoothed + sharp_counts)[mixed]
+    first = starts(counts)
+    clusters = np.where(
+        whole[owner],
+        vertex + (first - starts(vertex_counts))[owner],
+        np.arange(len(vertex)) + (first - starts(corner_counts))[owner],
+    )
+    clusters[rounded] = shared + (first - ends + smoothed)[owner[rounded]]
+    sharp = mixed[owner] & ~rounded
+    place = np.arange(np.count_nonzero(sharp)) - starts(np.where(mixed, sharp_counts, 0))[owner[sharp]]
+    clusters[sharp] = place + (first + smoothed)[owner[sharp]]
+    return clusters, counts
 
 
 def _joined(vertex: Indices, mask: Indices) -> tuple[Indices, int]:

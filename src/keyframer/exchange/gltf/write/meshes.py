@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from keyframer.exchange.gltf.write.materials import Materials
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.exchange.gltf.write.vertex_splitting import (
     Split,
+    Surface,
     cluster_normals,
     corner_sides,
     face_normals,
@@ -23,12 +26,13 @@ from keyframer.exchange.gltf.write.vertex_splitting import (
 )
 from keyframer.formats import facts_of
 from keyframer.maths.distinct_values import unique_values
-from keyframer.maths.smoothing_groups import smooth_clusters
 from keyframer.scene import Mesh, Morph, Skin
 from keyframer.scene.loss_report import Outcome
 
-Floats32 = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.int64]
+
+_FACES_SPLIT = 20_000
+"""of small meshes that are split together: some megabytes on the way"""
 
 
 class Meshes:
@@ -41,30 +45,66 @@ class Meshes:
         wanted = context.options.smooth
         usual = facts_of(context.scene.source_format).smooth_without_groups
         self._smooth = usual if wanted is None else wanted
+        self._waiting = deque(dict.fromkeys(node.mesh for node in context.scene.nodes if node.mesh is not None))
+        """numbers of the meshes that nobody has asked for yet, in the order in which they will be"""
+        self._drawn: dict[int, _Drawn] = {}
 
     def write(self, number: int, morph: Morph | None = None, skin: int | None = None) -> int | None:
         """The glTF mesh for a mesh of the scene; None if it has nothing to draw."""
         key = (number, None if morph is None else id(morph), skin)
         if key not in self._written:
-            self._written[key] = self._write(self._context.scene.meshes[number], morph, skin)
+            self._written[key] = self._write(number, morph, skin)
         return self._written[key]
 
-    def _write(self, mesh: Mesh, morph: Morph | None, skin: int | None) -> int | None:
+    def _draw(self, number: int) -> _Drawn:
+        """A mesh with its vertices split. Small meshes that will be asked for next are split along with it."""
+        if number not in self._drawn:
+            meshes, wanted, faces = self._context.scene.meshes, [number], 0
+            if self._waiting and self._waiting[0] == number:
+                faces = len(meshes[self._waiting.popleft()].corners)
+                while self._waiting and faces + len(meshes[self._waiting[0]].corners) <= _FACES_SPLIT:
+                    wanted.append(self._waiting.popleft())
+                    faces += len(meshes[wanted[-1]].corners)
+            found = {each: self._surface(meshes[each]) for each in wanted}
+            shown = [each for each in found.values() if each.surface is not None]
+            parts = split([each.surface for each in shown if each.surface is not None], self._smooth) if shown else []
+            for each, parted in zip(shown, parts, strict=True):
+                each.parted = parted
+            self._drawn.update(found)
+        return self._drawn.pop(number)
+
+    def _surface(self, mesh: Mesh) -> _Drawn:
+        corners = self._corners(mesh)
+        if not len(corners):
+            return _Drawn(corners, None)
+        given = np.asarray(mesh.positions)
+        # Finite, and rounded as they will be read: normals belong to what is written.
+        positions = single(self._context.axes.vectors(given) if self._context.axes.mirrored else given)
+        mapped = self._materials.any_normal_map and any(map(self._materials.needs_tangents, corners.kinds()))
+        others = self._others(mesh, corners, mapped)
+        return _Drawn(corners, Surface(corners.faces, positions, corners.masks, corners.materials, others))
+
+    def _write(self, number: int, morph: Morph | None, skin: int | None) -> int | None:
+        mesh = self._context.scene.meshes[number]
         path = f"/meshes/{mesh.name}"
         report = self._context.report
-        corners = self._corners(mesh, path)
-        if not len(corners):
+        drawn = self._draw(number)
+        corners, surface = drawn.corners, drawn.surface
+        if corners.dropped:
+            report.add(Outcome.DROPPED, f"{path}/corners", f"{corners.dropped} faces point outside", extras=mesh.extras)
+        if surface is None:
             if len(mesh.positions):
                 report.add(Outcome.DROPPED, path, f"{len(mesh.positions)} vertices without a face", extras=mesh.extras)
             return None
-        positions = self._positions(mesh, path)
-        clusters, count = smooth_clusters(corners.faces, corners.masks, len(positions), self._smooth)
-        mapped = self._materials.any_normal_map and any(map(self._materials.needs_tangents, corners.kinds()))
-        parted = split(corners.faces, clusters, corners.materials, *self._others(mesh, corners, mapped))
-        attributes = self._attributes(mesh, corners, positions, clusters, count, parted)
+        bad = unusable(mesh.positions)
+        if bad:
+            detail = f"{bad} numbers are not finite or too large for single precision"
+            report.add(Outcome.DROPPED, f"{path}/positions", detail, extras=mesh.extras)
+        parted = drawn.parted
+        attributes = self._attributes(mesh, corners, parted)
         if skin is not None:
-            attributes.update(self._skin_attributes(mesh, skin, corners.faces, parted))
-        targets = [] if morph is None else self._targets(mesh, morph, corners.faces, positions, clusters, count, parted)
+            attributes.update(self._skin_attributes(mesh, skin, parted))
+        targets = [] if morph is None else self._targets(mesh, morph, surface, parted)
         written = self._primitives(parted, attributes, targets)
         number = len(self._context.asset.meshes)
         name = shown_name(mesh.name)
@@ -73,13 +113,13 @@ class Meshes:
             plain_mesh["extras"] = {"targetNames": [shown_name(each) for each in morph.names]}
         self._extras(mesh, corners, parted, plain_mesh)
         self._context.asset.meshes.append(plain_mesh)
-        unused = len(positions) - corners.used_vertices(len(positions))
+        unused = len(surface.positions) - parted.used_vertices
         if unused:
             report.add(Outcome.DROPPED, f"{path}/positions", f"{unused} vertices that no face uses", extras=mesh.extras)
         report.add(Outcome.EXACT, path, extras=mesh.extras)
         return number
 
-    def _corners(self, mesh: Mesh, path: str) -> _Corners:
+    def _corners(self, mesh: Mesh) -> _Corners:
         faces = np.asarray(mesh.corners).astype(np.int64).reshape(-1, 3)
         good = _inside(faces, len(mesh.positions), 0)
         for table, numbers in ((mesh.uv, mesh.uv_corners), (mesh.colors, mesh.color_corners)):
@@ -88,18 +128,7 @@ class Meshes:
                 good = inside if good is None else good if inside is None else good & inside
         if good is None:
             return _Corners(faces, mesh, None, len(self._context.scene.materials))
-        bad = int(np.count_nonzero(~good))
-        self._context.report.add(Outcome.DROPPED, f"{path}/corners", f"{bad} faces point outside", extras=mesh.extras)
         return _Corners(faces[good], mesh, good, len(self._context.scene.materials))
-
-    def _positions(self, mesh: Mesh, path: str) -> Floats32:
-        """Converted, finite, and rounded as they will be read: normals belong to what is written."""
-        bad = unusable(mesh.positions)
-        if bad:
-            detail = f"{bad} numbers are not finite or too large for single precision"
-            self._context.report.add(Outcome.DROPPED, f"{path}/positions", detail, extras=mesh.extras)
-        given = np.asarray(mesh.positions)
-        return single(self._context.axes.vectors(given) if self._context.axes.mirrored else given)
 
     def _others(self, mesh: Mesh, corners: _Corners, mapped: bool) -> list[Indices]:
         others: list[Indices] = []
@@ -112,14 +141,10 @@ class Meshes:
             others.append(corner_sides(np.asarray(mesh.uv, np.float64), numbers))
         return others
 
-    def _attributes(
-        self, mesh: Mesh, corners: _Corners, positions: Floats32, clusters: Indices, count: int, parted: Split
-    ) -> dict[str, npt.NDArray[Any]]:
+    def _attributes(self, mesh: Mesh, corners: _Corners, parted: Split) -> dict[str, npt.NDArray[Any]]:
         """Arrays over all vertices, by glTF's names."""
-        vertex = corners.faces.reshape(-1).take(parted.corner)
-        normals = cluster_normals(face_normals(positions, corners.faces), clusters, count)
-        normals = normals.take(clusters.take(parted.corner), axis=0)
-        found: dict[str, npt.NDArray[Any]] = {"POSITION": positions.take(vertex, axis=0), "NORMAL": normals}
+        vertex = parted.vertex
+        found: dict[str, npt.NDArray[Any]] = {"POSITION": parted.positions, "NORMAL": parted.normals}
         if mesh.uv is not None and len(mesh.uv):
             number = vertex if corners.uv is None else np.maximum(corners.uv.reshape(-1)[parted.corner], 0)
             uv = single(mesh.uv).take(np.minimum(number, len(mesh.uv) - 1), axis=0)
@@ -131,33 +156,27 @@ class Meshes:
             found["COLOR_0"] = single(linear_color(mesh.colors))[np.minimum(number, len(mesh.colors) - 1)]
         return found
 
-    def _targets(
-        self,
-        mesh: Mesh,
-        morph: Morph,
-        faces: Indices,
-        positions: Floats32,
-        clusters: Indices,
-        count: int,
-        parted: Split,
-    ) -> list[dict[str, npt.NDArray[Any]]]:
+    def _targets(self, mesh: Mesh, morph: Morph, surface: Surface, parted: Split) -> list[dict[str, npt.NDArray[Any]]]:
         """Differences to the mesh, for each shape."""
-        vertex, cluster = faces.reshape(-1)[parted.corner], clusters[parted.corner]
-        normals = cluster_normals(face_normals(positions, faces), clusters, count)
+        cluster = parted.clusters[parted.corner]
+        counts, corner_counts = np.array([parted.cluster_count]), np.array([len(parted.clusters)])
         targets = []
         for shape in morph.positions:
             moved = single(self._context.axes.vectors(shape))
-            bent = cluster_normals(face_normals(moved, faces), clusters, count)
+            bent = cluster_normals(face_normals(moved, surface.faces), parted.clusters, counts, corner_counts)
             targets.append(
-                {"POSITION": single((moved - positions)[vertex]), "NORMAL": single((bent - normals)[cluster])}
+                {
+                    "POSITION": single((moved - surface.positions)[parted.vertex]),
+                    "NORMAL": single(bent[cluster] - parted.normals),
+                }
             )
         detail = f"{len(targets)} morph targets"
         self._context.report.add(Outcome.EXACT, f"/meshes/{mesh.name}/morph", detail, extras=mesh.extras)
         return targets
 
-    def _skin_attributes(self, mesh: Mesh, skin: int, faces: Indices, parted: Split) -> dict[str, npt.NDArray[Any]]:
+    def _skin_attributes(self, mesh: Mesh, skin: int, parted: Split) -> dict[str, npt.NDArray[Any]]:
         joints, weights = influences(self._context, skin, len(mesh.positions))
-        vertex = faces.reshape(-1)[parted.corner]
+        vertex = parted.vertex
         found: dict[str, npt.NDArray[Any]] = {}
         for part in range(joints.shape[1] // 4):
             columns = slice(4 * part, 4 * part + 4)
@@ -225,6 +244,8 @@ class _Corners:
             return column if column is None or good is None else np.asarray(column)[good]
 
         self.faces = faces
+        self.dropped = 0 if good is None else len(good) - len(faces)
+        """faces that point outside"""
         self.uv = None if mesh.uv_corners is None else np.asarray(kept(mesh.uv_corners)).astype(np.int64)
         self.colors = None if mesh.color_corners is None else np.asarray(kept(mesh.color_corners)).astype(np.int64)
         self.masks = kept(mesh.smoothing)
@@ -238,15 +259,19 @@ class _Corners:
     def __len__(self) -> int:
         return len(self.faces)
 
-    def used_vertices(self, count: int) -> int:
-        """How many of the mesh's vertices some face has."""
-        used = np.zeros(count, np.bool_)
-        used[self.faces.reshape(-1)] = True
-        return int(np.count_nonzero(used))
-
     def kinds(self) -> list[int]:
         """The numbers of the materials in use."""
         return [-1] if self.materials is None else unique_values(self.materials).tolist()
+
+
+@dataclass(eq=False, slots=True)
+class _Drawn:
+    """A mesh on its way: what can be drawn of it, and the vertices that makes."""
+
+    corners: _Corners
+    surface: Surface | None
+    """None where there is no face"""
+    parted: Split = field(init=False)
 
 
 Floats = npt.NDArray[np.float64]

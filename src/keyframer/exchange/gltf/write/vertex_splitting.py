@@ -5,15 +5,18 @@ A smooth normal is the plain sum of the unit normals of its faces, as 3D Studio 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.maths.distinct_values import dense, distinct
+from keyframer.maths.distinct_values import dense, distinct, joined, starts
+from keyframer.maths.smoothing_groups import clusters_of_meshes
 
 Floats = npt.NDArray[np.float64]
+Floats32 = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.int64]
 
 
@@ -32,19 +35,29 @@ def face_normals(positions: npt.NDArray[Any], corners: Indices) -> Floats:
         return _unit(out)
 
 
-def cluster_normals(faces: Floats, clusters: Indices, count: int) -> npt.NDArray[np.float32]:
-    """(count, 3) a unit normal for each cluster, always: one without area gets that of a face of it, or +Z.
+def cluster_normals(faces: Floats, clusters: Indices, counts: Indices, corner_counts: Indices) -> Floats32:
+    """(N, 3) a unit normal for each cluster, always: one without area gets that of a face of it, or +Z.
 
-    ``faces`` as `face_normals` gives them.
+    ``faces`` as `face_normals` gives them; ``counts`` are the clusters of each mesh, ``corner_counts`` its corners.
     """
     per_corner = np.repeat(faces, 3, axis=1)
-    if count == len(clusters) and np.array_equal(clusters, np.arange(count)):
+    count = int(counts.sum())
+    alone = (counts == corner_counts) & np.logical_and.reduceat(
+        clusters == np.arange(len(clusters)) + np.repeat(starts(counts) - starts(corner_counts), corner_counts),
+        starts(corner_counts),
+    )
+    """meshes without a shared normal: those of their faces are unit vectors already"""
+    if alone.all():
         return _never_zero(per_corner)
     sums = np.empty((3, count))
     for axis in range(3):
         sums[axis] = np.bincount(clusters, per_corner[axis], count)
     squares = np.einsum("ij,ij->j", sums, sums)
     strong = squares > 1e-12
+    if alone.any():  # as they are: no rounding, and zeros keep their sign
+        as_they_are = np.repeat(alone, corner_counts)
+        sums[:, clusters[as_they_are]] = per_corner[:, as_they_are]
+        squares[np.repeat(alone, counts) & strong] = 1.0
     if strong.all():
         sums /= np.sqrt(squares)
         return np.ascontiguousarray(sums.T, np.float32)
@@ -58,7 +71,7 @@ def cluster_normals(faces: Floats, clusters: Indices, count: int) -> npt.NDArray
     return _never_zero(sums)
 
 
-def _never_zero(normals: Floats) -> npt.NDArray[np.float32]:
+def _never_zero(normals: Floats) -> Floats32:
     """(n, 3) of (3, n) components."""
     rows = np.ascontiguousarray(normals.T, np.float32)
     nothing = ~(np.einsum("ij,ij->j", normals, normals) > 0.5)
@@ -97,41 +110,146 @@ class Primitive:
 
 
 @dataclass(eq=False)
+class Surface:
+    """What the vertices of one mesh are made of: V positions and F > 0 faces."""
+
+    faces: Indices
+    """(F, 3)"""
+    positions: Floats32
+    """(V, 3)"""
+    masks: npt.NDArray[Any] | None
+    """(F,) smoothing groups"""
+    materials: Indices | None
+    """(F,) numbers in the scene, -1 for none"""
+    others: list[Indices]
+    """(3 F,) each: numbers of further things that corners have"""
+
+
+@dataclass(eq=False)
 class Split:
     """N vertices made of 3 F corners."""
 
     corner: Indices
     """(N,) a corner that the vertex stands for"""
+    vertex: Indices
+    """(N,) the vertex of the mesh it was"""
+    positions: Floats32
+    """(N, 3)"""
+    normals: Floats32
+    """(N, 3)"""
+    clusters: Indices
+    """(3 F,) for each corner the number of its normal"""
+    cluster_count: int
+    used_vertices: int
+    """how many vertices of the mesh some face has"""
     primitives: list[Primitive]
 
 
-def split(corners: Indices, clusters: Indices, materials: npt.NDArray[Any] | None, *others: Indices) -> Split:
-    """``clusters`` (3 F,) already tell vertices apart; ``others`` (3 F,) are numbers of further things corners have."""
-    faces = len(corners)
-    material_of_face = None
-    kinds = np.array([-1])
+def split(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
+    """Split many meshes at once, mesh after mesh in common arrays: calling numpy for each costs more than the work.
+
+    Vertices come in the order of their materials, normals and other things; ``smooth`` is for meshes without masks.
+    """
+    face_counts = np.array([len(surface.faces) for surface in surfaces])
+    vertex_counts = np.array([len(surface.positions) for surface in surfaces])
+    corner_counts = 3 * face_counts
+    corner_starts, vertex_starts = starts(corner_counts), starts(vertex_counts)
+
+    def spread(numbers: Indices) -> Any:
+        """A number of each mesh for all its corners."""
+        return numbers[0] if len(surfaces) == 1 else np.repeat(numbers, corner_counts)
+
+    vertex = joined([surface.faces.reshape(-1) for surface in surfaces])
+    if len(surfaces) > 1:
+        vertex += spread(vertex_starts)
+    clusters, cluster_counts = clusters_of_meshes(
+        vertex, face_counts, vertex_counts, [surface.masks for surface in surfaces], smooth
+    )
+    cluster_starts = starts(cluster_counts)
+    kinds, ranks = _material_ranks(surfaces, face_counts)
     keys = clusters
-    if materials is not None:
-        kinds, rank = distinct(materials)
-        if len(kinds) > 1:
-            material_of_face = rank
-            keys = np.repeat(material_of_face, 3) * (int(clusters.max(initial=0)) + 1) + clusters
+    if ranks is not None:
+        sizes = cluster_counts * np.array([len(each) for each in kinds])
+        keys = np.repeat(ranks, 3) * spread(cluster_counts) + clusters + spread(starts(sizes) - cluster_starts)
     number, count, corner = dense(keys)
-    for other in others:
-        number, count, corner = dense(number * (int(other.max(initial=0)) + 1) + other)
-    triangles = number.reshape(faces, 3)
-    if material_of_face is None:
-        return Split(corner, [Primitive(int(kinds[0]), slice(0, count), triangles, slice(None))])
-    order = np.argsort(material_of_face, kind="stable")
-    ends = np.cumsum(np.bincount(material_of_face, minlength=len(kinds)))
-    vertex_ends = np.cumsum(np.bincount(material_of_face[corner // 3], minlength=len(kinds)))
+    firsts = np.minimum.reduceat(number, corner_starts)
+    for place in range(max(len(surface.others) for surface in surfaces)):
+        other = joined([_other(surface, place) for surface in surfaces])
+        widths = np.maximum.reduceat(other, corner_starts) + 1
+        sizes = np.diff(firsts, append=count) * widths
+        number, count, corner = dense((number - spread(firsts)) * spread(widths) + other + spread(starts(sizes)))
+        firsts = np.minimum.reduceat(number, corner_starts)
+    positions = joined([surface.positions for surface in surfaces])
+    normals = cluster_normals(
+        face_normals(positions, vertex.reshape(-1, 3)), clusters, cluster_counts, corner_counts
+    ).take(clusters.take(corner), axis=0)
+    kept = vertex.take(corner)
+    used = np.zeros(len(positions), np.bool_)
+    used[vertex] = True
+    used_counts = np.add.reduceat(used, vertex_starts, dtype=np.int64).tolist()
+    points = positions.take(kept, axis=0)
+    triangles = (number - spread(firsts)).reshape(-1, 3)
+    found: list[Split] = []
+    for mesh, (first, last) in enumerate(zip(firsts.tolist(), [*firsts[1:].tolist(), count], strict=True)):
+        here = slice(first, last)
+        begin, end = int(corner_starts[mesh]), int(corner_starts[mesh] + corner_counts[mesh])
+        found.append(
+            Split(
+                corner[here] - begin,
+                kept[here] - vertex_starts[mesh],
+                points[here],
+                normals[here],
+                clusters[begin:end] - cluster_starts[mesh],
+                int(cluster_counts[mesh]),
+                used_counts[mesh],
+                _primitives(
+                    kinds[mesh],
+                    None if ranks is None else ranks[begin // 3 : end // 3],
+                    triangles[begin // 3 : end // 3],
+                    corner[here] - begin,
+                ),
+            )
+        )
+    return found
+
+
+def _other(surface: Surface, place: int) -> Indices:
+    """The numbers of a further thing; none, where a mesh has fewer than others."""
+    return surface.others[place] if place < len(surface.others) else np.zeros(3 * len(surface.faces), np.int64)
+
+
+def _material_ranks(surfaces: Sequence[Surface], face_counts: Indices) -> tuple[list[list[int]], Indices | None]:
+    """The materials of each mesh, and for each face which of them it has; None where no mesh has several."""
+    kinds: list[list[int]] = []
+    ranks: list[Indices] = []
+    several = False
+    for surface in surfaces:
+        rank = np.zeros(len(surface.faces), np.int64)
+        own = [-1]
+        if surface.materials is not None:
+            own = [int(surface.materials[0])]
+            if (surface.materials != own[0]).any():
+                numbers, rank = distinct(surface.materials)
+                own, several = numbers.tolist(), True
+        kinds.append(own)
+        ranks.append(rank)
+    return kinds, joined(ranks) if several else None
+
+
+def _primitives(kinds: list[int], ranks: Indices | None, triangles: Indices, corner: Indices) -> list[Primitive]:
+    """The triangles of one mesh by their materials: ``ranks`` (F,) are numbers among its ``kinds``."""
+    if ranks is None or len(kinds) == 1:
+        return [Primitive(kinds[0], slice(0, len(corner)), triangles, slice(None))]
+    order = np.argsort(ranks, kind="stable")
+    ends = np.cumsum(np.bincount(ranks, minlength=len(kinds)))
+    vertex_ends = np.cumsum(np.bincount(ranks[corner // 3], minlength=len(kinds)))
     primitives: list[Primitive] = []
     begin = first = 0
-    for kind, end, last in zip(kinds.tolist(), ends.tolist(), vertex_ends.tolist(), strict=True):
+    for kind, end, last in zip(kinds, ends.tolist(), vertex_ends.tolist(), strict=True):
         chosen = order[begin:end]
         primitives.append(Primitive(kind, slice(first, last), triangles[chosen] - first, chosen))
         begin, first = end, last
-    return Split(corner, primitives)
+    return primitives
 
 
 def same_values(values: npt.NDArray[Any]) -> Indices:
