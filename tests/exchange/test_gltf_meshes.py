@@ -64,6 +64,49 @@ def test_smoothing_groups_join_what_shares_a_bit(data: st.DataObject) -> None:
     assert sorted(map(sorted, found.values())) == sorted(map(sorted, slow_groups(corners, masks)))
 
 
+def a_mesh(data: st.DataObject) -> Mesh:
+    """Five points and some faces, with or without groups, materials and texture vertices."""
+    faces = data.draw(st.integers(0, 6))
+
+    def column(numbers: st.SearchStrategy[int]) -> np.ndarray | None:
+        drawn = st.none() | st.lists(numbers, min_size=faces, max_size=faces).map(lambda each: np.array(each, int))
+        return data.draw(drawn)
+
+    corners = data.draw(st.lists(st.permutations(range(5)), min_size=faces, max_size=faces))
+    mesh = Mesh(
+        "m",
+        np.array(data.draw(st.lists(st.integers(-2, 2), min_size=15, max_size=15)), float).reshape(5, 3),
+        np.array(corners, int).reshape(faces, 5)[:, :3],
+        smoothing=column(st.integers(0, 7)),
+        face_materials=column(st.integers(-1, 1)),
+    )
+    if data.draw(st.booleans()):
+        mesh.uv, mesh.uv_corners = np.array([(0, 0), (1, 0), (1, 1)], float), mesh.corners % 3
+    return mesh
+
+
+@settings(max_examples=40)
+@given(st.data(), st.booleans())
+def test_many_meshes_are_split_as_each_alone_is(data: st.DataObject, smooth: bool) -> None:
+    meshes = [a_mesh(data) for _ in range(data.draw(st.integers(2, 5)))]
+    materials = [Material("a"), Material("b")]
+    nodes = [Node(f"n{number}", mesh=number) for number in range(len(meshes))]
+    scene = Scene(nodes=nodes, meshes=meshes, materials=materials, space=Space("y"))
+    gltf = Gltf(glb_of(scene, smooth=smooth)[0])
+    for node, mesh in enumerate(meshes):
+        if not len(mesh.corners):
+            assert "mesh" not in gltf.json["nodes"][node]
+            continue
+        found = gltf.json["meshes"][gltf.json["nodes"][node]["mesh"]]["primitives"]
+        alone = attributes(mesh, materials, smooth=smooth)
+        assert len(found) == len(alone)
+        for primitive, wanted in zip(found, alone, strict=True):
+            arrays = {**primitive["attributes"], "indices": primitive["indices"]}
+            assert arrays.keys() == wanted.keys()
+            for name, number in arrays.items():
+                assert gltf.accessor(number).tobytes() == wanted[name].tobytes()
+
+
 def test_mask_zero_is_flat() -> None:
     (part,) = attributes(cube(smoothing=np.zeros(12, int)))
     assert len(part["POSITION"]) == 36

@@ -356,3 +356,21 @@ def test_replacing_columns() -> None:
 def test_what_does_not_fit_is_refused(layout: KeyLayout, keys: Keys, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         write(keys, layout)
+
+
+@every_layout
+@pytest.mark.parametrize("flags", [0, 1, 0x80])
+def test_a_single_key_is_told_without_columns(layout: KeyLayout, flags: int) -> None:
+    size = layout.time.itemsize + (layout.flags.itemsize if layout.has_flags else 0) + 4 * (layout.width or 0) + 4
+    data = bytearray(bytes(range(1, size + 1)))
+    data[layout.flags_at : layout.flags_at + layout.flags.itemsize] = flags.to_bytes(layout.flags.itemsize, "little")
+    keys = read_keys(Cursor(bytes(data)), layout, 1, "keys", 0)
+    assert len(keys) == 1
+    key = keys.only_key()
+    if key is not None:
+        assert flags == 0
+        assert key == (keys.time[0], tuple(keys.value[0].tolist()))
+        assert keys.only_key() is None  # the columns are there now: whoever changed them is believed
+    elif flags == 0:
+        assert layout.value_first or not layout.has_flags or not layout.width or layout.time.kind == "f"
+    assert len(keys) == 1

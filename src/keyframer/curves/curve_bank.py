@@ -165,8 +165,10 @@ class CurveBank:
 
     def evaluate_moving(self, times: ArrayLike, block: int = POINTS_PER_BLOCK) -> dict[str, Floats]:
         """As `evaluate`, without the tracks that never change: their slots come last and are left out."""
-        clean = clean_times(times)
         moving = [(name, family) for name, family in self._families.items() if family.moving]
+        if not moving:
+            return {}
+        clean = clean_times(times)
         with np.errstate(all="ignore"):
             return {name: _evaluate(family, clean, block, family.moving) for name, family in moving}
 

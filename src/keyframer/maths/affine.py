@@ -23,14 +23,17 @@ def compose(
     """T · R · S; with scale axes Q the scale acts along turned axes, S = Q diag(s) Q^-1."""
     t = np.asarray(translation, dtype=np.float64)
     s = np.asarray(scale, dtype=np.float64)
-    linear = quat.to_matrix3(rotation_xyzw)
-    if scale_axes_xyzw is None:
-        linear = linear * s[..., None, :]
-    else:
+    q = np.asarray(rotation_xyzw, dtype=np.float64)
+    shapes = {t.shape[:-1], q.shape[:-1], s.shape[:-1]}
+    if scale_axes_xyzw is not None:
         axes = quat.to_matrix3(scale_axes_xyzw)
-        linear = linear @ (axes * s[..., None, :]) @ np.swapaxes(axes, -1, -2)
-    out = np.zeros((*np.broadcast_shapes(t.shape[:-1], linear.shape[:-2]), 4, 4))
-    out[..., :3, :3] = linear
+        linear = quat.to_matrix3(q) @ (axes * s[..., None, :]) @ np.swapaxes(axes, -1, -2)
+        shapes.add(linear.shape[:-2])
+    out = np.zeros((*(shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)), 4, 4))
+    if scale_axes_xyzw is None:
+        quat.write_matrix3(q, s, out)
+    else:
+        out[..., :3, :3] = linear
     out[..., :3, 3] = t
     out[..., 3, 3] = 1.0
     return out

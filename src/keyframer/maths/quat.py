@@ -40,6 +40,8 @@ def normalise(rotation_xyzw: ArrayLike) -> Floats:
     q = _floats(rotation_xyzw)
     length = _length(q)[..., None]
     usable = length > 0
+    if usable.all():
+        return np.asarray(q / length)
     return np.where(usable, q / np.where(usable, length, 1.0), IDENTITY_XYZW)
 
 
@@ -93,18 +95,23 @@ def to_axis_angle(rotation_xyzw: ArrayLike) -> tuple[Floats, Floats]:
 def to_matrix3(rotation_xyzw: ArrayLike) -> Floats:
     """3x3 rotation matrices for column vectors, of unit quaternions."""
     q = _floats(rotation_xyzw)
-    x, y, z, w = _parts(q)
     out = np.empty((*q.shape[:-1], 3, 3))
-    out[..., 0, 0] = 1 - 2 * (y * y + z * z)
-    out[..., 0, 1] = 2 * (x * y - z * w)
-    out[..., 0, 2] = 2 * (x * z + y * w)
-    out[..., 1, 0] = 2 * (x * y + z * w)
-    out[..., 1, 1] = 1 - 2 * (x * x + z * z)
-    out[..., 1, 2] = 2 * (y * z - x * w)
-    out[..., 2, 0] = 2 * (x * z - y * w)
-    out[..., 2, 1] = 2 * (y * z + x * w)
-    out[..., 2, 2] = 1 - 2 * (x * x + y * y)
+    write_matrix3(q, None, out)
     return out
+
+
+def write_matrix3(rotation_xyzw: Floats, scale: Floats | None, out: Floats) -> None:
+    """R . S into the upper left of matrices (..., 3 or 4, 3 or 4), entry by entry: numpy is slow on axes of length 3.
+    S has the scale (..., 3) on its diagonal."""
+    x, y, z, w = _parts(rotation_xyzw)
+    x2, y2, z2 = x + x, y + y, z + z
+    xx, yy, zz = x * x2, y * y2, z * z2
+    xy, xz, yz = x * y2, x * z2, y * z2
+    wx, wy, wz = w * x2, w * y2, w * z2
+    rows = ((1 - (yy + zz), xy - wz, xz + wy), (xy + wz, 1 - (xx + zz), yz - wx), (xz - wy, yz + wx, 1 - (xx + yy)))
+    for i, row in enumerate(rows):
+        for j, entry in enumerate(row):
+            out[..., i, j] = entry if scale is None else entry * scale[..., j]
 
 
 def from_matrix3(matrix: ArrayLike) -> Floats:

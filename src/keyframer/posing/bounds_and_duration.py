@@ -146,7 +146,7 @@ def _add_vertices(box: _Box, scene: Scene, weights: dict[int, Floats], world: Fl
     drawn = [number for number, node in enumerate(scene.nodes) if node.mesh is not None]
     if not drawn:
         return
-    moves = (world != world[0]).any(axis=(0, 2, 3))
+    moves = (world[1:] != world[0]).any(axis=(0, 2, 3))
     bent = [number for number in drawn if scene.nodes[number].skin is not None or number in weights]
     rigid = [number for number in drawn if scene.nodes[number].skin is None and number not in weights]
     still, moving = ([number for number in rigid if moves[number] == wanted] for wanted in (False, True))

@@ -40,6 +40,9 @@ def placing_order(nodes: Sequence[Node]) -> Order:
     count = len(nodes)
     parents = [_valid(node.parent, count) for node in nodes]
     targets = [_valid(node.target, count) for node in nodes]
+    if max(parents, default=-1) < 0 and max(targets, default=-1) < 0:  # as in most files: nobody waits for anybody
+        nobody = np.full(count, -1, np.int64)
+        return Order(np.arange(count), np.zeros(count, np.int64), nobody, nobody, [], [])
     cut = _cut_circles(parents)
     # A node needs the place of its target only, not the way the target looks: that is, the target's parent.
     looks = [parents[target] if target >= 0 else -1 for target in targets]

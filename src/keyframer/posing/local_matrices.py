@@ -45,6 +45,8 @@ class Locals:
             self.rest[some] = affine.compose(
                 parts["position"], parts["rotation"], parts["scale"], parts.get("scale_axes")
             )
+            if not len(turning):
+                continue
             here = slice(*np.searchsorted(turning, (begin, begin + _NODES_PER_BLOCK)))
             for kind, kept in (("rotation", rotation), ("scale", scale), ("scale_axes", axes)):
                 if kind in parts:
@@ -81,7 +83,7 @@ class Locals:
             linear = quat.to_matrix3(rotation) @ sized @ np.swapaxes(axes, -1, -2)
             out[:, :, :3, :3][:, self._turning] = linear
             return
-        _write_linear(rotation, None if self._keeps_size else self._scale.at(samples), turning)
+        quat.write_matrix3(rotation, None if self._keeps_size else self._scale.at(samples), turning)
         if not isinstance(self._turning, slice):
             out[:, self._turning] = turning
 
@@ -110,19 +112,6 @@ class _Part:
 def _rows_of(movers: Sequence[Movers], nodes: Indices) -> list[tuple[Movers, Indices | slice]]:
     """Movers with the places of their nodes among ``nodes`` (sorted)."""
     return [(each, as_slice(np.searchsorted(nodes, each.nodes))) for each in movers]
-
-
-def _write_linear(rotation_xyzw: Floats, scale: Floats | None, out: Floats) -> None:
-    """R . S into the upper left of ``out``, entry by entry: numpy is slow on axes of length 3."""
-    x, y, z, w = (rotation_xyzw[..., i] for i in range(4))
-    x2, y2, z2 = x + x, y + y, z + z
-    xx, yy, zz = x * x2, y * y2, z * z2
-    xy, xz, yz = x * y2, x * z2, y * z2
-    wx, wy, wz = w * x2, w * y2, w * z2
-    rows = ((1 - (yy + zz), xy - wz, xz + wy), (xy + wz, 1 - (xx + zz), yz - wx), (xz - wy, yz + wx, 1 - (xx + yy)))
-    for i, row in enumerate(rows):
-        for j, entry in enumerate(row):
-            out[..., i, j] = entry if scale is None else entry * scale[..., j]
 
 
 def usable_rows(rows: Sequence[npt.ArrayLike], default: Sequence[float]) -> Floats:

@@ -54,13 +54,15 @@ class Standing:
         with np.errstate(all="ignore"):
             self.locals = Locals(scene.nodes, channels)
             self._looking = np.array([looks(scene, node) for node in scene.nodes], bool)
-            self._goals = unique_values(self.order.targets)
+            looking = bool(self._looking.any())
+            self._goals = unique_values(self.order.targets) if looking else np.empty(0, np.int64)
             """what is looked at (and -1), in rising order"""
             self._goal_places = self.locals.rest[self._goals, :3, 3]
-            everything = np.arange(len(scene.nodes))
             local = self.locals.rest[None]
             self.world_at_rest: Floats = local.copy() if keep_locals else local
-            self._place(self._plan(everything, everything), local, self.world_at_rest, None)
+            if looking or (self.order.parents >= 0).any():  # else each stands where its own matrix says
+                everything = np.arange(len(scene.nodes))
+                self._place(self._plan(everything, everything), local, self.world_at_rest, None)
 
     def _place(self, levels: list[Level], local: Floats, world: Floats, samples: Samples | None) -> None:
         """Fill ``world`` level by level. ``local`` are the matrices of moving nodes; of all, where samples is None."""

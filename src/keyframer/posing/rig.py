@@ -8,7 +8,7 @@ import numpy.typing as npt
 from keyframer.limits import spend
 from keyframer.posing.channels import Channels, Samples
 from keyframer.posing.node_properties import States
-from keyframer.posing.rest_pose import Standing
+from keyframer.posing.rest_pose import Level, Standing
 from keyframer.scene import Clip, Scene
 
 Floats = npt.NDArray[np.float64]
@@ -32,6 +32,10 @@ class Rig(Standing):
         self.clip = scene.clips[clip] if scene.clips else Clip()
         super().__init__(scene, Channels(self.clip, len(scene.nodes)))
         self.states = States(scene, self.channels)
+        self._moving_levels: list[Level] = []
+        self._times_per_block = MATRICES_PER_BLOCK
+        if not self.channels.movers:
+            return
         own = np.full(len(scene.nodes), -1, np.int64)
         own[self.locals.moving] = np.arange(len(self.locals.moving))
         moving = np.flatnonzero(self._find_moving(own))

@@ -192,7 +192,7 @@ def _named(dropped: list[Loss]) -> str:
 def _source_of(extras: Mapping[str, Any] | None) -> tuple[str | None, int | None]:
     """The place in the file: bridges note it as ``path`` and ``offset`` under the format's id."""
     for part in (extras or {}).values():
-        if isinstance(part, Mapping) and ("offset" in part or "path" in part):
+        if isinstance(part, (dict, Mapping)) and ("offset" in part or "path" in part):
             where, offset = part.get("path"), part.get("offset")
             return (
                 where if isinstance(where, str) else None,

@@ -33,9 +33,12 @@ def plain(value: Any) -> Any:
     if kind is float:
         return value if math.isfinite(value) else None
     if kind is dict:
-        return {key if type(key) is str else str(key): plain(item) for key, item in value.items()}
+        return {
+            key if type(key) is str else str(key): item if type(item) in _AS_THEY_ARE else plain(item)
+            for key, item in value.items()
+        }
     if kind is list or kind is tuple:
-        return [plain(item) for item in value]
+        return [item if type(item) in _AS_THEY_ARE else plain(item) for item in value]
     if isinstance(value, np.ndarray):
         return _plain_array(value)
     return _plain_other(value)
@@ -47,9 +50,10 @@ _AS_THEY_ARE = frozenset((str, int, bool, type(None)))
 def _plain_array(array: Any) -> Any:
     if array.size >= PACKED_FROM:
         return packed(array)
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        return plain(array.tolist())
-    return array.tolist()
+    numbers = array.tolist()
+    if array.dtype.kind == "f" and not all(map(math.isfinite, numbers if array.ndim == 1 else array.ravel().tolist())):
+        return plain(numbers)
+    return numbers
 
 
 def _plain_other(value: Any) -> Any:

@@ -54,7 +54,7 @@ def export(scene: Scene, options: GltfOptions | None = None) -> tuple[Asset, Los
     samples = rig.sample([begin])
     world, states = rig.world(samples, 1)[0], rig.states
     materials = Materials(context)
-    tree = Tree(context, rig, looks, begin, world)
+    tree = Tree(context, rig, looks, samples, world)
     write_cameras(context, states.fov.at(samples, 1)[0, :, 0])
     visible = states.visible.at(samples, 1)[0, :, 0] > 0.5
     color, *numbers = (

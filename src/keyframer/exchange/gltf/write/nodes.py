@@ -21,6 +21,7 @@ from keyframer.exchange.gltf.write.asset import Json
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.maths import quat
 from keyframer.posing import Rig
+from keyframer.posing.channels import Samples
 from keyframer.posing.local_matrices import usable_rows
 from keyframer.scene import Node, NodeKind
 
@@ -48,14 +49,14 @@ class Placed:
 class Tree:
     """Builds the nodes at the beginning of the first clip."""
 
-    def __init__(self, context: Context, rig: Rig, looks: dict[int, Look], begin: float, world: Floats) -> None:
-        """``world``: (nodes, 4, 4) at the time ``begin``."""
+    def __init__(self, context: Context, rig: Rig, looks: dict[int, Look], samples: Samples, world: Floats) -> None:
+        """``samples`` and ``world`` (nodes, 4, 4) are those of the beginning."""
         self._context = context
         self._rig = rig
         self._looks = looks
         self.root: int | None = None
         self.placed: list[Placed] = []
-        self._base = _Base(context, rig, begin)
+        self._base = _Base(context, rig, samples)
         self._world = world
         if context.axes.needs_root or context.scene.skins:
             self.root = context.asset.add_node(self._root())
@@ -155,9 +156,8 @@ class Tree:
 class _Base:
     """What every node has at the beginning, with glTF's axes: arrays over nodes."""
 
-    def __init__(self, context: Context, rig: Rig, begin: float) -> None:
+    def __init__(self, context: Context, rig: Rig, samples: Samples) -> None:
         nodes, axes = context.scene.nodes, context.axes
-        samples = rig.sample([begin])
 
         def at(kind: str, rest: list[npt.ArrayLike], usual: tuple[float, ...]) -> Floats:
             rows = usable_rows(rest, usual)
