@@ -83,6 +83,31 @@ def test_the_line_goes_through_every_one_of_many_keys() -> None:
     assert [points[time] for time in times] == found["keys"]["values"][0]
 
 
+def test_curves_are_the_same_whatever_was_made_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tracks are sampled in portions, families mixed; asked for backwards, each is made with other neighbours."""
+    (file,) = viewed(SAMPLES / "3ds/tracks.3ds")
+    scene = file.material.scene
+    assert scene is not None
+    channels = scene.clips[0].channels
+    together = [ClipCurves(scene.clips[0], 0.0, 30.0).curve(number) for number in range(len(channels))]
+    monkeypatch.setattr(track_curves, "PORTION", 100)
+    few_at_once = ClipCurves(scene.clips[0], 0.0, 30.0)
+    assert [few_at_once.curve(number) for number in reversed(range(len(channels)))] == together[::-1]
+    monkeypatch.setattr(track_curves, "PORTION", 1)
+    alone = ClipCurves(scene.clips[0], 0.0, 30.0)
+    assert [alone.curve(number) for number in range(len(channels))] == together
+    assert len({str(found["components"]) for found in together}) > 2
+
+
+def test_the_page_has_authored_keys_once(tmp_path: Path) -> None:
+    """In its tracks, and not in its model, too; whoever leaves them out of a file is told so."""
+    (file,) = viewed(EXAMPLE)
+    assert b'"tracks"' not in (file.model() or b"")
+    report = keyframer.save(keyframer.load(EXAMPLE), tmp_path / "a.glb", authored_keys=False)
+    assert [loss.outcome.value for loss in report if loss.path == "/clips/0/authored_keys"] == ["dropped"]
+    assert b'"tracks"' not in (tmp_path / "a.glb").read_bytes()
+
+
 def test_a_page_of_many_tracks_looks_at_all_keys_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is played of a clip is found once, not for every track, and all tracks are compiled together."""
     spans: list[int] = []
@@ -90,6 +115,9 @@ def test_a_page_of_many_tracks_looks_at_all_keys_once(tmp_path: Path, monkeypatc
     span, compile_all = viewed_file.written_span, track_curves.CurveBank
     monkeypatch.setattr(viewed_file, "written_span", lambda clip, fps: spans.append(1) or span(clip, fps))
     monkeypatch.setattr(track_curves, "CurveBank", lambda tracks: compiled.append(len(tracks)) or compile_all(tracks))
+    sampled: list[int] = []
+    sample = compile_all.evaluate_pairs
+    monkeypatch.setattr(compile_all, "evaluate_pairs", lambda bank, *asked: sampled.append(1) or sample(bank, *asked))
     nodes = [Node(f"n{number}") for number in range(300)]
     moves = [
         Channel(number, keyframer.Track("position", np.array([0.0, 9.0]), np.array([[0, 0, 0], [1.0, 2, 3]])))
@@ -101,6 +129,7 @@ def test_a_page_of_many_tracks_looks_at_all_keys_once(tmp_path: Path, monkeypatc
     packed_page([file], assets(tmp_path))
     assert len(spans) == 1
     assert compiled == [900]
+    assert len(sampled) < 10  # not once for each track
 
 
 @pytest.mark.parametrize("scale", [1e-20, 1e-9, 1e-3, 1.0, 1e5, 1e11, 1e30])

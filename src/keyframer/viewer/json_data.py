@@ -40,12 +40,12 @@ def columns(values: npt.NDArray[Any]) -> list[list[float | None]]:
     """(n,) or (n, k) as k columns, rounded as `number` does it, but all at once."""
     given = table_of(np.asarray(values, np.float64)).T
     size = np.abs(given)
-    zero = size == 0
-    if not ((size >= 1e-12) & (size <= 1e12) | zero).all():  # rare, and powers of ten are not exact there
-        return [[number(value) for value in column] for column in given.tolist()]
-    digits = 6 - np.floor(np.log10(np.where(zero, 1.0, size)))
+    plain = (size >= 1e-12) & (size <= 1e12)
+    digits = 6 - np.floor(np.log10(np.where(plain, size, 1.0)))
     up, down = 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
-    rounded: list[list[float | None]] = (np.rint(given * up / down) * down / up).tolist()
+    rounded: list[list[float | None]] = (np.rint(np.where(plain, given, 0.0) * up / down) * down / up).tolist()
+    for column, row in np.argwhere(~plain & (size != 0)):  # powers of ten are not exact there
+        rounded[column][row] = number(given[column, row])
     return rounded
 
 

@@ -12,6 +12,7 @@ from keyframer.viewer.assets import Assets
 from keyframer.viewer.json_data import to_json
 from keyframer.viewer.resources import Resources
 from keyframer.viewer.viewed_file import ViewedFile
+from keyframer.wire.gc_paused import GcPaused
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -36,7 +37,9 @@ _PAGE = """<!doctype html>
 def packed_page(files: Sequence[ViewedFile], assets: Assets | None = None) -> bytes:
     """The page as one HTML file. Nothing of a file is markup in it: the data are base64 of a compressed archive."""
     assets = assets or Assets()
-    script, style, data = _in_script(assets.only(".js")), _in_style(assets.only(".css")), _archive(Resources(files))
+    script, style = _in_script(assets.only(".js")), _in_style(assets.only(".css"))
+    with GcPaused():
+        data = _archive(Resources(files))
     csp = (
         f"default-src 'none'; script-src {_hash(script)} {_hash(data)}; style-src {_hash(style)}; img-src blob:; "
         "connect-src blob:; worker-src blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
@@ -55,7 +58,7 @@ def _archive(resources: Resources) -> str:
             parts.append(found[1])
     index = to_json(listed)
     whole = b"".join([len(index).to_bytes(4, "little"), index, *parts])
-    return base64.b64encode(gzip.compress(whole, 6, mtime=0)).decode("ascii")
+    return base64.b64encode(gzip.compress(whole, 1, mtime=0)).decode("ascii")
 
 
 def _in_script(text: str) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +24,8 @@ PER_SEGMENT, FEWEST_PER_SEGMENT = 24, 6
 """steps of a line between two keys; fewer where a clip has very many keys"""
 MOST_POINTS = 400_000
 """of the lines of a clip, above the fewest steps"""
+PORTION = 20_000
+"""points of the lines that are made at once"""
 MOST_LINES = 24
 """columns of a raw channel that are drawn"""
 _SHAPES = ("tension", "continuity", "bias", "ease_to", "ease_from")
@@ -46,7 +51,11 @@ def component_names(track: Track) -> list[str]:
 
 
 class ClipCurves:
-    """The tracks of a clip, compiled together when the first one is asked for."""
+    """The tracks of a clip, compiled together when the first one is asked for.
+
+    Tracks that follow each other are sampled and rounded together: a page with everything inside asks for all of them,
+    one after the other. The last portion is kept.
+    """
 
     def __init__(self, clip: Clip, begin: float, end: float) -> None:
         self._tracks = [channel.track for channel in clip.channels]
@@ -54,32 +63,76 @@ class ClipCurves:
         self._unit = clip.units_per_frame or 1.0
         segments = sum(len(track.times) for track in self._tracks)
         self._per_segment = max(FEWEST_PER_SEGMENT, min(PER_SEGMENT, MOST_POINTS // max(1, segments)))
+        self._portion: dict[int, dict[str, object]] = {}
 
     @cached_property
     def _bank(self) -> CurveBank:
         return CurveBank(self._tracks)
 
+    @cached_property
+    def _portions(self) -> list[range]:
+        """The tracks of each portion."""
+        points = np.array([len(track.times) * self._per_segment for track in self._tracks])
+        portions = np.cumsum(points) // PORTION
+        starts = [0, *(np.flatnonzero(np.diff(portions)) + 1).tolist(), len(points)]
+        return [range(first, stop) for first, stop in pairwise(starts)]
+
     def curve(self, number: int) -> dict[str, object]:
         """Everything about one track, with times in frames."""
-        track, unit = self._tracks[number], self._unit
-        times = _sample_times(track, self._begin, self._end, self._per_segment)
-        usable = np.where(np.isfinite(track.times), track.times, 0.0)
-        asked = np.concatenate([times, usable])
-        sampled, at_keys = np.split(self._bank.evaluate_pairs(np.full(len(asked), number), asked), [len(times)])
-        keys: dict[str, object] = {"times": numbers(track.times / unit), "values": columns(track.values)}
-        for name in _SHAPES:
-            column = getattr(track, name)
-            if column is not None and np.any(column):
-                keys[name] = numbers(column)
-        if track.flags is not None:
-            keys["flags"] = track.flags.tolist()
-        return {
-            "components": component_names(track),
-            "unit": _UNITS.get(track.kind, ""),
-            "form": track.form.value,
-            "keys": {**keys, "shown": columns(at_keys)},
-            "curve": {"times": numbers(times / unit), "values": columns(sampled)},
-        }
+        if number not in self._portion:
+            at = bisect_right(self._portions, number, key=lambda portion: portion.start) - 1
+            families: dict[str, list[int]] = {}
+            for each in self._portions[at]:
+                families.setdefault(self._bank.places[each].family, []).append(each)
+            self._portion = {}
+            for members in families.values():
+                self._portion.update(zip(members, self._of_one_family(members), strict=True))
+        return self._portion[number]
+
+    def _of_one_family(self, members: list[int]) -> Iterator[dict[str, object]]:
+        tracks = [self._tracks[number] for number in members]
+        lines = self._lines(tracks)
+        keys = [np.where(np.isfinite(track.times), track.times, 0.0) for track in tracks]
+        line_ends, key_ends = (np.cumsum([0, *map(len, parts)]).tolist() for parts in (lines, keys))
+        times = np.concatenate([*lines, *keys])
+        asked = np.concatenate([np.repeat(members, list(map(len, parts))) for parts in (lines, keys)])
+        sampled, at_keys = np.split(self._bank.evaluate_pairs(asked, times), [line_ends[-1]])
+        line_times, line_values = numbers(times[: line_ends[-1]] / self._unit), columns(sampled)
+        key_times = numbers(np.concatenate([track.times for track in tracks]) / self._unit)
+        key_values = columns(np.concatenate([track.values for track in tracks]))
+        shown = columns(at_keys)
+        ends = zip(pairwise(line_ends), pairwise(key_ends), strict=True)
+        for track, ((begin, end), (first, stop)) in zip(tracks, ends, strict=True):
+            yield {
+                "components": component_names(track),
+                "unit": _UNITS.get(track.kind, ""),
+                "form": track.form.value,
+                "keys": {
+                    "times": key_times[first:stop],
+                    "values": [column[first:stop] for column in key_values],
+                    **_shapes(track),
+                    "shown": [column[first:stop] for column in shown],
+                },
+                "curve": {"times": line_times[begin:end], "values": [column[begin:end] for column in line_values]},
+            }
+
+    def _lines(self, tracks: list[Track]) -> list[Floats]:
+        """The times of the points of each line; most tracks have the key times of their neighbours."""
+        known: dict[object, Floats] = {}
+        lines = []
+        for track in tracks:
+            alike = track.times.tobytes(), track.interpolation, track.wrap
+            if alike not in known:
+                known[alike] = _sample_times(track, self._begin, self._end, self._per_segment)
+            lines.append(known[alike])
+        return lines
+
+
+def _shapes(track: Track) -> dict[str, object]:
+    """What shapes the line at each key, where any key says something about it."""
+    said = {name: column for name in _SHAPES if (column := getattr(track, name)) is not None and np.any(column)}
+    flags = {} if track.flags is None else {"flags": track.flags.tolist()}
+    return {**{name: numbers(column) for name, column in said.items()}, **flags}
 
 
 def raw_curve(channel: RawChannel) -> dict[str, object]:

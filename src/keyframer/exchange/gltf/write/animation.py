@@ -290,9 +290,13 @@ def keep_tracks(
     context: Context, number: int, placed: list[Placed], motions: Motions, looking: set[int], span: Span
 ) -> None:
     """Put the authored keys of a clip onto their nodes, and say what became of those that change."""
+    channels = context.scene.clips[number].channels
+    if channels and not context.options.authored_keys:
+        words = f"authored keys of {len(channels)} tracks are left out of extras, as asked"
+        context.report.add(Outcome.DROPPED, f"/clips/{number}/authored_keys", words)
     fitted = [place for place, motion in motions.items() if motion.outcome is not Outcome.EXACT]
     off = dict(zip(fitted, errors([motions[place] for place in fitted], span), strict=True))
-    for channel in context.scene.clips[number].channels:
+    for channel in channels:
         if not 0 <= channel.node < len(placed):
             context.report.add(Outcome.DROPPED, f"/clips/{number}", f"{channel.track!r} of a node that does not exist")
             continue
@@ -303,14 +307,15 @@ def keep_tracks(
             context.report.add(Outcome.DROPPED, path, "weights of shapes that the node does not have")
             continue
         motion = motions.get((channel.node, track.kind))
-        head: Json = context.asset.nodes[placed[channel.node].head]
-        repeated = motion is not None and motion.repeats_keys and not motion.keys.is_still
-        repeated &= track.kind in _WHOLE and channel.node not in looking and not context.axes.mirrored
-        if repeated and motion is not None:  # keys closer than single precision fall together in seconds
-            repeated = len(motion.sampler.times) == len(track.times)
-        kept: list[Json] = head.get("extras", {}).get("keyframer", {}).get("tracks", [])
-        kept.append(track_extras(track, number, repeated))
-        attach(head, {"tracks": kept})
+        if context.options.authored_keys:
+            head: Json = context.asset.nodes[placed[channel.node].head]
+            repeated = motion is not None and motion.repeats_keys and not motion.keys.is_still
+            repeated &= track.kind in _WHOLE and channel.node not in looking and not context.axes.mirrored
+            if repeated and motion is not None:  # keys closer than single precision fall together in seconds
+                repeated = len(motion.sampler.times) == len(track.times)
+            kept: list[Json] = head.get("extras", {}).get("keyframer", {}).get("tracks", [])
+            kept.append(track_extras(track, number, repeated))
+            attach(head, {"tracks": kept})
         if len(track.times) > 1 and track.kind not in (*KINDS, "visible"):
             _report(context, channel.node, track, motion, off, looking, span)
 

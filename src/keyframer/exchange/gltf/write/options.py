@@ -39,6 +39,8 @@ class GltfOptions:
     smooth: bool | None = None
     """normals of meshes without smoothing groups: smooth or flat; None: flat for formats that have smoothing groups
     (3D Studio renders such meshes flat), smooth for the others"""
+    authored_keys: bool = True
+    """keep the keys of the scene in extras, beside the samplers made from them"""
     images: ImageSource = no_images
     """where the images of materials come from; `save` looks for them beside the model unless this says otherwise"""
     source: Mapping[str, Any] = field(default_factory=dict)
@@ -71,6 +73,8 @@ class GltfOptions:
     def stated(self) -> dict[str, Any]:
         """The options that change the result, for the provenance."""
         plain: dict[str, Any] = {"core_only": self.core_only, "max_error": self.max_error, "keys": self.keys}
+        if not self.authored_keys:
+            plain["authored_keys"] = False
         for name in ("unit", "fps", "smooth"):
             if getattr(self, name) is not None:
                 plain[name] = getattr(self, name)
