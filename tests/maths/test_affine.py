@@ -99,3 +99,21 @@ def test_decompose_sheared() -> None:
     close(affine.compose(*affine.decompose_sheared(flat)), flat)
     turned = affine.compose([1, 2, 3], [0.6, 0, 0, 0.8], [2, 2, 2])
     close(affine.decompose_sheared(turned)[1], [0.6, 0, 0, 0.8])  # of a matrix without shear it is the turn itself
+
+
+def test_axes_of_the_scale_stand_only_where_there_is_shear() -> None:
+    straight = affine.compose([1, 2, 3], [0.6, 0, 0, 0.8], [2, 3, -4])
+    sheared = affine.compose([1, 2, 3], [0.6, 0, 0, 0.8], [1, 2, 3], [0, 0, 0.6, 0.8])
+    both = np.stack([straight, sheared])
+    *parts, needed = affine.decompose_with_axes(both)
+    assert needed.tolist() == [False, True]
+    assert parts[3][0].tolist() == [0, 0, 0, 1]
+    close(affine.compose(*parts), both)
+    for matrix, is_sheared in zip(both, needed, strict=True):
+        *alone, also = affine.decompose_with_axes(matrix)
+        assert bool(also) == is_sheared
+        close(affine.compose(*alone), matrix)
+    nearly = straight + 1e-5 * np.eye(4, k=1)
+    assert affine.decompose_with_axes(nearly)[4]
+    assert not affine.decompose_with_axes(nearly, 1e-4)[4]
+    assert not affine.decompose_with_axes(1e-3 * nearly, 1e-4, 1.0)[4]

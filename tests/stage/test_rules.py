@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import struct
+from typing import Any
 from zipfile import ZIP_BZIP2, ZipFile
 
 import pytest
@@ -155,6 +156,23 @@ CASES: dict[str, tuple[bytes, list[str]]] = {
 def test_rule(name: str) -> None:
     data, expected = CASES[name]
     assert sorted(lines(data)) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"meshes": [5]},
+        {"meshes": [{"primitives": [{"attributes": 7}, {"attributes": {"POSITION": "x", "NORMAL": 99}}]}]},
+        {"accessors": 3, "images": [None, {"mimeType": 4}]},
+        {"extensionsUsed": "KHR_none"},
+    ],
+)
+def test_rules_bear_models_that_are_no_gltf(odd: dict[str, Any]) -> None:
+    """What is wrong with them is said by loading, which saves what it can."""
+    damaged = in_glb(GLB, **odd)
+    in_fixture = fixture(MOVING_HEAD_MODELS, MOVING_HEAD_GEOMETRIES, {"models/gltf/head.glb": damaged})
+    in_show = show(scene_object('<Geometry3D fileName="box.glb"/>'), {"box.glb": damaged})
+    assert all(any("error: " in line for line in lines(data)) for data in (in_fixture, in_show))
 
 
 def test_more_than_1200_vertices() -> None:

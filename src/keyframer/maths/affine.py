@@ -80,6 +80,25 @@ def decompose_sheared(matrix: ArrayLike) -> tuple[Floats, Floats, Floats, Floats
     )
 
 
+def decompose_with_axes(
+    matrix: ArrayLike, rounding: float = 1e-6, smallest: float = 0.0
+) -> tuple[Floats, Floats, Floats, Floats, NDArray[np.bool_]]:
+    """Translation, rotation_xyzw, scale and scale_axes_xyzw, and whether (...,) the axes are needed: what
+    `decompose` gives, with plain axes, or where there is shear what `decompose_sheared` gives.
+
+    What is off by less than `rounding` of the matrix's largest number, or of `smallest` if that is more, is no shear.
+    """
+    m = np.asarray(matrix, dtype=np.float64)
+    position, rotation, scale = decompose(m)
+    linear = m[..., :3, :3]
+    error = np.abs(compose(position, rotation, scale)[..., :3, :3] - linear).max(axis=(-1, -2), initial=0.0)
+    sheared = error > rounding * np.abs(linear).max(axis=(-1, -2), initial=smallest)
+    axes = np.broadcast_to(quat.IDENTITY_XYZW, rotation.shape).copy()
+    if sheared.any():
+        _, rotation[sheared], scale[sheared], axes[sheared] = decompose_sheared(m[sheared])
+    return position, rotation, scale, axes, sheared
+
+
 def multiply(parent: ArrayLike, child: ArrayLike) -> Floats:
     """The product parent · child."""
     return np.asarray(np.matmul(np.asarray(parent, np.float64), np.asarray(child, np.float64)))

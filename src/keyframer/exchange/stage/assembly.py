@@ -32,8 +32,6 @@ Result = TypeVar("Result")
 IDENTITY: Floats = np.eye(4)
 IDENTITY.flags.writeable = False
 _Y_UP: Floats = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
-_SHEAR = 1e-6
-"""of the largest number of a matrix: shear below this is rounding"""
 _NODE_COST = 100
 """numbers that a node counts for in the budget for copies: a symbol of symbols of symbols must not become millions"""
 _NODES_OF_AN_OBJECT = 20
@@ -106,14 +104,11 @@ class Assembly:
         if not self._placements:
             return
         matrices = np.stack([matrix for _, matrix in self._placements])
-        positions, rotations, scales = affine.decompose(matrices)
-        errors = np.abs(affine.compose(positions, rotations, scales) - matrices)[:, :3, :3].max(axis=(1, 2))
-        sheared = errors > _SHEAR * np.abs(matrices[:, :3, :3]).max(axis=(1, 2))
-        for number, (node, matrix) in enumerate(self._placements):
+        positions, rotations, scales, axes, sheared = affine.decompose_with_axes(matrices)
+        for number, (node, _) in enumerate(self._placements):
             node.position, node.rotation_xyzw, node.scale = positions[number], rotations[number], scales[number]
             if sheared[number]:
-                parts = affine.decompose_sheared(matrix)
-                node.position, node.rotation_xyzw, node.scale, node.scale_axes_xyzw = parts
+                node.scale_axes_xyzw = axes[number]
 
     def model(self, archive: Archive, name: str) -> Model | None:
         """The model that a member of an archive holds; loaded once. None where it cannot be read and is left out."""

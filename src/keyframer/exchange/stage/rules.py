@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import struct
 from typing import Any
 
 import numpy as np
@@ -22,6 +20,8 @@ from keyframer.catalogue import (
     STAGE_PACKING,
 )
 from keyframer.errors import FormatError
+from keyframer.exchange.gltf.read.container import open_container
+from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.exchange.stage.archives import Archive, packing_problem
 from keyframer.exchange.stage.assembly import Assembly, Model
 from keyframer.exchange.stage.fixtures import LEAST_DIMENSION, Fixture, dimensions
@@ -57,7 +57,7 @@ def check(data: bytes, scene: Scene, limits: Limits) -> None:
     _check_names(archive, scene.issues, in_folders=not source.is_show)
     if source.is_show:
         show = Show(archive, limits)
-        _check_show(show, scene.issues)
+        _check_show(show, limits, scene.issues)
         _check_unused(archive, show.description, source.used, scene.issues)
         for member in archive.members:
             name = member.filename
@@ -98,7 +98,7 @@ def _check_unused(archive: Archive, description: Element, used: set[str], issues
             issues.add(STAGE_FILE_UNUSED, f"{archive.path}{member.filename}", member.header_offset)
 
 
-def _check_show(show: Show, issues: IssueLog) -> None:
+def _check_show(show: Show, limits: Limits, issues: IssueLog) -> None:
     checked: set[str] = set()
     for element in show.description.walk():
         if element.tag == "Geometry3D":
@@ -114,7 +114,7 @@ def _check_show(show: Show, issues: IssueLog) -> None:
         member = show.archive.find(name)
         if member is not None and member.filename not in checked and name.lower().endswith(_GLTF_ENDINGS):
             checked.add(member.filename)
-            for problem in _show_gltf_problems(gltf_json(show.archive.read(member))):
+            for problem in _show_gltf_problems(_gltf_root(show.archive.read(member), limits)):
                 issues.add(STAGE_GLTF_RULE, member.filename, member.header_offset, problem=problem)
 
 
@@ -142,7 +142,7 @@ def _check_fixture(fixture: Fixture, limits: Limits, issues: IssueLog) -> None:
     _check_unused(archive, fixture.description, set(archive.used), issues)
     for member in archive.members:
         if member.filename.lower().endswith(_GLTF_ENDINGS):
-            for problem in _fixture_gltf_problems(gltf_json(archive.read(member))):
+            for problem in _fixture_gltf_problems(_gltf_root(archive.read(member), limits)):
                 path = f"{archive.path}{member.filename}"
                 issues.add(STAGE_GLTF_RULE, path, member.header_offset, problem=problem)
     if vertices > MOST_VERTICES:
@@ -165,37 +165,37 @@ def _scale_factor(model: Model, element: Element) -> float | None:
     return float(10.0**power)
 
 
-def gltf_json(data: bytes) -> dict[str, Any]:
-    """The JSON of a glTF file that was loaded before; empty where there is none."""
-    text = data
-    if data[:4] == b"glTF" and len(data) >= 20:
-        text = data[20 : 20 + struct.unpack_from("<I", data, 12)[0]]
+def _gltf_root(data: bytes, limits: Limits) -> Item:
+    """The JSON of a glTF file; what is wrong with it was said when it was loaded."""
+    findings = Findings(limits, salvage=True)
     try:
-        root = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return root if isinstance(root, dict) else {}
+        return open_container(data, limits, findings).root
+    except FormatError:
+        return Item({}, "", findings)
 
 
-def _show_gltf_problems(root: dict[str, Any]) -> list[str]:
-    return [f"it requires the extension {name}" for name in root.get("extensionsRequired", ())]
+def _show_gltf_problems(root: Item) -> list[str]:
+    return [f"it requires the extension {name}" for name in root.entries("extensionsRequired")]
 
 
-def _fixture_gltf_problems(root: dict[str, Any]) -> list[str]:
-    problems = [f"it uses the extension {name}" for name in root.get("extensionsUsed", ())]
-    if root.get("animations"):
+def _fixture_gltf_problems(root: Item) -> list[str]:
+    problems = [f"it uses the extension {name}" for name in root.entries("extensionsUsed")]
+    if root.entries("animations"):
         problems.append("it has animation")
-    accessors = root.get("accessors", [])
+    accessors = root.children("accessors")
+    attributes = [each.child("attributes") for mesh in root.children("meshes") for each in mesh.children("primitives")]
     named = {
         (semantic, number)
-        for mesh in root.get("meshes", ())
-        for primitive in mesh.get("primitives", ())
-        for semantic, number in primitive.get("attributes", {}).items()
-        if 0 <= number < len(accessors)
+        for item in attributes
+        if item
+        for semantic, number in item.value.items()
+        if type(number) is int
     }
-    narrow = sorted({semantic for semantic, number in named if accessors[number].get("componentType") != _FLOAT})
-    problems += [f"the vertex attribute {semantic} is not of floats" for semantic in narrow]
-    for image in root.get("images", ()):
-        if "mimeType" in image and image["mimeType"] not in _IMAGE_TYPES:
-            problems.append(f"it has an image of the type {image['mimeType']}")
-    return problems
+    narrow = {
+        semantic
+        for semantic, number in named
+        if 0 <= number < len(accessors) and accessors[number].value.get("componentType") != _FLOAT
+    }
+    problems += [f"the vertex attribute {semantic} is not of floats" for semantic in sorted(narrow)]
+    kinds = [image.value["mimeType"] for image in root.children("images") if image.has("mimeType")]
+    return problems + [f"it has an image of the type {kind}" for kind in kinds if kind not in _IMAGE_TYPES]

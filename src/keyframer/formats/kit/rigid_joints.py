@@ -195,9 +195,11 @@ def tell_frames(clip: Clip, fps: float, count: int, joints: str, report: LossRep
 
 def _tell_left_out(scene: Scene, kept: set[int], report: LossReport) -> None:
     for number, node in enumerate(scene.nodes):
-        if number not in kept and node.mesh is None:
-            path = plain_path("nodes", node.name)
-            report.add(Outcome.DROPPED, path, f"the format has joints, and no {node.kind.value}", extras=node.extras)
+        if number not in kept:
+            words = f"the format has joints, and no {node.kind.value}"
+            if node.mesh is not None:
+                words = "a mesh that joints move has no node of its own"
+            report.add(Outcome.DROPPED, plain_path("nodes", node.name), words, extras=node.extras)
 
 
 def _tell_scales(scene: Scene, nodes: list[int], sizes: Floats, report: LossReport) -> None:

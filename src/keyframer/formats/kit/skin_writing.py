@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from functools import cached_property
 
@@ -90,6 +91,8 @@ class _Unskinned:
         """nodes that others need where they are"""
         self._became: dict[int, list[int]] = {}
         """the parts of each skinned node"""
+        self._users = Counter(node.mesh for node in scene.nodes)
+        """how many nodes still show each mesh"""
         for number, node in enumerate(scene.nodes):
             if node.skin is not None and node.mesh is not None:
                 self._part(number, node, _Parts(scene.meshes[node.mesh], scene.skins[node.skin]))
@@ -99,15 +102,21 @@ class _Unskinned:
 
     def _part(self, number: int, node: Node, parts: _Parts) -> None:
         """Put the parts of a node's mesh under their joints."""
+        assert node.mesh is not None
         free = number not in self._needed  # then the first part takes its place
+        self._users[node.mesh] -= 1
         self.scene.nodes[number] = replace(node, mesh=None, skin=None, morph=None)
         self._became[number] = []
         for joint, faces, vertices in parts.groups():
             mesh = mesh_part(parts.mesh, faces, vertices, parts.places(joint, vertices))
             above = None if joint == parts.none else parts.skin.joints[joint]
-            made = Node(node.name, NodeKind.OBJECT, above, mesh=len(self.scene.meshes), hidden=node.hidden)
+            place = node.mesh  # the first part takes the place of a mesh that nothing else shows
+            if self._became[number] or self._users[place]:
+                place = len(self.scene.meshes)
+                self.scene.meshes.append(mesh)
+            self.scene.meshes[place] = mesh
+            made = Node(node.name, NodeKind.OBJECT, above, mesh=place, hidden=node.hidden)
             made.morph, made.extras = self._morph(node, parts, joint, vertices), node.extras
-            self.scene.meshes.append(mesh)
             if free and not self._became[number]:
                 made.raw_name = node.raw_name
                 self.scene.nodes[number] = made
@@ -115,6 +124,8 @@ class _Unskinned:
             else:
                 word = "still" if above is None else self._given.nodes[above].name
                 made.name = self._names.claim(f"{node.name}.{word}")
+                if mesh.name == node.name:
+                    mesh.name = made.name
                 self._became[number].append(len(self.scene.nodes))
                 self.scene.nodes.append(made)
         path = f"{plain_path('nodes', node.name)}/skin"

@@ -87,8 +87,9 @@ def tell_dropped(scene: Scene, clip: Clip, report: LossReport, holds: Collection
     ``holds`` are the words of the kinds it does hold: ``tree``, ``meshes``, ``materials``, ``cameras``, ``lights``,
     ``skins``, ``morphs``, ``pivots``, ``scale axes``, ``smoothing``, ``vertex colours``, ``textures``, ``hidden``,
     ``environment``, ``bounds``, ``raw channels``, ``cast shadows``, ``received shadows``, ``title``, ``author``,
-    ``copyright``, ``kinds``, ``segment`` (``frames``: a value for each frame from the first to the last), those of
-    channels (``scale``, ``fov`` …) and those of fields (``meshes.edges``, `every`).
+    ``copyright``, ``kinds``, ``segment`` (``frames``: a value for each frame from the first to the last), ``names``
+    (what a node carries is stored with the name of the node), those of channels (``scale``, ``fov`` …) and those of
+    fields (``meshes.edges``, `every`).
     """
     for what, detail in _present(scene, clip):
         inside = _INSIDE.get(what)  # said already where the whole has no place
@@ -102,10 +103,31 @@ def tell_dropped(scene: Scene, clip: Clip, report: LossReport, holds: Collection
         if f"{part}.{item}" not in holds and (inside is None or inside in holds):
             words = f"the format has no place for {item.replace('_', ' ')} of {_counted(count, part)}"
             report.add(Outcome.DROPPED, f"/{part}/{item}", words)
+    for part, count in _lost_names(scene, holds):
+        words = "what a node carries has the name of the node" if "names" in holds else "only nodes have names"
+        report.add(Outcome.DROPPED, f"/{part}/name", f"{words}: lost with {_counted(count, part)}")
     for part, name, count in leftovers(scene, clip, report.target):
         words = f"the format has no place for {name} of {_counted(count, part)}"
         report.add(Outcome.DROPPED, f"/{part}/{name}", words)
     _tell_segment(clip, report, holds)
+
+
+_CARRIED = {"meshes": "mesh", "cameras": "camera", "lights": "light", "skins": "skin"}
+"""parts that nodes carry, and the field of the node that says which"""
+
+
+def _lost_names(scene: Scene, holds: Collection[str]) -> Iterator[tuple[str, int]]:
+    """How many of the parts that the format holds have a name that no node gives them."""
+    for part, field in _CARRIED.items():
+        if part in holds:
+            carriers: dict[int, set[str]] = {}
+            for node in scene.nodes if "names" in holds else ():
+                carriers.setdefault(getattr(node, field), set()).add(node.name)
+            names = {number: item.name for number, item in enumerate(getattr(scene, part)) if item.name}
+            used = {getattr(node, field) for node in scene.nodes} & names.keys()
+            count = sum(names[number] not in carriers.get(number, ()) for number in used)
+            if count:
+                yield part, count
 
 
 def leftovers(scene: Scene, clip: Clip, target: str) -> list[tuple[str, str, int]]:
@@ -204,9 +226,9 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
         ),
         ("raw channels", len(clip.raw_channels), "raw channels"),
         ("kinds", sum(node.kind is NodeKind.DUMMY for node in nodes), "dummies: they become joints"),
-        ("unused meshes", _unused(scene, "mesh"), "meshes that no node shows"),
-        ("unused cameras", _unused(scene, "camera"), "cameras that no node has"),
-        ("unused lights", _unused(scene, "light"), "lights that no node has"),
+        ("unused meshes", _unused(scene, "meshes"), "meshes that no node shows"),
+        ("unused cameras", _unused(scene, "cameras"), "cameras that no node has"),
+        ("unused lights", _unused(scene, "lights"), "lights that no node has"),
     )
     found = [(what, f"{count} {words}") for what, count, words in kinds if count]
     around = [words for words, there in _surroundings(environment) if there]
@@ -225,8 +247,8 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
 
 def _unused(scene: Scene, part: str) -> int:
     """How many meshes, cameras or lights no node refers to."""
-    used = {getattr(node, part) for node in scene.nodes}
-    return len(set(range(len(getattr(scene, {"mesh": "meshes"}.get(part, f"{part}s"))))) - used)
+    used = {getattr(node, _CARRIED[part]) for node in scene.nodes}
+    return len(set(range(len(getattr(scene, part)))) - used)
 
 
 def _surroundings(given: Environment) -> tuple[tuple[str, bool], ...]:

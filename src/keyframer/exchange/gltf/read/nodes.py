@@ -26,8 +26,6 @@ from keyframer.scene import Channel, Clip, Morph, Node, NodeKind, Scene, Skin
 Floats = npt.NDArray[np.float64]
 
 _KINDS = tuple(kind.value for kind in NodeKind)
-_SHEAR = 1e-6
-"""of the largest number of a matrix: what is off by less is rounding of single precision"""
 _NOT_UNIT = 1e-2
 """how far the length of a rotation is from 1 where more than rounding is wrong; bytes come within 0.008"""
 _HUGE = 1e100
@@ -98,10 +96,8 @@ class NodeReader:
             self._issues.add(STRUCT_SYNTAX, head.at("matrix"), 0, severity=Severity.WARNING, **args)
         if np.abs(matrix).max() > _HUGE:
             raise head.fail(STRUCT_SYNTAX, "matrix", wanted="an affine matrix", found="huge numbers")
-        position, rotation, node.scale = affine.decompose(matrix)
-        off = np.abs(affine.compose(position, rotation, node.scale)[:3, :3] - matrix[:3, :3]).max()
-        if off > _SHEAR * np.abs(matrix[:3, :3]).max():
-            position, rotation, node.scale, axes = affine.decompose_sheared(matrix)
+        position, rotation, node.scale, axes, sheared = affine.decompose_with_axes(matrix)
+        if sheared:
             node.scale_axes_xyzw = self._axes.turns(axes)
         return position, rotation
 

@@ -256,12 +256,6 @@ def _first_of_kind(tracks: list[Track]) -> list[Track]:
 def _parts(local: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Position, rotation, scale and scale axes of matrices with four decimals: what rounding may have made of no scale
     or of plain axes is no scale, and plain axes."""
-    position, rotation, scale, axes = affine.decompose_sheared(local)
-    plain = affine.decompose(local)
-    error = np.abs(affine.compose(*plain) - local)[..., :3, :3].max(axis=(-1, -2), initial=0.0)
-    straight = error <= _ROUNDING * np.maximum(np.abs(scale).max(axis=-1, initial=1.0), 1.0)
-    rotation = np.where(straight[:, None], plain[1], rotation)
-    scale = np.where(straight[:, None], plain[2], scale)
-    axes = np.where(straight[:, None], (0.0, 0.0, 0.0, 1.0), axes)
+    position, rotation, scale, axes, _ = affine.decompose_with_axes(local, _ROUNDING, 1.0)
     none = np.all(np.abs(scale - 1) <= _ROUNDING, axis=-1, keepdims=True)
     return position, rotation, np.where(none, 1.0, scale), axes

@@ -55,7 +55,7 @@ HOLDS = (
     *("tree", "meshes", "materials", "cameras", "lights", "skins", "morphs", "pivots", "scale axes", "hidden"),
     *("smoothing", "vertex colours", "cast shadows", "received shadows", "textures", "other maps", "kinds"),
     *("environment", "title", "segment", "fov", "roll", "scale_axes", "visible", "meshes.edges"),
-    *("color", "multiplier", "hotspot", "falloff"),
+    *("color", "multiplier", "hotspot", "falloff", "names"),
     *({*every("materials"), *every("maps"), *every("cameras"), *every("lights")} - _UNHELD),
 )
 _PLACING = ("position", "rotation", "scale", "scale_axes")

@@ -60,7 +60,7 @@ HOLDS = (
         "environment",
         "pivots",
     ),
-    *("cast shadows", "received shadows"),
+    *("cast shadows", "received shadows", "names"),
     "scale axes",  # the vertices are placed by them
     *("segment", "morphs", "fov", "roll", "color", "hotspot", "falloff", "visible", "kinds"),
     *("nodes.bounding_box", "meshes.edges", "meshes.axes", "clips.current"),

@@ -45,7 +45,7 @@ Floats = npt.NDArray[np.float64]
 
 HOLDS = (
     *("tree", "meshes", "materials", "cameras", "lights", "skins", "vertex colours", "hidden", "segment", "pivots"),
-    *("fov", "roll", "scale_axes", "scale axes", "cast shadows", "kinds"),
+    *("fov", "roll", "scale_axes", "scale axes", "cast shadows", "kinds", "names"),
     *("meshes.edges", "meshes.bounding_sphere", "meshes.dynamic"),
     *every("materials"),  # what has no place of these is reported by the writer of materials
     *(set(every("cameras")) - {"cameras.shows_cone"}),
