@@ -9,6 +9,7 @@ with it, loaded again, has that very value (or everything in the very place), or
 from __future__ import annotations
 
 import copy
+import random
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from itertools import permutations
@@ -27,6 +28,7 @@ from keyframer.scene import (
     Clip,
     EmbeddedImage,
     Environment,
+    Handedness,
     Light,
     LightType,
     Material,
@@ -44,6 +46,7 @@ from keyframer.scene.node import Morph
 from tests.exchange.reading.making import Json, glb, triangle
 from tests.exchange.reading.test_embedded import encoded, picture
 from tests.formats.threeds.bridge.everything import everything
+from tests.slow import SLOW
 
 TARGETS: dict[str, dict[str, Any]] = {
     "a.3ds": {},
@@ -468,38 +471,140 @@ def written(scene: Scene, target: str, folder: Path) -> tuple[set[str], Scene]:
     return lines, read
 
 
-def turning_of(target: str, folder: Path) -> Any:
-    """How a target calls the axes; None for one without meshes."""
-    read = written(base(), target, folder)[1]
-    fitting = [turning for turning in turnings() if stands(paths(base()), paths(read), turning)]
-    assert bool(fitting) == (target not in WITHOUT_MESHES)
-    return fitting[0] if fitting else None
+class Target:
+    """A target with what it makes of the base: the lines of its report, the scene read again, its axes."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name, self._folder = name, folder
+        folder.mkdir()
+        self._count = 0
+        self.said, self.read = self.written(base())
+        fitting = [turning for turning in turnings() if stands(paths(base()), paths(self.read), turning)]
+        assert bool(fitting) == (name not in WITHOUT_MESHES)
+        self.turning = fitting[0] if fitting else None
+
+    def written(self, scene: Scene) -> tuple[set[str], Scene]:
+        self._count += 1
+        return written(scene, self.name, self._folder / str(self._count))
 
 
-def is_silent(name: str, company: dict[str, Any], target: str, turning: Any, folder: Path) -> bool:
+def is_silent(name: str, company: dict[str, Any], target: Target) -> bool:
     """Whether a field is lost and nobody says so, in a scene that states some others, too."""
     without, having = base(), base()
     for other, its in company.items():
-        with_value(without, other, its)
-        with_value(having, other, its)
-    with_value(having, name, FEATURES[name])
-    folder.mkdir()
-    said_before, read_without = written(without, target, folder / "without")
-    said, read = written(having, target, folder / "with")
+        with_value(without, other, copy.deepcopy(its))
+        with_value(having, other, copy.deepcopy(its))
+    with_value(having, name, copy.deepcopy(FEATURES[name]))
+    said_before, read_without = target.written(without) if company else (target.said, target.read)
+    said, read = target.written(having)
     whole = {f"/{part}: " for part in WHOLE.get(name, (name.split(".")[0],))}
     gone = any(line.startswith(tuple(whole)) for line in said_before)
-    return not gone and not said - said_before and not is_found(name, (without, having, read_without, read), turning)
+    scenes = without, having, read_without, read
+    return not gone and not said - said_before and not is_found(name, scenes, target.turning)
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_each_field_is_found_again_or_named_in_the_report(target: str, tmp_path: Path) -> None:
-    turning = turning_of(target, tmp_path / "base")
-    silent = [
-        name
-        for number, name in enumerate(FEATURES)
-        if is_silent(name, CHANGED_WITH.get(name, {}), target, turning, tmp_path / str(number))
-    ]
+@pytest.mark.parametrize("name", TARGETS)
+def test_each_field_is_found_again_or_named_in_the_report(name: str, tmp_path: Path) -> None:
+    target = Target(name, tmp_path / "files")
+    silent = [field for field in FEATURES if is_silent(field, CHANGED_WITH.get(field, {}), target)]
     assert not silent, " ".join(silent)
+
+
+COMPANY = [name for name in FEATURES if not name.startswith("skins.") and name not in LINKS]
+OVERRIDING = {"nodes.position": "channels.position", "maps.file_name": "maps.embedded"}
+"""values that are overridden: tracks have the last word, and an image has a name of its own"""
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_no_field_is_lost_in_silence_because_of_others(name: str, tmp_path: Path) -> None:
+    """Fields in the company of many others, chosen by a fixed seed."""
+    chance = random.Random(f"company of {name}")
+    target = Target(name, tmp_path / "files")
+    silent = []
+    for _ in range(150 if SLOW else 8):
+        field = chance.choice(list(FEATURES))
+        others = set(chance.sample(COMPANY, chance.randint(2, 25))) - {field, OVERRIDING.get(field)}
+        company = {other: FEATURES[other] for other in sorted(others)} | CHANGED_WITH.get(field, {})
+        if is_silent(field, company, target):
+            silent.append(f"{field} beside {', '.join(company)}")
+    assert not silent, silent
+
+
+def marks(scene: Scene) -> Any:
+    """(T, n, 3) vertices; and of what looks somewhere its place, a point before it and, of cameras, one above it."""
+    posed = keyframer.pose(scene, TIMES)
+    ahead = -1.0 if scene.space.handedness is Handedness.RIGHT else 1.0
+    found = [paths(scene)]
+    for number, node in enumerate(scene.nodes):
+        if node.camera is not None or node.light is not None:
+            world = posed.world[:, number]
+            place, up, back = (world[:, None, :3, column] for column in (3, 1, 2))
+            found += [place, place + ahead * back / np.linalg.norm(back, axis=-1, keepdims=True)]
+            if node.camera is not None:
+                found.append(place + up / np.linalg.norm(up, axis=-1, keepdims=True))
+    return np.concatenate(found, axis=1)
+
+
+def moved_about(node: int, what: str) -> Scene:
+    """The base, in which a node hangs on another, or has a value or a track that moves or hides it."""
+    scene = base()
+    kind, _, name = what.partition(".")
+    if kind == "under":
+        if scene.nodes[int(name)].parent == node:
+            scene.nodes[int(name)].parent = None
+        scene.nodes[node].parent = int(name)
+    elif kind == "nodes":
+        setattr(scene.nodes[node], name, copy.deepcopy(FEATURES[what][1]))
+    else:
+        others = [each for each in scene.clips[0].channels if (each.node, each.track.kind) != (node, name)]
+        scene.clips[0].channels = [*others, Channel(node, copy.deepcopy(FEATURES[what]))]
+    return scene
+
+
+MOVES = [
+    (node, what)
+    for node in range(8)
+    for what in (
+        *(f"nodes.{name}" for name in ("position", "rotation_xyzw", "scale", "pivot", "hidden")),
+        *(f"channels.{name}" for name in ("position", "rotation", "scale", "visible", "roll")),
+        *(f"under.{other}" for other in range(8) if other != node),
+    )
+]
+
+
+@pytest.mark.parametrize("name", [name for name in TARGETS if name not in WITHOUT_MESHES])
+def test_every_node_is_where_it_was_meant_or_that_is_reported(name: str, tmp_path: Path) -> None:
+    """Meshes, cameras, lights, targets and bones: each placed, animated, hidden, and hung on each other."""
+    target = Target(name, tmp_path / "files")
+    seen = marks if target.read.cameras else paths
+    silent = []
+    for node, what in MOVES if SLOW else random.Random(name).sample(MOVES, 12):
+        scene = moved_about(node, what)
+        said, read = target.written(scene)
+        if what == "nodes.hidden":
+            kept = any(each.hidden for each in read.nodes)
+        elif what == "channels.visible":
+            kept = any(each.track.kind == "visible" for clip in read.clips for each in clip.channels)
+        else:
+            kept = stands(seen(scene), seen(read), target.turning)
+        if not kept and not said - target.said:
+            silent.append(f"{scene.nodes[node].name} {what}")
+    assert not silent, silent
+
+
+@pytest.mark.parametrize("name", ["a.3ds", "a.u3d", "a.ase", "a.glb"])
+def test_a_camera_whose_target_hangs_on_it_looks_the_same_way_in_every_space(name: str, tmp_path: Path) -> None:
+    """There is nothing it could be turned to: its own rotation counts."""
+    target = Target(name, tmp_path / "files")
+    scene = moved_about(4, "under.2")
+    assert stands(marks(scene), marks(target.written(scene)[1]), target.turning)
+
+
+def test_a_hidden_target_of_a_camera_is_reported_in_ase(tmp_path: Path) -> None:
+    target = Target("a.ase", tmp_path / "files")
+    line = "/nodes/eye.target/hidden: a target is stored with what looks at it, and cannot be hidden"
+    for what in ("nodes.hidden", "channels.visible"):
+        assert line in target.written(moved_about(4, what))[0]
 
 
 def orthographic(root: Json) -> None:

@@ -269,6 +269,9 @@ DROPPED = {
     "/nodes/eye": "the format has joints, and no camera",
     "/nodes/lamp": "the format has joints, and no light",
     "/nodes/goal": "the format has joints, and no target",
+    "/nodes/cloth": "a mesh that joints move has no node of its own",
+    "/meshes/name": "only nodes have names: lost with 1 mesh",
+    "/skins/name": "only nodes have names: lost with 1 skin",
 }
 
 

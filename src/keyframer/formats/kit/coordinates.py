@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from keyframer.curves import RotationForm, Track
 from keyframer.maths import quat
-from keyframer.posing.aim_constraints import looks
+from keyframer.posing.aim_constraints import looks, stored_target
+from keyframer.posing.evaluation_order import placing_order
 from keyframer.scene import Camera, Channel, Clip, Fog, Handedness, Light, Mesh, Morph, Node, Scene, Skin, Space
 
 Floats = npt.NDArray[np.float64]
@@ -93,12 +94,15 @@ class _Change:
         """what each node's frame is multiplied by from behind"""
         self.before = [_Signed(matrix if node.parent is None else self.frames[node.parent].T) for node in scene.nodes]
         """what each node's place is multiplied by from the front"""
-        # What looks at a target is turned anew by whoever poses it: its own rotation has no say.
+        # What looks at a target is turned anew by whoever poses it: its own rotation is overridden.
+        blind = {
+            number for number in placing_order(scene.nodes).blind if stored_target(scene, scene.nodes[number]) is None
+        }
         self.extra = [
             None
-            if looks(scene, node) or np.array_equal(front.matrix @ behind, np.eye(3))
+            if (looks(scene, node) and number not in blind) or np.array_equal(front.matrix @ behind, np.eye(3))
             else quat.from_matrix3(front.matrix @ behind)
-            for node, front, behind in zip(scene.nodes, self.before, self.frames, strict=True)
+            for number, (node, front, behind) in enumerate(zip(scene.nodes, self.before, self.frames, strict=True))
         ]
 
     def apply(self, space: Space) -> Scene:

@@ -275,7 +275,11 @@ class _SceneWriter:
         made = self._animation(number, node, turns)
         if inner and target is not None:
             place = self.rest[target]
-            made += self._animation(target, self.scene.nodes[target])
+            aim = self.scene.nodes[target]
+            made += self._animation(target, aim)
+            if aim.hidden or "visible" in self.own.get(target, {}):
+                words = "a target is stored with what looks at it, and cannot be hidden"
+                self.report.add(Outcome.DROPPED, f"{plain_path('nodes', aim.name)}/hidden", words)
         else:
             words = "the stored target became a node" if target is None else "its target became one of its own"
             self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/target", words)
