@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)  # some tests wait for browsers and for other processes
 
-.PHONY: help demo test quick lint viewer bench batch-torture coverage pictures fuzz slow clean
+.PHONY: help demo test quick lint viewer blender bench batch-torture coverage pictures fuzz slow clean
 
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
@@ -30,6 +30,10 @@ test: $(BIN)/.test  ## install what the tests need, lint, run everything
 
 viewer:  ## build the page of "keyframer view" (Node 20.19 or newer, or one from PyPI)
 	$(PYTHON) tools/build_viewer.py
+
+blender: $(BIN)/.test  ## the Blender extension: a wheel and a zip in build, checked by Blender's own command line
+	PYTHON=$(PYTHON) sh tools/install_blender.sh
+	$(BIN)/python tools/build_blender.py --validate
 
 lint: $(BIN)/.test  ## style, types and the import contract
 	$(BIN)/ruff check .

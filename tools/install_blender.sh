@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs Blender as a Python module (bpy from PyPI, 370 MB) into .venv-blender: tests play our glTF files there. It is an
-# environment of its own because bpy wants Python 3.11 and numpy 1. Where it cannot be had, one line says so and those
+# Installs Blender as a Python module (bpy from PyPI, 370 MB) into .venv-blender: tests play our glTF files and run the
+# extension there. It is an environment of its own because bpy wants Python 3.11 and numpy 1. Where it cannot be had, one line says so and those
 # tests are skipped. PIP_FIND_LINKS names a folder with the wheel where there is no index.
 set -u
 version=5.0.1

@@ -124,7 +124,7 @@ class Materials:
         diffuse = (0.8, 0.8, 0.8) if material.diffuse is None else material.diffuse
         color = linear_color(diffuse)
         alpha = 1.0 - fraction(material.transparency)
-        surface: Json = {"metallicFactor": 0.0, "roughnessFactor": round(_roughness(material), 6)}
+        surface: Json = {"metallicFactor": 0.0, "roughnessFactor": round(roughness(material), 6)}
         written: Json = {"pbrMetallicRoughness": surface}
         name = shown_name(material.name)
         if name:
@@ -252,7 +252,7 @@ def _state(target: Json, name: str, amount: float, default: float = 1.0) -> None
         target[name] = float(amount)
 
 
-def _roughness(material: Material) -> float:
+def roughness(material: Material) -> float:
     """Phong highlights by their width: 0..1 of shininess is an exponent of 1 to 1024, as the programs of the time had
     it; a highlight of no strength is none."""
     shininess = fraction(material.shininess)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Actions: one for each clip, with a slot for everything that the clip moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import bpy
+import numpy as np
+
+from keyframer.exchange.fcurves import ClipCurves, FCurves
+
+_INTERPOLATION = {"STEP": 0, "LINEAR": 1, "CUBICSPLINE": 2}
+"""numbers of CONSTANT, LINEAR and BEZIER in Blender's enumeration"""
+_FREE = 0
+"""number of the handle type FREE"""
+CLIP_MARK = "keyframer_clip"
+"""custom property of actions: the file that the clip came from"""
+
+WXYZ = np.array([[0, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]], np.float64)
+"""from quaternions x, y, z, w to Blender's w, x, y, z"""
+
+
+@dataclass(eq=False)
+class Target:
+    """A property of a data-block that a curve moves: ``matrix @ value + offset``."""
+
+    owner: Any
+    path: str
+    matrix: np.ndarray
+    offset: np.ndarray = field(default_factory=lambda: np.zeros(1))
+
+    def columns(self, curves: FCurves) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Values and tangents of each component."""
+        values = curves.values @ self.matrix.T + self.offset
+        slopes = [column @ self.matrix.T for column in (curves.tangents_in, curves.tangents_out)]
+        for component in range(values.shape[1]):
+            yield values[:, component], slopes[0][:, component], slopes[1][:, component]
+
+
+Targets = Mapping[tuple[int, str], Sequence[Target]]
+"""by node and name of its curves"""
+
+
+def make_action(clip: ClipCurves, name: str, source: str, targets: Targets) -> tuple[Any, dict[Any, Any]]:
+    """The action of a clip, and the slot in it of everything that it moves."""
+    action = bpy.data.actions.new(name)
+    action.use_fake_user = True
+    action[CLIP_MARK] = source
+    action.use_frame_range = True
+    action.frame_start, action.frame_end = clip.first, max(clip.last, clip.first)
+    strip = action.layers.new("Layer").strips.new(type="KEYFRAME")
+    slots: dict[Any, Any] = {}
+    for curves in clip.curves:
+        for target in targets.get((curves.node, curves.name), ()):
+            if target.owner not in slots:
+                slots[target.owner] = action.slots.new(id_type=target.owner.id_type, name=target.owner.name)
+            channels = strip.channelbag(slots[target.owner], ensure=True).fcurves
+            for index, column in enumerate(target.columns(curves)):
+                single = target.path.endswith(".value") or target.path in _SINGLE_NUMBERS
+                _fill(channels.new(target.path, index=0 if single else index), curves, *column)
+    return action, slots
+
+
+_SINGLE_NUMBERS = {"hide_viewport", "hide_render", "lens", "energy", "spot_size", "spot_blend"}
+
+
+def _fill(fcurve: Any, curves: FCurves, values: np.ndarray, into: np.ndarray, out: np.ndarray) -> None:
+    """The keys of one component. Handles at a third of the way make Blender's Bezier the Hermite cubic."""
+    frames = curves.frames
+    count = len(frames)
+    gaps = np.diff(frames) / 3.0
+    before, after = np.concatenate([gaps[:1], gaps]), np.concatenate([gaps, gaps[-1:]])
+    if count == 1:
+        before = after = np.ones(1)
+    left, right = np.column_stack([frames - before, values]), np.column_stack([frames + after, values])
+    if len(into):
+        left[:, 1] -= into * before
+        right[:, 1] += out * after
+    points = fcurve.keyframe_points
+    points.add(count)
+    points.foreach_set("co", np.column_stack([frames, values]).astype(np.float32).reshape(-1))
+    points.foreach_set("interpolation", np.full(count, _INTERPOLATION[curves.mode], np.int32))
+    for side, rows in (("left", left), ("right", right)):
+        points.foreach_set(f"handle_{side}_type", np.full(count, _FREE, np.int32))
+        points.foreach_set(f"handle_{side}", rows.astype(np.float32).reshape(-1))
+    fcurve.update()
+
+
+def play(slots: Mapping[Any, Any], action: Any) -> None:
+    """Assign an action to everything that it moves."""
+    for owner, slot in slots.items():
+        data = owner.animation_data_create()
+        data.action = action
+        data.action_slot = slot
+
+
+def clip_actions() -> list[Any]:
+    """The actions that are clips of imported files."""
+    return [action for action in bpy.data.actions if CLIP_MARK in action]
+
+
+def switch_to(action: Any) -> int:
+    """Play a clip on everything that it moves, which slots know by name; returns on how much."""
+    slots = {slot.identifier: slot for slot in action.slots}
+    groups = {"OB": bpy.data.objects, "CA": bpy.data.cameras, "LA": bpy.data.lights, "KE": bpy.data.shape_keys}
+    owners = {f"{code}{owner.name}": owner for code, group in groups.items() for owner in group}
+    moved = {owners[identifier]: slot for identifier, slot in slots.items() if identifier in owners}
+    play(moved, action)
+    return len(moved)

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The armature of a scene: joints of skins, other bones, and everything above them.
+
+A bone stands at rest where its skin binds it, and its pose is the world matrix of its node. Blender's rest matrices
+only turn and shift. A joint that is bound by another matrix gets a second bone below its own, whose pose never changes:
+with ``bind = U . S . V^-1`` it rests turned by V and is posed as ``U . S``, which is exact for any matrix.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from keyframer.maths import affine, quat
+from keyframer.posing.vertices import Bound
+from keyframer.scene import NodeKind, Scene, Skin
+
+from .animation import WXYZ, Target
+
+_NEAR = 1e-6
+"""how far a binding matrix may be from the inverse of a bone's rest, in sizes of the armature"""
+
+
+def bone_nodes(scene: Scene, parents: list[int | None]) -> list[int]:
+    """Joints, bones, and the nodes above them, parents first."""
+    wanted = {joint for skin in scene.skins for joint in skin.joints}
+    wanted |= {number for number, node in enumerate(scene.nodes) if node.kind is NodeKind.BONE}
+    chosen: set[int] = set()
+    for start in wanted:
+        number: int | None = start
+        while number is not None and number not in chosen:
+            chosen.add(number)
+            number = parents[number]
+    depth = {number: _depth(number, parents) for number in chosen}
+    return sorted(chosen, key=lambda number: (depth[number], number))
+
+
+def _depth(number: int, parents: list[int | None]) -> int:
+    depth, above = 0, parents[number]
+    while above is not None:
+        depth, above = depth + 1, parents[above]
+    return depth
+
+
+class Armature:
+    """One armature object at the origin, and the bone of each node."""
+
+    def __init__(self, context: Any, scene: Scene, numbers: list[int], parents: list[int | None], world: Any) -> None:
+        """``world`` (nodes, 4, 4): where nodes are that no skin binds."""
+        self.scene = scene
+        self.numbers = numbers
+        self.bone_of: dict[int, str] = {}
+        self.rest: dict[int, np.ndarray] = {}
+        self._parents = parents
+        self._binds = self._rest_by_skins()
+        self.deforming: dict[tuple[int, int], str] = {}
+        """bones by skin and place of the joint in it"""
+        self.object = bpy.data.objects.new("Armature", bpy.data.armatures.new("Armature"))
+        context.collection.objects.link(self.object)
+        self._add_bones(context, world)
+        for number in numbers:
+            bone = self.object.data.bones[self.bone_of[number]]
+            self.rest[number] = np.array(bone.matrix_local, np.float64)
+            self.object.pose.bones[self.bone_of[number]].rotation_mode = "QUATERNION"
+        self._pose_binding_bones()
+
+    def _rest_by_skins(self) -> dict[int, np.ndarray]:
+        """Joint to its rest matrix: the first skin that has it decides."""
+        found: dict[int, np.ndarray] = {}
+        for skin in self.scene.skins:
+            for joint, bind in zip(skin.joints, np.asarray(skin.inverse_bind, np.float64), strict=True):
+                if joint not in found and np.isfinite(bind).all() and abs(np.linalg.det(bind)) > 0:
+                    found[joint] = rigid(affine.inverse(bind))
+        return found
+
+    def _add_bones(self, context: Any, world: Any) -> None:
+        rests = {number: self._binds.get(number, rigid(world[number])) for number in self.numbers}
+        lengths = self._lengths(rests)
+        size = float(np.abs([rest[:3, 3] for rest in rests.values()]).max()) or 1.0
+        context.view_layer.objects.active = self.object
+        bpy.ops.object.mode_set(mode="EDIT")
+        try:
+            for number in self.numbers:
+                bone = self.object.data.edit_bones.new(self.scene.nodes[number].name or "Bone")
+                bone.head, bone.tail = (0.0, 0.0, 0.0), (0.0, lengths[number], 0.0)
+                bone.matrix = Matrix(rests[number].tolist())
+                bone.length = lengths[number]
+                self.bone_of[number] = bone.name
+                parent = self._parents[number]
+                if parent is not None:
+                    bone.parent = self.object.data.edit_bones[self.bone_of[parent]]
+                bone.inherit_scale = "FULL"
+            for number, skin in enumerate(self.scene.skins):
+                for place, joint in enumerate(skin.joints):
+                    off = rests[joint] @ np.asarray(skin.inverse_bind[place], np.float64) - np.eye(4)
+                    off[:3, 3] /= size
+                    if np.abs(off).max() > _NEAR:
+                        self.deforming[number, place] = self._add_binding_bone(number, place, joint, lengths[joint])
+                    else:
+                        self.deforming[number, place] = self.bone_of[joint]
+        finally:
+            bpy.ops.object.mode_set(mode="OBJECT")
+
+    def _add_binding_bone(self, skin: int, place: int, joint: int, length: float) -> str:
+        """A bone for a joint that is not bound by a turn and a shift alone."""
+        bind = np.asarray(self.scene.skins[skin].inverse_bind[place], np.float64)
+        bones = self.object.data.edit_bones
+        bone = bones.new(f"{self.bone_of[joint]} (bind)")
+        bone.head, bone.tail = (0.0, 0.0, 0.0), (0.0, length, 0.0)
+        rest = np.eye(4)
+        if np.isfinite(bind).all():
+            turn = np.linalg.svd(bind[:3, :3])[2].T
+            rest[:3, :3] = turn if np.linalg.det(turn) > 0 else -turn
+            rest[:3, 3] = np.linalg.lstsq(bind[:3, :3], -bind[:3, 3], rcond=None)[0]
+        bone.matrix = Matrix(rest.tolist())
+        bone.length = length
+        bone.parent, bone.inherit_scale = bones[self.bone_of[joint]], "FULL"
+        return str(bone.name)
+
+    def _pose_binding_bones(self) -> None:
+        for (skin, place), name in self.deforming.items():
+            joint = self.scene.skins[skin].joints[place]
+            if name == self.bone_of[joint]:
+                continue
+            rest = np.array(self.object.data.bones[name].matrix_local, np.float64)
+            below = affine.inverse(self.rest[joint]) @ rest
+            bound = np.asarray(self.scene.skins[skin].inverse_bind[place], np.float64) @ rest
+            position, turn, size = affine.decompose(affine.inverse(below) @ bound)
+            pose = self.object.pose.bones[name]
+            pose.rotation_mode = "QUATERNION"
+            pose.location, pose.rotation_quaternion, pose.scale = position, WXYZ @ turn, size
+
+    def _lengths(self, rests: dict[int, np.ndarray]) -> dict[int, float]:
+        """As far as the nearest child that is not in the same place; as their parent where there is none."""
+        points = np.array([rest[:3, 3] for rest in rests.values()])
+        usual = 0.1 * float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
+        lengths: dict[int, float] = {}
+        for number in self.numbers:
+            ways = [
+                float(np.linalg.norm(rests[child][:3, 3] - rests[number][:3, 3]))
+                for child in self.numbers
+                if self._parents[child] == number
+            ]
+            ways = [way for way in ways if way > 1e-3 * usual]
+            above = self._parents[number]
+            lengths[number] = min(ways) if ways else lengths[above] if above is not None else usual
+        return lengths
+
+    def _below(self, number: int) -> np.ndarray:
+        """A bone's rest in the space of its parent's."""
+        parent = self._parents[number]
+        return self.rest[number] if parent is None else affine.inverse(self.rest[parent]) @ self.rest[number]
+
+    def targets(self, number: int) -> dict[str, Target]:
+        """How the place of a node becomes that of its bone relative to its rest."""
+        below = self._below(number)
+        back = below[:3, :3].T
+        path = f'pose.bones["{bpy.utils.escape_identifier(self.bone_of[number])}"].'
+        turn = WXYZ @ _multiplying(quat.from_matrix3(back))
+        return {
+            "position": Target(self.object, f"{path}location", back, -back @ below[:3, 3]),
+            "rotation": Target(self.object, f"{path}rotation_quaternion", turn),
+            "scale": Target(self.object, f"{path}scale", np.eye(3)),
+        }
+
+    def attach(self, thing: Any, number: int) -> None:
+        """Hang an object on a bone; Blender hangs it on the tail, which is undone."""
+        thing.parent, thing.parent_type, thing.parent_bone = self.object, "BONE", self.bone_of[number]
+        length = self.object.data.bones[self.bone_of[number]].length
+        thing.matrix_parent_inverse = Matrix.Translation((0.0, -length, 0.0))
+
+    def bind(self, thing: Any, number: int) -> None:
+        """Vertex groups and the modifier that make an object follow the armature by a skin."""
+        skin = self.scene.skins[number]
+        thing.parent = self.object
+        bound = Bound(skin, len(thing.data.vertices))
+        for place in range(len(skin.joints)):
+            here = np.flatnonzero(bound.joints == place)
+            if not len(here):
+                continue
+            vertices, which = np.unique(bound.owners[here], return_inverse=True)
+            shares = np.bincount(which.reshape(-1), bound.shares[here])
+            group = thing.vertex_groups.new(name=self.deforming[number, place])
+            for share in np.unique(shares):
+                group.add(vertices[shares == share].tolist(), float(share), "REPLACE")
+        modifier = thing.modifiers.new("Armature", "ARMATURE")
+        modifier.object = self.object
+
+
+def bound_points(skin: Skin, points: np.ndarray) -> tuple[np.ndarray, float]:
+    """(V, 3) where vertices stand at rest, and how far their influences disagree about it.
+
+    A skin may state a place for each influence instead of one for the vertex; Blender knows only the latter.
+    """
+    if skin.positions is None:
+        return points, 0.0
+    bound = Bound(skin, len(points))
+    binds = np.asarray(skin.inverse_bind, np.float64)
+    stated = np.asarray(skin.positions, np.float64)[bound.order]
+    placed = _carried(affine.inverse(binds)[bound.joints], stated) * bound.shares[:, None]
+    out = np.column_stack([np.bincount(bound.owners, placed[:, axis], len(points)) for axis in range(3)])
+    out[bound.free] = points[bound.free]
+    away = _carried(binds[bound.joints], out[bound.owners]) - stated
+    return out, float(np.nan_to_num(np.linalg.norm(away, axis=1) * bound.shares).max(initial=0.0))
+
+
+def rigid(matrix: np.ndarray) -> np.ndarray:
+    """The nearest matrix that only turns and shifts."""
+    out = np.eye(4)
+    if np.isfinite(matrix).all():
+        left, _, right = np.linalg.svd(matrix[:3, :3])
+        turn = left @ right
+        out[:3, :3] = turn if np.linalg.det(turn) > 0 else left @ np.diag([1.0, 1.0, -1.0]) @ right
+        out[:3, 3] = matrix[:3, 3]
+    return out
+
+
+def _carried(matrices: np.ndarray, points: np.ndarray) -> np.ndarray:
+    return np.einsum("nij,nj->ni", matrices[:, :3, :3], points) + matrices[:, :3, 3]
+
+
+def _multiplying(rotation_xyzw: np.ndarray) -> np.ndarray:
+    """(4, 4) the matrix that multiplies quaternions by one from the front."""
+    return np.column_stack([quat.multiply(rotation_xyzw, unit) for unit in np.eye(4)])

@@ -1,0 +1,404 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The current scene as one of the library: what Blender evaluates, frame by frame, and few keys that say the same."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+
+import keyframer
+from keyframer.curves import RotationForm, Track
+from keyframer.curves.cubic_fit import largest_difference, turn_degrees
+from keyframer.curves.key_reduction import fewest_keys
+from keyframer.exchange import Exporter
+from keyframer.exchange.gltf.conventions import shown_color
+from keyframer.formats.kit.coordinates import in_space
+from keyframer.maths import affine
+from keyframer.posing.aim_constraints import look
+from keyframer.posing.bounds_and_duration import scene_size
+from keyframer.scene import (
+    Camera,
+    Channel,
+    Clip,
+    Environment,
+    Handedness,
+    Light,
+    LightType,
+    Material,
+    Mesh,
+    Morph,
+    Node,
+    NodeKind,
+    Scene,
+    Skin,
+    Space,
+    TextureMap,
+)  # fmt: skip
+from keyframer.scene.loss_report import LossReport, Outcome
+
+from .importing import TARGET, WATTS
+
+_LIGHTS = {"POINT": LightType.OMNI, "SPOT": LightType.SPOT, "SUN": LightType.DIRECTIONAL, "AREA": LightType.SPOT}
+_SURFACES = ("MESH", "CURVE", "SURFACE", "META", "FONT")
+_AIMED = 1e-4
+"""how far the direction of a camera may be from that to its target"""
+_TOLERANCE = 1e-5
+"""of the scene's size: how far reduced keys may be from what Blender shows at a frame"""
+
+
+def scene_of(context: Any, report: LossReport, *, selected: bool, animated: bool, scale: float) -> Scene:
+    """The current scene; ``report`` gets what could not be taken along."""
+    return _Reader(context, report, selected, animated).read(scale)
+
+
+def save(scene: Scene, path: Path, exporter: Exporter, options: dict[str, object]) -> LossReport:
+    """Write a scene in the axes of a format; an existing file is replaced, as Blender's file browser announces."""
+    return keyframer.save(scene, path, format=exporter.name, overwrite=True, **options)
+
+
+class _Reader:
+    def __init__(self, context: Any, report: LossReport, selected: bool, animated: bool) -> None:
+        self.context = context
+        self.report = report
+        chosen = [thing for thing in context.view_layer.objects if not selected or thing.select_get()]
+        self.things: list[Any] = sorted(chosen, key=_depth)
+        stage = context.scene
+        first, last = (stage.frame_start, stage.frame_end) if animated else (stage.frame_current,) * 2
+        self.frames = np.arange(first, last + 1.0)
+        self.scene = Scene(space=Space("z", Handedness.RIGHT, stage.unit_settings.scale_length, v_up=True))
+        self.numbers: dict[tuple[str, str], int] = {}
+        """object and bone (or nothing) to the number of its node"""
+        self.materials: dict[str, int] = {}
+
+    def read(self, scale: float) -> Scene:
+        scene, stage = self.scene, self.context.scene
+        for thing in self.things:
+            self._add_node(thing)
+        world, states = self._watch()
+        self._place(world)
+        self.clip = Clip(
+            name=stage.name,
+            start=float(self.frames[0]),
+            end=float(self.frames[-1]),
+            rate=stage.render.fps / stage.render.fps_base,
+        )
+        for thing in self.things:
+            self._fill(thing)
+            self._aim(thing, world, states)
+        if len(self.frames) > 1:
+            scene.clips.append(self.clip)
+            self.length = _TOLERANCE * scene_size(scene)
+            self._keys(world, states)
+        background = self._background()
+        if background is not None:
+            scene.environment = Environment(background_color=background, uses={"background_color"})
+        return scene if scale == 1.0 else in_space(scene, scene.space, scale)
+
+    def _add_node(self, thing: Any) -> None:
+        kind = {"CAMERA": NodeKind.CAMERA, "LIGHT": NodeKind.LIGHT, "EMPTY": NodeKind.DUMMY}
+        parent = None
+        if thing.parent is not None:
+            bone = thing.parent_bone if thing.parent_type == "BONE" else ""
+            parent = self.numbers.get((thing.parent.name, bone), self.numbers.get((thing.parent.name, "")))
+        self._append((thing.name, ""), Node(thing.name, kind.get(thing.type, NodeKind.OBJECT), parent))
+        if thing.type == "ARMATURE":
+            self.scene.nodes[-1].kind = NodeKind.DUMMY
+            for bone in thing.pose.bones:  # parents come before their children
+                above = (thing.name, bone.parent.name if bone.parent else "")
+                self._append((thing.name, bone.name), Node(bone.name, NodeKind.BONE, self.numbers[above]))
+        elif thing.type not in (*_SURFACES, "CAMERA", "LIGHT", "EMPTY"):
+            self.report.add(Outcome.DROPPED, f"/nodes/{thing.name}", f"what is in a {thing.type.lower()}")
+
+    def _append(self, key: tuple[str, str], node: Node) -> None:
+        self.numbers[key] = len(self.scene.nodes)
+        self.scene.nodes.append(node)
+
+    def _watch(self) -> tuple[np.ndarray, dict[tuple[int, str], np.ndarray]]:
+        """(T, N, 4, 4) where everything is at all frames, and what else changes, by node and kind (T, k)."""
+        stage = self.context.scene
+        before = stage.frame_current, stage.frame_subframe
+        world = np.empty((len(self.frames), len(self.scene.nodes), 4, 4))
+        states: dict[tuple[int, str], list[Any]] = {}
+        for row, frame in enumerate(self.frames.tolist()):
+            if len(self.frames) > 1:
+                stage.frame_set(int(frame))
+            graph = self.context.evaluated_depsgraph_get()
+            for (name, bone), number in self.numbers.items():
+                thing = bpy.data.objects[name].evaluated_get(graph)
+                matrix = thing.matrix_world @ thing.pose.bones[bone].matrix if bone else thing.matrix_world
+                world[row, number] = np.array(matrix)
+                if not bone:
+                    for kind, value in self._states(bpy.data.objects[name]).items():
+                        states.setdefault((number, kind), []).append(value)
+        if len(self.frames) > 1:
+            stage.frame_set(before[0], subframe=before[1])
+        return world, {key: np.array(rows, np.float64).reshape(len(rows), -1) for key, rows in states.items()}
+
+    def _states(self, thing: Any) -> dict[str, Any]:
+        """What changes beside the place."""
+        found: dict[str, Any] = {"visible": not thing.hide_render}
+        if thing.type == "CAMERA":
+            found["fov"] = math.degrees(thing.data.angle_x)
+        elif thing.type == "LIGHT":
+            found["color"] = shown_color(thing.data.color).tolist()
+            found["multiplier"] = thing.data.energy / _watts(thing.data)
+            if thing.data.type == "SPOT":
+                found["falloff"] = math.degrees(thing.data.spot_size)
+                found["hotspot"] = found["falloff"] * (1.0 - thing.data.spot_blend)
+        elif thing.type == "MESH" and thing.data.shape_keys is not None:
+            weights = [key.value for key in thing.data.shape_keys.key_blocks[1:]]
+            found["morph"] = [1.0 - sum(weights), *weights]
+        return found
+
+    def _place(self, world: np.ndarray) -> None:
+        """Local places at the first frame, and for the keys of all."""
+        self.positions, self.turns, self.scales = {}, {}, {}
+        for number, node in enumerate(self.scene.nodes):
+            local = world[:, number]
+            if node.parent is not None:
+                local = affine.inverse(world[:, node.parent]) @ local
+            position, turn, size = affine.decompose(local)
+            if np.abs(affine.compose(position, turn, size) - local).max() > 1e-4 * max(1.0, float(np.abs(size).max())):
+                detail = "a sheared place is written without its shear"
+                self.report.add(Outcome.APPROXIMATED, f"/nodes/{node.name}", detail)
+            flips = np.where(np.sum(turn[1:] * turn[:-1], axis=1) < 0, -1.0, 1.0)
+            turn = turn * np.concatenate([[1.0], np.cumprod(flips)])[:, None]
+            self.positions[number], self.turns[number], self.scales[number] = position, turn, size
+            node.position, node.rotation_xyzw, node.scale = position[0], turn[0], size[0]
+
+    # What objects hold
+
+    def _fill(self, thing: Any) -> None:
+        scene = self.scene
+        number = self.numbers[thing.name, ""]
+        node = scene.nodes[number]
+        node.hidden = bool(thing.hide_render)
+        if thing.type == "CAMERA":
+            node.camera = len(scene.cameras)
+            planes = (thing.data.clip_start, thing.data.clip_end)
+            scene.cameras.append(Camera(thing.data.name, fov_degrees=math.degrees(thing.data.angle_x), clip=planes))
+        elif thing.type == "LIGHT":
+            node.light = len(scene.lights)
+            scene.lights.append(self._light(thing.data))
+        elif thing.type in _SURFACES:
+            self._surface(thing, node)
+
+    def _aim(self, thing: Any, world: np.ndarray, states: dict[tuple[int, str], np.ndarray]) -> None:
+        """The target that a camera or light had when it was imported, if it still looks there at every frame."""
+        goal = thing.get(TARGET)
+        if thing.type not in ("CAMERA", "LIGHT") or not isinstance(goal, bpy.types.Object):
+            return
+        number, target = self.numbers[thing.name, ""], self.numbers.get((goal.name, ""))
+        if target is None:
+            return
+        aimed = look(self.scene, world[:, number, :3, 3], world[:, target, :3, 3], np.zeros(len(world)))
+        seen = world[:, number, :3, :3] / np.linalg.norm(world[:, number, :3, :3], axis=1, keepdims=True)
+        if not np.abs(seen[:, :, 2] - aimed[:, :3, 2]).max() < _AIMED:  # false for NaN, too
+            return
+        across, up = (np.sum(seen[:, :, 0] * aimed[:, :3, axis], axis=1) for axis in (0, 1))
+        roll = np.degrees(np.unwrap(-np.arctan2(up, across)))
+        node = self.scene.nodes[number]
+        node.target, self.scene.nodes[target].kind = target, NodeKind.TARGET
+        carried = self.scene.cameras[-1] if thing.type == "CAMERA" else self.scene.lights[-1]
+        carried.roll_degrees = float(roll[0])
+        states[number, "roll"] = roll[:, None]
+        self.turns[number] = self.turns[number][:1]
+
+    def _light(self, data: Any) -> Light:
+        if data.type == "AREA":
+            self.report.add(Outcome.APPROXIMATED, f"/lights/{data.name}", "an area light is written as a spot light")
+        light = Light(data.name, _LIGHTS[data.type], tuple(shown_color(data.color).tolist()))
+        light.multiplier = data.energy / _watts(data)
+        light.casts_shadows = bool(data.use_shadow)
+        if light.type is LightType.SPOT:
+            light.falloff_degrees = math.degrees(data.spot_size) if data.type == "SPOT" else 120.0
+            light.hotspot_degrees = light.falloff_degrees * (1.0 - getattr(data, "spot_blend", 0.5))
+        return light
+
+    def _surface(self, thing: Any, node: Node) -> None:
+        """The mesh: as modifiers leave it, but for armatures and shape keys, which become a skin and a morph."""
+        modifier = next((each for each in thing.modifiers if each.type == "ARMATURE" and each.object), None)
+        keys = thing.data.shape_keys if thing.type == "MESH" else None
+        rig = modifier.object if modifier is not None and (modifier.object.name, "") in self.numbers else None
+        if rig is None and keys is None:
+            held = thing.evaluated_get(self.context.evaluated_depsgraph_get())
+        else:
+            held = thing
+            others = [each.name for each in thing.modifiers if each != modifier]
+            if others:
+                detail = f"not applied to a mesh that changes its shape: {', '.join(others)}"
+                self.report.add(Outcome.DROPPED, f"/nodes/{thing.name}/modifiers", detail)
+        data = held.to_mesh()
+        if data is None:
+            return
+        try:
+            mesh = self._mesh(thing, data)
+        finally:
+            held.to_mesh_clear()
+        node.mesh = len(self.scene.meshes)
+        self.scene.meshes.append(mesh)
+        if keys is not None:
+            shapes = [_column(block.data, "co", 3) for block in keys.key_blocks]
+            mesh.positions = shapes[0]
+            node.morph = Morph([block.name for block in keys.key_blocks], shapes)
+        if rig is not None:
+            node.skin = len(self.scene.skins)
+            self.scene.skins.append(self._skin(thing, rig))
+
+    def _mesh(self, thing: Any, data: Any) -> Mesh:
+        data.calc_loop_triangles()
+        triangles = data.loop_triangles
+        loops = _column(triangles, "loops", 3, np.int32)
+        owner = _column(triangles, "polygon_index", 1, np.int32)[:, 0]
+        mesh = Mesh(data.name, _column(data.vertices, "co", 3), _column(triangles, "vertices", 3, np.int32))
+        groups, _ = data.calc_smooth_groups(use_bitflags=True)
+        smooth = _column(data.polygons, "use_smooth", 1, np.bool_)[:, 0]
+        if len(owner):
+            mesh.smoothing = np.where(smooth, np.array(groups, np.int64) & 0xFFFFFFFF, 0)[owner]
+            starts, totals = (_column(data.polygons, name, 1, np.int32)[:, 0] for name in ("loop_start", "loop_total"))
+            place = loops - starts[owner][:, None]
+            follows = np.roll(place, -1, axis=1) == (place + 1) % totals[owner][:, None]
+            mesh.edges = follows @ np.array([1, 2, 4])
+        if data.uv_layers.active is not None and len(owner):
+            mesh.uv = _column(data.uv_layers.active.uv, "vector", 2)
+            mesh.uv_corners = loops
+        colors = data.color_attributes.active_color
+        if colors is not None and len(owner):
+            mesh.colors = shown_color(_column(colors.data, "color", 4)[:, :3])
+            mesh.color_corners = loops if colors.domain == "CORNER" else mesh.corners
+        numbers = [self._material(slot.material) for slot in thing.material_slots]
+        if numbers and len(owner):
+            chosen = _column(triangles, "material_index", 1, np.int32)[:, 0]
+            mesh.face_materials = np.array(numbers)[np.minimum(chosen, len(numbers) - 1)]
+        return mesh
+
+    def _skin(self, thing: Any, rig: Any) -> Skin:
+        bones = [bone.name for bone in rig.data.bones]
+        group_of = {group.index: bones.index(group.name) for group in thing.vertex_groups if group.name in bones}
+        rows = [
+            (vertex.index, group_of[entry.group], entry.weight)
+            for vertex in thing.data.vertices
+            for entry in vertex.groups
+            if entry.group in group_of and entry.weight > 0
+        ]
+        vertices, joints, weights = np.array(rows, np.float64).reshape(-1, 3).T
+        # At rest bones stand where the armature's object puts them; the mesh where its own object does.
+        binds = [
+            np.array((rig.matrix_world @ rig.data.bones[name].matrix_local).inverted() @ thing.matrix_world)
+            for name in bones
+        ]
+        numbers = [self.numbers[rig.name, name] for name in bones]
+        parts = vertices.astype(np.int64), joints.astype(np.int64), weights
+        return Skin(thing.name, numbers, np.array(binds).reshape(-1, 4, 4), *parts)
+
+    def _material(self, material: Any) -> int:
+        if material is None:
+            return -1
+        if material.name not in self.materials:
+            self.materials[material.name] = len(self.scene.materials)
+            self.scene.materials.append(_read_material(material))
+            self.report.add(Outcome.APPROXIMATED, f"/materials/{material.name}", "colours, gloss and images only")
+        return self.materials[material.name]
+
+    def _background(self) -> tuple[float, float, float] | None:
+        world = self.context.scene.world
+        if world is None or world.node_tree is None:
+            return None
+        nodes = [node for node in world.node_tree.nodes if node.type == "BACKGROUND"]
+        if not nodes or nodes[0].inputs["Color"].is_linked:
+            return None
+        return tuple(shown_color(nodes[0].inputs["Color"].default_value[:3]).tolist())
+
+    # Keys
+
+    def _keys(self, world: np.ndarray, states: dict[tuple[int, str], np.ndarray]) -> None:
+        degrees = math.degrees(_TOLERANCE)
+        for number, node in enumerate(self.scene.nodes):
+            parent = 1.0 if node.parent is None else max(1.0, float(np.abs(world[0, node.parent, :3, :3]).max()))
+            self._key(number, "position", self.positions[number], self.length / parent)
+            self._key(number, "rotation", self.turns[number], degrees)
+            self._key(number, "scale", self.scales[number], _TOLERANCE)
+        for (number, kind), values in states.items():
+            node = self.scene.nodes[number]
+            if (kind == "morph" and node.morph is None) or (kind == "fov" and node.camera is None):
+                continue
+            self._key(number, kind, values, degrees if kind in ("fov", "roll", "hotspot", "falloff") else 1e-4)
+
+    def _key(self, number: int, kind: str, values: np.ndarray, tolerance: float) -> None:
+        if kind == "visible":
+            changes = np.flatnonzero(np.diff(values[:, 0], prepend=np.nan) != 0)
+            if len(changes) > 1:
+                steps = keyframer.Interpolation.STEP
+                track = Track(kind, self.frames[changes], values[changes, 0], steps)
+                self.clip.channels.append(Channel(number, track))
+            return
+        turning = kind == "rotation"
+        distance = turn_degrees if turning else largest_difference
+        if float(distance(values, values[:1]).max()) <= tolerance and kind != "morph":
+            return
+        form = RotationForm.QUATERNION_ABSOLUTE if turning else RotationForm.NONE
+        given = values[:, 0] if keyframer.curves.track.KINDS[kind] == 1 else values
+        widest = 120.0 if turning else np.inf
+        track, _ = fewest_keys(kind, self.frames, given, form, tolerance, distance, widest)
+        self.clip.channels.append(Channel(number, track))
+
+
+def _depth(thing: Any) -> int:
+    depth, above = 0, thing.parent
+    while above is not None:
+        depth, above = depth + 1, above.parent
+    return depth
+
+
+def _watts(data: Any) -> float:
+    """What a multiplier of 1 is: remembered from the import, else ten watts a metre away, or a sun of 1 W/m2."""
+    usual = math.pi if data.type == "SUN" else 1000.0
+    known = data.get(WATTS)
+    return float(known) if isinstance(known, float) and known > 0 else usual
+
+
+def _column(rows: Any, name: str, width: int, kind: Any = np.float32) -> np.ndarray:
+    """(n, width) a property of all elements of a Blender collection."""
+    values = np.empty(len(rows) * width, kind)
+    rows.foreach_get(name, values)
+    return values.reshape(-1, width).astype(np.float64 if kind is np.float32 else kind)
+
+
+def _read_material(material: Any) -> Material:
+    """Colours, gloss, opacity, glow and images of the Principled BSDF; else the colour of the viewport."""
+    nodes = list(material.node_tree.nodes) if material.node_tree is not None else []
+    shader = next((node for node in nodes if node.type == "BSDF_PRINCIPLED"), None)
+    if shader is None:
+        return Material(material.name, diffuse=tuple(shown_color(material.diffuse_color[:3]).tolist()))
+    inputs = shader.inputs
+    made = Material(material.name, diffuse=tuple(shown_color(inputs["Base Color"].default_value[:3]).tolist()))
+    made.transparency = 1.0 - min(max(inputs["Alpha"].default_value, 0.0), 1.0)
+    made.two_sided = not material.use_backface_culling
+    rough = min(max(inputs["Roughness"].default_value, 0.05), 1.0)
+    # Of an exponent 2^(10 s), the roughness is sqrt(2 / (exponent + 2)); see the library's `roughness`.
+    made.shininess = min(max(math.log2(max(2.0 / rough**2 - 2.0, 1.0)) / 10.0, 0.0), 1.0)
+    made.shininess_strength = min(2.0 * max(inputs["Specular IOR Level"].default_value, 0.0), 1.0)
+    made.self_illumination = min(max(inputs["Emission Strength"].default_value, 0.0), 1.0)
+    for socket, slot in (("Base Color", "texture1"), ("Alpha", "opacity")):
+        image = _image_behind(inputs[socket])
+        if image is not None and not (slot == "opacity" and "texture1" in made.maps):
+            made.maps[slot] = TextureMap(Path(bpy.path.abspath(image.filepath) or image.name).name)
+    return made
+
+
+def _image_behind(socket: Any) -> Any:
+    """The image that a socket is linked to, through any number of nodes."""
+    waiting, seen = [link.from_node for link in socket.links], set()
+    while waiting:
+        node = waiting.pop()
+        if node.name in seen:
+            continue
+        seen.add(node.name)
+        if node.type == "TEX_IMAGE" and node.image is not None:
+            return node.image
+        waiting += [link.from_node for entry in node.inputs for link in entry.links]
+    return None

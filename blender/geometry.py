@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Meshes with normals, texture coordinates and colours, and their shape keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+import numpy as np
+
+from keyframer.exchange.gltf.conventions import linear_color
+from keyframer.rendering.normals import corner_normals, face_normals, normal_groups
+from keyframer.scene import Mesh, Morph
+
+FARTHEST = 1e30
+"""what single precision can square without overflow is less, but nothing else is refused"""
+REST_SUM = "(sum of weights)"
+
+
+def usable(points: Any) -> np.ndarray:
+    """Finite numbers: Blender draws nothing of a mesh with others."""
+    given = np.asarray(points, np.float64)
+    return np.where(np.abs(given) < FARTHEST, given, 0.0)  # false for NaN, too
+
+
+def build_mesh(mesh: Mesh, name: str, points: np.ndarray, materials: list[Any], slot_of: dict[int, int]) -> Any:
+    """A mesh of ``points`` (V, 3). ``slot_of`` leads from numbers of the scene's materials to those in the list."""
+    data = bpy.data.meshes.new(name)
+    corners = np.asarray(mesh.corners, np.int64).reshape(-1, 3)
+    whole = (corners[:, 0] != corners[:, 1]) & (corners[:, 1] != corners[:, 2]) & (corners[:, 2] != corners[:, 0])
+    corners = corners[whole]
+    count = len(corners)
+    data.vertices.add(len(points))
+    data.vertices.foreach_set("co", points.astype(np.float32).reshape(-1))
+    data.loops.add(3 * count)
+    data.loops.foreach_set("vertex_index", corners.astype(np.int32).reshape(-1))
+    data.polygons.add(count)
+    data.polygons.foreach_set("loop_start", np.arange(0, 3 * count, 3, dtype=np.int32))
+    for material in materials:
+        data.materials.append(material)
+    if mesh.face_materials is not None and len(materials) > 1:
+        chosen = [slot_of.get(number, 0) for number in np.asarray(mesh.face_materials)[whole].tolist()]
+        data.polygons.foreach_set("material_index", np.array(chosen, np.int32))
+    if mesh.uv is not None and len(mesh.uv):
+        numbers = corners if mesh.uv_corners is None else np.asarray(mesh.uv_corners)[whole]
+        layer = data.attributes.new("UVMap", "FLOAT2", "CORNER")
+        layer.data.foreach_set("vector", _rows(mesh.uv, numbers).astype(np.float32).reshape(-1))
+    if mesh.colors is not None and len(mesh.colors):
+        numbers = corners if mesh.color_corners is None else np.asarray(mesh.color_corners)[whole]
+        colors = linear_color(_rows(mesh.colors, numbers))
+        layer = data.attributes.new("Color", "FLOAT_COLOR", "CORNER")
+        layer.data.foreach_set("color", np.column_stack([colors, np.ones(3 * count)]).astype(np.float32).reshape(-1))
+    masks = None if mesh.smoothing is None else np.asarray(mesh.smoothing)[whole].astype(np.int64)
+    smooth = np.zeros(count, np.bool_) if masks is None else (masks & 0xFFFFFFFF) != 0
+    data.polygons.foreach_set("use_smooth", smooth)
+    data.update(calc_edges=True)
+    if smooth.any() and count:
+        groups = normal_groups(corners, masks, np.zeros(count, np.bool_), smooth=False)
+        data.normals_split_custom_set(corner_normals(face_normals(points, corners), groups).reshape(-1, 3))
+    return data
+
+
+def _rows(values: Any, numbers: np.ndarray) -> np.ndarray:
+    """(3 F, k) the values of all corners; numbers that lead nowhere take the first."""
+    flat = np.asarray(numbers).reshape(-1)
+    return usable(values)[np.where((flat >= 0) & (flat < len(values)), flat, 0)]
+
+
+def add_shape_keys(thing: Any, points: np.ndarray, morph: Morph, pivot: np.ndarray, *, sums: bool) -> list[str]:
+    """Shape keys for all shapes of a morph; returns their names. Blender adds differences to the basis, which is the
+    same as mixing shapes as long as weights add up to 1; ``sums`` adds a key for the rest."""
+    thing.shape_key_add(name="Basis", from_mix=False)
+    names = []
+    shapes = [(name, usable(shape) - pivot) for name, shape in zip(morph.names, morph.positions, strict=True)]
+    for name, shape in [*shapes, *([(REST_SUM, 2.0 * points)] if sums else [])]:
+        key = thing.shape_key_add(name=name, from_mix=False)
+        key.slider_min, key.slider_max = -10.0, 10.0
+        key.data.foreach_set("co", shape.astype(np.float32).reshape(-1))
+        key.value = 0.0
+        names.append(key.name)
+    return names

@@ -1,0 +1,451 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A scene of the library as objects, and its clips as actions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+
+import keyframer
+from keyframer.exchange.fcurves import ClipCurves, Derived, FCurves, Place, clip_curves, first_places
+from keyframer.exchange.gltf.conventions import linear_color
+from keyframer.exchange.gltf.write.cameras_lights import strengths
+from keyframer.formats.kit.coordinates import in_space
+from keyframer.scene import Handedness, LightType, Node, NodeKind, Scene, Space
+from keyframer.scene.loss_report import LossReport, Outcome
+
+from .animation import WXYZ, Target, make_action, play
+from .armature import Armature, bone_nodes, bound_points
+from .geometry import add_shape_keys, build_mesh, usable
+from .materials import Materials
+
+SENSOR = 36.0
+"""millimetres: the width that fields of view are turned into focal lengths with"""
+WATTS = "keyframer_watts"
+"""custom property of lights: what a multiplier of 1 is in Blender's unit"""
+TARGET = "keyframer_target"
+"""custom property of cameras and lights: the object they looked at in the file"""
+_LIGHTS = {LightType.OMNI: "POINT", LightType.SPOT: "SPOT", LightType.DIRECTIONAL: "SUN"}
+_EMPTIES = {NodeKind.TARGET: "CIRCLE", NodeKind.DUMMY: "CUBE", NodeKind.AMBIENT: "SPHERE"}
+_EVERY_NUMBER = 1e-6
+_CONJUGATE = np.diag([-1.0, -1.0, -1.0, 1.0])
+
+
+@dataclass
+class Options:
+    """What users can choose."""
+
+    scale: float = 1.0
+    fps: float | None = None
+    salvage: bool = False
+    bake: bool = False
+    format: str | None = None
+    reading: dict[str, object] = field(default_factory=dict)
+    """options of the format that is read"""
+
+
+@dataclass(eq=False)
+class Built:
+    """What became of a scene; objects and bones by the numbers of nodes."""
+
+    scene: Scene
+    """in Blender's axes and unit"""
+    collection: Any
+    objects: dict[int, Any]
+    armature: Armature | None
+    actions: list[Any]
+    report: LossReport
+
+
+def import_file(context: Any, path: Path, options: Options) -> Built:
+    """Read a file and build it. `FormatError`, OSError or ValueError where it cannot be read."""
+    scene = keyframer.load(path, format=options.format, salvage=options.salvage, **options.reading)
+    return build(context, scene, path, options)
+
+
+def build(context: Any, scene: Scene, path: Path, options: Options) -> Built:
+    """Build a scene into a new collection."""
+    factor = options.scale * (scene.space.metres_per_unit or 1.0)
+    here = Space("z", Handedness.RIGHT, 1.0 / options.scale if scene.space.metres_per_unit else None, v_up=True)
+    return _Builder(context, in_space(scene, here, factor), path, options).build()
+
+
+class _Builder:
+    def __init__(self, context: Any, scene: Scene, path: Path, options: Options) -> None:
+        self.context = context
+        self.scene = scene
+        self.path = path
+        self.options = options
+        self.report = LossReport("blender")
+        self.materials = Materials(scene.materials, path.parent, self.report)
+        self.collection = bpy.data.collections.new(path.name)
+        context.scene.collection.children.link(self.collection)
+        self.places: list[Place] = first_places(scene)
+        frame = self._begin(0)
+        self.pose = keyframer.pose(scene, frames=[frame])
+        self.watts = strengths(scene, self.pose.world[0], self.pose.visible[0])
+        self.objects: dict[int, Any] = {}
+        self.armature: Armature | None = None
+        self.targets: dict[tuple[int, str], list[Target]] = {}
+        self.sums: set[int] = set()
+        """nodes whose morph weights do not add up to 1"""
+
+    def _begin(self, clip: int) -> float:
+        """The first frame of a clip."""
+        if not self.scene.clips:
+            return 0.0
+        from keyframer.posing.bounds_and_duration import clip_span
+
+        chosen = self.scene.clips[clip]
+        return clip_span(chosen)[0] / (chosen.units_per_frame or 1.0)
+
+    def build(self) -> Built:
+        clips = [self._curves(number) for number in range(len(self.scene.clips))]
+        self._find_sums(clips)
+        parents = [place.parent for place in self.places]
+        bones = bone_nodes(self.scene, parents)
+        layer = _layer_of(self.context.view_layer.layer_collection, self.collection)
+        self.context.view_layer.active_layer_collection = layer
+        if bones:
+            self.armature = Armature(self.context, self.scene, bones, parents, self.pose.world[0])
+            self.armature.object.name = self.path.stem
+            for number in bones:
+                self._place_bone(number)
+        for number in range(len(self.scene.nodes)):
+            self._add(number)
+        for number in range(len(self.scene.nodes)):
+            self._hang(number)
+        for number, node in enumerate(self.scene.nodes):
+            goal = None if node.target is None else self.objects.get(node.target)
+            if goal is not None and number in self.objects and self.objects[number].type in ("CAMERA", "LIGHT"):
+                self.objects[number][TARGET] = goal
+        self._surroundings()
+        actions = self._animate(clips)
+        self._set_frames(clips)
+        self._tell(clips)
+        self.context.view_layer.update()
+        return Built(self.scene, self.collection, self.objects, self.armature, actions, self.report)
+
+    # Objects
+
+    def _is_bone(self, number: int) -> bool:
+        return self.armature is not None and number in self.armature.bone_of
+
+    def _place_bone(self, number: int) -> None:
+        assert self.armature is not None
+        place = self.places[number]
+        pose = self.armature.object.pose.bones[self.armature.bone_of[number]]
+        for name, target in self.armature.targets(number).items():
+            value = {"position": place.position, "rotation": place.rotation_xyzw, "scale": place.scale}[name]
+            setattr(pose, target.path.rpartition(".")[2], (target.matrix @ value + target.offset).tolist())
+            self.targets[number, name] = [target]
+        if place.scale_axes_xyzw is not None:
+            path = f"/nodes/{self.scene.nodes[number].name}/scale_axes"
+            self.report.add(Outcome.DROPPED, path, "bones are scaled along their own axes")
+
+    def _add(self, number: int) -> None:
+        """The object of a node: with its mesh, camera or light, or an empty. A bone alone needs none."""
+        node = self.scene.nodes[number]
+        things = [self._mesh_object(number)] if node.mesh is not None else []
+        things += [self._camera_object(number)] if node.camera is not None else []
+        things += [self._light_object(number)] if self._shines(node) else []
+        if not things:
+            if self._is_bone(number):
+                return
+            empty = bpy.data.objects.new(node.name, None)
+            empty.empty_display_type = _EMPTIES.get(node.kind, "PLAIN_AXES")
+            things = [empty]
+        for thing in things:
+            thing.rotation_mode = "QUATERNION"
+            self.collection.objects.link(thing)
+            thing.hide_render = thing.hide_viewport = not self.pose.visible[0, number]
+            steps = [Target(thing, name, -np.eye(1), np.ones(1)) for name in ("hide_viewport", "hide_render")]
+            self.targets.setdefault((number, "visible"), []).extend(steps)
+        self.objects[number] = things[0]
+        for other in things[1:]:
+            other.parent = things[0]
+
+    def _shines(self, node: Node) -> bool:
+        return node.light is not None and self.scene.lights[node.light].type in _LIGHTS
+
+    def _hang(self, number: int) -> None:
+        """Put an object in its place below its parent."""
+        thing, place = self.objects.get(number), self.places[number]
+        if thing is None:
+            return
+        node = self.scene.nodes[number]
+        if node.skin is not None and node.mesh is not None and self.armature is not None:
+            self._bind(number, thing)
+            return
+        if self._is_bone(number):
+            assert self.armature is not None
+            self.armature.attach(thing, number)
+            return
+        moved = turned = sized = thing
+        if place.scale_axes_xyzw is not None:
+            moved, sized = self._helper(node, "place"), self._helper(node, "scale")
+            thing.parent, sized.parent, turned = sized, moved, moved
+            axes = place.scale_axes_xyzw
+            sized.rotation_quaternion = (WXYZ @ axes).tolist()
+            thing.rotation_quaternion = (WXYZ @ _CONJUGATE @ axes).tolist()
+            self.targets[number, "scale_axes"] = [
+                Target(sized, "rotation_quaternion", WXYZ),
+                Target(thing, "rotation_quaternion", WXYZ @ _CONJUGATE),
+            ]
+        if place.parent is not None:
+            if self._is_bone(place.parent):
+                assert self.armature is not None
+                self.armature.attach(moved, place.parent)
+            else:
+                moved.parent = self.objects[place.parent]
+        moved.location = place.position.tolist()
+        turned.rotation_quaternion = (WXYZ @ place.rotation_xyzw).tolist()
+        sized.scale = place.scale.tolist()
+        self.targets[number, "position"] = [Target(moved, "location", np.eye(3))]
+        self.targets[number, "rotation"] = [Target(turned, "rotation_quaternion", WXYZ)]
+        self.targets[number, "scale"] = [Target(sized, "scale", np.eye(3))]
+
+    def _helper(self, node: Node, what: str) -> Any:
+        """An empty for scale axes, which Blender's objects do not have."""
+        empty = bpy.data.objects.new(f"{node.name} ({what})", None)
+        empty.rotation_mode, empty.empty_display_size = "QUATERNION", 0.1
+        self.collection.objects.link(empty)
+        return empty
+
+    # Meshes
+
+    def _mesh_object(self, number: int) -> Any:
+        node = self.scene.nodes[number]
+        assert node.mesh is not None
+        mesh = self.scene.meshes[node.mesh]
+        colored = mesh.colors is not None and len(mesh.colors) > 0
+        mapped = mesh.uv is not None and len(mesh.uv) > 0
+        used = [-1] if mesh.face_materials is None else sorted(set(np.asarray(mesh.face_materials).tolist()))
+        slots = [self.materials.get(each, colored=colored, mapped=mapped) for each in used]
+        slot_of = {each: place for place, each in enumerate(used)}
+        shift = np.zeros(3) if node.skin is not None else usable(node.pivot)
+        points = usable(mesh.positions) - shift
+        data = build_mesh(mesh, mesh.name or node.name, points, slots if slots != [None] else [], slot_of)
+        thing = bpy.data.objects.new(node.name, data)
+        if node.morph is not None and node.morph.names:
+            self._add_shapes(number, thing, points, shift)
+        return thing
+
+    def _add_shapes(self, number: int, thing: Any, points: np.ndarray, shift: np.ndarray) -> None:
+        morph = self.scene.nodes[number].morph
+        assert morph is not None
+        with_sum = number in self.sums
+        names = add_shape_keys(thing, points, morph, shift, sums=with_sum)
+        count = len(morph.names)
+        matrix = np.concatenate([np.eye(count), np.ones((1, count))]) if with_sum else np.eye(count)
+        offset = np.where(np.arange(len(names)) < count, 0.0, -1.0)
+        weights = self.pose.morph_weights.get(number)
+        keys = thing.data.shape_keys
+        targets = []
+        for row, name in enumerate(names):
+            if weights is not None:
+                keys.key_blocks[name].value = float(matrix[row] @ weights[0] + offset[row])
+            path = f'key_blocks["{bpy.utils.escape_identifier(name)}"].value'
+            targets.append(Target(keys, path, matrix[row : row + 1], offset[row : row + 1]))
+        self.targets[number, "morph"] = targets
+
+    def _find_sums(self, clips: list[ClipCurves]) -> None:
+        first = {node: weights[:1] for node, weights in self.pose.morph_weights.items()}
+        found = [(curves.node, curves.values) for clip in clips for curves in clip.curves if curves.name == "morph"]
+        for node, values in [*first.items(), *found]:
+            if np.abs(values.sum(axis=1) - 1.0).max(initial=0.0) > _EVERY_NUMBER:
+                self.sums.add(node)
+
+    def _bind(self, number: int, thing: Any) -> None:
+        """Let a skinned mesh follow the armature."""
+        assert self.armature is not None
+        node = self.scene.nodes[number]
+        assert node.skin is not None
+        skin = self.scene.skins[node.skin]
+        blocks = [] if thing.data.shape_keys is None else list(thing.data.shape_keys.key_blocks)
+        for part in [thing.data.vertices, *(block.data for block in blocks)]:
+            points = np.empty(3 * len(part), np.float32)
+            part.foreach_get("co", points)
+            bound_at, error = bound_points(skin, points.reshape(-1, 3).astype(np.float64))
+            part.foreach_set("co", bound_at.astype(np.float32).reshape(-1))
+        if error > _EVERY_NUMBER:
+            detail = "influences of a vertex disagree about its place at rest"
+            self.report.add(Outcome.APPROXIMATED, f"/skins/{skin.name}", detail, error=error, unit="Blender unit")
+        thing.data.update()
+        self.armature.bind(thing, node.skin)
+
+    # Cameras and lights
+
+    def _camera_object(self, number: int) -> Any:
+        node = self.scene.nodes[number]
+        assert node.camera is not None
+        camera = self.scene.cameras[node.camera]
+        data = bpy.data.cameras.new(camera.name or node.name)
+        data.sensor_fit, data.sensor_width = "HORIZONTAL", SENSOR
+        data.lens = float(_lens(number, self.pose.camera_fov_degrees[:1, node.camera])[0])
+        size = keyframer_size(self.scene)
+        data.clip_start, data.clip_end = 1e-4 * size, 100.0 * size
+        if camera.clip is not None and 0 < camera.clip[0] < camera.clip[1] < math.inf:
+            data.clip_start, data.clip_end = camera.clip
+        if camera.ranges is not None and any(camera.ranges):
+            self.report.add(Outcome.DROPPED, f"/cameras/{camera.name}/ranges", extras=camera.extras)
+        self.targets[number, "lens"] = [Target(data, "lens", np.eye(1))]
+        thing = bpy.data.objects.new(node.name, data)
+        if self.context.scene.camera is None:
+            self.context.scene.camera = thing
+        return thing
+
+    def _light_object(self, number: int) -> Any:
+        node = self.scene.nodes[number]
+        assert node.light is not None
+        light = self.scene.lights[node.light]
+        data = bpy.data.lights.new(light.name or node.name, _LIGHTS[light.type])
+        data[WATTS] = self._watts(number)
+        data.color = linear_color(self.pose.light_colors[0, node.light]).tolist()
+        data.energy = float(self._energy(number, self.pose.light_multipliers[:1, node.light])[0])
+        data.use_shadow = light.casts_shadows
+        self.targets[number, "light color"] = [Target(data, "color", np.eye(3))]
+        self.targets[number, "energy"] = [Target(data, "energy", np.eye(1))]
+        if light.type is LightType.SPOT:
+            cones = (self.pose.light_hotspot_degrees, self.pose.light_falloff_degrees)
+            data.spot_size, data.spot_blend = _cone(number, *(degrees[:1, node.light] for degrees in cones))[0]
+            for row, name in enumerate(("spot_size", "spot_blend")):
+                self.targets.setdefault((number, "cone"), []).append(Target(data, name, np.eye(2)[row : row + 1]))
+        path = f"/lights/{light.name}"
+        detail = "weakens with distance, which the old light did not"
+        self.report.add(Outcome.APPROXIMATED, path, detail, extras=light.extras)
+        for name in ("attenuated", "rectangular", "projector", "excludes"):
+            if getattr(light, name):
+                self.report.add(Outcome.DROPPED, f"{path}/{name}", extras=light.extras)
+        return bpy.data.objects.new(node.name, data)
+
+    def _watts(self, number: int) -> float:
+        """What a multiplier of 1 is: as bright, at the middle of what is shown, as the old light was everywhere."""
+        light = self.scene.nodes[number].light
+        assert light is not None
+        sun = self.scene.lights[light].type is LightType.DIRECTIONAL
+        return self.watts[light] * (1.0 if sun else 4.0 * math.pi)
+
+    def _energy(self, number: int, multiplier: np.ndarray) -> np.ndarray:
+        light = self.scene.nodes[number].light
+        assert light is not None
+        on = 1.0 if self.scene.lights[light].on else 0.0
+        return self._watts(number) * on * np.nan_to_num(np.asarray(multiplier, np.float64))
+
+    # Surroundings
+
+    def _surroundings(self) -> None:
+        environment = self.scene.environment
+        if environment.background_color is not None and "background_color" in environment.uses:
+            world = bpy.data.worlds.new(self.path.stem)
+            world.use_nodes = True
+            color = linear_color(environment.background_color).tolist()
+            background = next(node for node in world.node_tree.nodes if node.type == "BACKGROUND")
+            background.inputs["Color"].default_value = (*color, 1.0)
+            world.color = color
+            if self.context.scene.world is None or self.context.scene.world.users <= 1:
+                self.context.scene.world = world
+        for name in sorted(environment.uses - {"background_color"}):
+            self.report.add(Outcome.DROPPED, f"/environment/{name}")
+        if environment.ambient is not None and any(environment.ambient):
+            self.report.add(Outcome.DROPPED, "/environment/ambient", "light from everywhere")
+
+    # Motion
+
+    def _curves(self, number: int) -> ClipCurves:
+        derived = (
+            Derived("lens", ("fov",), _lens, 1e-4 * SENSOR),
+            Derived("light color", ("color",), lambda _, values: linear_color(values), 1e-3),
+            Derived("energy", ("multiplier",), self._energy, 1e-3 * max(self.watts, default=1.0)),
+            Derived("cone", ("hotspot", "falloff"), _cone, 1e-4),
+        )
+        options = self.options
+        return clip_curves(self.scene, number, fps=options.fps, bake=options.bake, derived=derived)
+
+    def _animate(self, clips: list[ClipCurves]) -> list[Any]:
+        """One action for each clip; the first one plays."""
+        actions = []
+        moved = dict.fromkeys((curves.node, curves.name) for clip in clips for curves in clip.curves)
+        for number, clip in enumerate(clips):
+            if len(clips) > 1:
+                self._add_still(number, clip, list(moved))
+            if not clip.curves:
+                continue
+            name = clip.name or self.path.stem
+            action, slots = make_action(clip, name, self.collection.name, self.targets)
+            if not actions:
+                play(slots, action)
+            actions.append(action)
+        return actions
+
+    def _add_still(self, number: int, clip: ClipCurves, moved: list[tuple[int, str]]) -> None:
+        """Keys that hold what only other clips move, so that clips can be exchanged."""
+        known = {(curves.node, curves.name) for curves in clip.curves}
+        places = first_places(self.scene, number)
+        for node, name in moved:
+            place = places[node]
+            values = {"position": place.position, "rotation": place.rotation_xyzw, "scale": place.scale}
+            if (node, name) not in known and name in values:
+                row = values[name][None]
+                clip.curves.append(FCurves(node, name, "LINEAR", np.array([clip.first]), row, row[:0], row[:0]))
+
+    def _set_frames(self, clips: list[ClipCurves]) -> None:
+        """Rate and range of the scene are those of the first clip."""
+        if not clips:
+            return
+        scene, clip = self.context.scene, clips[0]
+        fps = min(max(clip.fps, 0.01), 32_000.0)
+        scene.render.fps = max(1, round(fps))
+        scene.render.fps_base = scene.render.fps / fps
+        first, last = math.floor(clip.first), math.ceil(clip.last)
+        scene.frame_start, scene.frame_end = max(first, 0), max(last, first, 0)
+        scene.frame_set(first)
+
+    def _tell(self, clips: list[ClipCurves]) -> None:
+        """What became of motion."""
+        words = {"exact": Outcome.EXACT, "fitted": Outcome.APPROXIMATED, "sampled": Outcome.BAKED}
+        for clip in clips:
+            for curves in clip.curves:
+                path = f"/nodes/{self.scene.nodes[curves.node].name}/{curves.name}"
+                keys = f"{len(curves.frames)} key{'s' if len(curves.frames) > 1 else ''}"
+                error = curves.error if curves.how == "fitted" else None
+                unit = "degree" if curves.name in ("rotation", "scale_axes") else "Blender unit"
+                if (curves.node, curves.name) in self.targets:
+                    detail = keys if curves.how == "exact" else f"{curves.how}: {keys}"
+                    self.report.add(words[curves.how], path, detail, error=error, unit=unit)
+        for clip in self.scene.clips:
+            for channel in clip.raw_channels:
+                self.report.add(Outcome.DROPPED, f"/clips/{clip.name}/{channel.name}", "numbers of unknown meaning")
+        for number, node in enumerate(self.scene.nodes):
+            if node.target is not None and number in self.objects and (node.camera is not None or self._shines(node)):
+                detail = "looks by its rotation; the target stays as an empty"
+                self.report.add(Outcome.BAKED, f"/nodes/{node.name}/target", detail, extras=node.extras)
+
+
+def keyframer_size(scene: Scene) -> float:
+    from keyframer.posing.bounds_and_duration import scene_size
+
+    return scene_size(scene)
+
+
+def _layer_of(layer: Any, collection: Any) -> Any:
+    """The view layer's entry of a collection."""
+    return next(child for child in layer.children if child.collection == collection)
+
+
+def _lens(_: int, fov_degrees: np.ndarray) -> np.ndarray:
+    """Focal lengths in millimetres."""
+    usual = np.nan_to_num(np.asarray(fov_degrees, np.float64), nan=48.0)
+    return 0.5 * SENSOR / np.tan(0.5 * np.radians(np.clip(usual, 0.01, 172.0)))
+
+
+def _cone(_: int, hotspot_degrees: np.ndarray, falloff_degrees: np.ndarray) -> np.ndarray:
+    """(T, 2) the size of the cone in radians, and how much of it is the soft edge."""
+    outer = np.clip(np.nan_to_num(np.asarray(falloff_degrees, np.float64).reshape(-1), nan=45.0), 1.0, 180.0)
+    inner = np.clip(np.nan_to_num(np.asarray(hotspot_degrees, np.float64).reshape(-1)), 0.0, outer)
+    return np.column_stack([np.radians(outer), 1.0 - inner / outer])

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Materials of the old programs as Principled BSDF, with the images that are found."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import bpy
+
+from keyframer.exchange.gltf.conventions import fraction, linear_color
+from keyframer.exchange.gltf.write.materials import roughness, transform
+from keyframer.scene import Material, TextureMap
+from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.textures import TextureFinder
+
+_UNSAID = ("additive", "wire", "face_map", "soften", "supersample", "falloff_inwards")
+"""flags that Blender's material does not have"""
+
+
+class Materials:
+    """Makes each material once for every way in which meshes use it: with or without vertex colours and images."""
+
+    def __init__(self, materials: list[Material], folder: Path | None, report: LossReport) -> None:
+        self._materials = materials
+        self._finder = TextureFinder([] if folder is None else [folder])
+        self._report = report
+        self._made: dict[tuple[int, bool, bool], Any] = {}
+        self._images: dict[object, Any] = {}
+
+    def get(self, number: int, *, colored: bool, mapped: bool) -> Any:
+        """The material; None for a number that is none."""
+        if not 0 <= number < len(self._materials):
+            return None
+        key = (number, colored, mapped)
+        if key not in self._made:
+            if not any(known == number for known, _, _ in self._made):
+                self._tell(self._materials[number])
+            self._made[key] = self._make(self._materials[number], colored=colored, mapped=mapped)
+        return self._made[key]
+
+    def _tell(self, material: Material) -> None:
+        path = f"/materials/{material.name}"
+        self._report.add(Outcome.APPROXIMATED, path, "as a Principled BSDF", extras=material.extras)
+        for name in _UNSAID:
+            if getattr(material, name):
+                self._report.add(Outcome.DROPPED, f"{path}/{name}", extras=material.extras)
+        for slot in material.maps:
+            if slot not in ("texture1", "opacity", "bump", "self_illumination"):
+                self._report.add(Outcome.DROPPED, f"{path}/maps/{slot}", "not shown", extras=material.extras)
+
+    def _make(self, material: Material, *, colored: bool, mapped: bool) -> Any:
+        made = bpy.data.materials.new(material.name or "Material")
+        made.use_nodes = True
+        made.use_backface_culling = not material.two_sided
+        tree = made.node_tree
+        shader = next(node for node in tree.nodes if node.type == "BSDF_PRINCIPLED")
+        color = linear_color((0.8, 0.8, 0.8) if material.diffuse is None else material.diffuse).tolist()
+        alpha = 1.0 - fraction(material.transparency)
+        shader.inputs["Roughness"].default_value = roughness(material)
+        shader.inputs["Metallic"].default_value = 0.0
+        shader.inputs["Specular IOR Level"].default_value = 0.5 * fraction(material.shininess_strength, 1.0)
+        shader.inputs["Alpha"].default_value = alpha
+        made.diffuse_color = (*color, alpha)
+        shader.inputs["Base Color"].default_value = (*color, 1.0)
+        graph = _Graph(tree, shader)
+        base = self._texture(graph, material, "texture1") if mapped else None
+        if base is not None:
+            amount = fraction(material.maps["texture1"].amount, 1.0)
+            output = base.outputs["Color"]
+            if amount < 1.0:
+                output = graph.mix(color, output, amount, "MIX")
+            graph.base = output
+            texture = material.maps["texture1"]
+            if not texture.ignore_alpha and texture.alpha_source:
+                graph.link(base.outputs["Alpha"], "Alpha")
+        if colored:
+            attribute = graph.node("ShaderNodeVertexColor", 0)
+            attribute.layer_name = "Color"
+            graph.base = graph.mix(graph.base or color, attribute.outputs["Color"], 1.0, "MULTIPLY")
+        if graph.base is not None:
+            graph.link(graph.base, "Base Color")
+        glow = fraction(material.self_illumination)
+        shader.inputs["Emission Color"].default_value = (*color, 1.0)
+        shader.inputs["Emission Strength"].default_value = glow
+        if glow > 0 and graph.base is not None:
+            graph.link(graph.base, "Emission Color")
+        if mapped:
+            self._other_maps(graph, material)
+        return made
+
+    def _other_maps(self, graph: _Graph, material: Material) -> None:
+        stencil = self._texture(graph, material, "opacity", data=True)
+        if stencil is not None:
+            graph.link(stencil.outputs["Color"], "Alpha")
+        shining = self._texture(graph, material, "self_illumination")
+        if shining is not None:
+            graph.link(shining.outputs["Color"], "Emission Color")
+            graph.shader.inputs["Emission Strength"].default_value = 1.0
+        heights = self._texture(graph, material, "bump", data=True)
+        if heights is not None:
+            bump = graph.node("ShaderNodeBump", 1)
+            bump.inputs["Strength"].default_value = fraction(material.maps["bump"].amount, 1.0)
+            graph.tree.links.new(heights.outputs["Color"], bump.inputs["Height"])
+            graph.tree.links.new(bump.outputs["Normal"], graph.shader.inputs["Normal"])
+
+    def _texture(self, graph: _Graph, material: Material, slot: str, *, data: bool = False) -> Any:
+        """The node of an image; None where there is no map, or no image for it."""
+        texture = material.maps.get(slot)
+        if texture is None or not (texture.file_name or texture.embedded):
+            return None
+        image = self._image(texture, f"/materials/{material.name}/maps/{slot}")
+        if image is None:
+            return None
+        node = graph.node("ShaderNodeTexImage", 2)
+        node.image = image
+        if data:
+            image.colorspace_settings.name = "Non-Color"
+        node.extension = "MIRROR" if texture.mirror else "REPEAT" if texture.tiled and not texture.decal else "CLIP"
+        _lay_on(graph, node, texture)
+        return node
+
+    def _image(self, texture: TextureMap, path: str) -> Any:
+        key: object = texture.file_name if texture.embedded is None else id(texture.embedded.data)
+        if key not in self._images:
+            image, reason = self._open(texture)
+            if image is None:
+                self._report.add(Outcome.DROPPED, path, reason, extras=texture.extras)
+            self._images[key] = image
+        return self._images[key]
+
+    def _open(self, texture: TextureMap) -> tuple[Any, str]:
+        """The image, or why there is none."""
+        if texture.embedded is not None:
+            image = bpy.data.images.new(texture.embedded.name or "Image", 1, 1)
+            image.pack(data=texture.embedded.data, data_len=len(texture.embedded.data))
+            image.source = "FILE"
+        else:
+            match = self._finder.find(texture.file_name)
+            if match.path is None:
+                return None, str(match)
+            try:
+                image = bpy.data.images.load(str(match.path), check_existing=True)
+            except RuntimeError:
+                return None, f"{match}; Blender cannot read it"
+        if image.size[0] == 0:
+            name = image.name
+            bpy.data.images.remove(image)
+            return None, f"{name}: Blender cannot read this kind of image"
+        return image, ""
+
+
+class _Graph:
+    """The nodes of a material, in columns to the left of the shader."""
+
+    def __init__(self, tree: Any, shader: Any) -> None:
+        self.tree = tree
+        self.shader = shader
+        self.base: Any = None
+        """the output that is the base colour"""
+
+    def node(self, kind: str, column: int) -> Any:
+        made = self.tree.nodes.new(kind)
+        rows = sum(node.location.x == -300.0 * (column + 1) for node in self.tree.nodes)
+        made.location = (-300.0 * (column + 1), 300.0 - 300.0 * rows)
+        return made
+
+    def link(self, output: Any, socket: str) -> None:
+        self.tree.links.new(output, self.shader.inputs[socket])
+
+    def mix(self, first: Any, second: Any, factor: float, blend: str) -> Any:
+        """Mixed colours; ``first`` is an output or a colour."""
+        made = self.node("ShaderNodeMix", 1)
+        made.data_type, made.blend_type = "RGBA", blend
+        sockets = {socket.identifier: socket for socket in made.inputs}
+        sockets["Factor_Float"].default_value = factor
+        if isinstance(first, list):
+            sockets["A_Color"].default_value = (*first, 1.0)
+        else:
+            self.tree.links.new(first, sockets["A_Color"])
+        self.tree.links.new(second, sockets["B_Color"])
+        return next(socket for socket in made.outputs if socket.identifier == "Result_Color")
+
+
+def _lay_on(graph: _Graph, node: Any, texture: TextureMap) -> None:
+    """Tile, move and turn an image. `transform` is glTF's, with v running down: here it runs up."""
+    moved = transform(texture)
+    if not moved:
+        return
+    (x, y), angle = moved.get("offset", (0.0, 0.0)), moved.get("rotation", 0.0)
+    across, down = moved.get("scale", (1.0, 1.0))
+    mapping = graph.node("ShaderNodeMapping", 3)
+    mapping.inputs["Scale"].default_value = (across, down, 1.0)
+    mapping.inputs["Rotation"].default_value = (0.0, 0.0, angle)
+    place = (x + math.sin(angle) * down, 1.0 - y - math.cos(angle) * down, 0.0)
+    mapping.inputs["Location"].default_value = place
+    coordinates = graph.node("ShaderNodeTexCoord", 4)
+    graph.tree.links.new(coordinates.outputs["UV"], mapping.inputs["Vector"])
+    graph.tree.links.new(mapping.outputs["Vector"], node.inputs["Vector"])

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Operators, menus, drag and drop, and the panel of clips."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, StringProperty
+from bpy_extras.io_utils import ExportHelper, ImportHelper
+
+from keyframer.errors import FormatError
+from keyframer.exchange import EXPORTERS, IMPORTERS, exporter_for
+from keyframer.formats import FORMATS
+from keyframer.formats.contract import options_from_text
+from keyframer.scene.loss_report import LossReport
+
+from . import animation, exporting, importing, report
+
+FAILURES = (FormatError, OSError, ValueError, MemoryError, LookupError)
+"""what files that are damaged, missing or unsuitable may raise"""
+EXTENSIONS = sorted({ending for known in (*FORMATS, *IMPORTERS) for ending in known.extensions})
+_READERS = [("AUTO", "Automatic", "Find out by the content of the file")]
+_READERS += [(known.name, known.title, f"Read as {known.title}") for known in (*FORMATS, *IMPORTERS)]
+_WRITERS = [
+    (known.name, known.title, f"Write {known.title} ({', '.join(known.extensions)})")
+    for known in EXPORTERS
+    if known.takes_any_scene
+]
+
+
+def _given(text: str) -> dict[str, object]:
+    """``name=value`` pairs, separated by commas; ValueError for anything else."""
+    pairs: dict[str, object] = {}
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise ValueError(f"options are written as name=value, not {part!r}")
+        pairs[name.strip()] = value.strip()
+    return pairs
+
+
+class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
+    """Import old keyframed files: objects, materials, and every clip as an action"""
+
+    bl_idname = "import_scene.keyframer"
+    bl_label = "Import Legacy Animation"
+    bl_options = {"UNDO", "PRESET"}  # noqa: RUF012
+
+    filter_glob: StringProperty(default=";".join(f"*{ending}" for ending in EXTENSIONS), options={"HIDDEN"})
+    directory: StringProperty(subtype="DIR_PATH", options={"SKIP_SAVE", "HIDDEN"})
+    files: CollectionProperty(type=bpy.types.OperatorFileListElement, options={"SKIP_SAVE", "HIDDEN"})
+    scale: FloatProperty(
+        name="Scale", default=1.0, min=1e-6, soft_min=0.001, soft_max=1000.0, description="All lengths times this"
+    )
+    fps: FloatProperty(
+        name="Frame Rate", default=0.0, min=0.0, max=1000.0, description="Frames a second; 0 takes that of the file"
+    )
+    keys: EnumProperty(
+        name="Keys",
+        items=[
+            ("KEEP", "Keep", "F-curves with the keys of the file, or fitted ones where Blender has no such curve"),
+            ("BAKE", "Bake", "One key for each frame"),
+        ],
+        default="KEEP",
+    )
+    salvage: BoolProperty(
+        name="Salvage",
+        default=False,
+        description="Leave out the broken parts of damaged files instead of refusing them",
+    )
+    format: EnumProperty(name="Format", items=_READERS, default="AUTO")
+    options: StringProperty(
+        name="Options", default="", description="Options of the format, such as geometry=raw; separated by commas"
+    )
+
+    def execute(self, context: Any) -> set[str]:
+        paths = list(self._paths())
+        if not paths:
+            self.report({"ERROR"}, "no file was chosen, and none in the folder can be read")
+            return {"CANCELLED"}
+        if context.mode != "OBJECT" and bpy.ops.object.mode_set.poll():
+            bpy.ops.object.mode_set(mode="OBJECT")
+        told: list[report.Told] = []
+        failed = 0
+        for path in paths:
+            try:
+                built = importing.import_file(context, path, self._chosen())
+            except FAILURES as error:
+                failed += 1
+                # An error ends the operator of a script: one of several files is only a warning.
+                self.report({"ERROR" if len(paths) == 1 else "WARNING"}, f"{path.name}: {error}")
+                continue
+            told.append(report.Told("Imported", path.name, built.report, built.scene.issues))
+            report.keep_text(told[-1])
+            self.report({"WARNING" if told[-1].is_lossy else "INFO"}, told[-1].line)
+        if failed and len(paths) > 1:
+            self.report({"ERROR" if not told else "WARNING"}, f"{failed} of {len(paths)} files could not be imported")
+        report.show(context, "Imported", [each for each in told if each.is_lossy])
+        return {"FINISHED"} if told else {"CANCELLED"}
+
+    def _paths(self) -> Iterator[Path]:
+        """The files that were chosen; those of the folder that can be read where a folder was."""
+        folder = Path(self.directory or self.filepath or ".")
+        names = [chosen.name for chosen in self.files if chosen.name]
+        if names:
+            yield from (Path(self.directory) / name for name in names)
+        elif self.filepath and not Path(self.filepath).is_dir():
+            yield Path(self.filepath)
+        elif folder.is_dir():
+            yield from sorted(path for path in folder.iterdir() if path.suffix.lower() in EXTENSIONS and path.is_file())
+
+    def _chosen(self) -> importing.Options:
+        return importing.Options(
+            scale=self.scale,
+            fps=self.fps or None,
+            salvage=self.salvage,
+            bake=self.keys == "BAKE",
+            format=None if self.format == "AUTO" else self.format,
+            reading=_given(self.options),
+        )
+
+    def invoke(self, context: Any, event: Any) -> Any:
+        if self.directory and self.files:  # dropped onto a window
+            return self.invoke_popup(context)
+        return ImportHelper.invoke(self, context, event)
+
+
+class EXPORT_SCENE_OT_keyframer(bpy.types.Operator, ExportHelper):
+    """Export the scene to an old keyframed format"""
+
+    bl_idname = "export_scene.keyframer"
+    bl_label = "Export Legacy Animation"
+    bl_options = {"PRESET"}  # noqa: RUF012
+
+    filename_ext = EXPORTERS[1].extensions[0]
+    filter_glob: StringProperty(default=";".join(f"*{ending}" for ending in EXTENSIONS), options={"HIDDEN"})
+    format: EnumProperty(
+        name="Format", items=[("AUTO", "By Extension", "As the name of the file says"), *_WRITERS], default="AUTO"
+    )
+    selected: BoolProperty(name="Selected Only", default=False, description="Leave out what is not selected")
+    animated: BoolProperty(name="Animation", default=True, description="Write the motion from first to last frame")
+    scale: FloatProperty(name="Scale", default=1.0, min=1e-6, description="All lengths times this")
+    options: StringProperty(
+        name="Options", default="", description="Options of the format, such as max_error=0.001; separated by commas"
+    )
+
+    def check(self, context: Any) -> bool:
+        """Keep whatever extension was typed: several formats share this operator."""
+        return False
+
+    def execute(self, context: Any) -> set[str]:
+        path = Path(self.filepath)
+        try:
+            exporter = exporter_for(path, None if self.format == "AUTO" else self.format)
+            if not path.suffix:
+                path = path.with_suffix(exporter.extension(None))
+            losses = LossReport(exporter.name)
+            scene = exporting.scene_of(
+                context, losses, selected=self.selected, animated=self.animated, scale=self.scale
+            )
+            options = options_from_text(exporter.option_types(), _given(self.options))
+            written = exporting.save(scene, path, exporter, options)
+        except FAILURES as error:
+            self.report({"ERROR"}, f"{path.name}: {error}")
+            return {"CANCELLED"}
+        written.losses += losses.losses
+        told = report.Told("Exported", path.name, written)
+        report.keep_text(told)
+        self.report({"WARNING" if told.is_lossy else "INFO"}, told.line)
+        report.show(context, "Exported", [told] if told.is_lossy else [])
+        return {"FINISHED"}
+
+
+class KEYFRAMER_OT_play_clip(bpy.types.Operator):
+    """Play this clip on everything that it moves"""
+
+    bl_idname = "keyframer.play_clip"
+    bl_label = "Play Clip"
+    bl_options = {"UNDO"}  # noqa: RUF012
+
+    action: StringProperty(name="Action")
+
+    def execute(self, context: Any) -> set[str]:
+        action = bpy.data.actions.get(self.action)
+        if action is None or animation.CLIP_MARK not in action:
+            self.report({"ERROR"}, f"{self.action!r} is not the action of an imported clip")
+            return {"CANCELLED"}
+        count = animation.switch_to(action)
+        context.scene.frame_start = max(0, int(action.frame_start))
+        context.scene.frame_end = max(context.scene.frame_start, int(action.frame_end))
+        self.report({"INFO"}, f"{action.name} plays on {count} data-blocks")
+        return {"FINISHED"}
+
+
+class VIEW3D_PT_keyframer_clips(bpy.types.Panel):
+    bl_label = "Clips"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Keyframer"
+
+    @classmethod
+    def poll(cls, context: Any) -> bool:
+        return bool(animation.clip_actions())
+
+    def draw(self, context: Any) -> None:
+        for action in animation.clip_actions():
+            self.layout.operator(KEYFRAMER_OT_play_clip.bl_idname, text=action.name, icon="PLAY").action = action.name
+
+
+class IO_FH_keyframer(bpy.types.FileHandler):
+    bl_idname = "IO_FH_keyframer"
+    bl_label = "Legacy Animation"
+    bl_import_operator = IMPORT_SCENE_OT_keyframer.bl_idname
+    bl_export_operator = EXPORT_SCENE_OT_keyframer.bl_idname
+    bl_file_extensions = ";".join(EXTENSIONS)
+
+    @classmethod
+    def poll_drop(cls, context: Any) -> bool:
+        return context.area is not None and context.area.type in {"VIEW_3D", "OUTLINER"}
+
+
+_CLASSES = (
+    IMPORT_SCENE_OT_keyframer,
+    EXPORT_SCENE_OT_keyframer,
+    KEYFRAMER_OT_play_clip,
+    VIEW3D_PT_keyframer_clips,
+    IO_FH_keyframer,
+)
+
+
+def _import_entry(menu: Any, context: Any) -> None:
+    menu.layout.operator(IMPORT_SCENE_OT_keyframer.bl_idname, text="Legacy Animation (.3ds and others)")
+
+
+def _export_entry(menu: Any, context: Any) -> None:
+    menu.layout.operator(EXPORT_SCENE_OT_keyframer.bl_idname, text="Legacy Animation (.3ds and others)")
+
+
+def register() -> None:
+    for known in _CLASSES:
+        bpy.utils.register_class(known)
+    bpy.types.TOPBAR_MT_file_import.append(_import_entry)
+    bpy.types.TOPBAR_MT_file_export.append(_export_entry)
+
+
+def unregister() -> None:
+    bpy.types.TOPBAR_MT_file_export.remove(_export_entry)
+    bpy.types.TOPBAR_MT_file_import.remove(_import_entry)
+    for known in reversed(_CLASSES):
+        bpy.utils.unregister_class(known)

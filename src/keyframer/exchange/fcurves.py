@@ -1,0 +1,450 @@
+"""A clip as F-curves: what programs such as Blender play, a cubic, straight or stepped curve for every component.
+
+A curve is kept as its track is where the host can hold that exactly, else it is fitted, and where fitting would need
+more keys than there are frames it is sampled at the frames. The result is evaluated at every frame before it counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves.cubic_fit import Distance
+from keyframer.curves.linear_fit import ROTATIONS, VECTORS, Measure
+from keyframer.exchange.gltf.write.aim_rotations import Gaze, Look, find_looks, frames_below
+from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of
+from keyframer.exchange.gltf.write.sampler_keys import CUBIC, LINEAR, STEP, Keys
+from keyframer.exchange.gltf.write.scene_extent import written_span
+from keyframer.limits import Limits, budgeted
+from keyframer.maths import quat
+from keyframer.posing import Rig
+from keyframer.posing.bounds_and_duration import scene_size
+from keyframer.posing.local_matrices import usable_rows
+from keyframer.scene import Clip, Node, Scene
+from keyframer.scene.loss_report import Outcome
+
+Floats = npt.NDArray[np.float64]
+
+_PLACING = ("position", "rotation", "scale", "scale_axes")
+_SHARE = 0.2
+"""of the error allowed that one track may be off: errors add up along a chain, and long arms magnify turns"""
+_MOST_FRAMES = 100_000
+"""of a clip that is sampled or checked at every frame"""
+_SLACK = 1.5
+"""of a tolerance: fits are probed at other places than whole frames"""
+JUMP = 0.02
+"""frames that a jump takes at most: hosts do not keep two keys at one time"""
+_SINGLE = 5e-7
+"""of a number: what single precision leaves of it"""
+
+
+@dataclass(eq=False)
+class FCurves:
+    """The curves of one property of one node; n keys, k components."""
+
+    node: int
+    name: str
+    """``position``, ``rotation`` (x, y, z, w), ``scale``, ``scale_axes``, ``visible``, ``morph``, or a derived one"""
+    mode: str
+    """``STEP``, ``LINEAR`` or ``CUBICSPLINE``, between a key and the next"""
+    frames: Floats
+    """(n,) rising, in frames of the host"""
+    values: Floats
+    """(n, k)"""
+    tangents_in: Floats
+    """(n, k) per frame; (0, k) unless cubic"""
+    tangents_out: Floats
+    how: str = "exact"
+    """``exact``: the keys of the file; ``fitted``: more of them; ``sampled``: one at each frame"""
+    error: float = 0.0
+    """at whole frames; degrees for rotations"""
+
+    def at(self, frames: Floats) -> Floats:
+        """(T, k) as a host plays it: every component by itself."""
+        last = len(self.frames) - 1
+        if last == 0:
+            return np.repeat(self.values, len(frames), axis=0)
+        place = np.clip(np.searchsorted(self.frames, frames, side="right") - 1, 0, last)
+        after = np.minimum(place + 1, last)
+        begin, end = self.values[place], self.values[after]
+        length = np.where(after > place, self.frames[after] - self.frames[place], 1.0)
+        u = np.clip((frames - self.frames[place]) / length, 0.0, 1.0)[:, None]
+        if self.mode == STEP:
+            return begin
+        if self.mode == LINEAR:
+            return np.asarray(begin + u * (end - begin))
+        start, stop = self.tangents_out[place] * length[:, None], self.tangents_in[after] * length[:, None]
+        chord = end - begin
+        inner = start + u * (3 * chord - 2 * start - stop + u * (start + stop - 2 * chord))
+        return np.asarray(np.where(after[:, None] > place[:, None], begin + u * inner, begin))
+
+
+class Derived(NamedTuple):
+    """A property of the host that follows from tracks of a camera or light by a function that is not linear."""
+
+    name: str
+    kinds: tuple[str, ...]
+    """the tracks it follows from: ``fov``, ``color``, ``multiplier``, ``hotspot``, ``falloff``"""
+    change: Callable[..., Floats]
+    """the node, then values (T, k) of every kind, to (T, m)"""
+    tolerance: float
+
+
+@dataclass(eq=False)
+class ClipCurves:
+    """Everything that moves in one clip."""
+
+    name: str
+    fps: float
+    """frames of the host in a second"""
+    first: float
+    """the first frame that is played"""
+    last: float
+    curves: list[FCurves]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a node stands when a clip begins: ``T(position) . R . Q . diag(scale) . Q^-1`` under the parent."""
+
+    parent: int | None
+    """None also for cameras and lights that look at a target and whose parent changes size"""
+    position: Floats
+    rotation_xyzw: Floats
+    scale: Floats
+    scale_axes_xyzw: Floats | None
+    """Q, where it matters at any time of any clip"""
+
+
+def first_places(scene: Scene, clip: int = 0) -> list[Place]:
+    """The places of all nodes at the beginning of a clip; what looks at a target is turned towards it."""
+    rig = Rig(scene, clip)
+    samples = rig.sample([written_span(rig.clip, None).begin])
+    world = rig.world(samples, 1)[0]
+    looks = find_looks(scene, rig.order)
+    shaped = _shaped_nodes(scene)
+
+    def stated(number: int, kind: str, rest: npt.ArrayLike | None, usual: tuple[float, ...]) -> Floats:
+        moved = rig.channels.one(samples, kind, number)
+        return np.asarray(usable_rows([usual if rest is None else rest], usual)[0] if moved is None else moved[0])
+
+    places: list[Place] = []
+    for number, node in enumerate(scene.nodes):
+        parent = int(rig.order.parents[number])
+        look = looks.get(number)
+        if look is not None:
+            above = None if look.detached or parent < 0 else world[None, parent]
+            frame = frames_below(world[None, number], above)[0]
+            turn = quat.from_matrix3(frame[:3, :3])
+            parent = -1 if look.detached else parent
+            places.append(Place(_number(parent), frame[:3, 3], turn, np.full(3, look.scale), None))
+            continue
+        axes = stated(number, "scale_axes", node.scale_axes_xyzw, (0.0, 0.0, 0.0, 1.0))
+        places.append(
+            Place(
+                _number(parent),
+                stated(number, "position", node.position, (0.0, 0.0, 0.0)),
+                quat.normalise(stated(number, "rotation", node.rotation_xyzw, (0.0, 0.0, 0.0, 1.0))),
+                stated(number, "scale", node.scale, (1.0, 1.0, 1.0)),
+                quat.normalise(axes) if number in shaped else None,
+            )
+        )
+    return places
+
+
+def _number(parent: int) -> int | None:
+    return None if parent < 0 else parent
+
+
+def _shaped_nodes(scene: Scene) -> set[int]:
+    """Nodes whose scale axes matter: they are turned, and the scale is not even all the time."""
+    tracks = [channel for clip in scene.clips for channel in clip.channels if 0 <= channel.node < len(scene.nodes)]
+    turned = {channel.node for channel in tracks if channel.track.kind == "scale_axes"}
+    turned |= {number for number, node in enumerate(scene.nodes) if _is_turned(node)}
+    uneven = {number for number in turned if np.ptp(scene.nodes[number].scale) > 0}
+    for channel in tracks:
+        if channel.node in turned and channel.track.kind == "scale":
+            values = channel.track.values
+            if (values != values[:, :1]).any():
+                uneven.add(channel.node)
+    return uneven
+
+
+def _is_turned(node: Node) -> bool:
+    return node.scale_axes_xyzw is not None and bool(np.any(np.abs(node.scale_axes_xyzw[:3]) > 1e-9))
+
+
+def clip_curves(
+    scene: Scene,
+    number: int,
+    *,
+    fps: float | None = None,
+    max_error: float = 1e-4,
+    bake: bool = False,
+    derived: Sequence[Derived] = (),
+    limits: Limits | None = None,
+) -> ClipCurves:
+    """The curves of a clip in a host that plays ``fps`` frames a second (None: as many as the clip).
+
+    At every frame they are within ``max_error`` (of the scene's size) of what the clip means. ``bake`` samples
+    everything at the frames. What never changes has no curve: `first_places` and the scene itself say where it is.
+    """
+    with budgeted(limits, scene.stored_bytes):
+        return _Maker(scene, number, fps, max_error, bake).make(derived)
+
+
+class _Maker:
+    def __init__(self, scene: Scene, number: int, fps: float | None, max_error: float, bake: bool) -> None:
+        self._scene = scene
+        self._rig = Rig(scene, number)
+        self._clip: Clip = self._rig.clip
+        self._span: Span = written_span(self._clip, None)
+        own = self._span.rate / self._span.frame
+        self._fps = own if fps is None else fps
+        self._pace = self._fps / self._span.rate
+        """frames of the host in a unit of the clip's time"""
+        self._bake = bake
+        self._length = max_error * scene_size(scene, self._rig if number == 0 else None) * _SHARE
+        self._fraction = max_error * _SHARE
+        self._motions = MotionMaker(self._span, "cubic", self._rig.channels.bank)
+        first, last = math.floor(self._span.begin * self._pace + 1e-6), math.ceil(self._span.end * self._pace - 1e-6)
+        self._whole: Floats | None = np.arange(first, last + 1.0) if last - first < _MOST_FRAMES else None
+        self._looks = find_looks(scene, self._rig.order)
+        self._tracks = self._moving_tracks()
+
+    def _moving_tracks(self) -> dict[tuple[int, str], int]:
+        """By node and kind, the tracks that change, as numbers of the rig's bank: the later of two counts."""
+        channels = self._rig.channels
+        moving = {
+            (kind, node) for kind, movers in channels.movers.items() for some in movers for node in some.nodes.tolist()
+        }
+        numbers = {id(track): number for number, track in enumerate(channels.bank.tracks)}
+        return {
+            (channel.node, channel.track.kind): numbers[id(channel.track)]
+            for channel in self._clip.channels
+            if (channel.track.kind, channel.node) in moving
+        }
+
+    def make(self, derived: Sequence[Derived]) -> ClipCurves:
+        wanted = [(place, number) for place, number in self._tracks.items() if place[1] in (*_PLACING, "morph", "roll")]
+        tolerances = [self._tolerance(*place) for place, _ in wanted]
+        found = self._motions.tracks([number for _, number in wanted], tolerances)
+        motions = {place: motion for (place, _), motion in zip(wanted, found, strict=True) if motion is not None}
+        curves = [
+            self._curves(node, kind, motion, self._tolerance(node, kind))
+            for (node, kind), motion in motions.items()
+            if kind != "roll" and (node not in self._looks or kind == "morph" or self._is_placed_by(node, kind))
+        ]
+        for look in self._looks.values():
+            curves += self._gaze(look, motions)
+        curves += [self._visible(node) for node, kind in self._tracks if kind == "visible"]
+        for rule in derived:
+            curves += self._derived(rule)
+        moving = [curve for curve in curves if (curve.values != curve.values[0]).any() or curve.tangents_out.any()]
+        first, last = self._span.begin * self._pace, self._span.end * self._pace
+        return ClipCurves(self._clip.name, self._fps, first, last, moving)
+
+    def _is_placed_by(self, node: int, kind: str) -> bool:
+        """Whether a looking node keeps a track: its position, as long as it stays below its parent."""
+        return kind == "position" and not self._looks[node].detached
+
+    def _tolerance(self, node: int, kind: str) -> float:
+        if kind in ("rotation", "scale_axes"):
+            return math.degrees(self._fraction)
+        if kind == "position":
+            parent = int(self._rig.order.parents[node])
+            above = 1.0 if parent < 0 else float(np.abs(self._rig.world_at_rest[0, parent, :3, :3]).max())
+            return self._length / max(above, 1.0)
+        return self._fraction
+
+    def _curves(self, node: int, name: str, motion: Motion, tolerance: float) -> FCurves:
+        measure = motion.measure
+        if not self._bake:
+            curves = self._with_seam(self._of_keys(node, name, motion.keys), motion, tolerance)
+            curves.how = "exact" if motion.outcome is Outcome.EXACT else "fitted"
+            if motion.complete and self._is_near(curves, motion, tolerance):
+                return curves
+            if curves.mode == LINEAR and measure is ROTATIONS:  # hosts do not turn at constant speed between keys
+                fitted = self._motions.function(
+                    motion.truth, motion.breaks, motion.jumps, tolerance, measure, Outcome.APPROXIMATED
+                )
+                curves = self._of_keys(node, name, fitted.keys)
+                curves.how = "fitted"
+                if fitted.complete and self._is_near(curves, motion, tolerance):
+                    return curves
+            if self._whole is None:
+                return curves
+        return self._sampled(node, name, motion.truth, measure)
+
+    def _of_keys(self, node: int, name: str, keys: Keys) -> FCurves:
+        """Keys in frames of the host."""
+        frames = keys.times * self._pace
+        near = np.rint(frames)
+        frames = np.where(np.abs(frames - near) < 1e-6, near, frames)
+        columns = [keys.values, keys.tangents_in / self._pace, keys.tangents_out / self._pace]
+        jumps = np.flatnonzero(frames[1:] == frames[:-1])
+        if keys.is_rotation and len(jumps):
+            columns = _with_continuous_signs(columns, jumps)
+        curves = FCurves(node, name, keys.mode, frames, columns[0], columns[1], columns[2])
+        return _without_jumps(curves, jumps) if len(jumps) else curves
+
+    def _with_seam(self, curves: FCurves, motion: Motion, tolerance: float) -> FCurves:
+        """The curves with a jump at their end, where a repeated track begins again."""
+        value = motion.truth(curves.frames[-1:] / self._pace)
+        if len(curves.frames) < 2 or _largest(motion.measure.distance, curves.values[-1:], value) <= tolerance:
+            return curves
+        still = value * 0 if curves.mode == CUBIC else value[:0]
+        frames = np.append(curves.frames, curves.frames[-1])
+        values = np.concatenate([curves.values, value])
+        into, out = (np.concatenate([column, still]) for column in (curves.tangents_in, curves.tangents_out))
+        longer = FCurves(curves.node, curves.name, curves.mode, frames, values, into, out)
+        return _without_jumps(longer, np.array([len(frames) - 2]))
+
+    def _is_near(self, curves: FCurves, motion: Motion, tolerance: float) -> bool:
+        """Whether the curves are few and right at every frame."""
+        if self._whole is None:
+            return True
+        if len(curves.frames) > max(len(self._whole), len(motion.breaks)):
+            return False
+        wanted = motion.truth(self._whole / self._pace)
+        curves.error = _largest(motion.measure.distance, curves.at(self._whole), wanted)
+        if motion.measure is VECTORS:
+            tolerance = max(tolerance, _SINGLE * float(np.nan_to_num(np.abs(wanted)).max(initial=0.0)))
+        return curves.error <= _SLACK * tolerance
+
+    def _sampled(self, node: int, name: str, truth: Callable[[Floats], Floats], measure: Measure) -> FCurves:
+        whole = self._whole if self._whole is not None else np.linspace(*self._ends(), _MOST_FRAMES)
+        values = truth(whole / self._pace)
+        if measure is ROTATIONS:
+            values = _continuous(values)
+        kept = _needed(values)
+        return FCurves(node, name, LINEAR, whole[kept], values[kept], values[:0], values[:0], "sampled")
+
+    def _ends(self) -> tuple[float, float]:
+        return self._span.begin * self._pace, self._span.end * self._pace
+
+    def _gaze(self, look: Look, motions: Mapping[tuple[int, str], Motion]) -> list[FCurves]:
+        """The turn of what looks at something, and its place where it had to leave its parent."""
+        kinds = [(other, kind) for other in look.involved for kind in _PLACING] + [(look.node, "roll")]
+        involved = [
+            motion for place in kinds if (motion := motions.get(place)) is not None and not motion.keys.is_still
+        ]
+        if not involved:
+            return []
+        breaks, jumps = breaks_of(involved, self._span)
+        gaze = Gaze(self._scene, self._rig.order, self._clip, look)
+        gaze.follow_signs(breaks)
+        wanted = [("rotation", gaze.turns, ROTATIONS)]
+        wanted += [("position", gaze.positions, VECTORS)] if look.detached else []
+        return [
+            self._fitted(look.node, name, truth, breaks, jumps, self._tolerance(look.node, name), measure)
+            for name, truth, measure in wanted
+        ]
+
+    def _fitted(
+        self,
+        node: int,
+        name: str,
+        truth: Callable[[Floats], Floats],
+        breaks: Floats,
+        jumps: npt.NDArray[np.bool_],
+        tolerance: float,
+        measure: Measure,
+    ) -> FCurves:
+        if self._bake:
+            return self._sampled(node, name, truth, measure)
+        motion = self._motions.function(truth, breaks, jumps, tolerance, measure, Outcome.APPROXIMATED)
+        return self._curves(node, name, motion, tolerance)
+
+    def _visible(self, node: int) -> FCurves:
+        """Steps of 0 and 1."""
+        (motion,) = self._motions.tracks([self._tracks[node, "visible"]], [np.inf])
+        assert motion is not None
+        curves = self._of_keys(node, "visible", motion.keys)
+        if curves.mode != STEP or self._bake:
+            curves = self._sampled(node, "visible", motion.truth, VECTORS)
+        values = np.where(curves.values > 0.5, 1.0, 0.0)
+        return FCurves(node, "visible", STEP, curves.frames, values, values[:0], values[:0], curves.how)
+
+    def _derived(self, rule: Derived) -> list[FCurves]:
+        nodes = dict.fromkeys(node for node, kind in self._tracks if kind in rule.kinds)
+        return [curves for node in nodes if (curves := self._derived_of(rule, node)) is not None]
+
+    def _derived_of(self, rule: Derived, node: int) -> FCurves | None:
+        carrier = self._scene.nodes[node]
+        thing = carrier.camera if carrier.camera is not None else carrier.light
+        if thing is None:
+            return None
+        numbers = {kind: self._tracks[node, kind] for kind in rule.kinds if (node, kind) in self._tracks}
+        found = self._motions.tracks(list(numbers.values()), [np.inf] * len(numbers))
+        motions = {kind: motion for kind, motion in zip(numbers, found, strict=True) if motion is not None}
+        samples = self._rig.sample([self._span.begin])
+        still = [kind for kind in rule.kinds if kind not in motions]
+        rests = {kind: getattr(self._rig.states, kind).at(samples, 1)[:, thing] for kind in still}
+
+        def truth(times: Floats) -> Floats:
+            values = [
+                motions[kind].truth(times) if kind in motions else np.repeat(rests[kind], len(times), axis=0)
+                for kind in rule.kinds
+            ]
+            return rule.change(node, *values)
+
+        breaks, jumps = breaks_of(list(motions.values()), self._span)
+        return self._fitted(node, rule.name, truth, breaks, jumps, rule.tolerance, VECTORS)
+
+
+def _with_continuous_signs(columns: Sequence[Floats], jumps: npt.NDArray[np.intp]) -> list[Floats]:
+    """Quaternions and their tangents, with the sign after each jump that is nearer to the value before."""
+    values = columns[0]
+    signs = np.ones(len(values))
+    for place in jumps.tolist():
+        if np.dot(values[place] * signs[place], values[place + 1] * signs[place + 1]) < 0:
+            signs[place + 1 :] *= -1.0
+    return [column * signs[:, None] if len(column) else column for column in columns]
+
+
+def _without_jumps(curves: FCurves, jumps: npt.NDArray[np.intp]) -> FCurves:
+    """Hosts do not keep two keys at one time: equal ones become one, and before a jump the earlier key moves to a point
+    of the curve that is a little sooner."""
+    frames, values, into, out = (
+        column.copy() for column in (curves.frames, curves.values, curves.tangents_in, curves.tangents_out)
+    )
+    merged = np.zeros(len(frames), np.bool_)
+    for place in jumps.tolist():
+        if np.allclose(values[place], values[place + 1], rtol=0, atol=1e-6 * max(1.0, np.abs(values[place]).max())):
+            merged[place + 1] = True
+            if len(out):
+                out[place] = out[place + 1]
+        elif place and frames[place - 1] < frames[place]:
+            sooner = frames[place] - min(JUMP, 0.5 * (frames[place] - frames[place - 1]))
+            values[place] = curves.at(np.array([sooner]))[0]
+            frames[place] = sooner
+        else:
+            merged[place] = True
+    kept = ~merged
+    slopes = [column[kept] if len(column) else column for column in (into, out)]
+    return FCurves(curves.node, curves.name, curves.mode, frames[kept], values[kept], slopes[0], slopes[1])
+
+
+def _largest(distance: Distance, found: Floats, wanted: Floats) -> float:
+    with np.errstate(all="ignore"):
+        return float(np.nan_to_num(distance(found, wanted)).max(initial=0.0))
+
+
+def _continuous(rotation_xyzw: Floats) -> Floats:
+    """Each quaternion or its negative, whichever is nearer to the one before."""
+    flips = np.where(np.sum(rotation_xyzw[1:] * rotation_xyzw[:-1], axis=1) < 0, -1.0, 1.0)
+    return np.asarray(rotation_xyzw * np.concatenate([[1.0], np.cumprod(flips)])[:, None])
+
+
+def _needed(values: Floats) -> npt.NDArray[np.bool_]:
+    """Keys of straight curves, without those between two of the same value."""
+    same = (values[1:] == values[:-1]).all(axis=1)
+    kept = np.ones(len(values), np.bool_)
+    kept[1:-1] = ~(same[:-1] & same[1:])
+    return kept

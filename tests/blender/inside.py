@@ -1,0 +1,291 @@
+"""Runs inside Blender (bpy): installs the extension from its zip as users do, and carries out requests.
+
+Arguments: the zip, a JSON file with a list of requests, a folder for answers. The answer to request n is ``n.json``,
+and ``n.npz`` for its arrays. Shares nothing with the tests but files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import json
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+import bpy  # type: ignore[import-not-found]
+import numpy as np
+
+MODULE = "bl_ext.user_default.keyframer_legacy_formats"
+MOST_VERTICES = 40
+
+
+def install(archive: str) -> None:
+    bpy.ops.extensions.package_install_files(filepath=archive, repo="user_default", enable_on_install=True)
+
+
+def part(name: str) -> Any:
+    return importlib.import_module(f"{MODULE}.{name}")
+
+
+def new_file() -> None:
+    bpy.ops.wm.read_homefile(use_empty=True)
+
+
+def carry_out(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    return globals()[f"do_{request['do']}"](request, arrays)  # type: ignore[no-any-return]
+
+
+class Watched:
+    """What the operator imports, seen from inside: the parts that it built."""
+
+    def __init__(self) -> None:
+        self.built: list[Any] = []
+        self._module = part("importing")
+        self._build = self._module.build
+
+    def __enter__(self) -> Watched:
+        def build(*arguments: Any) -> Any:
+            self.built.append(self._build(*arguments))
+            return self.built[-1]
+
+        self._module.build = build
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._module.build = self._build
+
+
+def run_import(request: dict[str, Any]) -> tuple[set[str], list[Any], str]:
+    """The result of the operator, what it built, and what it reported or raised."""
+    said = io.StringIO()
+    with Watched() as watched, contextlib.redirect_stdout(said):
+        try:
+            result = bpy.ops.import_scene.keyframer(**request["operator"])
+        except RuntimeError as error:  # how Blender hands reported errors to scripts
+            return {"ERROR"}, watched.built, str(error)
+    return result, watched.built, ""
+
+
+def do_play(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Import, then watch every node at some frames."""
+    new_file()
+    result, built, said = run_import(request)
+    if not built:
+        return {"result": sorted(result), "said": said}
+    if request.get("action") is not None:
+        actions = {action.name: action for action in built[-1].actions}
+        bpy.ops.keyframer.play_clip(action=built[-1].actions[request["action"]].name)
+        assert actions
+    watch(built[-1], request["frames"], request.get("points"), arrays)
+    stage = bpy.context.scene
+    return {
+        "result": sorted(result),
+        "fps": stage.render.fps / stage.render.fps_base,
+        "range": [stage.frame_start, stage.frame_end],
+        "actions": [action.name for action in built[-1].actions],
+        "texts": [text.name for text in bpy.data.texts],
+        "summary": built[-1].report.summary(),
+        "losses": [str(loss) for loss in built[-1].report],
+        "curves": count_curves(),
+        "aspect": stage.render.resolution_x / stage.render.resolution_y,
+        "meshes": {key: describe(thing) for key, thing in built[-1].objects.items() if thing.type == "MESH"},
+    }
+
+
+def count_curves() -> dict[str, int]:
+    """F-curves of all actions, by what they move."""
+    found: dict[str, int] = {}
+    for action in bpy.data.actions:
+        for layer in action.layers:
+            for strip in layer.strips:
+                for bag in strip.channelbags:
+                    for curve in bag.fcurves:
+                        name = curve.data_path.rpartition(".")[2]
+                        found[name] = found.get(name, 0) + 1
+    return found
+
+
+def describe(thing: Any) -> dict[str, Any]:
+    data = thing.data
+    return {
+        "faces": len(data.polygons),
+        "uv": len(data.uv_layers),
+        "colors": len(data.color_attributes),
+        "edges_sharp": sum(edge.use_edge_sharp for edge in data.edges),
+        "smooth": sum(face.use_smooth for face in data.polygons),
+        "materials": [material.name if material else None for material in data.materials],
+        "shape_keys": len(data.shape_keys.key_blocks) if data.shape_keys else 0,
+        "groups": len(thing.vertex_groups),
+        "images": sum(
+            node.type == "TEX_IMAGE" for material in data.materials if material for node in material.node_tree.nodes
+        ),
+    }
+
+
+def watch(built: Any, frames: list[float], points: Any, arrays: dict[str, np.ndarray]) -> None:
+    """World matrices, vertices, visibility and lenses of all nodes at frames, into ``arrays``."""
+    rows: dict[str, list[Any]] = {}
+    for place, frame in enumerate(frames):
+        whole = int(np.floor(frame))
+        bpy.context.scene.frame_set(whole, subframe=frame - whole)
+        graph = bpy.context.evaluated_depsgraph_get()
+        for number in range(len(built.scene.nodes)):
+            if built.armature is not None and number in built.armature.bone_of:
+                rig = built.armature.object.evaluated_get(graph)
+                matrix = rig.matrix_world @ rig.pose.bones[built.armature.bone_of[number]].matrix
+                rows.setdefault(f"world {number}", []).append(np.array(matrix))
+            thing = built.objects.get(number)
+            if thing is None:
+                continue
+            seen = thing.evaluated_get(graph)
+            matrix = np.array(seen.matrix_world)
+            follows_bones = any(modifier.type == "ARMATURE" for modifier in thing.modifiers)
+            if not follows_bones and (built.armature is None or number not in built.armature.bone_of):
+                rows.setdefault(f"world {number}", []).append(matrix)
+            rows.setdefault(f"hidden {number}", []).append(thing.hide_render and thing.hide_viewport)
+            if thing.type == "MESH":
+                rows.setdefault(f"vertices {number}", []).append(vertices(seen, matrix))
+            if thing.type == "CAMERA" and points is not None:
+                shown = project(thing, points[str(number)][place])
+                rows.setdefault(f"projected {number}", []).append(shown)
+    arrays.update({name: np.array(found) for name, found in rows.items()})
+    for number, thing in built.objects.items():
+        if thing.type == "MESH":
+            values = np.empty(9 * len(thing.data.polygons), np.float32)
+            thing.data.corner_normals.foreach_get("vector", values)
+            arrays[f"normals {number}"] = values.reshape(-1, 3, 3)
+
+
+def vertices(seen: Any, matrix: np.ndarray) -> np.ndarray:
+    mesh = seen.data
+    values = np.empty(3 * len(mesh.vertices), np.float32)
+    mesh.vertices.foreach_get("co", values)
+    own = values.reshape(-1, 3).astype(np.float64)
+    own = own[:: max(1, len(own) // MOST_VERTICES)]
+    return own @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def project(camera: Any, points: list[list[float]]) -> list[list[float]]:
+    from bpy_extras.object_utils import world_to_camera_view  # type: ignore[import-not-found]
+    from mathutils import Vector  # type: ignore[import-not-found]
+
+    return [list(world_to_camera_view(bpy.context.scene, camera, Vector(point))) for point in points]
+
+
+def do_images(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Names of loaded images, by material."""
+    found = {}
+    for material in bpy.data.materials:
+        images = [node.image for node in material.node_tree.nodes if node.type == "TEX_IMAGE"]
+        found[material.name] = [[image.name, *image.size] for image in images if image is not None]
+    return found
+
+
+def do_operate(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Import into a new file, and say what the operator said."""
+    new_file()
+    result, built, said = run_import(request)
+    texts = {text.name: text.as_string() for text in bpy.data.texts}
+    return {
+        "result": sorted(result),
+        "built": len(built),
+        "said": said,
+        "texts": texts,
+        "objects": len(bpy.data.objects),
+    }
+
+
+def do_round_trip(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Import, export, import again, and watch both."""
+    new_file()
+    _, built, said = run_import(request)
+    if not built:
+        return {"said": said}
+    names = [node.name for node in built[0].scene.nodes]
+    first: dict[str, np.ndarray] = {}
+    watch(built[0], request["frames"], None, first)
+    exported = bpy.ops.export_scene.keyframer(filepath=request["target"])
+    new_file()
+    _, again, said = run_import({"operator": {"filepath": request["target"]}})
+    if not again:
+        return {"exported": sorted(exported), "said": said}
+    second: dict[str, np.ndarray] = {}
+    watch(again[0], request["frames"], None, second)
+    arrays.update({f"first {name}": found for name, found in first.items()})
+    arrays.update({f"second {name}": found for name, found in second.items()})
+    return {"exported": sorted(exported), "said": said, "names": [names, [node.name for node in again[0].scene.nodes]]}
+
+
+def do_state(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Everything that registering may leave behind."""
+    menus = [bpy.types.TOPBAR_MT_file_import, bpy.types.TOPBAR_MT_file_export]
+    return {
+        "operators": [hasattr(bpy.types, name) for name in request["classes"]],
+        "entries": [len(menu._dyn_ui_initialize()) for menu in menus],
+        "handlers": {name: len(getattr(bpy.app.handlers, name)) for name in ("load_post", "frame_change_post")},
+    }
+
+
+def do_disable(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    import addon_utils  # type: ignore[import-not-found]
+
+    addon_utils.disable(MODULE)
+    return {}
+
+
+def do_enable(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    import addon_utils
+
+    return {"enabled": addon_utils.enable(MODULE) is not None}
+
+
+def do_undo(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    new_file()
+    if not bpy.ops.ed.undo_push.poll():
+        return {"possible": False}
+    bpy.ops.ed.undo_push(message="before")
+    before = len(bpy.data.objects)
+    run_import(request)
+    between = len(bpy.data.objects)
+    bpy.ops.ed.undo_push(message="after")
+    try:
+        bpy.ops.ed.undo()
+    except RuntimeError as error:
+        return {"possible": False, "said": str(error)}
+    return {"possible": True, "objects": [before, between, len(bpy.data.objects)]}
+
+
+def do_popup(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """The lines of the popup, drawn into a layout that only remembers."""
+    new_file()
+    _, built, _ = run_import(request)
+    report = part("report")
+    drawn: list[str] = []
+
+    class Layout:
+        def label(self, text: str, icon: str = "NONE") -> None:
+            drawn.append(text)
+
+    report.draw_lines(Layout(), [report.Told("Imported", "file", built[0].report, built[0].scene.issues)])
+    return {"drawn": drawn}
+
+
+def main(archive: str, requests: str, answers: str) -> None:
+    install(archive)
+    folder = Path(answers)
+    modules = sorted(name for name in sys.modules if name.partition(".")[0] in ("PIL", "rich"))
+    (folder / "modules.json").write_text(json.dumps([sys.modules["keyframer"].__file__, modules]), encoding="utf-8")
+    for number, request in enumerate(json.loads(Path(requests).read_text(encoding="utf-8"))):
+        arrays: dict[str, np.ndarray] = {}
+        try:
+            answer = carry_out(request, arrays)
+        except Exception:
+            answer = {"failed": traceback.format_exc()}
+        np.savez(folder / f"{number}.npz", **arrays)
+        (folder / f"{number}.json").write_text(json.dumps(answer), encoding="utf-8")
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,191 @@
+"""The other side of `inside.py`: requests, answers, and what they should be."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.posing.bounds_and_duration import clip_span, scene_size
+from keyframer.scene import Handedness, Scene
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = ROOT / ".venv-blender" / "bin" / "python"
+INSIDE = Path(__file__).with_name("inside.py")
+
+needs_blender = pytest.mark.skipif(
+    not any(PYTHON.parents[1].glob(".bpy-*")),
+    reason="Blender's bpy is not installed (tools/install_blender.sh installs it where it can be had)",
+)
+
+
+def builder() -> Any:
+    """tools/build_blender.py"""
+    spec = importlib.util.spec_from_file_location("build_blender", ROOT / "tools" / "build_blender.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@dataclass
+class Answer:
+    """What Blender said to one request."""
+
+    said: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+
+def ask(archive: Path, requests: Sequence[dict[str, Any]], folder: Path) -> list[Answer]:
+    """All requests through one Blender, with settings of its own."""
+    (folder / "requests.json").write_text(json.dumps(requests), encoding="utf-8")
+    command = [str(PYTHON), str(INSIDE), str(archive), str(folder / "requests.json"), str(folder)]
+    settings = {**os.environ, "BLENDER_USER_RESOURCES": str(folder / "settings")}
+    settings.pop("PYTHONPATH", None)
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, env=settings)
+    assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr[-4000:]
+    answers = []
+    for number in range(len(requests)):
+        said = json.loads((folder / f"{number}.json").read_text(encoding="utf-8"))
+        assert "failed" not in said, f"{requests[number]}\n{said['failed']}"
+        with np.load(folder / f"{number}.npz") as arrays:
+            answers.append(Answer(said, dict(arrays)))
+    return answers
+
+
+@cache
+def to_blender_axes(up: str, handedness: Handedness) -> np.ndarray:
+    """(3, 3) what a space's axes are in Blender, written down by hand: right-handed, Z up."""
+    right, left = Handedness.RIGHT, Handedness.LEFT
+    rows = {
+        ("z", right): [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        ("y", right): [[1, 0, 0], [0, 0, -1], [0, 1, 0]],  # glTF's Y up: its Z comes towards the viewer, -Y here
+        ("x", right): [[0, -1, 0], [0, 0, -1], [1, 0, 0]],
+        ("z", left): [[1, 0, 0], [0, -1, 0], [0, 0, 1]],
+        ("y", left): [[1, 0, 0], [0, 0, 1], [0, 1, 0]],
+    }
+    return np.array(rows[up, handedness], np.float64)
+
+
+@dataclass
+class Case:
+    """A file that Blender plays, and where everything should be."""
+
+    path: Path
+    scene: Scene
+    frames: list[float]
+    clip: int = 0
+    operator: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.pose = keyframer.pose(self.scene, frames=self.frames, clip=self.clip)
+        self.axes = to_blender_axes(self.scene.space.up, self.scene.space.handedness)
+        self.unit = self.scene.space.metres_per_unit or 1.0
+        self.size = scene_size(self.scene) * self.unit
+
+    def request(self) -> dict[str, Any]:
+        return {
+            "do": "play",
+            "operator": {"filepath": str(self.path), **self.operator},
+            "frames": self.frames,
+            "points": {str(number): self.points(number).tolist() for number in self.cameras},
+            **({"action": self.clip} if self.clip else {}),
+        }
+
+    @property
+    def cameras(self) -> list[int]:
+        return [number for number, node in enumerate(self.scene.nodes) if node.camera is not None]
+
+    def in_blender(self, points: np.ndarray) -> np.ndarray:
+        return points @ self.axes.T * self.unit
+
+    def points(self, number: int) -> np.ndarray:
+        """(T, P, 3) points that a camera sees at `SEEN` of its picture's plane, in Blender's axes."""
+        world = self.pose.world[:, number]
+        away = 1.0 if self.scene.space.handedness is Handedness.LEFT else -1.0
+        x, y, z = (
+            world[:, None, :3, axis] / np.linalg.norm(world[:, None, :3, axis], axis=-1, keepdims=True)
+            for axis in range(3)
+        )
+        ahead = world[:, None, :3, 3] + (away * z + SEEN[:, :1] * x + SEEN[:, 1:] * y) * 0.5 * self.size / self.unit
+        return self.in_blender(ahead)
+
+    def troubles(self, answer: Answer) -> list[str]:
+        """Where Blender is farther off than 1e-4 of the scene's size."""
+        said = []
+        for name, found in answer.arrays.items():
+            what, number = name.split()
+            if what == "normals":
+                continue
+            away = self._difference(what, int(number), found, answer)
+            if not away <= 1e-4:  # NaN, too
+                said.append(f"{self.path.name}: {what} of {self.scene.nodes[int(number)].name!r}: {away:.2g}")
+        missing = [
+            f"{self.path.name}: node {number} is missing"
+            for number in range(len(self.scene.nodes))
+            if not {f"world {number}", f"vertices {number}"} & set(answer.arrays)
+        ]
+        return said + missing
+
+    def _difference(self, what: str, number: int, found: np.ndarray, answer: Answer) -> float:
+        """In sizes of the scene; 0 or 1 for what is right or wrong."""
+        shown = self.pose.visible[:, number] & self._looks_somewhere(number)
+        if what == "hidden":
+            return float((found == self.pose.visible[:, number]).any())
+        if not shown.any():
+            return 0.0
+        if what == "world":
+            return self._matrices_off(number, found[shown], shown)
+        if what == "vertices":
+            wanted = self.pose.vertices(number)[shown]
+            wanted = wanted[:, :: max(1, wanted.shape[1] // 40)]
+            off = found[shown] - self.in_blender(wanted)
+            return float(np.abs(off).max(initial=0.0)) / self.size
+        camera = self.scene.nodes[number].camera
+        wide = np.tan(np.radians(np.clip(self.pose.camera_fov_degrees[:, camera], 0.01, 172)) / 2)[:, None]
+        wanted = np.stack(
+            [0.5 + SEEN[:, 0] / (2 * wide), 0.5 + SEEN[:, 1] / (2 * wide) * answer.said["aspect"]], axis=-1
+        )
+        return float(np.abs((found[shown][..., :2] - wanted[shown]) * wide[shown][:, None]).max())
+
+    def _looks_somewhere(self, number: int) -> np.ndarray:
+        """(T,) false where a camera or light stands on its target: it then looks in no direction at all."""
+        target = self.scene.nodes[number].target
+        if target is None:
+            return np.ones(len(self.frames), np.bool_)
+        return np.any(self.pose.world[:, number, :3, 3] != self.pose.world[:, target, :3, 3], axis=1)
+
+    def _matrices_off(self, number: int, found: np.ndarray, shown: np.ndarray) -> float:
+        """Origins, and axes for an arm of the scene's size. Cameras and lights keep their own frame."""
+        world = self.pose.world[shown, number]
+        node = self.scene.nodes[number]
+        behind = self.axes.T
+        if node.camera is not None or node.light is not None:
+            behind = np.diag([1.0, 1.0, np.linalg.det(self.axes)])
+        places = np.abs(found[:, :3, 3] - self.in_blender(world[:, :3, 3])).max() / self.size
+        linear = self.axes @ world[:, :3, :3] @ behind
+        largest = max(1.0, float(np.abs(linear).max()))
+        return max(float(places), float(np.abs(found[:, :3, :3] - linear).max()) / largest)
+
+
+SEEN = np.array([(0.0, 0.0), (0.2, 0.1), (-0.3, 0.2), (0.1, -0.25)])
+
+
+def ten_frames(scene: Scene, clip: int = 0) -> list[float]:
+    """Whole frames from the first to the last of a clip."""
+    if not scene.clips:
+        return [0.0]
+    chosen = scene.clips[clip]
+    begin, end = (time / (chosen.units_per_frame or 1.0) for time in clip_span(chosen))
+    return sorted({float(frame) for frame in np.rint(np.linspace(begin, end, 10))})

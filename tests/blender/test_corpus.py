@@ -1,0 +1,39 @@
+"""The animated corpus of real files, played by Blender, against `keyframer.pose`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import keyframer
+from keyframer.errors import FormatError
+from tests.blender.outside import Case, ask, needs_blender, ten_frames
+from tests.corpus import CORPUS, needs_corpus, threeds_files
+
+pytestmark = [needs_blender, needs_corpus]
+
+
+def animated() -> list[Case]:
+    """Every file that moves; those of more than 1,000,000 vertices take too long."""
+    found = []
+    others = [path for folder in ("ase", "hale3d") for path in sorted((CORPUS / folder).glob("*"))]
+    for path in [*threeds_files(), *others]:
+        try:
+            scene = keyframer.load(path, salvage=True)
+        except (FormatError, OSError):
+            continue
+        moving = any(len(channel.track.times) > 1 for clip in scene.clips for channel in clip.channels)
+        if moving and sum(len(mesh.positions) for mesh in scene.meshes) < 1_000_000:
+            found.append(Case(path, scene, ten_frames(scene), 0, {"salvage": True}))
+    return found
+
+
+def test_blender_plays_the_animated_corpus_as_keyframer_does(archive: Path, tmp_path: Path) -> None:
+    cases = animated()
+    assert len(cases) > 50
+    troubles = []
+    for case, answer in zip(cases, ask(archive, [case.request() for case in cases], tmp_path), strict=True):
+        if "FINISHED" not in answer.said["result"]:
+            troubles.append(f"{case.path.name}: {answer.said}")
+        else:
+            troubles += case.troubles(answer)
+    assert not troubles, "\n".join(troubles)

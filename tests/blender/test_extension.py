@@ -1,0 +1,306 @@
+"""The extension as users meet it: operators, options, reports, damaged files, export, reload."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import keyframer
+from keyframer.rendering.normals import corner_normals, face_normals, normal_groups
+from tests.blender.outside import ROOT, Answer, Case, ask, builder, needs_blender, ten_frames
+
+pytestmark = needs_blender
+WINDMILL = ROOT / "examples" / "windmill.3ds"
+SAMPLES = ROOT / "tests" / "samples"
+CLASSES = ["IMPORT_SCENE_OT_keyframer", "EXPORT_SCENE_OT_keyframer", "VIEW3D_PT_keyframer_clips", "IO_FH_keyframer"]
+
+
+class Session:
+    """Requests by name, all carried out by one Blender, in order."""
+
+    def __init__(self) -> None:
+        self.requests: dict[str, dict[str, Any]] = {}
+        self.answers: dict[str, Answer] = {}
+
+    def add(self, name: str, do: str, **more: Any) -> None:
+        self.requests[name] = {"do": do, **more}
+
+    def run(self, archive: Path, folder: Path) -> None:
+        self.answers = dict(zip(self.requests, ask(archive, list(self.requests.values()), folder), strict=True))
+
+    def said(self, name: str) -> dict[str, Any]:
+        return self.answers[name].said
+
+
+def played(path: Path, **operator: Any) -> dict[str, Any]:
+    return {"operator": {"filepath": str(path), **operator}, "frames": [0, 10, 50]}
+
+
+@pytest.fixture(scope="module")
+def session(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
+    folder = tmp_path_factory.mktemp("session")
+    files = folder / "files"
+    files.mkdir()
+    damaged = files / "damaged.3ds"
+    damaged.write_bytes(WINDMILL.read_bytes()[:2000])
+    (files / "windmill.3ds").write_bytes(WINDMILL.read_bytes())
+    (files / "noise.3ds").write_bytes(bytes(range(256)) * 8)
+    (files / "notes.txt").write_text("not for us")
+    textured = folder / "textured"
+    textured.mkdir()
+    (textured / "windmill.3ds").write_bytes(WINDMILL.read_bytes())
+    Image.new("RGB", (8, 4), (120, 110, 100)).save(textured / "stone.png")
+    found = Session()
+    found.add("state first", "state", classes=CLASSES)
+    found.add("windmill", "play", **played(WINDMILL))
+    found.add("scaled", "play", **played(WINDMILL, scale=2.0))
+    found.add("faster", "play", operator={"filepath": str(WINDMILL), "fps": 60.0}, frames=[0, 20, 100])
+    found.add("baked", "play", **played(WINDMILL, keys="BAKE"))
+    found.add("raw", "play", **played(WINDMILL, options="geometry=raw"))
+    found.add("textured", "play", **played(textured / "windmill.3ds"))
+    found.add("images", "images")
+    found.add("unknown option", "operate", operator={"filepath": str(WINDMILL), "options": "shape=round"})
+    found.add("bad option", "operate", operator={"filepath": str(WINDMILL), "options": "round"})
+    found.add("damaged", "operate", operator={"filepath": str(damaged)})
+    found.add("salvaged", "operate", operator={"filepath": str(damaged), "salvage": True})
+    found.add("missing", "operate", operator={"filepath": str(files / "nothing.3ds")})
+    found.add("noise", "operate", operator={"filepath": str(files / "noise.3ds")})
+    several = [{"name": name} for name in ("windmill.3ds", "damaged.3ds")]
+    found.add("several", "operate", operator={"directory": str(files), "files": several})
+    found.add("folder", "operate", operator={"directory": str(files)})
+    found.add("empty folder", "operate", operator={"directory": str(folder / "settings")})
+    found.add("popup", "popup", operator={"filepath": str(WINDMILL)})
+    found.add("undo", "undo", operator={"filepath": str(WINDMILL)})
+    for name, source, target in ROUND_TRIPS:
+        scene = keyframer.load(source)
+        request = {"operator": {"filepath": str(source)}, "frames": ten_frames(scene), "target": str(folder / target)}
+        found.add(name, "round_trip", **request)
+    for number, (name, data) in enumerate(torn_samples()):
+        torn = folder / f"{number}-{name}"
+        torn.write_bytes(data)
+        found.add(f"torn {number}", "operate", operator={"filepath": str(torn), "salvage": bool(number % 2)})
+    found.add("disable", "disable")
+    found.add("state disabled", "state", classes=CLASSES)
+    found.add("enable", "enable")
+    found.add("state again", "state", classes=CLASSES)
+    found.add("windmill again", "play", **played(WINDMILL))
+    found.run(archive, folder)
+    return found
+
+
+ROUND_TRIPS = [
+    ("windmill by 3ds", WINDMILL, "windmill.3ds"),
+    ("windmill by glb", WINDMILL, "windmill.glb"),
+    ("skin by glb", SAMPLES / "ase" / "skinned.ase", "skinned.glb"),
+    ("bones by glb", SAMPLES / "hale3d" / "wave-length.anim", "wave.glb"),
+    ("morph by ase", SAMPLES / "ase" / "morphing.ase", "morphing.glb"),
+]
+
+
+def torn_samples() -> list[tuple[str, bytes]]:
+    """Samples that end early or have wrong bytes, always the same ones."""
+    generator = np.random.default_rng(26)
+    found = []
+    names = ("3ds/windmill.3ds", "3ds/tracks.3ds", "ase/stage.ase", "uto3d/literal.u3d")
+    for path in (SAMPLES / name for name in names):
+        data = path.read_bytes()
+        for _ in range(3):
+            found.append((path.name, data[: int(generator.integers(1, len(data)))]))
+            wrong = bytearray(data)
+            for place in generator.integers(0, len(data), 12):
+                wrong[place] = int(generator.integers(0, 256))
+            found.append((path.name, bytes(wrong)))
+    return found
+
+
+def test_blenders_own_command_line_accepts_the_zip(archive: Path) -> None:
+    checked = builder().validate(archive)
+    assert checked is not None
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_the_zip_holds_manifest_licence_and_the_wheel_as_it_was_built(archive: Path) -> None:
+    with zipfile.ZipFile(archive) as members:
+        manifest = tomllib.loads(members.read("blender_manifest.toml").decode())
+        (wheel,) = manifest["wheels"]
+        assert members.read(wheel.removeprefix("./")) == next(archive.parent.glob("*.whl")).read_bytes()
+        assert "LICENSE.md" in members.namelist()
+    assert manifest["name"] == "Keyframer: legacy animation formats"
+    assert "blender" not in manifest["name"].lower() + manifest["id"]
+    assert manifest["version"] == keyframer.__version__
+    assert manifest["license"] == ["SPDX:GPL-3.0-or-later"]
+    assert manifest["blender_version_min"] == "5.0.0"
+    assert set(manifest["permissions"]) == {"files"}
+
+
+def test_every_module_of_the_wrapper_states_its_licence() -> None:
+    for path in (ROOT / "blender").glob("*.py"):
+        assert path.read_text(encoding="utf-8").startswith("# SPDX-License-Identifier: GPL-3.0-or-later\n"), path.name
+
+
+def test_blender_uses_the_bundled_library_and_nothing_but_numpy(session: Session, tmp_path_factory: Any) -> None:
+    folder = next(tmp_path_factory.getbasetemp().glob("session*/modules.json")).resolve().parent
+    where, unwanted = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+    assert str(folder / "settings") in where
+    assert unwanted == []
+
+
+def test_the_windmill_is_all_there(session: Session) -> None:
+    said = session.said("windmill")
+    assert said["result"] == ["FINISHED"]
+    assert (said["fps"], said["range"], said["actions"]) == (30.0, [0, 100], ["WINDMILL"])
+    assert said["texts"] == ["Keyframer: windmill.3ds"]
+    assert said["curves"]["rotation_quaternion"] == 12
+    assert said["curves"]["lens"] == 1
+    assert said["curves"]["spot_size"] == said["curves"]["spot_blend"] == 1
+    meshes = said["meshes"].values()
+    assert sum(mesh["faces"] for mesh in meshes) == 44
+    assert {name for mesh in meshes for name in mesh["materials"]} == {"STONE", "CLOTH", "BRASS"}
+    assert any("fitted: 15 keys" in loss for loss in said["losses"])
+
+
+def test_normals_are_those_of_the_smoothing_groups(session: Session) -> None:
+    scene = keyframer.load(WINDMILL)
+    compared = 0
+    for number, node in enumerate(scene.nodes):
+        mesh = None if node.mesh is None else scene.meshes[node.mesh]
+        if mesh is None or mesh.smoothing is None or not np.any(mesh.smoothing):
+            continue
+        corners = np.asarray(mesh.corners, np.int64)
+        groups = normal_groups(corners, np.asarray(mesh.smoothing, np.int64), np.zeros(len(corners), bool), False)
+        wanted = corner_normals(face_normals(np.asarray(mesh.positions, np.float64), corners), groups)
+        found = session.answers["windmill"].arrays[f"normals {number}"]
+        assert np.abs(found - wanted.reshape(found.shape)).max() < 1e-3
+        compared += 1
+    assert compared
+
+
+def test_scale_changes_lengths_and_nothing_else(session: Session) -> None:
+    once, twice = session.answers["windmill"].arrays, session.answers["scaled"].arrays
+    for name, found in once.items():
+        if name.startswith("vertices"):
+            assert np.allclose(twice[name], 2.0 * found, atol=1e-3)
+        elif name.startswith("world"):
+            assert np.allclose(twice[name][..., :3, :3], found[..., :3, :3], atol=1e-5)
+
+
+def test_another_frame_rate_keeps_the_time(session: Session) -> None:
+    said = session.said("faster")
+    assert (said["fps"], said["range"]) == (60.0, [0, 200])
+    own, faster = session.answers["windmill"].arrays, session.answers["faster"].arrays
+    for name in own:
+        if name.startswith("world"):
+            assert np.allclose(own[name], faster[name], atol=1e-2), name
+
+
+def test_baked_keys_stand_on_every_frame_and_play_the_same(session: Session) -> None:
+    kept, baked = session.answers["windmill"].arrays, session.answers["baked"].arrays
+    for name in kept:
+        if name.startswith(("world", "vertices")):
+            assert np.allclose(kept[name], baked[name], atol=2e-2), name
+    assert any("sampled: 101 keys" in loss for loss in session.said("baked")["losses"])
+    assert not any("fitted" in loss for loss in session.said("baked")["losses"])
+
+
+def test_options_of_the_format_are_taken(session: Session) -> None:
+    assert session.said("raw")["result"] == ["FINISHED"]
+    for name, words in (("unknown option", "shape"), ("bad option", "name=value")):
+        said = session.said(name)
+        assert said["result"] == ["ERROR"]
+        assert words in said["said"]
+        assert "Traceback" not in said["said"]
+
+
+def test_images_beside_the_file_are_found(session: Session) -> None:
+    assert session.said("images")["STONE"] == [["stone.png", 8, 4]]
+    assert not any("STONE" in loss and "not found" in loss for loss in session.said("textured")["losses"])
+    assert any("STONE.PNG: not found" in loss for loss in session.said("windmill")["losses"])
+
+
+def test_a_damaged_file_is_one_line_and_leaves_nothing(session: Session) -> None:
+    for name, words in (("damaged", "STRUCT_TRUNCATED"), ("missing", "nothing.3ds"), ("noise", "noise.3ds")):
+        said = session.said(name)
+        assert said["result"] == ["ERROR"], name
+        assert words in said["said"]
+        assert len(said["said"].strip().splitlines()) == 1, said["said"]
+        assert (said["built"], said["objects"], said["texts"]) == (0, 0, {})
+
+
+def test_a_damaged_file_can_be_salvaged_and_its_problems_are_in_a_text(session: Session) -> None:
+    said = session.said("salvaged")
+    assert (said["result"], said["built"]) == (["FINISHED"], 1)
+    assert "STRUCT_TRUNCATED" in said["texts"]["Keyframer: damaged.3ds"]
+
+
+def test_several_files_and_folders_are_imported_past_those_that_cannot_be_read(session: Session) -> None:
+    assert session.said("several")["built"] == 1
+    assert session.said("folder")["built"] == 1
+    assert list(session.said("folder")["texts"]) == ["Keyframer: windmill.3ds"]
+    assert session.said("empty folder")["result"] == ["ERROR"]
+
+
+def test_torn_files_never_raise_a_traceback(session: Session) -> None:
+    answers = [answer.said for name, answer in session.answers.items() if name.startswith("torn")]
+    assert len(answers) == len(torn_samples())
+    for said in answers:
+        assert said["result"] in (["FINISHED"], ["ERROR"])
+        assert "Traceback" not in said["said"], said["said"]
+    assert any(said["result"] == ["ERROR"] for said in answers)
+
+
+def test_the_popup_lists_losses_and_names_the_text(session: Session) -> None:
+    drawn = session.said("popup")["drawn"]
+    assert any("STONE.PNG: not found" in line for line in drawn)
+    assert "Text Editor" in drawn[-1]
+    assert len(drawn) <= 14
+
+
+def test_undo_takes_an_import_back(session: Session) -> None:
+    said = session.said("undo")
+    if not said["possible"]:
+        pytest.skip(f"Blender has no undo in background mode: {said}")
+    before, between, after = said["objects"]
+    assert before == after < between
+
+
+@pytest.mark.parametrize("name", [name for name, _, _ in ROUND_TRIPS])
+def test_import_export_import_gives_the_same_motion(session: Session, name: str) -> None:
+    answer = session.answers[name]
+    assert answer.said["exported"] == ["FINISHED"], answer.said
+    first, second = answer.said["names"]
+    points = [found for key, found in answer.arrays.items() if key.startswith("first vertices")]
+    places = [found[:, :3, 3] for key, found in answer.arrays.items() if key.startswith("first world")]
+    everything = np.concatenate([found.reshape(-1, 3) for found in (*points, *places)])
+    size = float(np.linalg.norm(np.ptp(everything, axis=0)))
+    compared = 0
+    for number, node in enumerate(first):
+        other = second.index(node)
+        for what in ("vertices", "world"):
+            own, found = (
+                answer.arrays.get(f"{turn} {what} {place}") for turn, place in (("first", number), ("second", other))
+            )
+            if own is None or found is None or own.shape != found.shape:
+                continue
+            if what == "world":
+                own, found = own[:, :3, 3], found[:, :3, 3]
+            assert np.abs(own - found).max() < 1e-3 * size, (node, what)
+            compared += 1
+    assert compared >= len(first) / 2
+
+
+def test_unregistering_leaves_nothing_behind_and_enabling_brings_it_back(session: Session) -> None:
+    first, disabled, again = (session.said(f"state {when}") for when in ("first", "disabled", "again"))
+    assert all(first["operators"])
+    assert not any(disabled["operators"])
+    assert [count - 1 for count in first["entries"]] == disabled["entries"]
+    assert again == first
+    assert first["handlers"] == disabled["handlers"]
+    case = Case(WINDMILL, keyframer.load(WINDMILL), [0.0, 10.0, 50.0])
+    assert case.troubles(session.answers["windmill again"]) == []
