@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -180,9 +179,7 @@ def test_a_row_has_as_many_cells_as_there_are_columns(cells: tuple[int, ...]) ->
 def test_a_format_that_offers_nothing_but_documents() -> None:
     class Bare(type(FORMAT)):  # type: ignore[misc]
         name = "bare"
-
-        def _part(self, module: str, name: str | None = None) -> object:
-            return super()._part(module, name) if module == "document" else None
+        reader = writer = merger = rules = summary = Format.merger
 
     bare = Bare()
     assert abilities(bare) == ["read", "write", "text", "diagnose"]
@@ -201,25 +198,16 @@ def test_a_format_without_a_merger_writes_edited_scenes_anew(monkeypatch: pytest
 
 
 @pytest.mark.parametrize("known", BUILT_IN, ids=lambda known: known.name)
-def test_parts_are_found_in_the_package_of_the_format(known: Format) -> None:
-    """Every format here has all parts but a summary and dialects; a subclass elsewhere has those of its base."""
-    for format in (known, type("Elsewhere", (type(known),), {})()):
-        home = type(known).__module__
-        parts = (format.reader(), format.writer(), format.merger())
-        assert all(type(part).__module__.startswith(f"{home}.bridge") for part in parts)
-        assert format.codec().decode.__module__ == f"{home}.document"  # type: ignore[attr-defined]
-        assert format.rules().__module__ == f"{home}.rules"
-        assert (format.dialect_type() is None) == (format.name == "3ds")
-
-
-def test_a_part_that_cannot_be_loaded_is_not_a_part_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    package = type(FORMAT).__module__
-    monkeypatch.delitem(sys.modules, f"{package}.rules")
-    monkeypatch.setitem(sys.modules, "keyframer.formats.kit.common_rules", None)
-    with pytest.raises(ModuleNotFoundError, match=r"keyframer\.formats\.kit\.common_rules"):
-        FORMAT.rules()
+def test_parts_are_in_the_package_of_the_format(known: Format) -> None:
+    """Every format here has all parts but a summary and dialects."""
+    home = type(known).__module__
+    parts = (known.reader(), known.writer(), known.merger())
+    assert all(type(part).__module__.startswith(f"{home}.bridge") for part in parts)
+    assert known.codec().decode.__module__ == f"{home}.document"  # type: ignore[attr-defined]
+    assert known.rules().__module__ == f"{home}.rules"
+    assert (known.dialect_type() is None) == (known.name == "3ds")
 
 
 def test_a_format_must_have_a_codec() -> None:
-    with pytest.raises(NotImplementedError, match="has no document"):
+    with pytest.raises(NotImplementedError):
         Format().codec()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from keyframer.scene import Scene
 
     class Codec(Protocol):
-        """What the module ``document`` of a format offers."""
+        """Bytes to documents and back: usually the module ``document`` of the format."""
 
         def decode(self, data: bytes, limits: Limits) -> Document: ...
 
@@ -127,69 +127,41 @@ class Format:
     """whether `diagnose` can tell anything, which takes the whole file"""
 
     def sniff(self, head: bytes, size: int) -> Match | None:
-        """Whether a file is of this format, from its first `HEAD_SIZE` bytes and its size: ``sniff.sniff``."""
-        found: Match | None = self._needed("sniff", "sniff")(head, size)
-        return found
+        """Whether a file is of this format, from its first `HEAD_SIZE` bytes and its size."""
+        raise NotImplementedError
 
     def name_relative(self, head: bytes, size: int) -> str | None:
         """What a file is that comes from the same program and cannot be read: words for "this is …"."""
         return None
 
-    # Parts: modules of the format's package, each loaded when first asked for
+    # Parts, each imported by its method when first asked for
     def codec(self) -> Codec:
-        """Bytes to documents and back: the module ``document``."""
-        codec: Codec = self._needed("document")
-        return codec
+        """Bytes to documents and back, usually the module ``document``."""
+        raise NotImplementedError
 
     def reader(self) -> SceneReader[Any] | None:
-        """Makes scenes of documents: ``bridge.Reader``. None for a format whose meaning is not read."""
-        reader = self._part("bridge", "Reader")
-        return None if reader is None else reader()
-
-    def writer(self) -> SceneWriter[Any] | None:
-        """Makes documents of scenes: ``bridge.writing.Writer``, or ``bridge.Writer`` where the bridge is one module."""
-        writer = self._part("bridge.writing", "Writer") or self._part("bridge", "Writer")
-        return None if writer is None else writer()
-
-    def merger(self) -> Merger[Any] | None:
-        """Merges edited scenes into their documents: ``bridge.merging.Merger``."""
-        merger = self._part("bridge.merging", "Merger")
-        return None if merger is None else merger()
-
-    def rules(self) -> Rules | None:
-        """The format's own checks of a document: ``rules.apply_rules``."""
-        rules: Rules | None = self._part("rules", "apply_rules")
-        return rules
-
-    def summary(self) -> Summary | None:
-        """Tables about a document that only this format has: the module ``summary``."""
-        summary: Summary | None = self._part("summary")
-        return summary
-
-    def dialect_type(self) -> type[Any] | None:
-        """The type of ``document.dialect``, an enum or a dataclass of plain values: ``dialect.Dialect``."""
-        dialect: type[Any] | None = self._part("dialect", "Dialect")
-        return dialect
-
-    def _part(self, module: str, name: str | None = None) -> Any:
-        """A module of the format's package, or something in it; None if there is none. A subclass in another package
-        has the parts of what it is made from."""
-        for home in type(self).__mro__[:-2]:  # all but `Format` and `object`
-            full = f"{home.__module__}.{module}"
-            try:
-                loaded = __import__(full, fromlist=("",))
-            except ModuleNotFoundError as error:
-                if not f"{full}.".startswith(f"{error.name}."):
-                    raise  # something that the module itself needs
-                continue
-            return loaded if name is None else getattr(loaded, name, None)
+        """Makes scenes of documents; None for a format whose meaning is not read."""
         return None
 
-    def _needed(self, module: str, name: str | None = None) -> Any:
-        part = self._part(module, name)
-        if part is None:
-            raise NotImplementedError(f"{type(self).__module__} has no {module}{'' if name is None else f'.{name}'}")
-        return part
+    def writer(self) -> SceneWriter[Any] | None:
+        """Makes documents of scenes."""
+        return None
+
+    def merger(self) -> Merger[Any] | None:
+        """Merges edited scenes into their documents."""
+        return None
+
+    def rules(self) -> Rules | None:
+        """The format's own checks of a document."""
+        return None
+
+    def summary(self) -> Summary | None:
+        """Tables about a document that only this format has."""
+        return None
+
+    def dialect_type(self) -> type[Any] | None:
+        """The type of ``document.dialect``: an enum or a dataclass of plain values."""
+        return None
 
     def diagnose(self, data: bytes) -> str | None:
         """What damaged a file on its way, if that shows."""

@@ -8,7 +8,15 @@ Open: how Bezier rotation keys are interpolated, and the layout of the skins tha
 
 from __future__ import annotations
 
-from keyframer.formats.contract import Format, ImageNames
+from keyframer.formats.contract import Format, ImageNames, Match
+
+TYPE_CHECKING = False  # parts are loaded when they are asked for
+if TYPE_CHECKING:
+    from keyframer.formats.ase.bridge.options import Options
+    from keyframer.formats.ase.bridge.writing import WriteOptions
+    from keyframer.formats.ase.dialect import Dialect
+    from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
+    from keyframer.formats.contract import Codec, Rules, Summary
 
 _SLOTS = ("texture1", "opacity", "bump", "specular", "shininess", "self_illumination", "reflection")
 
@@ -21,6 +29,46 @@ class Ase(Format):
     image_names = ImageNames(200, slots=_SLOTS)
     smooth_without_groups = False
     record_per_track = True
+
+    def sniff(self, head: bytes, size: int) -> Match | None:
+        from keyframer.formats.ase.sniff import sniff
+
+        return sniff(head, size)
+
+    def codec(self) -> Codec:
+        from keyframer.formats.ase import document
+
+        return document
+
+    def reader(self) -> SceneReader[Options]:
+        from keyframer.formats.ase.bridge import Reader
+
+        return Reader()
+
+    def writer(self) -> SceneWriter[WriteOptions]:
+        from keyframer.formats.ase.bridge.writing import Writer
+
+        return Writer()
+
+    def merger(self) -> Merger[Options]:
+        from keyframer.formats.ase.bridge.merging import Merger
+
+        return Merger()
+
+    def rules(self) -> Rules:
+        from keyframer.formats.ase.rules import apply_rules
+
+        return apply_rules
+
+    def summary(self) -> Summary:
+        from keyframer.formats.ase import summary
+
+        return summary
+
+    def dialect_type(self) -> type[Dialect]:
+        from keyframer.formats.ase.dialect import Dialect
+
+        return Dialect
 
 
 FORMAT = Ase()

@@ -7,7 +7,16 @@ real pair is known (``bob_lamp_update``); it settles that text ends with NUL. Op
 
 from __future__ import annotations
 
-from keyframer.formats.contract import Companion, Format, ImageNames
+from keyframer.formats.contract import Companion, Format, ImageNames, Match
+
+TYPE_CHECKING = False  # parts are loaded when they are asked for
+if TYPE_CHECKING:
+    from typing import Any
+
+    from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
+    from keyframer.formats.contract import Codec, Rules
+    from keyframer.formats.hale3d.bridge.options import Options
+    from keyframer.formats.hale3d.bridge.writing import WriteOptions
 
 
 class Hale3D(Format):
@@ -17,6 +26,41 @@ class Hale3D(Format):
     dialects = ("nul-ended", "length-with-nul", "length")
     companions = (Companion("model", ".mdl", "the Hale3D model that an animation moves"),)
     image_names = ImageNames(60, slots=("texture1",))
+
+    def sniff(self, head: bytes, size: int) -> Match | None:
+        from keyframer.formats.hale3d.sniff import sniff
+
+        return sniff(head, size)
+
+    def codec(self) -> Codec:
+        from keyframer.formats.hale3d import document
+
+        return document
+
+    def reader(self) -> SceneReader[Options]:
+        from keyframer.formats.hale3d.bridge import Reader
+
+        return Reader()
+
+    def writer(self) -> SceneWriter[WriteOptions]:
+        from keyframer.formats.hale3d.bridge.writing import Writer
+
+        return Writer()
+
+    def merger(self) -> Merger[Options]:
+        from keyframer.formats.hale3d.bridge.merging import Merger
+
+        return Merger()
+
+    def rules(self) -> Rules:
+        from keyframer.formats.hale3d.rules import apply_rules
+
+        return apply_rules
+
+    def dialect_type(self) -> type[Any]:
+        from keyframer.formats.hale3d.dialect import Dialect
+
+        return Dialect
 
     def options_for(self, suffix: str) -> dict[str, object]:
         """Which file of the pair is meant."""

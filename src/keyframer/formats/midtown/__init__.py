@@ -7,7 +7,16 @@ known, and the compressed variant of Smuggler's Run 2.
 
 from __future__ import annotations
 
-from keyframer.formats.contract import Companion, Format
+from keyframer.formats.contract import Companion, Format, Match
+
+TYPE_CHECKING = False  # parts are loaded when they are asked for
+if TYPE_CHECKING:
+    from typing import Any
+
+    from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
+    from keyframer.formats.contract import Codec, Rules
+    from keyframer.formats.midtown.bridge.options import Options
+    from keyframer.formats.midtown.bridge.writing import WriteOptions
 
 
 class Midtown(Format):
@@ -19,10 +28,45 @@ class Midtown(Format):
     companions = (Companion("skeleton", ".skel", "the .skel of a Midtown Madness 2 clip"),)
     plays_between_frames = False
 
+    def sniff(self, head: bytes, size: int) -> Match | None:
+        from keyframer.formats.midtown.sniff import sniff
+
+        return sniff(head, size)
+
     def name_relative(self, head: bytes, size: int) -> str | None:
         if head.startswith(b"cmp\x00"):
             return "a compressed animation of Smuggler's Run 2, whose layout nobody has documented"
         return None
+
+    def codec(self) -> Codec:
+        from keyframer.formats.midtown import document
+
+        return document
+
+    def reader(self) -> SceneReader[Options]:
+        from keyframer.formats.midtown.bridge import Reader
+
+        return Reader()
+
+    def writer(self) -> SceneWriter[WriteOptions]:
+        from keyframer.formats.midtown.bridge.writing import Writer
+
+        return Writer()
+
+    def merger(self) -> Merger[Options]:
+        from keyframer.formats.midtown.bridge.merging import Merger
+
+        return Merger()
+
+    def rules(self) -> Rules:
+        from keyframer.formats.midtown.rules import apply_rules
+
+        return apply_rules
+
+    def dialect_type(self) -> type[Any]:
+        from keyframer.formats.midtown.dialect import Dialect
+
+        return Dialect
 
 
 FORMAT = Midtown()

@@ -8,13 +8,57 @@ rotations are relative (see the notes in ``docs/formats/notes/nodeanim.md``).
 
 from __future__ import annotations
 
-from keyframer.formats.contract import Format
+from keyframer.formats.contract import Format, Match
+
+TYPE_CHECKING = False  # parts are loaded when they are asked for
+if TYPE_CHECKING:
+    from typing import Any
+
+    from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
+    from keyframer.formats.contract import Codec, Rules
+    from keyframer.formats.nodeanim.bridge.options import Options
+    from keyframer.formats.nodeanim.bridge.writing import WriteOptions
 
 
 class NodeAnimation(Format):
     name = "nodeanim"
     title = "generic node animation"
     extensions = (".nanim",)
+
+    def sniff(self, head: bytes, size: int) -> Match | None:
+        from keyframer.formats.nodeanim.sniff import sniff
+
+        return sniff(head, size)
+
+    def codec(self) -> Codec:
+        from keyframer.formats.nodeanim import document
+
+        return document
+
+    def reader(self) -> SceneReader[Options]:
+        from keyframer.formats.nodeanim.bridge import Reader
+
+        return Reader()
+
+    def writer(self) -> SceneWriter[WriteOptions]:
+        from keyframer.formats.nodeanim.bridge.writing import Writer
+
+        return Writer()
+
+    def merger(self) -> Merger[Options]:
+        from keyframer.formats.nodeanim.bridge.merging import Merger
+
+        return Merger()
+
+    def rules(self) -> Rules:
+        from keyframer.formats.nodeanim.rules import apply_rules
+
+        return apply_rules
+
+    def dialect_type(self) -> type[Any]:
+        from keyframer.formats.nodeanim.dialect import Dialect
+
+        return Dialect
 
     def check_dialect(self, dialect: str) -> None:
         from keyframer.formats.nodeanim.dialect import Dialect

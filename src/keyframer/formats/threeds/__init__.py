@@ -7,7 +7,14 @@ the morph angle, the layouts of what is declared opaque in `records`.
 
 from __future__ import annotations
 
-from keyframer.formats.contract import Format, ImageNames
+from keyframer.formats.contract import Format, ImageNames, Match
+
+TYPE_CHECKING = False  # parts are loaded when they are asked for
+if TYPE_CHECKING:
+    from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
+    from keyframer.formats.contract import Codec, Rules, Summary
+    from keyframer.formats.threeds.bridge.options import Options
+    from keyframer.formats.threeds.bridge.writing import WriteOptions
 
 
 class ThreeDS(Format):
@@ -23,12 +30,47 @@ class ThreeDS(Format):
     preload = tuple(f"{__name__}.{module}" for module in ("sniff", "document", "bridge.scene", "rules", "summary"))
     diagnoses_damage = True
 
+    def sniff(self, head: bytes, size: int) -> Match | None:
+        from keyframer.formats.threeds.sniff import sniff
+
+        return sniff(head, size)
+
     def name_relative(self, head: bytes, size: int) -> str | None:
         if head[:2] == b"-=":
             return "a 3D Studio shaper file (.shp), which holds shapes and no animation"
         if head[:2] == b"=-":
             return "a 3D Studio lofter file (.lft), which holds paths and no animation"
         return None
+
+    def codec(self) -> Codec:
+        from keyframer.formats.threeds import document
+
+        return document
+
+    def reader(self) -> SceneReader[Options]:
+        from keyframer.formats.threeds.bridge import Reader
+
+        return Reader()
+
+    def writer(self) -> SceneWriter[WriteOptions]:
+        from keyframer.formats.threeds.bridge.writing import Writer
+
+        return Writer()
+
+    def merger(self) -> Merger[Options]:
+        from keyframer.formats.threeds.bridge.merging import Merger
+
+        return Merger()
+
+    def rules(self) -> Rules:
+        from keyframer.formats.threeds.rules import apply_rules
+
+        return apply_rules
+
+    def summary(self) -> Summary:
+        from keyframer.formats.threeds import summary
+
+        return summary
 
     def diagnose(self, data: bytes) -> str | None:
         from keyframer.formats.threeds.text_mode_damage import diagnose

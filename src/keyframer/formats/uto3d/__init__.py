@@ -8,7 +8,16 @@ Open: what the fifth controller type was meant for, and whether the first and la
 
 from __future__ import annotations
 
-from keyframer.formats.contract import Format
+from keyframer.formats.contract import Format, Match
+
+TYPE_CHECKING = False  # parts are loaded when they are asked for
+if TYPE_CHECKING:
+    from typing import Any
+
+    from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
+    from keyframer.formats.contract import Codec, Rules
+    from keyframer.formats.uto3d.bridge.options import Options
+    from keyframer.formats.uto3d.bridge.writing import WriteOptions
 
 
 class Uto3D(Format):
@@ -19,6 +28,41 @@ class Uto3D(Format):
     dialects = ("B", "A", "literal")
     record_per_track = True
     key_flags_are_tcb_bits = True
+
+    def sniff(self, head: bytes, size: int) -> Match | None:
+        from keyframer.formats.uto3d.sniff import sniff
+
+        return sniff(head, size)
+
+    def codec(self) -> Codec:
+        from keyframer.formats.uto3d import document
+
+        return document
+
+    def reader(self) -> SceneReader[Options]:
+        from keyframer.formats.uto3d.bridge import Reader
+
+        return Reader()
+
+    def writer(self) -> SceneWriter[WriteOptions]:
+        from keyframer.formats.uto3d.bridge.writing import Writer
+
+        return Writer()
+
+    def merger(self) -> Merger[Options]:
+        from keyframer.formats.uto3d.bridge.merging import Merger
+
+        return Merger()
+
+    def rules(self) -> Rules:
+        from keyframer.formats.uto3d.rules import apply_rules
+
+        return apply_rules
+
+    def dialect_type(self) -> type[Any]:
+        from keyframer.formats.uto3d.dialect import Dialect
+
+        return Dialect
 
 
 FORMAT = Uto3D()
