@@ -155,7 +155,7 @@ BROKEN = {
     "a-missing": ("No module named", ""),
     "b-object": ("FORMAT is not a Format", "FORMAT = 1"),
     "c-exit": ("SystemExit: 3", "import sys\nsys.exit(3)"),
-    "d-title": ("its title is not text", FORMAT + "    title = None\nFORMAT = Odd()"),
+    "d-title": ("its title is not a string", FORMAT + "    title = None\nFORMAT = Odd()"),
     "e-extensions": (
         "its extensions are not a tuple of texts like .ext",
         FORMAT + "    extensions = '.odd'\nFORMAT = Odd()",
