@@ -157,13 +157,13 @@ BROKEN = {
     "c-exit": ("SystemExit: 3", "import sys\nsys.exit(3)"),
     "d-title": ("its title is not a string", FORMAT + "    title = None\nFORMAT = Odd()"),
     "e-extensions": (
-        "its extensions are not a tuple of texts like .ext",
+        "its extensions are not a tuple of strings like .ext",
         FORMAT + "    extensions = '.odd'\nFORMAT = Odd()",
     ),
-    "f-dialects": ("its dialects are not a tuple of texts", FORMAT + "    dialects = None\nFORMAT = Odd()"),
+    "f-dialects": ("its dialects are not a tuple of strings", FORMAT + "    dialects = None\nFORMAT = Odd()"),
     "g-companions": ("its companions are not a tuple of Companion", FORMAT + "    companions = (1,)\nFORMAT = Odd()"),
-    "h-id": ("the id 'Two Words' is not made of", FORMAT + "    name = 'Two Words'\nFORMAT = Odd()"),
-    "i-taken": ("the id '3ds' is taken", FORMAT + "    name = '3ds'\nFORMAT = Odd()"),
+    "h-id": ("the id 'Two Words' has characters", FORMAT + "    name = 'Two Words'\nFORMAT = Odd()"),
+    "i-taken": ("the id '3ds' is already in use", FORMAT + "    name = '3ds'\nFORMAT = Odd()"),
     "j-raises": (
         "RuntimeError: ouch",
         FORMAT + "    def sniff(self, head, size):\n        raise RuntimeError('ouch')\nFORMAT = Odd()",
