@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from keyframer.exchange.fcurves import ClipCurves, Derived, FCurves, Place, clip
 from keyframer.exchange.gltf.conventions import linear_color
 from keyframer.exchange.gltf.write.cameras_lights import strengths
 from keyframer.formats.kit.coordinates import in_space
+from keyframer.posing.bounds_and_duration import clip_span, scene_size
 from keyframer.scene import Handedness, LightType, Node, NodeKind, Scene, Space
 from keyframer.scene.loss_report import LossReport, Outcome
 
@@ -60,6 +62,8 @@ class Built:
     armature: Armature | None
     actions: list[Any]
     report: LossReport
+    keys: str
+    """how many tracks kept their keys, were fitted, and were sampled"""
 
 
 def import_file(context: Any, path: Path, options: Options) -> Built:
@@ -72,7 +76,12 @@ def build(context: Any, scene: Scene, path: Path, options: Options) -> Built:
     """Build a scene into a new collection."""
     factor = options.scale * (scene.space.metres_per_unit or 1.0)
     here = Space("z", Handedness.RIGHT, 1.0 / options.scale if scene.space.metres_per_unit else None, v_up=True)
-    return _Builder(context, in_space(scene, here, factor), path, options).build()
+    builder = _Builder(context, in_space(scene, here, factor), path, options)
+    try:
+        return builder.build()
+    except BaseException:
+        builder.take_back()
+        raise
 
 
 class _Builder:
@@ -99,10 +108,14 @@ class _Builder:
         """The first frame of a clip."""
         if not self.scene.clips:
             return 0.0
-        from keyframer.posing.bounds_and_duration import clip_span
-
         chosen = self.scene.clips[clip]
         return clip_span(chosen)[0] / (chosen.units_per_frame or 1.0)
+
+    def take_back(self) -> None:
+        """Remove what was built of a scene that could not be built to its end."""
+        for thing in list(self.collection.objects):
+            bpy.data.objects.remove(thing)
+        bpy.data.collections.remove(self.collection)
 
     def build(self) -> Built:
         clips = [self._curves(number) for number in range(len(self.scene.clips))]
@@ -129,7 +142,9 @@ class _Builder:
         self._set_frames(clips)
         self._tell(clips)
         self.context.view_layer.update()
-        return Built(self.scene, self.collection, self.objects, self.armature, actions, self.report)
+        counts = Counter(curves.how for clip in clips for curves in clip.curves)
+        keys = f"tracks: {counts['exact']} kept, {counts['fitted']} fitted, {counts['sampled']} sampled"
+        return Built(self.scene, self.collection, self.objects, self.armature, actions, self.report, keys)
 
     # Objects
 
@@ -288,7 +303,7 @@ class _Builder:
         data = bpy.data.cameras.new(camera.name or node.name)
         data.sensor_fit, data.sensor_width = "HORIZONTAL", SENSOR
         data.lens = float(_lens(number, self.pose.camera_fov_degrees[:1, node.camera])[0])
-        size = keyframer_size(self.scene)
+        size = scene_size(self.scene)
         data.clip_start, data.clip_end = 1e-4 * size, 100.0 * size
         if camera.clip is not None and 0 < camera.clip[0] < camera.clip[1] < math.inf:
             data.clip_start, data.clip_end = camera.clip
@@ -425,12 +440,6 @@ class _Builder:
             if node.target is not None and number in self.objects and (node.camera is not None or self._shines(node)):
                 detail = "looks by its rotation; the target stays as an empty"
                 self.report.add(Outcome.BAKED, f"/nodes/{node.name}/target", detail, extras=node.extras)
-
-
-def keyframer_size(scene: Scene) -> float:
-    from keyframer.posing.bounds_and_duration import scene_size
-
-    return scene_size(scene)
 
 
 def _layer_of(layer: Any, collection: Any) -> Any:

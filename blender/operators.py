@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from keyframer.scene.loss_report import LossReport
 
 from . import animation, exporting, importing, report
 
-FAILURES = (FormatError, OSError, ValueError, MemoryError, LookupError)
+FAILURES = (FormatError, OSError, ValueError, MemoryError)
 """what files that are damaged, missing or unsuitable may raise"""
 EXTENSIONS = sorted({ending for known in (*FORMATS, *IMPORTERS) for ending in known.extensions})
 _READERS = [("AUTO", "Automatic", "Find out by the content of the file")]
@@ -29,6 +30,14 @@ _WRITERS = [
     for known in EXPORTERS
     if known.takes_any_scene
 ]
+
+
+def _reason(error: Exception) -> str:
+    """One line. What no file should cause is a mistake of ours: the console then shows where."""
+    if isinstance(error, FAILURES):
+        return " ".join(str(error).split())
+    traceback.print_exception(error)
+    return f"internal error: {type(error).__name__}: {' '.join(str(error).split())[:300]} (please report it)"
 
 
 def _given(text: str) -> dict[str, object]:
@@ -88,12 +97,12 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
         for path in paths:
             try:
                 built = importing.import_file(context, path, self._chosen())
-            except FAILURES as error:
+            except Exception as error:
                 failed += 1
                 # An error ends the operator of a script: one of several files is only a warning.
-                self.report({"ERROR" if len(paths) == 1 else "WARNING"}, f"{path.name}: {error}")
+                self.report({"ERROR" if len(paths) == 1 else "WARNING"}, f"{path.name}: {_reason(error)}")
                 continue
-            told.append(report.Told("Imported", path.name, built.report, built.scene.issues))
+            told.append(report.Told("Imported", path.name, built.report, built.scene.issues, built.keys))
             report.keep_text(told[-1])
             self.report({"WARNING" if told[-1].is_lossy else "INFO"}, told[-1].line)
         if failed and len(paths) > 1:
@@ -123,9 +132,8 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
         )
 
     def invoke(self, context: Any, event: Any) -> Any:
-        if self.directory and self.files:  # dropped onto a window
-            return self.invoke_popup(context)
-        return ImportHelper.invoke(self, context, event)
+        """A dialog with the options for files that were dropped onto a window, else the file browser."""
+        return self.invoke_popup(context)
 
 
 class EXPORT_SCENE_OT_keyframer(bpy.types.Operator, ExportHelper):
@@ -163,8 +171,8 @@ class EXPORT_SCENE_OT_keyframer(bpy.types.Operator, ExportHelper):
             )
             options = options_from_text(exporter.option_types(), _given(self.options))
             written = exporting.save(scene, path, exporter, options)
-        except FAILURES as error:
-            self.report({"ERROR"}, f"{path.name}: {error}")
+        except Exception as error:
+            self.report({"ERROR"}, f"{path.name}: {_reason(error)}")
             return {"CANCELLED"}
         written.losses += losses.losses
         told = report.Told("Exported", path.name, written)

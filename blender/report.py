@@ -18,11 +18,11 @@ _MOST_SHOWN = 12
 class Told:
     """The report of one file."""
 
-    def __init__(self, verb: str, name: str, losses: LossReport, issues: Iterable[Issue] = ()) -> None:
+    def __init__(self, verb: str, name: str, losses: LossReport, issues: Iterable[Issue] = (), keys: str = "") -> None:
         self.name = name
         self.losses = losses
         self.issues = [str(issue) for issue in issues]
-        self.line = f"{verb} {name}: {losses.summary()}"
+        self.line = f"{verb} {name}{f' ({keys})' if keys else ''}: {losses.summary()}"
         if self.issues:
             self.line += f"; {len(self.issues)} problem{'s' if len(self.issues) > 1 else ''} in the file"
 

@@ -6,7 +6,7 @@ import importlib.util
 import json
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -121,16 +121,20 @@ class Case:
         ahead = world[:, None, :3, 3] + (away * z + SEEN[:, :1] * x + SEEN[:, 1:] * y) * 0.5 * self.size / self.unit
         return self.in_blender(ahead)
 
-    def troubles(self, answer: Answer) -> list[str]:
-        """Where Blender is farther off than 1e-4 of the scene's size."""
-        said = []
+    def differences(self, answer: Answer) -> Iterator[tuple[str, int, float]]:
+        """What, of which node, and how far off, in sizes of the scene."""
         for name, found in answer.arrays.items():
             what, number = name.split()
-            if what == "normals":
-                continue
-            away = self._difference(what, int(number), found, answer)
-            if not away <= 1e-4:  # NaN, too
-                said.append(f"{self.path.name}: {what} of {self.scene.nodes[int(number)].name!r}: {away:.2g}")
+            if what != "normals":
+                yield what, int(number), self._difference(what, int(number), found, answer)
+
+    def troubles(self, answer: Answer) -> list[str]:
+        """Where Blender is farther off than 1e-4 of the scene's size, or has nothing."""
+        said = [
+            f"{self.path.name}: {what} of {self.scene.nodes[number].name!r}: {away:.2g}"
+            for what, number, away in self.differences(answer)
+            if not away <= 1e-4  # NaN, too
+        ]
         missing = [
             f"{self.path.name}: node {number} is missing"
             for number in range(len(self.scene.nodes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 import zipfile
 from pathlib import Path
@@ -140,6 +141,17 @@ def test_the_zip_holds_manifest_licence_and_the_wheel_as_it_was_built(archive: P
     assert set(manifest["permissions"]) == {"files"}
 
 
+def test_the_page_names_every_option_and_shows_its_pictures() -> None:
+    page = (ROOT / "docs" / "blender.md").read_text(encoding="utf-8")
+    source = (ROOT / "blender" / "operators.py").read_text(encoding="utf-8")
+    importing = source[source.index("class IMPORT_SCENE_OT") : source.index("class EXPORT_SCENE_OT")]
+    labels = re.findall(r'name="([^"]+)"', importing)
+    assert len(labels) == 6
+    assert [label for label in labels if f"**{label}**" not in page] == []
+    for picture in re.findall(r"\]\((pictures/[^)]+)\)", page):
+        assert (ROOT / "docs" / picture).stat().st_size < 200_000
+
+
 def test_every_module_of_the_wrapper_states_its_licence() -> None:
     for path in (ROOT / "blender").glob("*.py"):
         assert path.read_text(encoding="utf-8").startswith("# SPDX-License-Identifier: GPL-3.0-or-later\n"), path.name
@@ -164,6 +176,7 @@ def test_the_windmill_is_all_there(session: Session) -> None:
     assert sum(mesh["faces"] for mesh in meshes) == 44
     assert {name for mesh in meshes for name in mesh["materials"]} == {"STONE", "CLOTH", "BRASS"}
     assert any("fitted: 15 keys" in loss for loss in said["losses"])
+    assert said["keys"] == "tracks: 2 kept, 6 fitted, 0 sampled"
 
 
 def test_normals_are_those_of_the_smoothing_groups(session: Session) -> None:

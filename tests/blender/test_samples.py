@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import keyframer
+from keyframer import Channel, Clip, Interpolation, Mesh, Node, RotationForm, Scene, Track
 from keyframer.errors import FormatError
 from tests.blender.outside import ROOT, Answer, Case, ask, needs_blender, ten_frames
 
@@ -28,10 +29,25 @@ def cases() -> list[Case]:
     return found
 
 
+def two_clips(folder: Path) -> list[Case]:
+    """A file with two clips of different nodes: each moves what the other leaves at rest."""
+    turn = [(0, 0, 0, 1), (0, 0, 0.6, 0.8), (0, 0, 1, 0)]
+    first = Track("position", [0, 10, 30], [(0, 0, 0), (4, 0, 1), (0, 3, 0)], Interpolation.LINEAR)
+    second = Track("rotation", [0, 20, 40], turn, form=RotationForm.QUATERNION_ABSOLUTE)
+    mesh = Mesh("Square", [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], [(0, 1, 2), (0, 2, 3)])
+    nodes = [Node("Base", mesh=0, position=[1, 2, 3]), Node("Arm", parent=0, mesh=0, position=[0, 0, 2])]
+    clips = [Clip("slide", [Channel(0, first)], 0, 30), Clip("turn", [Channel(1, second)], 0, 40)]
+    path = folder / "clips.glb"
+    keyframer.save(Scene(nodes=nodes, meshes=[mesh], clips=clips), path)
+    scene = keyframer.load(path)
+    return [Case(path, scene, ten_frames(scene, clip), clip) for clip in range(2)]
+
+
 @pytest.fixture(scope="module")
 def played(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Case, Answer]]:
-    every = cases()
-    answers = ask(archive, [case.request() for case in every], tmp_path_factory.mktemp("samples"))
+    folder = tmp_path_factory.mktemp("samples")
+    every = [*cases(), *two_clips(folder)]
+    answers = ask(archive, [case.request() for case in every], folder)
     return list(zip(every, answers, strict=True))
 
 
@@ -41,3 +57,8 @@ def test_blender_plays_every_sample_as_keyframer_does(played: list[tuple[Case, A
     assert not refused
     troubles = [trouble for case, answer in played for trouble in case.troubles(answer)]
     assert not troubles, "\n".join(troubles)
+
+
+def test_every_clip_is_an_action_of_its_own(played: list[tuple[Case, Answer]]) -> None:
+    first, second = (answer for case, answer in played if case.path.name == "clips.glb")
+    assert first.said["actions"] == second.said["actions"] == ["slide", "turn"]
