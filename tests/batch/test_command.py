@@ -53,7 +53,7 @@ def test_every_operation_keeps_the_tree(run: Run, archive: Path, tmp_path: Path,
     assert "3 files: 3 done" in ran.err
     again = run("batch", operation, archive, "-o", tmp_path / "out")
     assert again.code == 0
-    assert "3 of these already by an earlier run" in again.err
+    assert "3 of these by an earlier run" in again.err
 
 
 def test_json_outputs_are_what_the_commands_print(run: Run, archive: Path, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_collisions_are_settled_and_told(run: Run, tmp_path: Path) -> None:
         "a.nanim.gltf",
     ]
     assert ran.err.count("RUN_OUTPUT_COLLISION") == 3
-    assert "another name" in run("batch", "report", tmp_path / "out").out
+    assert "renamed: " in run("batch", "report", tmp_path / "out").out
 
 
 def test_exit_codes(run: Run, archive: Path, tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_ctrl_c_stops_cleanly_and_the_rest_is_done_later(tmp_path: Path) -> None
 
 
 def test_progress_is_for_terminals() -> None:
-    assert progress_line(1_000, 250, 200, 3, 20.0) == "250 of 1,000 (25 %), 10 a second, 1:15 left, 3 failed"
+    assert progress_line(1_000, 250, 200, 3, 20.0) == "250 of 1,000 (25 %), 10 per second, 1:15 left, 3 failed"
     assert progress_line(0, 0, 0, 0, 0.0) == "0 of 0 (100 %)"
 
 
@@ -280,7 +280,7 @@ def test_progress_on_a_terminal(archive: Path, tmp_path: Path) -> None:
     os.close(leader)
     assert process.communicate()[0] == b""
     assert process.returncode == 0
-    assert b" a second, " in shown
+    assert b" per second, " in shown
     assert b" left" in shown
 
 

@@ -183,7 +183,7 @@ def test_a_pipe_in_a_folder_keeps_nobody_waiting(run: Run, tmp_path: Path) -> No
     os.mkfifo(tmp_path / "in" / "pipe.3ds")
     ran = run("batch", "identify", tmp_path / "in", "-o", tmp_path / "out", "-j", "1")
     assert ran.code == 3
-    assert "pipe.3ds: not an ordinary file" in ran.err
+    assert "pipe.3ds: not a regular file" in ran.err
 
 
 def test_a_report_from_a_disk_that_is_read_only(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -220,7 +220,7 @@ def test_the_ledger_is_an_ordinary_file(run: Run, tmp_path: Path, make: Callable
     ran = run("batch", "convert", tmp_path / "in", "-o", tmp_path / "out", "-j", "1")
     assert ran.code == 3
     assert len(ran.err.splitlines()) == 1
-    assert "is not an ordinary file" in ran.err
+    assert "is not a regular file" in ran.err
     assert [path.name for path in (tmp_path / "out").iterdir()] == [NAME + ending]
 
 

@@ -47,7 +47,7 @@ def test_sample(run: Run, two: Path, clip: str, x: float) -> None:
 def test_without_a_choice_the_first_is_taken_aloud(run: Run, two: Path) -> None:
     ran = run("sample", two, "--frames", "10", "--format", "csv")
     assert (ran.code, sampled(ran.out)) == (0, [pytest.approx(4.0)])
-    assert ran.err == f"keyframer: {two}: the first of 2 clips is taken; --clip chooses: walk, 2\n"
+    assert ran.err == f"keyframer: {two}: using the first of 2 clips; --clip chooses: walk, 2\n"
     assert run("sample", two, "--frames", "10", "-q").err == ""
 
 

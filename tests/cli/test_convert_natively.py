@@ -66,11 +66,11 @@ def test_folders_get_the_ending_of_the_format(run: Run, tmp_path: Path) -> None:
         (["x.u3d", "--dialect", "C"], "uto3d has no dialect 'C' (it has: B, A, literal)"),
         (["x.3ds", "--dialect", "A"], "3ds has no dialect 'A' (it has none)"),
         (["x.nanim", "--dialect", "odd"], "is not a dialect"),
-        (["x.3ds", "--cut", "10"], "--cut wants two frames"),
+        (["x.3ds", "--cut", "10"], "--cut needs two frames"),
         (["x.3ds", "--cut", "40:10"], "the earlier first"),
         (["x.3ds", "--scale", "0"], "'0' is not a number from 1e-09 to 1e+09"),
         (["x.3ds", "--rate", "-1"], "'-1' is not a number from 0.001 to 100000"),
-        (["x.3ds", "--write", "fps"], "--write wants NAME=VALUE"),
+        (["x.3ds", "--write", "fps"], "--write needs NAME=VALUE"),
         (["x.3ds", "--write", "colour=red"], "3ds has no option 'colour'"),
     ],
 )

@@ -44,8 +44,8 @@ def moved(tmp_path: Path) -> Path:
 def test_the_same_file(run: Run) -> None:
     ran = run("diff", EXAMPLE, EXAMPLE)
     assert ran.code == 0
-    assert "structure (records): the same" in ran.out
-    assert "0 of 12 nodes differ" in ran.out
+    assert "structure (records): equal" in ran.out
+    assert "0 of 12 nodes different" in ran.out
 
 
 def test_a_difference(run: Run, edited: Path) -> None:

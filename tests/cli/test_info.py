@@ -80,10 +80,10 @@ def test_some_tables_only(run: Run) -> None:
 def test_tables_that_are_not_there(run: Run) -> None:
     ran = run("info", "--table", "objekts", EXAMPLE)
     assert ran.code == 2
-    assert "there is no table 'objekts'; did you mean 'objects'?" in ran.err
+    assert "unknown table 'objekts'; did you mean 'objects'?" in ran.err
     ran = run("info", "--table", "skins", EXAMPLE)
     assert ran.code == 0
-    assert f"{EXAMPLE}: there is no table 'skins' (there are: overview, objects, " in ran.err
+    assert f"{EXAMPLE}: no table 'skins' (available: overview, objects, " in ran.err
     assert run("batch", "info", EXAMPLE, "-o", "x", "--table", "objekts").code == 2
 
 

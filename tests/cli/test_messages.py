@@ -60,7 +60,7 @@ def test_a_failed_export_leaves_no_page(run: Run, tmp_path: Path) -> None:
     ran = run("view", tmp_path / "none.3ds", "--export", page)
     assert ran.code == 3
     assert "no such file" in ran.err
-    assert "is not written: none of the files can be shown" in ran.err
+    assert "not written: none of the files can be shown" in ran.err
     assert not page.exists()
     assert run("view", tmp_path / "none.3ds", EXAMPLE, "--export", page).code == 3
     assert page.exists()
@@ -84,13 +84,13 @@ class TestAppleDouble:
     def test_skipped_and_counted_in_folders(self, run: Run, folder: Path, command: str) -> None:
         ran = run(command, "-r", folder, "--format", "json")
         assert [Path(record["file"]).name for record in ran.json()["files"]] == ["a.3ds", "._c.3ds"]
-        assert "keyframer: 2 AppleDouble files were skipped" in ran.err
+        assert "keyframer: skipped 2 AppleDouble files" in ran.err
 
     def test_skipped_in_archives(self, run: Run, folder: Path) -> None:
         ran = run("identify", folder.parent / "pack.zip")
         assert ran.out.count("\n") == 1
         assert ran.code == 0
-        assert "1 AppleDouble file was skipped" in ran.err
+        assert "skipped 1 AppleDouble file (" in ran.err
 
     def test_taken_where_they_are_asked_for(self, run: Run, folder: Path) -> None:
         ran = run("identify", folder / "._a.3ds")
@@ -102,7 +102,7 @@ class TestAppleDouble:
         ran = run("batch", "identify", folder, folder.parent / "pack.zip", "-o", tmp_path / "out", "-j", "1")
         assert ran.code == 0
         assert "3 files: 3 done" in ran.err
-        assert "3 AppleDouble files were skipped" in ran.err
+        assert "skipped 3 AppleDouble files" in ran.err
 
 
 class TestBatch:
@@ -113,7 +113,7 @@ class TestBatch:
         for again in range(2):
             ran = run("batch", "check", tmp_path / "in", "-o", out, "-j", "1", "--fail-on", "warning")
             assert ran.code == 1, again
-            assert "findings, by files: STRUCT_TRAILING_DATA 1" in ran.err
+            assert "files with issues: STRUCT_TRAILING_DATA 1" in ran.err
         assert "STRUCT_TRAILING_DATA 1)" in run("batch", "report", out).out
         assert "STRUCT_TRAILING_DATA:1" in run("batch", "report", out, "--format", "csv").out
         rows = run("batch", "report", out, "--format", "json").json()["files"]
@@ -135,10 +135,10 @@ class TestBatch:
 
         assert "1 done, 2 failed" in convert()
         before |= set(options_of_rows().values())
-        assert "2 done, 1 of them with findings, 1 failed, 1 of these already" in convert("--salvage")
+        assert "2 done, 1 of them with issues, 1 failed, 1 of these by" in convert("--salvage")
         assert [name for name, given in options_of_rows().items() if given not in before] == ["cut.3ds", "rubbish.3ds"]
-        assert "3 of these already" in convert("--salvage")
-        assert "2 of these already" in convert("--salvage", "--retry-failed")
+        assert "3 of these by an earlier" in convert("--salvage")
+        assert "2 of these by an earlier" in convert("--salvage", "--retry-failed")
 
 
 def test_formats_names_everything_that_can_be_written(run: Run, tmp_path: Path) -> None:

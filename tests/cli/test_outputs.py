@@ -103,7 +103,7 @@ def test_what_is_no_ordinary_file_is_refused(name: str, odd: str, place: Path, r
     before = os.lstat(path)
     ran = run(*command(name, place, path, "-f"))
     assert ran.code == 3, ran.err
-    assert f"{path} is {kind}, not an ordinary file" in ran.err
+    assert f"{path} is {kind}, not a regular file" in ran.err
     assert os.path.samestat(os.lstat(path), before)
     assert not list(place.glob(".kf-*"))
 
@@ -129,7 +129,7 @@ def test_a_folder_in_the_place_of_a_file_is_refused(words: str, name: str, place
     path.mkdir(parents=True)
     ran = run(*words.replace("IN", str(place)).split())
     assert ran.code == 3, ran.err
-    assert f"{path} is a folder, not an ordinary file" in ran.err
+    assert f"{path} is a folder, not a regular file" in ran.err
     assert list(path.iterdir()) == []
     assert [each.name for each in (place / "out").iterdir() if "sqlite" not in each.name] == [name]
 
@@ -151,9 +151,9 @@ def test_nor_does_a_batch_write_there(odd: str, place: Path, run: Run) -> None:
 def test_nor_does_python(place: Path) -> None:
     (place / "null.glb").symlink_to("/dev/null")
     for path in (place / "null.glb", place):
-        with pytest.raises(OSError, match="not an ordinary file"):
+        with pytest.raises(OSError, match="not a regular file"):
             keyframer.write(keyframer.read(place / "a.3ds"), path, overwrite=True)
-    with pytest.raises(OSError, match="not an ordinary file"):
+    with pytest.raises(OSError, match="not a regular file"):
         keyframer.save(keyframer.load(place / "a.3ds"), place / "null.glb", overwrite=True)
     assert (place / "null.glb").is_symlink()
 
@@ -285,7 +285,7 @@ def test_nor_does_its_ledger(place: Path, run: Run) -> None:
     """An empty file is a ledger to SQLite."""
     (place / "empty.3ds").touch()
     os.mkfifo(place / "pipe")
-    for name, reason in (("empty.3ds", "is an input of this run"), ("pipe", "is a pipe, not an ordinary file")):
+    for name, reason in (("empty.3ds", "is an input of this run"), ("pipe", "is a pipe, not a regular file")):
         words = ("-o", place / "out", "--ledger", place / name, "-j", "1")
         ran = run("batch", "identify", place / "a.3ds", place / "empty.3ds", *words)
         assert ran.code == 3
@@ -381,4 +381,4 @@ def test_standard_output_stays_a_dash(place: Path) -> None:
     assert ran.stdout == (place / "a.json").read_bytes()
     ran = spawn("dump", place / "a.3ds", "-o", "/dev/stdout")
     assert ran.returncode == 3
-    assert b"/dev/stdout is a pipe, not an ordinary file" in ran.stderr
+    assert b"/dev/stdout is a pipe, not a regular file" in ran.stderr

@@ -33,7 +33,7 @@ def test_a_refusal_is_one_line_that_says_what_could_be_saved(run: Run, cut: Path
     assert (ran.code, ran.out) == (3, "")
     assert ran.err.splitlines() == [
         f"keyframer: {cut}: STRUCT_TRUNCATED at 0x2 in /4d4d: expected 4604 bytes, 2000 remaining; "
-        "--salvage saves 5 nodes, 5 meshes, 3 materials"
+        "--salvage recovers 5 nodes, 5 meshes, 3 materials"
     ]
 
 

@@ -258,7 +258,7 @@ def test_a_skeleton_and_options_of_a_format(run: Run, tmp_path: Path) -> None:
         ("in_place=maybe", "in_place is true or false, not 'maybe'"),
         ("euler_order=ABC", "euler_order is an order of X, Y and Z"),
         ("geometry=raw", "midtown has no option 'geometry'"),
-        ("nothing", "--set wants NAME=VALUE, not 'nothing'"),
+        ("nothing", "--set needs NAME=VALUE, not 'nothing'"),
     ],
 )
 def test_wrong_options_are_wrong_usage(run: Run, tmp_path: Path, pair_: str, words: str) -> None:

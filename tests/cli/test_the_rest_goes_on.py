@@ -146,7 +146,7 @@ def test_what_is_not_an_ordinary_file(run: Run, tmp_path: Path, command: str, ho
     ran = run(*arguments, *(["-r"] if how == "folder" else []))
     assert ran.code == 3
     for name in ("fifo", "device", "socket"):
-        assert ran.err.count(f"{name}.nanim: not an ordinary file\n") == 1
+        assert ran.err.count(f"{name}.nanim: not a regular file\n") == 1
     assert done(tmp_path / "out", ran.out, "zz")
 
 
@@ -167,7 +167,7 @@ def test_what_is_not_an_ordinary_file(run: Run, tmp_path: Path, command: str, ho
 def test_a_device_by_its_name(run: Run, arguments: list[str]) -> None:
     ran = run(*arguments, "/dev/zero")
     assert ran.code == 3
-    assert ran.err == "keyframer: /dev/zero: not an ordinary file\n"
+    assert ran.err == "keyframer: /dev/zero: not a regular file\n"
 
 
 @posix

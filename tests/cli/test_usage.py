@@ -9,7 +9,15 @@ from zipfile import ZipFile
 
 import pytest
 
+from keyframer.batch.operations import OPERATIONS
+from keyframer.cli.parser import COMMANDS
 from tests.cli.running import EXAMPLE, Run
+
+VERBS = (
+    *("Read", "Tell", "Summarise", "List", "Write", "Make", "Compute", "Convert", "Draw", "Compare", "Render", "Play"),
+    *("Run", "Check", "Identify", "Show"),
+)
+"""first words of the help texts"""
 
 
 class TestOptionsAnywhere:
@@ -68,16 +76,16 @@ class TestOptionsAnywhere:
         assert run("check", EXAMPLE, "--qui", EXAMPLE).code == 0
         ran = run("check", EXAMPLE, "--fo", "json", "--f", "x")
         assert ran.code == 2
-        assert "--f could be --" in ran.err
+        assert "--f is ambiguous: --" in ran.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["chek", "scene.3ds"], "no command and no file is called 'chek'; did you mean 'check'?"),
-        (["info", "--tabel", "x", EXAMPLE], "there is no option --tabel; did you mean '--table'?"),
-        (["info", "-t", EXAMPLE], "there is no option -t"),
-        (["--verison"], "there is no option --verison; did you mean '--version'?"),
+        (["chek", "scene.3ds"], "no command or file is named 'chek'; did you mean 'check'?"),
+        (["info", "--tabel", "x", EXAMPLE], "unknown option --tabel; did you mean '--table'?"),
+        (["info", "-t", EXAMPLE], "unknown option -t"),
+        (["--verison"], "unknown option --verison; did you mean '--version'?"),
         (["info", "--format", "jsn", EXAMPLE], "did you mean 'json'?"),
         (["batch", "chek", "x", "-o", "y"], "did you mean 'check'?"),
         (["convert", EXAMPLE, "x.glb", "--limit", "reconds=5"], "did you mean 'records'?"),
@@ -85,14 +93,14 @@ class TestOptionsAnywhere:
         (["convert", EXAMPLE, "x.3ds", "--write", "fsp=1"], "did you mean 'fps'?"),
         (["convert", EXAMPLE, "x.glb", "--write", "foo=1"], "gltf has no option 'foo' (it has: core_only, "),
         (["batch", "convert", EXAMPLE, "-o", "x", "--write", "foo=1"], "gltf has no option 'foo'"),
-        (["convert", EXAMPLE, "x.glb", "--texture-path", "/nodir"], "--texture-path: there is no folder '/nodir'"),
+        (["convert", EXAMPLE, "x.glb", "--texture-path", "/nodir"], "--texture-path: no such folder: '/nodir'"),
         (["sample", EXAMPLE, "--set", "geometri=raw"], "did you mean 'geometry'?"),
         (["check", EXAMPLE, "--only", "STRUCT_TRUNKATED"], "did you mean 'STRUCT_TRUNCATED'?"),
         (["info", EXAMPLE, "--limit"], "--limit needs a value: --limit NAME=N"),
         (["info", EXAMPLE, "--format", "-q"], "--format needs a value: --format pretty|json"),
         (["thumbnail", EXAMPLE, "-o", "x.png", "--pictures", "5"], "--pictures is for a playback"),
         (["thumbnail", EXAMPLE, "-o", "x.png", "--camera", "Camera", "--above", "5"], "are for --camera fit"),
-        (["view", EXAMPLE, "--export", "x.html", "--port", "80"], "--export serves nothing"),
+        (["view", EXAMPLE, "--export", "x.html", "--port", "80"], "--export starts no server"),
     ],
 )
 def test_a_mistake_costs_one_line(run: Run, arguments: list[str | Path], words: str) -> None:
@@ -133,6 +141,16 @@ def test_an_angle_fits_the_view(run: Run, tmp_path: Path) -> None:
 
 
 class TestWithoutACommand:
+    @pytest.mark.parametrize("name", ["", *COMMANDS, *(f"batch {operation}" for operation in OPERATIONS)])
+    def test_help_fits_80_columns_and_begins_with_a_verb(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", "80")
+        text = run(*name.split(), "--help").out
+        assert [line for line in text.splitlines() if len(line) > 80] == []
+        first_word = text.split("\n\n")[1].split()[0].rstrip(",")
+        assert first_word in VERBS, first_word
+
     def test_help(self, run: Run) -> None:
         assert run("help").out == run("--help").out == run().out
         assert run("help", "convert").out == run("convert", "--help").out
@@ -146,7 +164,7 @@ class TestWithoutACommand:
         ran = run(EXAMPLE)
         assert ran.code == 0
         assert ran.out == run("identify", EXAMPLE).out
-        assert "commands that fit: info, check, view" in ran.err
+        assert "commands for this file: info, check, view" in ran.err
         assert "dump" in ran.err
         assert run("convert", EXAMPLE, tmp_path / "a.glb").code == 0
         ran = run(tmp_path / "a.glb")

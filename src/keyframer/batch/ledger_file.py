@@ -21,7 +21,7 @@ def hold(path: str) -> int | None:
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     for name in (path, path + LOCK):
         if os.path.lexists(name) and not stat.S_ISREG(os.lstat(name).st_mode):  # a link may lead to anything
-            raise OSError(errno.EINVAL, f"{name} is not an ordinary file")
+            raise OSError(errno.EINVAL, f"{name} is not a regular file")
     try:
         import fcntl
     except ImportError:  # Windows: SQLite's own locks keep the ledger whole

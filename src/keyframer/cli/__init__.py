@@ -1,4 +1,4 @@
-"""The command ``keyframer``: one module for each command; the only place that prints and exits."""
+"""The command ``keyframer``: one module per command; the only package that prints and exits."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
-    from keyframer.cli.exit_handling import guarded
+    from keyframer.cli.exit_handling import run_guarded
 
-    if arguments is None:  # a process of its own: modules stay, scenes are freed by counting, as in workers of a batch
+    if arguments is None:  # run as a command: modules stay, scenes are freed by reference counting, as in workers
         gc.set_threshold(100_000, 50, 100)
-    return guarded(_run, arguments)
+    return run_guarded(_run, arguments)
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -27,7 +27,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _report_plugins() -> None:
-    """One line for each package from outside that could not be used."""
+    """Print one line for each plugin that failed."""
     plugins = sys.modules.get("keyframer.plugins")
     for line in plugins.failures() if plugins is not None else ():
         from keyframer.text import safe_text
@@ -37,9 +37,9 @@ def _report_plugins() -> None:
 
 def _dispatch(given: list[str]) -> int:
     if len(given) > 1 and given[0] == "identify" and not any(word.startswith("-") and word != "-" for word in given):
-        from keyframer.cli.identify import run_plain
+        from keyframer.cli.identify import run_with_defaults
 
-        return run_plain(given[1:])  # just names: no parser needed
+        return run_with_defaults(given[1:])  # only names: no parser needed
     from keyframer.cli.parser import run as parse_and_run
 
     return parse_and_run(given)

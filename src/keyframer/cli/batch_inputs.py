@@ -1,4 +1,4 @@
-"""The files of a batch: what the other commands take, and URLs; each with its place below the output folder."""
+"""The files of a batch: the inputs of other commands and URLs, each with its path below the output folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from keyframer.batch import Found, storage
 from keyframer.batch.output_names import safe_relative
 from keyframer.batch.storage import is_url
 from keyframer.cli.batch_options import wanted_endings
-from keyframer.cli.inputs import MEMBER, STDIN, BadInput, FileInput, Input, MemberInput, inputs_of, is_left_by_a_mac
+from keyframer.cli.inputs import MEMBER, STDIN, BadInput, FileInput, Input, MemberInput, inputs_of, is_apple_double_file
 from keyframer.cli.messages import as_format_error
 from keyframer.errors import FormatError
 
@@ -28,36 +28,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="IN",
         help="a folder, a file, a glob in quotes, a zip archive, ARCHIVE!/MEMBER, or a URL such as s3://bucket/models",
     )
-    inputs.add_argument("-r", "--recursive", action="store_true", help="is always so: need not be given")
     inputs.add_argument(
-        "--all-files", action="store_true", help="take every file, not just those with the extension of a known format"
+        "-r", "--recursive", action="store_true", help="accepted for compatibility; batch always recurses"
     )
     inputs.add_argument(
-        "--files-from", metavar="LIST", help="read names from a file, one a line (or ended by NUL); - for stdin"
+        "--all-files", action="store_true", help="take every file, not only those with the extension of a known format"
     )
-    for option, words in (("--include", "take just"), ("--exclude", "leave out")):
+    inputs.add_argument(
+        "--files-from", metavar="LIST", help="read names from a file, one per line (or separated by NUL); - for stdin"
+    )
+    for option, words in (("--include", "take only"), ("--exclude", "leave out")):
         inputs.add_argument(
             option,
             action="append",
             default=[],
             metavar="GLOB",
-            help=f"{words} files of such a name, or of such a path below IN if there is a / (may be repeated)",
+            help=f"{words} files whose name matches, or whose path below IN if GLOB has a / (may be repeated)",
         )
 
 
 def find_files(options: argparse.Namespace) -> Iterator[Found]:
-    """Everything that was asked for, with its stamp; what leads nowhere has an error."""
+    """Yield all files with their stamps; those that cannot be read have an error."""
     if STDIN in options.files:
-        options.parser.error("stdin is no file that could be done again: give it a name")
-    for item, relative in _placed(options):
-        if isinstance(item, _Walked):
-            if item.status is None and item.error is not None:  # a folder: what it holds could be anything
+        options.parser.error("stdin cannot be an input of a batch: give the name of a file")
+    for item, relative in _inputs_with_paths(options):
+        if isinstance(item, _WalkedFile):
+            if (
+                item.status is None and item.error is not None
+            ):  # an unreadable folder: --include and --exclude do not apply
                 yield Found(item.name, relative, error=item.error)
             elif _chosen(relative, options):
                 yield Found(item.name, relative, storage.stamp_of(item.status), error=item.error)
             continue
         if storage.is_url(item.name):
-            yield from (found for found in _from_store(item.name, options) if _chosen(found.relative, options))
+            yield from (file for file in _from_store(item.name, options) if _chosen(file.relative, options))
         elif isinstance(item, BadInput):
             yield Found(os.path.abspath(item.name), safe_relative(item.relative), error=as_format_error(item.error))
         elif _chosen(relative, options):
@@ -66,7 +70,7 @@ def find_files(options: argparse.Namespace) -> Iterator[Found]:
 
 
 def _absolute(item: Input) -> str:
-    """The name from anywhere; that of a member stays as it is, ``..`` and all."""
+    """Return the absolute path of an input; the name of a member stays unchanged, including any ``..``."""
     if not isinstance(item, MemberInput):
         return os.path.abspath(item.name)
     archive, mark, member = item.name.partition(MEMBER)
@@ -84,13 +88,16 @@ def _matches(relative: str, pattern: str) -> bool:
     return fnmatchcase(name, pattern)
 
 
-def _placed(options: argparse.Namespace) -> Iterator[tuple[Input, str]]:
-    """Each input and its place. Files of a folder or glob keep their place below it, members of an archive that in the
-    archive, under the archive's name; files that are named one by one that below the folder common to them."""
+def _inputs_with_paths(options: argparse.Namespace) -> Iterator[tuple[Input, str]]:
+    """Yield each input with its path below the output folder.
+
+    Files of a folder or glob keep their path below it, members of an archive their path in the archive, below the name
+    of the archive. Files named one by one keep their path below their common folder.
+    """
     named: list[Input] = []
     for folder, items in _groups(options):
         for item in items:
-            if isinstance(item, _Walked):
+            if isinstance(item, _WalkedFile):
                 yield item, item.relative
             elif isinstance(item, MemberInput):
                 place = item.name.partition(MEMBER)[0]
@@ -98,9 +105,9 @@ def _placed(options: argparse.Namespace) -> Iterator[tuple[Input, str]]:
             elif not isinstance(item, FileInput) or is_url(item.name):
                 yield item, item.relative
             elif folder is not None:
-                yield item, _slashed(os.path.relpath(item.name, folder))
+                yield item, _with_slashes(os.path.relpath(item.name, folder))
             elif item.relative != os.path.basename(item.name) or os.path.dirname(item.relative):
-                yield item, _slashed(item.relative)
+                yield item, _with_slashes(item.relative)
             else:
                 named.append(item)
     places = [os.path.abspath(item.name) for item in named]
@@ -109,11 +116,11 @@ def _placed(options: argparse.Namespace) -> Iterator[tuple[Input, str]]:
     except ValueError:  # on several drives
         common = ""
     for item, place in zip(named, places, strict=True):
-        yield item, _slashed(os.path.relpath(place, common) if common else os.path.basename(place))
+        yield item, _with_slashes(os.path.relpath(place, common) if common else os.path.basename(place))
 
 
 def _groups(options: argparse.Namespace) -> Iterator[tuple[str | None, Iterator[Input]]]:
-    """The inputs, argument by argument; with the folder that their places are relative to, if it is known."""
+    """Yield the inputs of each argument with the folder that their paths are relative to, if it is known."""
     endings = wanted_endings(options)
     options.skipped = 0
 
@@ -124,10 +131,10 @@ def _groups(options: argparse.Namespace) -> Iterator[tuple[str | None, Iterator[
 
     for name in options.files:
         if not is_url(name) and "\0" not in name and os.path.isdir(name):
-            found = _walked(os.path.abspath(name), () if options.all_files else endings, options)
-            first = next(found, None)
-            # an empty folder is the business of who says so to the other commands
-            yield name, expanded([name]) if first is None else chain([first], found)
+            files = _walk(os.path.abspath(name), () if options.all_files else endings, options)
+            first = next(files, None)
+            # `inputs_of` reports an empty folder as for other commands
+            yield name, expanded([name]) if first is None else chain([first], files)
             continue
         if not is_url(name) and any(mark in name for mark in _GLOB) and not os.path.lexists(name):
             fixed = name[: min(name.index(mark) for mark in _GLOB if mark in name)]
@@ -138,8 +145,8 @@ def _groups(options: argparse.Namespace) -> Iterator[tuple[str | None, Iterator[
         yield None, expanded([], options.files_from)
 
 
-class _Walked(Input):
-    """A file of a folder; what the walk saw of it is enough to tell whether it changed, or why it cannot be read."""
+class _WalkedFile(Input):
+    """A file of a folder, with its status from the walk or the reason why it cannot be read."""
 
     def __init__(self, path: str, relative: str, status: os.stat_result | None, reason: str | None = None) -> None:
         self.name = path
@@ -148,11 +155,11 @@ class _Walked(Input):
         self.error = None if reason is None else FormatError("IO_READ_FAILED", 0, "/", reason)
 
 
-def _walked(folder: str, endings: tuple[str, ...], options: argparse.Namespace) -> Iterator[_Walked]:
-    """The files of a folder and of the folders inside it, in the order of names; links to folders are not followed.
+def _walk(folder: str, endings: tuple[str, ...], options: argparse.Namespace) -> Iterator[_WalkedFile]:
+    """Yield the files of a folder and its subfolders, sorted by name; links to folders are not followed.
     AppleDouble files are counted in ``options.skipped``.
 
-    One listing of each folder and one look at each file: 100,000 of them must be quick to walk over.
+    Each folder is listed once and each file examined once, so that 100,000 files are walked quickly.
     """
     waiting = [("", folder)]
     while waiting:
@@ -162,7 +169,9 @@ def _walked(folder: str, endings: tuple[str, ...], options: argparse.Namespace) 
             with os.scandir(place) as entries:
                 sorted_entries = sorted(entries, key=_name_of)
         except OSError as error:
-            yield _Walked(place, relative.rstrip("/") or "folder", None, f"the folder: {error.strerror or error}")
+            yield _WalkedFile(
+                place, relative.rstrip("/") or "folder", None, f"cannot list the folder: {error.strerror or error}"
+            )
             continue
         for entry in sorted_entries:
             name = entry.name
@@ -173,15 +182,15 @@ def _walked(folder: str, endings: tuple[str, ...], options: argparse.Namespace) 
             if is_folder:
                 if not entry.is_symlink():
                     folders.append((f"{relative}{name}/", entry.path))
-            elif endings and name.startswith("._") and is_left_by_a_mac(entry.path):
+            elif endings and name.startswith("._") and is_apple_double_file(entry.path):
                 options.skipped += name.lower().endswith(endings)
             elif not endings or name.lower().endswith(endings):
                 try:
                     status = entry.stat()
                 except OSError:
                     status = None
-                odd = status is not None and not stat.S_ISREG(status.st_mode)  # a pipe may never end
-                yield _Walked(entry.path, relative + name, status, "not an ordinary file" if odd else None)
+                is_special = status is not None and not stat.S_ISREG(status.st_mode)  # a pipe may never end
+                yield _WalkedFile(entry.path, relative + name, status, "not a regular file" if is_special else None)
         waiting.extend(reversed(folders))
 
 
@@ -189,22 +198,22 @@ def _name_of(entry: os.DirEntry[str]) -> str:
     return entry.name
 
 
-def _slashed(relative: str) -> str:
+def _with_slashes(relative: str) -> str:
     parts = [part for part in relative.split(os.sep) if part not in ("", ".", "..")]
     return "/".join(parts) or "file"
 
 
 def _from_store(url: str, options: argparse.Namespace) -> Iterator[Found]:
-    wanted = wanted_endings(options)
-    found = False
+    extensions = wanted_endings(options)
+    is_empty = True
     try:
         for name, below, stamp in storage.list_urls(url):
             alone = name.rstrip("/").endswith(url.partition("://")[2].strip("/"))
-            if options.all_files or alone or name.lower().endswith(wanted):
-                found = True
+            if options.all_files or alone or name.lower().endswith(extensions):
+                is_empty = False
                 yield Found(name, safe_relative(below), stamp)
     except (OSError, FormatError) as error:
         yield Found(url, "url", error=as_format_error(error))
         return
-    if not found:
-        yield Found(url, "url", error=FormatError("IO_READ_FAILED", 0, "/", "nothing of a known extension lies there"))
+    if is_empty:
+        yield Found(url, "url", error=FormatError("IO_READ_FAILED", 0, "/", "no files with a known extension there"))

@@ -20,18 +20,22 @@ from keyframer.files import note_input
 from keyframer.text import safe_text
 
 _OPERATIONS = ("convert", "check", "info", "identify", "thumbnail")
-"""also those that are not available here: a ledger may come from elsewhere"""
+"""all operations, available here or not: a ledger may come from another machine"""
 _MOST_LINES = 20
-"""refused rows that are shown one by one"""
+"""most refused rows that are shown"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("where", metavar="OUT", help="the output folder of a batch, or its ledger")
-    parser.add_argument("--format", choices=(*STYLES, "html"), default="pretty", help="style (default: pretty)")
-    parser.add_argument("--status", choices=STATUSES, help="just files that ended so")
-    parser.add_argument("--operation", dest="only_operation", choices=_OPERATIONS, help="just this operation")
+    parser.add_argument("where", metavar="OUT", help="output folder of a batch, or its ledger")
+    parser.add_argument(
+        "--format", choices=(*STYLES, "html"), default="pretty", help="style of the output (default: pretty)"
+    )
+    parser.add_argument("--status", choices=STATUSES, help="only files with this status")
+    parser.add_argument(
+        "--operation", dest="only_operation", choices=_OPERATIONS, metavar="NAME", help="only this operation"
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of stdout")
-    parser.add_argument("-f", "--force", action="store_true", help="overwrite a file that exists")
+    parser.add_argument("-f", "--force", action="store_true", help="overwrite an existing file")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -55,12 +59,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def show_refused(ledger: Ledger) -> int:
-    """A line for each row that was refused since the last look; the exit code of a report that lacks them."""
+    """Print a line for each row refused since the last call; returns the exit code of a report without them."""
     lines, ledger.refused = ledger.refused, []
     for line in lines[:_MOST_LINES]:
         print(f"keyframer: {shown_name(line)}", file=sys.stderr)
     if len(lines) > _MOST_LINES:
-        print(f"keyframer: {len(lines) - _MOST_LINES:,} more rows in the ledger are refused", file=sys.stderr)
+        print(f"keyframer: {len(lines) - _MOST_LINES:,} more rows of the ledger were refused", file=sys.stderr)
     return NOT_ALL_DONE if lines else FINE
 
 
@@ -86,13 +90,13 @@ def _pretty_head(ledger: Ledger, operation: str | None) -> None:
     for name, status, code, count in ledger.counts(operation):
         sys.stdout.write(f"{name}: {count:,} {status}{f' ({code})' if code else ''}\n")
     for renamed in ledger.renamed(operation):
-        sys.stdout.write(f"another name: {safe_text(str(renamed))}\n")
+        sys.stdout.write(f"renamed: {safe_text(str(renamed))}\n")
     sys.stdout.write("\n")
 
 
 def _line(row: dict[str, object]) -> str:
-    what = f"{row['code']}: {row['message']}" if row["code"] else f"-> {row['output']}"
+    outcome = f"{row['code']}: {row['message']}" if row["code"] else f"-> {row['output']}"
     issues = row["issues"]
     if row["status"] != "failed" and row["worst"] and isinstance(issues, dict):
-        what += f" ({row['worst']}: {', '.join(f'{code} {count}' for code, count in issues.items())})"
-    return f"{row['status']:<8}  {row['seconds']:8.3f} s  {shown_name(str(row['source']))}  {safe_text(what)}"
+        outcome += f" ({row['worst']}: {', '.join(f'{code} {count}' for code, count in issues.items())})"
+    return f"{row['status']:<8}  {row['seconds']:8.3f} s  {shown_name(str(row['source']))}  {safe_text(outcome)}"

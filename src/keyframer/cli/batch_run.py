@@ -1,4 +1,4 @@
-"""Carrying out ``keyframer batch``: what its arguments ask for."""
+"""Run ``keyframer batch``: progress, interruption, summary."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from keyframer.cli.output_targets import refusing
 from keyframer.cli.progress import Progress, clock
 from keyframer.errors import FormatError
 from keyframer.files import check_output, note_input
-from keyframer.text import safe_text
+from keyframer.text import counted, safe_text
 
 _MOST_LINES = 20
-"""failures that are shown one by one"""
+"""most failures that are shown"""
 _CLUSTER_AGE = 600.0
-"""seconds: on a cluster a temporary file this young may be somebody's who is still at work"""
+"""seconds: younger temporary files may belong to a worker of the cluster that is still writing"""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -49,9 +49,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     if not options.files and options.files_from is None:
-        options.parser.error("nothing to do: give a folder or a file")
+        options.parser.error("no input: give a folder or a file")
     if (options.tls_ca or options.tls_cert or options.tls_key) and not options.cluster:
-        options.parser.error("--tls-… is for --cluster")
+        options.parser.error("--tls-ca, --tls-cert and --tls-key need --cluster")
     out = options.output if storage.is_url(options.output) else os.path.abspath(options.output)
     try:
         chosen = batch_options.options_of(options)
@@ -81,7 +81,7 @@ def _run(options: argparse.Namespace) -> int:
         for renamed in campaign.summary.renamed[:_MOST_LINES]:
             note(options, f"RUN_OUTPUT_COLLISION: {renamed}")
         if len(campaign.summary.renamed) > _MOST_LINES:
-            note(options, f"{len(campaign.summary.renamed)} outputs have another name; the report lists them")
+            note(options, f"{counted(len(campaign.summary.renamed), 'output')} renamed; the report lists them")
         batch_report.show_refused(ledger)
         _sweep(campaign, options)
         progress = Progress(options, campaign.summary.total)
@@ -91,11 +91,11 @@ def _run(options: argparse.Namespace) -> int:
             progress.clear()
             _sweep(campaign, options)
             batch_report.show_refused(ledger)
-        return _summed_up(campaign, options, progress, ledger_path, stopping.is_set())
+        return _summarise(campaign, options, progress, ledger_path, stopping.is_set())
 
 
 def _check_ledger(path: str, found: list[Found]) -> None:
-    """Refuse a ledger that is no ordinary file, or one of the inputs: an empty one would become a ledger."""
+    """Refuse a ledger that is not a regular file or is one of the inputs: an empty input would become a ledger."""
     for file in found:
         member = storage.split_member(file.source)
         note_input(file.source if member is None else member[0])
@@ -107,19 +107,19 @@ def _ledger_path(out: str, options: argparse.Namespace) -> str:
     if not storage.is_url(out):
         return os.path.join(out, LEDGER)
     path = f"keyframer-batch-{options_hash(out, {})[:10]}.sqlite"
-    note(options, f"the ledger of {out} is {path} in this folder (--ledger puts it elsewhere)")
+    note(options, f"the ledger of {out} is {path} in this folder (--ledger chooses another place)")
     return path
 
 
 def _sweep(campaign: Campaign, options: argparse.Namespace) -> None:
     removed = campaign.sweep(older_than=_CLUSTER_AGE if options.cluster else 0.0)
     if removed:
-        detail(options, f"{removed} temporary files of killed writers removed")
+        detail(options, f"removed {counted(removed, 'temporary file')} of interrupted runs")
 
 
 @contextmanager
 def _stopping(options: argparse.Namespace) -> Iterator[threading.Event]:
-    """The first Ctrl-C (or SIGTERM) stops after the files at work; the second at once."""
+    """Stop after the current files at the first Ctrl-C (or SIGTERM), and immediately at the second."""
     event = threading.Event()
 
     def stop(number: int, frame: object) -> None:
@@ -127,7 +127,7 @@ def _stopping(options: argparse.Namespace) -> Iterator[threading.Event]:
             raise KeyboardInterrupt
         event.set()
         if not options.quiet:  # print is not safe in a signal handler
-            os.write(2, b"\nkeyframer: stopping after the files at work (Ctrl-C again: at once)\n")
+            os.write(2, b"\nkeyframer: stopping after the current files (Ctrl-C again: immediately)\n")
 
     if threading.current_thread() is not threading.main_thread():
         yield event
@@ -142,7 +142,7 @@ def _stopping(options: argparse.Namespace) -> Iterator[threading.Event]:
 
 @contextmanager
 def _executor(options: argparse.Namespace) -> Iterator[Executor]:
-    """That of the cluster, or our own, whose processes load what they need while files are still looked for."""
+    """Yield the executor: that of the cluster, or a local one, which starts loading modules while files are listed."""
     if options.cluster:
         with connect(options.cluster, ca=options.tls_ca, certificate=options.tls_cert, key=options.tls_key) as executor:
             yield executor
@@ -192,29 +192,29 @@ def _show_failure(result: dict[str, Any]) -> None:
     failure(result["source"], FormatError(error["code"], error["offset"], error["path"], error["message"]))
 
 
-def _summed_up(campaign: Campaign, options: argparse.Namespace, progress: Progress, ledger: str, stopped: bool) -> int:
+def _summarise(campaign: Campaign, options: argparse.Namespace, progress: Progress, ledger: str, stopped: bool) -> int:
     summary = campaign.summary
     seconds = progress.seconds
     failed, findings = summary.counts[FAILED], summary.counts[FINDINGS]
     parts = [f"{summary.total:,} {'file' if summary.total == 1 else 'files'}: {summary.finished - failed:,} done"]
-    parts += [f"{findings:,} of them with findings"] if findings or options.operation == "check" else []
+    parts += [f"{findings:,} of them with issues"] if findings or options.operation == "check" else []
     parts.append(f"{failed:,} failed")
-    parts += [f"{summary.skipped:,} of these already by an earlier run"] if summary.skipped else []
+    parts += [f"{summary.skipped:,} of these by an earlier run"] if summary.skipped else []
     if stopped:
-        parts.append(f"{summary.total - summary.finished:,} not begun")
-    rate = f", {summary.worked / seconds:.0f} a second" if summary.worked and seconds >= 1 else ""
+        parts.append(f"{summary.total - summary.finished:,} not started")
+    rate = f", {summary.worked / seconds:.0f} per second" if summary.worked and seconds >= 1 else ""
     note(options, f"{', '.join(parts)}; {clock(seconds)}{rate}")
     if summary.codes:
         note(options, "failures: " + ", ".join(f"{code} {count:,}" for code, count in summary.codes.most_common()))
     if summary.findings:
-        found = ", ".join(f"{code} {count:,}" for code, count in summary.findings.most_common(_MOST_LINES))
-        note(options, f"findings, by files: {found}")
+        codes = ", ".join(f"{code} {count:,}" for code, count in summary.findings.most_common(_MOST_LINES))
+        note(options, f"files with issues: {codes}")
     if failed and getattr(options, "salvage", None) is False:
-        note(options, "with --salvage the same command does again what failed, without what is unsafe")
+        note(options, "the same command with --salvage repeats the failed files without their unsafe parts")
     if failed or findings:
         note(options, f"keyframer batch report {shown_name(options.ledger or options.output)} lists them")
     detail(options, f"ledger: {ledger}")
     if stopped:
-        note(options, "stopped; the same command goes on from here")
+        note(options, "stopped; the same command resumes from here")
         return INTERRUPTED
     return NOT_ALL_DONE if failed else EXIT_FINDINGS if findings else FINE

@@ -1,4 +1,4 @@
-"""``keyframer build``: a file from the text that ``keyframer dump`` writes."""
+"""``keyframer build``: make a file from the text that ``keyframer dump`` writes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from keyframer.cli.messages import detail, failure
 from keyframer.cli.reading_options import READ_FAILURES
 from keyframer.formats import FORMATS
 from keyframer.inspecting.text_build import build_bytes
+from keyframer.text import counted
 
-ABOUT = """A file from the text that keyframer dump writes: unchanged text gives the same bytes again.
+ABOUT = """Make a file from the text that keyframer dump writes.
 
-Lengths and counts are worked out anew where something changed; everything else stays as it is in the
-text. A text that is wrong is refused with its line and the path of the value."""
+Unchanged text gives the same bytes. Lengths and counts are recomputed where
+something changed; everything else is written as in the text. An error in the
+text is reported with its line and the path of the value."""
 
 EXAMPLES = (
     "keyframer build scene.json -o scene.3ds",
-    "keyframer dump scene.3ds | sed 's/OLD.TGA/NEW.TGA/' | keyframer build - -o new.3ds",
+    "keyframer dump a.3ds | sed 's/OLD.TGA/NEW.TGA/' | keyframer build - -o b.3ds",
     "keyframer build -r text/ -o models/",
 )
 
@@ -32,14 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if not options.files and options.files_from is None:
-        options.parser.error("nothing to build: give a TEXT, or - for stdin")
+        options.parser.error("no input: give a TEXT, or - for stdin")
     many = options.recursive or options.files_from is not None or len(options.files) > 1
     target = output_targets.Targets(options, many, _built_name)
     code = FINE
     for number, item in enumerate(inputs.inputs_of(options, (".json",))):
         try:
             if number and target.out is None:
-                raise output_targets.refused("only one file fits stdout (-o gives each its own)")
+                raise output_targets.refused("stdout takes only one file (-o writes several)")
             path = target.path_for(item)
             document, data = build_bytes(item.read())
             if path is None:
@@ -48,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
                 if target.is_folder and not os.path.splitext(path)[1]:
                     path += document.format.extensions[0]
                 target.write(path, data)
-                detail(options, f"{item.name} -> {path} ({len(data)} bytes)")
+                detail(options, f"{item.name} -> {path} ({counted(len(data), 'byte')})")
         except READ_FAILURES as error:
             code = NOT_ALL_DONE
             failure(item.name, error)
@@ -56,6 +58,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _built_name(name: str) -> str:
-    """``scene.3ds.json`` becomes ``scene.3ds``; a name without another extension gets the format's."""
+    """Return ``scene.3ds`` for ``scene.3ds.json``."""
     stem, extension = os.path.splitext(name)
     return stem if extension.lower() == ".json" else name

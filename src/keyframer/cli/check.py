@@ -1,4 +1,4 @@
-"""``keyframer check``: what is wrong with a file, and where."""
+"""``keyframer check``: list everything that is wrong with a file."""
 
 from __future__ import annotations
 
@@ -14,15 +14,20 @@ from keyframer.cli.inputs import Input
 from keyframer.cli.messages import as_format_error, is_outside, note, shown_name
 from keyframer.exchange import reader_by_name
 from keyframer.issues import Severity
-from keyframer.text import did_you_mean
+from keyframer.text import counted, did_you_mean
 
-ABOUT = """What is wrong with a file: structure, links, data and scene, each finding with code, severity, byte offset
-and path, and a verdict: clean, readable with problems, or not readable.
+ABOUT = """List everything that is wrong with a file.
 
-An error makes a scene unsafe to build, so load and convert refuse the file (--salvage goes on); a warning
-is odd but harmless; an info is worth knowing. docs/issues.md explains every code. At most 20 findings of a
-code are listed, all are counted. The exit code is 1 if a file cannot be read or has findings at or above
---fail-on. Codes may be given by their beginning: --ignore SEC_ --ignore SCENE_REST_POSE."""
+Each issue of structure, links, data or scene has a code, a severity, a byte
+offset and a path. The verdict is clean, readable with problems, or not
+readable.
+
+An error makes a scene unsafe to build, so load and convert refuse the file
+(--salvage leaves out the unsafe parts); a warning is odd but harmless; an info
+is worth knowing. docs/issues.md explains every code. At most 20 issues of a
+code are listed, all are counted. The exit code is 1 if a file cannot be read or
+has issues at or above --fail-on. The beginning of a code stands for all that
+begin so: --ignore SEC_ --ignore SCENE_REST_POSE."""
 
 EXAMPLES = (
     "keyframer check scene.3ds",
@@ -34,21 +39,23 @@ EXAMPLES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     reading_options.add_arguments(parser)
-    rules = parser.add_argument_group("findings")
+    rules = parser.add_argument_group("issues")
     rules.add_argument(
         "--fail-on",
         choices=("error", "warning", "info"),
         default="error",
-        help="the least severity that makes the exit code 1 (default: error)",
+        help="lowest severity that makes the exit code 1 (default: error)",
     )
-    rules.add_argument("--ignore", action="append", default=[], metavar="CODE", help="leave this out (may be repeated)")
-    rules.add_argument("--only", action="append", default=[], metavar="CODE", help="just this (may be repeated)")
+    rules.add_argument(
+        "--ignore", action="append", default=[], metavar="CODE", help="leave out this code (may be repeated)"
+    )
+    rules.add_argument("--only", action="append", default=[], metavar="CODE", help="only this code (may be repeated)")
     record_output.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     if not options.files and options.files_from is None:
-        options.parser.error("nothing to check: give a FILE, or - for stdin")
+        options.parser.error("no input: give a FILE, or - for stdin")
     _refuse_unknown_codes(options)
     records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
     code = FINE
@@ -76,11 +83,11 @@ def _refuse_unknown_codes(options: argparse.Namespace) -> None:
     for wanted in (*options.only, *options.ignore):
         if not wanted or not any(code.startswith(wanted) for code in CATALOGUE):
             near = did_you_mean(wanted, CATALOGUE)
-            options.parser.error(f"no code is called {wanted!r} or begins so (docs/issues.md lists them){near}")
+            options.parser.error(f"no code begins with {wanted!r} (docs/issues.md lists all codes){near}")
 
 
 def _check(item: Input, options: argparse.Namespace) -> Report:
-    """The report on an input; one that cannot be read at all is a report, too."""
+    """Return the report on an input, even if it cannot be read."""
     try:
         opened = reading_options.open_input(item, options)
     except reading_options.READ_FAILURES as error:
@@ -96,7 +103,7 @@ def _fails(report: Report, fail_on: str) -> bool:
 
 
 def _rows(records: record_output.Records, name: str, report: Report) -> None:
-    """A row for each issue, one for what is only counted, and one for a file without any."""
+    """Write a row for each issue, for each code with unlisted issues, and for a file without issues."""
     for issue in report.issues:
         place = (issue.offset, truncated_text(issue.path), truncated_text(issue.message))
         records.row([name, report.verdict, issue.severity.label, issue.code, *place])
@@ -107,15 +114,15 @@ def _rows(records: record_output.Records, name: str, report: Report) -> None:
 
 
 def _pretty(name: str, report: Report, options: argparse.Namespace) -> None:
-    """The verdict in one line, then one line for each issue."""
-    counted = [
-        f"{report.count(severity)} {severity if report.count(severity) == 1 or severity == 'info' else severity + 's'}"
+    """Print the verdict in one line, then one line for each issue."""
+    counts = [
+        f"{report.count(severity)} info" if severity == "info" else counted(report.count(severity), severity)
         for severity in ("error", "warning", "info")
         if report.count(severity)
     ]
     colour = not record_output.is_plain(options)
     verdict = _painted(report.verdict, _VERDICT_COLOURS[report.verdict]) if colour else report.verdict
-    lines = [f"{shown_name(name)}: {verdict}" + (f" ({', '.join(counted)})" if counted else "")]
+    lines = [f"{shown_name(name)}: {verdict}" + (f" ({', '.join(counts)})" if counts else "")]
     for issue in report.issues:
         severity = issue.severity.label
         word = _painted(severity, _COLOURS[severity]) if colour else severity

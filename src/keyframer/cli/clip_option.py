@@ -1,4 +1,4 @@
-"""Which clip of a file is shown, where it has several: the argument, and what is said without it."""
+"""The argument ``--clip`` for files with several clips."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ if TYPE_CHECKING:
 
 
 def add_argument(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--clip", metavar="NAME", help="the clip of that name or number, counted from 1 (default: the first)"
-    )
+    group.add_argument("--clip", metavar="NAME", help="name or number of a clip, counted from 1 (default: the first)")
 
 
 def choose(item: Input, scene: Scene, options: argparse.Namespace) -> None:
-    """Leave just the clip that is wanted in the scene. FormatError where there is no such clip."""
+    """Keep only the chosen clip in the scene; raises FormatError if there is none of this name."""
     if not hasattr(options, "clip") or (options.clip is None and len(scene.clips) < 2):
         return
     from keyframer.inspecting.clip_choice import keep_clip, listed_clips
@@ -28,4 +26,4 @@ def choose(item: Input, scene: Scene, options: argparse.Namespace) -> None:
         keep_clip(scene, options.clip)
         return
     listed = listed_clips(scene)
-    note(options, f"{item.name}: the first of {len(scene.clips)} clips is taken; --clip chooses: {listed}")
+    note(options, f"{item.name}: using the first of {len(scene.clips)} clips; --clip chooses: {listed}")

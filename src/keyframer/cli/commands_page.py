@@ -1,4 +1,4 @@
-"""The documentation page of the command line, made from the parser."""
+"""The documentation page of the command line, generated from the parser."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from keyframer.cli.exit_handling import CODES
 from keyframer.cli.parser import ABOUT, COMMANDS, build_parser, command_module
 
 _INTRODUCTION = """\
-stdout carries data only; messages go to stderr. Nothing is overwritten without `-f`, inputs of the same run not even
-with it, and a file appears whole or not at all ([outputs](reliability.md#outputs)). Names from files are made inert
-before they are shown, in every style.
+stdout has only data; messages go to stderr. Nothing is overwritten without `-f`, inputs of the same run are never
+overwritten, and files are written atomically ([outputs](reliability.md#outputs)). Names from files are made safe before
+they are shown, in every style.
 
 **Inputs** are files, folders with `-r`, globs in quotes, `--files-from LIST`, `-` for stdin, and members of zip
 archives (also `.mvr` and `.gdtf`): an archive stands for its members, `pack.zip!/scene.3ds` for one of them. In folders
-and archives only files with the extension of a known format are taken, unless `--all-files` is given. What cannot be
-read costs one record and one line on stderr, `keyframer: FILE: CODE at OFFSET in PATH: message`; the rest goes on.
+and archives only files with the extension of a known format are taken, unless `--all-files` is given. A file that
+cannot be read gives one record and one line on stderr, `keyframer: FILE: CODE at OFFSET in PATH: message`; the others
+are still processed.
 
-**Styles** (`--format`): `pretty` for people, `json` one document with a record for each file, `jsonl` one record a
-line, `csv`, and `md` for Markdown. The JSON styles carry `schema` and `schema_version`; the schemas
+**Styles** (`--format`): `pretty` for people, `json` one document with a record per file, `jsonl` one record per
+line, `csv`, and `md` for Markdown. The JSON styles have `schema` and `schema_version`; the schemas
 are in `docs/schemas`."""
 
 
 def page() -> str:
-    """The page in Markdown; the same for every Python version."""
+    """Return the page as Markdown, the same for every Python version."""
     return "\n".join(_page()) + "\n"
 
 

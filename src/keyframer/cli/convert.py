@@ -1,4 +1,4 @@
-"""``keyframer convert``: from any format to any other and to glTF, and what was lost on the way."""
+"""``keyframer convert``: convert to glTF 2.0 or another format, and report losses."""
 
 from __future__ import annotations
 
@@ -28,15 +28,17 @@ from keyframer.textures import TextureSource
 SCHEMA = "keyframer.convert"
 SCHEMA_VERSION = 1
 
-ABOUT = """Files as glTF 2.0: meshes with normals, materials, the tree of nodes, cameras, lights, skins, and all motion.
-Or as any of the formats that can be read: what each holds of a scene is in docs/converting.md.
+ABOUT = """Convert files to glTF 2.0 or to another format, and report what was lost.
 
-OUT is a file (one input), a folder (the tree of the inputs is kept), or a suffix such as .glb (beside each
-input). In glTF, curves become LINEAR keys that stay within --max-error in every player; --keys writes cubic
-splines or a key for each frame instead. The error reached is measured and reported. What glTF cannot say is
-kept in extras; what was lost is summed up on stderr, -v lists it, and --report writes all of it as JSON.
-Images are looked for beside the file and in the folders of --texture-path, nowhere else; every guess and
-every miss is reported."""
+docs/converting.md lists what each format can store of a scene. OUT is a file
+(for one input), a folder (which gets the tree of the inputs), or a suffix such
+as .glb (next to each input). In glTF, curves become LINEAR keys that stay
+within --max-error in every player; --keys writes cubic splines or one key per
+frame instead. The actual error is measured and reported. Data that glTF cannot
+store is kept in extras. Losses are summarised on stderr; -v lists them, and
+--report writes all of them as JSON. Images are searched only in the folder of
+the file and in those of --texture-path; every guess and every missing image is
+reported."""
 
 EXAMPLES = (
     "keyframer convert scene.3ds scene.glb",
@@ -54,41 +56,43 @@ EXAMPLES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     scene_loading.add_arguments(parser)
-    output = parser.add_argument_group("output (the last name is OUT, unless -o gives it)")
+    output = parser.add_argument_group("output (the last name is OUT, unless -o is given)")
     output.add_argument("-o", "--output", metavar="OUT", help="a file, a folder, or a suffix such as .glb")
-    output.add_argument("-f", "--force", action="store_true", help="overwrite files that exist")
+    output.add_argument("-f", "--force", action="store_true", help="overwrite existing files")
     ids = [known.name for known in EXPORTERS]
     dialects = "; ".join(f"{known.name}: {', '.join(known.dialects)}" for known in EXPORTERS if known.dialects)
-    output.add_argument("--to", metavar="ID", choices=ids, help=f"what to write, if OUT does not say: {', '.join(ids)}")
+    output.add_argument(
+        "--to", metavar="ID", choices=ids, help=f"format to write, if the name of OUT does not decide: {', '.join(ids)}"
+    )
     output.add_argument(
         "--dialect",
         metavar="NAME",
-        help=f"the layout that is written; {dialects} (see docs/converting.md)",
+        help=f"layout to write; {dialects} (see docs/converting.md)",
     )
     output.add_argument(
         "--write",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="an option of the format that is written, such as fps=24 (see docs/converting.md)",
+        help="an option of the output format, such as fps=24 (see docs/converting.md)",
     )
-    output.add_argument("--report", metavar="FILE", help="write what was lost, file by file, as JSON; - for stdout")
+    output.add_argument("--report", metavar="FILE", help="write the losses of every file as JSON; - for stdout")
     output.add_argument(
         "--max-error",
         type=operation_options.share,
         metavar="X",
-        help="how far motion may be off where it must be fitted, as a share of the scene's size (default 1e-4; turns "
-        "may then be 0.01 degree off, and more or less with it)",
+        help="largest error of fitted motion, as a fraction of the size of the scene (default: 1e-4, which also allows "
+        "rotations an error of 0.01 degrees; both scale together)",
     )
     operation_options.add_keys(output)
     operation_options.add_models(output)
-    output.add_argument("--core-only", action="store_true", help="use no glTF extensions")
+    output.add_argument("--core-only", action="store_true", help="write glTF without extensions")
     output.add_argument(
         "--unit",
         type=operation_options.unit,
         metavar="LENGTH",
-        help="how long a unit is: metres, or mm, cm, m, km, inch, foot, or file for what the file says "
-        "(default: numbers stay as they are)",
+        help="length of a unit: a number of metres, or mm, cm, m, km, inch, foot, or file for the unit of the file "
+        "(default: numbers are not scaled)",
     )
     operation_options.add_arguments(parser)
     shared_arguments.add_textures(parser)
@@ -100,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.files and options.files_from is None:
         options.parser.error("give at least one file, and OUT: a file, a folder or a suffix such as .glb")
     if options.output in (None, STDOUT):
-        options.parser.error("OUT is a file, a folder or a suffix such as .glb")
+        options.parser.error("OUT must be a file, a folder or a suffix such as .glb")
     if options.report not in (None, STDOUT):
         if not options.force and os.path.lexists(options.report):
             options.parser.error(f"{options.report} exists (-f overwrites it)")
@@ -115,7 +119,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         exporter = exporter_for(named, options.to)
     except ValueError as error:
-        options.parser.error(f"{error}; --to decides")
+        options.parser.error(f"{error}; --to chooses the format")
     try:
         extension = exporter.extension(options.dialect)
         operation_options.cut_of(options)
@@ -125,7 +129,7 @@ def run(options: argparse.Namespace) -> int:
     records: list[dict[str, object]] = []
     code = FINE
     progress = Progress(options)
-    for item in inputs.inputs_of(options, _wanted(exporter)):
+    for item in inputs.inputs_of(options, _input_extensions(exporter)):
         progress.show(item.name)
         try:
             with reading_options.budget_for(options, item):
@@ -146,9 +150,9 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
-def _wanted(exporter: Exporter) -> tuple[str, ...]:
-    """What is taken from folders: glTF files too, unless they are what is made (they may stand beside their inputs)."""
-    return tuple(each for each in inputs.LOADABLE if exporter.name != "gltf" or each not in exporter.extensions)
+def _input_extensions(exporter: Exporter) -> tuple[str, ...]:
+    """Return the extensions taken from folders: not glTF if that is the output, which may be next to the inputs."""
+    return tuple(ending for ending in inputs.LOADABLE if exporter.name != "gltf" or ending not in exporter.extensions)
 
 
 def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple[str, LossReport]:
@@ -163,12 +167,12 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
     chosen: dict[str, Any] = {}
     source = None
     exporter = exporter_for(path, options.to)
-    scene = _changed(scene, options, None if exporter.name == "gltf" else fps, exporter.axes)
+    scene = _apply_operations(scene, options, None if exporter.name == "gltf" else fps, exporter.axes)
     if exporter.name == "gltf":
         source = texture_options.source_for(item, options)
-        chosen = _for_gltf(options, fps, source, _source(item, opened))
+        chosen = _gltf_options(options, fps, source, _source(item, opened))
     elif options.core_only or options.unit is not None or options.keys is not None:
-        raise refused("--core-only, --unit and --keys are for glTF only")
+        raise refused("--core-only, --unit and --keys need glTF as the output format")
     chosen = {"dialect": options.dialect, "max_error": options.max_error} | options.written | chosen
     with refusing(path):
         if target.is_folder:
@@ -178,19 +182,21 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
     return path, report
 
 
-def _changed(scene: Scene, options: argparse.Namespace, fps: float | None, own_axes: tuple[str, str]) -> Scene:
-    """The scene after everything that was asked for. ``fps`` is how many of its own frames make a second, ``own_axes``
-    are those of the format that will be written."""
-    wanted = operation_options.wanted_of(options)
+def _apply_operations(
+    scene: Scene, options: argparse.Namespace, fps: float | None, format_axes: tuple[str, str]
+) -> Scene:
+    """Return the scene after all chosen operations. ``fps`` is its frame rate, ``format_axes`` are those of the output
+    format."""
+    wanted = operation_options.operations_of(options)
     if fps is None and not wanted.keys() - {"max_error"}:
         return scene
-    return take_steps(scene, wanted, fps, own_axes)
+    return take_steps(scene, wanted, fps, format_axes)
 
 
-def _for_gltf(
+def _gltf_options(
     options: argparse.Namespace, fps: float | None, source: TextureSource | None, about: dict[str, object]
 ) -> dict[str, Any]:
-    """The options of the exporter. Images come from the folders that the user named, and from that of the file."""
+    """Return the options of the glTF exporter. Images come from the folder of the file and from ``--texture-path``."""
     chosen: dict[str, Any] = {"source": about}
     if options.core_only:
         chosen["core_only"] = True
@@ -220,7 +226,7 @@ def _write_report(options: argparse.Namespace, records: list[dict[str, object]])
 
 
 class Progress:
-    """The file at work and how many are done, on a terminal only."""
+    """Shows the current file and the number of finished ones, on a terminal only."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._on = not options.quiet and sys.stderr.isatty()

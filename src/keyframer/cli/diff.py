@@ -1,4 +1,4 @@
-"""``keyframer diff``: what differs between two files, in what they say and in how they move."""
+"""``keyframer diff``: compare the content and the motion of two files."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ from keyframer.inspecting.comparison import COLUMNS, SCHEMA, SCHEMA_VERSION, Com
 from keyframer.inspecting.motion_diff import motion_panels
 from keyframer.inspecting.tables import aligned
 from keyframer.scene import Scene
-from keyframer.text import safe_text
+from keyframer.text import counted, safe_text
 
-ABOUT = """What differs between two files, of the same format or of different ones.
+ABOUT = """Compare two files, of the same format or of different ones.
 
-Structure: records added, removed, changed and moved, with their paths; of two glTF files the values of their JSON and
-the bytes of their buffer views; files of different formats are compared by what they mean (nodes, meshes, materials,
-tracks). Motion: the largest and the mean difference of each node over time. The
-exit code is 0 if nothing differs and 1 if something does."""
+Structure: records added, removed, changed and moved, with their paths; for two
+glTF files the values of their JSON and the bytes of their buffer views. Files
+of different formats are compared as scenes (nodes, meshes, materials, tracks).
+Motion: the largest and the mean difference of each node over time. The exit
+code is 0 if the files are equal and 1 if they differ."""
 
 EXAMPLES = (
     "keyframer diff old.3ds new.3ds",
@@ -38,7 +39,7 @@ EXAMPLES = (
 )
 
 _SHOWN = 40
-"""differences that are listed for people"""
+"""most differences listed in pretty output"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,20 +47,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     scene_loading.add_arguments(parser)
     what = parser.add_argument_group("what to compare")
     clip_option.add_argument(what)
-    what.add_argument("--what", choices=("all", "structure", "motion"), default="all", help="default: all")
+    what.add_argument(
+        "--what", choices=("all", "structure", "motion"), default="all", help="what to compare (default: all)"
+    )
     what.add_argument(
         "--tolerance",
         type=_positive,
         metavar="UNITS",
-        help="distance that counts as none (default: 1e-5 of the scene's size)",
+        help="distances below this are treated as equal (default: 1e-5 of the size of the scene)",
     )
     what.add_argument(
-        "--tolerance-degrees", type=_positive, metavar="DEGREES", help="angle that counts as none (default: 0.01)"
+        "--tolerance-degrees",
+        type=_positive,
+        metavar="DEGREES",
+        help="angles below this are treated as equal (default: 0.01)",
     )
     record_output.add_arguments(parser)
     shown = parser.add_argument_group("plot")
-    shown.add_argument("--plot", metavar="OUT", help="the motion's difference over time, as .svg or .png")
-    shown.add_argument("-f", "--force", action="store_true", help="overwrite a plot that exists")
+    shown.add_argument("--plot", metavar="OUT", help="draw the difference of the motion over time, as .svg or .png")
+    shown.add_argument("-f", "--force", action="store_true", help="overwrite an existing plot")
 
 
 def _positive(text: str) -> float:
@@ -68,7 +74,7 @@ def _positive(text: str) -> float:
     except ValueError:
         value = math.nan
     if not value >= 0 or math.isinf(value):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 0")
     return value
 
 
@@ -77,10 +83,10 @@ def run(options: argparse.Namespace) -> int:
     items = list(inputs.inputs_of(options))
     if len(items) != 2:
         options.parser.error(
-            "two files are compared (an archive stands for its members: name one with ARCHIVE!/MEMBER)"
+            "give exactly two files (an archive stands for all its members: choose one with ARCHIVE!/MEMBER)"
         )
     if options.plot is not None and os.path.splitext(options.plot)[1].lower() not in (".svg", ".png"):
-        options.parser.error("--plot wants a name that ends in .svg or .png")
+        options.parser.error("--plot needs a name that ends in .svg or .png")
     try:
         scene_loading.options_of(options)
     except ValueError as error:
@@ -106,8 +112,8 @@ def _compare(
         records.json({**names, "error": error_record(errors[0])})
         records.close()
         return NOT_ALL_DONE
-    sides = [side_of(each) for each in opened]
-    made, undone = _scenes(items, opened, options)
+    sides = [side_of(file) for file in opened]
+    scenes, failed = _scenes(items, opened, options)
     compared = partial(
         compare,
         (sides[0], sides[1]),
@@ -116,14 +122,14 @@ def _compare(
         degrees=options.tolerance_degrees,
     )
     try:
-        comparison = compared(made)
-    except FormatError as error:  # of a limit
+        comparison = compared(scenes)
+    except FormatError as error:  # a limit was exceeded
         note(options, f"the motion is not compared: {one_line(error)}")
-        comparison, undone = compared(None), True
+        comparison, failed = compared(None), True
     _show(records, items, comparison, names, options)
     records.close()
     code = FINE if comparison.same else FINDINGS
-    if undone and comparison.same:
+    if failed and comparison.same:
         code = NOT_ALL_DONE
     if options.plot is not None and not _plot(items, comparison, options):
         code = NOT_ALL_DONE
@@ -132,12 +138,12 @@ def _compare(
 
 
 def _open(item: Input, options: argparse.Namespace) -> OpenedFile:
-    """The input, of which at least the file itself can be read."""
+    """Open an input and check that it can be decoded."""
     opened = scene_loading.open_input(item, options)
     if opened.importer is None:
         _ = opened.document
     else:
-        with suppress(ValueError):  # an option it does not have: said when the scene is made
+        with suppress(ValueError):  # an unknown option: reported when the scene is made
             opened.scene(salvage=True)
     return opened
 
@@ -145,17 +151,17 @@ def _open(item: Input, options: argparse.Namespace) -> OpenedFile:
 def _scenes(
     items: list[Input], opened: list[OpenedFile], options: argparse.Namespace
 ) -> tuple[tuple[Scene, Scene] | None, bool]:
-    """Both scenes, or None; and whether they were wanted and could not be made."""
+    """Return both scenes or None, and whether loading one of them failed."""
     if options.what == "structure" and opened[0].reader is opened[1].reader:
         return None, False
-    made: list[Scene] = []
+    scenes: list[Scene] = []
     for item, file in zip(items, opened, strict=True):
         try:
-            made.append(scene_loading.scene_of_opened(item, file, options))
+            scenes.append(scene_loading.scene_of_opened(item, file, options))
         except scene_loading.LOAD_FAILURES as error:
             note(options, f"{item.name}: the motion is not compared: {one_line(error)}")
             return None, True
-    return (made[0], made[1]), False
+    return (scenes[0], scenes[1]), False
 
 
 def _show(
@@ -182,8 +188,8 @@ def _pretty(items: list[Input], comparison: Comparison) -> list[str]:
     structure, motion = comparison.structure, comparison.motion
     if structure is not None:
         counts = ", ".join(f"{structure.counts[kind]} {kind}" for kind in ("added", "removed", "changed", "moved"))
-        what = {"records": "records", "values": "values of the JSON", "scene": "parts of the scene"}[comparison.level]
-        lines += ["", f"structure ({what}): {counts if structure.total else 'the same'}"]
+        kind = {"records": "records", "values": "values of the JSON", "scene": "parts of the scene"}[comparison.level]
+        lines += ["", f"structure ({kind}): {counts if structure.total else 'equal'}"]
         rows: list[Sequence[Cell]] = [row[1:7] for row in comparison.rows() if row[0] == "structure"]
         if rows:
             table = Table("structure", "", ("", "path", "field", "a", "b", "largest"), rows[:_SHOWN])
@@ -191,8 +197,8 @@ def _pretty(items: list[Input], comparison: Comparison) -> list[str]:
         if len(rows) > _SHOWN or structure.truncated:
             lines.append(f"  … and more ({structure.total} in all; --format json lists up to 1000)")
     if motion is not None:
-        span = f"{len(motion.times)} times, {motion.unit} {motion.times[0]:g} to {motion.times[-1]:g}"
-        lines += ["", f"motion ({span}): {len(comparison.moved)} of {len(motion.nodes)} nodes differ"]
+        span = f"{counted(len(motion.times), 'time')}, {motion.unit} {motion.times[0]:g} to {motion.times[-1]:g}"
+        lines += ["", f"motion ({span}): {len(comparison.moved)} of {counted(len(motion.nodes), 'node')} different"]
         moved: list[Sequence[Cell]] = [[r[2], r[3] or r[1], r[6], r[7]] for r in comparison.rows() if r[0] == "motion"]
         if moved:
             table = Table("motion", "", ("node", "what", "largest", "mean"), moved[:_SHOWN])
@@ -203,10 +209,10 @@ def _pretty(items: list[Input], comparison: Comparison) -> list[str]:
 
 
 def _plot(items: list[Input], comparison: Comparison, options: argparse.Namespace) -> bool:
-    """Write the plot; False where that failed."""
+    """Write the plot; returns whether that succeeded."""
     try:
         if comparison.motion is None:
-            raise refused("there is no motion to plot (--what structure, or a scene that could not be made)")
+            raise refused("no motion to plot (--what structure was given, or a scene could not be loaded)")
         panels = motion_panels(comparison.motion, comparison.tolerance, comparison.degrees)
         drawing = chart(panels, " and ".join(os.path.basename(item.name) for item in items))
         data = drawing.png() if options.plot.lower().endswith(".png") else drawing.svg().encode()

@@ -1,4 +1,4 @@
-"""``keyframer dump``: the whole file as text."""
+"""``keyframer dump``: write the whole file as text."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import detail, failure
 from keyframer.inspecting.text_dump import dump_parts
 
-ABOUT = """The whole file as text (JSON): every record with its fields, raw bytes in hex, nothing left out.
+ABOUT = """Write the whole file as text (JSON): all records, fields and raw bytes.
 
-keyframer build turns the text back into the same bytes. Offsets are shown for the reader and are not
-needed; --no-offsets leaves them out, so that a diff shows only what differs."""
+keyframer build turns the text back into the same bytes. Offsets are for
+information only; --no-offsets leaves them out, so that comparing two texts
+shows only real differences."""
 
 EXAMPLES = (
     "keyframer dump scene.3ds | less",
@@ -25,13 +26,13 @@ EXAMPLES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     reading_options.add_arguments(parser)
-    parser.add_argument("--no-offsets", action="store_true", help="leave out where each record stood in the file")
+    parser.add_argument("--no-offsets", action="store_true", help="leave out the offsets of the records")
     output_targets.add_arguments(parser, required=False, suffix=".json")
 
 
 def run(options: argparse.Namespace) -> int:
     if not options.files and options.files_from is None:
-        options.parser.error("nothing to dump: give a FILE, or - for stdin")
+        options.parser.error("no input: give a FILE, or - for stdin")
     items = inputs.inputs_of(options)
     many = options.recursive or options.files_from is not None or len(options.files) > 1
     if many and options.output is None:
@@ -41,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     for number, item in enumerate(items):
         try:
             if number and target.out is None:
-                raise output_targets.refused("only one text fits stdout (-o gives each its own file)")
+                raise output_targets.refused("stdout takes only one file (-o writes several)")
             path = target.path_for(item)
             parts = dump_parts(reading_options.open_input(item, options).document, offsets=not options.no_offsets)
             if path is None:

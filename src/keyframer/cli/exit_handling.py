@@ -1,4 +1,4 @@
-"""Exit codes, and how a run ends when it does not end by itself."""
+"""Exit codes, and the handling of closed pipes, interrupts and internal errors."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ if TYPE_CHECKING:
 
 FINE = 0
 FINDINGS = 1
-"""findings at or above ``--fail-on``, a difference, something repaired or lost"""
+"""issues at or above ``--fail-on``, a difference, or parts left out by ``--salvage``"""
 USAGE = 2
 NOT_ALL_DONE = 3
-"""some inputs could not be done"""
+"""some inputs failed"""
 INTERNAL = 4
 INTERRUPTED = 130
 PIPE_CLOSED = 141
-"""as a shell says it of programs that SIGPIPE ends"""
+"""the code that shells report for programs ended by SIGPIPE"""
 
 CODES = {
-    FINE: "fine",
-    FINDINGS: "findings at or above --fail-on, a difference, something repaired or lost",
+    FINE: "success",
+    FINDINGS: "issues at or above --fail-on, a difference, or parts left out by --salvage",
     USAGE: "wrong usage",
-    NOT_ALL_DONE: "some inputs could not be done, or stdout could not be written",
-    INTERNAL: "internal error (please report it; KEYFRAMER_DEBUG=1 shows where)",
-    INTERRUPTED: "stopped by Ctrl-C",
-    PIPE_CLOSED: "whoever read the output has gone (no message)",
+    NOT_ALL_DONE: "some inputs failed, or stdout could not be written",
+    INTERNAL: "internal error (please report it; KEYFRAMER_DEBUG=1 shows the traceback)",
+    INTERRUPTED: "interrupted by Ctrl-C",
+    PIPE_CLOSED: "the reader of the output closed the pipe (no message)",
 }
 
 
 class _PipeClosed(BaseException):
-    """Whoever read our output has gone. Not an Exception: no command takes it for a failure of the file at hand."""
+    """The reader of stdout closed the pipe. Not an Exception, so that no command takes it for a failure of a file."""
 
 
 class _Stream(io.FileIO):
-    """stdout or stderr. After the first failure what comes is dropped, so that the command can go on with the rest."""
+    """stdout or stderr. After the first failure further output is dropped, so that the command can continue."""
 
     failure: OSError | None = None
 
@@ -61,17 +61,17 @@ class _Stream(io.FileIO):
 
 
 def _wait_for(stream: _Stream) -> None:
-    """A descriptor that somebody made non-blocking takes nothing for the moment."""
+    """Wait until a non-blocking descriptor accepts output."""
     from select import select
 
     select((), (stream,), ())
 
 
-def guarded(run: Callable[[Sequence[str] | None], int], arguments: Sequence[str] | None) -> int:
-    """Run, and turn what may go wrong outside of any file into an exit code; never a traceback."""
-    _fill_descriptors()
+def run_guarded(run: Callable[[Sequence[str] | None], int], arguments: Sequence[str] | None) -> int:
+    """Run a command and turn failures that no file causes into an exit code, without a traceback."""
+    _reopen_closed_streams()
     before = sys.stdout, sys.stderr
-    stdout, stderr = _take_over(sys.stdout, 1), _take_over(sys.stderr, 2)
+    stdout, stderr = _replace_stream(sys.stdout, 1), _replace_stream(sys.stderr, 2)
     sys.stdout, sys.stderr = stdout, stderr
     try:
         code = _run(run, arguments)
@@ -85,7 +85,7 @@ def guarded(run: Callable[[Sequence[str] | None], int], arguments: Sequence[str]
 
 
 def _has_failed(stdout: Any) -> bool:
-    """Whether not everything reached stdout; says so."""
+    """Return whether writing to stdout failed, after reporting it."""
     buffer = getattr(stdout, "buffer", None)
     raw = getattr(buffer, "raw", buffer)
     if not isinstance(raw, _Stream) or raw.failure is None:
@@ -110,16 +110,16 @@ def _run(run: Callable[[Sequence[str] | None], int], arguments: Sequence[str] | 
 
         print(
             f"keyframer: internal error: {type(error).__name__}: {safe_text(str(error))[:500]} "
-            "(please report it; KEYFRAMER_DEBUG=1 shows where)",
+            "(please report it; KEYFRAMER_DEBUG=1 shows the traceback)",
             file=sys.stderr,
         )
         return INTERNAL
 
 
-def _fill_descriptors() -> None:
-    """Open what was closed before we were started (``>&-``), else an output file would get its number.
+def _reopen_closed_streams() -> None:
+    """Reopen standard streams that were closed at the start (``>&-``): an output file would get their number.
 
-    What stands for stdout cannot be written; stderr goes nowhere; stdin is empty.
+    The new stdout cannot be written, stderr is discarded, and stdin is empty.
     """
     if None not in (sys.stdin, sys.stdout, sys.stderr):
         return
@@ -134,8 +134,8 @@ def _fill_descriptors() -> None:
     sys.stderr = sys.stderr or io.TextIOWrapper(io.BufferedWriter(io.FileIO(2, "w", closefd=False)), "utf-8")
 
 
-def _take_over(stream: Any, number: int) -> Any:
-    """The stream with `_Stream` below it; one that does not lead to this descriptor stays where it is."""
+def _replace_stream(stream: Any, number: int) -> Any:
+    """Return the stream with a `_Stream` below it; a stream of another descriptor is returned unchanged."""
     buffer = getattr(stream, "buffer", None)
     raw = getattr(buffer, "raw", buffer)  # with PYTHONUNBUFFERED there is no buffer between
     if type(raw) is not io.FileIO or raw.fileno() != number:

@@ -1,4 +1,4 @@
-"""``keyframer formats``: which formats are known and what can be done with them."""
+"""``keyframer formats``: list the known formats and what they support."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from keyframer.cli.exit_handling import FINE
 from keyframer.inspecting.format_support import SCHEMA, SCHEMA_VERSION, formats_table
 from keyframer.inspecting.tables import aligned, json_rows
 
-ABOUT = """Which formats are known and what can be done with each, found out from the code.
+ABOUT = """List the known formats and what they support.
 
-read and write: documents, byte for byte; text: dump and build; info: tables of its own; diagnose: what
-damaged a file on its way; scene: what the document means, and so conversion from it; checks: rules of its
-own; save: scenes can be written to it, and so conversion to it (docs/converting.md says what each holds);
-rewrite: a file that was read can be written again with other models (docs/stage.md).
-glTF has no documents: its files become scenes at once.
-records: how many kinds of records are declared."""
+read, write: documents, byte for byte. text: dump and build. info: tables of its
+own. diagnose: recognises damage from a transfer. scene: can be converted from.
+checks: rules of its own. save: can be converted to (docs/converting.md lists
+what each can store). rewrite: can be written again with other models
+(docs/stage.md). glTF has no documents: its files are loaded as scenes directly.
+records: the number of declared record types."""
 
 EXAMPLES = ("keyframer formats", "keyframer formats --format json")
 

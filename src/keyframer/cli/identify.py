@@ -1,4 +1,4 @@
-"""``keyframer identify``: what a file is, from its first bytes. Starts without numpy."""
+"""``keyframer identify``: tell the format of a file from its first bytes. Starts without numpy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import detail, error_record, failure, note, one_line, shown_name
 from keyframer.errors import FormatError
 from keyframer.inspecting.identity import COLUMNS, SCHEMA, SCHEMA_VERSION, identify
-from keyframer.text import safe_text
+from keyframer.text import counted, safe_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 
     from keyframer.inspecting.identity import Identity
 
-ABOUT = """What a file is: format, version, layout where the size gives it, how it was recognised and how surely.
+ABOUT = """Tell the format of a file from its first bytes.
 
-Only the first 4096 bytes and the size are looked at; the whole file is read only where these are
-suspicious (a length that is wrong). Files that merely look like one of ours are named for what they are:
-AppleDouble files, Git LFS pointers, TIFF images, files that a transfer in text mode damaged, empty files.
-The exit code is 3 if a file is of no known format."""
+Shows format, version, layout (if the size decides it), and how certain that is.
+Only the first 4096 bytes and the size are examined; the whole file is read only
+if they are suspicious (a wrong length). Similar files of other kinds are
+recognised: AppleDouble files, Git LFS pointers, TIFF images, files damaged by a
+transfer in text mode, empty files. The exit code is 3 if the format of a file
+is unknown."""
 
 EXAMPLES = (
     "keyframer identify scene.3ds",
@@ -29,7 +31,7 @@ EXAMPLES = (
 )
 
 
-PLAIN = {
+DEFAULTS = {
     "recursive": False,
     "all_files": False,
     "files_from": None,
@@ -38,7 +40,7 @@ PLAIN = {
     "quiet": False,
     "verbose": False,
 }
-"""What the options are when none is given: the parser is then not even loaded."""
+"""default options; without options the parser is not loaded"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,24 +48,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     record_output.add_arguments(parser)
 
 
-class _Plain:
-    """Options as `argparse` would give them, without `argparse` and without `types`."""
+class _DefaultOptions:
+    """Default options in the form of an `argparse.Namespace`, without importing `argparse` or `types`."""
 
     def __init__(self, files: list[str]) -> None:
-        self.__dict__.update(PLAIN, files=files)
+        self.__dict__.update(DEFAULTS, files=files)
 
 
-def run_plain(files: list[str]) -> int:
-    """`run` without any option."""
-    options = _Plain(files)
+def run_with_defaults(files: list[str]) -> int:
+    """Run the command without options."""
+    options = _DefaultOptions(files)
     code = run(options)  # type: ignore[arg-type]
-    inputs.say_skipped(options)  # type: ignore[arg-type]
+    inputs.report_skipped(options)  # type: ignore[arg-type]
     return code
 
 
 def run(options: argparse.Namespace) -> int:
     if not options.files and options.files_from is None:
-        options.parser.error("nothing to identify: give a FILE, or - for stdin")
+        options.parser.error("no input: give a FILE, or - for stdin")
     records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
     code = FINE
     for item in inputs.inputs_of(options, inputs.LOADABLE):
@@ -77,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
             if options.format in ("csv", "md"):
                 records.row([item.name, *[None] * 8, one_line(error), None])
             continue
-        detail(options, f"{item.name}: {size} bytes")
+        detail(options, f"{item.name}: {counted(size, 'byte')}")
         if identity.format is None:
             code = NOT_ALL_DONE
         if options.format == "pretty":
@@ -98,15 +100,16 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _introduce(identity: Identity, options: argparse.Namespace) -> None:
-    """Which commands fit a file, for somebody who gave no command."""
+    """Name the commands that accept a file, for a user who gave no command."""
     from keyframer.formats import FORMATS
 
     fitting = ["info", "check", "view", "thumbnail", "plot", "sample", "convert", "diff"]
     if identity.format is None:
-        note(options, "it cannot be read; keyframer formats lists what can, keyframer build takes the text of a dump")
+        note(
+            options,
+            "this format cannot be read (keyframer formats lists those that can; keyframer build reads dumps)",
+        )
         return
     if any(known.name == identity.format for known in FORMATS):
         fitting.append("dump")
-    note(
-        options, f"commands that fit: {', '.join(fitting)} (keyframer COMMAND FILE; keyframer help COMMAND tells more)"
-    )
+    note(options, f"commands for this file: {', '.join(fitting)} (keyframer COMMAND FILE; see keyframer help COMMAND)")

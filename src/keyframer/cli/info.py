@@ -1,4 +1,4 @@
-"""``keyframer info``: what a file is and holds, in one screen, or as tables."""
+"""``keyframer info``: summarise a file in one screen, or show its tables."""
 
 from __future__ import annotations
 
@@ -14,29 +14,34 @@ from keyframer.formats.kit.summary_tables import Table
 from keyframer.inspecting.document_tables import SCHEMA, SCHEMA_VERSION, file_tables
 from keyframer.inspecting.file_summary import COLUMNS, Facts, facts_of, facts_table
 from keyframer.inspecting.tables import aligned, json_rows, json_value, markdown, markdown_cell
-from keyframer.text import safe_text
+from keyframer.text import counted, safe_text
 
-ABOUT = """What a file is and holds, in one screen: format, size, writer, length, nodes and how many are animated,
-meshes, cameras, lights, materials, images and which are missing, and the verdict of keyframer check.
+ABOUT = """Summarise a file in one screen, or show its tables.
 
---table shows one of its tables instead, --all shows all of them: what the file says (overview, records, raw, issues,
-and what its format adds) and what that means (scene, node tree, curves, meshes, surfaces, cameras, lights, skins).
-Images are looked for beside the file and in the folders of --texture-path, nowhere else; the table of textures says for
-each name what was found, by which guess, what is inside the file, and what was refused, is missing or no image.
+The summary has format, size, writer, length, nodes and how many are animated,
+meshes, cameras, lights, materials, images and which are missing, and the
+verdict of keyframer check. --table shows one table instead, --all shows all:
+those of the document (overview, records, raw, issues, and what its format adds)
+and those of the scene (scene, node tree, curves, meshes, surfaces, cameras,
+lights, skins).
 
-JSON has the summary and all tables. CSV has one row for each file; of tables one for each cell: file, table, row,
-column, value. Offsets are shown in hex."""
+Images are searched only in the folder of the file and in those of --texture-
+path. The table of textures shows for each name whether the image was found,
+guessed, embedded, refused, missing or not an image.
+
+JSON has the summary and all tables. CSV has one row per file, or for tables one
+row per cell: file, table, row, column, value. Offsets are in hex."""
 
 EXAMPLES = (
     "keyframer info scene.3ds",
     "keyframer info --table nodes,tracks scene.3ds",
-    "keyframer info --table textures --texture-path maps --texture-recursive scene.3ds",
+    "keyframer info --table textures --texture-path maps scene.3ds",
     "keyframer info -r --format csv archive/ > list.csv",
     "keyframer info --format json scene.3ds | jq '.files[0].summary.seconds'",
 )
 
 CELLS = ("file", "table", "row", "column", "value")
-"""columns of CSV where tables are asked for"""
+"""columns of CSV for tables"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if not options.files and options.files_from is None:
-        options.parser.error("nothing to look at: give a FILE, or - for stdin")
+        options.parser.error("no input: give a FILE, or - for stdin")
     in_tables = bool(options.table or options.all)
     columns = CELLS if in_tables else ("file", *COLUMNS, "error")
     records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, columns, options.encoding)
@@ -60,18 +65,18 @@ def run(options: argparse.Namespace) -> int:
     for item in inputs.inputs_of(options, inputs.LOADABLE):
         try:
             with reading_options.budget_for(options, item):
-                facts, tables = _looked_at(item, options)
+                facts, tables = _summary_and_tables(item, options)
         except reading_options.READ_FAILURES as error:
             code = NOT_ALL_DONE
             failure(item.name, error)
             records.json({"file": safe_text(item.name), "error": error_record(error)})
             _show_failure(records, item.name, one_line(error), in_tables)
             continue
-        detail(options, f"{item.name}: {facts['size']} bytes")
+        detail(options, f"{item.name}: {counted(facts['size'], 'byte')}")
         shown = [table for table in tables if not options.table or table.name in options.table]
         for name in dict.fromkeys(options.table or ()):
             if all(table.name != name for table in shown):
-                note(options, f"{item.name}: there is no table {name!r} (there are: {_listed(tables)})")
+                note(options, f"{item.name}: no table {name!r} (available: {_table_list(tables)})")
         if options.format in ("json", "jsonl"):
             rows = {table.name: json_rows(table, options.encoding) for table in shown}
             summary = {name: json_value(value, options.encoding) for name, value in facts.items()}
@@ -89,18 +94,18 @@ def run(options: argparse.Namespace) -> int:
                 records.text("" if first else "\n")
                 _pretty(item.name, shown, options)
                 if first and not in_tables and sys.stdout.isatty():
-                    note(options, f"--table NAME or --all shows more: {_listed(tables)}")
+                    note(options, f"--table NAME or --all shows more: {_table_list(tables)}")
         first = False
     records.close()
     return code
 
 
-def _listed(tables: list[Table]) -> str:
+def _table_list(tables: list[Table]) -> str:
     return ", ".join(table.name for table in tables)
 
 
-def _looked_at(item: Input, options: argparse.Namespace) -> tuple[Facts, list[Table]]:
-    """The summary and all tables of an input."""
+def _summary_and_tables(item: Input, options: argparse.Namespace) -> tuple[Facts, list[Table]]:
+    """Return the summary and all tables of an input."""
     opened = reading_options.open_input(item, options)
     _, tables = file_tables(opened, options.encoding, texture_options.finder_for(item, options))
     checked = check_opened(opened)
@@ -109,7 +114,7 @@ def _looked_at(item: Input, options: argparse.Namespace) -> tuple[Facts, list[Ta
 
 
 def _show_failure(records: record_output.Records, name: str, message: str, in_tables: bool) -> None:
-    """A file that could not be read, as a row of CSV or a table of Markdown."""
+    """Write a failure as a row of CSV or a table of Markdown."""
     if records.style == "md":
         _markdown(records, name, [Table("error", "Error", ("message",), [(message,)])], None)
     elif in_tables:
@@ -135,7 +140,7 @@ def _markdown(records: record_output.Records, name: str, tables: list[Table], en
 
 
 def _pretty(name: str, tables: list[Table], options: argparse.Namespace) -> None:
-    """The tables, indented; on a terminal with bold titles, and no wider than that."""
+    """Print the tables, indented; on a terminal with bold titles and within its width."""
     plain = record_output.is_plain(options)
     width = None if plain else record_output.terminal_width() - 2
     bold, end = ("", "") if plain else ("\x1b[1m", "\x1b[0m")

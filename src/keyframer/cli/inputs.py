@@ -1,6 +1,6 @@
-"""What to read: files, folders, globs, lists of files, stdin and members of zip archives, one after the other.
+"""The inputs of a command: files, folders, globs, lists of files, stdin and members of zip archives.
 
-What cannot be read is an input too: it fails when it is opened, so that one bad name costs one record.
+A name that cannot be read is an input, too: it fails when it is opened, so that the others are still processed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from keyframer.exchange import IMPORTERS, importer_for
 from keyframer.formats import FORMATS
 from keyframer.formats.contract import HEAD_SIZE
 
-TYPE_CHECKING = False  # no `typing` on the way to ``identify``
+TYPE_CHECKING = False  # `identify` starts without `typing`
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 MEMBER = "!/"
-"""between the name of an archive and that of its member"""
+"""separates the name of an archive from that of its member"""
 _ZIP = b"PK\x03\x04"
 
 DECODABLE = tuple(extension for known in FORMATS for extension in known.extensions)
-"""extensions of what documents are made of"""
+"""extensions of files that can be decoded as documents"""
 LOADABLE = DECODABLE + tuple(extension for known in IMPORTERS for extension in known.extensions)
-"""extensions of what scenes are made of"""
+"""extensions of files that can be loaded as scenes"""
 
 
 class Input:
-    """Something to read. ``name`` is for people; ``relative`` is its place below the folder or archive it is from."""
+    """Something to read. ``name`` is for display; ``relative`` is its path below the folder or archive it is from."""
 
     budget: Budget | None = None
-    """what it shares with others: an archive is one input, however many members it has"""
+    """a budget shared with other inputs: the members of an archive share one"""
 
     def __init__(self, name: str, relative: str = "") -> None:
         self.name = name
@@ -46,11 +46,11 @@ class Input:
 
     @property
     def key(self) -> str:
-        """Another for every input that is another."""
+        """A unique name of the input."""
         return self.name
 
     def head(self) -> tuple[bytes, int]:
-        """The first bytes, and the size of the whole."""
+        """Return the first bytes and the total size."""
         raise NotImplementedError
 
     def read(self) -> bytes:
@@ -91,7 +91,7 @@ class StdinInput(Input):
         if StdinInput._data is not None:
             feed(len(StdinInput._data))
             return StdinInput._data
-        with suppress(OSError, ValueError):  # a stream that stands for stdin has no number
+        with suppress(OSError, ValueError):  # a replacement for stdin may have no descriptor
             note_input(os.fstat(sys.stdin.fileno()))
         StdinInput._data = read_bytes(sys.stdin.buffer)
         return StdinInput._data
@@ -102,7 +102,7 @@ class StdinInput(Input):
 
 
 class MemberInput(Input):
-    """A member of an open zip archive; ``occurrence`` tells which, where several have this very name."""
+    """A member of an open zip archive; ``occurrence`` numbers members of the same name."""
 
     def __init__(self, archive: Archive, member: ZipInfo, archive_name: str, occurrence: int) -> None:
         parts = [part for part in member.filename.replace("\\", "/").split("/") if part not in ("", ".", "..")]
@@ -121,8 +121,8 @@ class MemberInput(Input):
     def read(self) -> bytes:
         return self.archive.read(self._member)
 
-    def is_left_by_a_mac(self) -> bool:
-        """Whether it is an AppleDouble file, by name and content."""
+    def is_apple_double_file(self) -> bool:
+        """Return whether it is an AppleDouble file, by name and content."""
         from keyframer.formats.foreign_files import is_apple_double
 
         if not self.relative.rpartition(os.sep)[2].startswith("._"):
@@ -134,11 +134,11 @@ class MemberInput(Input):
 
 
 class SkippedInput(Input):
-    """An AppleDouble file of a folder or archive: it has the name of a file beside it, and none of its content."""
+    """An AppleDouble file of a folder or archive: it has the extension of a real file but not its content."""
 
 
 class BadInput(Input):
-    """A name that leads to nothing that could be read."""
+    """A name that cannot be read."""
 
     def __init__(self, name: str, error: Exception, relative: str = "") -> None:
         super().__init__(name, relative)
@@ -152,7 +152,7 @@ class BadInput(Input):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of every command that reads files."""
+    """Add the arguments of every command that reads files."""
     inputs = parser.add_argument_group("inputs")
     inputs.add_argument(
         "files",
@@ -160,28 +160,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a file, a folder (with -r), a glob in quotes, a zip archive, ARCHIVE!/MEMBER, or - for stdin",
     )
-    inputs.add_argument("-r", "--recursive", action="store_true", help="look into folders and the folders inside them")
+    inputs.add_argument("-r", "--recursive", action="store_true", help="search folders and their subfolders")
     inputs.add_argument(
         "--all-files",
         action="store_true",
-        help="take every file of a folder or archive, not just those with the extension of a known format",
+        help="take every file of a folder or archive, not only those with the extension of a known format",
     )
     inputs.add_argument(
-        "--files-from", metavar="LIST", help="read names from a file, one a line (or ended by NUL); - for stdin"
+        "--files-from", metavar="LIST", help="read names from a file, one per line (or separated by NUL); - for stdin"
     )
 
 
 def inputs_of(options: argparse.Namespace, extensions: tuple[str, ...] | None = None) -> Iterator[Input]:
-    """All inputs in the order given; folders and archives in the order of names.
+    """Yield all inputs in the given order; those of folders and archives sorted by name.
 
-    In folders and archives only files with one of ``extensions`` are taken (`DECODABLE` if None).
+    From folders and archives only files with one of ``extensions`` are taken (`DECODABLE` if None).
     """
     wanted = extensions or DECODABLE
     chosen = () if options.all_files else wanted
     limits = dict(getattr(options, "limit", ()))
     names, missing = _names(options)
     if hasattr(options, "force"):
-        _note_all(names, options.recursive, chosen, limits)
+        _register_inputs(names, options.recursive, chosen, limits)
     skipped = 0
     for name in names:
         for item in _expanded(name, options.recursive, chosen, limits):
@@ -194,19 +194,19 @@ def inputs_of(options: argparse.Namespace, extensions: tuple[str, ...] | None = 
         yield missing
 
 
-def say_skipped(options: argparse.Namespace) -> None:
-    """How many AppleDouble files of folders and archives were not taken."""
+def report_skipped(options: argparse.Namespace) -> None:
+    """Report the number of skipped AppleDouble files."""
     count = getattr(options, "skipped", 0)
     if count:
         from keyframer.cli.messages import note
+        from keyframer.text import counted
 
-        files = "1 AppleDouble file was" if count == 1 else f"{count:,} AppleDouble files were"
-        note(options, f"{files} skipped: resource data that a Mac left beside real files (--all-files takes them)")
+        note(options, f"skipped {counted(count, 'AppleDouble file')} (metadata of a Mac; --all-files takes them)")
 
 
 def _names(options: argparse.Namespace) -> tuple[list[str], BadInput | None]:
-    """The arguments and what is listed; the input that stands for a list that cannot be read. A list may come from a
-    pipe: it is read once, however often its inputs are asked for."""
+    """Return the names of the arguments and of ``--files-from``, and an input for a list that cannot be read. A list
+    may come from a pipe, so it is read only once."""
     if not hasattr(options, "listed"):
         options.listed = [], None
         if options.files_from is not None:
@@ -218,9 +218,8 @@ def _names(options: argparse.Namespace) -> tuple[list[str], BadInput | None]:
     return [*options.files, *listed], missing
 
 
-def _note_all(names: list[str], recursive: bool, wanted: tuple[str, ...], limits: dict[str, object]) -> None:
-    """Tell all inputs to the run before anything is written: an output of the first must not replace the last, nor what
-    stands beside it and belongs to it."""
+def _register_inputs(names: list[str], recursive: bool, wanted: tuple[str, ...], limits: dict[str, object]) -> None:
+    """Register all inputs and their companions before anything is written: no output may replace one of them."""
     from contextlib import suppress
 
     from keyframer.files import note_input
@@ -233,11 +232,11 @@ def _note_all(names: list[str], recursive: bool, wanted: tuple[str, ...], limits
                 continue
             note_input(item.name.partition(MEMBER)[0] if isinstance(item, MemberInput) else item.name)
             if isinstance(item, StdinInput):
-                with suppress(OSError, FormatError):  # said when it is its turn
+                with suppress(OSError, FormatError):  # reported when it is opened
                     item.read()
             if isinstance(item, FileInput):
-                folder, own = os.path.split(item.name)
-                for other in companion_names(own, COMPANION_ENDINGS):
+                folder, file_name = os.path.split(item.name)
+                for other in companion_names(file_name, COMPANION_ENDINGS):
                     note_input(os.path.join(folder, other))
 
 
@@ -251,14 +250,14 @@ def _expanded(name: str, recursive: bool, wanted: tuple[str, ...], limits: dict[
     if name == STDIN:
         return (StdinInput(),)
     if "\0" in name:
-        return (BadInput(name, _failed("a name cannot hold a NUL")),)
+        return (BadInput(name, _failed("a file name cannot contain NUL")),)
     try:
         if os.path.isdir(name):
             if not recursive:
-                return (BadInput(name, _failed("this is a folder (-r looks into it)")),)
+                return (BadInput(name, _failed("this is a folder (-r searches it)")),)
             return _from_folder(name, wanted)
         if os.path.lexists(name):
-            return _from_archive(name, wanted, None, limits) if _is_folder_of_files(name) else (_file(name),)
+            return _from_archive(name, wanted, None, limits) if _stands_for_members(name) else (_file(name),)
         archive, mark, member = name.partition(MEMBER)
         if mark and os.path.isfile(archive):
             return _from_archive(archive, wanted, member, limits)
@@ -270,15 +269,17 @@ def _expanded(name: str, recursive: bool, wanted: tuple[str, ...], limits: dict[
 
 
 def _file(name: str, relative: str = "") -> Input:
-    """A file, unless it could make us wait for ever or never end: of pipes only those that we were started with."""
+    """Return a file as an input; refuses devices and named pipes, which may never end, but not pipes of the shell."""
     try:
         mode = os.stat(name).st_mode
-    except OSError:  # said when it is opened
+    except OSError:  # reported when it is opened
         return FileInput(name, relative)
-    ours = os.path.abspath(name).startswith(("/dev/fd/", "/dev/stdin", "/proc/self/fd/"))  # as <(command) in a shell
-    if stat.S_ISREG(mode) or (ours and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))):
+    from_shell = os.path.abspath(name).startswith(
+        ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+    )  # as <(command) in a shell
+    if stat.S_ISREG(mode) or (from_shell and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))):
         return FileInput(name, relative)
-    return BadInput(name, _failed("not an ordinary file"), relative)
+    return BadInput(name, _failed("not a regular file"), relative)
 
 
 def _from_folder(folder: str, wanted: tuple[str, ...]) -> Iterator[Input]:
@@ -288,16 +289,16 @@ def _from_folder(folder: str, wanted: tuple[str, ...]) -> Iterator[Input]:
         for name in sorted(names):
             if not wanted or name.lower().endswith(wanted):
                 path = os.path.join(where, name)
-                if wanted and is_left_by_a_mac(path):
+                if wanted and is_apple_double_file(path):
                     yield SkippedInput(path)
                     continue
                 found = True
                 yield _file(path, os.path.relpath(path, folder))
     if not found:
-        yield BadInput(folder, _nothing("folder", wanted))
+        yield BadInput(folder, _no_files("folder", wanted))
 
 
-def is_left_by_a_mac(path: str) -> bool:
+def is_apple_double_file(path: str) -> bool:
     """Whether a file is an AppleDouble file, by name and content."""
     from keyframer.formats.foreign_files import is_apple_double
 
@@ -315,15 +316,15 @@ def _from_glob(pattern: str, recursive: bool, wanted: tuple[str, ...], limits: d
 
     names = sorted(glob(pattern, recursive=True))
     if not names:
-        yield BadInput(pattern, _failed("no file has such a name"))
+        yield BadInput(pattern, _failed("no file matches"))
     for name in names:
         if not os.path.isdir(name) or recursive:
             yield from _expanded(name, recursive, wanted, limits)
 
 
-def _is_folder_of_files(name: str) -> bool:
-    """Whether a zip archive stands for its members; some importers read one as a whole."""
-    if not os.path.isfile(name):  # what a pipe gives cannot be looked at twice
+def _stands_for_members(name: str) -> bool:
+    """Return whether a zip archive stands for its members; some importers read one as a whole."""
+    if not os.path.isfile(name):  # a pipe can be read only once
         return False
     with open(name, "rb") as stream:
         head = stream.read(HEAD_SIZE)
@@ -352,22 +353,22 @@ def _from_archive(name: str, wanted: tuple[str, ...], member: str | None, limits
                 found = True
                 yield BadInput(name + MEMBER, _failed("a member of the archive has no name"))
             elif not info.is_dir() and (member is not None or not wanted or info.filename.lower().endswith(wanted)):
-                made = MemberInput(archive, info, name, seen.get(info.filename, 0))
-                made.budget = budget
-                if member is None and wanted and made.is_left_by_a_mac():
-                    yield SkippedInput(made.name)
+                item = MemberInput(archive, info, name, seen.get(info.filename, 0))
+                item.budget = budget
+                if member is None and wanted and item.is_apple_double_file():
+                    yield SkippedInput(item.name)
                     continue
                 found = True
-                yield made
+                yield item
                 seen[info.filename] = seen.get(info.filename, 0) + 1
     if not found:
-        missing = _nothing("zip archive", wanted) if member is None else _failed("no such member in the archive")
+        missing = _no_files("zip archive", wanted) if member is None else _failed("no such member in the archive")
         yield BadInput(name if member is None else name + MEMBER + member, missing)
 
 
-def _nothing(kind: str, wanted: tuple[str, ...]) -> FormatError:
+def _no_files(kind: str, wanted: tuple[str, ...]) -> FormatError:
     extensions = ", ".join(dict.fromkeys(wanted)) or "any"
-    return _failed(f"the {kind} holds no file of a known extension ({extensions}); --all-files takes every file")
+    return _failed(f"the {kind} has no file with a known extension ({extensions}); --all-files takes every file")
 
 
 def _failed(reason: str) -> FormatError:

@@ -1,4 +1,4 @@
-"""What goes to stderr: one line for each failure, notes, and nothing at all with ``-q`` but failures."""
+"""Messages on stderr: one line per failure, and notes unless ``-q`` is given."""
 
 from __future__ import annotations
 
@@ -13,38 +13,37 @@ if TYPE_CHECKING:
 
 
 def failure(name: str, error: Exception) -> None:
-    """``keyframer: FILE: CODE at 0x.. in PATH: message``; what is not about the content of the file has no place."""
+    """Print ``keyframer: FILE: CODE at 0x.. in PATH: message``; code and place only for errors in the content."""
     text = safe_text(one_line(error))
     subject = "" if text.startswith(f"{safe_text(name)} ") else f"{shown_name(name)}: "
     print(f"keyframer: {subject}{text}", file=sys.stderr)
 
 
 def note(options: argparse.Namespace, text: str) -> None:
-    """Something worth knowing; not with ``-q``."""
+    """Print a message, unless ``-q`` is given."""
     if not options.quiet:
         print(f"keyframer: {safe_text(text)}", file=sys.stderr)
 
 
 def detail(options: argparse.Namespace, text: str) -> None:
-    """Something for those who asked with ``-v``."""
+    """Print a message if ``-v`` is given."""
     if options.verbose:
         print(f"keyframer: {safe_text(text)}", file=sys.stderr)
 
 
 def one_line(error: Exception) -> str:
-    said = [_words(error), *getattr(error, "__notes__", ())]
+    parts = [_text_of(error), *getattr(error, "__notes__", ())]
     if isinstance(error, FormatError) and error.code.startswith("LIMIT_"):
         from keyframer.limits import Limits
 
         name = error.code.removeprefix("LIMIT_").lower()
-        said += [f"--limit {name}=N allows more"] if name in Limits.__slots__ else []
-    text = "; ".join(said)
+        parts += [f"--limit {name}=N allows more"] if name in Limits.__slots__ else []
+    text = "; ".join(parts)
     return text if len(text) <= 1_000 else f"{text[:999]}…"
 
 
-def _words(error: Exception) -> str:
-    """With code, offset and path where the content of a file is at fault; a missing file and a refused output are not
-    that."""
+def _text_of(error: Exception) -> str:
+    """Return the message, with code, offset and path if the error is in the content of a file."""
     if isinstance(error, (OSError, MemoryError)):
         return as_format_error(error).message
     if isinstance(error, FormatError) and is_outside(error.code, error.offset, error.path):
@@ -53,7 +52,7 @@ def _words(error: Exception) -> str:
 
 
 def is_outside(code: str, offset: int, path: str) -> bool:
-    """Whether a failure is not about the content of a file, so that its code and its place say nothing."""
+    """Return whether a failure does not concern the content of a file, so that its code and place are not shown."""
     return code in _OUTSIDE and offset == 0 and path == "/"
 
 
@@ -61,7 +60,7 @@ _OUTSIDE = ("IO_READ_FAILED", "RUN_OUTPUT_COLLISION", "RUN_OUTPUT_REFUSED", "RUN
 
 
 def as_format_error(error: Exception) -> FormatError:
-    """Failures of the system look like failures of the file: code, place, words."""
+    """Return any failure as a `FormatError` with code, place and message."""
     if isinstance(error, FormatError):
         return error
     reason = reason_of(error) if isinstance(error, OSError) else str(error)
@@ -70,7 +69,7 @@ def as_format_error(error: Exception) -> FormatError:
 
 
 def error_record(error: Exception) -> dict[str, object]:
-    """A failure as part of a JSON record."""
+    """Return a failure as part of a JSON record."""
     located = as_format_error(error)
     record: dict[str, object] = {"code": located.code, "offset": located.offset, "path": safe_text(located.path)}
     line = getattr(located, "line", None)
@@ -81,6 +80,6 @@ def error_record(error: Exception) -> dict[str, object]:
 
 
 def shown_name(name: str) -> str:
-    """The name of a file, safe and of bearable length."""
+    """Make the name of a file safe to show, truncated to 300 characters."""
     text = safe_text(name)
     return text if len(text) <= 300 else f"{text[:150]}…{text[-149:]}"

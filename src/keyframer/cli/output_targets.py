@@ -1,7 +1,6 @@
-"""Where output goes: stdout, a file, a folder (the tree of the inputs is kept) or beside each input under a suffix.
+"""The targets of output: stdout, a file, a folder (which gets the tree of the inputs) or a suffix next to each input.
 
-Nothing is overwritten without ``-f``, inputs and what is no ordinary file not even with it; a file appears whole or not
-at all.
+Nothing is overwritten without ``-f``; inputs and special files are never overwritten. Files are written atomically.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ STDOUT = "-"
 
 
 def add_arguments(parser: argparse.ArgumentParser, *, required: bool, suffix: str) -> None:
-    """``suffix``: one that the outputs may have, as an example."""
+    """Add the arguments for outputs; ``suffix`` is an example for the help text."""
     output = parser.add_argument_group("output")
-    beside = f"a suffix such as {suffix} (beside each input)"
-    where = f"a file, a folder (the tree of the inputs is kept), {beside}, - for stdout"
+    beside = f"a suffix such as {suffix} (next to each input)"
+    where = f"a file, a folder (which gets the tree of the inputs), {beside}, - for stdout"
     output.add_argument("-o", "--output", metavar="OUT", required=required, help=where)
-    output.add_argument("-f", "--force", action="store_true", help="overwrite files that exist")
+    output.add_argument("-f", "--force", action="store_true", help="overwrite existing files")
 
 
 def says_kind(options: argparse.Namespace) -> bool:
-    """Whether OUT is the name of a file or a suffix, whose ending says what is written, and not a folder or stdout."""
+    """Return whether OUT is a file or a suffix, whose extension decides what is written."""
     out: str = options.output or ""
     many = options.recursive or options.files_from is not None or len(options.files) > 1
     if out in ("", STDOUT) or out.endswith(("/", os.sep)) or os.path.isdir(out):
@@ -38,7 +37,7 @@ def says_kind(options: argparse.Namespace) -> bool:
 
 
 class Targets:
-    """Gives each input its output, and refuses to let two inputs have the same one."""
+    """Assigns an output to each input and refuses the same output for two inputs."""
 
     def __init__(self, options: argparse.Namespace, many: bool, rename: Callable[[str], str]) -> None:
         self.out: str | None = None if options.output in (None, STDOUT) else options.output
@@ -52,7 +51,7 @@ class Targets:
         )
 
     def path_for(self, item: Input) -> str | None:
-        """Where the output of this input goes; None for stdout. `FormatError` where nothing may be written there."""
+        """Return the output path of an input, None for stdout; raises `FormatError` if it may not be written."""
         path = self.place_of(item)
         if path is None:
             return None
@@ -63,7 +62,7 @@ class Targets:
         return path
 
     def place_of(self, item: Input) -> str | None:
-        """The path that an output of this input would have."""
+        """Return the output path of an input without checking it."""
         if self.out is None:
             return None
         if self.is_suffix:
@@ -76,7 +75,7 @@ class Targets:
         return self.out
 
     def write(self, path: str, parts: bytes | Iterable[bytes]) -> None:
-        """The file, whole or not at all; raises `FormatError` where that is refused."""
+        """Write a file atomically; raises `FormatError` if it may not be written."""
         if self.is_folder:
             with refusing(path):
                 os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
@@ -84,7 +83,7 @@ class Targets:
 
 
 def write_text(path: str | None, text: str, *, force: bool) -> None:
-    """Write an output that is text, to stdout where it has no name or ``-``."""
+    """Write text to a file, or to stdout if the path is None or ``-``."""
     if path in (None, STDOUT):
         sys.stdout.write(text)
     else:
@@ -92,13 +91,13 @@ def write_text(path: str | None, text: str, *, force: bool) -> None:
 
 
 def write_file(path: str, parts: bytes | Iterable[bytes], *, force: bool) -> None:
-    """Write an output; raises `FormatError` where that is refused."""
+    """Write a file; raises `FormatError` if it may not be written."""
     with refusing(path):
         write_bytes(path, parts, overwrite=force)
 
 
 def check_file(path: str, *, force: bool) -> None:
-    """Finish what a killed run began in the folder of an output, and refuse the output now if it will be refused."""
+    """Complete interrupted writes in the folder of an output; raises `FormatError` if it may not be written."""
     with refusing(path):
         sweep_once(os.path.dirname(path))
         check_output(path, overwrite=force)
@@ -106,9 +105,9 @@ def check_file(path: str, *, force: bool) -> None:
 
 @contextmanager
 def refusing(path: str) -> Iterator[None]:
-    """What is said against an output becomes a `FormatError` that names it."""
+    """Turn failures to write an output into a `FormatError` that names it."""
     if not path:
-        raise refused("an output needs a name")
+        raise refused("the name of an output must not be empty")
     try:
         yield
     except OutputExists as error:

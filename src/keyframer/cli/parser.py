@@ -1,4 +1,4 @@
-"""The parser of the command line. Only the command that is asked for is loaded, so that it starts fast."""
+"""The parser of the command line. Only the module of the chosen command is loaded, so that it starts fast."""
 
 from __future__ import annotations
 
@@ -19,34 +19,36 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 COMMANDS: dict[str, str] = {
-    "identify": "what a file is, from its first bytes",
-    "info": "what a file holds, in one screen or as tables",
-    "check": "what is wrong with a file, and where",
-    "dump": "the whole file as text, to read, to diff and to edit",
-    "build": "a file from such text, byte for byte",
-    "sample": "where everything is at given times",
-    "convert": "from any format to any other and to glTF 2.0, and what was lost on the way",
-    "plot": "curves with their keys, or the path of a node, as a picture or in the terminal",
-    "diff": "what differs between two files, in what they say and in how they move",
-    "thumbnail": "a picture, a contact sheet, or the playback, without a GPU",
-    "view": "the file playing in the browser: timeline, curves, tree, bytes",
-    "batch": "to many files what other commands do to one, resumed, on one machine or many",
-    "formats": "which formats are known and what can be done with them",
+    "identify": "tell the format of a file from its first bytes",
+    "info": "summarise a file in one screen, or show its tables",
+    "check": "list everything that is wrong with a file",
+    "dump": "write the whole file as text, to read, compare and edit",
+    "build": "make a file from such text, byte for byte",
+    "sample": "compute the position of every node at given times",
+    "convert": "convert to glTF 2.0 or another format, and report losses",
+    "plot": "draw curves and keys, or the path of a node",
+    "diff": "compare the content and the motion of two files",
+    "thumbnail": "render a picture, a contact sheet or the playback",
+    "view": "play files in the browser: timeline, curves, tree, bytes",
+    "batch": "run another command on many files; can be resumed",
+    "formats": "list the known formats and what they support",
 }
-"""What each command does; its module has the same name, with ``ABOUT``, ``EXAMPLES``, ``add_arguments`` and ``run``."""
+"""each command and what it does; its module has the same name and defines ABOUT, EXAMPLES, add_arguments and run"""
 
 ABOUT = "Read, write, play, check and convert keyframed 3D files of discontinued programs."
 
 
 class Parser(argparse.ArgumentParser):
-    """Takes options anywhere among names, and refuses wrong usage in one safe line that says what to write instead. An
-    option that a format of another package adds for its companion makes room for one of ours with the same name."""
+    """A parser that accepts options anywhere among names and reports wrong usage in one line with a suggestion.
+
+    If a format of another package adds an option with the name of one of ours, ours is used.
+    """
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(conflict_handler="resolve", **settings)
 
     def error(self, message: str) -> NoReturn:
-        message = message.replace("the following arguments are required: ", "this is missing: ")
+        message = message.replace("the following arguments are required: ", "missing: ")
         words = safe_text(message.removeprefix("argument "))[:1_000]
         self.exit(2, f"{self.prog}: {words} (see {self.prog} --help)\n")
 
@@ -58,7 +60,7 @@ class Parser(argparse.ArgumentParser):
         )
 
     def _operation_first(self, words: list[str], operations: Iterable[Any]) -> list[str]:
-        """The same words with the operation in front: the options before it may be its own."""
+        """Move the operation to the front: options before it may belong to it."""
         chosen = next((at for at, word in enumerate(words) if word in operations), None)
         if chosen is not None:
             return [words[chosen], *words[:chosen], *words[chosen + 1 :]]
@@ -67,7 +69,7 @@ class Parser(argparse.ArgumentParser):
         return words
 
     def _options_first(self, words: list[str]) -> list[str]:
-        """The same words, options with their values before all names: argparse wants names in one piece."""
+        """Move options and their values before all names: argparse expects names in one piece."""
         options: list[str] = []
         names: list[str] = []
         at = 0
@@ -95,7 +97,7 @@ class Parser(argparse.ArgumentParser):
         return [*options, "--", *names] if names else options
 
     def _option(self, word: str) -> tuple[str, argparse.Action, bool]:
-        """The option with its full name, its action, and whether its value is the next word."""
+        """Return the option with its full name, its action, and whether its value is the next word."""
         known = self._option_string_actions
         if not word.startswith("--"):
             for at, letter in enumerate(word[1:], 2):  # several short options may share a minus
@@ -104,13 +106,13 @@ class Parser(argparse.ArgumentParser):
                     break
                 if action.nargs != 0 or at == len(word):
                     return word, action, action.nargs != 0 and at == len(word)
-            self.error(f"there is no option {word}{did_you_mean('-' + word, known)}")
+            self.error(f"unknown option {word}{did_you_mean('-' + word, known)}")
         name, mark, value = word.partition("=")
         fitting = [name] if name in known else [other for other in known if other.startswith(name)]
         if not fitting:
-            self.error(f"there is no option {name}{did_you_mean(name, known)}")
+            self.error(f"unknown option {name}{did_you_mean(name, known)}")
         if len({known[other] for other in fitting}) > 1:
-            self.error(f"{name} could be {' or '.join(fitting)}")
+            self.error(f"{name} is ambiguous: {' or '.join(fitting)}")
         action = known[fitting[0]]
         return fitting[0] + mark + value, action, action.nargs != 0 and not mark
 
@@ -122,38 +124,43 @@ class Parser(argparse.ArgumentParser):
 
 
 def _is_option(word: str) -> bool:
-    """Whether a word is an option: neither ``-`` for stdin nor a negative number."""
+    """Return whether a word is an option: neither ``-`` for stdin nor a negative number."""
     return word.startswith("-") and word not in ("-", "--") and not word[1:].lstrip(".")[:1].isdigit()
 
 
-class _Help(argparse.RawDescriptionHelpFormatter):
-    """Descriptions and examples as they are written; long option names have room."""
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Wraps descriptions to the terminal, 80 columns if that is unknown, and keeps examples as they are."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28, width=_width())  # without a width argparse loads shutil
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs = text.split("\n\n")
+        wrap = super(argparse.RawDescriptionHelpFormatter, self)._fill_text
+        return "\n\n".join(p if p.startswith("examples:") else wrap(p, width, indent) for p in paragraphs)
 
 
 def _width() -> int:
     try:
         return max(60, min(120, int(os.environ.get("COLUMNS") or os.get_terminal_size(1).columns) - 2))
     except (OSError, ValueError):
-        return 100
+        return 78
 
 
 def run(given: Sequence[str]) -> int:
-    """Parse and run; wrong usage leaves with code 2."""
+    """Parse the arguments and run the command; returns the exit code, 2 for wrong usage."""
     words = list(given)
     if words[:1] == ["help"]:
         words = [*(word for word in words if word != "help"), "--help"]
     try:
         return _run(words)
-    except SystemExit as left:  # argparse leaves this way
-        return left.code if isinstance(left.code, int) else 0
+    except SystemExit as exit_request:  # argparse ends this way
+        return exit_request.code if isinstance(exit_request.code, int) else 0
 
 
 def _run(words: list[str]) -> int:
     first = words[0] if words else "--help"
-    if first.startswith("-") and first != "-":  # options may stand before the command, too
+    if first.startswith("-") and first != "-":  # options may come before the command
         first = next((word for word in words if word in COMMANDS), first)
     if first in COMMANDS:
         words.remove(first)
@@ -165,35 +172,35 @@ def _run(words: list[str]) -> int:
 
 def _run_command(name: str, words: list[str], **given: object) -> int:
     module = command_module(name)
-    parser = _filled(Parser(prog=f"keyframer {name}", **_texts(module)), module)
+    parser = _with_arguments(Parser(prog=f"keyframer {name}", **_help_texts(module)), module)
     options = parser.parse_args(words)
     options.parser = parser
     vars(options).update(given)
     with _running(options):
         code = int(module.run(options))
     if getattr(options, "skipped", 0):
-        from keyframer.cli.inputs import say_skipped
+        from keyframer.cli.inputs import report_skipped
 
-        say_skipped(options)
+        report_skipped(options)
     return FINDINGS if code == FINE and getattr(options, "salvaged", False) else code
 
 
 def _introduce(first: str, words: list[str]) -> int:
-    """No command was given: say what the files are, and which commands fit them."""
+    """Without a command: identify the files and name the commands that accept them."""
     if os.path.isdir(first):
         print(
-            f"keyframer: {safe_text(first)} is a folder: identify, info and check look into it with -r, "
-            "batch works through all of its files (see keyframer --help)",
+            f"keyframer: {safe_text(first)} is a folder: identify, info and check search it with -r, "
+            "batch processes all of its files (see keyframer --help)",
             file=sys.stderr,
         )
         return FINE
     if first == "-" or os.path.lexists(first) or os.path.isfile(first.partition("!/")[0]):
         return _run_command("identify", words, introduce=True)
-    return Parser(prog="keyframer").error(f"no command and no file is called {first!r}{did_you_mean(first, COMMANDS)}")
+    return Parser(prog="keyframer").error(f"no command or file is named {first!r}{did_you_mean(first, COMMANDS)}")
 
 
 def _running(options: argparse.Namespace) -> AbstractContextManager[object]:
-    """No output of a command takes the place of its inputs. Every command that writes files has ``-f``."""
+    """Prevent outputs from replacing inputs of the same run. Every command that writes files has ``-f``."""
     if not hasattr(options, "force"):
         return nullcontext()
     from keyframer.files import running
@@ -202,21 +209,21 @@ def _running(options: argparse.Namespace) -> AbstractContextManager[object]:
 
 
 def build_parser(*, with_options: bool = True) -> Parser:
-    """The parser with all commands: for the documentation and for completion; for ``--help`` without their options."""
+    """Return the parser of all commands, for the documentation and for completion; ``--help`` needs no options."""
     parser = Parser(
         prog="keyframer",
         description=ABOUT,
-        formatter_class=_Help,
+        formatter_class=_HelpFormatter,
         epilog="examples:\n  keyframer info scene.3ds\n  keyframer view scene.3ds\n"
         "  keyframer convert scene.3ds scene.glb\n  keyframer batch convert archive/ -o converted/\n\n"
-        "keyframer help COMMAND tells more about a command; keyframer FILE says what a file is.",
+        "keyframer help COMMAND explains a command; keyframer FILE identifies a file.",
     )
     parser.add_argument("-V", "--version", action="version", version=f"keyframer {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     for name, words in COMMANDS.items():
         if with_options:
             module = command_module(name)
-            _filled(commands.add_parser(name, help=words, **_texts(module)), module)
+            _with_arguments(commands.add_parser(name, help=words, **_help_texts(module)), module)
         else:
             commands.add_parser(name, help=words)
     return parser
@@ -228,14 +235,14 @@ def command_module(name: str) -> ModuleType:
     return import_module(f"keyframer.cli.{name}")
 
 
-def _texts(module: ModuleType) -> dict[str, Any]:
+def _help_texts(module: ModuleType) -> dict[str, Any]:
     examples = "\n".join(f"  {line}" for line in module.EXAMPLES)
-    return {"description": module.ABOUT, "formatter_class": _Help, "epilog": f"examples:\n{examples}"}
+    return {"description": module.ABOUT, "formatter_class": _HelpFormatter, "epilog": f"examples:\n{examples}"}
 
 
-def _filled(parser: Parser, module: ModuleType) -> Parser:
+def _with_arguments(parser: Parser, module: ModuleType) -> Parser:
     module.add_arguments(parser)
     messages = parser.add_argument_group("messages")
-    messages.add_argument("-q", "--quiet", action="store_true", help="say nothing on stderr but failures")
-    messages.add_argument("-v", "--verbose", action="store_true", help="say more on stderr")
+    messages.add_argument("-q", "--quiet", action="store_true", help="print only failures on stderr")
+    messages.add_argument("-v", "--verbose", action="store_true", help="print more on stderr")
     return parser

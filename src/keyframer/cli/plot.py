@@ -1,4 +1,4 @@
-"""``keyframer plot``: the curves of tracks, or the path of a node, as SVG, PNG or in the terminal."""
+"""``keyframer plot``: draw curves and keys, or the path of a node, as SVG, PNG or text."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ from keyframer.inspecting.motion_paths import motion_paths, path_drawing, paths_
 from keyframer.inspecting.panels import Panel, choose_channels, raw_panel, track_panel
 from keyframer.scene import Scene
 
-ABOUT = """The curves of tracks with their keys, tangents, ease and wrap, in the file's own units; SVG, PNG or text.
+ABOUT = """Draw curves with keys, tangents, ease and wrap as SVG, PNG or text.
 
-Without --node and --track everything that moves is plotted, up to --most panels. Rotations are shown as turns about
-the three axes in degrees, without jumps. --motion shows the path of nodes in space instead."""
+Without --node and --track everything that moves is plotted, up to --most
+panels, in the units of the file. Rotations are shown as angles about the three
+axes in degrees, without jumps. --motion draws the path of nodes in space
+instead."""
 
 _LONGEST = 1e11
-"""times of a plot from 0, in units of which some formats have 4,800 a frame"""
+"""largest time of a plot, in units of which some formats have 4,800 per frame"""
 
 EXAMPLES = (
     "keyframer plot scene.3ds --node Rotor -o rotor.svg",
@@ -45,26 +47,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--track", action="append", default=[], metavar="KIND", help="position, rotation, scale, fov …, or raw"
     )
-    what.add_argument("--span", metavar="A:B", help="from when to when, in the file's own unit of time")
-    what.add_argument("--motion", action="store_true", help="the path of nodes in space instead of curves")
-    what.add_argument("--most", type=int, default=24, metavar="N", help="panels or paths at most (default: 24)")
-    what.add_argument("--terminal", action="store_true", help="as text, to stdout")
+    what.add_argument("--span", metavar="A:B", help="range of time, in the time unit of the file")
+    what.add_argument("--motion", action="store_true", help="draw the path of nodes in space instead of curves")
+    what.add_argument("--most", type=int, default=24, metavar="N", help="most panels or paths (default: 24)")
+    what.add_argument("--terminal", action="store_true", help="draw as text on stdout")
     what.add_argument("--no-color", action="store_true", help="no colours in the terminal (NO_COLOR does the same)")
     output_targets.add_arguments(parser, required=False, suffix=".svg")
-    parser.add_argument("--to", choices=("svg", "png"), help="the kind of picture, where the name of OUT does not say")
+    parser.add_argument("--to", choices=("svg", "png"), help="kind of picture, if the name of OUT does not decide")
 
 
 def run(options: argparse.Namespace) -> int:
     if not options.files and options.files_from is None:
-        options.parser.error("nothing to plot: give a FILE, or - for stdin")
+        options.parser.error("no input: give a FILE, or - for stdin")
     many = options.recursive or options.files_from is not None or len(options.files) > 1
     if many and options.output is None and not options.terminal:
         options.parser.error("several files need -o: a folder, or a suffix such as .svg")
     if not 1 <= options.most <= 1_000:
-        options.parser.error("--most: 1 to 1000")
+        options.parser.error("--most must be from 1 to 1000")
     kind = _kind(options)
     if kind == "png" and options.output is None and not options.terminal and sys.stdout.isatty():
-        options.parser.error("a picture is no text: give a file with -o")
+        options.parser.error("a picture cannot be shown as text: give a file with -o")
     try:
         span = _span(options.span)
         scene_loading.options_of(options)
@@ -76,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             path = target.path_for(item)
             if number and path is None and not options.terminal:
-                raise output_targets.refused("only one plot fits stdout (-o gives each its own file)")
+                raise output_targets.refused("stdout takes only one plot (-o writes several)")
             with reading_options.budget_for(options, item):
                 data = _plot(item, options, kind, span)
             if path is not None:
@@ -93,15 +95,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _kind(options: argparse.Namespace) -> str:
-    """What the name of OUT says, unless that is a folder; or ``--to``; or SVG."""
+    """Return the kind of picture: from the extension of OUT, or ``--to``, or SVG."""
     out: str = options.output if output_targets.says_kind(options) else ""
     ending = (os.path.splitext(out)[1] or out).lower()
-    said = ending[1:] if ending.startswith(".") else None
-    if said not in (None, "svg", "png"):
+    kind = ending[1:] if ending.startswith(".") else None
+    if kind not in (None, "svg", "png"):
         options.parser.error(f"plots are .svg or .png, not {ending}")
-    if said is not None and options.to not in (None, said):
-        options.parser.error(f"{out} is the name of a {said} picture, but --to says {options.to}")
-    return options.to or said or "svg"
+    if kind is not None and options.to not in (None, kind):
+        options.parser.error(f"{out} is the name of a {kind} picture, but --to is {options.to}")
+    return options.to or kind or "svg"
 
 
 def _plot(item: Input, options: argparse.Namespace, kind: str, span: tuple[float, float] | None) -> bytes:
@@ -118,23 +120,23 @@ def _plot(item: Input, options: argparse.Namespace, kind: str, span: tuple[float
 
 def _panels(item: Input, scene: Scene, options: argparse.Namespace, span: tuple[float, float] | None) -> list[Panel]:
     channels = choose_channels(scene, options.node, options.track)
-    raw = [found for clip in scene.clips[:1] for found in clip.raw_channels]
+    raw = [channel for clip in scene.clips[:1] for channel in clip.raw_channels]
     raw = raw if "raw" in options.track or (not channels and not options.track) else []
     if "raw" in options.track and not raw:
-        raise LookupError("there are no raw channels")
-    _say_rest(item, len(channels) + len(raw), "tracks", options)
+        raise LookupError("the file has no raw channels")
+    _note_unplotted(item, len(channels) + len(raw), "tracks", options)
     panels = [track_panel(scene, scene.clips[0], channel, span) for channel in channels[: options.most]]
-    return [*panels, *(raw_panel(scene.clips[0], found) for found in raw[: options.most - len(panels)])]
+    return [*panels, *(raw_panel(scene.clips[0], channel) for channel in raw[: options.most - len(panels)])]
 
 
 def _motion(
     item: Input, scene: Scene, options: argparse.Namespace, kind: str, span: tuple[float, float] | None
 ) -> bytes:
     nodes = _moving_nodes(scene, options.node)
-    _say_rest(item, len(nodes), "nodes", options)
+    _note_unplotted(item, len(nodes), "nodes", options)
     paths = motion_paths(scene, nodes[: options.most], _frames(scene, span))
     if not paths:
-        raise FormatError("SEM_EMPTY_TRACK", 0, "/", "nothing moves here: there is no path to show")
+        raise FormatError("SEM_EMPTY_TRACK", 0, "/", "no node moves: there is no path to draw")
     if options.terminal:
         columns, colored = _terminal(options)
         return paths_as_text(scene, paths, columns, 20, colored=colored).encode()
@@ -143,7 +145,7 @@ def _motion(
 
 
 def _moving_nodes(scene: Scene, wanted: Sequence[str]) -> list[int]:
-    """Those asked for; else those with a position track of more than one key."""
+    """Return the chosen nodes, or all with a position track of more than one key."""
     if not wanted:
         channels = scene.clips[0].channels if scene.clips else []
         moving = (c.node for c in channels if c.track.kind == "position" and len(c.track.times) > 1)
@@ -152,7 +154,7 @@ def _moving_nodes(scene: Scene, wanted: Sequence[str]) -> list[int]:
 
 
 def _frames(scene: Scene, span: tuple[float, float] | None) -> list[float]:
-    """Every frame of the span or of the segment, but no more than 1,001 of them."""
+    """Return every frame of the range or of the clip, at most 1,001."""
     if not scene.clips:
         return [0.0]
     clip = scene.clips[0]
@@ -162,9 +164,9 @@ def _frames(scene: Scene, span: tuple[float, float] | None) -> list[float]:
     return [first + (last - first) * at / count for at in range(count + 1)]
 
 
-def _say_rest(item: Input, count: int, what: str, options: argparse.Namespace) -> None:
+def _note_unplotted(item: Input, count: int, what: str, options: argparse.Namespace) -> None:
     if count > options.most:
-        note(options, f"{item.name}: {options.most} of {count} {what} are plotted (--most, --node and --track choose)")
+        note(options, f"{item.name}: plotting {options.most} of {count} {what} (--most, --node and --track choose)")
 
 
 def _span(text: str | None) -> tuple[float, float] | None:
@@ -173,13 +175,13 @@ def _span(text: str | None) -> tuple[float, float] | None:
     try:
         first, last = (float(part) for part in text.split(":"))
     except ValueError:
-        raise ValueError(f"--span wants two times such as 0:100, not {text!r}") from None
+        raise ValueError(f"--span needs two times such as 0:100, not {text!r}") from None
     if not -_LONGEST <= first < last <= _LONGEST:
         allowed = f"from {-_LONGEST:g} to {_LONGEST:g}, the earlier first"
-        raise ValueError(f"--span wants two times A:B {allowed}, not {text!r}")
+        raise ValueError(f"--span needs two times A:B {allowed}, not {text!r}")
     return first, last
 
 
 def _terminal(options: argparse.Namespace) -> tuple[int, bool]:
-    """Columns, and whether colours are wanted."""
+    """Return the width of the terminal and whether to use colours."""
     return min(shutil.get_terminal_size((80, 24)).columns, 200), not record_output.is_plain(options)

@@ -1,4 +1,4 @@
-"""How far a long run is, on a terminal: files, share, rate, time left, failures."""
+"""The progress line of a long run on a terminal: files, percentage, rate, time left, failures."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import sys
 import time
 
 _EVERY = 0.2
-"""seconds between two looks"""
+"""seconds between two updates"""
 
 
 class Progress:
-    """One line on stderr that is written over; nothing at all where stderr is no terminal, or with ``-q``."""
+    """One line on stderr that is overwritten; nothing if stderr is not a terminal, or with ``-q``."""
 
     def __init__(self, options: argparse.Namespace, total: int) -> None:
         self._on = not options.quiet and sys.stderr.isatty()
@@ -20,7 +20,7 @@ class Progress:
         self._next = self._start + _EVERY
 
     def show(self, finished: int, worked: int, failed: int) -> None:
-        """``worked`` of the finished ones were not skipped: the rate is theirs."""
+        """Update the line. ``worked`` is the number of finished files that were not skipped, for the rate."""
         now = time.monotonic()
         if not self._on or now < self._next:
             return
@@ -46,12 +46,12 @@ def progress_line(total: int, finished: int, worked: int, failed: int, seconds: 
     line = f"{finished:,} of {total:,} ({share:.0f} %)"
     if worked and seconds > 0:
         rate = worked / seconds
-        line += f", {rate:.{0 if rate >= 10 else 1}f} a second, {clock((total - finished) / rate)} left"
+        line += f", {rate:.{0 if rate >= 10 else 1}f} per second, {clock((total - finished) / rate)} left"
     return line + (f", {failed:,} failed" if failed else "")
 
 
 def clock(seconds: float) -> str:
-    """``1:02:03`` or ``2:03``."""
+    """Return seconds as ``1:02:03`` or ``2:03``."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,4 +1,4 @@
-"""Opening one input, and what all commands that read have in common."""
+"""The arguments of all commands that read files, and opening one input with them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_limit,
         default=[],
         metavar="NAME=N",
-        help="allow more, or less: what reading a file and making something of it may cost (see docs/issues.md)",
+        help="change a limit on the cost of reading and converting (see docs/issues.md)",
     )
     ids = [*(known.name for known in FORMATS), *(known.name for known in IMPORTERS)]
     parser.add_argument(
@@ -33,12 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="from_format",
         metavar="ID",
         choices=ids,
-        help=f"the format, where the content does not decide: {', '.join(ids)}",
+        help=f"format of the input, if the content does not decide: {', '.join(ids)}",
     )
 
 
 def _limit(text: str) -> tuple[str, str]:
-    """NAME=N of the command line."""
+    """Parse NAME=N."""
     name, _, value = text.partition("=")
     try:
         limits_of({name: value})
@@ -48,12 +48,12 @@ def _limit(text: str) -> tuple[str, str]:
 
 
 def chosen_limits(options: argparse.Namespace) -> Limits:
-    """What the command may cost for each input."""
+    """Return the limits for each input."""
     return limits_of(dict(options.limit))
 
 
 def budget_for(options: argparse.Namespace, item: Input | None = None) -> AbstractContextManager[Budget]:
-    """The budget of all that is done with one input; the members of an archive share one."""
+    """Open the budget for one input; the members of an archive share one."""
     shared = None if item is None else item.budget
     return (shared or Budget(chosen_limits(options))).opened()
 
@@ -61,11 +61,11 @@ def budget_for(options: argparse.Namespace, item: Input | None = None) -> Abstra
 def open_input(
     item: Input, options: argparse.Namespace, reading_options: dict[str, object] | None = None
 ) -> OpenedFile:
-    """An input, read and opened as the command line says."""
+    """Read and open an input with the options of the command line."""
     path, format = path_of(item), options.from_format
     return OpenedFile(item.read(), name=item.name, path=path, format=format, options=reading_options)
 
 
 def path_of(item: Input) -> Path | None:
-    """Where an input stands, so that what belongs to it can be found; None for stdin and members of archives."""
+    """Return the path of an input, for finding its companions; None for stdin and members of archives."""
     return Path(item.name) if isinstance(item, FileInput) else None

@@ -1,6 +1,6 @@
-"""Records to stdout in the style that was asked for: pretty, json, jsonl, csv or md. One record for each file.
+"""Writes records to stdout in the chosen style: pretty, json, jsonl, csv or md. One record per file.
 
-Records are written as they come, so that thousands of files need no memory. Nothing but data goes to stdout.
+Records are written one by one, so that thousands of files need little memory. Only data goes to stdout.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-TYPE_CHECKING = False  # only what a style needs is loaded, when it is needed
+TYPE_CHECKING = False  # modules are loaded when a style needs them
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
@@ -19,10 +19,10 @@ STYLES = ("pretty", "json", "jsonl", "csv", "md")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of every command that prints records."""
+    """Add the arguments of every command that prints records."""
     output = parser.add_argument_group("output")
     output.add_argument("--format", choices=STYLES, default="pretty", help="style of the output (default: pretty)")
-    output.add_argument("--no-color", action="store_true", help="no colours and no frames (NO_COLOR does the same)")
+    output.add_argument("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
 
 
 def add_encoding(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def add_encoding(parser: argparse.ArgumentParser) -> None:
         "--encoding",
         metavar="NAME",
         type=known_encoding,
-        help="code page of the names in the file, such as cp437 (default: UTF-8 if it is that, else cp1252)",
+        help="code page of the names in the file, such as cp437 (default: UTF-8 if valid, else cp1252)",
     )
 
 
@@ -48,12 +48,12 @@ def known_encoding(name: str) -> str:
 
 
 def is_plain(options: argparse.Namespace) -> bool:
-    """Whether pretty output is plain aligned text: not on a terminal, or colours are not wanted."""
+    """Return whether pretty output has no colours: not on a terminal, or with ``--no-color``."""
     return bool(options.no_color or os.environ.get("NO_COLOR") or not sys.stdout.isatty())
 
 
 def terminal_width() -> int:
-    """Columns of the terminal, or what ``COLUMNS`` says."""
+    """Return the number of columns of the terminal, or ``COLUMNS``."""
     try:
         return max(20, int(os.environ.get("COLUMNS") or os.get_terminal_size(1).columns))
     except (OSError, ValueError):
@@ -63,7 +63,7 @@ def terminal_width() -> int:
 class Records:
     """Writes records: JSON objects in the JSON styles, rows of cells in CSV and Markdown, lines of text in pretty.
 
-    ``columns`` are those of CSV; Markdown has them too unless the command writes its own.
+    ``columns`` are those of CSV, and of Markdown unless the command writes its own.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Records:
             self.row(columns)
 
     def json(self, record: Mapping[str, object]) -> None:
-        """A record in one of the JSON styles; in others nothing happens."""
+        """Write a record in the JSON styles; does nothing in others."""
         if self.style not in ("json", "jsonl"):
             return
         import json
@@ -103,7 +103,7 @@ class Records:
         self._first = False
 
     def row(self, cells: Sequence[Cell]) -> None:
-        """A row of CSV or of the one Markdown table; in other styles nothing happens."""
+        """Write a row of CSV or of the Markdown table; does nothing in other styles."""
         from keyframer.inspecting.tables import csv_cell, markdown, markdown_cell
 
         if self.style == "csv":

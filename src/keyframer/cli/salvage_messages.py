@@ -1,4 +1,4 @@
-"""Damage in a line: what ``--salvage`` could still save, and what it left out."""
+"""Messages about damaged files: what ``--salvage`` could recover, and what it left out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from keyframer.cli.inputs import Input
 from keyframer.cli.messages import note
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
+from keyframer.text import counted
 
 if TYPE_CHECKING:
     from keyframer.scene import Scene
@@ -17,17 +18,17 @@ _SHOWN = 5
 
 
 def add_hint(error: FormatError, opened: OpenedFile) -> None:
-    """Say with a refusal what salvage would save; nothing where that is nothing."""
+    """Add to a failure what ``--salvage`` would recover, if anything."""
     try:
-        saved = content_of(opened.scene(salvage=True))
+        content = content_of(opened.scene(salvage=True))
     except (FormatError, ValueError):
         return
-    if saved:
-        error.add_note(f"--salvage saves {saved}")
+    if content:
+        error.add_note(f"--salvage recovers {content}")
 
 
 def content_of(scene: Scene) -> str:
-    """How much there is in a scene, in words."""
+    """Return the content of a scene in words: ``3 nodes, 1 mesh``."""
     keys = sum(len(channel.track.times) for clip in scene.clips for channel in clip.channels)
     counts = {
         "node": len(scene.nodes),
@@ -35,14 +36,11 @@ def content_of(scene: Scene) -> str:
         "material": len(scene.materials),
         "key": keys + sum(len(raw.values) for clip in scene.clips for raw in clip.raw_channels),
     }
-    plural = {"mesh": "meshes"}
-    return ", ".join(
-        f"{count} {word if count == 1 else plural.get(word, word + 's')}" for word, count in counts.items() if count
-    )
+    return ", ".join(counted(count, noun) for noun, count in counts.items() if count)
 
 
-def tell(item: Input, scene: Scene, options: argparse.Namespace) -> None:
-    """Name what was left out, and remember that something was: the command will end with 1."""
+def report_left_out(item: Input, scene: Scene, options: argparse.Namespace) -> None:
+    """Report the parts that were left out; the command will then exit with code 1."""
     counts = scene.issues.unsafe_counts()
     if not counts:
         return

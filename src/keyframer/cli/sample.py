@@ -1,4 +1,4 @@
-"""``keyframer sample``: where everything is at given times."""
+"""``keyframer sample``: compute the position of every node at given times."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from keyframer.formats.kit.summary_tables import Cell, Table
 from keyframer.inspecting.samples import Sample, parse_frames
 from keyframer.inspecting.tables import aligned, csv_cell
 
-ABOUT = """Where every node is at given times: world matrices, visibility, fields of view, colours, morph weights.
+ABOUT = """Compute the position of every node at given times.
 
-Without --frames and --times whole frames are taken, at most 101 of them. Matrices are for column vectors, row by
-row, in the file's own axes and units unless --axes says otherwise. JSON and npz also hold raw channels: numbers
-per frame whose meaning nobody knows. --format npz writes numpy arrays (frames, times, names, world, visible,
-raw_0 ...) to the file given with -o."""
+The result has world matrices, visibility, fields of view, colours and morph
+weights. Without --frames and --times whole frames are sampled, at most 101.
+Matrices are for column vectors, stored row by row, in the axes and units of the
+file unless --axes is given. JSON and npz also have raw channels: numbers per
+frame with unknown meaning. --format npz writes numpy arrays (frames, times,
+names, world, visible, raw_0 ...) to the file given with -o."""
 
 EXAMPLES = (
     "keyframer sample scene.3ds --frames 0:100:5",
@@ -42,23 +44,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     moments = what.add_mutually_exclusive_group()
     moments.add_argument("--frames", metavar="LIST", help="frames: 0:100:5 (the end is included) or 3.5,7")
     moments.add_argument("--times", metavar="LIST", help="seconds: 0:2:0.1 (the end is included) or 0.5,1")
-    what.add_argument("--node", action="append", default=[], metavar="NAME", help="just this node (may be repeated)")
-    what.add_argument(
-        "--axes", choices=("file", "y-up"), default="file", help="the file's own axes, or right-handed Y up"
-    )
+    what.add_argument("--node", action="append", default=[], metavar="NAME", help="only this node (may be repeated)")
+    what.add_argument("--axes", choices=("file", "y-up"), default="file", help="axes of the file, or right-handed Y up")
     shown = parser.add_argument_group("output")
     shown.add_argument("--format", choices=STYLES, default="pretty", help="style of the output (default: pretty)")
     shown.add_argument("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
-    shown.add_argument("-o", "--output", metavar="OUT", help="a file instead of stdout (needed for npz)")
-    shown.add_argument("-f", "--force", action="store_true", help="overwrite a file that exists")
+    shown.add_argument("-o", "--output", metavar="OUT", help="write to a file instead of stdout (required for npz)")
+    shown.add_argument("-f", "--force", action="store_true", help="overwrite an existing file")
 
 
 def run(options: argparse.Namespace) -> int:
     items = list(inputs.inputs_of(options, inputs.LOADABLE))
     if len(items) != 1:
-        options.parser.error("one FILE is sampled at a time" if items else "nothing to sample: give a FILE")
+        options.parser.error("only one FILE can be sampled at a time" if items else "no input: give a FILE")
     if options.format == "npz" and options.output in (None, output_targets.STDOUT):
-        options.parser.error("npz is no text: give a file with -o")
+        options.parser.error("npz cannot be shown as text: give a file with -o")
     try:
         frames = parse_frames(options.frames) if options.frames is not None else None
         times = parse_frames(options.times) if options.times is not None else None
@@ -74,12 +74,12 @@ def run(options: argparse.Namespace) -> int:
     except (*scene_loading.READ_FAILURES, LookupError) as error:
         failure(item.name, error)
         return NOT_ALL_DONE
-    except ValueError as error:  # an option that the format does not have, or more than can be done
+    except ValueError as error:  # an unknown option, or too many samples
         options.parser.error(str(error))
     if frames is None and times is None and len(sample.pose.frames) > 1:
         step = sample.pose.frames[1] - sample.pose.frames[0]
         if step > 1:
-            note(options, f"{item.name}: every {step:g} frames are sampled (--frames and --times choose)")
+            note(options, f"{item.name}: sampled every {step:g} frames (--frames and --times choose)")
     for issue in scene.issues:
         if not issue.unsafe:
             note(options, f"{item.name}: {issue}")
@@ -117,7 +117,7 @@ def _pretty(sample: Sample) -> str:
 
 
 def _short(number: float | str) -> str:
-    """Four decimals; a zero has no sign."""
+    """Format with four decimals; normalises -0.0."""
     return f"{round(float(number), 4) + 0.0:.4f}"
 
 

@@ -1,4 +1,4 @@
-"""Loading one input as a scene, and the arguments of every command that does so."""
+"""Loading one input as a scene, and the arguments of all commands that do so."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ if TYPE_CHECKING:
 
 READ_FAILURES = reading_options.READ_FAILURES
 LOAD_FAILURES = (*READ_FAILURES, ValueError)
-"""what loading an input may raise; ValueError is an option that its format does not have"""
+"""exceptions of loading an input; ValueError for an option that its format does not have"""
 
 
 COMPANIONS = {companion.option: companion for known in reversed(FORMATS) for companion in known.companions}
-"""by the names of their options; the formats of other packages stand back where two have the same"""
+"""by the names of their options; our formats have priority over those of other packages"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     reading_options.add_arguments(parser)
-    scenes = parser.add_argument_group("meaning")
+    scenes = parser.add_argument_group("scene")
     parser.set_defaults(salvaged=False)
-    scenes.add_argument("--salvage", action="store_true", help="leave out what is unsafe instead of refusing the file")
+    scenes.add_argument(
+        "--salvage", action="store_true", help="leave out the unsafe parts of a damaged file instead of refusing it"
+    )
     for option, companion in COMPANIONS.items():
         words = companion.words.replace("%", "%%")
         scenes.add_argument(f"--{option}", dest=f"companion_{option}", metavar="FILE", help=words)
@@ -44,42 +46,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def options_of(options: argparse.Namespace) -> dict[str, object]:
-    """The options of the bridge, from the command line."""
-    found = pairs_of(options.set, "--set")
+    """Return the options of the bridge."""
+    bridge_options = pairs_of(options.set, "--set")
     given = {name: getattr(options, f"companion_{name}", None) for name in COMPANIONS}
-    found |= {name: value for name, value in {**given, "fps": options.fps}.items() if value is not None}
-    return found
+    bridge_options |= {name: value for name, value in {**given, "fps": options.fps}.items() if value is not None}
+    return bridge_options
 
 
 def pairs_of(given: list[str], argument: str) -> dict[str, object]:
-    """NAME=VALUE pairs; ValueError where one is none."""
-    found: dict[str, object] = {}
+    """Parse NAME=VALUE pairs; raises ValueError for anything else."""
+    pairs: dict[str, object] = {}
     for pair in given:
         name, mark, value = pair.partition("=")
         if not mark:
-            raise ValueError(f"{argument} wants NAME=VALUE, not {pair!r}")
-        found[name.replace("-", "_")] = value
-    return found
+            raise ValueError(f"{argument} needs NAME=VALUE, not {pair!r}")
+        pairs[name.replace("-", "_")] = value
+    return pairs
 
 
 def open_input(item: Input, options: argparse.Namespace) -> OpenedFile:
-    """An input, opened with all options of the command line."""
+    """Open an input with all options of the command line."""
     return reading_options.open_input(item, options, options_of(options))
 
 
 def load_scene(item: Input, options: argparse.Namespace) -> Scene:
-    """The scene of an input."""
+    """Load the scene of an input."""
     return scene_of_opened(item, open_input(item, options), options)
 
 
 def scene_of_opened(item: Input, opened: OpenedFile, options: argparse.Namespace) -> Scene:
-    """The scene of an input that was opened."""
+    """Load the scene of an opened input."""
     try:
         scene = opened.scene(salvage=options.salvage)
     except FormatError as error:
         if not options.salvage:
             salvage_messages.add_hint(error, opened)
         raise
-    salvage_messages.tell(item, scene, options)
+    salvage_messages.report_left_out(item, scene, options)
     clip_option.choose(item, scene, options)
     return scene

@@ -1,4 +1,4 @@
-"""Finding the images of a scene, and the lines about guesses, misses and refusals."""
+"""Finding the images of a scene, and the messages about guessed, missing and refused ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def finder_for(item: Input, options: argparse.Namespace) -> TextureFinder | None:
-    """Looks beside the file, then in the folders given; None with ``--no-textures``."""
+    """Return a finder for the folder of the file and those of ``--texture-path``; None with ``--no-textures``."""
     if options.no_textures:
         return None
     path = path_of(item)
@@ -28,13 +28,13 @@ def finder_for(item: Input, options: argparse.Namespace) -> TextureFinder | None
 
 
 def source_for(item: Input, options: argparse.Namespace) -> TextureSource | None:
-    """Opens what is found there; None with ``--no-textures``."""
+    """Return a source that opens the images found; None with ``--no-textures``."""
     finder = finder_for(item, options)
     return None if finder is None else TextureSource(finder)
 
 
 def note_inputs(item: Input, scene: Scene, options: argparse.Namespace) -> None:
-    """Tell the run which images of a scene are there, without opening them."""
+    """Register the existing images of a scene as inputs, without opening them."""
     finder = finder_for(item, options)
     if finder is None:
         return
@@ -49,7 +49,7 @@ def note_inputs(item: Input, scene: Scene, options: argparse.Namespace) -> None:
 
 
 def report(item: Input, source: TextureSource | None, options: argparse.Namespace) -> None:
-    """Every guess, every miss and every refusal on stderr; with ``-v`` also what was found as named."""
+    """Report guessed, missing and refused images on stderr; with ``-v`` also those found by their exact name."""
     for opened in source.opened if source is not None else ():
         if opened.texture is None or opened.match.is_guess or opened.reason:
             note(options, f"{item.name}: {opened}")

@@ -1,4 +1,4 @@
-"""``keyframer thumbnail``: a picture of a scene, a contact sheet, or its playback."""
+"""``keyframer thumbnail``: render a picture, a contact sheet or the playback of a scene."""
 
 from __future__ import annotations
 
@@ -17,15 +17,19 @@ from keyframer.rendering import Settings, Studio
 from keyframer.rendering.encoding import ANIMATED, STILL, check_kind, kind_of
 from keyframer.rendering.presentation import Showing
 from keyframer.rendering.renderer import NEUTRAL
+from keyframer.text import counted
 
-ABOUT = """A picture of a frame, a contact sheet, or the playback, without a GPU.
+ABOUT = """Render a picture, a contact sheet or the playback, without a GPU.
 
-The ending of OUT, or --to, says what is written: .png or .jpg for a picture or a sheet, .gif, .apng, .webp or .mp4
-for the playback (.mp4 by the program ffmpeg, where that is installed).
+The extension of OUT, or --to, decides what is written: .png or .jpg for a
+picture or a sheet, .gif, .apng, .webp or .mp4 for the playback (.mp4 needs the
+program ffmpeg).
 
-The file's own camera is taken if it shows something, else one is fitted around everything; its lights are used with as
-much light added as the picture needs; images are looked for beside the file. A skeleton without a mesh is drawn as
-sticks. The same file gives the same bytes with the same versions of numpy and Pillow."""
+The camera of the file is used if it shows something, else a camera is placed so
+that everything is visible. The lights of the file are used, brightened where
+the picture would be too dark. Images are searched in the folder of the file. A
+skeleton without a mesh is drawn as bones. The same file gives the same bytes
+with the same versions of numpy and Pillow."""
 
 EXAMPLES = (
     "keyframer thumbnail scene.3ds -o scene.png",
@@ -43,48 +47,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared_arguments.add_textures(parser)
     output_targets.add_arguments(parser, required=False, suffix=".png")
     parser.add_argument(
-        "--to", choices=shared_arguments.PICTURE_KINDS, help="the kind of picture, where the name of OUT does not say"
+        "--to", choices=shared_arguments.PICTURE_KINDS, help="kind of picture, if the name of OUT does not decide"
     )
 
 
 def run(options: argparse.Namespace) -> int:
     if not options.files and options.files_from is None:
-        options.parser.error("nothing to show: give a FILE, or - for stdin")
+        options.parser.error("no input: give a FILE, or - for stdin")
     many = options.recursive or options.files_from is not None or len(options.files) > 1
     if many and options.output is None:
         options.parser.error("several files need -o: a folder, or a suffix such as .png")
     if options.output is None and sys.stdout.isatty():
-        options.parser.error("a picture is no text: give a file with -o")
+        options.parser.error("a picture cannot be shown as text: give a file with -o")
     try:
-        order = Order(options)
+        request = PictureRequest(options)
         scene_loading.options_of(options)
     except ValueError as error:
         options.parser.error(str(error))
-    target = output_targets.Targets(options, many, lambda name: f"{name}.{order.kind}")
+    target = output_targets.Targets(options, many, lambda name: f"{name}.{request.kind}")
     if options.force and many:
-        _note_images(options, target)
+        _register_images(options, target)
     code = FINE
     for number, item in enumerate(inputs.inputs_of(options, inputs.LOADABLE)):
         try:
             if number and target.out is None:
-                raise output_targets.refused("only one picture fits stdout (-o gives each its own file)")
+                raise output_targets.refused("stdout takes only one picture (-o writes several)")
             path = target.path_for(item)
             with reading_options.budget_for(options, item):
-                data = order.carry_out(item)
+                data = request.render(item)
             if path is None:
                 sys.stdout.buffer.write(data)
             else:
                 target.write(path, data)
-                detail(options, f"{item.name} -> {path} ({len(data)} bytes)")
+                detail(options, f"{item.name} -> {path} ({counted(len(data), 'byte')})")
         except (*scene_loading.LOAD_FAILURES, LookupError) as error:
             code = NOT_ALL_DONE
             failure(item.name, error)
     return code
 
 
-def _note_images(options: argparse.Namespace, target: output_targets.Targets) -> None:
-    """Where pictures replace existing files: tell the run which images all inputs use. The picture of the first input
-    must not replace an image of the last."""
+def _register_images(options: argparse.Namespace, target: output_targets.Targets) -> None:
+    """Register the images of all inputs if pictures replace existing files: no picture may replace an image of a later
+    input."""
 
     def replaces(item: Input) -> bool:
         with suppress(FormatError):
@@ -96,25 +100,25 @@ def _note_images(options: argparse.Namespace, target: output_targets.Targets) ->
     quiet = type(options)(**{**vars(options), "quiet": True, "salvage": True})
     for item in inputs.inputs_of(options, inputs.LOADABLE):
         if isinstance(item, inputs.FileInput) and not os.path.isfile(item.name):
-            continue  # what a pipe gives is given once
-        with suppress(*scene_loading.LOAD_FAILURES, LookupError, MemoryError):  # said when its picture is made
+            continue  # a pipe can be read only once
+        with suppress(*scene_loading.LOAD_FAILURES, LookupError, MemoryError):  # reported when its picture is made
             scene = scene_loading.load_scene(item, quiet)
             texture_options.note_inputs(item, scene, options)
 
 
-class Order:
-    """What was asked for, checked before any file is read; ValueError says what is wrong."""
+class PictureRequest:
+    """The requested picture, checked before any file is read; raises ValueError."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
         self.kind = _kind(options)
         sheet = _pair(options.sheet, "--sheet") if options.sheet is not None else None
         if sheet is not None and sheet[0] * sheet[1] > 1_000:
-            raise ValueError("--sheet: at most 1000 pictures fit a sheet")
+            raise ValueError("--sheet: a sheet has at most 1000 pictures")
         if sheet is not None and self.kind not in STILL:
             raise ValueError("a contact sheet is a still picture: png or jpg")
         if options.pictures is not None and not 1 <= options.pictures <= 1_000:
-            raise ValueError("--pictures: 1 to 1000")
+            raise ValueError("--pictures must be from 1 to 1000")
         if options.pictures is not None and self.kind in STILL:
             raise ValueError(f"--pictures is for a playback ({', '.join(ANIMATED)}; --to chooses)")
         frames = parse_frames(options.frames) if options.frames is not None else None
@@ -128,35 +132,35 @@ class Order:
         self.settings: Settings = _settings(options)
         check_kind(self.kind, transparent=self.settings.background is None)
 
-    def carry_out(self, item: Input) -> bytes:
-        """The bytes of the picture."""
+    def render(self, item: Input) -> bytes:
+        """Return the bytes of the picture."""
         scene = scene_loading.load_scene(item, self.options)
         source = texture_options.source_for(item, self.options)
         studio = Studio(scene, self.settings, textures=source)
         texture_options.report(item, source, self.options)
         data = self.showing.data(studio)
         if not studio.complete:
-            note(self.options, f"{item.name}: not every face is drawn: there are too many, one behind the other")
+            note(self.options, f"{item.name}: some faces are not drawn: too many faces overlap")
         return data
 
 
 def _kind(options: argparse.Namespace) -> str:
-    """What the name of OUT says, unless that is a folder; or ``--to``; or PNG."""
-    said = kind_of(options.output) if output_targets.says_kind(options) else None
-    if said is not None and options.to not in (None, said):
-        raise ValueError(f"{options.output} is the name of a {said} picture, but --to says {options.to}")
-    return options.to or said or "png"
+    """Return the kind of picture: from the extension of OUT, or ``--to``, or PNG."""
+    kind = kind_of(options.output) if output_targets.says_kind(options) else None
+    if kind is not None and options.to not in (None, kind):
+        raise ValueError(f"{options.output} is the name of a {kind} picture, but --to is {options.to}")
+    return options.to or kind or "png"
 
 
 def _settings(options: argparse.Namespace) -> Settings:
     width, height = _pair(options.size, "--size")
-    turned = options.around is not None or options.above is not None
-    if turned and options.camera not in ("auto", "fit"):
+    has_angle = options.around is not None or options.above is not None
+    if has_angle and options.camera not in ("auto", "fit"):
         raise ValueError("--around and --above are for --camera fit")
     return Settings(
         width,
         height,
-        camera="fit" if turned else options.camera,
+        camera="fit" if has_angle else options.camera,
         lights=options.lights,
         background=_background(options.background),
         bones={"auto": None, "always": True, "never": False}[options.bones],
@@ -166,10 +170,10 @@ def _settings(options: argparse.Namespace) -> Settings:
 
 
 def _pair(text: str, option: str) -> tuple[int, int]:
-    """``256`` or ``320x200``."""
+    """Parse ``256`` or ``320x200``."""
     parts = text.lower().split("x")
     if len(parts) not in (1, 2) or not all(part.isascii() and part.isdigit() and int(part[:9]) > 0 for part in parts):
-        raise ValueError(f"{option} wants a number such as 4, or two such as 4x3, not {text[:40]!r}")
+        raise ValueError(f"{option} needs a number such as 4, or two such as 4x3, not {text[:40]!r}")
     return int(parts[0][:9]), int(parts[-1][:9])
 
 
@@ -182,5 +186,5 @@ def _background(text: str) -> tuple[int, int, int] | str | None:
             raise ValueError
         red, green, blue = bytes.fromhex(digits)
     except ValueError:
-        raise ValueError(f"--background wants #rrggbb, file, none or neutral, not {text!r}") from None
+        raise ValueError(f"--background needs #rrggbb, file, none or neutral, not {text!r}") from None
     return red, green, blue

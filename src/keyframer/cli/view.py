@@ -1,4 +1,4 @@
-"""``keyframer view``: files, playing, in the browser."""
+"""``keyframer view``: play files in the browser."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from keyframer.cli.messages import as_format_error, failure, note
 from keyframer.cli.output_targets import check_file, write_file
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
+from keyframer.text import counted
 from keyframer.viewer import Material, ViewedFile, Viewer, packed_page
 from keyframer.viewer.assets import Assets, PageMissing
 from keyframer.viewer.browser_handoff import Handover
 
-ABOUT = """Files in the browser: playing, with their tree, every key on a timeline, curves, issues, and their bytes.
+ABOUT = """Play files in the browser, with tree, timeline, curves, issues and bytes.
 
-The page is served to this machine only, until Ctrl-C, at an address that holds a secret; it is printed, and
-opened unless --no-open (by way of a page that only you can read, so that ps shows no secret). --export
-writes one page with everything inside, which works without a server and offline; it holds the files' bytes,
-too. What is wrong with a file is shown beside it, also where nothing can play (--salvage leaves out what is
-unsafe)."""
+The page is served to this machine only, until Ctrl-C, at an address that
+contains a secret. The address is printed and opened, unless --no-open is given
+(through a page that only you can read, so that ps does not show the secret).
+--export writes one page that works offline and without a server; it contains
+the bytes of the files. Problems of a file are shown in the page even if nothing
+can be played (--salvage leaves out the unsafe parts)."""
 
 EXAMPLES = (
     "keyframer view scene.3ds",
@@ -38,19 +40,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     scene_loading.add_arguments(parser)
     page = parser.add_argument_group("page")
     page.add_argument("--export", metavar="PAGE", help="write one self-contained HTML file instead of serving")
-    page.add_argument("-f", "--force", action="store_true", help="overwrite the page if it exists")
-    page.add_argument("--no-open", action="store_true", help="print the address, but do not open a browser")
-    page.add_argument("--port", type=int, default=0, metavar="N", help="a fixed port (default: any that is free)")
+    page.add_argument("-f", "--force", action="store_true", help="overwrite an existing page")
+    page.add_argument("--no-open", action="store_true", help="print the address without opening a browser")
+    page.add_argument("--port", type=int, default=0, metavar="N", help="port of the server (default: any free port)")
     shared_arguments.add_textures(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     if not options.files and options.files_from is None:
-        options.parser.error("nothing to view: give a FILE, or - for stdin")
+        options.parser.error("no input: give a FILE, or - for stdin")
     if not 0 <= options.port <= 65_535:
-        options.parser.error("--port: 0 to 65535")
+        options.parser.error("--port must be from 0 to 65535")
     if options.export is not None and (options.port or options.no_open):
-        options.parser.error("--export serves nothing: --port and --no-open do not go with it")
+        options.parser.error("--export starts no server: --port and --no-open cannot be given with it")
     if options.export is not None and not options.force and os.path.lexists(options.export):
         options.parser.error(f"{options.export} exists (-f overwrites it)")
     try:
@@ -66,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _viewed(item: Input, options: argparse.Namespace) -> ViewedFile:
-    """A file of the page; members of archives and stdin are read now, files when they are looked at."""
+    """Return a file for the page; members of archives and stdin are read now, files when they are shown."""
     with reading_options.budget_for(options, item) as budget:
         if isinstance(item, FileInput):
             return ViewedFile(item.name, lambda: _material(item, _open(item, options), options), budget)
@@ -75,7 +77,7 @@ def _viewed(item: Input, options: argparse.Namespace) -> ViewedFile:
 
 
 def _open(item: Input, options: argparse.Namespace) -> OpenedFile | FormatError:
-    """The input, or why it cannot be read."""
+    """Open an input; returns the error if it cannot be read."""
     try:
         return scene_loading.open_input(item, options)
     except scene_loading.READ_FAILURES as error:
@@ -83,7 +85,7 @@ def _open(item: Input, options: argparse.Namespace) -> OpenedFile | FormatError:
 
 
 def _material(item: Input, opened: OpenedFile | FormatError, options: argparse.Namespace) -> Material:
-    """As much as can be made of an input; what fails is said on stderr and shown in the page."""
+    """Load as much of an input as possible; failures are printed on stderr and shown in the page."""
     if isinstance(opened, FormatError):
         failure(item.name, opened)
         return Material(OpenedFile(b"", name=item.name), failure=opened)
@@ -100,14 +102,14 @@ def _export(opened: list[ViewedFile], options: argparse.Namespace) -> int:
     try:
         check_file(options.export, force=options.force)
         if not any(file.material.document or file.material.scene or file.material.importer for file in opened):
-            note(options, f"{options.export} is not written: none of the files can be shown")
+            note(options, f"{options.export} not written: none of the files can be shown")
             return NOT_ALL_DONE
         page = packed_page(opened)
         write_file(options.export, page, force=options.force)
     except FormatError as error:
         failure(options.export, error)
         return NOT_ALL_DONE
-    note(options, f"{options.export}: {len(page)} bytes, {len(opened)} file{'s' if len(opened) != 1 else ''}")
+    note(options, f"{options.export}: {counted(len(page), 'byte')}, {counted(len(opened), 'file')}")
     return NOT_ALL_DONE if any(file.material.failure is not None for file in opened) else FINE
 
 
@@ -118,16 +120,16 @@ def _serve(opened: list[ViewedFile], options: argparse.Namespace) -> int:
         failure(f"127.0.0.1:{options.port}", error)
         return NOT_ALL_DONE
     handover: Handover | None = None
-    try:  # from the first line on: whoever reads the address may interrupt at once
+    try:  # the user may interrupt as soon as the address is printed
         if not options.no_open:
             try:
                 handover = Handover(viewer.url)
                 viewer.when_opened = handover.remove
-            except OSError as error:  # no folder for temporary files: the address is still printed
+            except OSError as error:  # no folder for temporary files; the address is still printed
                 failure("the page for the browser", error)
         sys.stdout.write(f"{viewer.url}\n")
         sys.stdout.flush()
-        note(options, "serving to this machine only; Ctrl-C ends it")
+        note(options, "serving to this machine only; Ctrl-C stops the server")
         if handover is not None:
             webbrowser.open(handover.url)
         viewer.wait()

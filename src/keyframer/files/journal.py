@@ -254,7 +254,7 @@ def _open(path: str) -> int:
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise OSError("not an ordinary file")
+        raise OSError("not a regular file")
     return descriptor
 
 

@@ -83,7 +83,7 @@ def check_output(path: PathLike, *, overwrite: bool, run: Run | None = None) -> 
     if there is not None:
         if not stat.S_ISREG(there.st_mode):
             kind = _KINDS.get(stat.S_IFMT(there.st_mode), "something else")
-            raise OutputRefused(f"{target} is {kind}, not an ordinary file")
+            raise OutputRefused(f"{target} is {kind}, not a regular file")
         run = run or _RUN.get()
         if run is not None and _identity(there) in run.inputs:
             raise OutputRefused(f"{target} is an input of this run: an output never replaces one")

@@ -72,7 +72,7 @@ _READING = ("keyframer.exchange.opening", *(module for known in FORMATS for modu
 _ALL = (
     Operation(
         "convert",
-        "every file as glTF 2.0",
+        "convert every file to glTF 2.0 or another format",
         "keyframer.batch.operations.convert",
         "keyframer.batch.operations._export_target",
         ("keyframer.exchange",),
@@ -81,7 +81,7 @@ _ALL = (
     ),
     Operation(
         "check",
-        "what is wrong with every file, one JSON report each",
+        "check every file and write one JSON report each",
         "keyframer.batch.operations.check",
         ".check.json",
         ("keyframer.checking",),
@@ -89,15 +89,17 @@ _ALL = (
     ),
     Operation(
         "info",
-        "the tables of every file, as JSON",
+        "write the tables of every file as JSON",
         "keyframer.batch.operations.info",
         ".info.json",
         loads=_READING,
     ),
-    Operation("identify", "what every file is, as JSON", "keyframer.batch.operations.identify", ".identify.json"),
+    Operation(
+        "identify", "identify every file and write JSON", "keyframer.batch.operations.identify", ".identify.json"
+    ),
     Operation(
         "thumbnail",
-        "a picture of every file",
+        "render a picture of every file",
         "keyframer.batch.operations.thumbnail",
         "keyframer.batch.operations.thumbnail",
         ("keyframer.rendering", "PIL"),
