@@ -30,7 +30,7 @@ HALVINGS = 24
 MOST_KEYS = 1_000_000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False, frozen=True)
 class Functions:
     """n functions of time that get keys together: their breaks stand in columns, one function behind the other."""
 
@@ -100,7 +100,7 @@ class Allowance:
         return np.asarray(~refused[owner])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False, frozen=True)
 class Fit:
     """The keys found, and the largest error that the probes met."""
 

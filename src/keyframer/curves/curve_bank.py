@@ -58,7 +58,7 @@ class Table(Protocol):
         """Write values at u (P,) of the segments `rows` (P,) into out (P, k)."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class _Group:
     timeline: Timeline
     table: Table
@@ -73,7 +73,7 @@ class _Group:
         return quat.normalise(values) if self.is_quaternion_spline else values
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class _Family:
     width: int
     count: int
@@ -275,7 +275,7 @@ def _portions(tracks: list[Track], chosen: Iterable[int]) -> Iterator[tuple[str,
         yield *sort, numbers
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class _Compiled:
     resting: Flags  # (n,) tracks that never change
     first_values: Floats  # (n, k) the value of a resting track with keys

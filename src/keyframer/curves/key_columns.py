@@ -23,7 +23,7 @@ Flags = NDArray[np.bool_]
 WILD = 1e150
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class KeyColumns:
     """Keys of n tracks, K in all, each track's keys contiguous and in order of time."""
 

@@ -84,7 +84,7 @@ def subframes(times: Floats, probes: Floats) -> Floats:
     return np.asarray((times[:-1, None] + np.diff(times)[:, None] * probes).reshape(-1))
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class _Task:
     """What is to be met, and how near."""
 

@@ -14,7 +14,7 @@ from .key_columns import Flags, Indices, KeyColumns
 from .track import Floats, Wrap
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Segments:
     """What surrounds each of K keys."""
 

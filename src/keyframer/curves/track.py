@@ -70,7 +70,7 @@ KINDS = {
 
 
 @documented
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Track(LazyFields):
     """The keys of one property of one object, as columns."""
 

@@ -30,7 +30,7 @@ class RawRun(Raw, Record):
         return "raw"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, repr=False, slots=True)
 class Document:
     """Records in file order, the bytes behind the last of them, and what was noticed on the way.
 

@@ -21,7 +21,7 @@ CHANNELS_PER_BLOCK = 8_192
 """compiled at once where only one moment is asked for"""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Movers:
     """Channels of one kind and family that change, and the nodes they belong to (in rising order)."""
 

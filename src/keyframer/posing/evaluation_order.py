@@ -18,7 +18,7 @@ from keyframer.scene import Node
 Indices = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Order:
     """``flat`` has the nodes so that each comes after all it needs; nodes of one level can be placed at once.
 

@@ -17,7 +17,7 @@ from keyframer.scene import Clip, Scene
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Pose:
     """A scene at T times, in the scene's own space. N nodes, C cameras, L lights."""
 

@@ -21,7 +21,7 @@ Indices = npt.NDArray[np.int64]
 Picks = npt.NDArray[np.int64] | slice
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Group:
     """Nodes of one level that are placed in one go: numbers, parents, and rows among the local matrices."""
 
@@ -32,7 +32,7 @@ class Group:
     """``rows`` are those of the matrices at rest: the nodes are only carried along"""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Level:
     """What can be placed at once, and those of them that then turn towards something."""
 

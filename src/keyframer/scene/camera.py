@@ -12,7 +12,7 @@ from keyframer.scene._arrays import Extras, wrong
 
 
 @documented
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Camera(LazyFields):
     """A camera looks along -Z of its frame (X right, Y up), or at its node's target."""
 

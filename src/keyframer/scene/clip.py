@@ -14,7 +14,7 @@ from keyframer.scene._arrays import Extras, Floats, wrong
 
 
 @documented
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Channel:
     """A track and the node it moves; ``track.kind`` says what it moves.
 
@@ -38,7 +38,7 @@ class Channel:
 
 
 @documented
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class RawChannel(LazyFields):
     """Numbers per frame whose meaning nobody knows: kept, shown and plotted, never posed."""
 
@@ -58,7 +58,7 @@ FASTEST, SLOWEST = 10_000.0, 0.001
 
 
 @documented
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Clip:
     """An animation. Key times count in ``unit``, of which ``rate`` make a second."""
 

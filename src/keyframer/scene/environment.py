@@ -40,7 +40,7 @@ class LayeredFog:
     color: Rgb | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Environment:
     """The surroundings as stated; ``uses`` names those that are switched on."""
 

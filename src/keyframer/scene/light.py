@@ -18,7 +18,7 @@ class LightType(Enum):
 
 
 @documented
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Light(LazyFields):
     """A light; spot and directional ones shine along -Z of their frame, or at their node's target."""
 

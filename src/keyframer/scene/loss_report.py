@@ -64,7 +64,7 @@ class Loss:
         return f"{self.outcome.value}: {self.path}{': ' if self.detail else ''}{self.detail}{error}"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class LossReport:
     """The fate of everything that one conversion touched."""
 

@@ -29,7 +29,7 @@ class EmbeddedImage:
 
 
 @documented
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class TextureMap(LazyFields):
     """An image in one slot of a material, and how it is laid on."""
 
@@ -74,7 +74,7 @@ class TextureMap(LazyFields):
 
 
 @documented
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Material(LazyFields):
     """How a surface looks, in the terms of the old programs. Fractions are 0 to 1, None means not stated."""
 

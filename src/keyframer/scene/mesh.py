@@ -10,7 +10,7 @@ from keyframer.scene._arrays import Extras, Floats, Ints, Shape, check_arrays
 
 
 @documented
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Mesh(LazyFields):
     """Triangles. Arrays are parallel: V vertices, F faces, U texture vertices, C colours."""
 

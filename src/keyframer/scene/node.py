@@ -25,7 +25,7 @@ class NodeKind(Enum):
 
 
 @documented
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Morph:
     """Shapes that a node's mesh takes: the clip's ``morph`` channel holds the weights of these."""
 
@@ -39,7 +39,7 @@ class Morph:
 
 
 @documented
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Node(LazyFields):
     """A place in the tree. What is not animated is at rest: ``T(position) . R . S`` under the parent."""
 

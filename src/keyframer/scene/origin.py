@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False, frozen=True)
 class Origin:
     """The document that a scene was made from, and the options that decided what it means."""
 

@@ -25,7 +25,7 @@ from keyframer.text import did_you_mean
 
 
 @documented
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Scene:
     """Everything a file means. Parts refer to each other by their number in these lists.
 

@@ -9,7 +9,7 @@ from keyframer.scene._arrays import Extras, Floats, Ints, check_arrays
 
 
 @documented
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Skin:
     """A mesh that follows bones: vertex v becomes the sum of ``weight . joint_world . bind . position``.
 

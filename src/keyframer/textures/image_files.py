@@ -42,7 +42,7 @@ class ImageLimits:
 DEFAULT_IMAGE_LIMITS = ImageLimits()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Texture:
     """An image that was opened: its own bytes, and its pixels."""
 

@@ -112,7 +112,7 @@ class _Unread:
     """the file, the position of the first row, how many there are, their layout, the bits of their extras"""
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Keys(_Unread):
     """The keys of one track as columns of equal length.
 

@@ -24,7 +24,7 @@ _SHARES = np.arange(16) / 16
 """how closely the signs of quaternions are followed between breaks"""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Look:
     """How one node looks."""
 

@@ -33,7 +33,7 @@ _COMPONENTS = {"u1": 5121, "u2": 5123, "u4": 5125, "f4": 5126}
 _TYPES = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class _Pool:
     """One buffer view."""
 

@@ -76,7 +76,7 @@ def strengths(scene: Scene, world: Floats, shown: npt.NDArray[np.bool_], unit: f
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Beginning:
     """What tracks say of a light at the beginning; the values of the light itself where there are none."""
 

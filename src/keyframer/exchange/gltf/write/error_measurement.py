@@ -26,7 +26,6 @@ _MOST_TIMES = 1_000
 _NUMBERS = 64
 """of the budget of samples that a matrix takes at most, so that something is left for the next round"""
 _SHARES = np.array((0.05, 0.5, 0.95))
-_CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float64)
 _REST = {"translation": (0.0, 0.0, 0.0), "rotation": (0.0, 0.0, 0.0, 1.0), "scale": (1.0, 1.0, 1.0)}
 
 
@@ -48,23 +47,28 @@ def world_error(context: Context, rig: Rig, span: Span, placed: list[Placed], sa
     with np.errstate(all="ignore"):
         wanted = context.axes.root_matrix() @ context.axes.matrices(meant[:, watched])
         tails = [placed[number].tail for number in watched]
-        corners = _corners(context, watched)
+        boxes = _boxes(context, watched)
         worst = max(
-            _largest_distance(tree.worlds(seconds, player, tails), wanted, corners) for player in range(1 + straight)
+            _largest_distance(tree.worlds(seconds, player, tails), wanted, boxes) for player in range(1 + straight)
         )
     return worst / context.axes.unit
 
 
-def _largest_distance(found: Floats, wanted: Floats, corners: Floats) -> float:
-    """Of points (nodes, corners, 3) under two lists of matrices (T, nodes, 4, 4)."""
+def _largest_distance(found: Floats, wanted: Floats, boxes: list[tuple[Floats, Floats]]) -> float:
+    """Along an axis, of origins and corners of boxes (their centres and half sizes, (nodes, 3) each) under two lists of
+    matrices (T, nodes, 4, 4). The farthest corner is as much farther off than the centre as each axis adds."""
     difference = found - wanted
-    worst = 0.0
-    for corner in range(corners.shape[1]):
-        away = difference[..., :3, 3].copy()
+    columns, origins = np.abs(difference[..., :3, :3]), difference[..., :3, 3]
+    worst = [np.fmax.reduce(np.abs(origins), axis=None, initial=0.0)]  # NaN does not count
+    for centre, half in boxes:
+        away = origins.copy()
         for axis in range(3):
-            away += difference[..., :3, axis] * corners[:, corner, axis, None]
-        worst = max(worst, float(np.nan_to_num(np.abs(away)).max(initial=0.0)))
-    return worst
+            away += difference[..., :3, axis] * centre[:, axis, None]
+        away = np.abs(away)
+        for axis in range(3):
+            away += columns[..., axis] * half[:, axis, None]
+        worst.append(np.fmax.reduce(away, axis=None, initial=0.0))
+    return float(np.nan_to_num(max(worst)))
 
 
 def _parents(context: Context) -> list[int]:
@@ -137,21 +141,21 @@ def _levels(parents: list[int]) -> list[list[int]]:
     return levels
 
 
-def _corners(context: Context, numbers: list[int]) -> Floats:
-    """(nodes, corners, 3) the origin, and the corners of boxes around what nodes draw and move as joints, in their own
-    space; who has less repeats the origin."""
-    boxes = [_boxes(context, number) for number in numbers]
-    most = max(map(len, boxes))
-    out = np.zeros((len(numbers), 1 + most * len(_CORNERS), 3))
-    for slot in range(most):
+def _boxes(context: Context, numbers: list[int]) -> list[tuple[Floats, Floats]]:
+    """Centres and half sizes (nodes, 3) of boxes around what nodes draw and move as joints, in their own space; who has
+    less than others has a box of no size at its origin."""
+    boxes = [_boxes_of(context, number) for number in numbers]
+    found = []
+    for slot in range(max(map(len, boxes))):
         having = [place for place, some in enumerate(boxes) if len(some) > slot]
-        low, high = (np.array([boxes[place][slot][end] for place in having])[:, None] for end in (0, 1))
-        begin = 1 + slot * len(_CORNERS)
-        out[having, begin : begin + len(_CORNERS)] = context.axes.vectors(low + _CORNERS * (high - low))
-    return out
+        low, high = (np.array([boxes[place][slot][end] for place in having]) for end in (0, 1))
+        centre, half = np.zeros((len(numbers), 3)), np.zeros((len(numbers), 3))
+        centre[having], half[having] = context.axes.vectors((low + high) / 2), np.abs(high - low) / 2
+        found.append((centre, half))
+    return found
 
 
-def _boxes(context: Context, number: int) -> list[tuple[Floats, Floats]]:
+def _boxes_of(context: Context, number: int) -> list[tuple[Floats, Floats]]:
     node = context.scene.nodes[number]
     boxes = [context.joint_boxes[number]] if number in context.joint_boxes else []
     if node.mesh is not None and node.skin is None and len(context.scene.meshes[node.mesh].positions):

@@ -264,7 +264,7 @@ class _Corners:
         return [-1] if self.materials is None else unique_values(self.materials).tolist()
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class _Drawn:
     """A mesh on its way: what can be drawn of it, and the vertices that makes."""
 

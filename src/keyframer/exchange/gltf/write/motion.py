@@ -102,7 +102,7 @@ class Span:
         return unique_values(np.concatenate([[self.begin], inner, [self.end]]))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False, frozen=True)
 class TrackFunction:
     """A track of a compiled bank as a function of time, held from the time ``until`` on."""
 
@@ -114,7 +114,7 @@ class TrackFunction:
         return self.bank.evaluate_pairs(np.full(len(times), self.number), np.minimum(times, self.until))
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Motion:
     """Keys, and the function they stand for; both take the clip's own times."""
 
@@ -203,7 +203,7 @@ def _portions(sizes: Sequence[int], most: int) -> Iterator[list[int]]:
         yield numbers
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class _Wanted:
     """A function that needs keys between its breaks."""
 
@@ -214,7 +214,7 @@ class _Wanted:
     measure: Measure
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class _Draft:
     """A motion of a track whose keys may have to be found first."""
 
@@ -224,7 +224,7 @@ class _Draft:
     wanted: _Wanted | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class MotionMaker:
     """Makes the motions of one clip, whose compiled tracks are in ``bank``; ``style`` is `GltfOptions.keys`."""
 

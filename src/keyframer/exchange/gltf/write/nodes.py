@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 _NO_TURN = (0.0, 0.0, 0.0, 1.0)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Placed:
     """The glTF nodes of one node of the scene."""
 

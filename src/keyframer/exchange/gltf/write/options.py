@@ -23,6 +23,8 @@ UNITS = {"mm": 0.001, "cm": 0.01, "m": 1.0, "km": 1000.0, "inch": 0.0254, "foot"
 
 @dataclass(frozen=True, slots=True)
 class GltfOptions:
+    """How a scene is written as glTF."""
+
     core_only: bool = False
     """leave out all extensions"""
     max_error: float = DEFAULT_MAX_ERROR
@@ -81,8 +83,10 @@ class GltfOptions:
         return plain
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Context:
+    """One export: what is written, how, and what all its parts need."""
+
     scene: Scene
     options: GltfOptions
     asset: Asset

@@ -22,7 +22,7 @@ Indices = npt.NDArray[np.intp]
 STEP, LINEAR, CUBIC = "STEP", "LINEAR", "CUBICSPLINE"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Keys:
     """Times (n,) that never fall, equal ones are a jump; values (n, k), and tangents (n, k) per unit of time, (0, k)
     where there are none."""
@@ -167,7 +167,7 @@ def _joined(first: Keys, later: Keys) -> Keys:
     return Keys(first.mode, times, values, into, out, first.is_rotation)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Sampler:
     """What is written: rising seconds (n,), values (n, k) and tangents per second, (n, k) or (0, k), all of single
     precision."""

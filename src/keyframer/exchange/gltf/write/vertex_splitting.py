@@ -96,7 +96,7 @@ def _unit(vectors: Floats) -> Floats:
     return vectors
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Primitive:
     """The triangles of one material; their vertices stand together."""
 
@@ -109,7 +109,7 @@ class Primitive:
     """(T,) the faces of the mesh they were"""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Surface:
     """What the vertices of one mesh are made of: V positions and F > 0 faces."""
 
@@ -125,7 +125,7 @@ class Surface:
     """(3 F,) each: numbers of further things that corners have"""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Split:
     """N vertices made of 3 F corners."""
 

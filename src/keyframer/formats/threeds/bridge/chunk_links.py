@@ -12,7 +12,7 @@ from keyframer.formats.threeds import records as r
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Links:
     """Lists parallel to those of the scene."""
 

@@ -16,7 +16,7 @@ from keyframer.formats.threeds.chunk import Chunk
 from keyframer.wire.record import Record
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Field:
     """One attribute of a part of a scene."""
 

@@ -57,7 +57,7 @@ _KNOWN = frozenset(
 )
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class KeyframerNode:
     """A node on its way: what the scene shows, and what the file said."""
 

@@ -41,7 +41,7 @@ _FLAG_KEYS: dict[type[Chunk], str] = {
 }
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class MeshObject:
     """A mesh with its stored vertices and the matrix that leads to its own axes."""
 
@@ -56,7 +56,7 @@ class MeshObject:
     hidden: bool = False
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class PlacedCamera:
     name: bytes
     camera: Camera
@@ -65,7 +65,7 @@ class PlacedCamera:
     chunk: r.NamedObject
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class PlacedLight:
     name: bytes
     light: Light
