@@ -116,7 +116,7 @@ class Properties:
 
     def _cones(self, node: int, number: int, tracks: dict[str, int], base: str, degrees: float) -> None:
         """Both cones from both tracks: the inner one stays inside the outer one."""
-        motions = dict(zip(tracks, self._maker.tracks(list(tracks.values()), [np.inf] * len(tracks)), strict=True))
+        motions = dict(zip(tracks, self._maker.outlines(list(tracks.values())), strict=True))
         begins = self._lights.beginnings[number]
         rests = {"hotspot": begins.hotspot_degrees, "falloff": begins.falloff_degrees or 45.0}
         found = {kind: motions.get(kind) for kind in rests}
@@ -136,7 +136,7 @@ class Properties:
 
     def _resampled(self, track: int, tolerance: float, change: Function, measure: Measure = VECTORS) -> Motion | None:
         """A track whose values are changed by a function that is not linear."""
-        (motion,) = self._maker.tracks([track], [np.inf])
+        (motion,) = self._maker.outlines([track])
         if motion is None:
             return None
         truth = motion.truth

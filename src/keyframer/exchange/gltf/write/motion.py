@@ -235,6 +235,17 @@ class MotionMaker:
     def tracks(self, numbers: Sequence[int], tolerances: Sequence[float]) -> list[Motion | None]:
         """Tracks of the bank over the span, all together; None for those without a usable key. Tolerances are in
         degrees for rotations."""
+        drafts = self._all_drafts(numbers, tolerances)
+        self._fit([draft for draft in drafts if draft is not None])
+        self._write([draft.motion for draft in drafts if draft is not None])
+        return [None if draft is None else draft.motion for draft in drafts]
+
+    def outlines(self, numbers: Sequence[int]) -> list[Motion | None]:
+        """Tracks of the bank as functions with their breaks, for what is made of them: their keys are not found."""
+        drafts = self._all_drafts(numbers, [np.inf] * len(numbers))
+        return [None if draft is None else draft.motion for draft in drafts]
+
+    def _all_drafts(self, numbers: Sequence[int], tolerances: Sequence[float]) -> list[_Draft | None]:
         alike: dict[tuple[str, RotationForm, Interpolation], list[int]] = {}
         for place, number in enumerate(numbers):
             track = self.bank.tracks[number]
@@ -244,10 +255,7 @@ class MotionMaker:
             some = self._drafts([numbers[place] for place in places], [tolerances[place] for place in places])
             for place, draft in zip(places, some, strict=True):
                 drafts[place] = draft
-        self._fit([draft for draft in drafts if draft is not None])
-        motions = [draft.motion for draft in drafts if draft is not None]
-        self._write(motions)
-        return [None if draft is None else draft.motion for draft in drafts]
+        return drafts
 
     def function(
         self, truth: Function, breaks: Floats, jumps: Flags, tolerance: float, measure: Measure, outcome: Outcome
