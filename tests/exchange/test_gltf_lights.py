@@ -16,7 +16,7 @@ import pytest
 import keyframer
 from keyframer.curves import Interpolation, Track
 from keyframer.scene import Channel, Clip, LightType, Node, Scene
-from tests.corpus import CORPUS
+from tests.corpus import CORPUS, needs_corpus
 from tests.exchange.lit import CORPUS_FILES, Ball, ball, lamps
 from tests.exchange.players import PYTHON, needs_blender
 from tests.exchange.reading.making import glb, taken_apart
@@ -84,6 +84,26 @@ def test_lights_come_back_from_all_kinds_of_scenes(change: Any) -> None:
     if change is _with_motion:
         (track,) = moved
         assert (float(track.values[0].item()), float(track.values[-1].item())) == pytest.approx((1.0, 0.25), rel=1e-3)
+
+
+@needs_corpus
+@pytest.mark.parametrize("name", CORPUS_FILES)
+def test_lights_of_real_files_come_back_without_extras(name: str) -> None:
+    scene = keyframer.load(CORPUS / "3ds" / name)
+    still = {(channel.node, channel.track.kind): channel.track.values for channel in scene.clips[0].channels}
+    back = returned(scene)
+    found = {node.name: back.lights[node.light] for node in back.nodes if node.light is not None}
+    lights = [(number, node) for number, node in enumerate(scene.nodes) if node.light is not None]
+    shining = [(number, node) for number, node in lights if scene.lights[node.light].type is not LightType.AMBIENT]
+    assert shining
+    for number, node in shining:
+        light = scene.lights[node.light]
+        multiplier = float(still.get((number, "multiplier"), np.array([light.multiplier])).flat[0])
+        color = np.array(still.get((number, "color"), np.array([light.color])))[0]
+        light_back = found[node.name]
+        assert light_back.multiplier * np.array(light_back.color) == pytest.approx(
+            multiplier * color, rel=0.01, abs=1e-4
+        )
 
 
 def test_single_keys_of_lights_are_in_core_gltf() -> None:

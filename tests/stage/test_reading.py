@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import keyframer
-from keyframer.scene import LightType, NodeKind, Scene
+from keyframer.scene import LightType, NodeKind, Scene, Space
+from tests.exchange.reading.making import glb, taken_apart
+from tests.exchange.test_gltf_lights import without_extras
 from tests.stage.archives import box_scene, fixture, model, moving_head, scene_object, show
 from tests.stage.boxes import boxes, world_matrices
 
@@ -51,6 +54,26 @@ def test_matrices_of_groups_objects_and_geometries_multiply() -> None:
     ((low, high),) = boxes(load(show(group, {"box.3ds": model(".3ds")})))
     assert low == pytest.approx([600, 0, 110], abs=1e-2)
     assert high == pytest.approx([1000, 200, 710], abs=1e-2)
+
+
+@pytest.mark.parametrize(("metres", "unit"), [(0.0254, None), (None, None), (0.0254, "file"), (None, "cm")])
+def test_gltf_models_of_ours_are_metres_as_those_of_others(
+    metres: float | None, unit: str | None, tmp_path: Path
+) -> None:
+    """Whatever their extras say about the unit of the scene that they were made of: others go by the numbers."""
+    original = replace(box_scene((1.0, 2.0, 3.0)), space=Space("z", metres_per_unit=metres))
+    keyframer.save(original, tmp_path / "box.glb", unit=unit)
+    ours = (tmp_path / "box.glb").read_bytes()
+    root, binary = taken_apart(ours)
+    theirs = glb(without_extras(root), binary)
+    placed = [
+        boxes(load(show(scene_object('<Geometry3D fileName="box.glb"/>'), {"box.glb": data})))
+        for data in (ours, theirs)
+    ]
+    factor = 1000 * {None: 1.0, "file": 0.0254, "cm": 0.01}[unit]
+    for ((low, high),) in placed:
+        assert low == pytest.approx([0, 0, 0], abs=1e-3)
+        assert high == pytest.approx([factor, 2 * factor, 3 * factor], rel=1e-5)
 
 
 def test_gltf_models_are_metres_with_y_up() -> None:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from keyframer.catalogue import CATALOGUE, STAGE_MODEL_PART_IGNORED
 from keyframer.errors import FormatError
+from keyframer.exchange.gltf.read.json_text import Sources
 from keyframer.exchange.opening import OpenedFile
 from keyframer.exchange.stage.archives import Archive
 from keyframer.formats import facts_of
@@ -183,7 +184,7 @@ class Assembly:
             points = points[:, [0, 2, 1]] * (1.0, -1.0, 1.0)
         box = (points.min(axis=0), points.max(axis=0)) if len(points) else None
         vertices = sum(len(scene.meshes[node.mesh].positions) for node in nodes if node.mesh is not None)
-        fixed = loaded.space.metres_per_unit if loaded.origin is None else None
+        fixed = loaded.sources.metres_per_unit if isinstance(loaded.sources, Sources) else None
         return Model(stem, nodes, loaded.space, box, vertices, fixed)
 
     def _material(self, material: Material) -> int:

@@ -71,8 +71,12 @@ _BOOKKEEPING = {
     *("version", "model_version", "revision", "length", "flags", "flags1", "flags2", "geometry", "type", "prefix"),
     *("first_frame", "last_frame", "fov", "lens", "header", "instance", "toggles", "key_flags", "key_extras"),
     *("time_min", "time_max", "Version", "KeyframerVersion", "MeshVersion", "Null", "Dummy"),
+    *("generator", "image", "embedded", "role", "intensity", "roughness"),
 }
-"""what files say about themselves: how they number, count and lay out their own parts"""
+"""what files say about themselves: how they number, count and lay out their own parts; and what fields of the model
+say in other words (an intensity is a multiplier, roughness the shininess)"""
+_USUAL: dict[str, Any] = {"alpha_mode": "OPAQUE", "metallic": 0.0, "emissive": [0.0, 0.0, 0.0]}
+"""values that mean what other formats mean without saying so"""
 
 
 def every(part: str) -> tuple[str, ...]:
@@ -157,7 +161,7 @@ def _names_left(said: Mapping[str, Any]) -> set[str]:
         if isinstance(value, (list, tuple)):
             chunks = [each for each in value if isinstance(each, (dict, Mapping)) and "chunk" in each]
             found |= {str(each.get("name") or f"chunk {each['chunk']}") for each in chunks}
-        if not chunks and word not in _BOOKKEEPING:
+        if not chunks and word not in _BOOKKEEPING and not (word in _USUAL and value == _USUAL[word]):
             found.add(word)
     return found - _BOOKKEEPING
 

@@ -101,6 +101,9 @@ class Importer:
         nodes = NodeReader(self.hierarchy, self.axes, self.budget, self.issues, ours=ours)
         nodes.read(scene, _Shapes(meshes, scene, self), skins)
         self.issues.sources.nodes, self.issues.sources.helpers = self.hierarchy.order, self.hierarchy.helpers
+        for number in self.hierarchy.roots:
+            scale = self.issues.attempt(root.children("nodes")[number].numbers, "scale", 3, (1.0, 1.0, 1.0))
+            self.issues.sources.metres_per_unit = scale[0] if scale else 1.0
         scene.skins = skins.skins
         _let_go(scene, cameras.lost, lights.lost)
         weights = lights.weigh(scene) if lights.items else []

@@ -371,4 +371,7 @@ class Sources:
     """the number in the file of each node of the scene"""
     helpers: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     """nodes of the file that help others, by the number of those"""
+    metres_per_unit: float = 1.0
+    """how long a unit of the scene is in the file, which counts metres; what wrote it may have taken other units for
+    metres (`GltfOptions.unit`)"""
     tracks: dict[Track | RawChannel, TrackSource] = field(default_factory=dict)

@@ -217,7 +217,7 @@ class NodeWriter:
         light = self.scene.lights[node.light]
         aim = self.aims.get(number)
         if light.type is LightType.DIRECTIONAL:
-            path = plain_path("lights", light.name)
+            path = plain_path("lights", light.name or node.name)
             self.report.add(Outcome.BAKED, path, "the directional light became a spot light: the format has none")
         body = write_light(light, self.stage.world[number, :3, 3], None if aim is None else aim.place, self.maps)
         self._add_object(number, node, name, body)
