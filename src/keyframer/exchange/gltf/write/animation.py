@@ -20,7 +20,7 @@ from keyframer.exchange.gltf.write.asset import Json
 from keyframer.exchange.gltf.write.cameras_lights import Lights
 from keyframer.exchange.gltf.write.error_measurement import world_error
 from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of, errors
-from keyframer.exchange.gltf.write.nodes import Placed, Tree
+from keyframer.exchange.gltf.write.nodes import BaseValues, Placed, Tree
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.exchange.gltf.write.sampler_keys import CUBIC, LINEAR, Sampler
 from keyframer.exchange.gltf.write.scene_extent import written_span
@@ -171,20 +171,21 @@ class ClipWriter:
         return found
 
     def _add_still_values(self, found: dict[tuple[int, str], Sampler]) -> None:
-        """Clips after the first state what differs from the first one's beginning, even if it does not move."""
-        samples = self._rig.sample([self.span.begin])
-        channels = self._rig.channels
-        for kind in _PLACING:
-            for node in (*channels.still.get(kind, {}), *channels.moving_nodes((kind,)).tolist()):
-                value = channels.one(samples, kind, node)
+        """Clips after the first state what differs from the first one's beginning, even if it does not move: also nodes
+        that only the first one moves."""
+        begin, written = BaseValues(self._context, self._rig, self._rig.sample([self.span.begin])), self._tree.base
+        for kind, values, usual, signs_of_axes in (
+            ("position", begin.position, written.position, self._mirror),
+            ("rotation", begin.rotation, written.rotation, self._turn),
+            ("scale", begin.scale, written.scale, _NO_SIGNS),
+            ("scale_axes", begin.axes, written.axes, self._turn),
+        ):
+            differs = ~np.isclose(values, usual, rtol=1e-6, atol=1e-7).all(axis=1)
+            for node in np.flatnonzero(differs).tolist():
                 for target, path, signs in self._targets(node, kind):
-                    if (target, path) in found or value is None:
-                        continue
-                    values = single(value[:1] * signs)
-                    usual = (0.0, 0.0, 0.0, 1.0) if path == "rotation" else (float(path == "scale"),) * 3
-                    written = single(self._context.asset.nodes[target].get(path, usual))
-                    if not np.allclose(values[0], written, rtol=1e-6, atol=1e-7):
-                        found[target, path] = Sampler.of(LINEAR, np.zeros(1, np.float32), values)
+                    if (target, path) not in found:
+                        still = single(values[node : node + 1] * signs_of_axes * signs)
+                        found[target, path] = Sampler.of(LINEAR, np.zeros(1, np.float32), still)
 
     def _tighten(self, samplers: dict[tuple[int, str], Sampler]) -> None:
         """Fit more closely until the world agrees; fills ``samplers`` anew."""

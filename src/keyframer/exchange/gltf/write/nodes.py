@@ -56,7 +56,7 @@ class Tree:
         self._looks = looks
         self.root: int | None = None
         self.placed: list[Placed] = []
-        self._base = _Base(context, rig, samples)
+        self.base = BaseValues(context, rig, samples)
         self._world = world
         if context.axes.needs_root or context.scene.skins:
             self.root = context.asset.add_node(self._root())
@@ -96,7 +96,7 @@ class Tree:
 
     def _fill(self, number: int) -> None:
         """Place, turn and scale one node, with helpers for scale axes."""
-        placed, base = self.placed[number], self._base
+        placed, base = self.placed[number], self.base
         asset = self._context.asset
         head = asset.nodes[placed.head]
         if number in self._looks:
@@ -153,7 +153,7 @@ class Tree:
         }
 
 
-class _Base:
+class BaseValues:
     """What every node has at the beginning, with glTF's axes: arrays over nodes."""
 
     def __init__(self, context: Context, rig: Rig, samples: Samples) -> None:
