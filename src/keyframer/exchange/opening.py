@@ -21,6 +21,7 @@ from keyframer.limits import DEFAULT_LIMITS, Limits, budgeted, open_budget
 if TYPE_CHECKING:  # whoever reads a document needs no scene
     from functools import cached_property
 
+    from keyframer.exchange.memory_files import FindFile
     from keyframer.formats.document import Document
     from keyframer.scene import Scene
 else:
@@ -48,7 +49,8 @@ class OpenedFile:
 
     ``name`` is what the file is called (its extension breaks ties in detection); ``path`` is where it stands on disk,
     None for streams, members of archives and URLs, which have nothing beside them. ``format`` is the id of a format or
-    importer where the content is not to decide; ``options`` are those of its reader, as values or as text.
+    importer where the content is not to decide; ``options`` are those of its reader, as values or as text. ``beside``
+    finds files in memory that belong to it: images, and the buffers of glTF.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class OpenedFile:
         format: str | None = None,
         options: Mapping[str, object] | None = None,
         limits: Limits | None = None,
+        beside: FindFile | None = None,
     ) -> None:
         self.data = data
         self.name = name
@@ -67,6 +70,7 @@ class OpenedFile:
         self.given = dict(options or {})
         """the options as they were given"""
         self.limits = limits or open_budget(DEFAULT_LIMITS, 0).limits
+        self._beside = beside
         self._chosen = None if format is None else reader_by_name(format)
         self._scene: Scene | None = None
 
@@ -151,18 +155,27 @@ class OpenedFile:
         """What the file means: always the same object. `FormatError` for the first unsafe part, which ``salvage``
         leaves out."""
         if self._scene is None:
-            reader = self.reader
-            if isinstance(reader, Importer):
-                self._scene = reader.load(self.data, self.folder, self.limits, self.options, salvage=salvage)
-            else:
-                from keyframer.formats.kit.scene_reading import scene_of
-
-                self._scene = scene_of(self.document, self.options, salvage=salvage, folder=self.folder)
+            self._scene = self._make_scene(salvage)
         elif not salvage:
             unsafe = self._scene.issues.first_unsafe()
             if unsafe is not None:
                 raise unsafe.as_error()
         return self._scene
+
+    def _make_scene(self, salvage: bool) -> Scene:
+        reader = self.reader
+        if self._beside is not None:
+            from keyframer.exchange.memory_files import embed_images, with_parts_inside
+        if isinstance(reader, Importer):
+            data = self.data if self._beside is None else with_parts_inside(self.data, self._beside)
+            scene = reader.load(data, self.folder, self.limits, self.options, salvage=salvage)
+        else:
+            from keyframer.formats.kit.scene_reading import scene_of
+
+            scene = scene_of(self.document, self.options, salvage=salvage, folder=self.folder)
+        if self._beside is not None:
+            embed_images(scene, self._beside)
+        return scene
 
 
 def open_file(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from keyframer.limits import MOST_ENTRIES
@@ -21,17 +21,13 @@ _RANK = {extension: rank for rank, extension in enumerate(EXTENSIONS)}
 class Listing:
     """The names in a folder, ready for every way of looking."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, names: Iterable[tuple[str, bool]]) -> None:
+        """``names`` in order, and whether each is a folder."""
         self.exact: set[str] = set()
         self.folded: dict[str, list[str]] = {}
         self.stems: dict[str, list[str]] = {}
         self.prefixes: dict[str, list[str]] = {}
         self.folders: dict[str, list[str]] = {}
-        try:
-            with os.scandir(folder) as entries:
-                names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in _some(entries))
-        except OSError:
-            return
         for name, is_folder in names:
             if is_folder:
                 self.folders.setdefault(name.casefold(), []).append(name)
@@ -84,16 +80,24 @@ def listing_of(folder: Path) -> Listing:
     try:
         changed = os.stat(folder).st_mtime_ns
     except OSError:
-        return Listing(folder)
+        return Listing(())
     kept = _KEPT.get(folder)
     if kept is not None and kept[0] == changed:
         return kept[1]
-    listing = Listing(folder)
+    listing = Listing(_names_in(folder))
     if changed < time.time_ns() - _YOUNG:
         if len(_KEPT) >= _MOST_KEPT:
             _KEPT.clear()
         _KEPT[folder] = (changed, listing)
     return listing
+
+
+def _names_in(folder: Path) -> list[tuple[str, bool]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in _some(entries))
+    except OSError:
+        return []
 
 
 def _ranked(names: Sequence[str], extension: str) -> list[str]:

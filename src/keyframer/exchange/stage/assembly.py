@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import copy
-import json
 import os
-from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TypeVar
-from urllib.parse import unquote
 from zipfile import ZipInfo
 
 import numpy as np
@@ -18,6 +15,7 @@ import numpy.typing as npt
 from keyframer.catalogue import CATALOGUE, STAGE_MODEL_PART_IGNORED
 from keyframer.errors import FormatError
 from keyframer.exchange.gltf.read.json_text import Sources
+from keyframer.exchange.memory_files import embed_images, mime_type, with_parts_inside
 from keyframer.exchange.opening import OpenedFile
 from keyframer.exchange.stage.archives import Archive
 from keyframer.formats import facts_of
@@ -25,7 +23,7 @@ from keyframer.formats.bridge import UniqueNames
 from keyframer.issues import IssueLog, Severity
 from keyframer.limits import Limits, open_budget
 from keyframer.maths import affine
-from keyframer.scene import EmbeddedImage, Handedness, Material, Mesh, Node, NodeKind, Scene, Space
+from keyframer.scene import Handedness, Material, Mesh, Node, NodeKind, Scene, Space
 
 Floats = npt.NDArray[np.float64]
 Result = TypeVar("Result")
@@ -36,7 +34,6 @@ _Y_UP: Floats = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0,
 _NODE_COST = 100
 """numbers that a node counts for in the budget for copies: a symbol of symbols of symbols must not become millions"""
 _NODES_OF_AN_OBJECT = 20
-_MIME_TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
 
 
 @dataclass(eq=False)
@@ -153,7 +150,7 @@ class Assembly:
         for what, present in (("motion", moves), ("skins", bool(loaded.skins))):
             if present:
                 self.issues.add(STAGE_MODEL_PART_IGNORED, key, 0, what=what)
-        embed_images(loaded, archive)
+        embed_archive_images(loaded, archive)
         materials = [self._material(material) for material in loaded.materials]
         meshes, cameras, lights = len(scene.meshes), len(scene.cameras), len(scene.lights)
         flat = not facts_of(loaded.source_format).smooth_without_groups
@@ -196,47 +193,31 @@ class Assembly:
         return self._materials[key]
 
 
-def embed_images(model: Scene, archive: Archive) -> None:
+def embed_archive_images(model: Scene, archive: Archive) -> None:
     """Give the textures of a model the images that its archive holds."""
-    for material in model.materials:
-        for texture in material.maps.values():
-            name = os.path.basename(texture.file_name.replace("\\", "/"))
-            member = archive.find(name) if name and texture.embedded is None else None
-            mime_type = _MIME_TYPES.get(os.path.splitext(name)[1].lower())
-            if member is not None and mime_type is not None:
-                texture.embedded = EmbeddedImage(name, archive.read(member), mime_type)
+
+    def image(name: str) -> tuple[str, bytes] | None:
+        base = os.path.basename(name.replace("\\", "/"))
+        member = archive.find(base) if base and mime_type(base) is not None else None
+        return None if member is None else (base, archive.read(member))
+
+    embed_images(model, image)
 
 
 def load_model(archive: Archive, member: ZipInfo, limits: Limits, *, salvage: bool) -> Scene:
     """The scene in a model file of an archive, whatever its format is; the path of an error begins with the member."""
-    data = _with_parts_inside(archive.read(member), archive, os.path.dirname(member.filename))
+    folder = os.path.dirname(member.filename)
+
+    def part(name: str) -> tuple[str, bytes] | None:
+        found = archive.find(f"{folder}/{name}" if folder else name)
+        return None if found is None else (name, archive.read(found))
+
+    data = with_parts_inside(archive.read(member), part)
     try:
         return OpenedFile(data, limits=limits).scene(salvage=salvage)
     except FormatError as error:
         place = f"{archive.path}{member.filename}{error.path if error.path != '/' else ''}"
         raise FormatError(error.code, error.offset, place, error.message, error.details) from None
-
-
-def _with_parts_inside(data: bytes, archive: Archive, folder: str) -> bytes:
-    """The JSON of a glTF model with the buffers and images put into it that are members of the archive; other bytes as
-    they are."""
-    if data.lstrip()[:1] != b"{":
-        return data
-    try:
-        root = json.loads(data)
-    except (ValueError, RecursionError):  # whoever reads it says what is wrong
-        return data
-    listed = [root.get(kind) for kind in ("buffers", "images")]
-    parts = [part for parts in listed if isinstance(parts, list) for part in parts if isinstance(part, dict)]
-    for part in parts:
-        uri = part.get("uri")
-        if isinstance(uri, str) and not uri.startswith("data:"):
-            name = unquote(uri)
-            member = archive.find(f"{folder}/{name}" if folder else name)
-            if member is not None:
-                kind = _MIME_TYPES.get(os.path.splitext(name)[1].lower(), "application/octet-stream")
-                part["uri"] = f"data:{kind};base64,{b64encode(archive.read(member)).decode('ascii')}"
-    return json.dumps(root).encode()
 
 
 def to_archive_axes(space: Space, units_per_unit: float) -> Floats:

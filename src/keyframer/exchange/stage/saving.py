@@ -17,7 +17,7 @@ from keyframer.exchange.gltf.write.asset import glb_parts
 from keyframer.exchange.gltf.write.exporting import export
 from keyframer.exchange.gltf.write.options import GltfOptions
 from keyframer.exchange.stage.archives import Archive
-from keyframer.exchange.stage.assembly import embed_images, load_model
+from keyframer.exchange.stage.assembly import embed_archive_images, load_model
 from keyframer.exchange.stage.repacking import Change, NewMember, repack
 from keyframer.exchange.stage.shows import DEFAULT_ENDING, METRES_PER_UNIT, Show, model_name
 from keyframer.exchange.stage.sources import ArchiveSource
@@ -91,7 +91,7 @@ class _Converter:
             return None
         if scene.origin is None:
             return None
-        embed_images(scene, self._archive)
+        embed_archive_images(scene, self._archive)
         scene.space = replace(scene.space, metres_per_unit=METRES_PER_UNIT)
         if self._still and scene.clips:
             moving = any(len(channel.track.times) > 1 for clip in scene.clips for channel in clip.channels)
