@@ -26,12 +26,12 @@ def exchange(port: int, data: bytes) -> bytes:
     return received
 
 
-def ask(viewer: Viewer, path: str = "/", method: str = "GET", **headers: str | None) -> Answer:
+def ask(viewer: Viewer, path: str = "/", method: str = "GET", body: bytes = b"", **headers: str | None) -> Answer:
     """One request with the right Host; headers by name (``_`` is ``-``), None leaves one out."""
     sent: dict[str, str | None] = {"Host": f"127.0.0.1:{viewer.port}"}
     sent |= {name.replace("_", "-"): value for name, value in headers.items()}
     lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items() if value is not None)]
-    return parse(exchange(viewer.port, "\r\n".join([*lines, "", ""]).encode("latin-1")))
+    return parse(exchange(viewer.port, "\r\n".join([*lines, "", ""]).encode("latin-1") + body))
 
 
 def parse(data: bytes) -> Answer:

@@ -22,6 +22,7 @@ def test_cameras_and_lights_of_the_file(shown: Watched) -> None:
     assert shown.page.locator("#lights option").all_inner_texts()[2:] == ["Only Lamp", "Only Sun"]
     shown.page.select_option("#camera", "0")
     shown.page.select_option("#lights", "file")
+    shown.settle()
     fovs, colors, cones, inner = [], [], [], []
     for frame in (0, 40, 100):
         shown.seek(frame)
@@ -40,9 +41,76 @@ def test_cameras_and_lights_of_the_file(shown: Watched) -> None:
     assert cones == pytest.approx((pose.light_falloff_degrees[:, lamp_number] / 2).tolist(), abs=0.02)
     assert inner == pytest.approx((pose.light_hotspot_degrees[:, lamp_number] / 2).tolist(), abs=0.02)
     stored = pose.light_colors[:, lamp_number]
-    linear = np.where(stored <= 0.04045, stored / 12.92, ((stored + 0.055) / 1.055) ** 2.4)  # as sRGB defines it
-    assert np.array(colors) == pytest.approx(linear, abs=2e-3)
+    assert np.array(colors) == pytest.approx(stored, abs=2e-3)  # numbers as stored: so are our pictures shaded
     assert np.ptp(np.array(colors), axis=0).max() > 0.05
+
+
+LEVEL = """() => new Promise(done => {
+    const { stage } = keyframerViewer;
+    stage.picture().then(createImageBitmap).then(picture => {
+        const canvas = new OffscreenCanvas(picture.width, picture.height);
+        const context = canvas.getContext("2d");
+        context.drawImage(picture, 0, 0);
+        const { width, height, data } = context.getImageData(0, 0, picture.width, picture.height);
+        done([width, height, Array.from(data)]);
+    });
+})"""
+
+
+def drawn(shown: Watched) -> np.ndarray[tuple[int, int, int], np.dtype[np.float64]]:
+    """(height, width, 3) what the page shows, from 0 to 1."""
+    wide, high, data = shown.page.evaluate(LEVEL)
+    return np.array(data, np.float64).reshape(high, wide, 4)[:, :, :3] / 255
+
+
+def lit_files(folder: Path) -> dict[str, Path]:
+    """The windmill, with its lights as they are, weak, strong, and with an end."""
+    found = {"as it is": EXAMPLE}
+    for name, factor in (("weak", 0.1), ("strong", 3.0)):
+        scene = keyframer.load(EXAMPLE)
+        for light in scene.lights:
+            light.multiplier = factor
+        found[name] = folder / f"{name}.3ds"
+        keyframer.save(scene, found[name])
+    scene = keyframer.load(EXAMPLE)
+    for light in scene.lights:
+        light.attenuated, light.inner_range, light.outer_range = True, 100.0, 500.0
+    found["with an end"] = folder / "end.3ds"
+    keyframer.save(scene, found["with an end"])
+    return found
+
+
+@pytest.mark.parametrize("name", ["as it is", "weak", "strong", "with an end"])
+def test_lights_of_the_file_look_as_on_a_thumbnail(browser: Browser, tmp_path: Path, name: str) -> None:
+    """Of what both show through the camera of the file the mean brightness is that of `keyframer.render`."""
+    path = lit_files(tmp_path)[name]
+    viewer = Viewer(viewed(path))
+    try:
+        with browser.page(viewer.url) as shown:
+            shown.page.select_option("#camera", "0")
+            shown.page.select_option("#lights", "file")
+            shown.page.click("#grid")
+            shown.settle()
+            page = drawn(shown)
+            high = page.shape[0]
+            wide = high * 4 // 3  # cameras have the field of view of such a picture
+            page = page[:, (page.shape[1] - wide) // 2 :][:, :wide]
+            scene = keyframer.load(path)
+            frame = shown.state("frame")
+            picture = keyframer.render(scene, frame=frame, size=(wide, high), camera="Camera", background=None)
+            ours = np.asarray(picture, np.float64) / 255
+            seen = (ours[:, :, 3] == 1) & (np.abs(page - page[0, 0]).max(axis=2) > 0.02)
+            assert seen.mean() > 0.02
+            there, here = page[seen].mean(), ours[:, :, :3][seen].mean()
+            assert there == pytest.approx(here, rel=0.08), name
+            assert np.abs(page[seen] - ours[:, :, :3][seen]).mean() < 0.06
+            shown.page.select_option("#lights", "studio")
+            shown.settle()
+            studio = drawn(shown)
+            assert np.abs(studio[:, (studio.shape[1] - wide) // 2 :][:, :wide] - page).max() > 0.05
+            assert shown.troubles == []
+    finally:
+        viewer.close()
 
 
 def test_lights_can_be_chosen(shown: Watched) -> None:
@@ -54,6 +122,7 @@ def test_lights_can_be_chosen(shown: Watched) -> None:
         ("1", [False, True]),
     ):
         shown.page.select_option("#lights", choice)
+        shown.settle()
         assert shown.page.evaluate(burning) == wanted
 
 

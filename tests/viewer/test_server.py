@@ -117,7 +117,7 @@ WRONG_COOKIES = (
 
 
 @pytest.mark.parametrize("wrong", WRONG_COOKIES)
-@pytest.mark.parametrize("path", ["/data/files", "/data/0/scene", "/data/0/model", "/data/0/bytes/0"])
+@pytest.mark.parametrize("path", ["/data/files", "/data/0/scene", "/data/0/model", "/data/0/page", "/data/0/bytes/0"])
 def test_data_need_the_cookie(viewer: Viewer, cookie: str, path: str, wrong: str | None) -> None:
     value = cookie.partition("=")[2]
     if wrong is not None:
@@ -159,6 +159,7 @@ WRONG_PATHS = (
     "/../../../etc/passwd", "/..%2f..%2fetc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/etc/passwd", "/assets/", "/assets",
     "/assets/../index.html", "/assets/..%5c..%5cserver.py", "/index.html", "/assets/%69ndex.js", "/static/index.html",
     "http://127.0.0.1/data/files", "/data/0/examples/windmill.3ds", "/data/\u00b2/scene", "*", "/.git/config",
+    "/data/0/clip/1", "/data/0/clip/", "/data/2/page", "/data/0/page/",
     "/data/0/bytes/0x0", "/data/0/bytes/1_0", "/data/٠/scene".encode().decode("latin-1"),
 )  # fmt: skip
 

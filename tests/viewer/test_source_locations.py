@@ -30,7 +30,7 @@ class Opened:
         found = self.file.material.scene
         assert found is not None
         self.scene = found
-        self.info: dict[str, Any] = json.loads(self.file.scene())
+        self.info: dict[str, Any] = {**json.loads(self.file.scene()), **json.loads(self.file.clip(0) or b"{}")}
         self.channels = self.scene.clips[0].channels if self.scene.clips else []
 
     def keys(self, track: int) -> list[tuple[int, int] | None]:

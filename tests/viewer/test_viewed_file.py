@@ -180,8 +180,10 @@ def test_every_sample_can_be_described(path: Path) -> None:
 def test_hostile_names_are_inert_and_short(name: str, tmp_path: Path) -> None:
     (file,) = viewed(hostile_file(HOSTILE[name], tmp_path))
     text = file.scene().decode()
-    assert text.isascii()
-    assert len(text) < 60_000
+    for part in (text, (file.clip(0) or b"").decode(), (file.losses() or b"").decode()):
+        assert part.isascii()
+        assert 2 < len(part) < 60_000
+    assert not UNSAFE.search(json.dumps(json.loads(file.losses() or b""), ensure_ascii=False))
     for node in json.loads(text)["nodes"]:
         assert not UNSAFE.search(node["name"])
 

@@ -4,15 +4,18 @@ import { bytesPanel } from "./panels/bytes";
 import { detailsPanel } from "./panels/details";
 import { dopeSheet } from "./panels/dope";
 import { graphPanel } from "./panels/graph";
-import { issuesPanel } from "./panels/issues";
+import { issueCount, issuesPanel } from "./panels/issues";
+import { splitters } from "./panels/splitters";
 import { tabs } from "./panels/tabs";
 import { toolbar } from "./panels/toolbar";
 import { rangeOf, transport } from "./panels/transport";
 import { treePanel } from "./panels/tree";
+import { listenToDrops, packed, type Dropped } from "./dropping";
 import { baseName } from "./format";
 import { listenToKeys } from "./keys";
 import { advance } from "./playback";
 import { fitted } from "./scale";
+import { save } from "./saving";
 import { markKey, selectNode } from "./selecting";
 import type { Data } from "./source";
 import { Stage } from "./stage/stage";
@@ -22,8 +25,10 @@ import type { Failure, SceneInfo } from "./types";
 
 export interface App { store: Store; stage: Stage | null; open: (file: number) => Promise<void> }
 
+const NO_SERVER = "This page cannot open files: it was saved with all it shows and has no server. 'keyframer view FILE' opens others.";
+
 export async function start(place: HTMLElement, data: Data): Promise<App> {
-  const { files, block } = await data.files();
+  const { files, block, limit } = await data.files();
   const store = new Store(initialState);
   const canvas = el("canvas", { class: "stage", tabindex: 0, "aria-label": "3D view: drag or Shift and arrows turn, wheel or plus and minus come closer", id: "stage" });
   const message = el("p", { class: "message", role: "status", id: "message" });
@@ -35,7 +40,23 @@ export async function start(place: HTMLElement, data: Data): Promise<App> {
     opening = opening.then(() => wanted === file ? openFile(store, data, stage, file, message, bar.refresh) : undefined);
     return opening;
   };
-  const bar = toolbar(store, stage, files, (file) => void open(file));
+  const chooseClip = (clip: number): Promise<void> => {
+    opening = opening.then(() => showClip(store, data, stage, clip, message));
+    return opening;
+  };
+  const say = (error: unknown): void => void (message.textContent = error instanceof Error ? error.message : String(error));
+  const openDropped = (dropped: Promise<Dropped[]>): void => void dropped.then(async (given) => {
+    message.textContent = "Reading…";
+    const { opened, files: all } = await data.open(packed(given, limit));
+    bar.list(all);
+    if (opened[0] !== undefined) await open(opened[0]);
+  }).catch(say);
+  const bar = toolbar(store, stage, files, {
+    show: (file) => void open(file),
+    open: data.live ? openDropped : null,
+    save: (what) => void save(what, store, stage, data).catch(say),
+    readLamps: (file, clip) => data.lamps(file, clip).catch((error: unknown) => (say(error), null)),
+  });
   const dope = dopeSheet(store);
   const graph = graphPanel(store, data);
   const bytes = bytesPanel(store, data, block);
@@ -52,14 +73,17 @@ export async function start(place: HTMLElement, data: Data): Promise<App> {
     place, bar.element, treePanel(store),
     el("main", { class: "view" }, canvas, message),
     el("aside", { class: "panel right" }, side.element),
-    el("section", { class: "panel lower", "aria-label": "Timeline" }, transport(store), lower.element),
+    el("section", { class: "panel lower", "aria-label": "Timeline" }, transport(store, (clip) => void chooseClip(clip)), lower.element),
+    ...splitters(place),
+    listenToDrops(data.live ? "" : NO_SERVER, openDropped),
   );
   side.show("details");
   lower.show("dope");
   store.on(["lower"], ({ lower: chosen }) => lower.show(chosen));
-  store.on(["info"], ({ info }) => {
+  store.on(["info", "losses"], ({ info, losses }) => {
     const tab = document.getElementById("tab-issues");
-    if (tab) tab.textContent = info?.issues.length ? `Issues (${info.issues.length})` : "Issues";
+    const count = issueCount(info, losses);
+    if (tab) tab.textContent = count ? `Issues (${count})` : "Issues";
     if (info?.failure) side.show("issues");
   });
   store.on(["node"], ({ node }) => stage?.select(node));
@@ -93,7 +117,7 @@ function makeStage(canvas: HTMLCanvasElement, message: HTMLElement): Stage | nul
 
 function seek(stage: Stage | null, state: State): void {
   const timing = state.info?.timing;
-  stage?.seek(timing && timing.rate > 0 ? (state.frame - timing.first) / timing.rate : 0);
+  stage?.seek(timing && timing.rate > 0 ? (state.frame - timing.first) / timing.rate : 0, state.frame);
 }
 
 async function openFile(
@@ -104,12 +128,8 @@ async function openFile(
   try {
     const info = await data.scene(file);
     await stage?.show(info, info.model ? await data.model(file) : null);
-    const timing = info.timing;
-    const frame = timing?.start ?? 0;
-    store.set({
-      file, info, node: null, track: null, key: null, span: null, nowhere: "", frame,
-      window: fitted(timing?.first ?? 0, Math.max(timing?.last ?? 0, (timing?.first ?? 0) + 1)),
-    });
+    const losses = info.model ? await data.losses(file) : null;
+    store.set({ file, info, losses, clip: 0, node: null, track: null, key: null, span: null, nowhere: "", ...fromStart(info) });
     refresh();
     document.documentElement.dataset.file = String(file);
     document.title = `${baseName(info.name)} – Keyframer`;
@@ -117,6 +137,24 @@ async function openFile(
   } catch (error) {
     message.textContent = error instanceof Error ? error.message : String(error);
     refresh();
+  }
+}
+
+/** The clock at the start of a clip, with all of it on the timeline. */
+function fromStart({ timing }: SceneInfo): Partial<State> {
+  const first = timing?.first ?? 0;
+  return { frame: timing?.start ?? 0, window: fitted(first, Math.max(timing?.last ?? 0, first + 1)) };
+}
+
+async function showClip(store: Store, data: Data, stage: Stage | null, clip: number, message: HTMLElement): Promise<void> {
+  const { file } = store.state;
+  store.set({ playing: false });
+  try {
+    const info = await data.scene(file, clip);
+    await stage?.chooseClip(clip);
+    store.set({ info, clip, track: null, key: null, span: null, nowhere: "", ...fromStart(info) });
+  } catch (error) {
+    message.textContent = error instanceof Error ? error.message : String(error);
   }
 }
 

@@ -16,9 +16,12 @@ export const offsetText = (value: number): string => `0x${hex(value, 4)}`;
 export const visible = (byte: number): string => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : "·");
 
 export function bytesText(size: number): string {
-  if (size < 1024) return `${size} ${size === 1 ? "byte" : "bytes"}`;
+  if (size < 1024) return counted(size, "byte");
   return size < 1 << 20 ? `${(size / 1024).toFixed(1)} KiB` : `${(size / (1 << 20)).toFixed(1)} MiB`;
 }
+
+/** A number of things, in words. */
+export const counted = (count: number, one: string, several = `${one}s`): string => `${count} ${count === 1 ? one : several}`;
 
 /** The last part of a path. */
 export const baseName = (path: string): string => path.split(/[\\/]/).pop() || path;

@@ -22,9 +22,11 @@ export function listenToKeys(store: Store): void {
     { keys: ["g"], words: "Grid", act: press("grid") },
     { keys: ["a"], words: "Show everything", act: press("all") },
     { keys: ["f"], words: "Turn to what is selected", act: press("turn-to") },
+    { keys: ["m"], words: "Only what moves, in tree and dope sheet", act: press("moving") },
     { keys: ["1"], words: "Dope sheet", act: press("tab-dope") },
     { keys: ["2"], words: "Graph", act: press("tab-graph") },
     { keys: ["3"], words: "Bytes", act: press("tab-bytes") },
+    { keys: ["o"], words: "Open files", act: press("open") },
     { keys: ["/"], words: "Search the tree", act: () => document.getElementById("search")?.focus() },
     { keys: ["?"], words: "These keys", act: press("help") },
   ];

@@ -38,7 +38,8 @@ export function selectKey(store: Store, track: number, key: number, seek: boolea
 export async function markKey(store: Store, data: Data): Promise<void> {
   const { file, track, key } = store.state;
   if (track === null || key === null) return;
-  const found = await data.track(file, track).catch(() => null);
+  const number = store.state.info?.tracks[track]?.number;
+  const found = number === undefined ? null : await data.track(file, number).catch(() => null);
   const now = store.state;
   if (!found || now.file !== file || now.track !== track || now.key !== key) return;
   const span = found.places && placeOfKey(found.places, key);
@@ -47,5 +48,10 @@ export async function markKey(store: Store, data: Data): Promise<void> {
 
 export function selectIssue(store: Store, issue: IssueInfo): void {
   if (issue.node !== null) selectNode(store, issue.node);
-  store.set({ span: [issue.offset, issue.offset + 1], nowhere: "", lower: "bytes" });
+  selectOffset(store, issue.offset);
+}
+
+/** Show a byte. */
+export function selectOffset(store: Store, offset: number): void {
+  store.set({ span: [offset, offset + 1], nowhere: "", lower: "bytes" });
 }

@@ -1,11 +1,14 @@
 // Where data come from: the server this page was loaded from, or the archive inside a page that was exported.
-import type { FileList, RecordOverview, RecordPage, SceneInfo, TrackData } from "./types";
+import type { ClipInfo, FileList, Lamps, Losses, Opened, RecordOverview, RecordPage, SceneDescription, SceneInfo, TrackData } from "./types";
 
 export interface Source {
   get(path: string): Promise<ArrayBuffer | null>;
+  /** Sends something to be opened; null where nobody could open it. */
+  post: ((path: string, body: Blob) => Promise<ArrayBuffer>) | null;
 }
 
 const TOKEN_HEADER = "X-Keyframer-Token";
+const OPEN_HEADER = "X-Keyframer-Open";
 
 /** The server: the token in the address is exchanged for a cookie once, and then taken out of the address. */
 export async function liveSource(): Promise<Source> {
@@ -13,6 +16,7 @@ export async function liveSource(): Promise<Source> {
   if (/^[0-9a-f]{32}$/.test(token)) {
     const answer = await fetch("/session", { headers: { [TOKEN_HEADER]: token } });
     if (!answer.ok) throw new Error("The address is from an earlier run: open the one that was printed last.");
+    await answer.arrayBuffer(); // an answer that nobody reads is cancelled when the page goes
     history.replaceState(null, "", location.pathname);
   }
   return {
@@ -22,8 +26,16 @@ export async function liveSource(): Promise<Source> {
       if (!answer.ok) throw new Error((await answer.text()).trim());
       return answer.arrayBuffer();
     },
+    async post(path, body) {
+      const answer = await fetch(path, { method: "POST", body, headers: { [OPEN_HEADER]: "yes" } }).catch(() => null);
+      if (!answer) throw new Error(NO_ANSWER);
+      if (!answer.ok) throw new Error((await answer.text()).trim());
+      return answer.arrayBuffer();
+    },
   };
 }
+
+const NO_ANSWER = "No answer: is 'keyframer view' still running?";
 
 /** A connection may be closed before a busy machine has sent the question: then it is asked again, once. */
 export async function fetchTwice(path: string, pause = 300): Promise<Response> {
@@ -35,7 +47,7 @@ export async function fetchTwice(path: string, pause = 300): Promise<Response> {
   try {
     return await fetch(path);
   } catch {
-    throw new Error("No answer: is 'keyframer view' still running?");
+    throw new Error(NO_ANSWER);
   }
 }
 
@@ -56,6 +68,7 @@ export function unpacked(whole: ArrayBuffer): Source {
     at += size;
   }
   return {
+    post: null,
     get: async (path) => {
       const place = found.get(path);
       return place ? whole.slice(...place) : null;
@@ -70,13 +83,34 @@ export class Data {
 
   constructor(private readonly source: Source) {}
 
+  /** Whether there is a server, which can open files and write pages. */
+  get live(): boolean {
+    return this.source.post !== null;
+  }
+
+  /** Opens files; what can be shown after that, and which of it is new. */
+  open = async (body: Blob): Promise<Opened> => {
+    if (!this.source.post) throw new Error("There is no server that could open files.");
+    return JSON.parse(new TextDecoder().decode(await this.source.post("/open", body))) as Opened;
+  };
+
   files = (): Promise<FileList> => this.json("/data/files");
-  scene = (file: number): Promise<SceneInfo> => this.json(`/data/${file}/scene`);
+  /** A file with one of its clips. */
+  scene = async (file: number, clip = 0): Promise<SceneInfo> => {
+    const scene = await this.json<SceneDescription>(`/data/${file}/scene`);
+    const still: ClipInfo = { tracks: [], timing: null };
+    return { ...scene, ...(scene.clips.length ? await this.json<ClipInfo>(`/data/${file}/clip/${clip}`) : still) };
+  };
+  losses = (file: number): Promise<Losses> => this.json(`/data/${file}/losses`);
+  lamps = (file: number, clip: number): Promise<Lamps> => this.json(`/data/${file}/lamps/${clip}`);
+  /** By its number among the tracks of all clips. */
   track = (file: number, track: number): Promise<TrackData> => this.json(`/data/${file}/track/${track}`);
   records = (file: number): Promise<RecordOverview> => this.json(`/data/${file}/records`);
   recordPage = (file: number, page: number): Promise<RecordPage> => this.json(`/data/${file}/records/${page}`);
   /** Large, and wanted again only if somebody comes back to the file: not kept. */
   model = (file: number): Promise<ArrayBuffer> => this.bytes(`/data/${file}/model`, false);
+  /** The file as one page that needs no server. */
+  page = (file: number): Promise<ArrayBuffer> => this.bytes(`/data/${file}/page`, false);
   block = (file: number, block: number): Promise<ArrayBuffer> => this.bytes(`/data/${file}/bytes/${block}`);
 
   private async bytes(path: string, kept = true): Promise<ArrayBuffer> {

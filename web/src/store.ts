@@ -2,7 +2,7 @@
 import type { Clock } from "./playback";
 import type { Place } from "./place";
 import type { Window } from "./scale";
-import type { SceneInfo } from "./types";
+import type { Losses, SceneInfo } from "./types";
 
 export interface State extends Clock {
   file: number;
@@ -16,6 +16,10 @@ export interface State extends Clock {
   nowhere: string;
   window: Window;
   lower: "dope" | "graph" | "bytes";
+  clip: number;
+  /** whether tree and dope sheet leave out what never moves */
+  movingOnly: boolean;
+  losses: Losses | null;
 }
 
 type Listener = (state: State, changed: Set<keyof State>) => void;
@@ -45,5 +49,5 @@ export class Store {
 
 export const initialState: State = {
   file: 0, info: null, node: null, track: null, key: null, span: null, nowhere: "",
-  frame: 0, playing: false, loop: true, speed: 1, window: { from: 0, to: 100 }, lower: "dope",
+  frame: 0, playing: false, loop: true, speed: 1, window: { from: 0, to: 100 }, lower: "dope", clip: 0, movingOnly: false, losses: null,
 };

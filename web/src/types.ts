@@ -3,7 +3,14 @@
 import type { KeyPlaces, Place, Span } from "./place";
 
 export interface FileEntry { id: number; name: string }
-export interface FileList { block: number; files: FileEntry[] }
+export interface FileList {
+  /** bytes of a file that are sent at once */
+  block: number;
+  /** bytes that can be opened by dropping files on the page */
+  limit: number;
+  files: FileEntry[];
+}
+export interface Opened { opened: number[]; files: FileEntry[] }
 
 export interface NodeInfo {
   name: string;
@@ -22,6 +29,10 @@ export interface NodeInfo {
 export interface SampledTimes { first: number; step: number; count: number }
 
 export interface TrackInfo {
+  /** among the tracks of all clips */
+  number: number;
+  /** whether it ever changes anything */
+  moves: boolean;
   /** null: numbers of which nobody knows what they move */
   node: number | null;
   kind: string;
@@ -60,7 +71,51 @@ export interface Failure {
   hint: string;
 }
 
-export interface SceneInfo {
+export interface Loss {
+  path: string;
+  detail: string;
+  /** in the file, where that is known */
+  offset: number | null;
+}
+
+/** What the model does not hold as the file has it. */
+export interface Losses {
+  summary: string;
+  losses: { outcome: string; count: number; listed: Loss[] }[];
+  images: { name: string; status: string; note: string; users: string[]; more_users: number }[];
+}
+
+/** Times in frames, and columns of values. */
+export interface Line { times: Column; values: Column[] }
+
+export interface Lamp {
+  gltf: number;
+  on: boolean;
+  color: Column;
+  multiplier: number | null;
+  /** full light within the first, none beyond the second */
+  ranges: Column;
+  curves: { color?: Line; multiplier?: Line };
+}
+
+/** The lights of a file as our pictures take them. */
+export interface Lamps {
+  lamps: Lamp[];
+  ambient: number[];
+  /** how much of a studio is added, and by what all light is multiplied */
+  fill: number;
+  gain: number;
+}
+
+export interface ClipInfo {
+  tracks: TrackInfo[];
+  timing: Timing | null;
+}
+
+/** What the server says of a file, with the clip that is chosen. */
+export interface SceneInfo extends SceneDescription, ClipInfo {}
+
+export interface SceneDescription {
   name: string;
   size: number;
   format: string | null;
@@ -69,10 +124,8 @@ export interface SceneInfo {
   issues: IssueInfo[];
   unlisted: Record<string, number>;
   nodes: NodeInfo[];
-  tracks: TrackInfo[];
-  timing: Timing | null;
-  /** how many there are; the first is the one that plays */
-  clips: number;
+  /** their names; some have none */
+  clips: string[];
   model: boolean;
   has_mesh: boolean;
   counts?: { vertices: number; faces: number; materials: number };
@@ -98,7 +151,7 @@ export interface TrackData {
     ease_from?: Column;
     flags?: number[];
   };
-  curve: { times: Column; values: Column[] };
+  curve: Line;
   /** one for each key */
   places: KeyPlaces | null;
   /** why a key has none */

@@ -1,11 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { hex, parseOffset, secondsText, short, visible } from "../src/format";
-import { dopeRows } from "../src/panels/dope";
+import { filesBelow, packed, type Entry } from "../src/dropping";
+import { dopeRows, tracksByNode } from "../src/panels/dope";
 import { boundsOf } from "../src/panels/graph";
 import { fileLabels } from "../src/panels/toolbar";
-import { rowsToMake, treeRows } from "../src/panels/tree";
+import { movingNodes, rowsToMake, treeRows } from "../src/panels/tree";
 import { contains, firstByte, placeOfKey, placeText, type Place } from "../src/place";
 import { recordsAt } from "../src/records";
+import { savedName } from "../src/saving";
+import { parseSizes } from "../src/panels/splitters";
+import { clipLabels } from "../src/panels/transport";
 import type { Data } from "../src/source";
 import { asTriangles, edgePairs } from "../src/stage/edges";
 import { keysBetween, keyTime, nearestKey, neighbourTime } from "../src/times";
@@ -14,7 +18,7 @@ import type { NodeInfo, SceneInfo, TrackInfo } from "../src/types";
 const node = (name: string, parent: number | null): NodeInfo =>
   ({ name, kind: "object", parent, gltf: 0, mesh: false, camera: null, light: null, hidden: false, places: [], nowhere: "" });
 const track = (owner: number | null, times: TrackInfo["times"]): TrackInfo =>
-  ({ node: owner, kind: "position", interpolation: "tcb", wrap: "single", times, place: null, nowhere: "" });
+  ({ number: 0, moves: true, node: owner, kind: "position", interpolation: "tcb", wrap: "single", times, place: null, nowhere: "" });
 
 describe("the tree", () => {
   const nodes = [node("Body", null), node("Arm", 0), node("Hand", 1), node("Leg", 0)];
@@ -24,6 +28,13 @@ describe("the tree", () => {
   it("closes", () => expect(treeRows(nodes, "", new Set([1])).map((row) => row.node)).toEqual([0, 1, 3]));
   it("keeps the way to what is searched for", () => {
     expect(treeRows(nodes, "HAND", new Set([1])).map((row) => row.node)).toEqual([0, 1, 2]);
+  });
+  it("can show only what moves, and the way there", () => {
+    const moving = movingNodes([track(2, [0, 1]), { ...track(3, [0, 1]), moves: false }, track(null, [0])]);
+    expect([...moving]).toEqual([2]);
+    expect(treeRows(nodes, "", new Set(), moving).map((row) => [row.node, row.hasChildren])).toEqual([[0, true], [1, true], [2, false]]);
+    expect(treeRows(nodes, "leg", new Set(), moving)).toEqual([]);
+    expect(treeRows(nodes, "", new Set([1]), moving).map((row) => row.node)).toEqual([0, 1]);
   });
   it("makes rows only around what is seen", () => {
     expect(rowsToMake(0, 350, 12)).toEqual([0, 12]);
@@ -64,6 +75,57 @@ describe("keys", () => {
       { node: 0, track: null, keys: 2 }, { node: 0, track: 1, keys: 2 },
       { node: 1, track: null, keys: 4 }, { node: 1, track: 0, keys: 1 }, { node: 1, track: 2, keys: 3 },
     ]);
+  });
+});
+
+describe("what never moves", () => {
+  it("can be left out of the dope sheet", () => {
+    const info = { tracks: [track(1, [0, 1]), { ...track(1, [0, 1]), moves: false }, { ...track(0, [0]), moves: false }] } as unknown as SceneInfo;
+    expect(dopeRows(info, tracksByNode(info, true))).toEqual([{ node: 1, track: null, keys: 2 }, { node: 1, track: 0, keys: 2 }]);
+  });
+});
+
+describe("sizes of panels that were remembered", () => {
+  it("are numbers that make sense, or nothing", () => {
+    expect([...parseSizes("left:300,lower:5,right:99999,height:3,left")]).toEqual([["left", 300], ["lower", 120]]);
+    expect([...parseSizes("right:9999")]).toEqual([["right", 700]]);
+    expect(parseSizes("<script>").size).toBe(0);
+  });
+});
+
+describe("clips", () => {
+  it("are told apart", () => {
+    expect(clipLabels(["walk", "", "walk"]).map(({ label }) => label)).toEqual(["walk", "2", "walk 3"]);
+  });
+});
+
+describe("what is saved", () => {
+  it("is called as the file", () => {
+    expect(savedName("pack.zip!/a/box.old.3ds", "glb")).toBe("box.old.glb");
+    expect(savedName("C:\\x\\.3ds", "png")).toBe("scene.png");
+  });
+});
+
+describe("files that are dropped", () => {
+  const file = (name: string, text: string): Entry => ({ isFile: true, fullPath: `/${name}`, file: (found) => found(new File([text], name)) });
+  const folder = (name: string, ...batches: Entry[][]): Entry => {
+    const left = [...batches, []];
+    return { isFile: false, fullPath: `/${name}`, createReader: () => ({ readEntries: (found) => found(left.shift() ?? []) }) };
+  };
+  it("are found in folders, of which a browser gives some files at a time", async () => {
+    const found = await filesBelow([file("a.3ds", "A"), folder("maps", [file("maps/b.png", "B")], [folder("maps/c", [file("maps/c/d.png", "D")])])]);
+    expect(found.map(({ name }) => name)).toEqual(["a.3ds", "maps/b.png", "maps/c/d.png"]);
+  });
+  it("are not too many, nor too large", async () => {
+    await expect(filesBelow([folder("x", [file("1", ""), file("2", ""), file("3", "")])], 2)).rejects.toThrow("More than 2");
+    expect(() => packed([{ name: "a", content: new Blob(["12345"]) }], 4)).toThrow("too much");
+  });
+  it("are packed as the server takes them apart", async () => {
+    const bytes = new Uint8Array(await packed([{ name: "ä", content: new Blob(["xyz"]) }, { name: "b", content: new Blob(["!"]) }], 99).arrayBuffer());
+    const length = new DataView(bytes.buffer).getUint32(0, true);
+    const text = new TextDecoder();
+    expect(JSON.parse(text.decode(bytes.slice(4, 4 + length)))).toEqual([["ä", 3], ["b", 1]]);
+    expect(text.decode(bytes.slice(4 + length))).toBe("xyz!");
   });
 });
 

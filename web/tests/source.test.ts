@@ -43,7 +43,7 @@ describe("an archive", () => {
   });
   it("is asked once for each thing", async () => {
     let asked = 0;
-    const data = new Data({ get: (path) => { asked++; return source.get(path); } });
+    const data = new Data({ post: null, get: (path) => { asked++; return source.get(path); } });
     expect(await data.files()).toEqual({ files: [] });
     await data.files();
     expect(asked).toBe(1);
@@ -51,14 +51,14 @@ describe("an archive", () => {
   });
   it("is asked again for a model, which is too large to keep", async () => {
     const asked: string[] = [];
-    const data = new Data({ get: (path) => { asked.push(path); return source.get(path); } });
+    const data = new Data({ post: null, get: (path) => { asked.push(path); return source.get(path); } });
     await data.model(0);
     await data.model(0);
     expect(asked).toEqual(["/data/0/model", "/data/0/model"]);
   });
   it("is asked once for what two want at the same time, and again after a failure", async () => {
     let asked = 0;
-    const data = new Data({ get: (path) => asked++ ? source.get(path) : Promise.reject(new Error("gone")) });
+    const data = new Data({ post: null, get: (path) => asked++ ? source.get(path) : Promise.reject(new Error("gone")) });
     await expect(Promise.all([data.files(), data.files()])).rejects.toThrow("gone");
     expect(asked).toBe(1);
     expect(await data.files()).toEqual({ files: [] });

@@ -14,6 +14,7 @@ from keyframer.cli.messages import as_format_error, failure, note
 from keyframer.cli.output_targets import check_file, write_file
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
+from keyframer.limits import limits_of
 from keyframer.text import counted
 from keyframer.viewer import Material, ViewedFile, Viewer, packed_page
 from keyframer.viewer.assets import Assets, PageMissing
@@ -25,8 +26,9 @@ The page is served to this machine only, until Ctrl-C, at an address that
 contains a secret. The address is printed and opened, unless --no-open is given
 (through a page that only you can read, so that ps does not show the secret).
 --export writes one page that works offline and without a server; it contains
-the bytes of the files. Problems of a file are shown in the page even if nothing
-can be played (--salvage leaves out the unsafe parts)."""
+the bytes of the files. More files can be dropped on a page that is served; they
+are kept in memory. Problems of a file are shown in the page even if nothing can
+be played (--salvage leaves out the unsafe parts)."""
 
 EXAMPLES = (
     "keyframer view scene.3ds",
@@ -115,7 +117,8 @@ def _export(opened: list[ViewedFile], options: argparse.Namespace) -> int:
 
 def _serve(opened: list[ViewedFile], options: argparse.Namespace) -> int:
     try:
-        viewer = Viewer(opened, options.port)
+        limits = limits_of(dict(options.limit))
+        viewer = Viewer(opened, options.port, limits=limits, salvage=options.salvage)
     except OSError as error:
         failure(f"127.0.0.1:{options.port}", error)
         return NOT_ALL_DONE

@@ -168,11 +168,8 @@ class Studio:
         from keyframer.textures.pillow import Image
 
         width, height = self.settings.width, self.settings.height
-        finer = 2 if max(width, height) <= 1536 else 1
         for frame in frames:
-            with budgeted(size=self.scene.stored_bytes):
-                moment = self.moment(frame)
-                made = render_frame(self.stage, moment, 0, self._view(moment), width, height, self._exposure, finer)
+            made = self._draw(frame)
             backdrop = self._backdrop
             if backdrop is None:
                 yield Image.fromarray(_straight(made))
@@ -184,6 +181,20 @@ class Studio:
                 through = (255 - seen[:, 3:]) * backdrop[down, 0]
                 picture[down, across] = (seen[:, :3] + (through + 127) // 255).clip(0, 255)
                 yield Image.fromarray(picture)
+
+    def _draw(self, frame: float) -> npt.NDArray[np.uint8]:
+        """(height, width, 4) premultiplied colours."""
+        width, height = self.settings.width, self.settings.height
+        finer = 2 if max(width, height) <= 1536 else 1
+        with budgeted(size=self.scene.stored_bytes):
+            moment = self.moment(frame)
+            return render_frame(self.stage, moment, 0, self._view(moment), width, height, self._exposure, finer)
+
+    def exposure(self) -> tuple[float, float]:
+        """How much light of ours is added, and by what all light is multiplied: what the first picture finds out."""
+        if self._exposure.fill is None:
+            self._draw(self.default_frame)
+        return self._exposure.fill or 0.0, self._exposure.gain
 
     @property
     def complete(self) -> bool:

@@ -15,6 +15,9 @@ from typing import Protocol
 TOKEN_HEADER = "X-Keyframer-Token"
 """how the page hands over the token from the fragment of its address; no other origin can send it without asking"""
 
+OPEN_HEADER = "X-Keyframer-Open"
+"""what a request to open files must have: no other origin can send it without asking, and nobody answers that"""
+
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self' blob:; "
     "worker-src 'self' blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; "
@@ -29,6 +32,9 @@ SECURITY_HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
+
+
+NO_SESSION = "no session: open the address that was printed"
 
 
 class Headers(Protocol):
@@ -62,6 +68,14 @@ class Gate:
         if foreign and not (sites == ["cross-site"] and method == "GET" and path == "/" and _is_navigation(headers)):
             return "request of another site"
         return None
+
+    def refusal_to_open(self, headers: Headers) -> str | None:
+        """Why a request to open files is refused, beyond the rules for all requests; None if it is not."""
+        if len(headers.get_all("Origin") or []) != 1:  # `refusal` has compared it
+            return "no Origin"
+        if not self.accepts_cookie(headers):
+            return NO_SESSION
+        return None if headers.get_all(OPEN_HEADER) == ["yes"] else f"no {OPEN_HEADER}"
 
     def accepts_token(self, headers: Headers) -> bool:
         return _same(headers.get_all(TOKEN_HEADER), self.token)

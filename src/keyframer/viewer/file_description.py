@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,21 +14,28 @@ from keyframer.errors import FormatError
 from keyframer.exchange.gltf.conventions import Axes
 from keyframer.exchange.gltf.write.scene_extent import written_span
 from keyframer.scene import Channel, Clip, Node, RawChannel, Scene
+from keyframer.scene.loss_report import Loss, LossReport, Outcome
+from keyframer.textures.texture_usage import TextureUse
 from keyframer.viewer.json_data import number, numbers, shown
 from keyframer.viewer.source_locations import Finder
 from keyframer.viewer.track_bytes import place_json
+from keyframer.viewer.track_curves import ClipCurves, raw_moves
 
 if TYPE_CHECKING:
     from keyframer.viewer.viewed_file import Material
 
+MOST_LOSSES = 200
+"""of one outcome that are listed; all are counted"""
+MOST_USERS = 5
+"""of an image that are listed"""
 SCHEMA = "keyframer.viewer"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 Json = dict[str, Any]
 
 
 def describe(name: str, material: Material, report: Report, places: Finder | None) -> Json:
-    """All that the page needs before anything is selected."""
+    """All that the page needs before anything is selected, but for the clips."""
     scene = material.scene
     found: Json = {
         "schema": SCHEMA,
@@ -39,25 +47,15 @@ def describe(name: str, material: Material, report: Report, places: Finder | Non
         "failure": None if material.failure is None else _failure(material.failure),
         "issues": [{**issue_record(issue), "node": _node_at(places, issue.offset)} for issue in report.issues],
         "unlisted": unlisted(report),
-        "clips": 0,
+        "clips": [],
         "nodes": [],
-        "tracks": [],
-        "timing": None,
         "model": scene is not None,
         "has_mesh": scene is not None and any(node.mesh is not None for node in scene.nodes),
     }
     if scene is None:
         return found
-    clip = scene.clips[0] if scene.clips else None
-    found["clips"] = len(scene.clips)
+    found["clips"] = [shown(clip.name) for clip in scene.clips]
     found["nodes"] = _nodes(scene, places)
-    if clip is not None:
-        unit = clip.units_per_frame or 1.0
-        found["timing"] = _timing(clip)
-        found["tracks"] = [
-            *(_track(channel, places, unit) for channel in clip.channels),
-            *(_raw_track(channel, places) for channel in clip.raw_channels),
-        ]
     found["counts"] = {
         "vertices": sum(len(mesh.positions) for mesh in scene.meshes),
         "faces": sum(len(mesh.corners) for mesh in scene.meshes),
@@ -65,6 +63,57 @@ def describe(name: str, material: Material, report: Report, places: Finder | Non
     }
     found["space"] = str(scene.space)
     return found
+
+
+def describe_clip(clip: Clip, first: int, curves: ClipCurves, places: Finder | None) -> Json:
+    """The times and the tracks of a clip; ``first`` is the number of its first track among those of all clips."""
+    unit = clip.units_per_frame or 1.0
+    tracks = [
+        *(
+            {"moves": curves.moves(number), **_track(channel, places, unit)}
+            for number, channel in enumerate(clip.channels)
+        ),
+        *({"moves": raw_moves(channel), **_raw_track(channel, places)} for channel in clip.raw_channels),
+    ]
+    numbered = [{"number": first + number, **track} for number, track in enumerate(tracks)]
+    return {"timing": _timing(clip), "tracks": numbered}
+
+
+def describe_losses(report: LossReport, images: Sequence[TextureUse]) -> Json:
+    """What the page's model does not show as the file has it, and the images that are not there."""
+    worth_telling = [outcome for outcome in reversed(Outcome) if outcome is not Outcome.EXACT]
+    return {
+        "summary": shown(report.summary(), 1_000),
+        "losses": [
+            {
+                "outcome": outcome.value,
+                "count": report.count(outcome),
+                "listed": [_loss(loss) for loss in report.of(outcome)[:MOST_LOSSES]],
+            }
+            for outcome in worth_telling
+            if report.count(outcome)
+        ],
+        "images": [
+            {
+                "name": shown(use.name),
+                "status": "missing" if use.status == "not looked for" else use.status,
+                "note": shown(use.note or "", 300),
+                "users": [shown(user) for user in use.users[:MOST_USERS]],
+                "more_users": max(0, len(use.users) - MOST_USERS),
+            }
+            for use in images
+            if use.status not in ("found", "embedded")
+        ],
+    }
+
+
+def _loss(loss: Loss) -> Json:
+    error = "" if loss.error is None else f"error {loss.error:.2g} {loss.unit or ''}".rstrip()
+    return {
+        "path": shown(loss.path),
+        "detail": shown("; ".join(part for part in (loss.detail, error) if part), 300),
+        "offset": loss.source_offset,
+    }
 
 
 def _failure(error: FormatError) -> Json:
@@ -81,14 +130,18 @@ def _node_at(places: Finder | None, offset: int) -> int | None:
     return None if places is None else places.node_at(offset)
 
 
+def node_number(scene: Scene, index: int) -> int:
+    """The number of a node in the GLB."""
+    return index + int(Axes(scene.space).needs_root or bool(scene.skins))
+
+
 def _nodes(scene: Scene, places: Finder | None) -> list[Json]:
-    first = int(Axes(scene.space).needs_root or bool(scene.skins))
     return [
         {
             "name": shown(node.name),
             "kind": node.kind.value,
             "parent": _parent(scene, index),
-            "gltf": first + index,
+            "gltf": node_number(scene, index),
             "mesh": node.mesh is not None,
             "camera": node.camera,
             "light": node.light,

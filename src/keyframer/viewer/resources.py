@@ -15,7 +15,7 @@ from keyframer.viewer.viewed_file import BLOCK, ViewedFile
 JSON, BINARY, GLB = "application/json", "application/octet-stream", "model/gltf-binary"
 
 _NUMBER = "(0|[1-9][0-9]{0,8})"
-_FILE = re.compile(f"/data/{_NUMBER}/(scene|model|records|(?:track|bytes|records)/{_NUMBER})")
+_FILE = re.compile(f"/data/{_NUMBER}/(scene|model|losses|records|(?:clip|lamps|track|bytes|records)/{_NUMBER})")
 
 Resource = tuple[str, bytes]
 """content type and content"""
@@ -24,14 +24,20 @@ Resource = tuple[str, bytes]
 class Resources:
     """The files of one page."""
 
-    def __init__(self, files: Sequence[ViewedFile]) -> None:
+    def __init__(self, files: Sequence[ViewedFile], limit: int = 0) -> None:
         self.files = list(files)
+        self.limit = limit
+        """bytes that can be dropped on the page"""
+
+    def names(self) -> list[dict[str, object]]:
+        """The files, for a list to choose from."""
+        return [{"id": number, "name": file.name} for number, file in enumerate(self.files)]
 
     def get(self, path: str) -> Resource | None:
         """The resource at a path; None if there is none."""
         if path == "/data/files":
-            names = [{"id": number, "name": file.name} for number, file in enumerate(self.files)]
-            return JSON, to_json({"schema": SCHEMA, "schema_version": SCHEMA_VERSION, "block": BLOCK, "files": names})
+            about = {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, "block": BLOCK, "limit": self.limit}
+            return JSON, to_json({**about, "files": self.names()})
         match = _FILE.fullmatch(path)
         if match is None or int(match[1]) >= len(self.files):
             return None
@@ -41,8 +47,10 @@ class Resources:
         """Every path there is, for a page that carries all of it."""
         yield "/data/files"
         for number, file in enumerate(self.files):
-            yield from (f"/data/{number}/{part}" for part in ("scene", "model", "records"))
+            yield from (f"/data/{number}/{part}" for part in ("scene", "model", "losses", "records"))
+            yield from (f"/data/{number}/clip/{clip}" for clip in range(file.clip_count))
             yield from (f"/data/{number}/records/{page}" for page in range(file.page_count))
+            yield from (f"/data/{number}/lamps/{clip}" for clip in range(file.lamps_count))
             yield from (f"/data/{number}/track/{track}" for track in range(file.track_count))
             yield from (f"/data/{number}/bytes/{block}" for block in range(file.block_count))
 
@@ -53,8 +61,14 @@ def _part(file: ViewedFile, part: str, number: str | None) -> Resource | None:
         content = file.scene()
     elif part == "model":
         kind, content = GLB, file.model()
+    elif part == "losses":
+        content = file.losses()
     elif part == "records":
         content = file.records()
+    elif part.startswith("clip/") and number is not None:
+        content = file.clip(int(number))
+    elif part.startswith("lamps/") and number is not None:
+        content = file.lamps(int(number))
     elif part.startswith("track/") and number is not None:
         content = file.track(int(number))
     elif part.startswith("records/") and number is not None:

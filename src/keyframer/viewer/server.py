@@ -1,8 +1,12 @@
-"""The server: loopback only, GET and HEAD only, and nothing that the gate does not let through."""
+"""The server: loopback only, nothing that the gate does not let through, and nothing that could change a file.
+
+It answers GET and HEAD, and one POST: ``/open`` takes files that were dropped on the page, and keeps them in memory.
+"""
 
 from __future__ import annotations
 
 import io
+import re
 import socket
 import threading
 import time
@@ -14,10 +18,14 @@ from socketserver import ThreadingMixIn
 from typing import Any
 
 from keyframer.errors import FormatError
+from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import safe_text
-from keyframer.viewer.access_control import SECURITY_HEADERS, Gate
+from keyframer.viewer.access_control import NO_SESSION, SECURITY_HEADERS, Gate
 from keyframer.viewer.assets import Assets
-from keyframer.viewer.resources import Resources
+from keyframer.viewer.dropping import LONGEST_INDEX, BadDrop, dropped_files, view_dropped
+from keyframer.viewer.json_data import to_json
+from keyframer.viewer.resources import BINARY, JSON, Resource, Resources
+from keyframer.viewer.standalone_page import packed_page
 from keyframer.viewer.viewed_file import ViewedFile
 
 HEAD_SECONDS = 5.0
@@ -26,15 +34,35 @@ LONGEST_HEAD = 16_384
 ANSWER_SECONDS = 30.0
 """how long a client may take over each part of an answer"""
 MOST_CLIENTS = 32
+LINGER_SECONDS = 2.0
+"""how long what a refused client still sends is taken, so that it sees the answer"""
+BODY_SECONDS = 60.0
+"""how long a client may take to send files, in all"""
+_PAGE = re.compile("/data/(0|[1-9][0-9]{0,8})/page")
 
 
 class Viewer:
     """A running server for some files. ``url`` carries the token in its fragment; `close` ends it."""
 
-    def __init__(self, files: Sequence[ViewedFile], port: int = 0, assets: Assets | None = None) -> None:
-        self.resources = Resources(files)
+    def __init__(
+        self,
+        files: Sequence[ViewedFile],
+        port: int = 0,
+        assets: Assets | None = None,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        salvage: bool = False,
+    ) -> None:
+        """``limits`` and ``salvage`` are for files that are dropped on the page."""
+        self.limits = limits
+        self._salvage = salvage
+        self.resources = Resources(files, limits.file_size)
+        self._opening = threading.Lock()
+        self._held = 0
+        """bytes of files that were dropped"""
         self.assets = assets or Assets()
         self.head_seconds = HEAD_SECONDS
+        self.body_seconds = BODY_SECONDS
         self.when_opened: Callable[[], object] = lambda: None
         """called when a browser has handed over the token"""
         first = _Server(("127.0.0.1", port), self)
@@ -67,10 +95,10 @@ class Viewer:
             handler.refuse(HTTPStatus.NOT_FOUND, "no such thing")
             return
         if not self.gate.accepts_cookie(handler.headers):
-            handler.refuse(HTTPStatus.FORBIDDEN, "no session: open the address that was printed")
+            handler.refuse(HTTPStatus.FORBIDDEN, NO_SESSION)
             return
         try:
-            found = self.resources.get(path)
+            found = self._page(path) or self.resources.get(path)
         except FormatError as error:  # a limit
             handler.refuse(HTTPStatus.UNPROCESSABLE_ENTITY, safe_text(str(error)))
             return
@@ -78,6 +106,43 @@ class Viewer:
             handler.refuse(HTTPStatus.NOT_FOUND, "no such thing")
         else:
             handler.send(*found)
+
+    def _page(self, path: str) -> Resource | None:
+        """One of the files as a page that needs no server; to be saved, so no browser takes it for a page of ours."""
+        match = _PAGE.fullmatch(path)
+        if match is None or int(match[1]) >= len(self.resources.files):
+            return None
+        return BINARY, packed_page([self.resources.files[int(match[1])]], self.assets)
+
+    def open(self, handler: _Handler) -> None:
+        """``POST /open``: files of the user, to be kept in memory and shown with the others. One request at a time."""
+        refusal = self.gate.refusal_to_open(handler.headers)
+        if refusal is not None:
+            handler.refuse(HTTPStatus.FORBIDDEN, refusal)
+            return
+        if not self._opening.acquire(blocking=False):
+            handler.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "other files are being opened: try again")
+            return
+        try:
+            room = self.limits.file_size - self._held
+            body = handler.body(room + LONGEST_INDEX)
+            if body is None:
+                return
+            dropped = dropped_files(body)
+            size = sum(len(file.data) for file in dropped)
+            if size > room:
+                handler.refuse_size(room)
+                return
+            files = view_dropped(dropped, self.limits, salvage=self._salvage)
+            self._held += size
+            first = len(self.resources.files)
+            self.resources.files.extend(files)
+            opened = list(range(first, len(self.resources.files)))
+            handler.send(JSON, to_json({"opened": opened, "files": self.resources.names()}))
+        except BadDrop as error:
+            handler.refuse(HTTPStatus.UNPROCESSABLE_ENTITY, safe_text(str(error)))
+        finally:
+            self._opening.release()
 
     def enter(self) -> bool:
         return self._slots.acquire(blocking=False)
@@ -178,12 +243,29 @@ class _Handler(BaseHTTPRequestHandler):
         refusal = viewer.gate.refusal(self.headers, self.command, path)
         if refusal is not None:
             self.refuse(HTTPStatus.FORBIDDEN, refusal)
+        elif path == "/open":
+            if self.command == "POST":
+                viewer.open(self)
+            else:
+                self.refuse(HTTPStatus.METHOD_NOT_ALLOWED, "POST only", allow="POST")
         elif self.command not in ("GET", "HEAD"):
-            self.refuse(HTTPStatus.METHOD_NOT_ALLOWED, "GET and HEAD only")
+            self.refuse(HTTPStatus.METHOD_NOT_ALLOWED, "GET and HEAD only", allow="GET, HEAD")
         elif self.headers.get_all("Content-Length", ["0"]) != ["0"] or self.headers.get_all("Transfer-Encoding"):
             self.refuse(HTTPStatus.BAD_REQUEST, "a request has no body here")
         else:
             viewer.answer(path, self)
+        if self.command not in ("GET", "HEAD"):
+            self._linger()
+
+    def _linger(self) -> None:
+        """Take what is still sent: with bytes left unread the system resets the connection, and the answer is lost."""
+        deadline = time.monotonic() + LINGER_SECONDS
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_WR)
+            while (left := deadline - time.monotonic()) > 0:
+                self.connection.settimeout(left)
+                if not self.connection.recv(1 << 20):
+                    return
 
     def send(self, kind: str, content: bytes, extra: dict[str, str] | None = None, status: int = 200) -> None:
         self.request_version = "HTTP/1.1"  # for anything older http.server leaves out the headers
@@ -198,8 +280,38 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
         self.close_connection = True
 
-    def refuse(self, status: HTTPStatus, reason: str) -> None:
-        extra = {"Allow": "GET, HEAD"} if status is HTTPStatus.METHOD_NOT_ALLOWED else {}
+    def body(self, most: int) -> bytes | None:
+        """The body of a request, within a time for all of it; None where it was refused."""
+        stated = self.headers.get_all("Content-Length") or []
+        if self.headers.get_all("Transfer-Encoding") or len(stated) != 1 or not re.fullmatch("[0-9]{1,18}", stated[0]):
+            self.refuse(HTTPStatus.LENGTH_REQUIRED, "one Content-Length")
+            return None
+        size = int(stated[0])
+        if size > most:
+            self.refuse_size(most - LONGEST_INDEX)
+            return None
+        deadline = time.monotonic() + self.server.viewer.body_seconds
+        parts, received = [self.rfile.read(size)], 0
+        while True:
+            received += len(parts[-1])
+            left = deadline - time.monotonic()
+            if received >= size:
+                return b"".join(parts)
+            self.connection.settimeout(max(left, 0.001))
+            try:
+                parts.append(self.connection.recv(min(size - received, 1 << 20)) if left > 0 else b"")
+            except OSError:
+                parts.append(b"")
+            if not parts[-1]:
+                self.refuse(HTTPStatus.REQUEST_TIMEOUT, "the files did not arrive")
+                return None
+
+    def refuse_size(self, room: int) -> None:
+        words = f"too large: dropped files are kept in memory, which has room for {max(room, 0):,} more bytes"
+        self.refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, words)
+
+    def refuse(self, status: HTTPStatus, reason: str, *, allow: str | None = None) -> None:
+        extra = {} if allow is None else {"Allow": allow}
         self.send("text/plain; charset=utf-8", f"{reason}\n".encode(), extra, status)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:

@@ -126,9 +126,9 @@ class Places:
         for index, node in enumerate(scene.nodes):
             for number in self._records_of(node):
                 self._node_of_record.setdefault(number, index)
-        if not self._record_per_track or not scene.clips:
+        if not self._record_per_track:
             return
-        for channel in scene.clips[0].channels:
+        for channel in (channel for clip in scene.clips for channel in clip.channels):
             found = self._record(channel.track.extras)
             if found is not None:
                 self._node_of_record.setdefault(found, channel.node)

@@ -77,6 +77,10 @@ class ClipCurves:
         starts = [0, *(np.flatnonzero(np.diff(portions)) + 1).tolist(), len(points)]
         return [range(first, stop) for first, stop in pairwise(starts)]
 
+    def moves(self, number: int) -> bool:
+        """Whether a track ever changes anything."""
+        return number not in self._bank.empty and self._bank.still_value(self._bank.places[number]) is None
+
     def curve(self, number: int) -> dict[str, object]:
         """Everything about one track, with times in frames."""
         if number not in self._portion:
@@ -133,6 +137,12 @@ def _shapes(track: Track) -> dict[str, object]:
     said = {name: column for name in _SHAPES if (column := getattr(track, name)) is not None and np.any(column)}
     flags = {} if track.flags is None else {"flags": track.flags.tolist()}
     return {**{name: numbers(column) for name, column in said.items()}, **flags}
+
+
+def raw_moves(channel: RawChannel) -> bool:
+    """Whether any of the numbers changes from frame to frame."""
+    rows = table_of(channel.values)
+    return bool(np.any(rows[1:] != rows[:-1]))
 
 
 def raw_curve(channel: RawChannel) -> dict[str, object]:

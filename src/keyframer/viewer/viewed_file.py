@@ -21,11 +21,14 @@ from keyframer.exchange.gltf.write.scene_extent import written_span
 from keyframer.exchange.opening import OpenedFile
 from keyframer.formats.document import Document
 from keyframer.limits import Budget
-from keyframer.scene import Channel, RawChannel, Scene
+from keyframer.scene import Channel, Clip, RawChannel, Scene
+from keyframer.scene.loss_report import LossReport
 from keyframer.textures import TextureSource
-from keyframer.viewer.file_description import describe
+from keyframer.textures.texture_usage import scene_textures
+from keyframer.viewer.file_description import describe, describe_clip, describe_losses, node_number
 from keyframer.viewer.gltf_locations import GltfPlaces
 from keyframer.viewer.json_data import shown, to_json
+from keyframer.viewer.lamps import describe_lamps
 from keyframer.viewer.page_images import images_from
 from keyframer.viewer.record_bytes import NoRecords, Records
 from keyframer.viewer.source_locations import Finder, Places
@@ -72,6 +75,8 @@ class ViewedFile:
         self.name = shown(name, 300)
         self._load = load
         self._lock = threading.RLock()
+        self._compiled: dict[int, ClipCurves] = {}
+        """by the number of the clip"""
         self._budget = budget or Budget()
         """of all that is made once; a track is made whenever it is asked for, of `curves.MOST_SAMPLES` at most"""
 
@@ -104,7 +109,7 @@ class ViewedFile:
         return check_opened(material.opened)
 
     def scene(self) -> bytes:
-        """Tree, tracks, times, issues."""
+        """Tree, names of clips, issues."""
         with self._lock, self._budget.opened():
             return self._described
 
@@ -112,13 +117,56 @@ class ViewedFile:
     def _described(self) -> bytes:
         return to_json(describe(self.name, self.material, self.report, self.places))
 
+    @property
+    def _clips(self) -> list[Clip]:
+        scene = self.material.scene
+        return [] if scene is None else scene.clips
+
+    @property
+    def clip_count(self) -> int:
+        return len(self._clips)
+
+    def clip(self, number: int) -> bytes | None:
+        """The times and tracks of a clip."""
+        with self._lock, self._budget.opened():
+            if not 0 <= number < self.clip_count:
+                return None
+            clip, first = self._clips[number], sum(map(_tracks_of, self._clips[:number]))
+            return to_json(describe_clip(clip, first, self._curves(number), self.places))
+
     def model(self) -> bytes | None:
         """The GLB; None where no scene could be made."""
         with self._lock, self._budget.opened():
-            return self._glb
+            return None if self._exported is None else self._exported[0]
+
+    def losses(self) -> bytes | None:
+        """What the GLB does not hold as the file has it, and the images that are not there."""
+        with self._lock, self._budget.opened():
+            scene, textures = self.material.scene, self.material.textures
+            if scene is None or self._exported is None:
+                return None
+            images = [] if textures is None else scene_textures(scene, textures.finder)
+            return to_json(describe_losses(self._exported[1], images))
+
+    def lamps(self, number: int) -> bytes | None:
+        """The lights of the file in one of its clips; a file without clips has them under 0."""
+        with self._lock, self._budget.opened():
+            scene = self.material.scene
+            if scene is None or not (0 <= number < self.clip_count or number == 0):
+                return None
+            curves = self._curves(number) if self.clip_count else None
+            heads = [node_number(scene, index) for index in range(len(scene.nodes))]
+            return to_json(describe_lamps(scene, number, curves, self.material.textures, heads))
+
+    @property
+    def lamps_count(self) -> int:
+        """Clips that have lights; what has none is not asked for them."""
+        scene = self.material.scene
+        return max(1, self.clip_count) if scene is not None and scene.lights else 0
 
     @cached_property
-    def _glb(self) -> bytes | None:
+    def _exported(self) -> tuple[bytes, LossReport] | None:
+        """The GLB, and what became of everything on the way."""
         material = self.material
         if material.scene is None:
             return None
@@ -126,35 +174,36 @@ class ViewedFile:
         images = no_images if material.textures is None else images_from(material.textures)
         # cubic keys are what three.js plays exactly; the page asks for authored keys track by track
         options = GltfOptions(source=source, images=images, keys="cubic", authored_keys=False)
-        asset, _ = export(material.scene, options)
-        return b"".join(glb_parts(asset))
+        asset, report = export(material.scene, options)
+        return b"".join(glb_parts(asset)), report
 
     @property
     def track_count(self) -> int:
-        """Tracks of nodes, then channels that nobody knows the meaning of."""
-        scene = self.material.scene
-        if scene is None or not scene.clips:
-            return 0
-        return len(scene.clips[0].channels) + len(scene.clips[0].raw_channels)
+        """Of all clips, one after the other: tracks of nodes, then channels that nobody knows the meaning of."""
+        return sum(map(_tracks_of, self._clips))
 
     def track(self, number: int) -> bytes | None:
         """Keys, curve and bytes of one track."""
         with self._lock:
-            scene = self.material.scene
-            if scene is None or not 0 <= number < self.track_count:
+            if not 0 <= number < self.track_count:
                 return None
-            clip = scene.clips[0]
+            place = 0
+            while number >= _tracks_of(self._clips[place]):
+                number -= _tracks_of(self._clips[place])
+                place += 1
+            clip = self._clips[place]
             if number >= len(clip.channels):
                 raw = clip.raw_channels[number - len(clip.channels)]
                 return to_json({**raw_curve(raw), **self._key_places(raw)})
-            return to_json({**self._curves.curve(number), **self._key_places(clip.channels[number])})
+            return to_json({**self._curves(place).curve(number), **self._key_places(clip.channels[number])})
 
-    @cached_property
-    def _curves(self) -> ClipCurves:
-        scene = self.material.scene
-        assert scene is not None
-        span = written_span(scene.clips[0], None)
-        return ClipCurves(scene.clips[0], span.begin, span.end)
+    def _curves(self, number: int) -> ClipCurves:
+        """The compiled tracks of a clip."""
+        if number not in self._compiled:
+            clip = self._clips[number]
+            span = written_span(clip, None)
+            self._compiled[number] = ClipCurves(clip, span.begin, span.end)
+        return self._compiled[number]
 
     def _key_places(self, channel: Channel | RawChannel) -> dict[str, object]:
         if self.places is None:
@@ -191,3 +240,7 @@ class ViewedFile:
         with self._lock:
             data = self.material.data
         return data[number * BLOCK : (number + 1) * BLOCK] or None
+
+
+def _tracks_of(clip: Clip) -> int:
+    return len(clip.channels) + len(clip.raw_channels)

@@ -1,6 +1,6 @@
 // What is selected, in words.
 import { el, replace } from "../dom";
-import { baseName, bytesText, offsetText } from "../format";
+import { baseName, bytesText, counted, offsetText } from "../format";
 import { selectTrack } from "../selecting";
 import type { Store } from "../store";
 import { keyCount } from "../times";
@@ -11,7 +11,7 @@ export function detailsPanel(store: Store): HTMLElement {
   const trackButton = (each: TrackInfo, index: number, chosen: number | null): HTMLElement => el(
     "button",
     { type: "button", class: "link", "aria-pressed": String(index === chosen), onclick: () => selectTrack(store, index) },
-    `${each.kind}: ${keyCount(each)} ${each.interpolation} ${keyCount(each) === 1 ? "key" : "keys"}${each.wrap === "single" ? "" : `, ${each.wrap}`}`,
+    `${each.kind}: ${counted(keyCount(each), `${each.interpolation} key`)}${each.wrap === "single" ? "" : `, ${each.wrap}`}`,
   );
   const draw = (): void => {
     const { info, node, track } = store.state;
@@ -27,9 +27,9 @@ export function detailsPanel(store: Store): HTMLElement {
         el(
           "dl", {},
           pair("format", info.format ?? "not recognised"), pair("size", bytesText(info.size)),
-          pair("nodes", String(info.nodes.length)), pair("tracks", `${info.tracks.length} with ${keys} keys`),
-          info.clips > 1 ? pair("clips", `${info.clips}; the first plays here`) : null,
-          info.counts ? pair("surface", `${info.counts.vertices} vertices, ${info.counts.faces} faces`) : null,
+          pair("nodes", String(info.nodes.length)), pair("tracks", `${info.tracks.length} with ${counted(keys, "key")}`),
+          info.clips.length > 1 ? pair("clips", String(info.clips.length)) : null,
+          info.counts ? pair("surface", `${counted(info.counts.vertices, "vertex", "vertices")}, ${counted(info.counts.faces, "face")}`) : null,
           info.counts ? pair("materials", String(info.counts.materials)) : null,
           info.space ? pair("space", info.space) : null,
         ),

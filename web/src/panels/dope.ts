@@ -14,10 +14,11 @@ const LABELS = 210;
 
 export interface DopeRow { node: number | null; track: number | null; keys: number }
 
-/** The tracks of each node. */
-export function tracksByNode(info: SceneInfo): Map<number | null, number[]> {
+/** The tracks of each node; with `movingOnly`, those that move something. */
+export function tracksByNode(info: SceneInfo, movingOnly = false): Map<number | null, number[]> {
   const tracks = new Map<number | null, number[]>();
   info.tracks.forEach((track, index) => {
+    if (movingOnly && !track.moves) return;
     const list = tracks.get(track.node);
     if (list) list.push(index);
     else tracks.set(track.node, [index]);
@@ -81,7 +82,7 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
     if (!rows.length) {
       context.fillStyle = color("quiet");
       context.textAlign = "left";
-      context.fillText("This file has no keys.", LABELS + 12, RULER + 16);
+      context.fillText(info.tracks.length ? "Nothing moves." : "This file has no keys.", LABELS + 12, RULER + 16);
     }
   };
   const drawRow = (brush: Brush, info: SceneInfo, row: DopeRow, y: number, here: Scale): void => {
@@ -170,8 +171,8 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
     event.stopPropagation();
   });
   listenToTime(canvas, store, scale);
-  store.on(["info"], (state) => {
-    tracks = state.info ? tracksByNode(state.info) : new Map();
+  store.on(["info", "movingOnly"], (state) => {
+    tracks = state.info ? tracksByNode(state.info, state.movingOnly) : new Map();
     rows = state.info ? dopeRows(state.info, tracks) : [];
     top = 0;
     picture.draw();

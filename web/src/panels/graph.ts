@@ -1,6 +1,6 @@
 // The graph editor: the authored curve of the selected track, as our sampler draws it, with its keys.
 import { el, fillSelect, replace } from "../dom";
-import { short } from "../format";
+import { counted, short } from "../format";
 import { Scale, ticks } from "../scale";
 import { selectKey, selectTrack } from "../selecting";
 import type { Data } from "../source";
@@ -133,16 +133,17 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
       chooser,
       own.map(({ each, index }) => ({
         value: String(index),
-        label: `${each.kind} (${keyCount(each)} keys, ${each.interpolation}${each.wrap === "single" ? "" : `, ${each.wrap}`})`,
+        label: `${each.kind} (${counted(keyCount(each), "key")}, ${each.interpolation}${each.wrap === "single" ? "" : `, ${each.wrap}`})`,
       })),
       String(track ?? ""),
     );
-    const wanted = track === null ? null : `${file}/${track}`;
+    const asked = track === null ? undefined : info?.tracks[track]?.number;
+    const wanted = asked === undefined ? null : `${file}/${asked}`;
     if (wanted !== number) {
       number = wanted;
       loaded = null;
-      if (track !== null) {
-        const answer = await data.track(file, track).catch(() => null);
+      if (asked !== undefined) {
+        const answer = await data.track(file, asked).catch(() => null);
         if (number !== wanted) return;
         loaded = answer;
       }

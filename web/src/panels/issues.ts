@@ -1,27 +1,53 @@
-// What is wrong with the file, as a list that leads to the node and to the bytes.
+// What is wrong with the file, which images are missing, and what the model does not show as the file has it.
 import { el, replace } from "../dom";
 import { offsetText } from "../format";
-import { selectIssue } from "../selecting";
+import { selectIssue, selectOffset } from "../selecting";
 import type { Store } from "../store";
+import type { IssueInfo, Loss, Losses, SceneInfo } from "../types";
+
+/** How many things there are to look at: issues and images. */
+export const issueCount = (info: SceneInfo | null, losses: Losses | null): number =>
+  (info?.issues.length ?? 0) + (losses?.images.length ?? 0);
 
 export function issuesPanel(store: Store): HTMLElement {
   const list = el("div", { class: "issues", id: "issues" });
-  store.on(["info"], ({ info }) => {
+  const issueButton = (issue: IssueInfo): HTMLElement => el(
+    "button", { type: "button", class: `issue ${issue.severity}`, onclick: () => selectIssue(store, issue), title: issue.path },
+    el("span", { class: "badge" }, issue.severity),
+    el("span", { class: "code" }, issue.code),
+    el("span", { class: "message" }, issue.message),
+    el("span", { class: "quiet" }, `${offsetText(issue.offset)} ${issue.path}`),
+  );
+  const lossItem = ({ path, detail, offset }: Loss): HTMLElement => {
+    const words = [el("span", {}, path), el("span", { class: "quiet" }, detail ? ` ${detail}` : "")];
+    return offset === null ? el("div", { class: "loss" }, ...words)
+      : el("button", { type: "button", class: "link loss", title: offsetText(offset), onclick: () => selectOffset(store, offset) }, ...words);
+  };
+  const imageItem = ({ name, status, note, users, more_users: more }: Losses["images"][number]): HTMLElement => el(
+    "div", { class: `issue image ${status === "guessed" ? "info" : "warning"}` },
+    el("span", { class: "badge" }, status), el("span", { class: "message name" }, name),
+    note ? el("span", { class: "message" }, note) : null,
+    el("span", { class: "quiet" }, [...users, ...(more ? [`${more} more`] : [])].join(", ")),
+  );
+  store.on(["info", "losses"], ({ info, losses }) => {
     const failure = info?.failure;
     const more = Object.entries(info?.unlisted ?? {});
     replace(
       list,
       info ? el("p", { class: `verdict ${info.verdict.replaceAll(" ", "-")}` }, info.verdict) : null,
       failure ? el("p", { class: "failure" }, `Nothing can play: ${failure.message} (${failure.code} at ${offsetText(failure.offset)})`) : null,
-      ...(info?.issues ?? []).map((issue) => el(
-        "button", { type: "button", class: `issue ${issue.severity}`, onclick: () => selectIssue(store, issue), title: issue.path },
-        el("span", { class: "badge" }, issue.severity),
-        el("span", { class: "code" }, issue.code),
-        el("span", { class: "message" }, issue.message),
-        el("span", { class: "quiet" }, `${offsetText(issue.offset)} ${issue.path}`),
-      )),
+      ...(info?.issues ?? []).map(issueButton),
       ...more.map(([code, count]) => el("p", { class: "quiet" }, `${code}: ${count} more, not listed`)),
       info && !info.issues.length ? el("p", { class: "quiet" }, "Nothing to report.") : null,
+      losses?.images.length ? el("h3", {}, "Images") : null,
+      ...(losses?.images ?? []).map(imageItem),
+      losses ? el("h3", {}, "Shown here and saved as GLB") : null,
+      losses ? el("p", { id: "loss-summary" }, losses.summary) : null,
+      ...(losses?.losses ?? []).map(({ outcome, count, listed }) => el(
+        "details", { class: "losses", ...(outcome === "dropped" ? { open: true } : {}) },
+        el("summary", {}, `${count} ${outcome}`), ...listed.map(lossItem),
+        count > listed.length ? el("p", { class: "quiet" }, `${count - listed.length} more, not listed`) : null,
+      )),
     );
   });
   return list;

@@ -2,11 +2,26 @@
 import { el, fillSelect, setPressed, toggle, type Choice } from "../dom";
 import { baseName } from "../format";
 import type { Object3D } from "three";
+import { openButton, type Dropped } from "../dropping";
+import type { Saved } from "../saving";
 import type { Stage } from "../stage/stage";
 import type { Store } from "../store";
-import type { FileEntry } from "../types";
+import type { FileEntry, Lamps } from "../types";
 
-export interface Toolbar { element: HTMLElement; refresh: () => void; theme: HTMLButtonElement }
+export interface Toolbar {
+  element: HTMLElement;
+  refresh: () => void;
+  list: (files: FileEntry[]) => void;
+  theme: HTMLButtonElement;
+}
+
+export interface Actions {
+  show: (file: number) => void;
+  /** null where there is no server that could open files, or write a page */
+  open: ((files: Promise<Dropped[]>) => void) | null;
+  save: (what: Saved) => void;
+  readLamps: (file: number, clip: number) => Promise<Lamps | null>;
+}
 
 /** The last part of each path; the whole path where two files share that. */
 export function fileLabels(files: FileEntry[]): Choice[] {
@@ -15,14 +30,60 @@ export function fileLabels(files: FileEntry[]): Choice[] {
   return files.map(({ id, name }) => ({ value: String(id), label: counts.get(baseName(name)) === 1 ? baseName(name) : name }));
 }
 
-export function toolbar(store: Store, stage: Stage | null, files: FileEntry[], open: (file: number) => void): Toolbar {
+/** A button and what it offers. */
+function menu(label: string, id: string, offers: { id: string; label: string; act: () => void }[]): HTMLElement {
+  const close = (): void => {
+    list.hidden = true;
+    button.setAttribute("aria-expanded", "false");
+  };
+  const list = el("div", { class: "menu", role: "menu", "aria-label": label, hidden: true }, ...offers.map((offer) => el("button", {
+    type: "button", role: "menuitem", id: offer.id, onclick: () => {
+      close();
+      button.focus();
+      offer.act();
+    },
+  }, offer.label)));
+  const button = el("button", {
+    type: "button", id, "aria-haspopup": "menu", "aria-expanded": "false", onclick: () => {
+      list.hidden = !list.hidden;
+      button.setAttribute("aria-expanded", String(!list.hidden));
+      if (!list.hidden) (list.firstElementChild as HTMLElement).focus();
+    },
+  }, `${label} ▾`);
+  const holder = el("span", { class: "holder" }, button, list);
+  holder.addEventListener("focusout", (event) => {
+    if (!holder.contains(event.relatedTarget as Node | null)) close();
+  });
+  holder.addEventListener("keydown", (event) => {
+    const all = [...list.children] as HTMLElement[];
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === "Escape" && !list.hidden) {
+      close();
+      button.focus();
+    } else if (step !== undefined && !list.hidden) {
+      all[(all.indexOf(document.activeElement as HTMLElement) + step + all.length) % all.length]?.focus();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  return holder;
+}
+
+export function toolbar(store: Store, stage: Stage | null, files: FileEntry[], { show, open, save, readLamps }: Actions): Toolbar {
   const file = el("select", { "aria-label": "File", id: "file", class: "file" });
   fillSelect(file, fileLabels(files), "0");
-  file.addEventListener("change", () => open(Number(file.value)));
+  file.addEventListener("change", () => show(Number(file.value)));
   const camera = el("select", { "aria-label": "Camera", id: "camera" });
   camera.addEventListener("change", () => stage?.lookThrough(camera.value === "orbit" ? null : Number(camera.value)));
   const lights = el("select", { "aria-label": "Lights", id: "lights" });
-  lights.addEventListener("change", () => stage?.chooseLights(lights.value));
+  const light = async (): Promise<void> => {
+    const { file, clip } = store.state;
+    const choice = lights.value;
+    const lamps = choice === "studio" ? null : await readLamps(file, clip);
+    if (store.state.file === file && store.state.clip === clip && lights.value === choice) stage?.chooseLights(choice, lamps);
+  };
+  lights.addEventListener("change", () => void light());
+  store.on(["clip"], () => void light());
   const wire = toggle("Wire", "Wireframe (W)", false, (on) => stage?.setWireframe(on));
   const edges = toggle("Edges", "Edges as the file marks them (E)", false, (on) => void stage?.setEdges(on));
   const bones = toggle("Bones", "Nodes as sticks (B)", false, (on) => stage?.setBones(on));
@@ -35,6 +96,11 @@ export function toolbar(store: Store, stage: Stage | null, files: FileEntry[], o
   const selected = el(
     "button", { type: "button", title: "Turn to what is selected (F)", onclick: () => stage?.frameSelected(), id: "turn-to" }, "Turn to",
   );
+  const saving = menu("Save", "save", [
+    ...(stage ? [{ id: "save-picture", label: "Picture (PNG)", act: () => save("picture") }] : []),
+    { id: "save-model", label: "Model (GLB)", act: () => save("model") },
+    ...(open ? [{ id: "save-page", label: "Page (HTML)", act: () => save("page") }] : []),
+  ]);
   const theme = el("button", { type: "button", title: "Light or dark", "aria-label": "Light or dark", id: "theme" }, "◐");
   const help = el("button", { type: "button", title: "Keys (?)", "aria-label": "Keys", id: "help" }, "?");
   const refresh = (): void => {
@@ -52,18 +118,19 @@ export function toolbar(store: Store, stage: Stage | null, files: FileEntry[], o
       ...(model?.lights ?? []).map(({ light }, index) => ({ value: String(index), label: `Only ${nameOf(light)}` })),
     ], "studio");
     stage?.lookThrough(null);
-    stage?.chooseLights("studio");
+    stage?.chooseLights("studio", null);
     setPressed(bones, Boolean(model) && !store.state.info?.has_mesh);
     stage?.setWireframe(wire.getAttribute("aria-pressed") === "true");
   };
   return {
     element: el(
       "header", { class: "toolbar" },
-      el("strong", { class: "brand" }, "Keyframer"), file,
+      el("strong", { class: "brand" }, "Keyframer"), file, open ? openButton(open) : null,
       el("span", { class: "gap" }),
-      el("label", {}, "View ", camera), el("label", {}, "Light ", lights), wire, edges, bones, grid, frame, selected, theme,
+      el("label", {}, "View ", camera), el("label", {}, "Light ", lights), wire, edges, bones, grid, frame, selected, saving, theme,
       help,
     ),
     refresh, theme,
+    list: (files) => fillSelect(file, fileLabels(files), file.value),
   };
 }

@@ -1,5 +1,5 @@
 // Scrub, play, loop, speed; frame and time.
-import { el, setPressed, toggle } from "../dom";
+import { el, fillSelect, setPressed, toggle, type Choice } from "../dom";
 import { secondsText, short } from "../format";
 import { restart } from "../playback";
 import type { State, Store } from "../store";
@@ -28,7 +28,11 @@ export function stepFrame(store: Store, frames: number): void {
   store.set({ frame: Math.min(Math.max(Math.round(frame + frames), start), end), playing: false });
 }
 
-export function transport(store: Store): HTMLElement {
+/** What clips are called; those without a name, or with that of another, by their number. */
+export const clipLabels = (clips: string[]): Choice[] =>
+  clips.map((name, number) => ({ value: String(number), label: !name || clips.indexOf(name) !== number ? `${name} ${number + 1}`.trim() : name }));
+
+export function transport(store: Store, choose: (clip: number) => void): HTMLElement {
   const button = (label: string, title: string, act: () => void, id = ""): HTMLButtonElement =>
     el("button", { type: "button", title, "aria-label": title, onclick: act, id: id || undefined }, label);
   const edge = (which: "start" | "end"): void =>
@@ -39,6 +43,8 @@ export function transport(store: Store): HTMLElement {
   const scrub = el("input", { type: "range", class: "scrub", "aria-label": "Frame", step: "any", id: "scrub" });
   const frame = el("input", { type: "number", class: "frame", "aria-label": "Frame number", step: "1", id: "frame" });
   const time = el("output", { class: "time", id: "time" });
+  const clip = el("select", { "aria-label": "Clip", id: "clip", hidden: true });
+  clip.addEventListener("change", () => choose(Number(clip.value)));
   const speed = el("select", { "aria-label": "Speed", id: "speed" });
   for (const value of ["0.1", "0.25", "0.5", "1", "2", "4", "-1"]) {
     speed.append(el("option", { value, ...(value === "1" ? { selected: true } : {}) }, `${value}×`));
@@ -70,6 +76,10 @@ export function transport(store: Store): HTMLElement {
     setPressed(playing, state.playing);
     setPressed(loop, state.loop);
   };
+  store.on(["info", "clip"], ({ info, clip: chosen }) => {
+    clip.hidden = (info?.clips.length ?? 0) < 2;
+    fillSelect(clip, clipLabels(info?.clips ?? []), String(chosen));
+  });
   store.on(["info"], (state) => {
     const timing = state.info?.timing;
     const { start, end } = rangeOf(timing);
@@ -88,6 +98,6 @@ export function transport(store: Store): HTMLElement {
     playing,
     button("▸◆", "Next key (.)", () => stepKey(store, 1)),
     button("▸|", "To the end (End)", () => edge("end")),
-    loop, speed, frame, scrub, time,
+    clip, loop, speed, frame, scrub, time,
   );
 }

@@ -1,8 +1,9 @@
 // The tree of nodes, with a search that keeps the way to what it finds.
-import { el, replace } from "../dom";
+import { el, replace, setPressed, toggle } from "../dom";
+import { counted } from "../format";
 import { selectNode } from "../selecting";
 import type { Store } from "../store";
-import type { NodeInfo, SceneInfo } from "../types";
+import type { NodeInfo, SceneInfo, TrackInfo } from "../types";
 
 const SIGNS: Record<string, string> = {
   object: "▣", dummy: "◇", bone: "╱", camera: "◉", light: "☼", target: "+", ambient: "○",
@@ -10,8 +11,15 @@ const SIGNS: Record<string, string> = {
 
 export interface Row { node: number; depth: number; hasChildren: boolean }
 
-/** The rows to show, parents before children; with words to search for, only what has them, and what is above it. */
-export function treeRows(nodes: NodeInfo[], search: string, closed: ReadonlySet<number>): Row[] {
+/** The nodes that a track moves. */
+export const movingNodes = (tracks: TrackInfo[]): Set<number> =>
+  new Set(tracks.flatMap((track) => (track.moves && track.node !== null ? [track.node] : [])));
+
+/** The rows to show, parents before children; with words to search for, only what has them, and what is above it. With
+ * `among`, only these nodes, and what is above them. */
+export function treeRows(
+  nodes: NodeInfo[], search: string, closed: ReadonlySet<number>, among: ReadonlySet<number> | null = null,
+): Row[] {
   const children = new Map<number | null, number[]>();
   nodes.forEach((node, index) => {
     const list = children.get(node.parent) ?? [];
@@ -20,9 +28,10 @@ export function treeRows(nodes: NodeInfo[], search: string, closed: ReadonlySet<
   });
   const wanted = search.trim().toLowerCase();
   const kept = new Set<number>();
-  if (wanted) {
+  const filtered = wanted !== "" || among !== null;
+  if (filtered) {
     nodes.forEach((node, index) => {
-      if (!`${node.name} ${node.kind}`.toLowerCase().includes(wanted)) return;
+      if (!`${node.name} ${node.kind}`.toLowerCase().includes(wanted) || (among && !among.has(index))) return;
       for (let at: number | null = index; at !== null && !kept.has(at); at = nodes[at]?.parent ?? null) kept.add(at);
     });
   }
@@ -31,9 +40,9 @@ export function treeRows(nodes: NodeInfo[], search: string, closed: ReadonlySet<
   const stack: [number, number][] = (children.get(null) ?? []).map((node): [number, number] => [node, 0]).reverse();
   for (let next = stack.pop(); next; next = stack.pop()) {
     const [node, depth] = next;
-    if (seen.has(node) || (wanted && !kept.has(node))) continue;
+    if (seen.has(node) || (filtered && !kept.has(node))) continue;
     seen.add(node);
-    const below = children.get(node) ?? [];
+    const below = (children.get(node) ?? []).filter((child) => !filtered || kept.has(child));
     rows.push({ node, depth, hasChildren: below.length > 0 });
     if (!wanted && closed.has(node)) continue;
     for (let at = below.length - 1; at >= 0; at--) stack.push([below[at] ?? 0, depth + 1]);
@@ -52,19 +61,21 @@ export function rowsToMake(scrolled: number, height: number, count: number): [fr
 
 export function treePanel(store: Store): HTMLElement {
   const closed = new Set<number>();
-  const search = el("input", { type: "search", placeholder: "Search nodes", "aria-label": "Search nodes", id: "search" });
+  const search = el("input", { type: "search", placeholder: "Search", "aria-label": "Search nodes", id: "search" });
   const list = el("div", { class: "tree", role: "tree", "aria-label": "Nodes", tabindex: 0, id: "tree" });
-  const count = el("div", { class: "quiet", "aria-live": "polite" });
+  const moving = toggle("Moving", "Only what moves, here and on the dope sheet (M)", false, (on) => store.set({ movingOnly: on }));
+  moving.id = "moving";
+  const count = el("div", { class: "quiet", "aria-live": "polite", id: "node-count" });
   let rows: Row[] = [];
   let places = new Map<number, number>();
   let made: [number, number] = [0, 0];
 
   const draw = (): void => {
-    const info = store.state.info;
-    rows = info ? treeRows(info.nodes, search.value, closed) : [];
+    const { info, movingOnly } = store.state;
+    rows = info ? treeRows(info.nodes, search.value, closed, movingOnly ? movingNodes(info.tracks) : null) : [];
     places = new Map(rows.map((row, place) => [row.node, place]));
     const all = info?.nodes.length ?? 0;
-    count.textContent = search.value ? `${rows.length} of ${all} nodes` : `${all} ${all === 1 ? "node" : "nodes"}`;
+    count.textContent = search.value || movingOnly ? `${rows.length} of ${counted(all, "node")}` : counted(all, "node");
     fill();
     mark();
   };
@@ -147,12 +158,20 @@ export function treePanel(store: Store): HTMLElement {
     event.stopPropagation();
   });
   search.addEventListener("input", draw);
-  store.on(["info"], () => {
-    closed.clear();
-    search.value = "";
-    list.scrollTop = 0;
+  let nodes: NodeInfo[] | undefined;
+  store.on(["info"], ({ info }) => {
+    if (info?.nodes !== nodes) { // another file, not another clip of the same
+      closed.clear();
+      search.value = "";
+      list.scrollTop = 0;
+    }
+    nodes = info?.nodes;
+    draw();
+  });
+  store.on(["movingOnly"], ({ movingOnly }) => {
+    setPressed(moving, movingOnly);
     draw();
   });
   store.on(["node"], mark);
-  return el("section", { class: "panel left", "aria-label": "Tree" }, search, list, count);
+  return el("section", { class: "panel left", "aria-label": "Tree" }, el("div", { class: "filter" }, search, moving), list, count);
 }

@@ -1,6 +1,8 @@
 // The parts of a glTF file's JSON that this page looks at itself.
 
 export interface GltfJson {
+  scene?: number;
+  scenes?: { extras?: { keyframer?: { clips?: { animation?: number }[] } } }[];
   nodes?: {
     camera?: number;
     extensions?: { KHR_node_visibility?: { visible?: boolean }; KHR_lights_punctual?: { light: number } };

@@ -4,6 +4,7 @@ import {
   SkinnedMesh, SpotLight, Vector3, type AnimationAction, type Material,
 } from "three";
 import { GLTFLoader, type GLTF, type GLTFParser } from "three/examples/jsm/loaders/GLTFLoader.js";
+import { authored } from "./authored";
 import { asTriangles, edgePairs } from "./edges";
 import { unpackedNumbers, type GltfJson } from "./gltf";
 import { parsePointer, sample, type Sampler, type Target } from "./pointers";
@@ -18,30 +19,44 @@ export class Model {
   readonly lights: { light: Light; number: number }[] = [];
   readonly meshes: Mesh[] = [];
   private readonly mixer: AnimationMixer;
-  private readonly action: AnimationAction | null;
-  private readonly duration: number;
-  private readonly pointers: Pointer[] = [];
+  private action: AnimationAction | null = null;
+  private duration = 0;
+  private pointers: Pointer[] = [];
+  /** puts back what pointers have changed */
+  private undo: (() => void)[] = [];
   private readonly camerasByNumber = new Map<number, PerspectiveCamera[]>();
   private edgeMeshes: Promise<Mesh[]> | null = null;
   private edgesWanted = false;
+  private isAuthored = false;
   private readonly materials = new Set<Material>();
+  /** each as authored, made when first wanted, and the other way round */
+  private readonly twins = new Map<Material, Material>();
 
   private constructor(private readonly gltf: GLTF, private readonly json: GltfJson) {
     this.root = gltf.scene;
     this.mixer = new AnimationMixer(this.root);
-    const clip = gltf.animations[0];
-    this.duration = clip?.duration ?? 0;
-    this.action = clip ? this.mixer.clipAction(clip) : null;
-    this.action?.play();
     this.collect();
   }
 
   static async load(glb: ArrayBuffer): Promise<Model> {
     const gltf = await new GLTFLoader().parseAsync(glb, "");
     const model = new Model(gltf, gltf.parser.json as GltfJson);
-    await model.readPointers(gltf.parser);
-    model.seek(0);
+    await model.choose(0);
     return model;
+  }
+
+  /** Play another clip, from its start; everything that it does not move is as the file has it. */
+  async choose(clip: number): Promise<void> {
+    const number = this.json.scenes?.[this.json.scene ?? 0]?.extras?.keyframer?.clips?.[clip]?.animation;
+    const pointers = number === undefined ? [] : await this.readPointers(number);
+    this.mixer.stopAllAction(); // which puts everything back
+    for (const undo of this.undo) undo();
+    const animation = number === undefined ? undefined : this.gltf.animations[number];
+    this.duration = animation?.duration ?? 0;
+    this.action = animation ? this.mixer.clipAction(animation).play() : null;
+    this.pointers = pointers;
+    this.undo = pointers.map(({ target }) => this.keeper(target));
+    this.seek(0);
   }
 
   private collect(): void {
@@ -83,8 +98,26 @@ export class Model {
     });
   }
 
-  private async readPointers(parser: GLTFParser): Promise<void> {
-    const animation = this.json.animations?.[0];
+  /** What puts the target of a pointer back to what it is now. */
+  private keeper(target: Target): () => void {
+    if (target.kind === "visible") {
+      const object = this.nodes[target.node];
+      const visible = object?.visible ?? true;
+      return () => object && (object.visible = visible);
+    }
+    if (target.kind === "yfov") {
+      const cameras = (this.camerasByNumber.get(target.camera) ?? []).map((camera) => ({ camera, fov: camera.fov }));
+      return () => cameras.forEach(({ camera, fov }) => (camera.fov = fov));
+    }
+    const spots = this.lights.flatMap(({ light, number }) => (number === target.light && light instanceof SpotLight ? light : []));
+    const before = spots.map(({ angle, penumbra }) => ({ angle, penumbra, userData: {} }));
+    return () => spots.forEach((light, index) => Object.assign(light, before[index]));
+  }
+
+  private async readPointers(number: number): Promise<Pointer[]> {
+    const parser: GLTFParser = this.gltf.parser;
+    const animation = this.json.animations?.[number];
+    const pointers: Pointer[] = [];
     for (const channel of animation?.channels ?? []) {
       const pointer = channel.target.extensions?.KHR_animation_pointer?.pointer;
       const target = pointer === undefined ? null : parsePointer(pointer);
@@ -93,11 +126,12 @@ export class Model {
       const input = await parser.getDependency("accessor", stored.input) as BufferAttribute;
       const output = await parser.getDependency("accessor", stored.output) as BufferAttribute;
       const mode = (stored.interpolation ?? "LINEAR") as Sampler["mode"];
-      this.pointers.push({
+      pointers.push({
         target,
         sampler: { times: input.array, values: output.array, width: output.itemSize, mode },
       });
     }
+    return pointers;
   }
 
   /** Put everything where it is at a time, in seconds of the animation. */
@@ -127,7 +161,7 @@ export class Model {
       return;
     }
     for (const { light, number } of this.lights) {
-      if (number === target.light) setLight(light, target.kind, value);
+      if (number === target.light && light instanceof SpotLight) setCone(light, target.kind, first);
     }
   }
 
@@ -144,6 +178,29 @@ export class Model {
       if (index !== undefined) return index;
     }
     return null;
+  }
+
+  /** The light of a node. */
+  lightOf(node: number): Light | undefined {
+    return this.lights.find(({ light }) => this.nodeOf(light) === node)?.light;
+  }
+
+  /** Shade materials as authored, or as glTF has them. */
+  setAuthored(on: boolean): void {
+    const twin = (material: Material): Material => {
+      const known = this.twins.get(material);
+      if (known) return known;
+      const made = authored(material);
+      this.materials.add(made);
+      this.twins.set(material, made);
+      this.twins.set(made, material);
+      return made;
+    };
+    if (on === this.isAuthored) return;
+    this.isAuthored = on;
+    for (const mesh of this.meshes) {
+      mesh.material = Array.isArray(mesh.material) ? mesh.material.map(twin) : twin(mesh.material);
+    }
   }
 
   setWireframe(on: boolean): void {
@@ -203,18 +260,13 @@ export class Model {
   }
 }
 
-function setLight(light: Light, kind: "color" | "intensity" | "inner" | "outer", value: number[]): void {
-  const first = value[0] ?? 0;
-  if (kind === "color") light.color.setRGB(first, value[1] ?? 0, value[2] ?? 0);
-  else if (kind === "intensity") light.intensity = first;
-  else if (light instanceof SpotLight) {
-    light.userData[kind] = first;
-    if (kind === "outer") light.angle = first;
-    const outer = light.angle;
-    const inner = (light.userData.inner as number | undefined) ?? outer * (1 - light.penumbra);
-    light.userData.inner = inner;
-    light.penumbra = outer > 0 ? Math.min(Math.max(1 - inner / outer, 0), 1) : 0;
-  }
+function setCone(light: SpotLight, kind: "inner" | "outer", value: number): void {
+  light.userData[kind] = value;
+  if (kind === "outer") light.angle = value;
+  const outer = light.angle;
+  const inner = (light.userData.inner as number | undefined) ?? outer * (1 - light.penumbra);
+  light.userData.inner = inner;
+  light.penumbra = outer > 0 ? Math.min(Math.max(1 - inner / outer, 0), 1) : 0;
 }
 
 /** A mesh of lines that moves, bends and morphs with another. */

@@ -1,4 +1,4 @@
-// Animated properties that the loader does not play: visibility, fields of view, lights (KHR_animation_pointer).
+// Animated properties that the loader does not play: visibility, fields of view, cones of lights (KHR_animation_pointer).
 // Samplers are evaluated here the way glTF says; the numbers are those our exporter wrote.
 
 export interface Sampler {
@@ -11,13 +11,11 @@ export interface Sampler {
 export type Target =
   | { kind: "visible"; node: number }
   | { kind: "yfov"; camera: number }
-  | { kind: "color" | "intensity" | "inner" | "outer"; light: number };
+  | { kind: "inner" | "outer"; light: number };
 
 const SHAPES: [RegExp, (index: number) => Target][] = [
   [/^\/nodes\/(\d+)\/extensions\/KHR_node_visibility\/visible$/, (node) => ({ kind: "visible", node })],
   [/^\/cameras\/(\d+)\/perspective\/yfov$/, (camera) => ({ kind: "yfov", camera })],
-  [/^\/extensions\/KHR_lights_punctual\/lights\/(\d+)\/color$/, (light) => ({ kind: "color", light })],
-  [/^\/extensions\/KHR_lights_punctual\/lights\/(\d+)\/intensity$/, (light) => ({ kind: "intensity", light })],
   [/^\/extensions\/KHR_lights_punctual\/lights\/(\d+)\/spot\/innerConeAngle$/, (light) => ({ kind: "inner", light })],
   [/^\/extensions\/KHR_lights_punctual\/lights\/(\d+)\/spot\/outerConeAngle$/, (light) => ({ kind: "outer", light })],
 ];

@@ -4,7 +4,7 @@ import {
   Vector3, WebGLRenderer, type Object3D,
 } from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
-import type { SceneInfo } from "../types";
+import type { Lamps, SceneInfo } from "../types";
 import { Lighting } from "./lighting";
 import { Model } from "./model";
 import { Skeleton } from "./skeleton";
@@ -33,6 +33,7 @@ export class Stage {
   private extent = new Sphere(new Vector3(), 1);
   private colors: Colors = { background: "#fff", grid: "#ccc", line: "#000", accent: "#06c", bone: "#c60" };
   private waiting = false;
+  private frame = 0;
   private edges = false;
   private gridWanted = true;
   picked: (node: number) => void = () => undefined;
@@ -81,6 +82,20 @@ export class Stage {
     this.measure();
     this.frameAll();
     this.mark();
+  }
+
+  async chooseClip(clip: number): Promise<void> {
+    await this.model?.choose(clip);
+    this.measure();
+    this.mark();
+    this.draw();
+  }
+
+  /** The picture as it is, as a PNG file. */
+  picture(): Promise<Blob> {
+    this.render(); // the canvas forgets what it shows as soon as the browser has taken it
+    return new Promise((done, fail) =>
+      this.canvas.toBlob((made) => (made ? done(made) : fail(new Error("The browser makes no picture."))), "image/png"));
   }
 
   /** Everything the first frame shows, without helpers. */
@@ -148,8 +163,11 @@ export class Stage {
     event.stopPropagation();
   }
 
-  seek(seconds: number): void {
+  /** A moment of the clip that plays: in seconds of the animation, and in frames. */
+  seek(seconds: number, frame: number): void {
+    this.frame = frame;
     this.model?.seek(seconds);
+    this.lighting.seek(frame);
     this.skeleton?.update();
     this.mark();
     this.draw();
@@ -161,8 +179,10 @@ export class Stage {
     this.draw();
   }
 
-  chooseLights(choice: string): void {
-    this.lighting.choose(this.model, choice);
+  /** `studio`, `file`, or the number of a light; the last two as `lamps` says. */
+  chooseLights(choice: string, lamps: Lamps | null): void {
+    this.lighting.choose(this.model, choice, lamps);
+    this.lighting.seek(this.frame);
     this.draw();
   }
 
@@ -269,15 +289,20 @@ export class Stage {
     this.waiting = true;
     requestAnimationFrame(() => {
       this.waiting = false;
-      const camera = this.looking ?? this.eye;
-      const size = this.renderer.getSize(new Vector2());
-      camera.aspect = size.x / Math.max(1, size.y);
-      if (this.looking) {
-        camera.near = this.extent.radius / 500;
-        camera.far = this.extent.radius * 200;
-      }
-      camera.updateProjectionMatrix();
-      this.renderer.render(this.scene, camera);
+      this.render();
     });
+  }
+
+  private render(): void {
+    const camera = this.looking ?? this.eye;
+    const size = this.renderer.getSize(new Vector2());
+    camera.aspect = size.x / Math.max(1, size.y);
+    if (this.looking) {
+      camera.near = this.extent.radius / 500;
+      camera.far = this.extent.radius * 200;
+    }
+    camera.updateProjectionMatrix();
+    this.lighting.face(camera);
+    this.renderer.render(this.scene, camera);
   }
 }

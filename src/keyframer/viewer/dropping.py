@@ -1,0 +1,124 @@
+"""Files that somebody drops on the page: taken apart, put beside each other in memory, and opened like any other.
+
+The body of ``POST /open`` is the length of an index (four bytes, little endian), the index in JSON (a name and a size
+for each file), and the contents one after the other. Names are only compared with each other: none leads to a disk.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from keyframer.errors import FormatError
+from keyframer.exchange import importer_for
+from keyframer.exchange.opening import OpenedFile
+from keyframer.formats import detect
+from keyframer.limits import Budget, Limits
+from keyframer.textures import TextureFinder, TextureSource
+from keyframer.textures.file_names import take_apart
+from keyframer.textures.folder_listing import EXTENSIONS, Listing
+from keyframer.viewer.viewed_file import Material, ViewedFile
+
+MOST_FILES = 10_000
+LONGEST_INDEX = 4 << 20
+"""bytes"""
+
+
+class BadDrop(ValueError):
+    """Why the body of a request cannot be opened; the message is for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedFile:
+    name: str
+    """with the folders it was in, ``/`` between them"""
+    data: bytes
+
+    @property
+    def folder(self) -> str:
+        return self.name.rpartition("/")[0]
+
+    @property
+    def base(self) -> str:
+        return self.name.rpartition("/")[2]
+
+
+def dropped_files(body: bytes) -> list[DroppedFile]:
+    """The files in the body of a request."""
+    length = int.from_bytes(body[:4], "little")
+    if len(body) < 4 or length > min(LONGEST_INDEX, len(body) - 4):
+        raise BadDrop("the list of files is cut short or too long")
+    try:
+        index = json.loads(body[4 : 4 + length])
+    except (ValueError, RecursionError):
+        raise BadDrop("the list of files is not JSON") from None
+    if not isinstance(index, list) or not 0 < len(index) <= MOST_FILES:
+        raise BadDrop(f"1 to {MOST_FILES} files can be opened at once")
+    files, at = [], 4 + length
+    for entry in index:
+        match entry:
+            case [str(name), int(size)] if type(size) is int and 0 <= size <= len(body) - at:
+                files.append(DroppedFile(name.replace("\\", "/").strip("/"), body[at : at + size]))
+                at += size
+            case _:
+                raise BadDrop("the list of files does not fit what follows")
+    if at != len(body):
+        raise BadDrop("the list of files does not fit what follows")
+    return files
+
+
+def view_dropped(files: Sequence[DroppedFile], limits: Limits, *, salvage: bool = False) -> list[ViewedFile]:
+    """The files that a reader knows, each with the others beside it; all but images where no reader knows any."""
+    scenes = [file for file in files if _is_known(file)]
+    shown = scenes or [file for file in files if os.path.splitext(file.base)[1].lower() not in EXTENSIONS]
+    if not shown:
+        raise BadDrop("there is no scene among these files: drop the scene together with its images")
+    neighbours = _Neighbours(files)
+    return [_viewed(file, neighbours, limits, salvage) for file in shown]
+
+
+def _is_known(file: DroppedFile) -> bool:
+    return detect(file.data, name=file.base).format is not None or importer_for(file.data, file.base) is not None
+
+
+class _Neighbours:
+    """Finds dropped files by the names that a scene has for them: first in its own folder, then in all others."""
+
+    def __init__(self, files: Sequence[DroppedFile]) -> None:
+        self._folders: dict[str, dict[str, DroppedFile]] = {}
+        for file in files:
+            self._folders.setdefault(file.folder, {}).setdefault(file.base, file)
+        self._listings = {
+            folder: Listing([(name, False) for name in sorted(names)]) for folder, names in self._folders.items()
+        }
+
+    def find(self, wanted: str, by: DroppedFile) -> tuple[str, bytes] | None:
+        """Under its own name or one that an image may have instead; never the file that asks."""
+        parts = take_apart(wanted).parts
+        if not parts:
+            return None
+        inside = "/".join([*([by.folder] if by.folder else []), *parts[:-1]])
+        for folder in dict.fromkeys((inside, by.folder, *sorted(self._folders))):
+            for names, _ in self._listings[folder].search(parts[-1]) if folder in self._folders else ():
+                for name in names:
+                    file = self._folders[folder][name]
+                    if file is not by:
+                        return file.base, file.data
+        return None
+
+
+def _viewed(file: DroppedFile, neighbours: _Neighbours, limits: Limits, salvage: bool) -> ViewedFile:
+    def load() -> Material:
+        opened = OpenedFile(
+            file.data, name=file.base, limits=limits, beside=lambda wanted: neighbours.find(wanted, file)
+        )
+        material = Material(opened, textures=TextureSource(TextureFinder([])))
+        try:
+            material.scene = opened.scene(salvage=salvage)
+        except FormatError as error:
+            material.failure = error
+        return material
+
+    return ViewedFile(file.name, load, Budget(limits, len(file.data)))

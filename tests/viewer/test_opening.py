@@ -1,0 +1,366 @@
+"""Files that are dropped on the page: who may send them, how they are taken apart, and that nothing touches a disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import struct
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+import keyframer
+from keyframer.limits import Limits
+from keyframer.viewer import Viewer
+from keyframer.viewer.dropping import MOST_FILES, BadDrop, DroppedFile, dropped_files, view_dropped
+from tests.viewer.browser import Browser
+from tests.viewer.foreign_gltf import write_foreign
+from tests.viewer.hostile import hostile_file
+from tests.viewer.opening import EXAMPLE, SAMPLES, assets, viewed
+from tests.viewer.raw import Answer, ask, exchange, parse, session
+from tests.viewer.test_server import WRONG_COOKIES, WRONG_ORIGINS, check_headers
+from tests.waiting import PATIENCE
+
+LIMITS = Limits(file_size=1 << 20)
+
+
+@pytest.fixture
+def viewer(tmp_path: Path) -> Iterator[Viewer]:
+    running = Viewer(viewed(SAMPLES / "3ds/tracks.3ds"), assets=assets(tmp_path), limits=LIMITS)
+    yield running
+    running.close()
+
+
+def body_of(*files: tuple[str, bytes]) -> bytes:
+    index = json.dumps([[name, len(data)] for name, data in files]).encode()
+    return struct.pack("<I", len(index)) + index + b"".join(data for _, data in files)
+
+
+def post(viewer: Viewer, body: bytes, path: str = "/open", method: str = "POST", **headers: str | None) -> Answer:
+    """A request as the page sends it, with some headers changed."""
+    right: dict[str, str | None] = {
+        "Origin": f"http://127.0.0.1:{viewer.port}",
+        "Cookie": session(viewer),
+        "X_Keyframer_Open": "yes",
+        "Content_Length": str(len(body)),
+    }
+    return ask(viewer, path, method, body, **(right | headers))
+
+
+def count(viewer: Viewer) -> int:
+    return len(viewer.resources.files)
+
+
+WINDMILL = body_of(("windmill.3ds", EXAMPLE.read_bytes()))
+
+
+def test_files_are_opened_and_shown_after_the_others(viewer: Viewer) -> None:
+    answer = post(viewer, WINDMILL)
+    assert answer.status == 200
+    check_headers(answer)
+    said = json.loads(answer.body)
+    assert said["opened"] == [1]
+    assert [each["name"] for each in said["files"]][1] == "windmill.3ds"
+    scene = json.loads(ask(viewer, "/data/1/scene", Cookie=session(viewer)).body)
+    assert [node["name"] for node in scene["nodes"]][:2] == ["Tower", "Rotor"]
+    assert ask(viewer, "/data/1/model", Cookie=session(viewer)).body[:4] == b"glTF"
+    assert ask(viewer, "/data/1/bytes/0", Cookie=session(viewer)).body == EXAMPLE.read_bytes()
+
+
+@pytest.mark.parametrize("origin", [None, *WRONG_ORIGINS])
+def test_only_our_own_page_may_open_files(viewer: Viewer, origin: str | None) -> None:
+    answer = post(viewer, WINDMILL, Origin=None if origin is None else origin.format(port=viewer.port))
+    assert answer.status == 403
+    check_headers(answer)
+    assert count(viewer) == 1
+
+
+@pytest.mark.parametrize("wrong", WRONG_COOKIES)
+def test_opening_needs_the_cookie(viewer: Viewer, wrong: str | None) -> None:
+    value = session(viewer).partition("=")[2]
+    parts = {"port": viewer.port, "session": value, "session_upper": value.upper() + "X", "token": viewer.gate.token}
+    assert post(viewer, WINDMILL, Cookie=None if wrong is None else wrong.format(**parts)).status == 403
+    assert count(viewer) == 1
+
+
+@pytest.mark.parametrize("headers", [
+    {"X_Keyframer_Open": None}, {"X_Keyframer_Open": "no"}, {"X_Keyframer_Open": ""}, {"Sec_Fetch_Site": "cross-site"},
+    {"Sec_Fetch_Site": "same-site"}, {"Host": "evil.example"}, {"Host": None},
+])  # fmt: skip
+def test_opening_needs_our_header_and_our_site(viewer: Viewer, headers: dict[str, str | None]) -> None:
+    assert post(viewer, WINDMILL, **headers).status == 403
+    assert count(viewer) == 1
+
+
+def test_a_page_of_another_site_is_not_even_told_that_it_may_ask(viewer: Viewer) -> None:
+    """Before a request with a header of our own a browser asks with OPTIONS."""
+    asked = {"Access_Control_Request_Method": "POST", "Access_Control_Request_Headers": "x-keyframer-open"}
+    assert post(viewer, b"", method="OPTIONS", Origin="http://evil.example", **asked).status == 403
+    answer = post(viewer, b"", method="OPTIONS", **asked)
+    assert answer.status == 405
+    check_headers(answer)
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "post"])
+def test_opening_is_a_post(viewer: Viewer, method: str) -> None:
+    answer = post(viewer, WINDMILL, method=method)
+    assert answer.status == 405
+    assert answer.headers["allow"] == "POST"
+    assert count(viewer) == 1
+
+
+@pytest.mark.parametrize("path", ["/open/", "/open?x", "/data/files", "/data/0/scene", "/session", "/", "/opened"])
+def test_nothing_else_takes_a_post(viewer: Viewer, path: str) -> None:
+    answer = post(viewer, WINDMILL, path)
+    assert answer.status == 405
+    assert answer.headers["allow"] == "GET, HEAD"
+    assert count(viewer) == 1
+
+
+@pytest.mark.parametrize(("headers", "status"), [
+    ({"Content_Length": None}, 411), ({"Content_Length": "-1"}, 411), ({"Content_Length": "+5"}, 411),
+    ({"Content_Length": "5, 5"}, 411), ({"Content_Length": "0x10"}, 411), ({"Transfer_Encoding": "chunked"}, 411),
+    ({"Content_Length": str(1 << 40)}, 413), ({"Content_Length": "9" * 30}, 411), ({"Content_Length": "0"}, 422),
+])  # fmt: skip
+def test_the_length_is_said_before(viewer: Viewer, headers: dict[str, str | None], status: int) -> None:
+    answer = post(viewer, WINDMILL, **headers)
+    assert answer.status == status
+    assert count(viewer) == 1
+
+
+def test_too_much_is_refused_in_one_request_and_in_several(viewer: Viewer) -> None:
+    """The limit for input holds for all that was dropped: everything is kept in memory."""
+    assert post(viewer, body_of(("a.txt", bytes(LIMITS.file_size + 1)))).status == 413  # read, and then counted
+    assert post(viewer, body_of(("a.txt", bytes(8 * LIMITS.file_size)))).status == 413  # not read at all
+    assert post(viewer, body_of(("a.txt", bytes(LIMITS.file_size - 10)))).status == 200
+    answer = post(viewer, body_of(("b.txt", bytes(11))))
+    assert answer.status == 413
+    assert b"room for 10 more bytes" in answer.body
+    assert count(viewer) == 2
+
+
+def test_a_body_that_comes_slowly_is_dropped_and_blocks_nobody(viewer: Viewer) -> None:
+    viewer.body_seconds = 1.0
+    head = (
+        f"POST /open HTTP/1.1\r\nHost: 127.0.0.1:{viewer.port}\r\nOrigin: http://127.0.0.1:{viewer.port}\r\n"
+        f"Cookie: {session(viewer)}\r\nX-Keyframer-Open: yes\r\nContent-Length: {len(WINDMILL)}\r\n\r\n"
+    )
+    stop = threading.Event()
+    with socket.create_connection(("127.0.0.1", viewer.port), PATIENCE) as slow:
+        slow.sendall(head.encode())
+
+        def drip() -> None:
+            with suppress(OSError):
+                while not stop.wait(0.1):
+                    slow.send(WINDMILL[:1])
+
+        dripping = threading.Thread(target=drip)
+        dripping.start()
+        assert ask(viewer).status == 200  # others are served meanwhile
+        received = b""
+        with suppress(ConnectionResetError):
+            while part := slow.recv(65_536):
+                received += part
+        stop.set()
+        dripping.join()
+    assert parse(received).status in (0, 408)
+    assert count(viewer) == 1
+    viewer.body_seconds = PATIENCE
+    assert post(viewer, WINDMILL).status == 200  # the next one is welcome
+
+
+def test_one_request_to_open_at_a_time(viewer: Viewer) -> None:
+    with viewer._opening:
+        assert post(viewer, WINDMILL).status == 503
+    assert post(viewer, WINDMILL).status == 200
+
+
+def test_the_rest_of_a_connection_is_not_a_second_request(viewer: Viewer) -> None:
+    one = (
+        f"POST /open HTTP/1.1\r\nHost: 127.0.0.1:{viewer.port}\r\nOrigin: http://127.0.0.1:{viewer.port}\r\n"
+        f"Cookie: {session(viewer)}\r\nX-Keyframer-Open: yes\r\nContent-Length: {len(WINDMILL)}\r\n\r\n"
+    ).encode() + WINDMILL
+    assert exchange(viewer.port, one + one).count(b"HTTP/1.0 ") == 1
+    assert count(viewer) == 2
+
+
+def with_index(index: bytes, rest: bytes = b"") -> bytes:
+    return struct.pack("<I", len(index)) + index + rest
+
+
+BAD_BODIES = (
+    b"", b"\0", b"\xff\xff\xff\xff", with_index(b"null"), with_index(b"[]"), with_index(b"{}"), with_index(b"[["),
+    struct.pack("<I", 9) + b"[[", with_index(b'[["a", -1]]'), with_index(b'[["a", 5]]', b"1234"),
+    with_index(b'[["a", 5]]', b"123456"), with_index(b'[["a", true]]', b"1"), with_index(b'[[1, "a"]]'),
+    with_index(b"[" * 100_000), with_index(b'[["a"]]'), with_index(b'[["a", 1e400]]'),
+    body_of(*[(str(number), b"") for number in range(MOST_FILES + 1)]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("body", BAD_BODIES, ids=range(len(BAD_BODIES)))
+def test_bodies_that_are_no_files_are_refused(viewer: Viewer, body: bytes) -> None:
+    with pytest.raises(BadDrop):
+        dropped_files(body)
+    answer = post(viewer, body)
+    assert answer.status == 422
+    assert len(answer.body) < 200
+    assert count(viewer) == 1
+
+
+def picture(kind: str) -> bytes:
+    stream = BytesIO()
+    Image.new("RGB", (4, 4), (250, 10, 20)).save(stream, kind)
+    return stream.getvalue()
+
+
+def losses_of(*files: tuple[str, bytes]) -> dict[str, Any]:
+    (first, *_) = view_dropped([DroppedFile(*file) for file in files], LIMITS)
+    found: dict[str, Any] = json.loads(first.losses() or b"")
+    return found
+
+
+@pytest.mark.parametrize(("name", "status"), [
+    ("scenes/WOOD.PNG", []), ("scenes/wood.png", []), ("maps/deep/wood.png", []), ("scenes/wood.tga", []),
+    ("other.png", ["missing"]),
+])  # fmt: skip
+def test_images_are_found_beside_the_scene(tmp_path: Path, name: str, status: list[str]) -> None:
+    """In another case, with another extension, in another folder: as on a disk."""
+    scene = ("scenes/a.3ds", hostile_file(b"WOOD.PNG", tmp_path).read_bytes())
+    content = picture("TGA" if name.endswith("tga") else "PNG")
+    assert [each["status"] for each in losses_of(scene, (name, content))["images"]] == status
+    assert [each["name"] for each in losses_of(scene)["images"]] == ["WOOD.PNG"]
+    (file,) = view_dropped([DroppedFile(*scene), DroppedFile(name, content)], LIMITS)
+    assert (b"image/png" in (file.model() or b"")) == (not status)
+    assert file.material.data == scene[1]
+
+
+def test_buffers_of_gltf_are_found_beside_it(tmp_path: Path) -> None:
+    path = write_foreign(tmp_path, "beside")
+    numbers = (tmp_path / "some numbers.bin").read_bytes()
+    files = [DroppedFile("a.gltf", path.read_bytes()), DroppedFile("some numbers.bin", numbers)]
+    (file,) = view_dropped(files, LIMITS)
+    assert file.material.scene is not None
+    wanted = keyframer.pose(keyframer.load(path), frames=[1]).world
+    assert keyframer.pose(file.material.scene, frames=[1]).world.tolist() == wanted.tolist()
+    assert file.material.data == path.read_bytes()  # the bytes that are shown are those of the file
+    assert json.loads(file.scene())["model"] is True
+    (alone,) = view_dropped(files[:1], LIMITS)
+    assert json.loads(alone.scene())["failure"]["code"] == "IO_READ_FAILED"
+
+
+def test_what_nobody_reads_is_shown_unless_it_is_an_image() -> None:
+    (file,) = view_dropped([DroppedFile("notes.txt", b"no animation"), DroppedFile("a.png", picture("PNG"))], LIMITS)
+    assert json.loads(file.scene())["failure"]["code"] == "IO_UNRECOGNISED"
+    with pytest.raises(BadDrop, match="no scene"):
+        view_dropped([DroppedFile("a.png", picture("PNG"))], LIMITS)
+
+
+NAMES = (
+    "/etc/passwd",
+    "../../secret.png",
+    "..\\secret.png",
+    "C:\\secret.png",
+    "\\\\host\\share\\x.png",
+    "a\0b.png",
+    "",
+    ".",
+    "..",
+)
+
+
+def test_no_name_leads_to_a_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the names that files are dropped with nor those inside a scene open anything."""
+    (tmp_path / "secret.png").write_bytes(picture("PNG"))
+    monkeypatch.chdir(tmp_path)
+    opened: list[str] = []
+    watching = True
+    here = os.fspath(tmp_path)
+
+    def watch(event: str, arguments: tuple[Any, ...]) -> None:
+        if watching and event in ("open", "os.listdir", "os.scandir", "socket.connect") and here in str(arguments[:1]):
+            opened.append(f"{event} {arguments[:1]}")
+
+    sys.addaudithook(watch)
+    try:
+        for name in NAMES:
+            scene = hostile_file(name.replace("\0", "").encode() or b"x", tmp_path).read_bytes()
+            opened.clear()
+            files = view_dropped([DroppedFile(name, scene), DroppedFile("b.png", b"")], LIMITS)
+            for file in files:
+                file.scene()
+                file.model()
+                file.losses()
+            assert opened == []
+    finally:
+        watching = False
+
+
+def test_a_limit_on_what_is_made_holds_for_dropped_files(tmp_path: Path) -> None:
+    viewer = Viewer([], assets=assets(tmp_path), limits=Limits(records=3))
+    try:
+        assert post(viewer, WINDMILL).status == 200
+        scene = json.loads(ask(viewer, "/data/0/scene", Cookie=session(viewer)).body)
+        assert scene["failure"]["code"] == "LIMIT_RECORDS"
+    finally:
+        viewer.close()
+
+
+DROP = """files => {
+    const transfer = new DataTransfer();
+    for (const [name, bytes] of files) transfer.items.add(new File([new Uint8Array(bytes)], name));
+    for (const kind of ["dragover", "drop"]) {
+        const event = new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true });
+        document.getElementById("stage").dispatchEvent(event);
+        if (kind === "dragover") window.sign = document.getElementById("drop").checkVisibility();
+    }
+}"""
+
+
+def test_files_can_be_dropped_on_the_page(browser: Browser, tmp_path: Path) -> None:
+    scene = hostile_file(b"WOOD.PNG", tmp_path).read_bytes()
+    viewer = Viewer(viewed(EXAMPLE))
+    try:
+        with browser.page(viewer.url) as shown:
+            files = [
+                ["box.3ds", list(scene)],
+                ["wood.png", list(picture("PNG"))],
+                ["b.3ds", list(EXAMPLE.read_bytes())],
+            ]
+            shown.page.evaluate(DROP, files)
+            shown.page.wait_for_selector("html[data-file='1']")
+            shown.settle()
+            assert shown.page.evaluate("() => sign") is True
+            assert not shown.page.locator("#drop").is_visible()
+            assert shown.page.locator("#file option").all_inner_texts() == ["windmill.3ds", "box.3ds", "b.3ds"]
+            assert shown.page.input_value("#file") == "1"
+            assert shown.state("losses.images") == []
+            shown.open_file(2)
+            assert shown.page.locator("#node-0").inner_text().split()[-1] == "Tower"
+            shown.page.evaluate(DROP, [["only.png", list(picture("PNG"))]])
+            shown.page.wait_for_function("() => document.getElementById('message').textContent.includes('no scene')")
+            shown.page.set_input_files("#open-files", [EXAMPLE])  # the button does the same
+            shown.page.wait_for_selector("html[data-file='3']")
+            assert [each for each in shown.troubles if "422" not in each] == []
+    finally:
+        viewer.close()
+
+
+def test_a_page_without_a_server_says_that_it_cannot_open_files(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_bytes(keyframer.view(EXAMPLE).data)
+    with browser.page(path.as_uri()) as shown:
+        assert shown.page.locator("#open").count() == 0
+        assert shown.page.locator("#save-page").count() == 0
+        shown.page.evaluate(DROP, [["b.3ds", [1, 2, 3]]])
+        assert shown.page.evaluate("() => sign") is True
+        assert "cannot open files" in (shown.page.locator("#drop").text_content() or "")
+        assert shown.state("file") == 0
+        assert shown.troubles == []
