@@ -17,6 +17,7 @@ from mathutils import Matrix
 from keyframer.maths import affine, quat
 from keyframer.posing.vertices import Bound
 from keyframer.scene import NodeKind, Scene, Skin
+from keyframer.text import safe_text
 
 from .animation import WXYZ, Target
 
@@ -84,7 +85,7 @@ class Armature:
         bpy.ops.object.mode_set(mode="EDIT")
         try:
             for number in self.numbers:
-                bone = self.object.data.edit_bones.new(self.scene.nodes[number].name or "Bone")
+                bone = self.object.data.edit_bones.new(safe_text(self.scene.nodes[number].name) or "Bone")
                 bone.head, bone.tail = (0.0, 0.0, 0.0), (0.0, lengths[number], 0.0)
                 bone.matrix = Matrix(rests[number].tolist())
                 bone.length = lengths[number]

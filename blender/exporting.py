@@ -355,7 +355,7 @@ def _depth(thing: Any) -> int:
 
 
 def _watts(data: Any) -> float:
-    """What a multiplier of 1 is: remembered from the import, else ten watts a metre away, or a sun of 1 W/m2."""
+    """What a multiplier of 1 is: remembered from the import, else a lamp of 1000 W or a sun of pi W/m2."""
     usual = math.pi if data.type == "SUN" else 1000.0
     known = data.get(WATTS)
     return float(known) if isinstance(known, float) and known > 0 else usual

@@ -11,6 +11,7 @@ import numpy as np
 from keyframer.exchange.gltf.conventions import linear_color
 from keyframer.rendering.normals import corner_normals, face_normals, normal_groups
 from keyframer.scene import Mesh, Morph
+from keyframer.text import safe_text
 
 FARTHEST = 1e30
 """what single precision can square without overflow is less, but nothing else is refused"""
@@ -73,7 +74,7 @@ def add_shape_keys(thing: Any, points: np.ndarray, morph: Morph, pivot: np.ndarr
     names = []
     shapes = [(name, usable(shape) - pivot) for name, shape in zip(morph.names, morph.positions, strict=True)]
     for name, shape in [*shapes, *([(REST_SUM, 2.0 * points)] if sums else [])]:
-        key = thing.shape_key_add(name=name, from_mix=False)
+        key = thing.shape_key_add(name=safe_text(name), from_mix=False)
         key.slider_min, key.slider_max = -10.0, 10.0
         key.data.foreach_set("co", shape.astype(np.float32).reshape(-1))
         key.value = 0.0

@@ -20,6 +20,7 @@ from keyframer.formats.kit.coordinates import in_space
 from keyframer.posing.bounds_and_duration import clip_span, scene_size
 from keyframer.scene import Handedness, LightType, Node, NodeKind, Scene, Space
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.text import safe_text
 
 from .animation import WXYZ, Target, make_action, play
 from .armature import Armature, bone_nodes, bound_points
@@ -101,6 +102,7 @@ class _Builder:
         self.objects: dict[int, Any] = {}
         self.armature: Armature | None = None
         self.targets: dict[tuple[int, str], list[Target]] = {}
+        self.meshes: dict[tuple[object, ...], Any] = {}
         self.sums: set[int] = set()
         """nodes whose morph weights do not add up to 1"""
 
@@ -172,7 +174,7 @@ class _Builder:
         if not things:
             if self._is_bone(number):
                 return
-            empty = bpy.data.objects.new(node.name, None)
+            empty = bpy.data.objects.new(safe_text(node.name), None)
             empty.empty_display_type = _EMPTIES.get(node.kind, "PLAIN_AXES")
             things = [empty]
         for thing in things:
@@ -227,7 +229,7 @@ class _Builder:
 
     def _helper(self, node: Node, what: str) -> Any:
         """An empty for scale axes, which Blender's objects do not have."""
-        empty = bpy.data.objects.new(f"{node.name} ({what})", None)
+        empty = bpy.data.objects.new(safe_text(f"{node.name} ({what})"), None)
         empty.rotation_mode, empty.empty_display_size = "QUATERNION", 0.1
         self.collection.objects.link(empty)
         return empty
@@ -245,8 +247,13 @@ class _Builder:
         slot_of = {each: place for place, each in enumerate(used)}
         shift = np.zeros(3) if node.skin is not None else usable(node.pivot)
         points = usable(mesh.positions) - shift
-        data = build_mesh(mesh, mesh.name or node.name, points, slots if slots != [None] else [], slot_of)
-        thing = bpy.data.objects.new(node.name, data)
+        # Nodes may share a mesh, unless they change its shape.
+        key = (node.mesh, *shift.tolist(), number if node.morph is not None or node.skin is not None else None)
+        if key not in self.meshes:
+            name = safe_text(mesh.name or node.name)
+            self.meshes[key] = build_mesh(mesh, name, points, slots if slots != [None] else [], slot_of)
+        data = self.meshes[key]
+        thing = bpy.data.objects.new(safe_text(node.name), data)
         if node.morph is not None and node.morph.names:
             self._add_shapes(number, thing, points, shift)
         return thing
@@ -300,7 +307,7 @@ class _Builder:
         node = self.scene.nodes[number]
         assert node.camera is not None
         camera = self.scene.cameras[node.camera]
-        data = bpy.data.cameras.new(camera.name or node.name)
+        data = bpy.data.cameras.new(safe_text(camera.name or node.name))
         data.sensor_fit, data.sensor_width = "HORIZONTAL", SENSOR
         data.lens = float(_lens(number, self.pose.camera_fov_degrees[:1, node.camera])[0])
         size = scene_size(self.scene)
@@ -310,7 +317,7 @@ class _Builder:
         if camera.ranges is not None and any(camera.ranges):
             self.report.add(Outcome.DROPPED, f"/cameras/{camera.name}/ranges", extras=camera.extras)
         self.targets[number, "lens"] = [Target(data, "lens", np.eye(1))]
-        thing = bpy.data.objects.new(node.name, data)
+        thing = bpy.data.objects.new(safe_text(node.name), data)
         if self.context.scene.camera is None:
             self.context.scene.camera = thing
         return thing
@@ -319,7 +326,7 @@ class _Builder:
         node = self.scene.nodes[number]
         assert node.light is not None
         light = self.scene.lights[node.light]
-        data = bpy.data.lights.new(light.name or node.name, _LIGHTS[light.type])
+        data = bpy.data.lights.new(safe_text(light.name or node.name), _LIGHTS[light.type])
         data[WATTS] = self._watts(number)
         data.color = linear_color(self.pose.light_colors[0, node.light]).tolist()
         data.energy = float(self._energy(number, self.pose.light_multipliers[:1, node.light])[0])
@@ -337,7 +344,7 @@ class _Builder:
         for name in ("attenuated", "rectangular", "projector", "excludes"):
             if getattr(light, name):
                 self.report.add(Outcome.DROPPED, f"{path}/{name}", extras=light.extras)
-        return bpy.data.objects.new(node.name, data)
+        return bpy.data.objects.new(safe_text(node.name), data)
 
     def _watts(self, number: int) -> float:
         """What a multiplier of 1 is: as bright, at the middle of what is shown, as the old light was everywhere."""
@@ -391,7 +398,7 @@ class _Builder:
                 self._add_still(number, clip, list(moved))
             if not clip.curves:
                 continue
-            name = clip.name or self.path.stem
+            name = safe_text(clip.name) or self.path.stem
             action, slots = make_action(clip, name, self.collection.name, self.targets)
             if not actions:
                 play(slots, action)

@@ -13,6 +13,7 @@ from keyframer.exchange.gltf.conventions import fraction, linear_color
 from keyframer.exchange.gltf.write.materials import roughness, transform
 from keyframer.scene import Material, TextureMap
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.text import safe_text
 from keyframer.textures import TextureFinder
 
 _UNSAID = ("additive", "wire", "face_map", "soften", "supersample", "falloff_inwards")
@@ -51,7 +52,7 @@ class Materials:
                 self._report.add(Outcome.DROPPED, f"{path}/maps/{slot}", "not shown", extras=material.extras)
 
     def _make(self, material: Material, *, colored: bool, mapped: bool) -> Any:
-        made = bpy.data.materials.new(material.name or "Material")
+        made = bpy.data.materials.new(safe_text(material.name) or "Material")
         made.use_nodes = True
         made.use_backface_culling = not material.two_sided
         tree = made.node_tree
@@ -133,7 +134,7 @@ class Materials:
     def _open(self, texture: TextureMap) -> tuple[Any, str]:
         """The image, or why there is none."""
         if texture.embedded is not None:
-            image = bpy.data.images.new(texture.embedded.name or "Image", 1, 1)
+            image = bpy.data.images.new(safe_text(texture.embedded.name) or "Image", 1, 1)
             image.pack(data=texture.embedded.data, data_len=len(texture.embedded.data))
             image.source = "FILE"
         else:

@@ -143,7 +143,7 @@ class EXPORT_SCENE_OT_keyframer(bpy.types.Operator, ExportHelper):
     bl_label = "Export Legacy Animation"
     bl_options = {"PRESET"}  # noqa: RUF012
 
-    filename_ext = EXPORTERS[1].extensions[0]
+    filename_ext = FORMATS[0].extensions[0]
     filter_glob: StringProperty(default=";".join(f"*{ending}" for ending in EXTENSIONS), options={"HIDDEN"})
     format: EnumProperty(
         name="Format", items=[("AUTO", "By Extension", "As the name of the file says"), *_WRITERS], default="AUTO"

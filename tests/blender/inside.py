@@ -149,6 +149,8 @@ def watch(built: Any, frames: list[float], points: Any, arrays: dict[str, np.nda
             rows.setdefault(f"hidden {number}", []).append(thing.hide_render and thing.hide_viewport)
             if thing.type == "MESH":
                 rows.setdefault(f"vertices {number}", []).append(vertices(seen, matrix))
+            if thing.type == "LIGHT":
+                rows.setdefault(f"light {number}", []).append(light(thing, seen.data))
             if thing.type == "CAMERA" and points is not None:
                 shown = project(thing, points[str(number)][place])
                 rows.setdefault(f"projected {number}", []).append(shown)
@@ -158,6 +160,13 @@ def watch(built: Any, frames: list[float], points: Any, arrays: dict[str, np.nda
             values = np.empty(9 * len(thing.data.polygons), np.float32)
             thing.data.corner_normals.foreach_get("vector", values)
             arrays[f"normals {number}"] = values.reshape(-1, 3, 3)
+
+
+def light(thing: Any, seen: Any) -> list[float]:
+    """Multiplier, linear colour, and the full angles of falloff and hotspot in degrees."""
+    outer = np.degrees(seen.spot_size) if seen.type == "SPOT" else 0.0
+    inner = outer * (1.0 - seen.spot_blend) if seen.type == "SPOT" else 0.0
+    return [seen.energy / thing.data["keyframer_watts"], *seen.color, outer, inner]
 
 
 def vertices(seen: Any, matrix: np.ndarray) -> np.ndarray:
@@ -182,6 +191,17 @@ def do_images(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[st
     for material in bpy.data.materials:
         images = [node.image for node in material.node_tree.nodes if node.type == "TEX_IMAGE"]
         found[material.name] = [[image.name, *image.size] for image in images if image is not None]
+    return found
+
+
+def do_mappings(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """How images are laid on, by material: scale, angle and place of their mapping node."""
+    found: dict[str, Any] = {}
+    for material in bpy.data.materials:
+        for node in material.node_tree.nodes:
+            if node.type == "MAPPING":
+                values = {name: list(node.inputs[name].default_value) for name in ("Scale", "Rotation", "Location")}
+                found[material.name] = values
     return found
 
 
@@ -218,6 +238,18 @@ def do_round_trip(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dic
     arrays.update({f"first {name}": found for name, found in first.items()})
     arrays.update({f"second {name}": found for name, found in second.items()})
     return {"exported": sorted(exported), "said": said, "names": [names, [node.name for node in again[0].scene.nodes]]}
+
+
+def do_export(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Import, select some objects by name, and export."""
+    new_file()
+    run_import(request)
+    for thing in bpy.data.objects:
+        thing.select_set(thing.name in request["select"])
+    try:
+        return {"result": sorted(bpy.ops.export_scene.keyframer(**request["exporter"])), "said": ""}
+    except RuntimeError as error:
+        return {"result": ["ERROR"], "said": str(error)}
 
 
 def do_state(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import pytest
 
 import keyframer
 from keyframer.posing.bounds_and_duration import clip_span, scene_size
-from keyframer.scene import Handedness, Scene
+from keyframer.scene import Handedness, LightType, Scene
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / ".venv-blender" / "bin" / "python"
@@ -156,12 +156,29 @@ class Case:
             wanted = wanted[:, :: max(1, wanted.shape[1] // 40)]
             off = found[shown] - self.in_blender(wanted)
             return float(np.abs(off).max(initial=0.0)) / self.size
+        if what == "light":
+            return self._light_off(number, found[shown], shown)
         camera = self.scene.nodes[number].camera
         wide = np.tan(np.radians(np.clip(self.pose.camera_fov_degrees[:, camera], 0.01, 172)) / 2)[:, None]
         wanted = np.stack(
             [0.5 + SEEN[:, 0] / (2 * wide), 0.5 + SEEN[:, 1] / (2 * wide) * answer.said["aspect"]], axis=-1
         )
         return float(np.abs((found[shown][..., :2] - wanted[shown]) * wide[shown][:, None]).max())
+
+    def _light_off(self, number: int, found: np.ndarray, shown: np.ndarray) -> float:
+        """Differences of multiplier, colour and cones; one of 1e-3 (0.1 degree) counts as 1e-4 of the scene's size."""
+        light = self.scene.nodes[number].light
+        assert light is not None
+        pose, stated = self.pose, self.scene.lights[light]
+        colors = np.clip(pose.light_colors[shown, light], 0, 1)
+        linear = np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
+        power = pose.light_multipliers[shown, light] * stated.on
+        off = [np.abs(found[:, 0] - power), *np.abs(found[:, 1:4] - linear).T]
+        if stated.type is LightType.SPOT:
+            outer = np.clip(pose.light_falloff_degrees[shown, light], 1, 180)
+            inner = np.clip(pose.light_hotspot_degrees[shown, light], 0, outer)
+            off += [np.abs(found[:, 4] - outer) / 100, np.abs(found[:, 5] - inner) / 100]
+        return float(np.max(off)) / 20
 
     def _looks_somewhere(self, number: int) -> np.ndarray:
         """(T,) false where a camera or light stands on its target: it then looks in no direction at all."""

@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 
 import keyframer
+from keyframer import Material, Mesh, Node, Scene, TextureMap
 from keyframer.rendering.normals import corner_normals, face_normals, normal_groups
 from tests.blender.outside import ROOT, Answer, Case, ask, builder, needs_blender, ten_frames
 
@@ -25,6 +26,8 @@ CLASSES = ["IMPORT_SCENE_OT_keyframer", "EXPORT_SCENE_OT_keyframer", "VIEW3D_PT_
 
 class Session:
     """Requests by name, all carried out by one Blender, in order."""
+
+    folder: Path
 
     def __init__(self) -> None:
         self.requests: dict[str, dict[str, Any]] = {}
@@ -67,6 +70,8 @@ def session(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
     found.add("raw", "play", **played(WINDMILL, options="geometry=raw"))
     found.add("textured", "play", **played(textured / "windmill.3ds"))
     found.add("images", "images")
+    found.add("laid on", "play", **played(laid_on(folder / "textured")))
+    found.add("mappings", "mappings")
     found.add("unknown option", "operate", operator={"filepath": str(WINDMILL), "options": "shape=round"})
     found.add("bad option", "operate", operator={"filepath": str(WINDMILL), "options": "round"})
     found.add("damaged", "operate", operator={"filepath": str(damaged)})
@@ -83,6 +88,10 @@ def session(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
         scene = keyframer.load(source)
         request = {"operator": {"filepath": str(source)}, "frames": ten_frames(scene), "target": str(folder / target)}
         found.add(name, "round_trip", **request)
+    for name, options in EXPORTS.items():
+        exporter = {"filepath": str(folder / f"{name}.3ds"), **options}
+        found.add(name, "export", operator={"filepath": str(WINDMILL)}, select=["Tower"], exporter=exporter)
+    found.folder = folder
     for number, (name, data) in enumerate(torn_samples()):
         torn = folder / f"{number}-{name}"
         torn.write_bytes(data)
@@ -96,6 +105,19 @@ def session(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
     return found
 
 
+LAID_ON = TextureMap("stone.png", scale=(2.0, 3.0), offset=(0.1, -0.2), rotation_degrees=30.0)
+
+
+def laid_on(folder: Path) -> Path:
+    """A file whose image is tiled, moved and turned."""
+    points, uv = [(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 0), (1, 0), (0, 1)]
+    mesh = Mesh("Face", points, [(0, 1, 2)], uv=uv, face_materials=[0])
+    material = Material("Laid", diffuse=(1, 1, 1), maps={"texture1": LAID_ON})
+    path = folder / "laid.3ds"
+    keyframer.save(Scene(nodes=[Node("Face", mesh=0)], meshes=[mesh], materials=[material]), path)
+    return path
+
+
 ROUND_TRIPS = [
     ("windmill by 3ds", WINDMILL, "windmill.3ds"),
     ("windmill by glb", WINDMILL, "windmill.glb"),
@@ -103,6 +125,16 @@ ROUND_TRIPS = [
     ("bones by glb", SAMPLES / "hale3d" / "wave-length.anim", "wave.glb"),
     ("morph by ase", SAMPLES / "ase" / "morphing.ase", "morphing.glb"),
 ]
+
+
+EXPORTS: dict[str, dict[str, Any]] = {
+    "everything": {},
+    "selected": {"selected": True},
+    "still": {"animated": False},
+    "larger": {"scale": 10.0},
+    "odd option": {"options": "shape=round"},
+    "unknown": {"filepath": "nowhere.xyz"},
+}
 
 
 def torn_samples() -> list[tuple[str, bytes]]:
@@ -237,6 +269,20 @@ def test_images_beside_the_file_are_found(session: Session) -> None:
     assert any("STONE.PNG: not found" in loss for loss in session.said("windmill")["losses"])
 
 
+def test_images_are_tiled_moved_and_turned_as_the_scene_says(session: Session) -> None:
+    """``w' = R S (w - 1/2 - offset) + 1/2`` with v running down (`TextureMap`); in Blender v runs up."""
+    mapping = session.said("mappings")["Laid"]
+    angle = mapping["Rotation"][2]
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    own = np.radians(LAID_ON.rotation_degrees)
+    wanted_turn = np.array([[np.cos(own), -np.sin(own)], [np.sin(own), np.cos(own)]])
+    for point in ((0.0, 0.0), (1.0, 0.0), (0.3, 0.8)):
+        found = np.array(mapping["Location"][:2]) + turn @ (np.array(mapping["Scale"][:2]) * point)
+        down = np.array([point[0], 1.0 - point[1]])
+        u, v = wanted_turn @ (np.array(LAID_ON.scale) * (down - 0.5 - np.array(LAID_ON.offset))) + 0.5
+        assert np.allclose(found, [u, 1.0 - v], atol=1e-5), point
+
+
 def test_a_damaged_file_is_one_line_and_leaves_nothing(session: Session) -> None:
     for name, words in (("damaged", "STRUCT_TRUNCATED"), ("missing", "nothing.3ds"), ("noise", "noise.3ds")):
         said = session.said(name)
@@ -281,6 +327,21 @@ def test_undo_takes_an_import_back(session: Session) -> None:
         pytest.skip(f"Blender has no undo in background mode: {said}")
     before, between, after = said["objects"]
     assert before == after < between
+
+
+def test_exports_follow_their_options(session: Session) -> None:
+    whole, selected, still, larger = (
+        keyframer.load(session.folder / f"{name}.3ds") for name in ("everything", "selected", "still", "larger")
+    )
+    assert [node.name for node in selected.nodes if node.mesh is not None] == ["Tower"]
+    assert any(len(channel.track.times) > 1 for channel in whole.clips[0].channels)
+    assert not any(len(channel.track.times) > 1 for clip in still.clips for channel in clip.channels)
+    tower, tall = (np.ptp(scene.meshes[scene.node("Tower").mesh or 0].positions, axis=0) for scene in (whole, larger))
+    assert np.allclose(tall, 10.0 * tower, rtol=1e-4)
+    for name, words in (("odd option", "shape"), ("unknown", ".xyz")):
+        assert session.said(name)["result"] == ["ERROR"]
+        assert words in session.said(name)["said"]
+        assert "Traceback" not in session.said(name)["said"]
 
 
 @pytest.mark.parametrize("name", [name for name, _, _ in ROUND_TRIPS])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import keyframer
@@ -62,3 +63,26 @@ def test_blender_plays_every_sample_as_keyframer_does(played: list[tuple[Case, A
 def test_every_clip_is_an_action_of_its_own(played: list[tuple[Case, Answer]]) -> None:
     first, second = (answer for case, answer in played if case.path.name == "clips.glb")
     assert first.said["actions"] == second.said["actions"] == ["slide", "turn"]
+
+
+def test_meshes_have_everything_that_the_file_says(played: list[tuple[Case, Answer]]) -> None:
+    seen = dict.fromkeys(("uv", "colors", "shape_keys", "groups", "smooth"), 0)
+    for case, answer in played:
+        for number, described in answer.said["meshes"].items():
+            node = case.scene.nodes[int(number)]
+            mesh = case.scene.meshes[node.mesh or 0]
+            corners = np.sort(np.asarray(mesh.corners), axis=1)
+            whole = (np.diff(corners, axis=1) > 0).all(axis=1)
+            shapes = 0 if node.morph is None or not node.morph.names else 1 + len(node.morph.names)
+            wanted = {
+                "faces": int(whole.sum()),
+                "uv": int(mesh.uv is not None and len(mesh.uv) > 0),
+                "colors": int(mesh.colors is not None and len(mesh.colors) > 0),
+                "shape_keys": shapes,
+                "smooth": 0 if mesh.smoothing is None else int(np.count_nonzero(np.asarray(mesh.smoothing)[whole])),
+            }
+            assert {name: described[name] for name in wanted} == wanted, (case.path.name, node.name)
+            assert (described["groups"] > 0) == (node.skin is not None), (case.path.name, node.name)
+            for name in seen:
+                seen[name] += described[name]
+    assert all(seen.values()), seen
