@@ -1,7 +1,8 @@
 """Makes the generated pages: ``python tools/generate_docs.py`` writes them, ``--check`` only says what is stale.
 
 docs/cli.md comes from the parser, docs/issues.md from the catalogue, docs/formats/<id>.md from the records of each
-format and docs/formats/notes/<id>.md, docs/schemas/*.json from the schemas that the package ships.
+format and docs/formats/notes/<id>.md, docs/schemas/*.json from the schemas that the package ships, and a table in
+docs/converting.md from what the formats declare to hold.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 from keyframer.checking.issues_page import issues_page
 from keyframer.cli.commands_page import page
 from keyframer.formats import FORMATS
-from keyframer.inspecting.format_pages import HOW, format_page, schemas
+from keyframer.inspecting.format_pages import HOW, format_page, schemas, with_holdings
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -24,6 +25,8 @@ def pages() -> dict[Path, str]:
         notes = DOCS / "formats" / "notes" / f"{known.name}.md"
         text = notes.read_text("utf-8") if notes.is_file() else ""
         made[DOCS / "formats" / f"{known.name}.md"] = format_page(known, text)
+    converting = DOCS / "converting.md"
+    made[converting] = with_holdings(converting.read_text("utf-8"), FORMATS)
     for name, text in schemas().items():
         made[DOCS / "schemas" / name] = text
     return made

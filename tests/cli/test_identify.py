@@ -84,7 +84,7 @@ def test_who_only_reads_does_not_load_the_writers() -> None:
     code = START.replace("sys.exit(main())", "main(); print(*sys.modules, file=sys.stderr)")
     loaded = set(spawn_code(code, "info", str(EXAMPLE)).split())
     assert "keyframer.formats.threeds.bridge.scene" in loaded
-    assert not {name for name in loaded if ".bridge.writ" in name or ".bridge.patch" in name or "PIL" in name}
+    assert not {name for name in loaded if ".bridge.writ" in name or ".bridge.merg" in name or "PIL" in name}
 
 
 def test_without_options_the_parser_is_not_needed(run: Run) -> None:

@@ -29,6 +29,7 @@ FILES = {
     "uto3d": ("uto3d/flexporter.u3d", "uto3d/maxscript.u3d", "uto3d/literal.u3d"),
     "hale3d": ("hale3d/wave-length.anim", "hale3d/wave-nul-ended.anim", "hale3d/arm-length.mdl"),
     "midtown": ("midtown/retail.anim", "midtown/old.anim", "midtown/document.anim"),
+    "ase": ("ase/controllers.ase", "ase/stage.ase", "ase/textured.ase"),
     "nodeanim": ("nodeanim/default_mixed.nanim", "nodeanim/big_no_header_u16_text.nanim", "nodeanim/u16_u16.nanim"),
 }
 EDITS_A_ROUND = 10
@@ -71,7 +72,7 @@ def possible(scene: Scene, chance: random.Random) -> Iterator[Change]:
         kinds = {channel.track.kind for channel in scene.channels_of(place)}
         if scene.source_format in ("3ds", "uto3d") and "visible" not in kinds:
             yield part("nodes", place), "hidden", not node.hidden
-        if scene.source_format in ("nodeanim", "uto3d") and node.kind is not NodeKind.TARGET:
+        if scene.source_format in ("nodeanim", "uto3d", "ase") and node.kind is not NodeKind.TARGET:
             yield part("nodes", place), "name", word(chance, node.name)
     for place, light in enumerate(scene.lights):
         yield part("lights", place), "color", color(chance)
@@ -80,7 +81,7 @@ def possible(scene: Scene, chance: random.Random) -> Iterator[Change]:
     for place, camera in enumerate(scene.cameras):
         if camera.roll_degrees:
             yield part("cameras", place), "roll_degrees", number(chance)
-    if scene.source_format == "3ds":
+    if scene.source_format in ("3ds", "ase"):
         for place, material in enumerate(scene.materials):
             for name in ("ambient", "diffuse", "specular"):
                 if getattr(material, name) is not None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
 from keyframer.formats import Format
+from keyframer.formats.kit.declared_fields import FEATURES
+from keyframer.formats.kit.unsupported_features import REPORTED_PARTS, every
 from keyframer.inspecting.format_support import abilities
 from keyframer.inspecting.tables import markdown
 from keyframer.wire.record import describe_fields
@@ -38,6 +40,22 @@ def format_page(known: Format, notes: str = "") -> str:
     for cls in types:
         lines += _fields(known, cls)
     return "\n".join(lines).rstrip() + "\n"
+
+
+_BEGIN = f"<!-- Generated from the declarations of the formats by `{HOW}`. -->"
+_END = "<!-- End of the generated part. -->"
+
+
+def with_holdings(page: str, formats: Iterable[Format]) -> str:
+    """A page whose generated part says what files of each format hold: kinds of things, then single fields."""
+    holdings = {known.name: known.holdings() for known in formats}
+    held = {name: found.held for name, found in holdings.items() if found is not None}
+    rows = [[words, *("yes" if word in each else "" for each in held.values())] for word, words in FEATURES.items()]
+    for part in REPORTED_PARTS:
+        for word in every(part):
+            rows.append([f"`{word}`", *("yes" if word in each else "" for each in held.values())])
+    begin, end = page.index(_BEGIN) + len(_BEGIN), page.index(_END)
+    return "\n".join([page[:begin], "", *markdown(("", *held), rows), "", page[end:]])
 
 
 def _index(known: Format, types: list[type[Any]]) -> Iterator[str]:

@@ -64,6 +64,8 @@ _FIELDS: dict[str, tuple[type, frozenset[str]]] = {
 }
 """parts of the model, and those of their fields that are spoken of elsewhere: by a word of their own in `_present`, or
 because they are what the part is made of"""
+REPORTED_PARTS = tuple(_FIELDS)
+"""parts whose fields are reported one by one"""
 _NEVER = {"name", "raw_name", "extras"}
 
 _BOOKKEEPING = {
@@ -80,20 +82,18 @@ _USUAL: dict[str, Any] = {"alpha_mode": "OPAQUE", "metallic": 0.0, "emissive": [
 
 
 def every(part: str) -> tuple[str, ...]:
-    """The words of all fields of a part, for formats that hold it whole: ``materials.shininess`` …"""
-    return tuple(f"{part}.{item.name}" for item in fields(_FIELDS[part][0]))
+    """The words of all fields of a part that are reported one by one: ``materials.shininess`` …"""
+    kind, elsewhere = _FIELDS[part]
+    names = (item.name for item in fields(kind) if item.name not in elsewhere)
+    return tuple(f"{part}.{name}" for name in names if name not in _NEVER or (part, name) == ("clips", "name"))
 
 
 def tell_dropped(scene: Scene, clip: Clip, report: LossReport, holds: Collection[str]) -> None:
     """Report what the scene has and the format does not hold: kinds of things, single fields, and what a file of
     another format said that the model has no place for.
 
-    ``holds`` are the words of the kinds it does hold: ``tree``, ``meshes``, ``materials``, ``cameras``, ``lights``,
-    ``skins``, ``morphs``, ``pivots``, ``scale axes``, ``smoothing``, ``vertex colours``, ``textures``, ``hidden``,
-    ``environment``, ``bounds``, ``raw channels``, ``cast shadows``, ``received shadows``, ``title``, ``author``,
-    ``copyright``, ``kinds``, ``segment`` (``frames``: a value for each frame from the first to the last), ``names``
-    (what a node carries is stored with the name of the node), those of channels (``scale``, ``fov`` …) and those of
-    fields (``meshes.edges``, `every`).
+    ``holds`` are the words of what it does hold: those of `declared_fields.FEATURES`, and fields (``meshes.edges``);
+    see `declared_fields.Holdings`.
     """
     for what, detail in _present(scene, clip):
         inside = _INSIDE.get(what)  # said already where the whole has no place

@@ -7,8 +7,10 @@ import math
 import numpy as np
 
 from keyframer.curves import Track
+from keyframer.formats.ase.bridge.declared_fields import CAMERA, CONE, LIGHT, LIGHT_SETTINGS
 from keyframer.formats.ase.bridge.tracks import sampled
 from keyframer.formats.ase.records import Block
+from keyframer.formats.kit.declared_fields import get_fields
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.scene import Camera, Light, LightType
 from keyframer.text import decode_name
@@ -29,12 +31,7 @@ def read_camera(reporter: Reporter, node: Block, name: str) -> Camera:
     fov = settings.number(b"CAMERA_FOV", 0.0)
     if 0 < fov < math.pi:
         camera.fov_degrees = math.degrees(fov)
-    for attribute, keywords in (
-        ("ranges", (b"CAMERA_NEAR", b"CAMERA_FAR")),
-        ("clip", (b"CAMERA_HITHER", b"CAMERA_YON")),
-    ):
-        if all(settings.get(keyword) for keyword in keywords):
-            setattr(camera, attribute, tuple(settings.number(keyword, 0.0) for keyword in keywords))
+    get_fields(camera, settings, CAMERA)
     distance = settings.number(b"CAMERA_TDIST", -1.0)
     reporter.mark(camera, "ase", node, {"target_distance": distance} if distance >= 0 else None)
     return camera
@@ -45,17 +42,12 @@ def read_light(reporter: Reporter, node: Block, name: str, encoding: str | None)
     settings = node.block(b"LIGHT_SETTINGS") or _NOTHING
     light = Light(name, LIGHT_TYPES.get(node.name(b"LIGHT_TYPE") or b"", LightType.OMNI))
     light.raw_name = node.name(b"NODE_NAME")
-    light.color = settings.vector(b"LIGHT_COLOR") or light.color
-    light.multiplier = settings.number(b"LIGHT_INTENS", 1.0)
-    light.on = node.number(b"LIGHT_USELIGHT", 1) != 0
-    light.casts_shadows = (node.name(b"LIGHT_SHADOWS") or b"Off") != b"Off"
-    light.rectangular = node.name(b"LIGHT_SPOTSHAPE") == b"Rect"
+    get_fields(light, settings, LIGHT_SETTINGS)
+    get_fields(light, node, LIGHT)
     aspect = settings.number(b"LIGHT_ASPECT", -1.0)
     light.aspect = aspect if aspect > 0 else 1.0
     if light.type is LightType.SPOT:
-        for attribute, keyword in (("hotspot_degrees", b"LIGHT_HOTSPOT"), ("falloff_degrees", b"LIGHT_FALLOFF")):
-            angle = settings.number(keyword, -1.0)
-            setattr(light, attribute, angle if angle >= 0 else None)
+        get_fields(light, settings, CONE)
     if settings.get(b"LIGHT_ATTNSTART") and settings.get(b"LIGHT_ATTNEND"):
         light.attenuated = True
         light.inner_range = settings.number(b"LIGHT_ATTNSTART", 0.0)

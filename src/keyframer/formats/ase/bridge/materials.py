@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
+from keyframer.formats.ase.bridge.declared_fields import MAP, MAP_AMOUNT, MATERIAL, MATERIAL_REST
 from keyframer.formats.ase.records import Block
+from keyframer.formats.kit.declared_fields import get_fields
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.scene import Material, TextureMap
 from keyframer.text import decode_name
@@ -20,13 +21,6 @@ SLOTS = {
     b"MAP_REFLECT": "reflection",
 }
 SHADINGS = {b"Constant": "flat", b"Phong": "phong", b"Blinn": "phong", b"Metal": "metal"}
-FLAGS = {
-    b"MATERIAL_TWOSIDED": "two_sided",
-    b"MATERIAL_WIRE": "wire",
-    b"MATERIAL_WIREUNITS": "wire_in_units",
-    b"MATERIAL_FACEMAP": "face_map",
-    b"MATERIAL_SOFTEN": "soften",
-}
 _DEEPEST = 8
 """sub-materials inside each other"""
 
@@ -72,19 +66,7 @@ class Palette:
     def _material(self, block: Block, owner: Block | None) -> Material:
         raw = block.name(b"MATERIAL_NAME") or b""
         material = Material(decode_name(raw, self._encoding), raw_name=raw)
-        material.ambient = block.vector(b"MATERIAL_AMBIENT")
-        material.diffuse = block.vector(b"MATERIAL_DIFFUSE")
-        material.specular = block.vector(b"MATERIAL_SPECULAR")
-        material.shininess = _stated(block, b"MATERIAL_SHINE")
-        material.shininess_strength = _stated(block, b"MATERIAL_SHINESTRENGTH")
-        material.transparency = block.number(b"MATERIAL_TRANSPARENCY", 0.0)
-        material.transparency_falloff = _stated(block, b"MATERIAL_XP_FALLOFF")
-        material.falloff_inwards = bool(material.transparency_falloff) and block.name(b"MATERIAL_FALLOFF") == b"In"
-        material.self_illumination = block.number(b"MATERIAL_SELFILLUM", 0.0)
-        material.wire_size = _stated(block, b"MATERIAL_WIRESIZE")
-        material.additive = block.name(b"MATERIAL_XP_TYPE") == b"Additive"
-        for keyword, attribute in FLAGS.items():
-            setattr(material, attribute, block.has(keyword))
+        get_fields(material, block, (*MATERIAL, *MATERIAL_REST))
         shading = block.name(b"MATERIAL_SHADING")
         material.shading = SHADINGS.get(shading or b"")
         for keyword, slot in SLOTS.items():
@@ -99,13 +81,8 @@ class Palette:
 
     def _map(self, block: Block) -> TextureMap:
         raw = block.name(b"BITMAP") or b""
-        found = TextureMap(decode_name(raw, self._encoding), raw, block.number(b"MAP_AMOUNT", 1.0))
-        found.scale = (block.number(b"UVW_U_TILING", 1.0), block.number(b"UVW_V_TILING", 1.0))
-        # 3ds Max counts V and angles the other way round than 3D Studio, whose way the scene has
-        found.offset = (block.number(b"UVW_U_OFFSET", 0.0), 0.0 - block.number(b"UVW_V_OFFSET", 0.0))
-        found.rotation_degrees = 0.0 - math.degrees(block.number(b"UVW_ANGLE", 0.0))
-        found.negative = block.has(b"BITMAP_INVERT")
-        found.summed_area = block.name(b"BITMAP_FILTER") == b"SAT"
+        found = TextureMap(decode_name(raw, self._encoding), raw)
+        get_fields(found, block, (*MAP_AMOUNT, *MAP))
         self._reporter.mark(found, "ase", block)
         return found
 
@@ -119,7 +96,3 @@ def _leaves(block: Block) -> Iterator[Block]:
         if not inner:
             yield found
         stack += [(one, depth + 1) for one in reversed(inner)]
-
-
-def _stated(block: Block, keyword: bytes) -> float | None:
-    return None if block.get(keyword) is None else block.number(keyword, 0.0)

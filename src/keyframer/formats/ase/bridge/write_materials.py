@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.formats.ase.bridge.materials import FLAGS, SLOTS
-from keyframer.formats.ase.bridge.write_lines import block, floats, line
+from keyframer.formats.ase.bridge.declared_fields import MAP, MAP_AMOUNT, MATERIAL, MATERIAL_REST
+from keyframer.formats.ase.bridge.materials import SLOTS
+from keyframer.formats.ase.bridge.write_lines import block, line
 from keyframer.formats.ase.records import AseRecord, Block
+from keyframer.formats.kit.declared_fields import put_fields
 from keyframer.formats.kit.scene_writing import encode_name, plain_path
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.loss_report import LossReport, Outcome
 
 _SHADINGS = {"flat": b"Constant", "phong": b"Phong", "metal": b"Metal"}
-_COLORS = {"ambient": "MATERIAL_AMBIENT", "diffuse": "MATERIAL_DIFFUSE", "specular": "MATERIAL_SPECULAR"}
-_NUMBERS = {
-    "shininess": "MATERIAL_SHINE",
-    "shininess_strength": "MATERIAL_SHINESTRENGTH",
-    "transparency": "MATERIAL_TRANSPARENCY",
-    "wire_size": "MATERIAL_WIRESIZE",
-}
 
 
 def text(name: str) -> bytes:
@@ -72,30 +66,16 @@ class SurfaceWriter:
         path = plain_path("materials", material.name)
         yield line("MATERIAL_NAME", text(material.name))
         yield line("MATERIAL_CLASS", b"Standard")
-        for attribute, keyword in _COLORS.items():
-            color = getattr(material, attribute)
-            if color is not None:
-                yield floats(keyword, color)
-        for attribute, keyword in _NUMBERS.items():
-            number = getattr(material, attribute)
-            if number is not None:
-                yield floats(keyword, number)
+        yield from put_fields(material, MATERIAL)
         if material.shading is not None:
             if material.shading not in _SHADINGS:
                 self.report.add(Outcome.DROPPED, f"{path}/shading", f"{material.shading} shading has no name in ASE")
             said = material.extras.get("ase", {}).get("shading")
             usual = _SHADINGS.get(material.shading, b"Blinn")
             yield line("MATERIAL_SHADING", b"Blinn" if said == "Blinn" and material.shading == "phong" else usual)
-        if material.transparency_falloff is not None:
-            yield floats("MATERIAL_XP_FALLOFF", material.transparency_falloff)
-        yield floats("MATERIAL_SELFILLUM", material.self_illumination)
-        for flag, attribute in FLAGS.items():
-            if getattr(material, attribute):
-                yield line(flag.decode())
         if material.falloff_inwards and not material.transparency_falloff:
             self.report.add(Outcome.DROPPED, f"{path}/falloff_inwards", "there is no falloff that could run inwards")
-        yield line("MATERIAL_FALLOFF", b"In" if material.falloff_inwards else b"Out")
-        yield line("MATERIAL_XP_TYPE", b"Additive" if material.additive else b"Filter")
+        yield from put_fields(material, MATERIAL_REST)
 
     def _maps(self, material: Material) -> Iterator[Block]:
         path = plain_path("materials", material.name)
@@ -108,20 +88,13 @@ class SurfaceWriter:
 
 
 def _map(keyword: str, number: int, found: TextureMap) -> Block:
-    (u, v), (right, down) = found.scale, found.offset
     return block(
         keyword,
         line("MAP_NAME", f"Map #{number + 1}".encode()),
         line("MAP_CLASS", b"Bitmap"),
         line("MAP_SUBNO", 1),
-        floats("MAP_AMOUNT", found.amount),
+        *put_fields(found, MAP_AMOUNT),
         line("BITMAP", text(found.file_name)),
         line("MAP_TYPE", b"Screen"),
-        floats("UVW_U_OFFSET", right),
-        floats("UVW_V_OFFSET", 0.0 - down),
-        floats("UVW_U_TILING", u),
-        floats("UVW_V_TILING", v),
-        floats("UVW_ANGLE", 0.0 - math.radians(found.rotation_degrees)),
-        line("BITMAP_INVERT") if found.negative else None,
-        line("BITMAP_FILTER", b"SAT" if found.summed_area else b"Pyramidal"),
+        *put_fields(found, MAP),
     )

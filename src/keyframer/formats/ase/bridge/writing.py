@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from keyframer.curves import Interpolation, Track, Wrap, compile_track
 from keyframer.formats.ase import FORMAT
+from keyframer.formats.ase.bridge.declared_fields import CAMERA, CONE, HOLDINGS, LIGHT, LIGHT_SETTINGS
 from keyframer.formats.ase.bridge.target_roll import Motion
 from keyframer.formats.ase.bridge.write_lines import block, floats, line, short
 from keyframer.formats.ase.bridge.write_materials import SurfaceWriter, text
@@ -22,6 +23,7 @@ from keyframer.formats.ase.records import AseRecord, Block, Keys
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
+from keyframer.formats.kit.declared_fields import put_fields
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules
 from keyframer.formats.kit.mesh_writing import with_still_shapes
 from keyframer.formats.kit.scene_writing import (
@@ -35,7 +37,7 @@ from keyframer.formats.kit.scene_writing import (
     plain_path,
     whole_frame,
 )
-from keyframer.formats.kit.unsupported_features import every, tell_dropped
+from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.limits import expect, spend
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
@@ -47,17 +49,6 @@ from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 Floats = npt.NDArray[np.float64]
 
 TICKS_PER_SECOND = 4800
-_UNHELD = {
-    *("materials.reflection_blur", "materials.supersample", "cameras.shows_cone", "lights.projector"),
-    *(f"maps.{field}" for field in ("blur", "mirror", "decal", "tiled", "alpha_source", "ignore_alpha", "tints")),
-}
-HOLDS = (
-    *("tree", "meshes", "materials", "cameras", "lights", "skins", "morphs", "pivots", "scale axes", "hidden"),
-    *("smoothing", "vertex colours", "cast shadows", "received shadows", "textures", "other maps", "kinds"),
-    *("environment", "title", "segment", "fov", "roll", "scale_axes", "visible", "meshes.edges"),
-    *("color", "multiplier", "hotspot", "falloff", "names"),
-    *({*every("materials"), *every("maps"), *every("cameras"), *every("lights")} - _UNHELD),
-)
 _PLACING = ("position", "rotation", "scale", "scale_axes")
 _LIGHT_KINDS = {LightType.OMNI: b"Omni", LightType.SPOT: b"Free", LightType.DIRECTIONAL: b"Directional"}
 
@@ -84,7 +75,7 @@ class Writer(SceneWriter[WriteOptions]):
         placed = in_space(scene, Space("z", Handedness.RIGHT, scene.space.metres_per_unit))
         placed = with_still_shapes(placed, report)
         clip = first_clip(placed, report)
-        tell_dropped(placed, clip, report, HOLDS)
+        tell_dropped(placed, clip, report, HOLDINGS.silent)
         writer = _SceneWriter(placed, clip, options, report)
         return Written(writer.document(), report, parts=writer.parts)
 
@@ -370,11 +361,7 @@ class _SceneWriter:
     def _camera(self, number: int, node: Node, head: list[AseRecord | None], camera: Camera) -> Block:
         goal, animation = self._looking(number, node)
         distance = 0.0 if goal is None else float(np.linalg.norm(self.rest[number, :3, 3] - _row(goal)))
-        rest: list[AseRecord] = []
-        if camera.clip is not None:
-            rest += [floats("CAMERA_HITHER", camera.clip[0]), floats("CAMERA_YON", camera.clip[1])]
-        if camera.ranges is not None:
-            rest += [floats("CAMERA_NEAR", camera.ranges[0]), floats("CAMERA_FAR", camera.ranges[1])]
+        rest = put_fields(camera, CAMERA)
         rest += [floats("CAMERA_FOV", math.radians(camera.fov_degrees)), floats("CAMERA_TDIST", distance)]
         settings = self._settings(number, node, "CAMERA_SETTINGS", rest, {"fov": "CAMERA_FOV"})
         kind = line("CAMERA_TYPE", b"Free" if goal is None else b"Target")
@@ -389,11 +376,9 @@ class _SceneWriter:
         if ranged and not light.attenuated:
             path = f"{plain_path('nodes', node.name)}/ranges"
             self.report.add(Outcome.DROPPED, path, "ranges of a light without attenuation")
-        rest: list[AseRecord] = [floats("LIGHT_COLOR", light.color), floats("LIGHT_INTENS", light.multiplier)]
+        rest = put_fields(light, LIGHT_SETTINGS)
         rest.append(floats("LIGHT_ASPECT", light.aspect if light.rectangular else -1.0))
-        for keyword, angle in (("LIGHT_HOTSPOT", light.hotspot_degrees), ("LIGHT_FALLOFF", light.falloff_degrees)):
-            if angle is not None:
-                rest.append(floats(keyword, angle))
+        rest += put_fields(light, CONE)
         if light.attenuated:
             rest.append(floats("LIGHT_ATTNSTART", light.inner_range or 0.0))
             rest.append(floats("LIGHT_ATTNEND", light.outer_range or 0.0))
@@ -410,9 +395,7 @@ class _SceneWriter:
             line("LIGHT_TYPE", kind),
             self._transform(self.names[number], self.rest[number]),
             goal,
-            line("LIGHT_SHADOWS", b"Mapped" if light.casts_shadows else b"Off"),
-            line("LIGHT_USELIGHT", int(light.on)),
-            line("LIGHT_SPOTSHAPE", b"Rect" if light.rectangular else b"Circle"),
+            *put_fields(light, LIGHT),
             *settings,
             excluded,
             *animation,

@@ -24,7 +24,7 @@ from keyframer.formats.hale3d.bridge.options import Options
 from keyframer.formats.hale3d.bridge.scene import pair_of, read_other, to_scene
 from keyframer.formats.hale3d.bridge.skeleton import with_w
 from keyframer.formats.hale3d.bridge.write_model import bind_joint, has_free_vertices, mesh_records
-from keyframer.formats.hale3d.bridge.writing import HOLDS, boxes_at, components, joint_record
+from keyframer.formats.hale3d.bridge.writing import HOLDINGS, boxes_at, components, joint_record
 from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import decode, encode
 from keyframer.formats.hale3d.model import VERTEX, Mesh, Model, ModelJoint
@@ -238,7 +238,7 @@ class _Writing:
             top.children = [*meshes, *self._bound(names)]
             tops.append(top)
         if self.new:
-            tell_dropped(*new_parts(self.scene, self.new), self.report, HOLDS)
+            tell_dropped(*new_parts(self.scene, self.new), self.report, HOLDINGS.silent)
         document = replace(self.pair.animation or self.pair.model, records=tops)
         return Written(document, self.report, parts=self.parts)
 

@@ -15,6 +15,7 @@ from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import encode, new_animation
 from keyframer.formats.hale3d.records import Joint
 from keyframer.formats.kit.coordinates import in_space
+from keyframer.formats.kit.declared_fields import Holdings
 from keyframer.formats.kit.mesh_writing import with_still_shapes
 from keyframer.formats.kit.rigid_joints import (
     Joints,
@@ -34,7 +35,7 @@ from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 
 Floats = npt.NDArray[np.float64]
 
-HOLDS = ("tree", "meshes", "materials", "textures", "skins", "pivots", "bounds", "frames")
+HOLDINGS = Holdings(("tree", "meshes", "materials", "textures", "skins", "pivots", "bounds", "frames"))
 _BLOCK = 4_000_000
 """vertices times frames that are posed at once"""
 
@@ -76,7 +77,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     placed = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit, v_up=False))
     placed = with_still_shapes(placed, report)
     clip = first_clip(placed, report)
-    tell_dropped(placed, clip, report, HOLDS)
+    tell_dropped(placed, clip, report, HOLDINGS.silent)
     fps = options.fps or max(round(frames_per_second(clip)), 1)
     if not math.isclose(fps, clip.frames_per_second):
         words = f"sampled at {fps} frames a second; the clip has {clip.frames_per_second:g}"

@@ -36,7 +36,7 @@ from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.options import Options
 from keyframer.formats.midtown.bridge.rig import default_rig
 from keyframer.formats.midtown.bridge.scene import posed_channel, root_path, skeleton_of, to_scene
-from keyframer.formats.midtown.bridge.writing import HOLDS, NOISE, BoneNames, angles, tell_lost_motion
+from keyframer.formats.midtown.bridge.writing import HOLDINGS, NOISE, BoneNames, angles, tell_lost_motion
 from keyframer.formats.midtown.skeleton import Bone, read_skeleton, write_skeleton
 from keyframer.formats.midtown.skeleton_text import patch_skeleton
 from keyframer.maths import euler
@@ -184,7 +184,7 @@ class _Writing:
         frames = np.arange(len(self.origins), dtype=np.float64)
         self.sampled = joints_at(scene, self.order, self.parents, frames)[0] if new else None
         if self.sampled is not None:
-            tell_dropped(*new_parts(scene, new), self.report, HOLDS)
+            tell_dropped(*new_parts(scene, new), self.report, HOLDINGS.silent)
             tell_lost_motion(scene, self.sampled, Tolerance.of(scene, DEFAULT_MAX_ERROR), self.report, set(new))
 
     def written(self) -> Written:

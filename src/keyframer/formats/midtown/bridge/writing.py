@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.kit.coordinates import in_space
+from keyframer.formats.kit.declared_fields import Holdings
 from keyframer.formats.kit.rigid_joints import Joints, sample_joints, tell_frames
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
@@ -36,7 +37,7 @@ from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 
 Floats = npt.NDArray[np.float64]
 
-HOLDS = ("tree", "frames")
+HOLDINGS = Holdings(("tree", "frames"))
 NOISE = 1e-9
 """metres or radians: what is left of nothing on the way through matrices"""
 
@@ -80,7 +81,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
         report.add(Outcome.BAKED, "/space", "the format counts metres: the numbers were kept as they are")
     clip = first_clip(placed, report)
     layout = Dialect(options.dialect)
-    tell_dropped(placed, clip, report, {*HOLDS, "raw channels"} if layout is Dialect.DOCUMENT else HOLDS)
+    tell_dropped(placed, clip, report, HOLDINGS.silent | ({"raw channels"} if layout is Dialect.DOCUMENT else set()))
     joints = sample_joints(placed, clip, options.fps, report, depth_first=True)
     if not joints.nodes:
         raise NothingToWrite("a Midtown clip holds the motion of bones, and this scene has no bones or objects")

@@ -18,7 +18,7 @@ from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.nodeanim.bridge import unit_detection
 from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.bridge.scene import copyright_in, interpolation_of, to_scene
-from keyframer.formats.nodeanim.bridge.writing import UNITS, Habits, NodeWriter, WriteOptions, held
+from keyframer.formats.nodeanim.bridge.writing import UNITS, Habits, NodeWriter, WriteOptions, holdings
 from keyframer.formats.nodeanim.dialect import Dialect
 from keyframer.formats.nodeanim.records import Node
 from keyframer.scene import Scene
@@ -62,7 +62,7 @@ class Merger(bridge.Merger[Options]):
             raise CannotMerge("readers would have to be told how to read the new keys")
         new = matching.new_nodes(scene)
         if new:
-            tell_dropped(*new_parts(scene, new), report, held(dialect))
+            tell_dropped(*new_parts(scene, new), report, holdings(dialect).silent)
         return Written(made, report, parts=writer.parts)
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:

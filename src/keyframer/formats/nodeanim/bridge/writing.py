@@ -14,6 +14,7 @@ from keyframer.curves.rotation_forms import increments, with_form
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
+from keyframer.formats.kit.declared_fields import Holdings
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, as_tcb, axes_of_keys, is_eased, steady_axes, still_key
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
@@ -92,16 +93,19 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     if not any(each.track.kind in MOTION and len(each.track.times) for each in clip.channels):
         raise NothingToWrite("a node animation holds keys and nothing else, and this scene has none")
     dialect = Dialect.parse(options.dialect) if isinstance(options.dialect, str) else options.dialect
-    tell_dropped(placed, clip, report, held(dialect))
+    tell_dropped(placed, clip, report, holdings(dialect).silent)
     writer = NodeWriter(placed, clip, options, dialect, report)
     made = writer.document()
     return Written(made, report, reading=writer.reading, parts=writer.parts)
 
 
-def held(dialect: Dialect) -> set[str]:
-    """What such files hold beside keys, in the words of `tell_dropped`."""
-    words = {"title", "author", "clips.name"}
-    return words | {"scale_axes", "scale axes"} if dialect.scale_axis else words
+HOLDINGS = Holdings(("title", "author"), in_code={"clips": ("name",)})
+"""beside keys"""
+
+
+def holdings(dialect: Dialect) -> Holdings:
+    """What files of a dialect hold."""
+    return HOLDINGS.with_features("scale_axes", "scale axes") if dialect.scale_axis else HOLDINGS
 
 
 @dataclass(frozen=True, slots=True)

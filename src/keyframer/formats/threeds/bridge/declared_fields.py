@@ -1,49 +1,33 @@
 """What single chunks mean in a scene, declared once: how a value is got from the chunks inside a parent, and put there.
 
-Reading, writing, the lists of chunks that are read, and what loss reports call held follow from the tables below. What
-needs more than one value or the rest of the document (names, targets, maps, morphs, places) is code beside them.
+Reading, writing, the lists of chunks that are read, and loss reports follow from the tables below. What needs more than
+one value or the rest of the document (names, targets, maps, morphs, places) is code beside them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from keyframer.formats.kit.declared_fields import Field, Holdings
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import Firsts, color, firsts, percent
+from keyframer.formats.threeds.bridge.context import Firsts, color, percent
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.wire.record import Record
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class Field:
-    """One attribute of a part of a scene."""
+class ChunkField(Field[Firsts, Chunk]):
+    """An attribute that chunks inside that of the part say; it is got from the first of each kind."""
 
-    name: str
     kinds: tuple[type[Chunk], ...]
-    """the chunks that say it, inside that of the part"""
-    get: Callable[[Firsts], Any]
-    """the value, from what the chunk of the part holds"""
-    put: Callable[[Any], list[Chunk]]
-    """the chunks that say a value"""
+    """those chunks"""
     wraps: bool = False
     """whether a colour or percentage inside the chunk is what is read of it"""
 
 
-def get_fields(part: Any, chunk: Chunk, fields: Iterable[Field]) -> None:
-    """Set the attributes of a part from the chunks inside its own."""
-    found = firsts(chunk)
-    for field in fields:
-        setattr(part, field.name, field.get(found))
-
-
-def put_fields(part: Any, fields: Iterable[Field]) -> list[Chunk]:
-    """The chunks that say the attributes of a part, in the order of the table."""
-    return [chunk for field in fields for chunk in field.put(getattr(part, field.name))]
-
-
-def kinds_of(fields: Iterable[Field], *, wraps: bool) -> frozenset[type[Record]]:
+def kinds_of(fields: Iterable[ChunkField], *, wraps: bool) -> frozenset[type[Record]]:
     """The chunks that some fields are read from: those that wrap a colour or percentage, or the others."""
     return frozenset(kind for field in fields if field.wraps is wraps for kind in field.kinds)
 
@@ -60,17 +44,17 @@ def share(value: float) -> Chunk:
     return r.PercentFloat(value)
 
 
-def _color(name: str, kind: type[Chunk]) -> Field:
-    return Field(
+def _color(name: str, kind: type[Chunk]) -> ChunkField:
+    return ChunkField(
         name,
-        (kind,),
         lambda found: color(found.get(kind)),
         lambda value: [] if value is None else [kind(children=[rgb(value)])],
+        (kind,),
         wraps=True,
     )
 
 
-def _share(name: str, kind: type[Chunk], *, least: float | None = None, says_least: bool = True) -> Field:
+def _share(name: str, kind: type[Chunk], *, least: float | None = None, says_least: bool = True) -> ChunkField:
     """A percentage; ``least`` is what a part means that says none, which is written all the same or not."""
 
     def get(found: Firsts) -> float | None:
@@ -80,17 +64,17 @@ def _share(name: str, kind: type[Chunk], *, least: float | None = None, says_lea
     def put(value: float | None) -> list[Chunk]:
         return [] if value is None or (value == least and not says_least) else [kind(children=[share(value)])]
 
-    return Field(name, (kind,), get, put, wraps=True)
+    return ChunkField(name, get, put, (kind,), wraps=True)
 
 
-def _flag(name: str, kind: type[Chunk], *, means: bool = True) -> Field:
+def _flag(name: str, kind: type[Chunk], *, means: bool = True) -> ChunkField:
     """A chunk that says something by being there."""
-    return Field(
-        name, (kind,), lambda found: (kind in found) is means, lambda value: [kind()] if bool(value) is means else []
+    return ChunkField(
+        name, lambda found: (kind in found) is means, lambda value: [kind()] if bool(value) is means else [], (kind,)
     )
 
 
-def _number(name: str, kind: Any, field: str, usual: float | None = None, *, says_usual: bool = False) -> Field:
+def _number(name: str, kind: Any, field: str, usual: float | None = None, *, says_usual: bool = False) -> ChunkField:
     """The only number of a chunk."""
 
     def get(found: Firsts) -> Any:
@@ -99,10 +83,10 @@ def _number(name: str, kind: Any, field: str, usual: float | None = None, *, say
     def put(value: Any) -> list[Chunk]:
         return [] if value is None or (value == usual and not says_usual) else [kind(value)]
 
-    return Field(name, (kind,), get, put)
+    return ChunkField(name, get, put, (kind,))
 
 
-def _pair(name: str, first: Any, second: Any, usual: float) -> Field:
+def _pair(name: str, first: Any, second: Any, usual: float) -> ChunkField:
     """Two chunks with a number each."""
 
     def one(found: Firsts, kind: Any) -> float:
@@ -115,7 +99,7 @@ def _pair(name: str, first: Any, second: Any, usual: float) -> Field:
         pairs = zip((first, second), value, strict=True)
         return [kind(number) for kind, number in pairs if number != usual]
 
-    return Field(name, (first, second), get, put)
+    return ChunkField(name, get, put, (first, second))
 
 
 def _ranges(found: Firsts) -> tuple[float, float] | None:
@@ -165,7 +149,7 @@ SPOT_NUMBERS = (_number("aspect", r.SpotAspect, "aspect", 1.0),)
 
 CAMERA = (
     _flag("shows_cone", r.CameraSeeCone),
-    Field("ranges", (r.CameraRanges,), _ranges, lambda value: [] if value is None else [r.CameraRanges(*value)]),
+    ChunkField("ranges", _ranges, lambda value: [] if value is None else [r.CameraRanges(*value)], (r.CameraRanges,)),
 )
 
 MAP_FLAGS = {
@@ -181,21 +165,22 @@ MAP_FLAGS = {
 AMBIENT = _color("ambient", r.AmbientColor)
 BACKGROUND = _color("background_color", r.BackgroundColor)
 
-_TABLES = {
-    "materials": MATERIAL,
-    "maps": MAP,
-    "lights": (*LIGHT, *SPOT, *SPOT_NUMBERS),
-    "cameras": CAMERA,
-}
-_IN_CODE = {
-    "materials": ("shading",),
-    "maps": ("amount", "tints", "tiled", *MAP_FLAGS),
-    "lights": ("color", "excludes", "projector", "roll_degrees", "hotspot_degrees", "falloff_degrees"),
-    "cameras": ("fov_degrees", "roll_degrees", "clip"),
-}
-"""what is read and written by code; the writer itself tells that clip planes of cameras have no place"""
-
-HELD: tuple[str, ...] = tuple(
-    f"{part}.{name}" for part, table in _TABLES.items() for name in (*(field.name for field in table), *_IN_CODE[part])
+HOLDINGS = Holdings(
+    (
+        *("tree", "meshes", "materials", "textures", "other maps", "cameras", "lights", "smoothing", "hidden"),
+        *("environment", "pivots", "cast shadows", "received shadows", "names"),
+        "scale axes",  # the vertices are placed by them
+        *("segment", "morphs", "fov", "roll", "color", "hotspot", "falloff", "visible", "kinds"),
+    ),
+    {"materials": MATERIAL, "maps": MAP, "lights": (*LIGHT, *SPOT, *SPOT_NUMBERS), "cameras": CAMERA},
+    {
+        "materials": ("shading",),
+        "maps": ("amount", "tints", "tiled", *MAP_FLAGS),
+        "lights": ("color", "excludes", "projector", "roll_degrees", "hotspot_degrees", "falloff_degrees"),
+        "cameras": ("fov_degrees", "roll_degrees"),
+        "nodes": ("bounding_box",),
+        "meshes": ("edges", "axes"),
+        "clips": ("current",),
+    },
+    ("cameras.clip",),
 )
-"""what the format holds, in the words of `tell_dropped`: a new field of the model is reported until it is here"""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from keyframer.curves.lazy_fields import add_extras
+from keyframer.formats.kit.declared_fields import get_fields
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import (
     Context,
@@ -14,7 +15,7 @@ from keyframer.formats.threeds.bridge.context import (
     own_value,
     percent,
 )
-from keyframer.formats.threeds.bridge.declared_fields import MAP, MAP_FLAGS, MATERIAL, get_fields, kinds_of
+from keyframer.formats.threeds.bridge.declared_fields import MAP, MAP_FLAGS, MATERIAL, kinds_of
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Material, TextureMap
 
@@ -57,7 +58,7 @@ def read_material(context: Context, chunk: r.Material) -> Material:
     """One material block."""
     name = child(chunk, r.MaterialName)
     material = Material(context.text(name.name) if name else "", raw_name=name.name if name else None)
-    get_fields(material, chunk, MATERIAL)
+    get_fields(material, firsts(chunk), MATERIAL)
     if has(chunk, r.MaterialSelfIlluminated):  # the flag of older releases
         material.self_illumination = material.self_illumination or 1.0
     shading = child(chunk, r.MaterialShading)
@@ -83,7 +84,7 @@ def _read_map(context: Context, chunk: r.Map) -> TextureMap:
             setattr(found, attribute, bool(parameters.flags & bit))
         found.tiled = not parameters.flags & 0x10
         add_extras(found, "3ds", {"flags": parameters.flags})
-    get_fields(found, chunk, MAP)
+    get_fields(found, firsts(chunk), MAP)
     inside = firsts(chunk)
     for kind, tint in TINTS.items():
         if kind in inside:

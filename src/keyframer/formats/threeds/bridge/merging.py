@@ -19,13 +19,14 @@ from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.chunk_links import Links
 from keyframer.formats.threeds.bridge.context import child
+from keyframer.formats.threeds.bridge.declared_fields import HOLDINGS
 from keyframer.formats.threeds.bridge.materials import SHADINGS
 from keyframer.formats.threeds.bridge.options import Options
 from keyframer.formats.threeds.bridge.original_conventions import find_habits, object_of
 from keyframer.formats.threeds.bridge.prepared_scene import Stage
 from keyframer.formats.threeds.bridge.scene import to_linked_scene
 from keyframer.formats.threeds.bridge.write_tracks import names_shapes
-from keyframer.formats.threeds.bridge.writing import HOLDS, painted_groups, write_document
+from keyframer.formats.threeds.bridge.writing import painted_groups, write_document
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.wire.record import Raw, Record
@@ -136,7 +137,7 @@ class Merger(bridge.Merger[Options]):
         document.records = _framed(document, original.document)
         new = original.matching.new_nodes(scene)
         if new:
-            tell_dropped(*new_parts(scene, new), report, (*HOLDS, "clips.name"))
+            tell_dropped(*new_parts(scene, new), report, HOLDINGS.silent | {"clips.name"})
         return Written(document, report, parts=parts)
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:

@@ -17,9 +17,10 @@ from keyframer.catalogue import (
     LINK_UNRESOLVED_NAME,
 )
 from keyframer.curves.lazy_fields import add_extras
+from keyframer.formats.kit.declared_fields import get_fields
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context, child, children, color, firsts, has, own_value, unread
-from keyframer.formats.threeds.bridge.declared_fields import CAMERA, LIGHT, SPOT, SPOT_NUMBERS, get_fields, kinds_of
+from keyframer.formats.threeds.bridge.declared_fields import CAMERA, LIGHT, SPOT, SPOT_NUMBERS, kinds_of
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Camera, Light, LightType, Mesh
 
@@ -241,7 +242,7 @@ def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:
         target=(target[0], target[1], target[2]),
         raw_name=chunk.name,
     )
-    get_fields(camera, body, CAMERA)
+    get_fields(camera, firsts(body), CAMERA)
     camera.extras["3ds"] = {"lens": body.lens, **context.where(chunk)}
     kept = unread(body, kinds_of(CAMERA, wraps=False)) + _beside(chunk)
     if kept:
@@ -271,7 +272,7 @@ def read_light(context: Context, chunk: r.NamedObject) -> PlacedLight | None:
         return None
     light = Light(context.text(chunk.name), raw_name=chunk.name)
     light.color = color(body) or light.color
-    get_fields(light, body, LIGHT)
+    get_fields(light, firsts(body), LIGHT)
     light.excludes = [context.text(each.name) for each in children(body, r.LightExclude)]
     kept = unread(body, _LIGHT_KNOWN | own_value(body)) + _beside(chunk)
     spot = child(body, r.Spotlight)
@@ -288,7 +289,7 @@ def _read_spot(context: Context, spot: r.Spotlight, light: Light) -> None:
     target = context.finite(spot, "target", spot.target, _ORIGIN)
     light.target = (target[0], target[1], target[2])
     light.hotspot_degrees, light.falloff_degrees = spot.hotspot, spot.falloff
-    get_fields(light, spot, (*SPOT, *SPOT_NUMBERS))
+    get_fields(light, firsts(spot), (*SPOT, *SPOT_NUMBERS))
     projector, roll = child(spot, r.SpotMap), child(spot, r.SpotRoll)
     light.projector = context.text(projector.name) if projector else None
     light.roll_degrees = context.finite(roll, "roll", [roll.roll], [0.0])[0] if roll else 0.0

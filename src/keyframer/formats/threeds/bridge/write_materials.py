@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from keyframer.formats.kit.declared_fields import put_fields
 from keyframer.formats.kit.scene_writing import NamesThatFit, cut_name, encode_name, plain_path
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import materials as reading
@@ -16,7 +17,6 @@ from keyframer.formats.threeds.bridge.declared_fields import (
     MAP,
     MAP_FLAGS,
     MATERIAL,
-    put_fields,
     rgb,
     share,
 )

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.formats.kit.declared_fields import put_fields
 from keyframer.formats.kit.mesh_writing import Piece
 from keyframer.formats.kit.scene_writing import encode_name
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.declared_fields import CAMERA, LIGHT, SPOT, SPOT_NUMBERS, put_fields, rgb
+from keyframer.formats.threeds.bridge.declared_fields import CAMERA, LIGHT, SPOT, SPOT_NUMBERS, rgb
 from keyframer.formats.threeds.bridge.objects import fov_of_lens
 from keyframer.formats.threeds.bridge.write_materials import MapNames
 from keyframer.formats.threeds.chunk import Chunk

@@ -27,7 +27,7 @@ from keyframer.formats.kit.scene_writing import (
 from keyframer.formats.kit.skin_writing import without_skins
 from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.declared_fields import HELD
+from keyframer.formats.threeds.bridge.declared_fields import HOLDINGS
 from keyframer.formats.threeds.bridge.editor import METRES_PER_INCH
 from keyframer.formats.threeds.bridge.nodes import Writer as NodeProgram
 from keyframer.formats.threeds.bridge.original_conventions import Habits
@@ -46,26 +46,6 @@ from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Clip, Scene, Space
 from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 
-HOLDS = (
-    *(
-        "tree",
-        "meshes",
-        "materials",
-        "textures",
-        "other maps",
-        "cameras",
-        "lights",
-        "smoothing",
-        "hidden",
-        "environment",
-        "pivots",
-    ),
-    *("cast shadows", "received shadows", "names"),
-    "scale axes",  # the vertices are placed by them
-    *("segment", "morphs", "fov", "roll", "color", "hotspot", "falloff", "visible", "kinds"),
-    *("nodes.bounding_box", "meshes.edges", "meshes.axes", "clips.current"),
-    *HELD,
-)
 _WRITER = b"KEYFRAMER"
 _MOST_NODES = 32_000
 
@@ -106,7 +86,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     if len(placed.nodes) > _MOST_NODES:
         raise NothingToWrite(f"a 3D Studio file numbers its nodes in 16 bits; {len(placed.nodes)} are too many")
     clip = first_clip(placed, report)
-    tell_dropped(placed, clip, report, HOLDS)
+    tell_dropped(placed, clip, report, HOLDINGS.silent)
     reading: dict[str, object] = {} if options.fps == 30.0 else {"fps": options.fps}
     if reading:
         report.add(Outcome.DROPPED, "/reading", f"readers must be told fps={options.fps:g}: the file does not say so")

@@ -18,7 +18,7 @@ from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.options import Options
 from keyframer.formats.uto3d.bridge.scene import is_flexporter, node_records, position_scale, segment_step, to_scene
-from keyframer.formats.uto3d.bridge.writing import DIALECTS, HOLDS, Habits, RecordWriter, WriteOptions
+from keyframer.formats.uto3d.bridge.writing import DIALECTS, HOLDINGS, Habits, RecordWriter, WriteOptions
 from keyframer.formats.uto3d.dialect import Dialect, LightLayout, dialect_of
 from keyframer.formats.uto3d.sections import Main, RawRest
 from keyframer.scene import Channel, Scene
@@ -74,7 +74,7 @@ class Merger(bridge.Merger[Options]):
         document = writer.document()
         new = original.matching.new_nodes(scene)
         if new:
-            tell_dropped(*new_parts(scene, new), report, HOLDS)
+            tell_dropped(*new_parts(scene, new), report, HOLDINGS.silent)
         return Written(document, report, parts=writer.parts)
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:

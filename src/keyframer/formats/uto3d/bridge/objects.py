@@ -12,6 +12,7 @@ import numpy.typing as npt
 from keyframer.catalogue import DATA_NON_FINITE, LINK_INDEX_OUT_OF_RANGE, LINK_UNRESOLVED_ID
 from keyframer.formats.kit.scene_reading import Reporter, finite_rows
 from keyframer.formats.uto3d import records as r
+from keyframer.formats.uto3d.bridge.declared_fields import LIGHT
 from keyframer.scene import Camera, Light, LightType, Mesh, Node
 from keyframer.wire.record import Record
 
@@ -137,15 +138,10 @@ def read_light(reporter: Reporter, record: r.AnyLight, name: str) -> Light:
     assert isinstance(record, (r.Light, r.FlexporterLight))
     word = record.types.get(record.type, "omni")
     light = Light(name, _LIGHTS[word.split()[-1]], raw_name=record.name)
-    color = _finite(reporter, record, "colour", record.colour)
-    if color is not None:
-        light.color = (color[0], color[1], color[2])
-    strength = _number(reporter, record, "multiplier")
-    if strength is not None:
-        light.multiplier = strength
-    light.attenuated = bool(record.use_attenuation)
-    light.inner_range = _number(reporter, record, "attenuation_start")
-    light.outer_range = _number(reporter, record, "attenuation_end")
+    for field in LIGHT:
+        stored = getattr(record, field.stored)
+        if _finite(reporter, record, field.stored, stored if isinstance(stored, tuple) else (stored,)) is not None:
+            setattr(light, field.name, field.get(record))
     reporter.mark(light, "uto3d", record, {"type": record.type})
     if isinstance(record, r.Light) and light.type is not LightType.OMNI:
         goal = _finite(reporter, record, "target_position", record.target_position)

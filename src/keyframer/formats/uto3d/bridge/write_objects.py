@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.formats.kit.declared_fields import put_fields
 from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.formats.uto3d import records as r
+from keyframer.formats.uto3d.bridge.declared_fields import LIGHT
 from keyframer.limits import spend
 from keyframer.scene import Camera, Light, LightType, Mesh, Node, NodeKind, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
@@ -67,11 +69,8 @@ def _light(light: Light, has_target: bool, sort: Sort, path: str, report: LossRe
         if light.type is LightType.SPOT:
             record.cut_off = 0.5 * (light.falloff_degrees if light.falloff_degrees is not None else 45.0)
             record.exponent = light.hotspot_degrees or 0.0
-    record.colour = light.color
-    record.multiplier = light.multiplier
-    record.use_attenuation = int(light.attenuated)
-    record.attenuation_start = light.inner_range or 0.0
-    record.attenuation_end = light.outer_range or 0.0
+    for field, value in put_fields(light, LIGHT):
+        setattr(record, field, value)
     lost = [
         words
         for words, there in (

@@ -16,6 +16,7 @@ from keyframer.formats import facts_of
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
+from keyframer.formats.kit.declared_fields import Holdings
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules
 from keyframer.formats.kit.mesh_writing import with_still_shapes
 from keyframer.formats.kit.scene_writing import (
@@ -31,6 +32,7 @@ from keyframer.formats.kit.scene_writing import (
 )
 from keyframer.formats.kit.unsupported_features import every, tell_dropped
 from keyframer.formats.uto3d import records as r
+from keyframer.formats.uto3d.bridge.declared_fields import LIGHT
 from keyframer.formats.uto3d.bridge.skins import rest_world
 from keyframer.formats.uto3d.bridge.write_controllers import write_controllers
 from keyframer.formats.uto3d.bridge.write_objects import Sort, record_of, write_surface
@@ -43,13 +45,22 @@ from keyframer.wire.record import Record
 
 Floats = npt.NDArray[np.float64]
 
-HOLDS = (
-    *("tree", "meshes", "materials", "cameras", "lights", "skins", "vertex colours", "hidden", "segment", "pivots"),
-    *("fov", "roll", "scale_axes", "scale axes", "cast shadows", "kinds", "names"),
-    *("meshes.edges", "meshes.bounding_sphere", "meshes.dynamic"),
-    *every("materials"),  # what has no place of these is reported by the writer of materials
-    *(set(every("cameras")) - {"cameras.shows_cone"}),
-    *(set(every("lights")) - {"lights.roll_degrees", "lights.aspect"}),
+HOLDINGS = Holdings(
+    (
+        *("tree", "meshes", "materials", "cameras", "lights", "skins", "vertex colours", "hidden", "segment", "pivots"),
+        *("fov", "roll", "scale_axes", "scale axes", "cast shadows", "names"),
+    ),
+    {"lights": LIGHT},
+    {
+        "lights": ("hotspot_degrees", "falloff_degrees"),
+        "cameras": ("fov_degrees", "roll_degrees", "ranges", "clip"),
+        "meshes": ("edges", "bounding_sphere", "dynamic"),
+    },
+    (
+        "kinds",
+        *every("materials"),
+        *(f"lights.{name}" for name in ("on", "casts_shadows", "projector", "excludes", "rectangular")),
+    ),
 )
 
 DIALECTS = {"A": Sort.FLEXPORTER, "B": Sort.MAXSCRIPT, "literal": Sort.LITERAL}
@@ -87,7 +98,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     placed = in_space(scene, Space("y", Handedness.LEFT, scene.space.metres_per_unit))
     placed = with_bones(with_still_shapes(placed, report))
     clip = first_clip(placed, report)
-    tell_dropped(placed, clip, report, HOLDS)
+    tell_dropped(placed, clip, report, HOLDINGS.silent)
     writer = RecordWriter(placed, clip, options, report)
     return Written(writer.document(), report, parts=writer.parts)
 

@@ -1,0 +1,161 @@
+"""What single lines mean in a scene, declared once: how a value is got from the lines of a block, and put there.
+
+Reading, writing and loss reports follow from the tables below. What needs more than its own lines (names, shading,
+targets, ranges of lights) is code beside them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from keyframer.formats.ase.bridge.write_lines import floats, line
+from keyframer.formats.ase.records import AseRecord, Block
+from keyframer.formats.kit.declared_fields import Field, Holdings
+
+LineField = Field[Block, AseRecord]
+
+
+def _color(name: str, keyword: str, usual: Any = None) -> LineField:
+    return LineField(
+        name,
+        lambda block: block.vector(keyword.encode()) or usual,
+        lambda value: [] if value is None else [floats(keyword, value)],
+    )
+
+
+def _number(name: str, keyword: str, usual: float | None = None) -> LineField:
+    """A number; ``usual`` is what a block means that does not say it."""
+
+    def get(block: Block) -> float | None:
+        stated = block.get(keyword.encode()) is not None
+        return block.number(keyword.encode(), 0.0 if usual is None else usual) if stated else usual
+
+    return LineField(name, get, lambda value: [] if value is None else [floats(keyword, value)])
+
+
+def _angle(name: str, keyword: str) -> LineField:
+    """Degrees that may be left out; numbers below 0 say nothing."""
+
+    def get(block: Block) -> float | None:
+        value = block.number(keyword.encode(), -1.0)
+        return value if value >= 0 else None
+
+    return LineField(name, get, lambda value: [] if value is None else [floats(keyword, value)])
+
+
+def _flag(name: str, keyword: str) -> LineField:
+    """A line that says something by being there."""
+    return LineField(name, lambda block: block.has(keyword.encode()), lambda value: [line(keyword)] if value else [])
+
+
+def _word(name: str, keyword: str, yes: bytes, no: bytes) -> LineField:
+    """One of two words."""
+    return LineField(
+        name,
+        lambda block: block.name(keyword.encode()) == yes,
+        lambda value: [line(keyword, yes if value else no)],
+    )
+
+
+def _pair(name: str, first: str, second: str, usual: float | None = None) -> LineField:
+    """Two numbers, each on its line; without ``usual`` both must be there."""
+    keywords = (first.encode(), second.encode())
+
+    def get(block: Block) -> tuple[float, ...] | None:
+        if usual is None and not all(block.get(keyword) for keyword in keywords):
+            return None
+        return tuple(block.number(keyword, usual or 0.0) for keyword in keywords)
+
+    def put(value: Sequence[float] | None) -> list[AseRecord]:
+        return [] if value is None else [floats(first, value[0]), floats(second, value[1])]
+
+    return LineField(name, get, put)
+
+
+def _falls_inwards(block: Block) -> bool:
+    return bool(block.number(b"MATERIAL_XP_FALLOFF", 0.0)) and block.name(b"MATERIAL_FALLOFF") == b"In"
+
+
+MATERIAL = (
+    _color("ambient", "MATERIAL_AMBIENT"),
+    _color("diffuse", "MATERIAL_DIFFUSE"),
+    _color("specular", "MATERIAL_SPECULAR"),
+    _number("shininess", "MATERIAL_SHINE"),
+    _number("shininess_strength", "MATERIAL_SHINESTRENGTH"),
+    _number("transparency", "MATERIAL_TRANSPARENCY", 0.0),
+    _number("wire_size", "MATERIAL_WIRESIZE"),
+)
+
+MATERIAL_REST = (
+    _number("transparency_falloff", "MATERIAL_XP_FALLOFF"),
+    _number("self_illumination", "MATERIAL_SELFILLUM", 0.0),
+    _flag("two_sided", "MATERIAL_TWOSIDED"),
+    _flag("wire", "MATERIAL_WIRE"),
+    _flag("wire_in_units", "MATERIAL_WIREUNITS"),
+    _flag("face_map", "MATERIAL_FACEMAP"),
+    _flag("soften", "MATERIAL_SOFTEN"),
+    LineField("falloff_inwards", _falls_inwards, lambda value: [line("MATERIAL_FALLOFF", b"In" if value else b"Out")]),
+    _word("additive", "MATERIAL_XP_TYPE", b"Additive", b"Filter"),
+)
+"""what stands behind the shading"""
+
+MAP_AMOUNT = (_number("amount", "MAP_AMOUNT", 1.0),)
+
+# 3ds Max counts V and angles the other way round than 3D Studio, whose way the scene has
+MAP = (
+    LineField(
+        "offset",
+        lambda block: (block.number(b"UVW_U_OFFSET", 0.0), 0.0 - block.number(b"UVW_V_OFFSET", 0.0)),
+        lambda value: [floats("UVW_U_OFFSET", value[0]), floats("UVW_V_OFFSET", 0.0 - value[1])],
+    ),
+    _pair("scale", "UVW_U_TILING", "UVW_V_TILING", 1.0),
+    LineField(
+        "rotation_degrees",
+        lambda block: 0.0 - math.degrees(block.number(b"UVW_ANGLE", 0.0)),
+        lambda value: [floats("UVW_ANGLE", 0.0 - math.radians(value))],
+    ),
+    _flag("negative", "BITMAP_INVERT"),
+    _word("summed_area", "BITMAP_FILTER", b"SAT", b"Pyramidal"),
+)
+
+LIGHT = (
+    LineField(
+        "casts_shadows",
+        lambda block: (block.name(b"LIGHT_SHADOWS") or b"Off") != b"Off",
+        lambda value: [line("LIGHT_SHADOWS", b"Mapped" if value else b"Off")],
+    ),
+    LineField(
+        "on", lambda block: block.number(b"LIGHT_USELIGHT", 1) != 0, lambda value: [line("LIGHT_USELIGHT", int(value))]
+    ),
+    _word("rectangular", "LIGHT_SPOTSHAPE", b"Rect", b"Circle"),
+)
+
+LIGHT_SETTINGS = (_color("color", "LIGHT_COLOR", (1.0, 1.0, 1.0)), _number("multiplier", "LIGHT_INTENS", 1.0))
+
+CONE = (_angle("hotspot_degrees", "LIGHT_HOTSPOT"), _angle("falloff_degrees", "LIGHT_FALLOFF"))
+"""of spot lights"""
+
+CAMERA = (_pair("clip", "CAMERA_HITHER", "CAMERA_YON"), _pair("ranges", "CAMERA_NEAR", "CAMERA_FAR"))
+
+HOLDINGS = Holdings(
+    (
+        *("tree", "meshes", "materials", "cameras", "lights", "skins", "morphs", "pivots", "scale axes", "hidden"),
+        *("smoothing", "vertex colours", "cast shadows", "received shadows", "textures", "other maps", "kinds"),
+        *("environment", "title", "segment", "fov", "roll", "scale_axes", "visible", "color", "multiplier"),
+        *("hotspot", "falloff", "names"),
+    ),
+    {
+        "materials": (*MATERIAL, *MATERIAL_REST),
+        "maps": (*MAP_AMOUNT, *MAP),
+        "lights": (*LIGHT, *LIGHT_SETTINGS, *CONE),
+        "cameras": CAMERA,
+    },
+    {
+        "materials": ("shading",),
+        "lights": ("aspect", "attenuated", "inner_range", "outer_range", "excludes", "roll_degrees"),
+        "cameras": ("fov_degrees", "roll_degrees"),
+        "meshes": ("edges",),
+    },
+)

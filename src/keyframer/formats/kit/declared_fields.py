@@ -1,0 +1,105 @@
+"""Fields of a scene's parts as the records of a format say them, and what a format holds: declared once.
+
+A table of `Field` serves reading (`get_fields`) and writing (`put_fields`). `Holdings` collects the tables and what is
+read and written by code; loss reports (`unsupported_features`) and a table in docs/converting.md follow from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+R = TypeVar("R")
+S = TypeVar("S")
+
+FEATURES = {
+    "tree": "parents of nodes",
+    "names": "a name for each mesh, camera, light and skin (that of its node)",
+    "kinds": "dummies as such",
+    "hidden": "hidden nodes",
+    "pivots": "pivots",
+    "scale axes": "nodes scaled along axes of their own",
+    "scale_axes": "tracks of scale axes",
+    "meshes": "meshes",
+    "smoothing": "smoothing groups",
+    "vertex colours": "vertex colours",
+    "cast shadows": "meshes that cast no shadows",
+    "received shadows": "meshes that receive no shadows",
+    "morphs": "morphs",
+    "skins": "skins",
+    "materials": "materials",
+    "textures": "texture maps",
+    "other maps": "maps besides the texture",
+    "cameras": "cameras",
+    "lights": "lights",
+    "environment": "background, fog, ambient light",
+    "title": "title",
+    "author": "author",
+    "copyright": "copyright",
+    "segment": "active segment",
+    "frames": "a value for each frame",
+    "bounds": "a box for each frame",
+    "raw channels": "raw channels",
+    "visible": "tracks of visibility",
+    "fov": "tracks of the field of view",
+    "roll": "tracks of the roll",
+    "color": "tracks of colours of lights",
+    "multiplier": "tracks of brightness",
+    "hotspot": "tracks of the bright cone",
+    "falloff": "tracks of the outer cone",
+}
+"""kinds of things that a format holds or not: the words of `Holdings.features`, and what they mean"""
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class Field(Generic[R, S]):
+    """One attribute of a part of a scene."""
+
+    name: str
+    get: Callable[[R], Any]
+    """the value, from the record of the part"""
+    put: Callable[[Any], list[S]]
+    """what says a value in a record"""
+
+
+def get_fields(part: Any, record: R, fields: Iterable[Field[R, S]]) -> None:
+    """Set the attributes of a part from its record."""
+    for declared in fields:
+        setattr(part, declared.name, declared.get(record))
+
+
+def put_fields(part: Any, fields: Iterable[Field[R, S]]) -> list[S]:
+    """What says the attributes of a part, in the order of the table."""
+    return [said for declared in fields for said in declared.put(getattr(part, declared.name))]
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """What files of a format hold. What is not here is reported as dropped, new fields of the model included."""
+
+    features: tuple[str, ...]
+    """words of `FEATURES`"""
+    declared: Mapping[str, Iterable[Field[Any, Any]]] = field(default_factory=dict)
+    """tables of fields, by part: ``materials``, ``maps``, ``lights``, ``cameras``"""
+    in_code: Mapping[str, Iterable[str]] = field(default_factory=dict)
+    """fields that are read and written by code, by part"""
+    reported: tuple[str, ...] = ()
+    """fields that files do not hold, and that the writer reports in words of its own: ``lights.projector``"""
+
+    @cached_property
+    def held(self) -> frozenset[str]:
+        """Features, and fields as ``materials.shininess``."""
+        fields = {f"{part}.{each.name}" for part, table in self.declared.items() for each in table}
+        fields |= {f"{part}.{name}" for part, names in self.in_code.items() for name in names}
+        return frozenset({*self.features, *fields})
+
+    @cached_property
+    def silent(self) -> frozenset[str]:
+        """What `unsupported_features.tell_dropped` says nothing about."""
+        return self.held | set(self.reported)
+
+    def with_features(self, *features: str) -> Holdings:
+        """The same for files that hold more."""
+        return Holdings((*self.features, *features), self.declared, self.in_code, self.reported)
