@@ -64,7 +64,7 @@ def write_camera(camera: Camera, position: Floats, target: Floats) -> r.Camera:
     if isinstance(stored, float) and fov_of_lens(stored) == camera.fov_degrees:
         lens = stored
     made = r.Camera(_tuple(position), _tuple(target), camera.roll_degrees, lens)
-    made.children = list(put_fields(camera, CAMERA))
+    made.children = [*put_fields(camera, CAMERA)]
     return made
 
 
