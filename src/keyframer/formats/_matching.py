@@ -32,6 +32,17 @@ class Matching:
     plain: bool = False
     """nothing came, went or changed its number"""
 
+    def key(self, number: int, before: Scene) -> int:
+        """A number for a node of the scene after: the one that it had before, else one behind all of those."""
+        old = self.nodes.get(number, self.instead.get(number))
+        return len(before.nodes) + number if old is None else old
+
+    def numbers_of(self, keys: Sequence[int], before: Scene) -> list[int]:
+        """The nodes of the scene after that have these keys."""
+        count = len(before.nodes)
+        numbers = {old: new for new, old in (*self.instead.items(), *self.nodes.items())}
+        return [numbers[key] if key < count else key - count for key in keys]
+
     def new_nodes(self, after: Scene) -> list[int]:
         return [number for number in range(len(after.nodes)) if number not in self.nodes]
 

@@ -68,6 +68,14 @@ def _at_frames(scene: Scene, channel: Channel, frames: npt.NDArray[np.float64], 
     return Channel(channel.node, Track.sampled(track.kind, compile_track(track)(frames), form=form))
 
 
+def frame_origins(before: Scene, after: Scene, nodes: Mapping[int, int], had: int) -> Indices:
+    """`frames_kept` for the clips of two scenes; ``nodes`` are numbers in ``after``, to those in ``before``."""
+    tracks = {(each.node, each.track.kind): each.track for each in after.clips[0].channels}
+    new = {old: number for number, old in nodes.items()}
+    known = {(new[each.node], each.track.kind): each.track for each in before.clips[0].channels if each.node in new}
+    return frames_kept(known, tracks, had, frame_count(after.clips[0]))
+
+
 def frames_kept(before: Tracks, after: Tracks, had: int, count: int) -> Indices:
     """For each of ``count`` frames the one of the original (of ``had``) that says the same, or stands where it does."""
     shared = [key for key in after if key in before and len(after[key].times) == count]

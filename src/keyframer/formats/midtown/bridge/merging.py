@@ -21,7 +21,7 @@ from keyframer.formats import bridge
 from keyframer.formats._matching import new_parts
 from keyframer.formats._scene_differences import by_kind
 from keyframer.formats.document import Document
-from keyframer.formats.kit.frame_times import frame_count, framed, frames_kept
+from keyframer.formats.kit.frame_times import frame_origins, framed
 from keyframer.formats.kit.rigid_joints import joints_at, nodes_depth_first, places_above, wanted_joints
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
@@ -101,9 +101,8 @@ class Merger(bridge.Merger[Options]):
         for channel, table in _tables(merged.document).items():
             posed = ["path", *order] if "path" in table.named else ["row"]
             rows[channel] = np.concatenate([table.named[name] for name in posed], axis=1)
-        back = {old: new for new, old in (*original.matching.instead.items(), *original.matching.nodes.items())}
-        had = len(original.scene.nodes)
-        nodes = {back[bone] if bone < had else bone - had: place for place, bone in enumerate(order)}
+        numbers = original.matching.numbers_of(order, original.scene)
+        nodes = {number: place for place, number in enumerate(numbers)}
         return bridge.Merged(_with_rows(merged.document, rows), theirs.reading, (nodes, {}))
 
     def keeps_layout(self, original: Document, asked: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
@@ -176,10 +175,7 @@ class _Writing:
         self.olds = [self.matching.nodes.get(node) for node in self.order]
         """the bone of the original that each is, None for new ones"""
         self.tracks = by_kind(scene.clips[0]) or {}
-        stays = {old: new for new, old in self.matching.nodes.items()}
-        known = by_kind(self.before.clips[0]) or {}
-        kept = {(stays[node], kind): track for (node, kind), track in known.items() if node in stays}
-        self.origins = frames_kept(kept, self.tracks, len(posed.rows), frame_count(scene.clips[0]))
+        self.origins = frame_origins(self.before, scene, self.matching.nodes, len(posed.rows))
         new = [node for node, old in zip(self.order, self.olds, strict=True) if old is None]
         frames = np.arange(len(self.origins), dtype=np.float64)
         self.sampled = joints_at(scene, self.order, self.parents, frames)[0] if new else None
@@ -188,8 +184,7 @@ class _Writing:
             tell_lost_motion(scene, self.sampled, Tolerance.of(scene, DEFAULT_MAX_ERROR), self.report, set(new))
 
     def written(self) -> Written:
-        numbers = {**self.matching.nodes, **self.matching.instead}
-        order = [numbers.get(node, len(self.before.nodes) + node) for node in self.order]
+        order = [self.matching.key(node, self.before) for node in self.order]
         named: dict[object, npt.ArrayLike] = {"path": self._path()}
         fresh = None if self.sampled is None else angles(self.sampled, self.options.euler_order)
         for place, (node, old, bone) in enumerate(zip(self.order, self.olds, order, strict=True)):

@@ -1,0 +1,316 @@
+"""Writes a scene as its original has it: what joints, columns and meshes the files have is taken over from there.
+
+What refers to joints (parents, weights) does so by `Matching.key`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.formats import bridge
+from keyframer.formats._matching import new_parts
+from keyframer.formats._scene_differences import by_kind
+from keyframer.formats.document import Document
+from keyframer.formats.hale3d.bridge.original_pair import Pair, frames_record, with_children
+from keyframer.formats.hale3d.bridge.skeleton import with_w
+from keyframer.formats.hale3d.bridge.write_model import bind_joint, has_free_vertices, mesh_records
+from keyframer.formats.hale3d.bridge.writing import HOLDINGS, components, joint_record
+from keyframer.formats.hale3d.model import VERTEX, Mesh, Model, ModelJoint
+from keyframer.formats.hale3d.records import Animation, Joint, unquoted
+from keyframer.formats.kit.frame_times import frame_origins
+from keyframer.formats.kit.rigid_joints import Joints, joints_at, parents_first, places_above, wanted_joints
+from keyframer.formats.kit.scene_writing import CannotMerge, NamesThatFit, Written, encode_name
+from keyframer.formats.kit.unsupported_features import tell_dropped
+from keyframer.formats.merging import FrameTable
+from keyframer.maths import affine, quat
+from keyframer.scene import Mesh as SceneMesh
+from keyframer.scene import Scene
+from keyframer.scene.loss_report import LossReport
+from keyframer.text import decode_name
+from keyframer.wire.record import Record
+
+Floats = npt.NDArray[np.float64]
+
+_STILL = 1e-6
+"""so far from the base frame a component may be that the flags call still"""
+
+
+def material_of(mesh: SceneMesh) -> int | None:
+    if mesh.face_materials is None or not len(mesh.face_materials):
+        return None
+    owners = np.unique(np.asarray(mesh.face_materials))
+    if len(owners) > 1:
+        raise CannotMerge("a mesh of several materials")
+    return int(owners[0]) if owners[0] >= 0 else None
+
+
+class FollowingWriter:
+    """A scene on its way to a tree that follows the original."""
+
+    def __init__(self, scene: Scene, original: bridge.Original) -> None:
+        self.scene, self.before, self.document = scene, original.scene, original.document
+        self.pair: Pair = original.links
+        self.report = LossReport("hale3d")
+        had = len(self.pair.names)
+        matching = original.matching
+        self.joints = {new: old for new, old in matching.nodes.items() if old < had}
+        """joints that stay: number in the scene, to that in the original"""
+        self.meshes = {new: old - had for new, old in matching.nodes.items() if old >= had}
+        if bool(scene.clips) != bool(self.before.clips):
+            raise CannotMerge("a model alone does not move" if scene.clips else "an animation without a clip")
+        wanted, above = wanted_joints(scene)
+        if wanted & set(self.meshes):
+            raise CannotMerge("joints that hang on a mesh")
+        self.new = sorted(wanted - set(self.joints))
+        self.order = parents_first(above, [*sorted(self.joints, key=lambda new: self.joints[new]), *self.new])
+        self.parents = places_above(self.order, above)
+        self.keys = np.array([matching.key(i, self.before) for i in range(len(scene.nodes))], np.int64)
+        """of nodes, by which parents and weights refer to joints"""
+        self.tracks = by_kind(scene.clips[0]) or {} if scene.clips else {}
+        self.known = by_kind(self.before.clips[0]) or {} if self.before.clips else {}
+        self.parts: dict[int, tuple[str, int]] = {}
+        self.origins = self._origins()
+        shown = [number for number, node in enumerate(scene.nodes) if node.mesh is not None]
+        self.new_meshes = [
+            i for i in shown if i not in self.meshes and len(scene.meshes[scene.nodes[i].mesh or 0].positions)
+        ]
+        if has_free_vertices(scene, self.new_meshes):
+            raise CannotMerge("vertices that no joint carries")
+        self.sampled: Joints | None = None
+        if self.new or self.new_meshes:
+            times = np.arange(max(len(self.origins), 1), dtype=np.float64)
+            self.sampled = joints_at(scene, self.order, self.parents, times)[0]
+
+    def _origins(self) -> npt.NDArray[np.int64]:
+        """For each frame the one of the original that it was."""
+        if len(self.pair.rows):
+            return frame_origins(self.before, self.scene, self.joints, len(self.pair.rows))
+        if any(kind in ("position", "rotation") for _, kind in self.tracks):
+            raise CannotMerge("there are no frames")
+        return np.zeros(0, np.int64)
+
+    def written(self) -> Written:
+        tops: list[Record] = []
+        names = self._new_names()
+        if self.pair.animation is not None:
+            tops.append(self._animation(self.pair.animation, names))
+        meshes = self._meshes()
+        if self.pair.model is not None or meshes:
+            top = Model() if self.pair.model is None else with_children(self.pair.model, Model, [])
+            top.children = [*meshes, *self._bound(names)]
+            tops.append(top)
+        if self.new:
+            tell_dropped(*new_parts(self.scene, self.new), self.report, HOLDINGS.silent)
+        return Written(replace(self.document, records=tops), self.report, parts=self.parts)
+
+    def _new_names(self) -> dict[int, bytes]:
+        """Names of new joints, in quotes where all others are."""
+        stored = self.pair.names
+        quoted = bool(stored) and all(unquoted(name) != name for name in stored)
+        names = NamesThatFit(reserved=[unquoted(name) for name in stored])
+        made = {node: names.claim(self.scene.nodes[node].name) for node in self.new}
+        return {node: b'"' + name + b'"' if quoted else name for node, name in made.items()}
+
+    def _name(self, node: int, stored: bytes) -> bytes:
+        """The name of a joint that stays, in quotes where it was."""
+        if self.scene.nodes[node].name == self.before.nodes[self.joints[node]].name:
+            return stored
+        name = encode_name(self.scene.nodes[node].name)
+        return b'"' + name + b'"' if unquoted(stored) != stored else name
+
+    def _parent(self, place: int) -> int:
+        parent = self.parents[place]
+        return -1 if parent < 0 else int(self.keys[self.order[parent]])
+
+    # The animation
+
+    def _animation(self, animation: Document, names: Mapping[int, bytes]) -> Record:
+        records: list[Record] = []
+        named: dict[object, npt.ArrayLike] = {}
+        for place, node in enumerate(self.order):
+            if node in self.joints:
+                record = self._joint(node, self.pair.joints[self.joints[node]])
+                record.parent = self._parent(place)
+                columns = self._columns(node, self.pair.joints[self.joints[node]])
+            else:
+                assert self.sampled is not None
+                record = joint_record(self.sampled, place, self._parent(place), names[node])
+                values = components(self.sampled, place).astype(np.float32).astype(np.float64)
+                columns = {bit: values[:, bit] for bit in np.flatnonzero((values != values[0]).any(axis=0)).tolist()}
+            named |= {(int(self.keys[node]), bit): column for bit, column in columns.items()}
+            self.parts[id(record)] = ("nodes", node)
+            records.append(record)
+        top = with_children(animation, Animation, records)
+        assert isinstance(top, Animation)
+        clip = self.scene.clips[0]
+        top.frame_rate = int(clip.rate)
+        if len(self.origins):
+            named["box"] = np.asarray(clip.bounds).reshape(len(self.origins), -1)
+            top.children.append(frames_record(FrameTable(named, self.origins)))
+        return top
+
+    def _joint(self, node: int, stored: Joint) -> Joint:
+        """A joint that stays. Its name is that of the model where there is one."""
+        made, given, was = copy.copy(stored), self.scene.nodes[node], self.before.nodes[self.joints[node]]
+        if not np.array_equal(given.scale, was.scale) or (node, "scale") in self.tracks:
+            raise CannotMerge("scale of joints")
+        if not np.array_equal(given.position, was.position):
+            made.position = tuple(float(value) for value in given.position)
+        if not np.array_equal(given.rotation_xyzw, was.rotation_xyzw):
+            made.orientation = tuple(float(value) for value in given.rotation_xyzw)
+        if self.pair.model is None:
+            made.name = self._name(node, stored.name)
+        return made
+
+    def _columns(self, node: int, stored: Joint) -> dict[int, Floats]:
+        """The components of a joint that stays: those that have columns, and those that left the base frame."""
+        given, was = self.scene.nodes[node], self.before.nodes[self.joints[node]]
+        made: dict[int, Floats] = {}
+        for kind, first, rest, rested in (
+            ("position", 0, given.position, was.position),
+            ("rotation", 3, given.rotation_xyzw, was.rotation_xyzw),
+        ):
+            track, known = self.tracks.get((node, kind)), self.known.get((self.joints[node], kind))
+            if track is None:
+                continue
+            if len(track.times) != len(self.origins):
+                raise CannotMerge("tracks of different lengths")
+            values = np.asarray(track.values, np.float64)
+            moved = np.ones(len(values), bool)
+            if known is not None and np.array_equal(rest, rested):
+                moved = (np.asarray(known.values)[self.origins] != values).any(axis=1)
+            if kind == "rotation":
+                values = quat.normalise(values)
+                values = np.where(values[:, 3:] > 0, -values, values)  # w is the negative root
+            away = np.abs(values[moved, :3] - np.asarray(rest)[:3]).max(axis=0, initial=0.0) > _STILL
+            bits = [bit for bit in range(3) if stored.flags >> first + bit & 1 or away[bit]]
+            made |= {first + bit: values[:, bit] for bit in bits}
+        return made
+
+    # The model
+
+    def _bound(self, names: Mapping[int, bytes]) -> list[ModelJoint]:
+        """Joints of the model; a new one is bound as a skin says, else as it hangs on its parent at the first frame."""
+        inverse = self._inverse_bind()
+        records: list[ModelJoint] = []
+        binds: list[Floats] = []
+        for place, node in enumerate(self.order):
+            parent, old = self.parents[place], self.joints.get(node)
+            if old is not None and self.pair.model is not None:
+                record = copy.copy(self.pair.bound[old])
+                record.parent, record.name = self._parent(place), self._name(node, record.name)
+                if self.pair.animation is None:
+                    self._refuse_moves(node, old)
+                matrix = _matrix(record)
+                if node in inverse:
+                    moved = bind_joint(affine.inverse(inverse[node]), record.parent, record.name)
+                    now, then = ((*each.position, *each.orientation) for each in (moved, record))
+                    if not np.allclose(now, then, atol=1e-6):
+                        record.position, record.orientation, matrix = moved.position, moved.orientation, _matrix(moved)
+            else:
+                assert self.sampled is not None
+                matrix = self._new_bind(place, inverse.get(node), None if parent < 0 else binds[parent])
+                name = names[node] if old is None else self.pair.joints[old].name
+                record = bind_joint(matrix, self._parent(place), name)
+            self.parts[id(record)] = ("nodes", node)
+            records.append(record)
+            binds.append(matrix)
+        return records
+
+    def _refuse_moves(self, node: int, old: int) -> None:
+        """A model says where joints are bound, not where they are."""
+        given, was = self.scene.nodes[node], self.before.nodes[old]
+        for name in ("position", "rotation_xyzw", "scale"):
+            if not np.array_equal(getattr(given, name), getattr(was, name)):
+                raise CannotMerge(f"{name} of joints")
+
+    def _inverse_bind(self) -> dict[int, Floats]:
+        """Where joints are bound that skins list; `CannotMerge` where skins that stay disagree."""
+        bound: dict[int, Floats] = {}
+        for number, node in enumerate(self.scene.nodes):
+            if node.skin is None:
+                continue
+            skin = self.scene.skins[node.skin]
+            for joint, matrix in zip(skin.joints, np.asarray(skin.inverse_bind, np.float64), strict=True):
+                if number not in self.meshes:
+                    if joint not in self.joints:
+                        bound.setdefault(joint, matrix)
+                elif not np.allclose(bound.setdefault(joint, matrix), matrix):
+                    raise CannotMerge("skins that are bound otherwise")
+        return bound
+
+    def _new_bind(self, place: int, inverse: Floats | None, above: Floats | None) -> Floats:
+        """Where a joint stands in model space that no model had."""
+        assert self.sampled is not None
+        if inverse is not None:
+            origin, turn, _ = affine.decompose(affine.inverse(inverse))
+            return affine.compose(origin, turn, np.ones(3))
+        position, turn = self.sampled.positions[0, place], self.sampled.rotations_xyzw[0, place]
+        local = affine.compose(position, turn, np.ones(3))
+        return local if above is None else above @ local
+
+    def _meshes(self) -> list[Mesh]:
+        records: list[Mesh] = []
+        for number in sorted(self.meshes, key=lambda new: self.meshes[new]):
+            record = self._mesh(number, self.pair.meshes[self.meshes[number]])
+            self.parts[id(record)] = ("nodes", number)
+            records.append(record)
+        for number in self.new_meshes:
+            assert self.sampled is not None
+            for record in mesh_records(self.scene, number, self.sampled, self.report):
+                weights = np.array(record.weights)
+                weights["joint"] = self.keys[np.array(self.order)[weights["joint"]]]
+                record.weights = weights
+                self.parts[id(record)] = ("nodes", number)
+                records.append(record)
+        return records
+
+    def _mesh(self, number: int, stored: Mesh) -> Mesh:
+        """A mesh that stays: weights in the places where the file has them, if these still fit."""
+        node = self.scene.nodes[number]
+        mesh, skin = self.scene.meshes[node.mesh or 0], self.scene.skins[node.skin or 0]
+        if mesh.uv is None or len(mesh.uv) != len(mesh.positions) or mesh.uv_corners is not None:
+            raise CannotMerge("texture vertices of meshes")
+        if skin.positions is None:
+            raise CannotMerge("vertices without places in their joints of skins")
+        order = np.argsort(np.asarray(skin.vertices), kind="stable")
+        counts = np.bincount(np.asarray(skin.vertices, np.int64), minlength=len(mesh.positions))
+        firsts = np.cumsum(counts) - counts
+        wanted = np.zeros(len(order), stored.weights.dtype)
+        wanted["bias"] = np.asarray(skin.weights)[order]
+        wanted["joint"] = self.keys[np.asarray(skin.joints, np.int64)[np.asarray(skin.influences, np.int64)[order]]]
+        wanted["position"] = np.asarray(skin.positions)[order]
+        vertices, weights = np.zeros(len(mesh.positions), VERTEX), wanted
+        vertices["first_weight"], vertices["weight_count"] = firsts, counts
+        if np.array_equal(counts, stored.vertices["weight_count"]):
+            places = np.repeat(stored.vertices["first_weight"].astype(np.int64) - firsts, counts) + np.arange(
+                len(order)
+            )
+            in_place = np.array(stored.weights)
+            in_place[places] = wanted
+            if np.array_equal(in_place[places], wanted):  # else vertices no longer share what they shared
+                vertices, weights = np.array(stored.vertices), in_place
+        vertices["st"] = mesh.uv
+        triangles = np.asarray(mesh.corners)[:, [0, 2, 1]].astype("<u4")  # clockwise
+        name = self._material(mesh, stored.material)
+        return Mesh(len(vertices), len(weights), len(triangles), name, vertices, weights, triangles)
+
+    def _material(self, mesh: SceneMesh, stored: bytes) -> bytes:
+        """The path of the texture, or the name: a mesh has nothing else."""
+        owner = material_of(mesh)
+        if owner is None:
+            return stored
+        material = self.scene.materials[owner]
+        texture = material.maps.get("texture1")
+        name = material.name if texture is None else texture.file_name
+        return stored if decode_name(unquoted(stored)) == name else encode_name(name)
+
+
+def _matrix(joint: ModelJoint) -> Floats:
+    turn, _ = with_w(np.array([joint.orientation], np.float64))
+    return affine.compose(np.array(joint.position, np.float64), turn[0], np.ones(3))

@@ -1,0 +1,119 @@
+"""A merged tree as the two files: joints in their order, with the numbers that they have there."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from keyframer.formats import bridge
+from keyframer.formats.document import Document
+from keyframer.formats.hale3d.bridge.frame_table import lay_out
+from keyframer.formats.hale3d.bridge.original_pair import Pair
+from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
+from keyframer.formats.hale3d.records import Animation, Frames, Joint
+from keyframer.formats.kit.rigid_joints import parents_first
+from keyframer.formats.merging import Tree
+
+
+class MergedFiles:
+    """A merged tree on its way to files. Joints and meshes are known by `Matching.key` until they have numbers."""
+
+    def __init__(self, merged: Tree, original: bridge.Original) -> None:
+        self.original = original
+        self.pair: Pair = original.links
+        tops = merged.document.records
+        self.animation = next((top for top in tops if isinstance(top, Animation)), None)
+        self.model = next((top for top in tops if isinstance(top, Model)), None)
+        before = len(original.scene.nodes)
+        self.key: dict[int, int] = {}
+        """of joints and meshes, by the `id` of their records"""
+        for record in (each for top in tops for each in top.children if id(each) in merged.parts):
+            part: Any = merged.parts[id(record)]
+            self.key[id(record)] = part[1] if part[1] >= 0 else before - 1 - part[1]
+        holder = self.animation or self.model
+        assert holder is not None
+        joints: list[Any] = [each for each in holder.children if isinstance(each, (Joint, ModelJoint))]
+        self.order = self._ordered({self.key[id(each)]: each.parent for each in joints})
+        self.place = {key: place for place, key in enumerate(self.order)}
+        self.renumbers = self.order != list(range(len(self.pair.names)))
+
+    def _ordered(self, parents: dict[int, int]) -> list[int]:
+        """Joints in the order of the original, new ones behind, and none before its parent; readers place joints one
+        after the other. An original that has them otherwise keeps its order if nothing comes or goes."""
+        keys = list(parents)
+        stored: Sequence[Joint | ModelJoint] = self.pair.joints or self.pair.bound
+        if keys == list(range(len(stored))) and any(joint.parent > at for at, joint in enumerate(stored)):
+            return keys
+        place = {key: at for at, key in enumerate(keys)}
+        above = [place.get(parent, -1) for parent in parents.values()]
+        return [keys[at] for at in parents_first(above, list(range(len(keys))))]
+
+    def merged(self) -> bridge.Merged:
+        document = self.original.document
+        documents: dict[type, Document] = {}
+        if self.animation is not None and self.pair.animation is not None:
+            documents[Animation] = replace(self.pair.animation, records=[self._animation(self.animation)])
+        meshes = [] if self.model is None else [each for each in self.model.children if isinstance(each, Mesh)]
+        if self.model is not None:
+            like = self.pair.model or Document(document.format, dialect=document.dialect)
+            documents[Model] = replace(like, records=[self._model(self.model, meshes)])
+        made = documents.pop(Animation if document.first(Model) is None else Model)
+        names = {Animation: "animation", Model: "model"}
+        reading: dict[str, object] = {names[kind]: other for kind, other in documents.items()}
+        return bridge.Merged(made, {**reading, "found": ""} if reading else {}, self._places(meshes))
+
+    def _places(self, meshes: list[Mesh]) -> tuple[dict[int, int], dict[int, int]]:
+        """Where nodes and materials stand now: joints, then meshes, each with a material of its own."""
+        matching, before = self.original.matching, self.original.scene
+        place = dict(self.place)
+        for at, mesh in enumerate(meshes, len(self.order)):
+            place.setdefault(self.key[id(mesh)], at)
+        shown = {self.key[id(mesh)] - len(self.pair.names): at for at, mesh in enumerate(meshes)}
+        materials = {new: shown[old] for new, old in matching.materials.items() if old in shown}
+        return dict(zip(matching.numbers_of(list(place), before), place.values(), strict=True)), materials
+
+    def _numbered(self, record: Any) -> Any:
+        """A joint with the number that its parent has now."""
+        if self.renumbers:
+            record = copy.copy(record)
+            record.parent = self.place.get(record.parent, -1)
+        return record
+
+    def _animation(self, top: Animation) -> Animation:
+        by_key = {self.key[id(each)]: each for each in top.children if isinstance(each, Joint)}
+        joints = {key: self._numbered(by_key[key]) for key in self.order}
+        stored = None if self.pair.animation is None else self.pair.animation.first(Frames)
+        frames = next((each for each in top.children if isinstance(each, Frames)), None)
+        if frames is not None and stored is not None:
+            table: Any = frames.rows
+            stored = copy.copy(stored)
+            stored.rows, joints = lay_out(self.pair.rows, dict(enumerate(self.pair.joints)), joints, table)
+        made = copy.copy(top)
+        made.children = [*joints.values(), *([] if stored is None else [stored])]
+        return made
+
+    def _model(self, top: Model, meshes: list[Mesh]) -> Model:
+        bound = {self.key[id(each)]: each for each in top.children if isinstance(each, ModelJoint)}
+        made = copy.copy(top)
+        made.children = [*map(self._weighted, meshes), *(self._numbered(bound[key]) for key in self.order)]
+        return made
+
+    def _weighted(self, mesh: Mesh) -> Mesh:
+        """A mesh whose weights have the numbers of joints now. Those of joints that are gone go to their parents."""
+        if not self.renumbers:
+            return mesh
+        numbers = dict(self.place)
+        for key in range(len(self.pair.bound)):
+            above, steps = key, 0
+            while above not in self.place and above >= 0 and steps < len(self.pair.bound):  # parents may be a circle
+                above, steps = self.pair.bound[above].parent, steps + 1
+            numbers.setdefault(key, self.place.get(above, 0))
+        made, weights = copy.copy(mesh), np.array(mesh.weights)
+        keys, places = np.unique(weights["joint"], return_inverse=True)
+        weights["joint"] = np.array([numbers[key] for key in keys.tolist()], np.int64)[places]
+        made.weights = weights
+        return made
