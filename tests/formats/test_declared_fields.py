@@ -23,8 +23,7 @@ KNOWN = {*FEATURES, *(word for part in REPORTED_PARTS for word in every(part))}
 
 @pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
 def test_every_word_is_a_feature_or_a_field_of_the_model(known: Format) -> None:
-    holdings = known.holdings()
-    assert holdings is not None
+    holdings = known.scene_writer().holdings
     assert holdings.silent <= KNOWN
     assert not holdings.held & set(holdings.reported), "held, and reported as lost"
 

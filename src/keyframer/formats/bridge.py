@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from keyframer.formats._matching import Matching
 from keyframer.formats.document import Document
+from keyframer.formats.kit.declared_fields import Holdings
 from keyframer.formats.kit.frame_times import counted_like
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
 from keyframer.formats.kit.scene_writing import CannotMerge, Written
@@ -20,6 +21,7 @@ from keyframer.wire.record import Record
 
 __all__ = [
     "CannotMerge",
+    "Holdings",
     "KeyLayout",
     "Merged",
     "Merger",
@@ -40,6 +42,8 @@ class SceneWriter(ABC, Generic[O]):
 
     options: type[O]
     """a dataclass; all its fields have defaults"""
+    holdings: ClassVar[Holdings] = Holdings(())
+    """what of a scene its documents hold"""
 
     @abstractmethod
     def from_scene(self, scene: Scene, options: O) -> Written:

@@ -48,8 +48,8 @@ _END = "<!-- End of the generated part. -->"
 
 def with_holdings(page: str, formats: Iterable[Format]) -> str:
     """A page whose generated part says what files of each format hold: kinds of things, then single fields."""
-    holdings = {known.name: known.holdings() for known in formats}
-    held = {name: found.held for name, found in holdings.items() if found is not None}
+    writers = {known.name: known.writer() for known in formats}
+    held = {name: writer.holdings.held for name, writer in writers.items() if writer is not None}
     rows = [[words, *("yes" if word in each else "" for each in held.values())] for word, words in FEATURES.items()]
     for part in REPORTED_PARTS:
         for word in every(part):

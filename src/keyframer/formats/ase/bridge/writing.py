@@ -66,6 +66,7 @@ class WriteOptions:
 
 class Writer(SceneWriter[WriteOptions]):
     options = WriteOptions
+    holdings = HOLDINGS
 
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
         """A document of the scene, and what is not in it."""

@@ -44,6 +44,8 @@ Floats = npt.NDArray[np.float64]
 _TICKS_PER_SECOND = 4800.0
 _STRAIGHT = (0.0, 0.0, 0.0, 1.0)
 UNITS = {"frame": "frames", "tick": "ticks", "second": "seconds"}
+HOLDINGS = Holdings(("title", "author"), in_code={"clips": ("name",)})
+"""beside keys"""
 FIELDS = {"position": "translation_keys", "rotation": "rotation_keys", "scale": "scale_keys"}
 SHAPES = {
     "tension": "tension",
@@ -79,6 +81,7 @@ class WriteOptions:
 
 class Writer(SceneWriter[WriteOptions]):
     options = WriteOptions
+    holdings = HOLDINGS
 
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
         return from_scene(scene, options)
@@ -97,10 +100,6 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     writer = NodeWriter(placed, clip, options, dialect, report)
     made = writer.document()
     return Written(made, report, reading=writer.reading, parts=writer.parts)
-
-
-HOLDINGS = Holdings(("title", "author"), in_code={"clips": ("name",)})
-"""beside keys"""
 
 
 def holdings(dialect: Dialect) -> Holdings:

@@ -84,6 +84,7 @@ class WriteOptions:
 
 class Writer(SceneWriter[WriteOptions]):
     options = WriteOptions
+    holdings = HOLDINGS
 
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
         return from_scene(scene, options)
