@@ -17,7 +17,7 @@ from keyframer.formats._matching import new_parts
 from keyframer.formats._scene_differences import by_kind
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.original_pair import Pair, frames_record, with_children
-from keyframer.formats.hale3d.bridge.skeleton import with_w
+from keyframer.formats.hale3d.bridge.quaternions import with_negative_w, with_w
 from keyframer.formats.hale3d.bridge.write_model import bind_joint, has_free_vertices, mesh_records
 from keyframer.formats.hale3d.bridge.writing import HOLDINGS, components, joint_record
 from keyframer.formats.hale3d.model import VERTEX, Mesh, Model, ModelJoint
@@ -185,8 +185,7 @@ class FollowingWriter:
             if known is not None and np.array_equal(rest, rested):
                 moved = (np.asarray(known.values)[self.origins] != values).any(axis=1)
             if kind == "rotation":
-                values = quat.normalise(values)
-                values = np.where(values[:, 3:] > 0, -values, values)  # w is the negative root
+                values = with_negative_w(quat.normalise(values))
             away = np.abs(values[moved, :3] - np.asarray(rest)[:3]).max(axis=0, initial=0.0) > _STILL
             bits = [bit for bit in range(3) if stored.flags >> first + bit & 1 or away[bit]]
             made |= {first + bit: values[:, bit] for bit in bits}

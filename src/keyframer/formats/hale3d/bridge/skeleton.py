@@ -15,10 +15,10 @@ from keyframer.catalogue import (
     SEM_UNKNOWN_FLAG_BITS,
 )
 from keyframer.curves import RotationForm, Track
+from keyframer.formats.hale3d.bridge.quaternions import with_w
 from keyframer.formats.hale3d.records import COMPONENTS, Frames, Joint
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.limits import Budget
-from keyframer.maths import quat
 from keyframer.scene import Channel, Clip, Node, NodeKind
 
 Floats = npt.NDArray[np.float64]
@@ -87,16 +87,3 @@ def animate(reporter: Reporter, joints: list[Joint], frames: Frames, clip: Clip,
             track = Track.sampled("rotation", turns, form=RotationForm.QUATERNION_ABSOLUTE)
             reporter.mark(track, "hale3d", joint)
             clip.channels.append(Channel(index, track))
-
-
-def with_w(xyz: Floats) -> tuple[Floats, int | None]:
-    """Unit quaternions from x, y, z: w is the negative root, as MD5 has it. Also the first row that has no real w."""
-    with np.errstate(all="ignore"):
-        square = (xyz * xyz).sum(axis=1)
-        w = -np.sqrt(np.maximum(0.0, 1.0 - square))
-    turns = np.column_stack([xyz, w])
-    # float32 rounding leaves squares of up to 1 + 4e-7 in sound files
-    odd = np.flatnonzero(~(square <= 1.0 + 1e-5))
-    return np.where(np.isfinite(turns).all(axis=1)[:, None], quat.normalise(turns), turns), (
-        int(odd[0]) if len(odd) else None
-    )

@@ -11,7 +11,7 @@ from keyframer.catalogue import (
     LIMIT_COPIES,
     LINK_INDEX_OUT_OF_RANGE,
 )
-from keyframer.formats.hale3d.bridge.skeleton import with_w
+from keyframer.formats.hale3d.bridge.quaternions import with_w
 from keyframer.formats.hale3d.model import Mesh as MeshRecord
 from keyframer.formats.hale3d.model import ModelJoint
 from keyframer.formats.hale3d.records import unquoted

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.formats.document import Document
+from keyframer.formats.hale3d.bridge.quaternions import with_negative_w
 from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import new_model
 from keyframer.formats.hale3d.model import VERTEX, WEIGHT, Mesh, ModelJoint
@@ -72,8 +73,7 @@ def bind_joints(joints: Joints, names: list[bytes]) -> list[ModelJoint]:
 
 def bind_joint(matrix: Floats, parent: int, name: bytes) -> ModelJoint:
     """A joint that stands so in model space."""
-    turn = quat.from_matrix3(matrix[:3, :3])
-    turn = (-turn if turn[3] > 0 else turn) + 0.0  # w is the negative root; no zeros below zero
+    turn = with_negative_w(quat.from_matrix3(matrix[:3, :3]))
     return ModelJoint(parent, tuple(map(float, matrix[:3, 3])), tuple(map(float, turn[:3])), name)
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
+from keyframer.formats.hale3d.bridge.quaternions import with_negative_w
 from keyframer.formats.hale3d.bridge.write_model import has_free_vertices, write_model
 from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import encode, new_animation
@@ -136,18 +137,15 @@ def joint_record(joints: Joints, number: int, parent: int, name: bytes) -> Joint
     """A joint as it is at the first frame, without columns."""
     record = Joint(parent, 0, 0, name)
     record.position = tuple(float(np.float32(value)) for value in joints.positions[0, number])
-    record.orientation = tuple(float(value) for value in _negative(joints.rotations_xyzw[0, number]))
+    record.orientation = tuple(float(value) for value in with_negative_w(joints.rotations_xyzw[0, number]))
     return record
 
 
 def components(joints: Joints, number: int) -> Floats:
     """(T, 6) places and the first three numbers of turns."""
-    return np.concatenate([joints.positions[:, number], _negative(joints.rotations_xyzw[:, number])[:, :3]], axis=1)
-
-
-def _negative(turns_xyzw: Floats) -> Floats:
-    """Turns with w <= 0, as MD5 has them, and no zeros below zero."""
-    return np.where(turns_xyzw[..., 3:] > 0, -turns_xyzw, turns_xyzw) + 0.0
+    return np.concatenate(
+        [joints.positions[:, number], with_negative_w(joints.rotations_xyzw[:, number])[:, :3]], axis=1
+    )
 
 
 def boxes_at(scene: Scene, times: Floats) -> Floats:

@@ -35,11 +35,11 @@ from keyframer.formats.merging import FrameTable, RecordRules, Tree
 from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.options import Options
 from keyframer.formats.midtown.bridge.rig import default_rig
-from keyframer.formats.midtown.bridge.scene import posed_channel, root_path, skeleton_of, to_scene
+from keyframer.formats.midtown.bridge.scene import posed_channel, skeleton_of, to_scene
+from keyframer.formats.midtown.bridge.stored_motion import angles_of, stored_path
 from keyframer.formats.midtown.bridge.writing import HOLDINGS, NOISE, BoneNames, angles, tell_lost_motion
 from keyframer.formats.midtown.skeleton import Bone, read_skeleton, write_skeleton
 from keyframer.formats.midtown.skeleton_text import patch_skeleton
-from keyframer.maths import euler
 from keyframer.scene import Channel, NodeKind, RawChannel, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.record import Record
@@ -205,17 +205,14 @@ class _Writing:
 
     def _path(self) -> Floats:
         """Positions of the first bone without what ``in_place`` added."""
-        values = self._values(self.order[0], "position")
-        return values - root_path(np.zeros_like(values), float(self.posed.distance), self.options.in_place)
+        return stored_path(self._values(self.order[0], "position"), float(self.posed.distance), self.options.in_place)
 
     def _angles(self, node: int, old: int) -> Floats:
         """Roll, pitch and heading of a bone that stays."""
         given, was = self.scene.nodes[node], self.before.nodes[old]
         if not np.array_equal(given.scale, was.scale) or (node, "scale") in self.tracks:
             raise CannotMerge(f"nodes/{node}/scale")
-        order = self.options.euler_order
-        by_order = euler.from_quaternion(self._values(node, "rotation"), order)
-        return np.asarray(by_order[..., [order.index(axis) for axis in "XYZ"]], np.float64) + 0.0  # normalise -0.0
+        return angles_of(self._values(node, "rotation"), self.options.euler_order)
 
     def _raw_rows(self) -> dict[int, FrameTable]:
         """Channels that move no bones, by where the file has them."""

@@ -23,9 +23,9 @@ from keyframer.formats.kit.scene_reading import Reporter, UniqueNames, companion
 from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.options import Options
 from keyframer.formats.midtown.bridge.rig import default_rig
+from keyframer.formats.midtown.bridge.stored_motion import quaternions_of, root_path
 from keyframer.formats.midtown.skeleton import Skeleton, read_skeleton
 from keyframer.issues import Severity
-from keyframer.maths import euler
 from keyframer.scene import Channel, Clip, Node, NodeKind, RawChannel, Scene, Space
 from keyframer.text import decode_name
 from keyframer.wire.record import Record
@@ -34,8 +34,6 @@ Floats = npt.NDArray[np.float64]
 
 _MOST_BONES = 4096
 """of a figure (the game's have 19): a channel of more is a row of numbers, not a skeleton"""
-_TURNS_PER_BLOCK = 8_192
-"""angles turned into quaternions at once: so many stay in the processor's cache"""
 _SPACE = Space("y", metres_per_unit=1.0, unit_rule="the game counts metres")
 """metres, Y up, right-handed; figures face -Z"""
 
@@ -88,32 +86,12 @@ def _add_figure(scene: Scene, reporter: Reporter, channel: r.Channel | r.OldChan
     clip = scene.clips[0]
     clip.extras["midtown"] = {"distance": distance, "in_place": options.in_place}
     clip.channels.append(Channel(0, Track.sampled("position", root_path(rows[:, :3], distance, options.in_place))))
-    turns = turn(rows[:, 3:].reshape(-1, 3), options.euler_order).reshape(len(rows), count, 4)
+    turns = quaternions_of(rows[:, 3:].reshape(-1, 3), options.euler_order).reshape(len(rows), count, 4)
     for bone_number in range(count):
         track = Track.sampled("rotation", turns[:, bone_number], form=RotationForm.QUATERNION_ABSOLUTE)
         clip.channels.append(Channel(bone_number, track))
     for moved in clip.channels:
         reporter.mark(moved.track, "midtown", channel)
-
-
-def root_path(stored: Floats, distance: float, in_place: bool) -> Floats:
-    """The root's positions. The game adds ``i * distance / frames`` to z of frame i, so that a walk stays in place."""
-    if not in_place or not np.isfinite(distance):
-        return stored
-    path = stored.copy()
-    path[:, 2] += np.arange(len(path)) * distance / len(path)
-    return path
-
-
-def turn(rph: Floats, order: str) -> Floats:
-    """Quaternions of roll (about X), pitch (about Y) and heading (about Z), multiplied in ``order``."""
-    columns = ["XYZ".index(axis) for axis in order]
-    turned = np.empty((len(rph), 4))
-    with np.errstate(all="ignore"):
-        for begin in range(0, len(rph), _TURNS_PER_BLOCK):
-            some = slice(begin, begin + _TURNS_PER_BLOCK)
-            turned[some] = euler.to_quaternion(rph[some, columns], order)
-    return turned
 
 
 def skeleton_of(options: Options) -> Skeleton | None:

@@ -26,12 +26,12 @@ from keyframer.formats.kit.scene_writing import (
 )
 from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.midtown.bridge.options import Options
+from keyframer.formats.midtown.bridge.stored_motion import angles_of
 from keyframer.formats.midtown.dialect import Dialect
 from keyframer.formats.midtown.document import new_document
 from keyframer.formats.midtown.records import Channel, make_channel
 from keyframer.formats.midtown.skeleton import Bone, Skeleton, write_skeleton
 from keyframer.formats.midtown.sniff import FARTHEST
-from keyframer.maths import euler
 from keyframer.scene import Clip, Scene, Space
 from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 
@@ -112,9 +112,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
 
 def angles(joints: Joints, order: str) -> Floats:
     """(T, 3 J) roll, pitch and heading: angles about X, Y, Z, without jumps of whole turns."""
-    found = euler.from_quaternion(joints.rotations_xyzw, order)
-    by_axis = found[..., [order.index(axis) for axis in "XYZ"]]
-    return np.unwrap(by_axis, axis=0).reshape(len(found), -1)
+    return np.unwrap(angles_of(joints.rotations_xyzw, order), axis=0).reshape(len(joints.times), -1)
 
 
 def _distance(clip: Clip, options: WriteOptions) -> float:

@@ -1,0 +1,44 @@
+"""The numbers of a frame and what they mean, in both directions: angles and quaternions, stored and shown paths."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.maths import euler
+
+Floats = npt.NDArray[np.float64]
+
+_TURNS_PER_BLOCK = 8_192
+"""angles turned into quaternions at once: so many stay in the processor's cache"""
+
+
+def quaternions_of(rph: Floats, order: str) -> Floats:
+    """(N, 4) quaternions of roll (about X), pitch (about Y) and heading (about Z), multiplied in ``order``."""
+    columns = ["XYZ".index(axis) for axis in order]
+    turned = np.empty((len(rph), 4))
+    with np.errstate(all="ignore"):
+        for begin in range(0, len(rph), _TURNS_PER_BLOCK):
+            some = slice(begin, begin + _TURNS_PER_BLOCK)
+            turned[some] = euler.to_quaternion(rph[some, columns], order)
+    return turned
+
+
+def angles_of(turns_xyzw: Floats, order: str) -> Floats:
+    """(..., 3) roll, pitch and heading of quaternions."""
+    by_order = euler.from_quaternion(turns_xyzw, order)
+    return np.asarray(by_order[..., [order.index(axis) for axis in "XYZ"]], np.float64) + 0.0  # normalises -0.0
+
+
+def root_path(stored: Floats, distance: float, in_place: bool) -> Floats:
+    """The root's positions. The game adds ``i * distance / frames`` to z of frame i, so that a walk stays in place."""
+    if not in_place or not np.isfinite(distance):
+        return stored
+    path = stored.copy()
+    path[:, 2] += np.arange(len(path)) * distance / len(path)
+    return path
+
+
+def stored_path(path: Floats, distance: float, in_place: bool) -> Floats:
+    """The root's positions as the file has them."""
+    return root_path(path, -distance, in_place)
