@@ -171,17 +171,14 @@ class Sample:
 
     def rows(self) -> Iterator[list[float | str | bool]]:
         """One row for each node and time: world position, rotation, scale (shear is only in the matrices)."""
+        frames, seconds = self.pose.frames.tolist(), self.pose.times_seconds.tolist()
         for number in self.numbers:
             position, turn, scale = affine.decompose(self.world(number))
             name = self.scene.nodes[number].name
-            for at in range(len(self.pose.frames)):
-                yield [
-                    float(self.pose.frames[at]),
-                    float(self.pose.times_seconds[at]),
-                    name,
-                    *map(float, (*position[at], *turn[at], *scale[at])),
-                    bool(self.pose.visible[at, number]),
-                ]
+            numbers = np.concatenate([position, turn, scale], axis=1).tolist()
+            visible = self.pose.visible[:, number].astype(bool).tolist()
+            for frame, second, parts, seen in zip(frames, seconds, numbers, visible, strict=True):
+                yield [frame, second, name, *parts, seen]
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What a ``.npz`` file holds."""

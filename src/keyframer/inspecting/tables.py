@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from operator import gt
 
 from keyframer.formats.kit.summary_tables import Cell, Table
 from keyframer.text import safe_text, show_name
@@ -22,6 +24,8 @@ _OFFSETS = ("offset",)
 
 def shown(cell: Cell, encoding: str | None = None, most: int | None = None) -> str:
     """A cell as safe text of one line; what would flood the screen is shortened."""
+    if isinstance(cell, str) and len(cell) <= (most or MEDIUM) and cell.isascii() and cell.isprintable():
+        return cell  # the usual case, thousands of times
     if cell is None:
         return ""
     if isinstance(cell, bool):
@@ -105,14 +109,14 @@ def aligned(table: Table, encoding: str | None = None, width: int | None = None)
     if widths is None:
         yield from _stacked(columns, rows)
         return
+    sides = (">" if heading and to_right else "<" for to_right in right)
+    pattern = "  ".join(f"{{:{side}{room}}}" for side, room in zip(sides, widths, strict=True))
     for line in lines:
-        cells = [_wrapped(cell, room) for cell, room in zip(line, widths, strict=True)]
-        for at in range(max(map(len, cells), default=0)):
-            parts = (cell[at] if at < len(cell) else "" for cell in cells)
-            yield "  ".join(
-                part.rjust(room) if heading and to_right else part.ljust(room)
-                for part, room, to_right in zip(parts, widths, right, strict=True)
-            ).rstrip()
+        parts = [line]
+        if any(map(gt, map(len, line), widths)):
+            cells = (_wrapped(cell, room) for cell, room in zip(line, widths, strict=True))
+            parts = [list(some) for some in zip_longest(*cells, fillvalue="")]
+        yield from (pattern.format(*some).rstrip() for some in parts)
 
 
 def _widths(lines: list[list[str]], count: int, width: int | None) -> list[int] | None:

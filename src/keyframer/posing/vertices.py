@@ -18,6 +18,8 @@ BONES_PER_BLOCK = 64
 """more would mostly be multiplied by zero"""
 TIMES_PER_BLOCK = 128
 """times at once: what a block needs and makes then stays in the processor's cache"""
+SHAPES_PER_SAMPLE = 32
+"""shapes that are mixed into a vertex in the time that sampling a number takes"""
 PRODUCTS_AT_ONCE = 1 << 18
 """multiplications in one matrix product: beyond this OpenBLAS takes several threads, which costs more than it gives on
 matrices this thin, and ten times the time where other programs use the processor too"""
@@ -33,11 +35,21 @@ def posed_vertices(scene: Scene, number: int, world: Floats, weights: Floats | N
     spend("samples", count * len(base))
     shaped = base[None]
     if weights is not None and node.morph is not None and node.morph.positions:
-        shapes = np.stack([np.asarray(shape, np.float64) for shape in node.morph.positions])
-        shaped = np.tensordot(weights, shapes, axes=1)
+        spend("samples", count * len(base) * len(node.morph.positions) // SHAPES_PER_SAMPLE)
+        shaped = _mixed(weights, np.stack([np.asarray(shape, np.float64) for shape in node.morph.positions]))
     if node.skin is not None:
         return skinned(scene.skins[node.skin], shaped, world)
     return affine.transform_points(world[:, number], np.broadcast_to(shaped - node.pivot, (count, *base.shape)))
+
+
+def _mixed(weights: Floats, shapes: Floats) -> Floats:
+    """(T, V, 3) from weights (T, S) and shapes (S, V, 3)."""
+    flat = shapes.reshape(len(shapes), -1)
+    out = np.empty((len(weights), flat.shape[1]))
+    step = max(1, PRODUCTS_AT_ONCE // max(flat.size, 1))
+    for start in range(0, len(weights), step):
+        np.matmul(weights[start : start + step], flat, out=out[start : start + step])
+    return out.reshape(-1, *shapes.shape[1:])
 
 
 def skinned(skin: Skin, shaped: Floats, world: Floats) -> Floats:
