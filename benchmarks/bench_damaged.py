@@ -5,7 +5,7 @@ damaged where a reader can notice it: cut, a bit flipped in an id or a length, a
 without end. A reader that accepts a file has said something if it says anything that it does not say of the sound file.
 Peers are Debian's libassimp and lib3ds, called through ctypes; one that is missing is left out.
 
-Usage: python -m benchmarks.bench_damaged [--files N] [--seed S]
+Usage: python -m benchmarks.bench_damaged [--files N] [--seed S] [--reader NAME …] [--damage NAME …]
 """
 
 from __future__ import annotations
@@ -250,21 +250,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=1_200)
     parser.add_argument("--seed", default="0")
-    options = parser.parse_args()
     readers: dict[str, Load | None] = {"Keyframer": ours, "assimp": assimp(), "lib3ds": lib3ds()}
+    parser.add_argument("--reader", nargs="+", choices=readers, default=list(readers))
+    parser.add_argument("--damage", nargs="+", choices=DAMAGES, default=list(DAMAGES))
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         sound = sound_files(Path(name))
         files = make_files(Path(name), sound, options.files, options.seed)
         print(f"{len(files)} files, seed {options.seed}")
         print(f"| reader | damage | {' | '.join(COLUMNS)} |\n{'| --- ' * (len(COLUMNS) + 2)}|", flush=True)
-        for title, load in readers.items():
+        for title in options.reader:
+            load = readers[title]
             if load is None:
                 print(f"| {title} | not on this machine |")
                 continue
             table = {"none": Counter(outcome(load, path, path) for path in sound)}
-            for damage in DAMAGES:
+            for damage in options.damage:
                 table[damage] = Counter(outcome(load, each.path, each.sound) for each in files if each.damage == damage)
-            table["all"] = sum((table[damage] for damage in DAMAGES), Counter())
+            table["all"] = sum((table[damage] for damage in options.damage), Counter())
             for damage, found in table.items():
                 cells = " | ".join(str(found[column]) for column in COLUMNS)
                 print(f"| {title} | {damage} | {cells} |", flush=True)

@@ -14,6 +14,7 @@ from tests.batch.places import put
 from tests.cli.conftest import run as run  # the fixture
 from tests.cli.running import EXAMPLE, Run, spawn
 from tests.samples import all_samples
+from tests.slow import SLOW
 
 PICTURES = (
     ["--size", "24"],
@@ -43,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Samples of every format, damaged ones among them; a pair, an image, and glTF."""
     folder = tmp_path_factory.mktemp("samples")
     for number, (_, path) in enumerate(all_samples()):
-        if number % 4 == 0 and path.stat().st_size < 3_000:
+        if number % (4 if SLOW else 9) == 0 and path.stat().st_size < 3_000:
             put(folder / f"{number:02}{path.suffix}", path.read_bytes())
     pair = {path.name: path.read_bytes() for _, path in all_samples()}
     put(folder / "pair.anim", pair["wave-length.anim"])
@@ -82,7 +83,7 @@ def test_files(run: Run, folder: Path, tmp_path: Path, operation: str, options: 
             assert (one / name).read_bytes() == (many / name).read_bytes(), row["source"]
             done += 1
     assert done == len(list(one.iterdir()))
-    assert done > 8
+    assert done > 4
 
 
 @pytest.mark.parametrize(("operation", "options"), REPORTS, ids=ids_of)

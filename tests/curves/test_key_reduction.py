@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyframer.curves import Interpolation, RotationForm, Track, compile_track
+from keyframer.curves import Interpolation, RotationForm, Track, compile_track, key_reduction
 from keyframer.curves.cubic_fit import largest_difference, turn_degrees
-from keyframer.curves.key_reduction import fewest_keys
+from keyframer.curves.curve_bank import CurveBank
+from keyframer.limits import Budget
 from tests.museum import slow
 
 PARTS = 8
@@ -68,6 +70,68 @@ def worst(
     return max(off(slow.evaluate(plain, t, frames[0]), meant(frames, t)) for t in times)
 
 
+def fewest_keys(*given: Any, between: Callable[[np.ndarray], np.ndarray] | None = None) -> tuple[Track, float]:
+    """Alone, and what is meant between frames is a function."""
+
+    def meant(times: np.ndarray) -> key_reduction.Sampling[np.ndarray]:
+        assert between is not None
+        return between(times)
+        yield
+
+    options = {} if between is None else {"between": meant}
+    (result,) = key_reduction.sample_together([key_reduction.fewest_keys(*given, **options)])
+    return result
+
+
+def test_many_together_get_the_keys_that_each_gets_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tracks of one, three and four columns, of different lengths; some join in when others have ended."""
+    monkeypatch.setattr(key_reduction, "MOST_POINTS", 600)
+    tasks: list[tuple[Any, ...]] = []
+    for number in range(12):
+        values, times = np.array(swings(20 + 5 * number, 0.1 + 0.05 * number)), np.arange(20.0 + 5 * number)
+        tasks.append(("position", times, values, RotationForm.NONE, 1e-3, largest_difference))
+        tasks.append(("roll", times, values[:, 0], RotationForm.NONE, 1e-2, largest_difference))
+        turns = np.column_stack([0.3 * values, np.ones(len(values))])
+        turns /= np.linalg.norm(turns, axis=1)[:, None]
+        tasks.append(("rotation", times, turns, RotationForm.QUATERNION_ABSOLUTE, 0.2, turn_degrees, 90.0))
+    together = key_reduction.sample_together(key_reduction.fewest_keys(*task) for task in tasks)
+    assert len(together) == len(tasks)
+    for task, (track, error) in zip(tasks, together, strict=True):
+        alone, alone_error = fewest_keys(*task)
+        assert (track.kind, track.interpolation) == (alone.kind, alone.interpolation)
+        np.testing.assert_array_equal(track.times, alone.times)
+        np.testing.assert_array_equal(track.values, alone.values)
+        assert error == pytest.approx(alone_error, rel=1e-9, abs=1e-12)
+
+
+def test_many_together_are_compiled_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+
+    def counting(tracks: list[Track]) -> CurveBank:
+        sizes.append(len(tracks))
+        return CurveBank(tracks)
+
+    monkeypatch.setattr(key_reduction, "CurveBank", counting)
+    values, times = np.array(swings(40, 0.4)), np.arange(40.0)
+    task = ("position", times, values, RotationForm.NONE, 1e-3, largest_difference)
+    fewest_keys(*task)
+    alone, sizes[:] = len(sizes), []
+    key_reduction.sample_together(key_reduction.fewest_keys(*task) for _ in range(50))
+    assert sizes == [50] * alone
+
+
+def test_every_question_is_paid_for() -> None:
+    """However short a track is: hundreds of them are as much work as a long one."""
+    values = np.array(swings(8, 0.9))
+    task = ("position", np.arange(8.0), values, RotationForm.NONE, 1e-6, largest_difference)
+    spent = []
+    for count in (1, 100):
+        with Budget().opened() as budget:
+            key_reduction.sample_together(key_reduction.fewest_keys(*task) for _ in range(count))
+        spent.append(budget.spent["samples"])
+    assert spent[1] > 20 * spent[0]
+
+
 def swings(count: int, speed: float) -> list[list[float]]:
     return [[math.sin(n * speed), 0.25 * n * speed, math.cos(1.7 * n * speed)] for n in range(count)]
 
@@ -109,7 +173,7 @@ def test_turns_stay_within_the_tolerance_everywhere(speed: float, tolerance: flo
     values = np.array(frames)
     form = RotationForm.QUATERNION_ABSOLUTE
     curve = compile_track(Track.sampled("rotation", values, form=form))
-    made, _ = fewest_keys("rotation", np.arange(41.0), values, form, tolerance, turn_degrees, 90.0, curve)
+    made, _ = fewest_keys("rotation", np.arange(41.0), values, form, tolerance, turn_degrees, 90.0, between=curve)
     assert worst(made, frames, on_the_arc, degrees_apart) <= tolerance * 1.05 + 1e-6
 
 

@@ -276,8 +276,12 @@ def convert(target: str, ending: str) -> Callable[[Place], str]:
         if out.exists() != (code in (0, 1)):
             raise Broken(f"exit code {code}, and the output is {'there' if out.exists() else 'missing'}")
         if out.exists():
-            allowed = keyframer.check(place.path, format=target) if target == place.given.kind else None
-            read_again(out, target, set() if allowed is None else set(allowed.issues.counts))
+            allowed: set[str] = set()
+            if target == place.given.kind:
+                allowed |= set(keyframer.check(place.path, format=target).issues.counts)
+            if target in STAGE and isinstance(refusal := _loaded(place, False), str):
+                allowed.add(refusal)  # models are kept as they are, damaged ones too
+            read_again(out, target, allowed)
         return _outcome(code, said)
 
     return run

@@ -14,7 +14,7 @@ from tests.slow import SLOW
 per_shape = pytest.mark.parametrize(
     ("name", "shape"), [(name, shape) for name, _, shape in ALL], ids=[f"{name}-{title}" for name, title, _ in ALL]
 )
-SMALL = (96 if SLOW else 24) * 1024
+SMALL = (96 if SLOW else 12) * 1024
 LARGE = 4 * SMALL
 GROUPS = 4
 """of shapes that are measured by one process"""

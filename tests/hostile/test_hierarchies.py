@@ -14,7 +14,7 @@ from keyframer.formats.kit.scene_reading import scene_of
 from tests import writers as w
 from tests.slow import SLOW
 
-DEEP = 100_000 if SLOW else 4_000
+DEEP = 100_000 if SLOW else 2_000
 MOST_IDS = 0x7FFF
 """of nodes in 3D Studio"""
 

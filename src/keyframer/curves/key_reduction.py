@@ -12,16 +12,26 @@ before a key, tension 1 - (r + 1/r)/2 and bias (r - 1/r)/(r + 1/r) give the para
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from keyframer.limits import spend
 from keyframer.maths.distinct_values import unique_values
 
-from .cubic_fit import Distance, Function
-from .curve import compile_track
+from .cubic_fit import Distance
+from .curve_bank import CurveBank
 from .track import Floats, Interpolation, RotationForm, Track
+
+Result = TypeVar("Result")
+Sampling = Generator[tuple[Track, Floats], Floats, Result]
+"""A computation that needs tracks sampled: it yields a track and times, and is sent the values (T, components)."""
+
+Between = Callable[[Floats], Sampling[Floats]]
+"""what is meant at any time"""
 
 Indices = NDArray[np.intp]
 Flags = NDArray[np.bool_]
@@ -31,8 +41,65 @@ _STRIDES = (16, 8, 6, 4, 3, 2)
 _WIDEST = 2 + 3**0.5
 _WIDEST_INVERSE = 2 - 3**0.5
 """the ratio at which the tension is -1"""
+_QUESTION = 1_500
+"""numbers that are sampled in the time that a computation needs around one question"""
+MOST_POINTS = 50_000
+"""values that are asked for at once, up to which another computation joins in: what each of them keeps is a few times
+as much"""
 PROBES = np.array((0.21, 0.5, 0.79))
 """where a cubic is farthest from the straight line between two frames: in the middle, or where an S has its bellies"""
+
+
+def sample_together(computations: Iterable[Sampling[Result]]) -> list[Result]:
+    """The results of computations that run side by side. What they ask for is compiled and sampled together: for a
+    hundred short tracks that takes little longer than for one."""
+    results: dict[int, Result] = {}
+    waiting = enumerate(computations)
+    running: list[tuple[int, Sampling[Result]]] = []
+    asked: list[tuple[Track, Floats]] = []
+
+    def advance(number: int, computation: Sampling[Result], values: Floats | None) -> int:
+        """Let one go on; how many values it asks for."""
+        try:
+            question = next(computation) if values is None else computation.send(values)
+        except StopIteration as ended:
+            results[number] = ended.value
+            return 0
+        running.append((number, computation))
+        asked.append(question)
+        return len(question[1])
+
+    points = 0
+    while True:
+        while points < MOST_POINTS and (more := next(waiting, None)) is not None:
+            points += advance(*more, None)
+        if not running:
+            return [results[number] for number in range(len(results))]
+        going, answers = running, _sample(asked)
+        running, asked = [], []
+        points = sum(advance(number, each, values) for (number, each), values in zip(going, answers, strict=True))
+
+
+def _sample(asked: list[tuple[Track, Floats]]) -> list[Floats]:
+    """(T, components) for each track and its times."""
+    spend("samples", _QUESTION * len(asked))
+    bank = CurveBank([track for track, _ in asked])
+    members: dict[str, list[int]] = {}
+    for number, place in enumerate(bank.places):
+        members.setdefault(place.family, []).append(number)
+    answers: dict[int, Floats] = {}
+    for numbers in members.values():
+        times = [asked[number][1] for number in numbers]
+        lengths = [len(some) for some in times]
+        values = bank.evaluate_pairs(np.repeat(numbers, lengths), np.concatenate(times))
+        answers |= zip(numbers, np.split(values, np.cumsum(lengths)[:-1]), strict=True)
+    return [answers[number] for number in range(len(asked))]
+
+
+def values_of(track: Track, times: Floats) -> Sampling[Floats]:
+    """(T,) for scalars, else (T, components)."""
+    values = yield track, times
+    return values[:, 0] if track.values.ndim == 1 else values
 
 
 def fewest_keys(
@@ -43,8 +110,8 @@ def fewest_keys(
     tolerance: float,
     distance: Distance,
     widest: float = np.inf,
-    between: Function | None = None,
-) -> tuple[Track, float]:
+    between: Between | None = None,
+) -> Sampling[tuple[Track, float]]:
     """A track through some of the frames, and how far it is off at the others.
 
     ``times`` (n,) rise; ``values`` (n,) or (n, k); rotations are absolute quaternions. From one key to the next the way
@@ -57,7 +124,7 @@ def fewest_keys(
         still = Track(kind, times[:1], values[:1], Interpolation.LINEAR, form=form)
         if between is None or len(times) < 2:
             return still, error
-        wanted = between(subframes(times, PROBES))
+        wanted = yield from between(subframes(times, PROBES))
         error = max(error, float(distance(wanted.reshape(len(wanted), -1), frames[:1]).max()))
         if error <= tolerance:
             return still, error
@@ -65,13 +132,14 @@ def fewest_keys(
     legs = np.floor(way / widest) if np.isfinite(widest) else np.zeros(len(way))
     first = unique_values(np.concatenate([[0], np.flatnonzero(np.diff(legs)), [len(times) - 1]]))
     task = _Task(kind, times, values, form, tolerance, distance, between)
-    best = task.insert(Interpolation.LINEAR, first)
+    yield from task.prepare()
+    best = yield from task.insert(Interpolation.LINEAR, first)
     assert best is not None
-    possible = best[1] <= tolerance or task.is_possible()
+    possible = best[1] <= tolerance or (yield from task.is_possible())
     for stride in (len(times), *(_STRIDES if possible else ())):
         some = np.union1d(first, np.arange(0, len(times), stride))
         only_fewer = best[1] <= tolerance or not possible
-        smooth = task.insert(Interpolation.TCB, some, len(best[0].times) if only_fewer else np.inf)
+        smooth = yield from task.insert(Interpolation.TCB, some, len(best[0].times) if only_fewer else np.inf)
         if smooth is not None:
             good = (smooth[1] <= tolerance, best[1] <= tolerance)
             if good[0] > good[1] or (good[0] == good[1] and len(smooth[0].times) < len(best[0].times)):
@@ -94,28 +162,30 @@ class _Task:
     form: RotationForm
     tolerance: float
     distance: Distance
-    between: Function | None
+    between: Between | None
 
-    def __post_init__(self) -> None:
+    def prepare(self) -> Sampling[None]:
         """All times that count: a row from each frame to the next, its frame first; and what is meant there."""
         checks, wanted = self.times[:-1, None], self.values.reshape(len(self.times), -1)[:-1, None]
         if self.between is not None:
             inner = subframes(self.times, PROBES)
-            meant = self.between(inner).reshape(len(self.times) - 1, len(PROBES), -1)
+            meant = (yield from self.between(inner)).reshape(len(self.times) - 1, len(PROBES), -1)
             checks = np.concatenate([checks, inner.reshape(-1, len(PROBES))], axis=1)
             wanted = np.concatenate([wanted, meant], axis=1)
         self.checks, self.wanted = checks, wanted
 
-    def is_possible(self) -> bool:
+    def is_possible(self) -> Sampling[bool]:
         """Whether keys at all frames, smooth or straight, stay within the tolerance everywhere between them."""
         every = np.arange(len(self.times))
-        tracks = [
-            self._track(kind, every, np.zeros(len(every), bool)) for kind in (Interpolation.LINEAR, Interpolation.TCB)
-        ]
-        errors = [self._errors(track, every).max(axis=1) for track in tracks]
+        errors = []
+        for kind in (Interpolation.LINEAR, Interpolation.TCB):
+            error = yield from self._errors(self._track(kind, every, np.zeros(len(every), bool)), every)
+            errors.append(error.max(axis=1))
         return bool((np.minimum(*errors) <= self.tolerance).all())
 
-    def insert(self, interpolation: Interpolation, chosen: Indices, most: float = np.inf) -> tuple[Track, float] | None:
+    def insert(
+        self, interpolation: Interpolation, chosen: Indices, most: float = np.inf
+    ) -> Sampling[tuple[Track, float] | None]:
         """Keys at the chosen frames and as many more as it takes, and how far the track is off in the end; None where
         it takes ``most`` keys or more."""
         corners = np.zeros(len(self.times), bool)
@@ -123,7 +193,7 @@ class _Task:
         """intervals between two frames that are both keys, and no better for anything that could be done"""
         while len(chosen) < most:
             track = self._track(interpolation, chosen, corners)
-            error = self._errors(track, chosen)
+            error = yield from self._errors(track, chosen)
             worst_of_interval = error.max(axis=1)
             starts, ends = chosen[:-1], chosen[1:]
             wrong = np.where(settled, 0.0, worst_of_interval) > self.tolerance
@@ -133,15 +203,15 @@ class _Task:
             narrow = bad & (ends - starts == 1)
             added = [self._worst_frame(error, begin, end) for begin, end in self._pairs(starts, ends, bad & ~narrow)]
             chosen = unique_values(np.concatenate([chosen, np.array(added, np.intp)]))
-            self._straighten(interpolation, starts[narrow], worst_of_interval, corners, settled)
+            yield from self._straighten(interpolation, starts[narrow], worst_of_interval, corners, settled)
         return None
 
     @staticmethod
     def _pairs(starts: Indices, ends: Indices, which: Flags) -> list[tuple[int, int]]:
         return list(zip(starts[which].tolist(), ends[which].tolist(), strict=True))
 
-    def _errors(self, track: Track, chosen: Indices) -> Floats:
-        found = compile_track(track)(self.checks.reshape(-1)).reshape(self.wanted.shape)
+    def _errors(self, track: Track, chosen: Indices) -> Sampling[Floats]:
+        found = (yield track, self.checks.reshape(-1)).reshape(self.wanted.shape)
         error = np.asarray(self.distance(found, self.wanted), np.float64)
         error[chosen[:-1], 0] = 0.0
         return error
@@ -155,14 +225,14 @@ class _Task:
 
     def _straighten(
         self, interpolation: Interpolation, starts: Indices, worst: Floats, corners: Flags, settled: Flags
-    ) -> None:
+    ) -> Sampling[None]:
         """Straight pieces for intervals that no key can come between, where that is nearer than the curve."""
         settled[starts] = True
         if not len(starts) or interpolation is not Interpolation.TCB or self.between is None:
             return
         whole = Track(self.kind, self.times, self.values, Interpolation.LINEAR, form=self.form)
         inner = self.checks[starts].reshape(-1)
-        found = compile_track(whole)(inner).reshape(len(starts), self.checks.shape[1], -1)
+        found = (yield whole, inner).reshape(len(starts), self.checks.shape[1], -1)
         nearer = starts[self.distance(found, self.wanted[starts]).max(axis=1) < worst[starts]]
         corners[nearer] = corners[nearer + 1] = True
 

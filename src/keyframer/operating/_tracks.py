@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
-from keyframer.curves.key_reduction import fewest_keys
+from keyframer.curves import Interpolation, RotationForm, Track, Wrap
+from keyframer.curves.key_reduction import Sampling, fewest_keys, values_of
 from keyframer.formats.kit.scene_writing import Tolerance
 from keyframer.scene import Channel, Clip, Scene
 
@@ -20,18 +21,22 @@ def with_tracks(scene: Scene, change: Callable[[Track], Track | None], **clip: o
     """The scene with every track of its first clip changed (left out where that gives None), and fields of the clip."""
     if not scene.clips:
         return scene
+    return with_these_tracks(scene, [change(each.track) for each in scene.clips[0].channels], **clip)
+
+
+def with_these_tracks(scene: Scene, tracks: Iterable[Track | None], **clip: object) -> Scene:
+    """The scene with other tracks for the channels of its first clip (None leaves one out), and fields of the clip."""
     first = scene.clips[0]
-    changed = ((each.node, change(each.track)) for each in first.channels)
-    channels = [Channel(node, track) for node, track in changed if track is not None]
+    changed = zip(first.channels, tracks, strict=True)
+    channels = [Channel(each.node, track) for each, track in changed if track is not None]
     made: Clip = replace(first, channels=channels, **clip)  # type: ignore[arg-type]
     return replace(scene, clips=[made, *scene.clips[1:]])
 
 
-def sampled(track: Track, times: Floats, tolerance: Tolerance) -> Track:
+def sampled(track: Track, times: Floats, tolerance: Tolerance) -> Sampling[Track]:
     """Few keys through the track's values at these times, and between them where all of the track's own are among
     them: keys that stand elsewhere cannot follow its corners."""
-    curve = compile_track(track)
-    values = curve(times)
+    values = yield from values_of(track, times)
     if track.interpolation is Interpolation.STEP and not track.is_rotation:
         kept = np.concatenate([[True], np.any(np.diff(values.reshape(len(times), -1), axis=0) != 0, axis=1)])
         return Track(track.kind, times[kept], values[kept], Interpolation.STEP)
@@ -40,4 +45,5 @@ def sampled(track: Track, times: Floats, tolerance: Tolerance) -> Track:
     widest = 90.0 if track.is_rotation else np.inf
     own = track.times[(track.times >= times[0]) & (track.times <= times[-1])]
     known = track.wrap is Wrap.SINGLE and bool(np.isin(own, times).all())
-    return fewest_keys(track.kind, times, values, form, allowed, distance, widest, curve if known else None)[0]
+    between = partial(values_of, track) if known else None
+    return (yield from fewest_keys(track.kind, times, values, form, allowed, distance, widest, between))[0]

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, Track, Wrap
+from keyframer.curves.key_reduction import Sampling, sample_together
 from keyframer.curves.rotation_forms import picked, usable_keys
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance
-from keyframer.operating._tracks import sampled, with_tracks
+from keyframer.operating._tracks import sampled, with_these_tracks
 from keyframer.scene import Scene
 
 Floats = npt.NDArray[np.float64]
@@ -39,10 +40,11 @@ def cut(scene: Scene, first: float, last: float, *, max_error: float = DEFAULT_M
     changes["raw_channels"] = [
         replace(each, values=each.values[math.ceil(first) : math.floor(last) + 1]) for each in clip.raw_channels
     ]
-    return with_tracks(scene, lambda track: _cut(track, begin, end, unit, tolerance), **changes)
+    parts = sample_together(_cut(each.track, begin, end, unit, tolerance) for each in clip.channels)
+    return with_these_tracks(scene, parts, **changes)
 
 
-def _cut(track: Track, begin: float, end: float, unit: float, tolerance: Tolerance) -> Track:
+def _cut(track: Track, begin: float, end: float, unit: float, tolerance: Tolerance) -> Sampling[Track]:
     track = usable_keys(track)
     if len(track.times) < 2 and track.wrap is Wrap.SINGLE:
         return replace(track, times=np.zeros(len(track.times)))
@@ -56,7 +58,7 @@ def _cut(track: Track, begin: float, end: float, unit: float, tolerance: Toleran
     steps = math.ceil((end - begin) / unit - 1e-9)
     own = track.times[(track.times > begin) & (track.times < end)]
     times = np.unique(np.concatenate([begin + unit * np.arange(steps), own, [end]]))
-    made = sampled(track, times, tolerance)
+    made = yield from sampled(track, times, tolerance)
     return replace(made, times=made.times - begin)
 
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
+from keyframer.curves.key_reduction import Sampling, sample_together
 from keyframer.curves.rotation_forms import absolute, increments, usable_keys
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance
 from keyframer.maths import quat
-from keyframer.operating._tracks import sampled, with_tracks
+from keyframer.operating._tracks import sampled, with_these_tracks
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import Scene
 
@@ -32,16 +33,17 @@ def reverse(scene: Scene, *, max_error: float = DEFAULT_MAX_ERROR) -> Scene:
     tolerance = Tolerance.of(scene, max_error)
     unit = clip.units_per_frame or 1.0
 
-    def change(track: Track) -> Track:
+    def change(track: Track) -> Sampling[Track]:
         source = usable_keys(track)
         if source.wrap is not Wrap.SINGLE and len(source.times) > 1:
             frames = np.append(begin + unit * np.arange(math.ceil((end - begin) / unit - 1e-9)), end)
-            source = sampled(source, frames, tolerance)
+            source = yield from sampled(source, frames, tolerance)
         return _reversed(source, total) if len(source.times) else source
 
     backwards = None if clip.bounds is None else clip.bounds[::-1]
     raw = [replace(each, values=each.values[::-1]) for each in clip.raw_channels]
-    return with_tracks(scene, change, bounds=backwards, raw_channels=raw)
+    tracks = sample_together(change(each.track) for each in clip.channels)
+    return with_these_tracks(scene, tracks, bounds=backwards, raw_channels=raw)
 
 
 def _reversed(track: Track, total: float) -> Track:

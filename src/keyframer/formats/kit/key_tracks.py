@@ -8,6 +8,7 @@ format's grid and put through as few keys as the tolerance allows.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,16 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
-from keyframer.curves.cubic_fit import Function
-from keyframer.curves.curve import Curve
-from keyframer.curves.key_reduction import fewest_keys, subframes
+from keyframer.curves.key_reduction import Between, Sampling, fewest_keys, sample_together, subframes, values_of
 from keyframer.curves.rotation_forms import absolute, has_full_turns, increments, usable_keys, with_form
 from keyframer.formats import facts_of
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path, units_per_second
 from keyframer.limits import expect, left
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import Clip, Node
-from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.loss_report import Loss, LossReport, Outcome
 from keyframer.wire.key_table import EXTRAS, Keys
 
 Floats = npt.NDArray[np.float64]
@@ -72,6 +71,8 @@ class KeyFitter:
         self.report = report
         self.factor = rules.per_second / units_per_second(clip)
         self.span = clip_span(clip)
+        self._ahead: dict[int, tuple[Track, tuple[Track | None, list[Loss]]]] = {}
+        """by id(): tracks that were fitted before they were asked for"""
 
     def times(self, given: npt.ArrayLike) -> Floats:
         """Times of the clip in the format's unit, not rounded unless that is all that is wrong with them."""
@@ -79,18 +80,36 @@ class KeyFitter:
         near = np.rint(rough)
         return np.where(np.abs(rough - near) <= _SNAP * np.maximum(1.0, np.abs(rough) * 1e-3), near, rough)
 
+    def fit_ahead(self, tracks: Iterable[Track]) -> None:
+        """Fit these tracks now, all together, which is much faster; `fit` then has them at hand."""
+        given = list({id(track): track for track in tracks}.values())
+        for track, fitted in zip(given, sample_together(map(self._fitted, given)), strict=True):
+            self._ahead[id(track)] = track, fitted
+
     def fit(self, track: Track, path: str) -> Track | None:
         """The track in the format's time unit, with interpolation TCB, LINEAR or BEZIER; None without usable keys."""
+        if id(track) not in self._ahead:
+            self.fit_ahead([track])
+        _, (made, losses) = self._ahead.pop(id(track))
+        self.report.losses += [replace(loss, path=path) for loss in losses]
+        return made
+
+    def _fitted(self, track: Track) -> Sampling[tuple[Track | None, list[Loss]]]:
+        """The fitted track, and what is lost on the way."""
+        report = LossReport(self.report.target)
+        return (yield from self._fit(track, report)), report.losses
+
+    def _fit(self, track: Track, report: LossReport) -> Sampling[Track | None]:
         given = len(track.times)
         source = usable_keys(track)
         if len(source.times) < given:
             lost = given - len(source.times)
-            self.report.add(Outcome.DROPPED, path, f"{lost} of {given} keys are no numbers")
+            report.add(Outcome.DROPPED, "", f"{lost} of {given} keys are no numbers")
         if not len(source.times):
             return None
         why = self._reason_to_bake(source)
         if why is not None:
-            return self._baked(source, path, why)
+            return (yield from self._baked(source, report, why))
         if source.interpolation is Interpolation.STEP:
             source = _steps_as_jumps(source)
         elif source.interpolation is Interpolation.SAMPLED:
@@ -99,13 +118,13 @@ class KeyFitter:
         if self.rules.whole:
             whole = np.rint(times)
             if ((np.diff(whole) == 0) & (np.diff(times) > 0)).any():
-                return self._baked(source, path, "keys would fall on one time")
+                return (yield from self._baked(source, report, "keys would fall on one time"))
             if (whole != times).any():
-                return self._rounded(source, times, path)
-        self.report.add(Outcome.EXACT, path, _count(source))
+                return self._rounded(source, times, report)
+        report.add(Outcome.EXACT, "", _count(source))
         return replace(source, times=times)
 
-    def _rounded(self, track: Track, times: Floats, path: str) -> Track:
+    def _rounded(self, track: Track, times: Floats, report: LossReport) -> Track:
         """The same keys at whole times; what that does to the values is measured."""
         made = replace(track, times=np.rint(times))
         tolerance, distance, unit = self.tolerance.for_track(track)
@@ -120,7 +139,7 @@ class KeyFitter:
                 (parts for parts in _FINER if np.abs(times * parts - np.rint(times * parts)).max() < _SNAP), None
             )
             words += "" if fine is None else f": fps={self.rules.per_second * fine:g} would hold them"
-        self.report.add(Outcome.APPROXIMATED if error else Outcome.EXACT, path, words, error=error, unit=unit)
+        report.add(Outcome.APPROXIMATED if error else Outcome.EXACT, "", words, error=error, unit=unit)
         return made
 
     def _reason_to_bake(self, track: Track) -> str | None:
@@ -136,59 +155,61 @@ class KeyFitter:
             return "turns of 360 degrees and more"
         return None
 
-    def _baked(self, track: Track, path: str, why: str) -> Track:
+    def _baked(self, track: Track, report: LossReport, why: str) -> Sampling[Track]:
         """As few keys as the tolerance allows, through samples on the format's grid."""
-        curve = compile_track(track)
         begin, end = float(track.times[0]), float(track.times[-1])
         if track.wrap is not Wrap.SINGLE and not self.rules.wraps:
             begin, end = min(begin, self.span[0]), max(end, self.span[1])
         tolerance, _, unit = self.tolerance.for_track(track)
-        made, error = self._fewest(track, curve, self._grid(track, begin, end))
+        made, error = yield from self._fewest(track, self._grid(track, begin, end))
         for parts in _FINER:  # keys may stand between frames where the format's times are finer
             finer = self._grid(track, begin, end, parts)
             if error <= tolerance or track.interpolation is Interpolation.SAMPLED or not len(finer):
                 break
-            made, error = min((made, error), self._fewest(track, curve, finer), key=lambda each: each[1])
+            other = yield from self._fewest(track, finer)
+            made, error = min((made, error), other, key=lambda each: each[1])
         words = f"{len(track.times)} frames became {_count(made)}" if not why else f"{why}: now {_count(made)}"
         if error > tolerance:
             words += f"; asked for was {tolerance:.2g}, and the times that the format has do not allow it"
             if self.rules.find_rate:
-                enough = self._enough(track, curve, begin, end)
+                enough = yield from self._enough(track, begin, end)
                 words += "" if enough is None else f": fps={enough:g} would"
             elif self.rules.more_frames:
                 words += "; find_rate=true looks for a rate that would"
         outcome = Outcome.EXACT if error == 0 and not why else Outcome.APPROXIMATED
-        self.report.add(outcome, path, words, error=error, unit=unit)
+        report.add(outcome, "", words, error=error, unit=unit)
         return made
 
-    def _enough(self, track: Track, curve: Curve, begin: float, end: float) -> float | None:
+    def _enough(self, track: Track, begin: float, end: float) -> Sampling[float | None]:
         """How many frames a second would hold the track as near as is asked; None where that is not known."""
         for parts in _FINER:
             first, last = (float(value) for value in self.times([begin, end]))
             count = math.ceil((last - first) * parts / self.rules.step)
             if count * track.values[:1].size < left("samples") // _LOOKS:
                 grid = np.append(first + np.arange(count) * self.rules.step / parts, last)
-                if self._fewest(track, curve, np.unique(grid))[1] <= self.tolerance.for_track(track)[0]:
+                _, error = yield from self._fewest(track, np.unique(grid))
+                if error <= self.tolerance.for_track(track)[0]:
                     return self.rules.per_second * parts
         return None
 
-    def _fewest(self, track: Track, curve: Curve, grid: Floats) -> tuple[Track, float]:
+    def _fewest(self, track: Track, grid: Floats) -> Sampling[tuple[Track, float]]:
         """Keys at some times of a grid, and how far they are off: at the grid and the track's own times, and between
         them where that is known."""
         moments = grid / self.factor
         tolerance, distance, _ = self.tolerance.for_track(track)
         form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
         widest = self.rules.widest_degrees if track.is_rotation else math.inf
-        between = self._between(track, curve, grid)
-        made, _ = fewest_keys(track.kind, grid, curve(moments), form, 0.9 * tolerance, distance, widest, between)
+        between = self._between(track, grid)
+        values, allowed = (yield from values_of(track, moments)), 0.9 * tolerance
+        made, _ = yield from fewest_keys(track.kind, grid, values, form, allowed, distance, widest, between)
         checks = np.unique(np.concatenate([track.times, moments]))
         if between is not None:
             checks = np.unique(np.concatenate([checks, subframes(checks, _CHECKED)]))
-        wanted = curve(checks).reshape(len(checks), -1)
-        found = compile_track(made)(checks * self.factor).reshape(len(checks), -1)
+        wanted = yield track, checks
+        found = yield made, checks * self.factor
         return made, float(distance(found, wanted).max())
 
-    def _between(self, track: Track, curve: Curve, grid: Floats) -> Function | None:
+    def _between(self, track: Track, grid: Floats) -> Between | None:
         """The track at any time of the format, where its own playback says what stands between two frames; None where
         frames are all there is, and where they are not on the grid: keys that stand
         beside them cannot follow their corners."""
@@ -197,7 +218,7 @@ class KeyFitter:
             played = all(facts_of(name).plays_between_frames for name in self.clip.extras)
             if not played or not np.array_equal(own, grid):
                 return None
-        return lambda times: curve(times / self.factor)
+        return lambda times: values_of(track, times / self.factor)
 
     def _grid(self, track: Track, begin: float, end: float, parts: int = 1) -> Floats:
         """Where the track is sampled: at its own frames if they are on the grid, else at the format's, or at so many

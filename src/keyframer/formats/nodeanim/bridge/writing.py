@@ -155,6 +155,10 @@ class NodeWriter:
             for at, node in enumerate(self.scene.nodes)
             if node.kind is not NodeKind.AMBIENT and at not in self.like.untouched
         ]
+        written = {number for number, _ in nodes}
+        clips = self.scene.clips[:1]
+        channels = [channel for clip in clips for channel in clip.channels if channel.node in written]
+        self.fitter.fit_ahead(channel.track for channel in channels if self._is_held(channel.track.kind))
         tracks = [self.tracks(number, node) for number, node in nodes]
         if self.options.time_unit == "auto":
             tracks = self._in_a_unit_that_is_recognised(tracks)
@@ -218,12 +222,16 @@ class NodeWriter:
                 ]
         return tracks
 
+    def _is_held(self, kind: str) -> bool:
+        """Whether there are keys for tracks of a kind."""
+        return kind in MOTION or (kind == "scale_axes" and self.dialect.scale_axis)
+
     def tracks(self, number: int, node: SceneNode) -> dict[str, Track]:
         """What places the node, by kind, in the format's time unit; a rest place without keys becomes one key."""
         found: dict[str, Track] = {}
         for channel in self.scene.channels_of(number):
             kind = channel.track.kind
-            if (kind in MOTION and kind not in found) or (kind == "scale_axes" and self.dialect.scale_axis):
+            if self._is_held(kind) and (kind not in found or kind == "scale_axes"):
                 made = self.fitter.fit(channel.track, f"{plain_path('nodes', node.name)}/{kind}")
                 if made is not None:
                     found[kind] = made

@@ -58,6 +58,8 @@ class Stage:
         known = {*PLACING, "fov", "roll", "color", "hotspot", "falloff", "morph"}
         clip = self.scene.clips[0] if self.scene.clips else Clip()
         still = self._out_of_sight()
+        shown = [channel for channel in clip.channels if channel.node not in still and channel.track.kind in known]
+        self.fitter.fit_ahead(channel.track for channel in shown)
         for channel in clip.channels:
             kind, node = channel.track.kind, self.scene.nodes[channel.node]
             own = found.setdefault(channel.node, {})

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from keyframer.curves import RotationForm, Track
 from keyframer.curves.cubic_fit import largest_difference
-from keyframer.curves.key_reduction import fewest_keys
+from keyframer.curves.key_reduction import fewest_keys, sample_together
 from keyframer.formats.kit.key_tracks import KeyFitter, still_key
 from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.maths import affine
@@ -95,8 +95,12 @@ def _free(scene: Scene, number: int, world: Floats, fitter: KeyFitter) -> Aim:
     turned = np.arctan2(-(side * up).sum(axis=1), (side * _unit(level[:, :3, 0])).sum(axis=1))  # X down is positive
     roll = np.degrees(np.unwrap(turned))
     none, tolerance = RotationForm.NONE, fitter.tolerance
-    position, _ = fewest_keys("position", frames, goals, none, tolerance.length, largest_difference)
-    turn, _ = fewest_keys("roll", frames, roll, none, tolerance.degrees, largest_difference)
+    (position, _), (turn, _) = sample_together(
+        [
+            fewest_keys("position", frames, goals, none, tolerance.length, largest_difference),
+            fewest_keys("roll", frames, roll, none, tolerance.degrees, largest_difference),
+        ]
+    )
     here = world[number]
     return Aim(here[:3, 3] - distance * _unit(here[None, :3, 2])[0], position=position, roll=turn)
 

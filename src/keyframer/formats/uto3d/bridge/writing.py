@@ -63,6 +63,8 @@ HOLDINGS = Holdings(
     ),
 )
 
+CONTROLLED = ("position", "rotation", "scale", "scale_axes", "fov", "roll")
+"""tracks that controllers hold"""
 DIALECTS = {"A": Sort.FLEXPORTER, "B": Sort.MAXSCRIPT, "literal": Sort.LITERAL}
 
 
@@ -288,11 +290,15 @@ class RecordWriter:
     def _controllers(self, nodes: list[tuple[int, Node]], bound: set[int]) -> list[r.Controller]:
         announced = facts_of(self.scene.source_format).key_flags_are_tcb_bits
         found: list[r.Controller] = []
+        written = {number for number, _ in nodes}
+        clips = self.scene.clips[:1]
+        channels = [channel for clip in clips for channel in clip.channels if channel.node in written]
+        self.fitter.fit_ahead(channel.track for channel in channels if channel.track.kind in CONTROLLED)
         for number, node in nodes:
             tracks: dict[str, Track] = {}
             for channel in self.scene.channels_of(number):
                 kind = channel.track.kind
-                if kind in ("position", "rotation", "scale", "scale_axes", "fov", "roll") and kind not in tracks:
+                if kind in CONTROLLED and kind not in tracks:
                     path = f"{plain_path('nodes', node.name)}/{kind}"
                     fitted = self.fitter.fit(channel.track, path)
                     if fitted is not None:
