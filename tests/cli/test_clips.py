@@ -57,7 +57,7 @@ def test_there_is_no_such_clip(run: Run, two: Path, tmp_path: Path, command: str
     output = ["-o", tmp_path / "out.png"] if command != "sample" else []
     ran = run(command, two, f"--clip={clip}", *output)
     assert (ran.code, ran.out) == (3, "")
-    assert ran.err.strip().endswith(f"in /: no clip is called {clip!r} (there are: walk, 2)")
+    assert ran.err.strip().endswith(f"in /: no clip is named {clip!r} (available: walk, 2)")
     assert not (tmp_path / "out.png").exists()
 
 
@@ -84,7 +84,7 @@ def test_thumbnails_of_many_files(run: Run, two: Path, tmp_path: Path) -> None:
     assert made.read_bytes() != (tmp_path / "first.gif").read_bytes()
     ran = run("batch", "thumbnail", two, "--clip", "run", "-o", tmp_path / "none", "-j", "1")
     assert ran.code == 3
-    assert "no clip is called 'run' (there are: walk, 2)" in ran.err
+    assert "no clip is named 'run' (available: walk, 2)" in ran.err
 
 
 def _durations(film: Image.Image) -> list[int]:

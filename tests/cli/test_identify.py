@@ -93,7 +93,7 @@ def test_without_options_the_parser_is_not_needed(run: Run) -> None:
     from keyframer.cli.parser import build_parser
 
     parsed = vars(build_parser().parse_args(["identify", "x"]))
-    assert {key: value for key, value in parsed.items() if key not in ("files", "command")} == identify.PLAIN
+    assert {key: value for key, value in parsed.items() if key not in ("files", "command")} == identify.DEFAULTS
     assert run("identify", EXAMPLE).out == run("identify", "--format", "pretty", EXAMPLE).out
     ran = spawn_code(
         START.replace("sys.exit(main())", "main(); print(*sys.modules, file=sys.stderr)"), "identify", str(EXAMPLE)
@@ -153,7 +153,7 @@ def test_text_mode_damage_is_named(tmp_path: Path, run: Run) -> None:
     assert f"text mode: {whole.count(bytes([13, 10]))} bytes are missing" in ran.out
     path.write_bytes(whole.replace(b"\n", b"\r\n"))
     added = run("identify", path).out
-    assert f"text mode: without a CR before each of {whole.count(bytes([10]))} LF it is a 3D Studio file" in added
+    assert f"text mode: without the CR before each of {whole.count(bytes([10]))} LF it is a 3D Studio file" in added
 
 
 def test_a_file_that_was_cut_is_not_called_text_mode_damage(tmp_path: Path, run: Run) -> None:

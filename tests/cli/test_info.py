@@ -105,7 +105,7 @@ class TestSummary:
             "  format      3D Studio (3ds), version 3",
             "  size        4,604 bytes",
             "  written by  WINDMILL",
-            "  length      3.333 s: frames 0 to 100, 30 a second",
+            "  length      3.333 s: frames 0 to 100, 30 per second",
             "  nodes       12, 5 of them animated",
             "  meshes      6 with 44 triangles",
             "  cameras     1",

@@ -28,7 +28,7 @@ def test_curves_of_chosen_tracks(run: Run) -> None:
     shown = words(ran.out)
     assert "Rotor: rotation (tcb, 3 keys, repeat)" in shown
     assert "degrees" in shown
-    assert "frames (30 a second)" in shown
+    assert "frames (30 per second)" in shown
     assert run("plot", EXAMPLE, "--node", "Rotor", "--track", "rotation").out == ran.out
 
 
@@ -64,7 +64,7 @@ def test_in_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "◆" in out
     assert "\x1b" not in out  # not a terminal
     assert max(map(len, out.splitlines())) <= 70
-    assert "frames (30 a second)" in out
+    assert "frames (30 per second)" in out
     motion = run("plot", EXAMPLE, "--terminal", "--motion", "--node", "Camera").out
     assert "Camera: frames 0 ○ to 100 ●; x -80..70" in motion
 

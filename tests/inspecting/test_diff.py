@@ -173,7 +173,7 @@ def test_other_axes_rates_and_units_are_made_comparable() -> None:
     found = diff_motion(upright, zed)
     assert found.unit == "seconds"
     assert found.space == "Y up, right-handed"
-    assert found.notes == ["the second is measured in units of the first (times 0.5)"]
+    assert found.notes == ["the second scene is converted to the unit of the first (factor 0.5)"]
     assert found.nodes[1].position.max() < 1e-9
     left = simple(space=Space("y", Handedness.LEFT))
     assert diff_motion(upright, left).nodes[1].position.max() < 1e-9  # along x nothing is mirrored

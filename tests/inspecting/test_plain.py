@@ -48,15 +48,15 @@ def test_there_and_back(value: Dialect) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"name": 1}, "name: text is wanted"),
-        ({"big": 1}, "big: true or false is wanted"),
-        ({"inner": {"size": True, "colours": []}}, "inner: size: a whole number is wanted"),
-        ({"inner": {"size": 1, "colours": ["BLUE"]}}, "one of RED, GREEN is wanted"),
-        ({"inner": None}, "an object is wanted"),
+        ({"name": 1}, "name: expected text"),
+        ({"big": 1}, "big: expected true or false"),
+        ({"inner": {"size": True, "colours": []}}, "inner: size: expected a whole number"),
+        ({"inner": {"size": 1, "colours": ["BLUE"]}}, "expected one of RED, GREEN"),
+        ({"inner": None}, "expected an object"),
         ({"magic": "xx"}, "hex digits"),
-        ({"pair": [1]}, "a list of 2 is wanted"),
-        ({"pair": 3}, "a list is wanted"),
-        ({"kind": "u16"}, "one of nul, u8 is wanted"),
+        ({"pair": [1]}, "expected a list of 2"),
+        ({"pair": 3}, "expected a list"),
+        ({"kind": "u16"}, "expected one of nul, u8"),
         ({"more": 1}, "unknown 'more'"),
     ],
 )
@@ -69,10 +69,10 @@ def test_what_is_wrong_is_said(change: dict[str, Any], words: str) -> None:
 def test_missing_values_and_odd_types() -> None:
     with pytest.raises(ValueError, match="missing 'name'"):
         from_plain({}, Dialect)
-    with pytest.raises(TypeError, match="no plain form"):
+    with pytest.raises(TypeError, match="cannot be written as JSON"):
         to_plain(object())
     assert from_plain(2, float) == 2.0
-    with pytest.raises(ValueError, match="null is wanted"):
+    with pytest.raises(ValueError, match="expected null"):
         from_plain(1, None)
 
 

@@ -17,7 +17,7 @@ from keyframer.inspecting.charts import chart, tick_text, ticks, value_range
 from keyframer.inspecting.drawing import Area, Drawing, Line, Mark, Words, inert
 from keyframer.inspecting.motion_paths import motion_paths, path_drawing, paths_as_text
 from keyframer.inspecting.panels import Panel, choose_channels, panel_of, raw_panel, track_panel
-from keyframer.inspecting.rotation_angles import turn_vectors
+from keyframer.inspecting.rotation_angles import rotation_vectors_degrees
 from keyframer.scene import Channel, Clip, Node, RawChannel, Scene
 from tests.cli.running import EXAMPLE
 
@@ -99,9 +99,9 @@ def test_rotations_climb_without_jumps() -> None:
 def test_turn_vectors() -> None:
     angles = np.radians([0, 100, 200, 300, 360, 460, 600, 720])
     halves = np.stack([np.zeros(8), np.sin(angles / 2), np.zeros(8), np.cos(angles / 2)], axis=1)
-    assert np.allclose(turn_vectors(halves)[:, 1], np.degrees(angles))
-    assert np.allclose(turn_vectors(-halves)[1:2, 1], 100)
-    assert np.allclose(turn_vectors(halves[:1], (0, 360, 0)), (0, 360, 0))
+    assert np.allclose(rotation_vectors_degrees(halves)[:, 1], np.degrees(angles))
+    assert np.allclose(rotation_vectors_degrees(-halves)[1:2, 1], 100)
+    assert np.allclose(rotation_vectors_degrees(halves[:1], (0, 360, 0)), (0, 360, 0))
 
 
 def test_choosing() -> None:
@@ -114,7 +114,7 @@ def test_choosing() -> None:
     with pytest.raises(LookupError, match="kind 'taste'"):
         choose_channels(scene, [], ["taste"])
     panel = track_panel(scene, scene.clips[0], choose_channels(scene, ["Camera"], ["position"])[0])
-    assert panel.x_label == "frames (30 a second)"
+    assert panel.x_label == "frames (30 per second)"
     assert panel.y_label == "units of 0.0254 m"
 
 
@@ -131,7 +131,7 @@ def test_a_chart_is_svg_with_everything() -> None:
     assert len(dashed) >= 8  # seams, and what lies outside the keys
     titles = [element.text or "" for element in root.iter(f"{SVG}title")]
     assert any(title.startswith("key 1 at 10") for title in titles)
-    assert parsed(chart([])).findtext(f"{SVG}text") == "nothing moves here"
+    assert parsed(chart([])).findtext(f"{SVG}text") == "no animation"
 
 
 def test_the_same_as_png() -> None:
@@ -216,7 +216,7 @@ def test_a_plot_in_the_terminal() -> None:
     assert "x, y, z in units" in text
     assert "\x1b" not in text
     assert "\x1b[31m" in panels_as_text([panel_of(tcb(), "Box", "", "", None)], colored=True)
-    assert panels_as_text([]) == "nothing moves here\n"
+    assert panels_as_text([]) == "no animation\n"
 
 
 def moving() -> Scene:

@@ -59,9 +59,9 @@ def test_every_table_of_a_scene_made_by_hand() -> None:
     about = {row["what"]: row["value"] for row in found["scene"]}
     assert about["axes"] == "Z up, right-handed, unknown unit"
     assert (about["title"], about["author"], about["copyright"], about["clip"]) == ("t", "a", "c", "walk")
-    assert about["time"] == "frames 0 to 30 (1 s at 30 frames a second)"
+    assert about["time"] == "frames 0 to 30 (1 s at 30 frames per second)"
     assert about["channels"] == "2 with 2 keys"
-    assert about["bounding boxes"] == "one for each of 31 frames"
+    assert about["bounding boxes"] == "one per frame, 31 frames"
     assert [(row["node"], row["depth"]) for row in found["tree"]] == [("eye", 0), ("root", 0), ("leaf", 1)]
     assert found["tree"][0]["looks at"] == "leaf"
     assert (found["tree"][1]["id"], found["tree"][1]["pivot"], found["tree"][1]["hidden"]) == (7, "1 0 0", True)

@@ -1,7 +1,7 @@
-"""Looking at files: what they are, what they hold as tables, and the text twin. Data and text; nothing here prints.
+"""Inspecting files: identification, tables, plots, differences, and documents as text. Returns data; prints nothing.
 
-`identity` names a file from its head, `report` makes the tables of ``info``, `text_dump` writes a document as text and
-`text_build` reads that text back, `format_pages` makes the documentation of the formats.
+`identity` recognises a file by its head, `document_tables` makes the tables of ``info``, `text_dump` writes a document
+as text and `text_build` reads that text back, `format_pages` generates the documentation of the formats.
 """
 
 TABLES = {
@@ -20,13 +20,13 @@ TABLES = {
     "lights": "Lights",
     "skins": "Skins",
     "raw_channels": "Raw channels",
-    "scene_issues": "On the way to the scene",
+    "scene_issues": "Issues of the scene",
 }
 """names and titles of the tables that ``info`` has for every format; formats have more (`Format.tables`)"""
 
 
 def table_names() -> list[str]:
-    """What ``info --table`` may name."""
+    """Return the names that ``info --table`` accepts."""
     from keyframer.formats import FORMATS
 
     return list(dict.fromkeys((*TABLES, *(name for known in FORMATS for name in known.tables))))

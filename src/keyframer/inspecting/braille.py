@@ -17,7 +17,7 @@ _ANSI = (31, 32, 34, 33, 35, 36, 91, 37)
 """colours of curves: red, green, blue …"""
 _LABEL = 10
 _ROOM = 3
-"""columns that a key needs"""
+"""columns that the mark of a key needs"""
 
 
 class Dots:
@@ -30,7 +30,7 @@ class Dots:
         self._marks: dict[tuple[int, int], str] = {}
 
     def dot(self, across: float, up: float, color: int) -> None:
-        """A dot at 0 to 1 from the left and from the bottom."""
+        """Draw a dot at 0 to 1 from the left and from the bottom."""
         if not (0 <= across <= 1 and 0 <= up <= 1):
             return
         x = min(int(across * self.columns * 2), self.columns * 2 - 1)
@@ -39,7 +39,7 @@ class Dots:
         self._colors[y // 4][x // 2] = color
 
     def line(self, across: Sequence[float], up: Sequence[float], color: int) -> None:
-        """Dots along a line through these places."""
+        """Draw dots along a line through these points."""
         for (x0, y0), (x1, y1) in pairwise(zip(across, up, strict=True)):
             steps = int(max(abs(x1 - x0) * self.columns * 2, abs(y1 - y0) * self.rows * 4)) + 1
             for step in range(min(steps, 4 * (self.columns + self.rows)) + 1):
@@ -64,11 +64,11 @@ class Dots:
 
 
 def panels_as_text(panels: Sequence[Panel], columns: int = 80, rows: int = 10, *, colored: bool = False) -> str:
-    """All panels, one below the other."""
+    """Return all panels as text, one below the other."""
     lines: list[str] = []
     for panel in panels:
         lines += [*_panel_lines(panel, max(columns, 40), max(rows, 3), colored), ""]
-    return "\n".join(lines) + ("\n" if lines else "nothing moves here\n")
+    return "\n".join(lines) + ("\n" if lines else "no animation\n")
 
 
 def _panel_lines(panel: Panel, columns: int, rows: int, colored: bool) -> Iterator[str]:
@@ -106,7 +106,7 @@ def _legend(panel: Panel, colored: bool) -> str:
         f"\x1b[{_ANSI[number % len(_ANSI)]}m{safe_text(curve.name)}\x1b[0m" if colored else safe_text(curve.name)
         for number, curve in enumerate(panel.curves)
     ]
-    extra = [word for word, there in (("ease", panel.eases), ("repeats", panel.seams)) if there]
+    extra = [word for word, is_shown in (("ease", panel.eases), ("repeats", panel.seams)) if is_shown]
     return (
         " " * (_LABEL + 1)
         + ", ".join(names)

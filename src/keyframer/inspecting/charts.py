@@ -16,13 +16,13 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 38, 34
 _GRID, _FRAME, _EASE, _SEAM = "#e4e6ea", "#9aa0a8", "#f2b33d", "#8a6fc9"
 _MOST_DECIMALS = 6
 _SMALLEST, _LARGEST, _SHARE = 2.0, 5.0, 0.7
-"""pixels of the mark of a key, and how much of the room between keys it takes: neighbours must stay apart"""
+"""smallest and largest mark of a key in pixels, and its share of the space between keys: marks must not touch"""
 _HANDLES = 12
-"""pixels between keys that handles need to be told apart"""
+"""pixels between keys below which handles are not drawn"""
 
 
 def chart(panels: Sequence[Panel], title: str = "", width: int = WIDTH, panel_height: int = PANEL_HEIGHT) -> Drawing:
-    """All panels, one below the other."""
+    """Draw all panels, one below the other."""
     head = 24 if title else 0
     drawing = Drawing(width, head + panel_height * max(len(panels), 1), title)
     if title:
@@ -30,12 +30,12 @@ def chart(panels: Sequence[Panel], title: str = "", width: int = WIDTH, panel_he
     for number, panel in enumerate(panels):
         _Frame(drawing, panel, head + number * panel_height, panel_height).draw()
     if not panels:
-        drawing.add(Words((_LEFT, head + 30), "nothing moves here"))
+        drawing.add(Words((_LEFT, head + 30), "no animation"))
     return drawing
 
 
 class _Frame:
-    """One panel at its place."""
+    """Draws one panel."""
 
     def __init__(self, drawing: Drawing, panel: Panel, top: int, height: int) -> None:
         self._drawing, self._panel = drawing, panel
@@ -66,7 +66,7 @@ class _Frame:
             self._curve(curve, COLORS[number % len(COLORS)])
         room = (self._right - self._left) / max(len({key.time for key in panel.keys}), 1)
         for key in panel.keys:
-            if not math.isfinite(key.value):  # it has no place
+            if not math.isfinite(key.value):  # cannot be drawn
                 continue
             color = COLORS[key.curve % len(COLORS)]
             here = self._at(key.time, key.value)
@@ -91,14 +91,14 @@ class _Frame:
         add(Line(corners, _FRAME), Words((self._right, self._bottom + 26), self._panel.x_label, "#666666", 10, "end"))
 
     def _ease(self, begin: float, end: float) -> None:
-        """A band over the time that the slow start or stop takes."""
+        """Draw a band over the time of a slow start or stop."""
         left, right = self._at(begin, self._y[0])[0], self._at(end, self._y[0])[0]
         if right - left > 0.5:
             corners = [(left, self._bottom), (right, self._bottom), (right, self._top), (left, self._top)]
             self._drawing.add(Area(corners, _EASE, 0.22))
 
     def _curve(self, curve: Curve, color: str) -> None:
-        """Between the keys in full, outside as the wrap has it: dashed."""
+        """Draw a curve: solid between the keys, dashed outside."""
         for points, outside in self._pieces(curve):
             if len(points) > 1:
                 self._drawing.add(Line(points, color, 1.0 if outside else 1.6, dashed=outside))
@@ -134,21 +134,21 @@ class _Frame:
 
 
 def value_range(panel: Panel) -> tuple[float, float]:
-    """Lowest and highest value with some room; never empty."""
-    found = [curve.values[np.isfinite(curve.values)] for curve in panel.curves]
-    values = np.concatenate(found) if found else np.empty(0)
+    """Return the lowest and the highest value with a margin; never an empty range."""
+    finite = [curve.values[np.isfinite(curve.values)] for curve in panel.curves]
+    values = np.concatenate(finite) if finite else np.empty(0)
     if not len(values):
         return 0.0, 1.0
     low, high = float(values.min()), float(values.max())
     middle = max(abs(low), abs(high))
-    if high - low <= middle * 1e-6:  # a value that holds: rounding must not look like motion
+    if high - low <= middle * 1e-6:  # a constant value: rounding must not look like motion
         return low - max(middle * 0.1, 0.5), high + max(middle * 0.1, 0.5)
     room = (high - low) * 0.08
     return low - room, high + room
 
 
 def ticks(low: float, high: float, about: int) -> list[float]:
-    """Round numbers between two others: steps of 1, 2 or 5 times a power of ten."""
+    """Return round numbers between two others: multiples of 1, 2 or 5 times a power of ten."""
     step = (high - low) / max(about, 1)
     if not (math.isfinite(step) and step > 0):
         return []
@@ -159,7 +159,7 @@ def ticks(low: float, high: float, about: int) -> list[float]:
 
 
 def tick_text(value: float, span: tuple[float, float]) -> str:
-    """As many digits as tell neighbours apart."""
+    """Format the label of a tick with enough digits to tell neighbours apart."""
     size = span[1] - span[0]
     if abs(value) < size * 1e-9:
         return "0"

@@ -1,4 +1,4 @@
-"""Two files compared: what they say and how they move, as one record that commands print and programs read."""
+"""The comparison of two files, of their content and their motion, as rows and as a JSON record."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ SCHEMA_VERSION = 1
 COLUMNS = ("section", "kind", "path", "field", "a", "b", "largest", "mean")
 MOST_NODES = 10_000
 _PART_OF_SIZE, _DEGREES = 1e-5, 0.01
-"""what counts as the same motion where nothing else is said"""
+"""default tolerances of motion: a fraction of the size of the scene, and degrees"""
 
 
 @dataclass(eq=False)
 class Comparison:
-    """What was found. ``structure`` or ``motion`` is None where it was not asked for, or could not be compared."""
+    """The differences. ``structure`` or ``motion`` is None if it was not requested or could not be compared."""
 
     formats: tuple[str, str]
     level: str = "records"
-    """what ``structure`` is about: ``records`` of one format, ``values`` of the JSON of two glTF files, or parts of the
-    ``scene`` where formats differ"""
+    """what ``structure`` compares: ``records`` of one format, ``values`` of the JSON of two glTF files, or parts of the
+    ``scene`` for different formats"""
     structure: Changes | None = None
     motion: MotionDiff | None = None
     tolerance: float = 0.0
@@ -44,17 +44,17 @@ class Comparison:
 
     @property
     def moved(self) -> list[NodeMotion]:
-        """Nodes that move differently, the worst first."""
+        """Nodes that move differently, the largest difference first."""
         return [] if self.motion is None else self.motion.changed(self.tolerance, self.degrees)
 
     @property
     def same(self) -> bool:
-        """Nothing differs in what was compared."""
+        """Whether no difference was found."""
         apart = self.motion is not None and bool(self.motion.only_a or self.motion.only_b)
         return not (self.structure is not None and self.structure.total) and not self.moved and not apart
 
     def record(self) -> dict[str, Any]:
-        """JSON values; names are made safe."""
+        """Return the comparison as JSON values; names are made safe."""
         return {
             "formats": list(self.formats),
             "same": self.same,
@@ -91,14 +91,14 @@ class Comparison:
         }
 
     def rows(self) -> Iterator[list[Cell]]:
-        """One row for each difference, under `COLUMNS`."""
+        """Yield one row for each difference, with the columns `COLUMNS`."""
         for change in self.structure.listed if self.structure is not None else ():
-            of_scene = change.path.startswith(f"/{change.record}/")  # there the path says what it is
+            of_scene = change.path.startswith(f"/{change.record}/")  # there the path contains the kind
             where = change.path if of_scene else f"{change.path} {change.record}"
             head: list[Cell] = ["structure", change.kind, where]
             if not change.fields:
-                there = change.path_b if change.kind == "moved" else None
-                yield [*head, None, None, there, None, None]
+                new_path = change.path_b if change.kind == "moved" else None
+                yield [*head, None, None, new_path, None, None]
             for field in change.fields:
                 yield [*head, field.field, _cell(field.a), _cell(field.b), field.largest, None]
         if self.motion is None:
@@ -109,14 +109,14 @@ class Comparison:
             yield ["motion", kind, name, None, None, None, None, None]
         for node in self.moved:
             limits = {"position": self.tolerance, "rotation": self.degrees, "scale": SCALES, "vertices": self.tolerance}
-            for what, limit in limits.items():
-                values = getattr(node, what)
+            for quantity, limit in limits.items():
+                values = getattr(node, quantity)
                 if values is not None and values.max(initial=0.0) > limit:
                     yield [
                         "motion",
                         "different",
                         node.name,
-                        what,
+                        quantity,
                         None,
                         None,
                         float(values.max()),
@@ -128,7 +128,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class ImportedFile:
-    """A file that became a scene at once."""
+    """A file of an exchange format, which has no document."""
 
     importer: Importer
     data: bytes
@@ -138,7 +138,7 @@ Side = Document | ImportedFile
 
 
 def side_of(opened: OpenedFile) -> Side:
-    """A file that was opened, as one side of a comparison."""
+    """Return an opened file as one side of a comparison."""
     if opened.importer is None:
         return opened.document
     return ImportedFile(opened.importer, opened.data)
@@ -156,25 +156,25 @@ def compare(
     tolerance: float | None = None,
     degrees: float | None = None,
 ) -> Comparison:
-    """Documents of one format are compared record by record, glTF files value by value, others by their scenes; scenes
-    by their motion, too."""
+    """Compare documents of one format record by record, glTF files value by value, and others by their scenes; compares
+    the motion of the scenes, too."""
     a, b = sides
-    found = Comparison((format_name(a), format_name(b)), degrees=_DEGREES if degrees is None else degrees)
+    comparison = Comparison((format_name(a), format_name(b)), degrees=_DEGREES if degrees is None else degrees)
     values = [side.data for side in sides if isinstance(side, ImportedFile) and side.importer.holds_json]
     if len(values) == 2:
-        found.level = "values"
-    elif found.formats[0] != found.formats[1] or isinstance(a, ImportedFile):
-        found.level = "scene"
-    if structure and found.level == "values":
-        found.structure = diff_gltf(*values)
-    elif structure and found.level == "records" and isinstance(a, Document) and isinstance(b, Document):
-        found.structure = diff_documents(a, b)
+        comparison.level = "values"
+    elif comparison.formats[0] != comparison.formats[1] or isinstance(a, ImportedFile):
+        comparison.level = "scene"
+    if structure and comparison.level == "values":
+        comparison.structure = diff_gltf(*values)
+    elif structure and comparison.level == "records" and isinstance(a, Document) and isinstance(b, Document):
+        comparison.structure = diff_documents(a, b)
     elif structure and scenes is not None:
-        found.structure = diff_scenes(*scenes)
+        comparison.structure = diff_scenes(*scenes)
     if scenes is not None:
-        found.motion = diff_motion(*scenes)
-        found.tolerance = found.motion.size * _PART_OF_SIZE if tolerance is None else tolerance
-    return found
+        comparison.motion = diff_motion(*scenes)
+        comparison.tolerance = comparison.motion.size * _PART_OF_SIZE if tolerance is None else tolerance
+    return comparison
 
 
 def _structure(level: str, changes: Changes) -> dict[str, Any]:

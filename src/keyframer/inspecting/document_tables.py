@@ -1,4 +1,4 @@
-"""What a file holds, as tables: what is known of every format, what its own summary adds, and the scene."""
+"""The content of a file as tables: those of every format, those of its own format, and those of the scene."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SCHEMA_VERSION = 1
 def file_tables(
     opened: OpenedFile, encoding: str | None = None, finder: TextureFinder | None = None
 ) -> tuple[IssueLog, list[Table]]:
-    """What reading a file found, and all tables of ``keyframer info``. ``encoding`` is the code page of names;
-    ``finder`` looks for images."""
+    """Return the issues of a file and all tables of ``keyframer info``. ``encoding`` is the code page of names,
+    ``finder`` searches for images."""
     if opened.importer is not None:
         scene = opened.scene(salvage=True)
         return scene.issues, imported_tables(scene, opened.importer, len(opened.data), finder)
     document = opened.document
-    tables = report(document, len(opened.data))
+    tables = document_tables(document, len(opened.data))
     if document.format.reader() is None:
         return document.issues, tables
     if encoding is not None and "encoding" in document.format.option_types():
@@ -36,10 +36,10 @@ def file_tables(
     return document.issues, [*tables, *document_scene_tables(document, opened.scene(salvage=True), finder)]
 
 
-def report(document: Document, size: int) -> list[Table]:
-    """What a document says; tables without rows are left out, the overview is always there."""
-    own = document.format.summary()
-    summary = [] if own is None else own.summarise(document)
+def document_tables(document: Document, size: int) -> list[Table]:
+    """Return the tables of a document: always the overview, and all others that have rows."""
+    summariser = document.format.summary()
+    summary = [] if summariser is None else summariser.summarise(document)
     overview = _overview(document, size)
     for table in summary:
         if table.name == "overview":
@@ -59,34 +59,34 @@ def _overview(document: Document, size: int) -> Table:
         table.add("layout", words or str(document.dialect))
     table.add("records", sum(1 for _ in document.find(Record)))
     if document.trailing:
-        table.add("bytes behind the end", len(document.trailing))
+        table.add("bytes after the end", len(document.trailing))
     severities = Counter(issue.severity.label for issue in document.issues)
-    found = ", ".join(f"{severities[label]} {label}" for label in ("error", "warning", "info") if severities[label])
-    table.add("issues", (found or "none") + (" (and more)" if document.issues.truncated else ""))
+    counts = ", ".join(f"{severities[label]} {label}" for label in ("error", "warning", "info") if severities[label])
+    table.add("issues", (counts or "none") + (" (and more)" if document.issues.truncated else ""))
     return table
 
 
 def _statistics(document: Document) -> tuple[Table, Table]:
-    """How many records of each kind there are, and what is kept as bytes that nobody has named."""
+    """Return the table of record types with their counts, and the table of bytes that are kept uninterpreted."""
     counts: Counter[tuple[str, str]] = Counter()
     raw = Table("raw", TABLES["raw"], ("path", "offset", "bytes", "what"))
     for place, record in document.walk():
         counts[record.segment, type(record).__name__] += 1
-        unnamed = unnamed_bytes(record)
-        if unnamed:
+        uninterpreted = uninterpreted_bytes(record)
+        if uninterpreted:
             reason = record.reason if isinstance(record, Raw) else ""
-            why = reason or ("behind the fields" if record.tail else "layout unknown")
-            raw.add(str(place), record.offset, unnamed, f"{type(record).__name__}: {why}")
+            why = reason or ("after the fields" if record.tail else "layout unknown")
+            raw.add(str(place), record.offset, uninterpreted, f"{type(record).__name__}: {why}")
     records = Table("records", TABLES["records"], ("segment", "record", "count"))
     for (segment, name), count in sorted(counts.items()):
         records.add(segment, name, count)
     if document.trailing:
-        raw.add("/", None, len(document.trailing), "behind the end of the file's content")
+        raw.add("/", None, len(document.trailing), "after the end of the content")
     return records, raw
 
 
-def unnamed_bytes(record: Record) -> int:
-    """How many bytes of a record (without those inside it) are kept as they are, without a name."""
+def uninterpreted_bytes(record: Record) -> int:
+    """Return the number of uninterpreted bytes of a record, without those of its children."""
     blobs = (getattr(record, plan.name) for plan in record.plan.fields if isinstance(plan.kind, Blob))
     return len(record.tail) + sum(map(len, blobs))
 

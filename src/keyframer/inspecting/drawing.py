@@ -1,4 +1,4 @@
-"""A drawing of lines, marks and words, written as SVG or as PNG. Words from files are inert in both."""
+"""A drawing of lines, marks and text, written as SVG or PNG. Text from files is made safe in both."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Points = Sequence[Point]
 
 FONT = "Helvetica, Arial, sans-serif"
 _FINER = 2
-"""a PNG is drawn so many times as large and made smaller, which smooths its lines"""
+"""a PNG is drawn this many times larger and then reduced, which smooths its lines"""
 _LONGEST = 300
-"""characters of one text"""
+"""most characters of one text"""
 MOST_PIXELS = 64_000_000
 
 
@@ -32,7 +32,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """A filled shape; ``opacity`` lets what lies below shine through."""
+    """A filled shape, translucent with an ``opacity`` below 1."""
 
     points: Points
     color: str

@@ -1,4 +1,4 @@
-"""What a file is and holds, in one screen: what ``keyframer info`` says first."""
+"""The summary of a file that ``keyframer info`` shows first."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from keyframer.curves import RotationForm, Track
 from keyframer.exchange.opening import OpenedFile
 from keyframer.formats.kit.summary_tables import Table
 from keyframer.scene import Scene
+from keyframer.text import counted
 
 Facts = dict[str, Any]
 
@@ -19,11 +20,11 @@ COLUMNS = (
 )  # fmt: skip
 
 _NAMED = 3
-"""missing images that are named for people"""
+"""most missing images that are named"""
 
 
 def facts_of(opened: OpenedFile, tables: Sequence[Table], *, verdict: str, errors: int, warnings: int) -> Facts:
-    """The facts about one file, under the names in `COLUMNS`; the last three are what a check found."""
+    """Return the summary of a file, with the keys `COLUMNS`; the last three are the result of a check."""
     scene = opened.scene(salvage=True) if _has_scene(opened) else Scene()
     by_name = {table.name: table for table in tables}
     stated = {str(row[0]): row[1] for row in by_name["overview"].rows}
@@ -60,24 +61,29 @@ def _has_scene(opened: OpenedFile) -> bool:
 
 
 def facts_table(facts: Facts, tables: Sequence[Table]) -> Table:
-    """The facts for people."""
+    """Return the summary as a table for display."""
     table = Table("summary", "Summary", ("what", "value"))
     version = f", version {facts['version']}" if facts["version"] is not None else ""
     table.add("format", f"{facts['title']} ({facts['format']}){version}")
-    table.add("size", f"{facts['size']:,} bytes")
+    table.add("size", f"{facts['size']:,} {'byte' if facts['size'] == 1 else 'bytes'}")
     if facts["writer"]:
         table.add("written by", facts["writer"])
     table.add("length", _length(facts))
     table.add("nodes", f"{facts['nodes']}, {facts['animated_nodes']} of them animated" if facts["nodes"] else "none")
     triangles = facts["triangles"]
-    table.add("meshes", f"{facts['meshes']} with {triangles:,} triangles" if facts["meshes"] else "none")
+    table.add(
+        "meshes",
+        f"{facts['meshes']} with {triangles:,} {'triangle' if triangles == 1 else 'triangles'}"
+        if facts["meshes"]
+        else "none",
+    )
     for name in ("cameras", "lights", "materials"):
         table.add(name, facts[name] or "none")
     missing = _missing(tables)
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
     lost = f", {len(missing)} missing: {', '.join(missing[:_NAMED])}{more}" if missing else ""
     table.add("images", f"{facts['images']}{lost}" if facts["images"] else "none")
-    counts = [f"{facts[key]} {key if facts[key] != 1 else key[:-1]}" for key in ("errors", "warnings") if facts[key]]
+    counts = [counted(facts[key], key[:-1]) for key in ("errors", "warnings") if facts[key]]
     table.add("check", f"{facts['verdict']} ({', '.join(counts)})" if counts else facts["verdict"])
     return table
 
@@ -86,20 +92,20 @@ def _length(facts: Facts) -> str:
     if not facts["clips"]:
         return "no animation"
     if facts["seconds"] is None:
-        return "unknown: the file states no usable rate"
+        return "unknown: the file has no usable frame rate"
     clips = f"; the first of {facts['clips']} clips" if facts["clips"] != 1 else ""
     frames = f"frames {facts['first_frame']:g} to {facts['last_frame']:g}"
-    return f"{facts['seconds']:.4g} s: {frames}, {facts['frames_per_second']:g} a second{clips}"
+    return f"{facts['seconds']:.4g} s: {frames}, {facts['frames_per_second']:g} per second{clips}"
 
 
 def _missing(tables: Sequence[Table]) -> list[str]:
-    """Names of images that were looked for and not found, or that lead where nothing is looked for."""
+    """Return the names of images that were not found, or that point outside the searched folders."""
     rows = next((table.rows for table in tables if table.name == "textures"), [])
     return [str(row[0]) for row in rows if row[1] in ("missing", "refused")]
 
 
 def _animated(scene: Scene) -> set[int]:
-    """Nodes with keys of their own that change something."""
+    """Return the nodes with at least one track whose keys differ."""
     return {channel.node for clip in scene.clips for channel in clip.channels if _changes(channel.track)}
 
 

@@ -10,27 +10,33 @@ from typing import Any
 from keyframer.formats import Format
 from keyframer.formats.kit.declared_fields import FEATURES
 from keyframer.formats.kit.unsupported_features import REPORTED_PARTS, every
-from keyframer.inspecting.format_support import abilities
+from keyframer.inspecting.format_support import supported_features
 from keyframer.inspecting.tables import markdown
 from keyframer.wire.record import describe_fields
 
 HOW = "python tools/generate_docs.py"
-"""the command that makes the pages"""
+"""the command that generates the pages"""
 
 _NOTE = f"<!-- Generated from the code: edit the records or the notes, then run `{HOW}`. -->"
 
 
 def format_page(known: Format, notes: str = "") -> str:
-    """The page of a format in Markdown: what it is, the notes of its author, and a table for each record."""
+    """Return the page of a format as Markdown: a description, notes, and a table for each record type."""
     about = import_module(type(known).__module__).__doc__
     lines = [_NOTE, "", f"# {known.title} (`{known.name}`)", "", *_words(about), ""]
     lines += markdown(
         ("extensions", "PRONOM", "keyframer can"),
-        [[" ".join(f"`{each}`" for each in known.extensions), known.pronom or "", ", ".join(abilities(known))]],
+        [
+            [
+                " ".join(f"`{extension}`" for extension in known.extensions),
+                known.pronom or "",
+                ", ".join(supported_features(known)),
+            ]
+        ],
     )
     lines += ["", notes.strip(), ""] if notes.strip() else [""]
     types = list(known.record_types().values())
-    lines += ["## Records", "", f"{len(types)} kinds of records are declared.", "", *_index(known, types), ""]
+    lines += ["## Records", "", f"{len(types)} record types are declared.", "", *_index(known, types), ""]
     lines += [
         "## Fields",
         "",
@@ -59,7 +65,7 @@ def with_holdings(page: str, formats: Iterable[Format]) -> str:
 
 
 def _index(known: Format, types: list[type[Any]]) -> Iterator[str]:
-    """All records in one table; the columns between name and words are what the format says about each."""
+    """Return a table of all record types, with additional columns from the summary of the format."""
     described = [_described(known, cls) for cls in types]
     columns = list(dict.fromkeys(key for extra in described for key in extra))
     rows = [
@@ -70,7 +76,7 @@ def _index(known: Format, types: list[type[Any]]) -> Iterator[str]:
 
 
 def _fields(known: Format, cls: type[Any]) -> list[str]:
-    """The section of a record that has fields."""
+    """Return the section of a record type; empty if it has no fields."""
     fields = describe_fields(cls)
     if not fields:
         return []
@@ -81,13 +87,13 @@ def _fields(known: Format, cls: type[Any]) -> list[str]:
 
 
 def _described(known: Format, cls: type[Any]) -> dict[str, str]:
-    """What the format's own summary says about a record."""
+    """Return what the summary of the format adds about a record type."""
     summary = known.summary()
     return {} if summary is None else dict(summary.describe(cls))
 
 
 def _words(text: str | None) -> list[str]:
-    """A docstring as lines of Markdown (its double backquotes become single ones)."""
+    """Return a docstring as lines of Markdown, with single backquotes."""
     return [line.strip().replace("``", "`") for line in (text or "").strip().splitlines()]
 
 
@@ -96,6 +102,6 @@ def _cell(text: str) -> str:
 
 
 def schemas() -> dict[str, str]:
-    """The JSON schemas of everything that commands print as JSON: file name -> text."""
+    """Return the JSON schemas of all JSON output: file name -> text."""
     folder = files("keyframer.inspecting").joinpath("schemas")
     return {entry.name: entry.read_text("utf-8") for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)}

@@ -1,4 +1,4 @@
-"""What can be done with each format, from what its class offers; and with those that scenes are exchanged in."""
+"""What each format supports, from its class; and the exchange formats, which have importers and exporters."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ SCHEMA = "keyframer.formats"
 SCHEMA_VERSION = 1
 
 
-def abilities(known: Format) -> list[str]:
-    """What can be done with a format. Every one reads and writes documents byte for byte."""
+def supported_features(known: Format) -> list[str]:
+    """Return what a format supports. Every format reads and writes documents byte for byte."""
     optional = {
         "info": known.summary() is not None,
         "diagnose": known.diagnoses_damage,
@@ -20,18 +20,18 @@ def abilities(known: Format) -> list[str]:
         "checks": known.rules() is not None,
         "save": known.writer() is not None,
     }
-    return ["read", "write", "text", *(words for words, offered in optional.items() if offered)]
+    return ["read", "write", "text", *(feature for feature, supported in optional.items() if supported)]
 
 
 def formats_table() -> Table:
-    """One row for each format; those without documents last, also those that are only written."""
+    """Return a table with one row per format; those without documents come last."""
     table = Table("formats", "Formats", ("id", "title", "extensions", "can", "records", "pronom"))
     for known in FORMATS:
-        offered = ask(known, abilities, known)
+        features = ask(known, supported_features, known)
         records = ask(known, known.record_types)
-        if offered is None or records is None:  # a package from outside that lacks a part
+        if features is None or records is None:  # a plugin that failed
             continue
-        table.add(known.name, known.title, " ".join(known.extensions), " ".join(offered), len(records), known.pronom)
+        table.add(known.name, known.title, " ".join(known.extensions), " ".join(features), len(records), known.pronom)
     read = {known.name: known for known in IMPORTERS}
     written = {known.name: known for known in EXPORTERS if not isinstance(known, NativeExporter)}
     for name, exchanged in (written | read).items():

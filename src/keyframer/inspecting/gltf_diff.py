@@ -1,4 +1,4 @@
-"""What differs between two glTF files, as their JSON says it: values by their paths, and the bytes of buffer views."""
+"""The differences between two glTF files: values of their JSON by path, and the bytes of buffer views."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from keyframer.inspecting.record_diff import Change, Changes, FieldChange
 from keyframer.limits import DEFAULT_LIMITS
 
 _LONGEST = 16
-"""numbers of a list that is shown as one value: a matrix"""
+"""longest list of numbers that is shown as one value: a matrix"""
 _LARGEST_INTEGER = 2**63
 _TIMES = 16
-"""how often the bytes of a file are compared at most: views may lie over each other"""
+"""most times that the bytes of a file are compared: views may overlap"""
 
 
 def diff_gltf(a: bytes, b: bytes) -> Changes:
-    """All differences. Lists are compared place by place, as parts of glTF refer to each other by number."""
+    """Return all differences. Lists are compared by index, because parts of glTF refer to each other by index."""
     changes = Changes()
     one, other = (open_container(data, DEFAULT_LIMITS, Findings(DEFAULT_LIMITS, salvage=True)) for data in (a, b))
     todo: list[tuple[str, Any, Any]] = [("", one.root.value, other.root.value)]
@@ -28,7 +28,7 @@ def diff_gltf(a: bytes, b: bytes) -> Changes:
         path, before, after = todo.pop()
         if type(before) is dict and type(after) is dict:
             keys = dict.fromkeys([*before, *after])
-            pairs = [(f"{path}/{key}", before.get(key, _NONE), after.get(key, _NONE)) for key in keys]
+            pairs = [(f"{path}/{key}", before.get(key, _MISSING), after.get(key, _MISSING)) for key in keys]
         elif type(before) is list and type(after) is list and not (_is_short(before) and _is_short(after)):
             most = max(len(before), len(after))
             pairs = [(f"{path}[{at}]", _entry(before, at), _entry(after, at)) for at in range(most)]
@@ -40,11 +40,11 @@ def diff_gltf(a: bytes, b: bytes) -> Changes:
     return changes
 
 
-_NONE = object()
+_MISSING = object()
 
 
 def _entry(values: list[Any], at: int) -> Any:
-    return values[at] if at < len(values) else _NONE
+    return values[at] if at < len(values) else _MISSING
 
 
 def _is_short(values: list[Any]) -> bool:
@@ -52,10 +52,10 @@ def _is_short(values: list[Any]) -> bool:
 
 
 def _compare(changes: Changes, path: str, before: Any, after: Any) -> None:
-    if before is _NONE or after is _NONE:
-        added = before is _NONE
-        kind, there = ("added", after) if added else ("removed", before)
-        changes.add(Change(kind, _kind(there), None if added else path, path if added else None))
+    if before is _MISSING or after is _MISSING:
+        added = before is _MISSING
+        kind, value = ("added", after) if added else ("removed", before)
+        changes.add(Change(kind, _kind(value), None if added else path, path if added else None))
     elif before != after or (type(before) is not type(after) and bool in (type(before), type(after))):
         field = FieldChange("value", _shown(before), _shown(after), largest=_largest(before, after))
         changes.add(Change("changed", _kind(before), path, path, (field,)))
@@ -74,7 +74,7 @@ def _shown(value: Any) -> object:
 
 
 def _float(number: float) -> float:
-    """Also of whole numbers that no float is near to."""
+    """Convert to float; integers that are too large become infinite."""
     try:
         return float(number)
     except OverflowError:
@@ -88,13 +88,13 @@ def _largest(before: Any, after: Any) -> float | None:
 
 
 def _compare_views(changes: Changes, one: Opened, other: Opened) -> None:
-    """Bytes in the files themselves; views that differ in the JSON are told of already."""
+    """Compare the bytes of buffer views inside the files; views that differ in the JSON are listed already."""
     before, after = one.root.value.get("bufferViews"), other.root.value.get("bufferViews")
     if one.binary is None or other.binary is None or type(before) is not list or type(after) is not list:
         return
     left = _TIMES * len(one.binary)
     for number, (a, b) in enumerate(zip(before, after, strict=False)):
-        span = _span(a)
+        span = _byte_range(a)
         if a != b or span is None or left < 0:
             continue
         left -= span.stop - span.start
@@ -106,7 +106,7 @@ def _compare_views(changes: Changes, one: Opened, other: Opened) -> None:
             changes.add(Change("changed", "bytes", path, path, (FieldChange("bytes", None, None, entries=differ),)))
 
 
-def _span(view: Any) -> slice | None:
+def _byte_range(view: Any) -> slice | None:
     if type(view) is not dict or view.get("buffer") != 0:
         return None
     begin, size = view.get("byteOffset", 0), view.get("byteLength")

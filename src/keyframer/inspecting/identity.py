@@ -1,6 +1,6 @@
-"""What a file is, from its head and its size; the whole of it is looked at only where the head is suspicious.
+"""Recognises a file by its first bytes and its size; the whole file is read only if these are suspicious.
 
-Starts without numpy, dataclasses and typing: ``keyframer identify`` must come up fast.
+Imports neither numpy nor dataclasses nor typing: ``keyframer identify`` must start fast.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ COLUMNS = ("file", "size", "format", "title", "version", "dialect", "pronom", "c
 
 
 class Identity:
-    """What is known about one file. ``format`` is None where it is of no format that can be read."""
+    """The identification of a file. ``format`` is None if the format is unknown."""
 
     __slots__ = COLUMNS
 
@@ -41,7 +41,7 @@ class Identity:
         return {name: getattr(self, name) for name in COLUMNS}
 
     def __str__(self) -> str:
-        """One line for people."""
+        """Return the identification as one line."""
         if self.format is None:
             return f"not recognised: {self.reason}" + (f"; {self.damage}" if self.damage else "")
         parts = [f"{self.title} ({', '.join(part for part in (self.format, self.pronom) if part)})"]
@@ -52,29 +52,29 @@ class Identity:
 
 
 def identify(head: bytes, size: int, name: str, whole: Callable[[], bytes]) -> Identity:
-    """The identity of a file; ``whole()`` gives all its bytes and is called only where the head raises a suspicion."""
-    found = detect(head, size=size, name=name)
+    """Identify a file; ``whole()`` returns all its bytes and is called only if the head is suspicious."""
+    detection = detect(head, size=size, name=name)
     identity = Identity(name, size)
-    identity.reason = found.reason
-    if found.score < 1 and b"\r\n" in head and _all_lines_have_cr(head):
+    identity.reason = detection.reason
+    if detection.score < 1 and b"\r\n" in head and _all_lines_have_cr(head):
         identity.damage = _cr_added(whole())
-    if found.format is None:
-        _imported(identity, head, name)
+    if detection.format is None:
+        _identify_exchange_format(identity, head, name)
         return identity
-    identity.format = found.format.name
-    identity.title = found.format.title
-    identity.pronom = found.format.pronom
-    identity.version = found.version
-    identity.dialect = found.dialect
-    identity.score = found.score
-    identity.certainty = certainty(found.score)
-    if found.score < 1 and identity.damage is None and found.format.diagnoses_damage:
-        identity.damage = found.format.diagnose(whole())
+    identity.format = detection.format.name
+    identity.title = detection.format.title
+    identity.pronom = detection.format.pronom
+    identity.version = detection.version
+    identity.dialect = detection.dialect
+    identity.score = detection.score
+    identity.certainty = certainty(detection.score)
+    if detection.score < 1 and identity.damage is None and detection.format.diagnoses_damage:
+        identity.damage = detection.format.diagnose(whole())
     return identity
 
 
-def _imported(identity: Identity, head: bytes, name: str) -> None:
-    """Files of today's formats: they become scenes, and no document keeps their bytes."""
+def _identify_exchange_format(identity: Identity, head: bytes, name: str) -> None:
+    """Recognise files of exchange formats, which can be loaded as scenes but have no documents."""
     for known in IMPORTERS:
         why = ask(known, known.sniff, head, name)
         if why is not None:
@@ -90,21 +90,20 @@ def _all_lines_have_cr(data: bytes) -> bool:
 
 
 def _cr_added(data: bytes) -> str | None:
-    """Did a transfer in text mode put a CR before every LF? It did if taking them away gives a file without fault."""
+    """Report a transfer in text mode that put a CR before every LF: without them the file is valid."""
     if not _all_lines_have_cr(data):
         return None
     repaired = data.replace(b"\r\n", b"\n")
-    found = detect(repaired)
-    if found.format is None or found.score < 1:
+    detection = detect(repaired)
+    if detection.format is None or detection.score < 1:
         return None
     extra = len(data) - len(repaired)
-    return (
-        f"damaged by a transfer in text mode: without a CR before each of {extra} LF it is a {found.format.title} file"
-    )
+    title = detection.format.title
+    return f"damaged by a transfer in text mode: without the CR before each of {extra} LF it is a {title} file"
 
 
 def certainty(score: float) -> str:
-    """The score in a word."""
+    """Return the score in words."""
     if score >= 1:
         return "certain"
     return "very likely" if score >= 0.8 else "likely" if score >= 0.6 else "possible"

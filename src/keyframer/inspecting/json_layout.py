@@ -1,4 +1,4 @@
-"""JSON values as text for people: a value that fits a line stands on one line, long lists one row a line."""
+"""Formats JSON for reading: a value that fits a line is on one line, long lists have one row per line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 WIDTH = 120
-"""characters of one value on one line, indentation not counted (deep records are as readable as shallow ones)"""
+"""most characters of a value on one line, without indentation"""
 _NUMBERS_A_LINE = 16
 
 
@@ -15,12 +15,12 @@ _ENCODER = json.JSONEncoder(allow_nan=False)
 
 
 def compact(value: object) -> str:
-    """On one line."""
+    """Format a value on one line."""
     return _ENCODER.encode(value)
 
 
 def lines(value: object, indent: int) -> str:
-    """A value, the lines behind its first one indented."""
+    """Format a value; all lines after the first are indented."""
     if isinstance(value, list) and value:
         return _list(value, indent)
     if isinstance(value, dict) and value:
@@ -40,7 +40,7 @@ def _list(items: list[Any], indent: int) -> str:
             return short
     pad = " " * (indent + 2)
     if isinstance(items[0], list):
-        quick = str(items)  # Python prints numbers as JSON does, and much faster
+        quick = str(items)  # Python writes numbers like JSON, and much faster
         if "'" not in quick:
             return "[\n" + pad + quick[1:-1].replace("], [", f"],\n{pad}[") + "\n" + " " * indent + "]"
     return "[\n" + pad + (",\n" + pad).join(_rows(items)) + "\n" + " " * indent + "]"

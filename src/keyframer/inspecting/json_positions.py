@@ -1,6 +1,6 @@
-"""Where a value stands in a JSON text: used only when something is wrong with it, so that messages can name a line.
+"""Finds the position of a value in a JSON text, for error messages with a line number.
 
-One pass over the tokens with a stack of its own, so that neither size nor nesting can hurt.
+One pass over the tokens with an explicit stack, so that neither size nor nesting is a problem.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from collections.abc import Iterator
 Path = tuple[str | int, ...]
 
 DEEPEST = 200
-"""how deep a text may be nested; documents of real files reach 20"""
+"""deepest allowed nesting; documents of real files reach 20"""
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL)
 
 
 Live = list[str | int | None]
-"""The path of the value at hand, changed in place as the text goes on."""
+"""the path of the current value, changed in place"""
 
 
 def values(text: str) -> Iterator[tuple[Live, int, str]]:
-    """Every value in order, as far as the text can be followed: path (copy it to keep it), start and first token."""
+    """Yield every value in order, up to the first error: path (copy it to keep it), start and first token."""
     path: Live = []
     key_next = False
     for match in _TOKEN.finditer(text):
@@ -53,7 +53,7 @@ def values(text: str) -> Iterator[tuple[Live, int, str]]:
 
 
 def position_of(text: str, path: Path) -> int:
-    """Where the value with this path starts; where its closest parent starts if it is not there."""
+    """Return the start of the value with this path, or of its closest parent if it is missing."""
     best, known = 0, -1
     for live, start, _ in values(text):
         depth = len(live)
@@ -65,22 +65,22 @@ def position_of(text: str, path: Path) -> int:
 
 
 def path_at(text: str, position: int) -> Path:
-    """The path of the last value that starts at or before a position."""
+    """Return the path of the last value that starts at or before a position."""
     last = -1
     for _, start, _ in values(text):
         if start > position:
             break
         last = start
-    return next((_settled(live) for live, start, _ in values(text) if start == last), ())
+    return next((_complete_path(live) for live, start, _ in values(text) if start == last), ())
 
 
 def too_deep(text: str) -> int:
-    """Where the first value starts that is nested deeper than `DEEPEST`."""
+    """Return the start of the first value that is nested deeper than `DEEPEST`."""
     return next((start for live, start, _ in values(text) if len(live) > DEEPEST), 0)
 
 
-def odd_literal(text: str) -> int:
-    """Where the first bare word starts that JSON does not have (NaN, Infinity), or a number of an absurd length."""
+def invalid_literal(text: str) -> int:
+    """Return the start of the first invalid literal (NaN, Infinity) or of a number with thousands of digits."""
     for _, start, token in values(text):
         if token[0] in "NI" or token.startswith("-I") or (token[0] in "-0123456789" and len(token) > 4000):
             return start
@@ -88,34 +88,34 @@ def odd_literal(text: str) -> int:
 
 
 def repeated_key(text: str) -> int:
-    """Where the first value starts whose key its object has named before."""
-    named: list[set[str]] = []
+    """Return the start of the first value with a repeated key."""
+    seen_keys: list[set[str]] = []
     for live, start, token in values(text):
         depth = len(live)
         key = live[-1] if live else None
         if isinstance(key, str):
             key = json.loads(f'"{key}"') if "\\" in key else key
-            if key in named[depth - 1]:
+            if key in seen_keys[depth - 1]:
                 return start
-            named[depth - 1].add(key)
+            seen_keys[depth - 1].add(key)
         if token in "{[":
-            del named[depth:]
-            named.append(set())
+            del seen_keys[depth:]
+            seen_keys.append(set())
     return 0
 
 
-def _settled(live: Live) -> Path:
+def _complete_path(live: Live) -> Path:
     return tuple(part for part in live if part is not None)
 
 
 def line_and_column(text: str, position: int) -> tuple[int, int]:
-    """Both counted from 1."""
+    """Return line and column, both counted from 1."""
     starts = [0, *(match.end() for match in re.finditer("\n", text[:position]))]
     line = bisect_right(starts, position)
     return line, position - starts[line - 1] + 1
 
 
 def show_path(path: Path) -> str:
-    """``/records[0]/children[2]/fields/name``."""
+    """Format a path as ``/records[0]/children[2]/fields/name``."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f"/{part}" for part in path)
     return text or "/"

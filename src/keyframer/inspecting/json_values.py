@@ -1,7 +1,7 @@
-"""Small Python values as JSON values and back, by their declared types: dialects, and the odd attribute of a record.
+"""Converts small Python values to JSON and back, by their declared types: dialects and attributes of records.
 
-A dialect is a frozen dataclass of a format; its fields may be text, numbers, yes/no, bytes, enums, tuples of these, or
-None. Enums are written by name, bytes as hex.
+A dialect is a frozen dataclass of a format; its fields may be text, numbers, booleans, bytes, enums, tuples of these,
+or None. Enums are written by name, bytes as hex.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or 
 
 
 def to_plain(value: object) -> object:
-    """A value as JSON; TypeError for what has no plain form."""
+    """Convert a value to JSON; raises TypeError for unsupported types."""
     if isinstance(value, Enum):
         return value.name
     if value is None or isinstance(value, (str, bool, int, float)):
@@ -29,36 +29,38 @@ def to_plain(value: object) -> object:
         return [to_plain(item) for item in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: to_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    raise TypeError(f"{type(value).__name__} has no plain form: use text, numbers, enums, tuples or dataclasses")
+    raise TypeError(
+        f"{type(value).__name__} cannot be written as JSON: use text, numbers, enums, tuples or dataclasses"
+    )
 
 
-def from_plain(value: object, wanted: Any) -> Any:
-    """The value behind `to_plain`, of the declared type ``wanted``; ValueError says what is wrong with it."""
-    origin = get_origin(wanted)
+def from_plain(value: object, expected: Any) -> Any:
+    """Convert the result of `to_plain` back to the declared type; raises ValueError if it does not match."""
+    origin = get_origin(expected)
     if origin in (Union, types.UnionType):
-        return _from_union(value, get_args(wanted))
+        return _from_union(value, get_args(expected))
     if origin is Literal:
-        if value not in get_args(wanted):
-            raise ValueError(f"one of {', '.join(map(str, get_args(wanted)))} is wanted")
+        if value not in get_args(expected):
+            raise ValueError(f"expected one of {', '.join(map(str, get_args(expected)))}")
         return value
     if origin in (tuple, list):
-        return _from_sequence(value, origin, get_args(wanted))
-    if wanted is None or wanted is type(None):
+        return _from_sequence(value, origin, get_args(expected))
+    if expected is None or expected is type(None):
         if value is not None:
-            raise ValueError("null is wanted")
+            raise ValueError("expected null")
         return None
-    if wanted is bytes:
+    if expected is bytes:
         return hex_to_bytes(value)
-    if isinstance(wanted, type) and issubclass(wanted, Enum):
-        if not isinstance(value, str) or value not in wanted.__members__:
-            raise ValueError(f"one of {', '.join(wanted.__members__)} is wanted")
-        return wanted[value]
-    if isinstance(wanted, type) and dataclasses.is_dataclass(wanted):
-        return _from_object(value, wanted)
-    if wanted is float and type(value) is int:
+    if isinstance(expected, type) and issubclass(expected, Enum):
+        if not isinstance(value, str) or value not in expected.__members__:
+            raise ValueError(f"expected one of {', '.join(expected.__members__)}")
+        return expected[value]
+    if isinstance(expected, type) and dataclasses.is_dataclass(expected):
+        return _from_object(value, expected)
+    if expected is float and type(value) is int:
         return float(value)
-    if type(value) is not wanted:
-        raise ValueError(f"{_WORDS.get(wanted, getattr(wanted, '__name__', str(wanted)))} is wanted")
+    if type(value) is not expected:
+        raise ValueError(f"expected {_WORDS.get(expected, getattr(expected, '__name__', str(expected)))}")
     return value
 
 
@@ -78,33 +80,33 @@ def _from_union(value: object, choices: tuple[Any, ...]) -> Any:
 
 def _from_sequence(value: object, origin: Any, items: tuple[Any, ...]) -> Any:
     if not isinstance(value, list):
-        raise ValueError("a list is wanted")
+        raise ValueError("expected a list")
     if len(items) == 2 and items[1] is Ellipsis:
         items = (items[0],) * len(value)
     elif origin is list:
         items = items * len(value)
     if len(items) != len(value):
-        raise ValueError(f"a list of {len(items)} is wanted")
-    return origin(from_plain(item, wanted) for item, wanted in zip(value, items, strict=True))
+        raise ValueError(f"expected a list of {len(items)}")
+    return origin(from_plain(item, expected) for item, expected in zip(value, items, strict=True))
 
 
 def _from_object(value: object, cls: type[Any]) -> Any:
     if not isinstance(value, dict):
-        raise ValueError("an object is wanted")
+        raise ValueError("expected an object")
     hints = hints_of(cls)
     names = [field.name for field in dataclasses.fields(cls) if field.init]
-    odd = sorted(set(value) - set(names))
-    if odd:
-        raise ValueError(f"unknown {odd[0]!r} (known: {', '.join(names)})")
-    made: dict[str, Any] = {}
+    unknown = sorted(set(value) - set(names))
+    if unknown:
+        raise ValueError(f"unknown {unknown[0]!r} (known: {', '.join(names)})")
+    arguments: dict[str, Any] = {}
     for name in names:
         if name not in value:
             raise ValueError(f"missing {name!r}")
         try:
-            made[name] = from_plain(value[name], hints[name])
+            arguments[name] = from_plain(value[name], hints[name])
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
-    return cls(**made)
+    return cls(**arguments)
 
 
 _HINTS: dict[type[Any], dict[str, Any]] = {}
@@ -112,16 +114,16 @@ _EXTRAS: dict[type[Any], dict[str, tuple[Any, Any]]] = {}
 
 
 def hints_of(cls: type[Any]) -> dict[str, Any]:
-    """The declared types of a class, resolved once."""
+    """Return the declared types of a class; they are resolved once."""
     if cls not in _HINTS:
         _HINTS[cls] = get_type_hints(cls)
     return _HINTS[cls]
 
 
 def extra_attributes(cls: type[Record]) -> dict[str, tuple[Any, Any]]:
-    """What a record carries besides its declared fields: attribute name -> (type, default).
+    """Return the attributes of a record that are not declared fields: name -> (type, default).
 
-    These are attributes without a wire type, such as the id of a raw chunk or a length that was wrong.
+    These have no wire type, such as the id of a raw chunk or a wrong length.
     """
     if cls not in _EXTRAS:
         _EXTRAS[cls] = {name: (hints_of(cls).get(name), default) for name, default in unstored_fields(cls).items()}

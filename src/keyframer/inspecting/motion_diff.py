@@ -1,8 +1,8 @@
-"""How differently two scenes move: the largest and the mean difference of every node over time.
+"""The difference of the motion of two scenes: the largest and the mean difference of every node over time.
 
-Nodes are paired by name, those of one name in their order. Scenes of one space are compared in it, others turned to
-right-handed, Y up; where both say how long a unit is, the second is measured in units of the first. Times are frames
-where both play equally fast, else seconds from the start of each clip.
+Nodes are paired by name, those of the same name in order. Scenes with different axes are converted to right-handed,
+Y up; if both have a unit of length, the second is converted to that of the first. Times are frames if both have the
+same rate, else seconds from the start of each clip.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Floats = npt.NDArray[np.float64]
 
 MOST_TIMES = 201
 SCALES = 1e-4
-"""difference of scales that counts as none"""
+"""differences of scale below this are treated as equal"""
 MOST_VERTICES = 2_000_000
-"""vertices x times compared of one node; meshes beyond are compared by their nodes only"""
+"""most vertices x times compared of one node; larger meshes are compared by their nodes only"""
 
 
 @dataclass(eq=False)
@@ -41,12 +41,12 @@ class NodeMotion:
     scale: Floats
     """(T,) largest difference of an axis' length"""
     visible: int
-    """times at which it is shown in one of them only"""
+    """number of times at which it is visible in one scene only"""
     vertices: Floats | None
-    """(T,) the largest distance of a vertex; None where the meshes have different numbers of them, or none"""
+    """(T,) largest distance of a vertex; None if the vertex counts differ or there is no mesh"""
 
     def within(self, distance: float, degrees: float) -> bool:
-        """Whether it moves the same but for these tolerances."""
+        """Return whether the motion is equal within these tolerances."""
         moved = [self.position, *([] if self.vertices is None else [self.vertices])]
         far = max((float(part.max(initial=0.0)) for part in moved), default=0.0)
         return (
@@ -59,52 +59,52 @@ class NodeMotion:
 
 @dataclass(eq=False)
 class MotionDiff:
-    """Both scenes at the same moments."""
+    """The difference of two scenes at the same times."""
 
     times: Floats
     unit: str
     """``frames`` or ``seconds``"""
     space: str
     size: float
-    """of the first scene (`posing.size_and_span`), so that differences can be judged"""
+    """of the first scene (`posing.bounds_and_duration`), so that differences can be judged"""
     nodes: list[NodeMotion] = field(default_factory=list)
     only_a: list[str] = field(default_factory=list)
     only_b: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def changed(self, distance: float, degrees: float) -> list[NodeMotion]:
-        """Nodes that move differently, the worst first."""
-        found = [node for node in self.nodes if not node.within(distance, degrees)]
-        return sorted(found, key=lambda node: (-float(node.position.max(initial=0.0)), node.name))
+        """Return the nodes that move differently, the largest difference first."""
+        changed = [node for node in self.nodes if not node.within(distance, degrees)]
+        return sorted(changed, key=lambda node: (-float(node.position.max(initial=0.0)), node.name))
 
 
 def diff_motion(a: Scene, b: Scene) -> MotionDiff:
-    """The motion of all nodes that both have."""
+    """Compare the motion of all nodes that both scenes have."""
     frames_a, frames_b, times, unit = _moments(a, b)
     pose_a, pose_b = pose(a, frames=frames_a), pose(b, frames=frames_b)
     same_space = (a.space.up, a.space.handedness) == (b.space.up, b.space.handedness)
     turn_a, turn_b = (None, None) if same_space else (_upright(a.space), _upright(b.space))
     unit_a, unit_b = a.space.metres_per_unit, b.space.metres_per_unit
     scale = unit_b / unit_a if unit_a and unit_b and unit_a != unit_b else 1.0
-    found = MotionDiff(times, unit, str(a.space) if same_space else "Y up, right-handed", scene_size(a))
+    difference = MotionDiff(times, unit, str(a.space) if same_space else "Y up, right-handed", scene_size(a))
     if scale != 1.0:
-        found.notes.append(f"the second is measured in units of the first (times {scale:g})")
-    called: dict[str, deque[int]] = {}
+        difference.notes.append(f"the second scene is converted to the unit of the first (factor {scale:g})")
+    by_name: dict[str, deque[int]] = {}
     for number, node in enumerate(b.nodes):
-        called.setdefault(node.name, deque()).append(number)
+        by_name.setdefault(node.name, deque()).append(number)
     for number, node in enumerate(a.nodes):
-        others = called.get(node.name)
+        others = by_name.get(node.name)
         if not others:
-            found.only_a.append(node.name)
+            difference.only_a.append(node.name)
             continue
-        found.nodes.append(_node(pose_a, number, turn_a, pose_b, others.popleft(), turn_b, scale))
-    left = sorted(number for others in called.values() for number in others)
-    found.only_b.extend(b.nodes[number].name for number in left)
-    return found
+        difference.nodes.append(_node(pose_a, number, turn_a, pose_b, others.popleft(), turn_b, scale))
+    left = sorted(number for others in by_name.values() for number in others)
+    difference.only_b.extend(b.nodes[number].name for number in left)
+    return difference
 
 
 def _moments(a: Scene, b: Scene) -> tuple[list[float], list[float], Floats, str]:
-    """The same moments in the frames of both."""
+    """Return the same times as frames of both scenes, as numbers, and their unit."""
     clip_a, clip_b = (scene.clips[0] if scene.clips else Clip() for scene in (a, b))
     rates = [clip.frames_per_second for clip in (clip_a, clip_b)]
     (start_a, end_a), (start_b, end_b) = _segment(clip_a), _segment(clip_b)
@@ -130,14 +130,14 @@ def _segment(clip: Clip) -> tuple[float, float]:
 
 
 def _spread(start: float, end: float) -> list[float]:
-    """Whole frames where they fit, else as many as may be."""
+    """Return whole frames, or at most `MOST_TIMES` evenly spaced ones."""
     if end - start + 1 <= MOST_TIMES and start == round(start):
         return [start + number for number in range(math.floor(end - start) + 1)]
     return [float(frame) for frame in np.linspace(start, end, MOST_TIMES)]
 
 
 def _upright(space: Space) -> Floats:
-    """(4, 4) to right-handed, Y up. Left-handed data is mirrored along the axis that the glTF exporter mirrors, too."""
+    """Return the (4, 4) matrix to right-handed, Y up. Left-handed data is mirrored along the same axis as in glTF."""
     turn = {
         "x": np.array([[0.0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]),
         "y": np.eye(4),
@@ -159,8 +159,8 @@ def _node(
         world_b[:, :3, 3] *= scale
         angles, lengths = _frames_apart(world_a, world_b)
         if turn_a is not None and turn_b is not None:
-            # Who turns a scene may turn the axes of each node along (and its vertices with them), or leave those as
-            # they are: what is the same in one of these ways has not moved.
+            # Converting the axes of a scene may rotate the axes of each node and its vertices, or leave them: a node
+            # that is equal in one of these ways has not moved.
             along = turn_b @ np.nan_to_num(pose_b.world[:, b]) @ np.linalg.inv(turn_b) @ turn_a
             others = _frames_apart(turn_a @ np.nan_to_num(pose_a.world[:, a]), along)
             if others[0].max(initial=0.0) < angles.max(initial=0.0):

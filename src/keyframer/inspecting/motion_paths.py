@@ -1,4 +1,4 @@
-"""The path of nodes in space: where they go, seen from the front right and from above, in a box with labelled edges."""
+"""Draws the paths of nodes in space, seen from the front right and above, in a box with labelled edges."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ _AROUND, _ABOVE = math.radians(32), math.radians(24)
 _MOST_DOTS = 240
 _MOST_KEYS = 1_000
 _LONGEST = 60
-"""characters of a name beside its path"""
+"""most characters of the name of a path"""
 _EDGES = [(a, b) for a in range(8) for b in range(a + 1, 8) if bin(a ^ b).count("1") == 1]
 """pairs of corners of a box that differ in one coordinate"""
 
 
 @dataclass(eq=False)
 class Path:
-    """Where one node is, frame by frame."""
+    """The position of one node, frame by frame."""
 
     name: str
     frames: Floats
     places: Floats
-    """(T, 3) in the scene's own space"""
+    """(T, 3) in the space of the scene"""
     keys: list[int]
-    """entries of ``frames`` on which a position key stands"""
+    """indices of ``frames`` that have a position key"""
 
 
 def motion_paths(scene: Scene, nodes: Sequence[int], frames: Sequence[float]) -> list[Path]:
-    """The paths of nodes over these frames and the keys between them; keys are those of their own position tracks."""
+    """Return the paths of nodes at these frames and at the keys of their position tracks."""
     keyed_of = [_key_frames(scene, number, min(frames), max(frames)) for number in nodes]
     moment = pose(scene, frames=sorted({*frames, *(frame for keyed in keyed_of for frame in keyed)}))
     paths: list[Path] = []
@@ -54,17 +54,17 @@ def motion_paths(scene: Scene, nodes: Sequence[int], frames: Sequence[float]) ->
 
 
 def _key_frames(scene: Scene, node: int, first: float, last: float) -> set[float]:
-    found: set[float] = set()
+    key_frames: set[float] = set()
     for channel in scene.channels_of(node):
         if channel.track.kind == "position":
-            with np.errstate(all="ignore"):  # absurd rates
+            with np.errstate(all="ignore"):  # extreme rates
                 frames = channel.track.times / (scene.clips[0].units_per_frame or 1.0)
-            found |= set(frames[(frames >= first) & (frames <= last)][:_MOST_KEYS].tolist())
-    return found
+            key_frames |= set(frames[(frames >= first) & (frames <= last)][:_MOST_KEYS].tolist())
+    return key_frames
 
 
 class _Box:
-    """The box around all paths, and the way it is looked at."""
+    """The box around all paths and its projection."""
 
     def __init__(self, scene: Scene, paths: Sequence[Path]) -> None:
         points = np.concatenate([path.places for path in paths]) if paths else np.zeros((1, 3))
@@ -85,15 +85,15 @@ class _Box:
 
     @property
     def corners(self) -> Floats:
-        """(8, 3); bit i of a corner's number says which end of axis i it is on."""
+        """(8, 3); bit i of the number of a corner is its side of axis i."""
         return np.array([[(self.low, self.high)[number >> axis & 1][axis] for axis in range(3)] for number in range(8)])
 
     def flat(self, places: Floats) -> Floats:
-        """(n, 2) to the right and up."""
+        """Return (n, 2) positions to the right and up."""
         return np.stack([places @ self._right, places @ self._top], axis=1)
 
     def shares(self, places: Floats) -> Floats:
-        """(n, 2) from 0 to 1 over the box as it is seen."""
+        """Return (n, 2) positions from 0 to 1 across the projected box."""
         return np.asarray((self.flat(places) - self._low) / self._size)
 
     @property
@@ -102,7 +102,7 @@ class _Box:
 
 
 def path_drawing(scene: Scene, paths: Sequence[Path], title: str = "") -> Drawing:
-    """All paths in one box: a dot for each frame, a diamond for each key, first and last frame named."""
+    """Draw all paths in one box: a dot per frame, a diamond per key, labels at the first and last frame."""
     drawing = Drawing(WIDTH, HEIGHT, title)
     box = _Box(scene, paths)
     left, top, width, height = 70.0, 60.0, WIDTH - 140.0, HEIGHT - 130.0
@@ -147,7 +147,7 @@ def _short(name: str) -> str:
 
 
 def _label_edges(drawing: Drawing, scene: Scene, box: _Box, corners: list[Point]) -> None:
-    """The ends of the three edges that are seen best: numbers, and the name of the axis in the middle."""
+    """Label the three most visible edges: numbers at their ends, the name of the axis in the middle."""
     lowest = max(range(8), key=lambda number: corners[number][1])
     leftmost = min(range(8), key=lambda number: corners[number][0])
     for axis in range(3):
@@ -171,7 +171,7 @@ def _label_edges(drawing: Drawing, scene: Scene, box: _Box, corners: list[Point]
 
 
 def paths_as_text(scene: Scene, paths: Sequence[Path], columns: int, rows: int, *, colored: bool = False) -> str:
-    """The same view in Braille, with the reach of each axis below."""
+    """Return the same view in Braille characters, with the range of each axis below."""
     box = _Box(scene, paths)
     dots = Dots(max(columns, 20), max(rows, 5))
     for number, path in enumerate(paths):

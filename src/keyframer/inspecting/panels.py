@@ -1,4 +1,4 @@
-"""What a plot shows, as data: panels of curves with keys, tangents, ease and wrap. `charts` draws them."""
+"""The content of a plot as data: panels of curves with keys, tangents, ease and wrap. `charts` draws them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, Track, Wrap, compile_track
-from keyframer.inspecting.rotation_angles import turn_vectors
+from keyframer.inspecting.rotation_angles import rotation_vectors_degrees
 from keyframer.scene import Channel, Clip, RawChannel, Scene
-from keyframer.text import did_you_mean
+from keyframer.text import counted, did_you_mean
 
 Floats = npt.NDArray[np.float64]
 
 SAMPLES_PER_SEGMENT, MOST_SAMPLES = 24, 6_000
 MOST_COMPONENTS = 12
-"""curves in one panel"""
+"""most curves in one panel"""
 MOST_KEYS = 2_000
-"""that are marked in one panel"""
+"""most keys marked in one panel"""
 _NEAR = 1e-4
-"""of a segment: how far from a key its tangent is measured"""
+"""distance from a key at which its tangent is measured, as a fraction of the segment"""
 _SHAPED = (Interpolation.TCB, Interpolation.BEZIER, Interpolation.CUBIC)
 _UNITS = {
     "rotation": "degrees",
@@ -56,14 +56,14 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key on a curve, and how the curve arrives and leaves."""
+    """A key on a curve, with its tangent handles."""
 
     curve: int
     time: float
     value: float
     words: str
     arriving: tuple[float, float] | None = None
-    """end of the handle before the key (time, value); None where there is no tangent"""
+    """end of the handle before the key (time, value); None without a tangent"""
     leaving: tuple[float, float] | None = None
 
 
@@ -78,17 +78,17 @@ class Panel:
     curves: list[Curve] = field(default_factory=list)
     keys: list[Key] = field(default_factory=list)
     eases: list[tuple[float, float]] = field(default_factory=list)
-    """spans of time in which the motion is eased"""
+    """time ranges in which the motion is eased"""
     seams: list[float] = field(default_factory=list)
-    """times where a repeating track begins again"""
+    """times at which a repeating track starts again"""
     keyed: tuple[float, float] | None = None
-    """first and last key: outside the curve is what the wrap makes of it"""
+    """first and last key; outside the wrap continues the curve"""
 
 
 def choose_channels(scene: Scene, nodes: Sequence[str] = (), kinds: Sequence[str] = ()) -> list[Channel]:
-    """Channels of the first clip by node (a name, or a pattern such as ``Sail*``) and kind, in file order.
+    """Return channels of the first clip by node (a name, or a pattern such as ``Sail*``) and kind, in file order.
 
-    Without names: those that move. LookupError names a node or a kind that none has.
+    Without names: all that move. Raises LookupError for an unknown node or kind.
     """
     channels = scene.clips[0].channels if scene.clips else []
     numbers = {number for name in nodes for number in scene.find_all(name)}
@@ -102,22 +102,22 @@ def choose_channels(scene: Scene, nodes: Sequence[str] = (), kinds: Sequence[str
     for kind in kinds:
         if kind != "raw" and not any(channel.track.kind == kind for channel in channels):
             known = list(dict.fromkeys(channel.track.kind for channel in channels))
-            listed = f"there are: {', '.join(known) or 'none'}"
-            raise LookupError(f"no track is of the kind {kind!r} ({listed}){did_you_mean(kind, known)}")
+            listed = ", ".join(known) or "none"
+            raise LookupError(f"no track of the kind {kind!r} (available: {listed}){did_you_mean(kind, known)}")
     if nodes or kinds:
         return chosen
     return [channel for channel in chosen if len(channel.track.times) > 1]
 
 
 def time_label(clip: Clip) -> str:
-    """The time axis in the file's own unit."""
+    """Return the label of the time axis, in the unit of the file."""
     if clip.unit == "second":
         return "seconds"
-    return f"{clip.unit}s ({clip.rate:g} a second)"
+    return f"{clip.unit}s ({clip.rate:g} per second)"
 
 
 def value_label(kind: str, scene: Scene) -> str:
-    """The value axis in the file's own unit."""
+    """Return the label of the value axis, in the unit of the file."""
     if kind == "position":
         metres = scene.space.metres_per_unit
         return "file units" if metres is None else f"units of {metres:g} m"
@@ -125,7 +125,7 @@ def value_label(kind: str, scene: Scene) -> str:
 
 
 def track_panel(scene: Scene, clip: Clip, channel: Channel, span: tuple[float, float] | None = None) -> Panel:
-    """The curves of one channel; ``span`` limits the time axis (in the clip's unit)."""
+    """Return the panel of a channel; ``span`` limits the time axis (in the unit of the clip)."""
     track = channel.track
     return panel_of(
         track,
@@ -137,7 +137,7 @@ def track_panel(scene: Scene, clip: Clip, channel: Channel, span: tuple[float, f
     )
 
 
-@np.errstate(all="ignore")  # absurd but finite keys may overflow; what is not finite is not drawn
+@np.errstate(all="ignore")  # extreme keys may overflow; non-finite values are not drawn
 def panel_of(
     track: Track,
     title: str,
@@ -146,13 +146,13 @@ def panel_of(
     segment: tuple[float, float] | None,
     span: tuple[float, float] | None = None,
 ) -> Panel:
-    """The panel of a track, wherever it is from."""
+    """Return the panel of a track."""
     keys = _usable(track.times)
     shown = span or _span(track, keys, segment)
     times = _sample_times(keys, shown)
     curve = compile_track(track)
-    values = turn_vectors(curve(times)) if track.is_rotation else curve(times).reshape(len(times), -1)
-    words = f"{track.interpolation.value}, {len(track.times)} keys, {track.wrap.value}"
+    values = rotation_vectors_degrees(curve(times)) if track.is_rotation else curve(times).reshape(len(times), -1)
+    words = f"{track.interpolation.value}, {counted(len(track.times), 'key')}, {track.wrap.value}"
     panel = Panel(f"{title} ({words})", x_label, y_label, shown)
     panel.keyed = (float(keys[0]), float(keys[-1])) if len(keys) else None
     for number in range(min(values.shape[1], MOST_COMPONENTS)):
@@ -166,11 +166,11 @@ def panel_of(
 
 
 def raw_panel(clip: Clip, raw: RawChannel) -> Panel:
-    """Numbers per frame whose meaning nobody knows."""
+    """Return the panel of a raw channel: numbers per frame with unknown meaning."""
     rows = np.asarray(raw.values, np.float64).reshape(len(raw.values), -1)
     times = np.arange(len(rows), dtype=np.float64)
     panel = Panel(
-        f"{raw.name}: raw ({rows.shape[1]} floats a frame)", "frames", "as stored", (0.0, float(len(rows) or 1))
+        f"{raw.name}: raw ({rows.shape[1]} floats per frame)", "frames", "as stored", (0.0, float(len(rows) or 1))
     )
     for number in range(min(rows.shape[1], MOST_COMPONENTS)):
         good = np.isfinite(rows[:, number])
@@ -184,7 +184,7 @@ def _usable(times: Floats) -> Floats:
 
 
 def _span(track: Track, keys: Floats, segment: tuple[float, float] | None) -> tuple[float, float]:
-    """The keys and the active segment; a track that repeats shows some of its next round."""
+    """Return the range of the keys and the active segment; a repeating track shows part of its next cycle."""
     ends = [*(keys[[0, -1]].tolist() if len(keys) else []), *(segment or ())]
     ends = [end for end in ends if np.isfinite(end) and abs(end) < 1e12]
     low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
@@ -194,7 +194,7 @@ def _span(track: Track, keys: Floats, segment: tuple[float, float] | None) -> tu
 
 
 def _sample_times(keys: Floats, span: tuple[float, float]) -> Floats:
-    """Dense enough for every segment; jumps are seen from both sides."""
+    """Return sample times, dense enough for every segment, and on both sides of each key."""
     low, high = span
     inside = keys[(keys >= low) & (keys <= high)]
     even = np.linspace(low, high, min(max(400, SAMPLES_PER_SEGMENT * (len(inside) + 1)), MOST_SAMPLES))
@@ -211,7 +211,7 @@ def _component(kind: str, number: int, count: int) -> str:
 
 
 def _add_keys(panel: Panel, track: Track, times: Floats, values: Floats) -> None:
-    """Marks for the keys in view, with handles of a third of a segment where the curve has tangents."""
+    """Add marks for the visible keys, with handles of a third of a segment if the curve has tangents."""
     order = np.argsort(track.times, kind="stable")
     order = order[np.isfinite(track.times[order]) & (np.abs(track.times[order]) < 1e12)]
     keys = track.times[order]
@@ -222,19 +222,19 @@ def _add_keys(panel: Panel, track: Track, times: Floats, values: Floats) -> None
     nearby = keys[visible, None] + lengths * (-_NEAR, _NEAR)
     sampled = compile_track(track)(nearby.reshape(-1))
     tangents = sampled.reshape(len(visible), 2, *(sampled.shape[1:] or (1,)))
-    for at, around, there in zip(visible.tolist(), lengths.tolist(), tangents, strict=True):
+    for at, around, near_values in zip(visible.tolist(), lengths.tolist(), tangents, strict=True):
         time = float(keys[at])
         if track.is_rotation:
-            seam = track.wrap is not Wrap.SINGLE and 0 < at == len(keys) - 1  # there the next round has begun
+            seam = track.wrap is not Wrap.SINGLE and 0 < at == len(keys) - 1  # near_values the next cycle has started
             here = values[min(int(np.searchsorted(times, time)), len(times) - 1) - int(seam)]
         else:
             here = np.asarray(track.values, np.float64)[order[at]].reshape(-1)
         handles: list[tuple[float, Floats] | None] = []
-        for sign, length, value in zip((-1.0, 1.0), around, there, strict=True):
+        for sign, length, value in zip((-1.0, 1.0), around, near_values, strict=True):
             if length <= 0:
                 handles.append(None)
                 continue
-            reached = turn_vectors(value[None], here)[0] if track.is_rotation else value
+            reached = rotation_vectors_degrees(value[None], here)[0] if track.is_rotation else value
             handles.append((time + sign * length / 3, here + (reached - here) / (3 * _NEAR)))
         for component in range(width):
             number = float(here[component])
@@ -244,12 +244,12 @@ def _add_keys(panel: Panel, track: Track, times: Floats, values: Floats) -> None
                 else (handle[0], float(handle[1][component]))
                 for handle in handles
             )
-            words = _words(track, int(order[at]), time, number)
+            words = _description(track, int(order[at]), time, number)
             panel.keys.append(Key(component, time, number, words, before, after))
 
 
-def _words(track: Track, number: int, time: float, value: float) -> str:
-    """A key in words: its number, place and what shapes it."""
+def _description(track: Track, number: int, time: float, value: float) -> str:
+    """Describe a key: its number, time, value and shape parameters."""
     parts = [f"key {number} at {time:g}: {value:g}"]
     for name in ("tension", "continuity", "bias", "ease_to", "ease_from"):
         column = getattr(track, name)
@@ -259,7 +259,7 @@ def _words(track: Track, number: int, time: float, value: float) -> str:
 
 
 def _add_eases(panel: Panel, track: Track) -> None:
-    """The parts of segments that ease takes: from the left key on, and up to the right key."""
+    """Add the eased parts of segments: after the left key and before the right key."""
     if track.interpolation not in (Interpolation.TCB, Interpolation.LINEAR) or (
         track.ease_to is None and track.ease_from is None
     ):

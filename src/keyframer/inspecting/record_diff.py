@@ -1,8 +1,8 @@
-"""What differs between two documents of one format: records added, removed, changed or moved, each with its path.
+"""The differences between two documents of one format: records added, removed, changed or moved, with their paths.
 
-Records of one parent are paired in three steps: those that are alike to the last byte, then those of one kind with the
-same name or number, then what is left of one kind in its order. Each step is a look-up, so that the time grows with the
-size of the files and not with its square.
+Records of one parent are paired in three steps: identical ones, then those of one type with the same name or number,
+then the remaining ones of one type in order. Each step uses a dictionary, so that the time is linear in the size of the
+files.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ import numpy.typing as npt
 
 from keyframer.formats.document import Document, place_of
 from keyframer.inspecting.json_values import extra_attributes, to_plain
-from keyframer.text import bytes_to_hex
+from keyframer.text import bytes_to_hex, counted
 from keyframer.wire.cursor import Place
 from keyframer.wire.record import Record, dump_fields
 
 MOST_CHANGES = 1_000
-"""changes that are listed; all are counted"""
+"""most changes listed; all are counted"""
 _IDENTITY = ("name", "node_id", "id", "number")
-"""fields by which a record is known, in its own fields or in those of the records right inside it"""
+"""fields that identify a record, in the record or in its direct children"""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field of a record in both files. Arrays are told by how many entries differ, and by how much at most."""
+    """One field of a record in both files; for arrays the number of different entries and the largest difference."""
 
     field: str
     a: object
@@ -128,7 +128,7 @@ def _placed(records: Sequence[Record], parent: Place) -> Iterator[tuple[Place, R
 def _pairs(
     a: list[tuple[Place, Record]], b: list[tuple[Place, Record]], digests: dict[int, bytes]
 ) -> list[tuple[int | None, int | None]]:
-    """Which record of ``a`` is which of ``b``, in the order of ``a``; those only in ``b`` come last."""
+    """Return pairs of indices of matching records, in the order of ``a``; those only in ``b`` come last."""
     partner: dict[int, int] = {}
     free_a, free_b = list(range(len(a))), list(range(len(b)))
     for keys in (
@@ -141,9 +141,9 @@ def _pairs(
             waiting.setdefault(keys(b[index][1]), deque()).append(index)
         left: list[int] = []
         for index in free_a:
-            found = waiting.get(keys(a[index][1]))
-            if found:
-                partner[index] = found.popleft()
+            candidates = waiting.get(keys(a[index][1]))
+            if candidates:
+                partner[index] = candidates.popleft()
             else:
                 left.append(index)
         taken = set(partner.values())
@@ -152,19 +152,19 @@ def _pairs(
 
 
 def _identity(record: Record) -> Hashable:
-    """The name or number that a record goes by."""
-    found: list[Hashable] = []
+    """Return the names and numbers that identify a record."""
+    identifiers: list[Hashable] = []
     for one in (record, *record.children[:8]):
         for plan in one.plan.fields:
             if plan.name in _IDENTITY:
                 value = getattr(one, plan.name)
                 if isinstance(value, (bytes, int)):
-                    found.append(value)
-    return tuple(found)
+                    identifiers.append(value)
+    return tuple(identifiers)
 
 
 def _digest(records: Sequence[Record], digests: dict[int, bytes]) -> None:
-    """A digest of every record with all inside it, from its text form, which has every byte; children first."""
+    """Compute a digest of every record with its children, from its text form, which contains every byte."""
     order: list[Record] = []
     stack = list(records)
     while stack:
@@ -188,7 +188,7 @@ def _changed_fields(a: Record, b: Record) -> Iterator[FieldChange]:
 
 
 def _shown(record: Record) -> dict[str, object]:
-    """Everything a record says itself: declared fields, what it carries besides, and the bytes nobody claimed."""
+    """Return all content of a record without its children: fields, other attributes and uninterpreted bytes."""
     shown: dict[str, object] = dict(dump_fields(record))
     for name in extra_attributes(type(record)):
         shown[name] = to_plain(getattr(record, name))
@@ -201,12 +201,14 @@ def _field_change(name: str, a: object, b: object) -> FieldChange:
     if isinstance(a, list) and isinstance(b, list):
         entries = sum(1 for one, other in zip(a, b, strict=False) if one != other) + abs(len(a) - len(b))
         largest = _largest(a, b)
-        return FieldChange(name, f"{len(a)} entries", f"{len(b)} entries, {entries} differ", entries, largest)
+        return FieldChange(
+            name, counted(len(a), "entry"), f"{counted(len(b), 'entry')}, {entries} different", entries, largest
+        )
     return FieldChange(name, _short(a), _short(b))
 
 
 def _largest(a: list[object], b: list[object]) -> float | None:
-    """The largest difference of numbers in lists of one shape; None where there is none to tell."""
+    """Return the largest difference of numbers in lists of one shape; None if it is 0 or not finite."""
     one, other = _numbers(a), _numbers(b)
     if len(one) != len(other) or not len(one):
         return None
@@ -216,8 +218,8 @@ def _largest(a: list[object], b: list[object]) -> float | None:
 
 
 def _numbers(value: object) -> npt.NDArray[np.float64]:
-    """All numbers in lists and objects, in order, without recursion."""
-    found: list[float] = []
+    """Return all numbers in nested lists and objects, in order, without recursion."""
+    numbers: list[float] = []
     stack: list[object] = [value]
     while stack:
         part = stack.pop()
@@ -226,8 +228,8 @@ def _numbers(value: object) -> npt.NDArray[np.float64]:
         elif isinstance(part, dict):
             stack.extend(reversed(list(part.values())))
         elif isinstance(part, (int, float)):
-            found.append(float(part))
-    return np.array(found)
+            numbers.append(float(part))
+    return np.array(numbers)
 
 
 def _plain(value: object) -> object:
@@ -235,7 +237,7 @@ def _plain(value: object) -> object:
 
 
 def _short(value: object) -> object:
-    """Numbers and short text as they are, the rest cut."""
+    """Return numbers unchanged and text truncated to 200 characters."""
     if isinstance(value, bytes):
         value = bytes_to_hex(value)
     if value is None or isinstance(value, (bool, int, float)):

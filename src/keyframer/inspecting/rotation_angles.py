@@ -1,4 +1,4 @@
-"""Rotations as curves that people can read: the turn about each axis in degrees, without jumps."""
+"""Rotations as readable curves: the angle about each axis in degrees, without jumps."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Floats = npt.NDArray[np.float64]
 _TURN = 2 * math.pi
 
 
-def turn_vectors(rotation_xyzw: npt.ArrayLike, before_degrees: npt.ArrayLike | None = None) -> Floats:
-    """(n, 3) axis times angle in degrees for rotations that follow each other.
+def rotation_vectors_degrees(rotation_xyzw: npt.ArrayLike, before_degrees: npt.ArrayLike | None = None) -> Floats:
+    """Return axis times angle in degrees, (n, 3), for consecutive rotations.
 
-    A turn of 720 degrees about x climbs to 720: of all vectors that mean the same rotation, the one nearest to that
-    before is taken. ``before_degrees`` is the vector before the first rotation.
+    Two full turns about x rise to 720: of all vectors for the same rotation, the one nearest to the previous vector is
+    used. ``before_degrees`` is the vector before the first rotation.
     """
     halves = quat.log(quat.normalise(rotation_xyzw))
     out = np.empty((len(halves), 3))
@@ -27,11 +27,11 @@ def turn_vectors(rotation_xyzw: npt.ArrayLike, before_degrees: npt.ArrayLike | N
         full = 2 * half
         angle = math.sqrt(float(full @ full))
         if before is None:
-            before = full if angle <= math.pi else full - full / angle * _TURN  # the shorter way to start with
+            before = full if angle <= math.pi else full - full / angle * _TURN  # start with the shorter rotation
         elif angle > 1e-9:
             axis = full / angle
             before = full + axis * (_TURN * round(float((before - full) @ axis) / _TURN))
-        else:  # no turn, or whole turns: about the axis of before
+        else:  # no rotation or full turns: keep the previous axis
             size = math.sqrt(float(before @ before))
             before = before / size * (_TURN * round(size / _TURN)) if size > 1e-9 else full
         out[number] = before

@@ -1,4 +1,4 @@
-"""Values and world matrices of a scene at times, as plain data: what ``keyframer sample`` shows."""
+"""World matrices and animated values of a scene at given times, as plain data for ``keyframer sample``."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from keyframer.text import safe_text
 
 SCHEMA = "keyframer.sample/1"
 AXES = ("file", "y-up")
-_LONGEST = 1e9
-"""times from 0 that can be asked for"""
+_LAST_TIME = 1e9
+"""largest time that can be sampled"""
 _MOST_FRAMES = 1_000_000
 _USUAL_FRAMES = 101
-"""frames that are taken at most where none are asked for"""
+"""most frames sampled by default"""
 _WHOLE = 1e-6
-"""how far from a whole number a frame may be and still count as one"""
+"""frames this close to a whole number are treated as whole"""
 _MOST = 1_000
-"""characters of a name"""
-_MOST_IN_ARRAYS = 255
-"""characters of a name where all names have the room of the longest"""
+"""most characters of a name"""
+_LONGEST_NAME_IN_ARRAYS = 255
+"""most characters of a name in arrays, where all names take the space of the longest"""
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,17 +36,17 @@ _MIRRORS = {
     "y": np.diag([1.0, 1.0, -1.0, 1.0]),
     "z": np.diag([1.0, -1.0, 1.0, 1.0]),
 }
-"""left-handed data is mirrored along an axis that is not up, on both sides: a node's own space is mirrored with it"""
+"""mirrors left-handed data along an axis that is not up, on both sides, so that the space of a node is mirrored, too"""
 _Y_UP = {
     "x": np.array([[0.0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]),
     "y": np.eye(4),
     "z": np.array([[1.0, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]]),
 }
-"""what turns the up axis to Y; a node's own space stays as it is"""
+"""turns the up axis to Y; the space of a node stays unchanged"""
 
 
 def parse_frames(text: str) -> list[float]:
-    """``0:100:5`` (the end is included) or ``3.5,7``; parts may be mixed. ValueError says what is wrong."""
+    """Parse ``0:100:5`` (the end is included) or ``3.5,7``; both can be combined. Raises ValueError."""
     frames: list[float] = []
     for part in text.split(","):
         numbers = [_number(piece) for piece in part.split(":")]
@@ -57,10 +57,10 @@ def parse_frames(text: str) -> list[float]:
             raise ValueError(f"{part!r} is not START:END or START:END:STEP")
         start, end, step = numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else 1.0
         if step <= 0 or end < start:
-            raise ValueError(f"{part!r} does not lead from START up to END")
+            raise ValueError(f"{part!r}: END is before START, or STEP is not positive")
         count = math.floor((end - start) / step + 1e-9) + 1
         if len(frames) + count > _MOST_FRAMES:
-            raise ValueError(f"{part!r} asks for {count} frames, at most {_MOST_FRAMES} are sampled")
+            raise ValueError(f"{part!r} has {count} frames, the limit is {_MOST_FRAMES}")
         frames += [start + step * index for index in range(count)]
     return frames
 
@@ -70,13 +70,13 @@ def _number(text: str) -> float:
         number = float(text)
     except ValueError:
         raise ValueError(f"{text!r} is not a number") from None
-    if not abs(number) <= _LONGEST:
-        raise ValueError(f"{text!r} is not a time from {-_LONGEST:g} to {_LONGEST:g}")
+    if not abs(number) <= _LAST_TIME:
+        raise ValueError(f"{text!r} is not a time from {-_LAST_TIME:g} to {_LAST_TIME:g}")
     return number
 
 
 def default_frames(scene: Scene) -> list[float]:
-    """The whole frames of the active segment: every one, or every second, third … so that there are at most 101."""
+    """Return the whole frames of the active segment: every one, or every second, third …, at most 101."""
     if not scene.clips:
         return [0.0]
     clip = scene.clips[0]
@@ -91,7 +91,7 @@ def default_frames(scene: Scene) -> list[float]:
 
 
 class Sample:
-    """Some nodes of a scene at some times. Nodes are chosen by shown name; LookupError names one that is not there."""
+    """Some nodes of a scene at some times. Nodes are chosen by name; raises LookupError for an unknown name."""
 
     def __init__(
         self,
@@ -111,13 +111,13 @@ class Sample:
         self._turn = _Y_UP[scene.space.up] if axes == "y-up" else None
 
     def _find(self, names: Sequence[str]) -> list[int]:
-        """Nodes by their shown name, as it is or as `sample` shows it."""
+        """Return nodes by name, as stored or as displayed."""
         nodes = list(reversed(list(enumerate(self.scene.nodes))))
         known = {_name(node.name): number for number, node in nodes} | {node.name: number for number, node in nodes}
         return [known[name] if name in known else self.scene.find(name) for name in names]
 
     def world(self, number: int) -> Floats:
-        """(T, 4, 4) in the axes asked for."""
+        """Return the (T, 4, 4) world matrices of a node in the chosen axes."""
         world: Floats = self.pose.world[:, number]
         if self._turn is None:
             return world
@@ -127,7 +127,7 @@ class Sample:
         return np.asarray(self._turn @ world)
 
     def record(self) -> dict[str, Any]:
-        """The sample as JSON values; a number that is none becomes null."""
+        """Return the sample as JSON values; non-finite numbers become null."""
         return {
             "schema": SCHEMA,
             "frames": _plain(self.pose.frames),
@@ -144,7 +144,7 @@ class Sample:
     def _node(self, number: int) -> dict[str, Any]:
         node = self.scene.nodes[number]
         parent = self.scene.nodes[node.parent].name if node.parent is not None else None
-        found: dict[str, Any] = {
+        record: dict[str, Any] = {
             "name": _name(node.name),
             "id": node.file_id,
             "kind": node.kind.value,
@@ -153,24 +153,24 @@ class Sample:
             "visible": self.pose.visible[:, number].tolist(),
         }
         if node.camera is not None:
-            found["fov_degrees"] = _plain(self.pose.camera_fov_degrees[:, node.camera])
+            record["fov_degrees"] = _plain(self.pose.camera_fov_degrees[:, node.camera])
         if node.light is not None:
-            found["color"] = _plain(self.pose.light_colors[:, node.light])
-            found["multiplier"] = _plain(self.pose.light_multipliers[:, node.light])
+            record["color"] = _plain(self.pose.light_colors[:, node.light])
+            record["multiplier"] = _plain(self.pose.light_multipliers[:, node.light])
             if self.scene.lights[node.light].hotspot_degrees is not None:
-                found["hotspot_degrees"] = _plain(self.pose.light_hotspot_degrees[:, node.light])
-                found["falloff_degrees"] = _plain(self.pose.light_falloff_degrees[:, node.light])
+                record["hotspot_degrees"] = _plain(self.pose.light_hotspot_degrees[:, node.light])
+                record["falloff_degrees"] = _plain(self.pose.light_falloff_degrees[:, node.light])
         if number in self.pose.morph_weights and node.morph is not None:
-            found["morph"] = {
+            record["morph"] = {
                 "shapes": [_name(name) for name in node.morph.names],
                 "weights": _plain(self.pose.morph_weights[number]),
             }
-        return found
+        return record
 
     columns = ("frame", "seconds", "node", "x", "y", "z", "qx", "qy", "qz", "qw", "sx", "sy", "sz", "visible")
 
     def rows(self) -> Iterator[list[float | str | bool]]:
-        """One row for each node and time: world position, rotation, scale (shear is only in the matrices)."""
+        """Yield one row per node and time: world position, rotation, scale (shear is only in the matrices)."""
         frames, seconds = self.pose.frames.tolist(), self.pose.times_seconds.tolist()
         for number in self.numbers:
             position, turn, scale = affine.decompose(self.world(number))
@@ -181,7 +181,7 @@ class Sample:
                 yield [frame, second, name, *parts, seen]
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """What a ``.npz`` file holds."""
+        """Return the arrays of an ``.npz`` file."""
         chosen = np.array(self.numbers, np.int64)
         world = (
             np.stack([self.world(number) for number in self.numbers], axis=1)
@@ -192,7 +192,7 @@ class Sample:
             "frames": self.pose.frames,
             "times": self.pose.times_seconds,
             "names": np.array(
-                [_name(self.scene.nodes[number].name)[:_MOST_IN_ARRAYS] for number in self.numbers], np.str_
+                [_name(self.scene.nodes[number].name)[:_LONGEST_NAME_IN_ARRAYS] for number in self.numbers], np.str_
             ),
             "world": world,
             "visible": self.pose.visible[:, chosen],
@@ -206,12 +206,12 @@ def _plain(array: npt.NDArray[Any]) -> Any:
     values = array.tolist()
     if np.isfinite(array).all():
         return values
-    return _without_odd(values)
+    return _without_non_finite(values)
 
 
-def _without_odd(values: Any) -> Any:
+def _without_non_finite(values: Any) -> Any:
     if isinstance(values, list):
-        return [_without_odd(value) for value in values]
+        return [_without_non_finite(value) for value in values]
     return values if math.isfinite(values) else None
 
 

@@ -1,4 +1,4 @@
-"""What differs between two scenes, of one format or of two: parts added, removed or changed, with paths of names."""
+"""The differences between two scenes of any formats: parts added, removed or changed, with paths of names."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from keyframer.scene import Camera, Light, Material, Mesh, Node, Scene
 Summary = Mapping[str, object]
 
 _CLOSE = 1e-5
-"""part of a number within which two formats (float32, angles in other units) say the same"""
+"""relative difference below which numbers are treated as equal: formats store float32 or other units of angles"""
 
 
 def diff_scenes(a: Scene, b: Scene) -> Changes:
-    """Nodes, meshes, materials, cameras, lights and tracks, known by their names."""
+    """Compare nodes, meshes, materials, cameras, lights and tracks by name."""
     changes = Changes()
     for kind in ("nodes", "meshes", "materials", "cameras", "lights", "tracks"):
         before, after = _parts(a, kind), _parts(b, kind)
@@ -41,7 +41,7 @@ def diff_scenes(a: Scene, b: Scene) -> Changes:
 def _parts(scene: Scene, kind: str) -> dict[str, Summary]:
     if kind == "tracks":
         return _tracks(scene)
-    found: dict[str, Summary] = {}
+    summaries: dict[str, Summary] = {}
     lists: dict[str, Iterable[Node | Mesh | Material | Camera | Light]] = {
         "nodes": scene.nodes,
         "meshes": scene.meshes,
@@ -51,14 +51,14 @@ def _parts(scene: Scene, kind: str) -> dict[str, Summary]:
     }
     for part in lists[kind]:
         name, number = part.name, 2
-        while name in found:
+        while name in summaries:
             name, number = f"{part.name}[{number}]", number + 1
-        found[name] = _summary(scene, part)
-    return found
+        summaries[name] = _summary(scene, part)
+    return summaries
 
 
 def _summary(scene: Scene, part: Node | Mesh | Material | Camera | Light) -> Summary:
-    """What both formats could say in the same words."""
+    """Return the properties of a part that can be compared across formats."""
     if isinstance(part, Node):
         return {
             "kind": part.kind.value,
@@ -77,17 +77,17 @@ def _summary(scene: Scene, part: Node | Mesh | Material | Camera | Light) -> Sum
 
 
 def _tracks(scene: Scene) -> dict[str, Summary]:
-    found: dict[str, Summary] = {}
+    summaries: dict[str, Summary] = {}
     for clip in scene.clips[:1]:
         for channel in clip.channels:
             track = channel.track
-            found[f"{scene.nodes[channel.node].name}/{track.kind}"] = {
+            summaries[f"{scene.nodes[channel.node].name}/{track.kind}"] = {
                 "keys": len(track.times),
                 "interpolation": track.interpolation.value,
                 "wrap": track.wrap.value,
                 "span": _seconds(track.times, clip.rate),
             }
-    return found
+    return summaries
 
 
 def _seconds(times: npt.NDArray[np.float64], rate: float) -> tuple[float, ...] | None:

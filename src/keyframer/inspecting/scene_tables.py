@@ -1,4 +1,4 @@
-"""What a scene holds, as tables: clip, nodes as a tree, tracks, meshes, materials, cameras, lights, skins."""
+"""The content of a scene as tables: clip, node tree, tracks, meshes, materials, cameras, lights, skins."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from keyframer.inspecting import TABLES
 from keyframer.inspecting.texture_table import texture_table
 from keyframer.issues import Issue
 from keyframer.scene import Scene
+from keyframer.text import counted
 from keyframer.textures import TextureFinder
 
 
 def document_scene_tables(document: Document, scene: Scene, finder: TextureFinder | None = None) -> list[Table]:
-    """What a document means: the tables of its scene, and what making the scene found odd. ``finder`` looks for the
-    images it names."""
+    """Return the tables of the scene of a document, and its additional issues. ``finder`` searches for images."""
     reported = {(issue.code, issue.path) for issue in document.issues}
     new = [issue for issue in scene.issues if (issue.code, issue.path) not in reported]
     return [*scene_tables(scene, finder), *([_issues("scene_issues", new)] if new else [])]
 
 
 def imported_tables(scene: Scene, importer: Importer, size: int, finder: TextureFinder | None = None) -> list[Table]:
-    """What a file holds that became a scene at once."""
+    """Return the tables of a file of an exchange format."""
     overview = Table("overview", TABLES["overview"], ("what", "value"))
     overview.add("format", f"{importer.title} ({importer.name})")
     overview.add("size in bytes", size)
@@ -46,9 +46,9 @@ def _issues(name: str, issues: Iterable[Issue]) -> Table:
 
 
 def scene_tables(scene: Scene, finder: TextureFinder | None = None) -> list[Table]:
-    """The tables that have rows; ``finder`` looks for images, without it they are only named."""
+    """Return the tables that have rows; without ``finder`` images are only named."""
     tables = [
-        _meaning(scene),
+        _overview(scene),
         _nodes(scene),
         _tracks(scene),
         _meshes(scene),
@@ -67,7 +67,7 @@ def _table(name: str, columns: tuple[str, ...], rows: list[list[Cell]], depths: 
     return Table(name, TABLES[name], columns, [tuple(row) for row in rows], depths=depths)
 
 
-def _meaning(scene: Scene) -> Table:
+def _overview(scene: Scene) -> Table:
     rows: list[list[Cell]] = [["axes", str(scene.space)], ["unit", scene.space.unit]]
     for what in ("title", "author", "copyright"):
         if getattr(scene, what):
@@ -76,24 +76,24 @@ def _meaning(scene: Scene) -> Table:
         keys = sum(len(channel.track.times) for channel in clip.channels)
         seconds = (clip.end - clip.start) / clip.rate
         span = f"{clip.unit}s {clip.start:g} to {clip.end:g}"
-        span += f" ({seconds:.4g} s at {clip.frames_per_second:g} frames a second)"
-        rows += [["clip", clip.name], ["time", span], ["channels", f"{len(clip.channels)} with {keys} keys"]]
+        span += f" ({seconds:.4g} s at {clip.frames_per_second:g} frames per second)"
+        rows += [["clip", clip.name], ["time", span], ["channels", f"{len(clip.channels)} with {counted(keys, 'key')}"]]
         if clip.bounds is not None:
-            rows.append(["bounding boxes", f"one for each of {len(clip.bounds)} frames"])
+            rows.append(["bounding boxes", f"one per frame, {counted(len(clip.bounds), 'frame')}"])
     return _table("scene", ("what", "value"), rows)
 
 
 def tree_order(scene: Scene) -> Iterator[tuple[int, int]]:
-    """Node numbers with their depth, parents before children, iteratively."""
-    inside: list[list[int]] = [[] for _ in scene.nodes]
+    """Yield node indices with their depth, parents before children."""
+    children: list[list[int]] = [[] for _ in scene.nodes]
     roots: list[int] = []
     for number, node in enumerate(scene.nodes):
-        (roots if node.parent is None else inside[node.parent]).append(number)
+        (roots if node.parent is None else children[node.parent]).append(number)
     stack = [(number, 0) for number in reversed(roots)]
     while stack:
         number, depth = stack.pop()
         yield number, depth
-        stack += [(child, depth + 1) for child in reversed(inside[number])]
+        stack += [(child, depth + 1) for child in reversed(children[number])]
 
 
 def _nodes(scene: Scene) -> Table:
@@ -157,7 +157,7 @@ def _tracks(scene: Scene) -> Table:
 
 
 def _shape(track: Track) -> str | None:
-    """Which of the five shape columns say anything."""
+    """Return the names of the shape columns with values other than 0."""
     names = ("tension", "continuity", "bias", "ease_to", "ease_from")
     used = [name.replace("_", " ") for name in names if (column := getattr(track, name)) is not None and np.any(column)]
     return ", ".join(used) or None
@@ -208,13 +208,13 @@ def _maps(scene: Scene) -> Table:
         [
             material.name,
             slot,
-            found.file_name,
-            found.amount,
-            " ".join(f"{part:g}" for part in found.scale),
-            found.rotation_degrees,
+            map.file_name,
+            map.amount,
+            " ".join(f"{part:g}" for part in map.scale),
+            map.rotation_degrees,
         ]
         for material in scene.materials
-        for slot, found in material.maps.items()
+        for slot, map in material.maps.items()
     ]
     return _table("images", ("material", "slot", "file", "amount", "repeats", "rotation"), rows)
 

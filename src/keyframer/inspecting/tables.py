@@ -1,4 +1,4 @@
-"""Tables as text: aligned, Markdown, CSV cells and JSON values. Every cell is made inert here."""
+"""Tables as aligned text, Markdown, CSV cells and JSON values. Every cell is made safe here."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from keyframer.formats.kit.summary_tables import Cell, Table
 from keyframer.text import safe_text, show_name
 
 SHORT = 60
-"""characters of a name where people read it"""
+"""most characters of a name in text for people"""
 MEDIUM = 200
-"""characters of other text where people read it"""
+"""most characters of other text for people"""
 LONG = 1_000
-"""characters of a cell where programs read it"""
+"""most characters of a cell for programs"""
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "|", "%")
 _MARKUP = str.maketrans({mark: "\\" + mark for mark in "\\`*_{}[]<>|#!~$&:@"})
@@ -23,7 +23,7 @@ _OFFSETS = ("offset",)
 
 
 def shown(cell: Cell, encoding: str | None = None, most: int | None = None) -> str:
-    """A cell as safe text of one line; what would flood the screen is shortened."""
+    """Return a cell as safe, truncated text on one line."""
     if isinstance(cell, str) and len(cell) <= (most or MEDIUM) and cell.isascii() and cell.isprintable():
         return cell  # the usual case, thousands of times
     if cell is None:
@@ -44,7 +44,7 @@ def shown(cell: Cell, encoding: str | None = None, most: int | None = None) -> s
 
 
 def json_value(cell: Cell, encoding: str | None = None) -> object:
-    """A cell as a JSON value: numbers stay numbers (text where JSON has none), names become safe text."""
+    """Return a cell as a JSON value: numbers (non-finite ones as text), names as safe text."""
     if cell is None or isinstance(cell, (bool, int)):
         return cell
     if isinstance(cell, float):
@@ -53,7 +53,7 @@ def json_value(cell: Cell, encoding: str | None = None) -> object:
 
 
 def json_rows(table: Table, encoding: str | None = None) -> list[dict[str, object]]:
-    """One object a row; trees carry the depth of each row."""
+    """Return one object per row; those of trees have their depth."""
     rows = [dict(zip(table.columns, (json_value(cell, encoding) for cell in row), strict=True)) for row in table.rows]
     for row, depth in zip(rows, table.depths or (), strict=False):
         row["depth"] = depth
@@ -61,7 +61,7 @@ def json_rows(table: Table, encoding: str | None = None) -> list[dict[str, objec
 
 
 def csv_cell(cell: Cell, encoding: str | None = None) -> str:
-    """A cell that a spreadsheet takes for text, not for a formula; numbers stay numbers."""
+    """Return a cell that a spreadsheet does not take for a formula; numbers stay numbers."""
     text = shown(cell, encoding, LONG)
     return f"'{text}" if isinstance(cell, (str, bytes)) and text.startswith(_FORMULA) else text
 
@@ -72,7 +72,7 @@ def markdown_cell(cell: Cell, encoding: str | None = None) -> str:
 
 
 def text_rows(table: Table, encoding: str | None = None) -> list[list[str]]:
-    """The cells as people read them: offsets in hex, trees indented."""
+    """Return the cells as text for people: offsets in hex, trees indented."""
     rows = [
         [
             f"{cell:#x}" if column in _OFFSETS and isinstance(cell, int) else shown(cell, encoding)
@@ -86,16 +86,16 @@ def text_rows(table: Table, encoding: str | None = None) -> list[list[str]]:
 
 
 def is_numeric(table: Table, column: int) -> bool:
-    """Whether a column is aligned to the right."""
+    """Return whether a column has only numbers and is aligned to the right."""
     cells = [row[column] for row in table.rows if row[column] is not None]
     return bool(cells) and all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in cells)
 
 
 def aligned(table: Table, encoding: str | None = None, width: int | None = None) -> Iterator[str]:
-    """The lines of a table, columns aligned; a table of two columns called ``what, value`` has no heading.
+    """Yield the lines of a table with aligned columns; a table with the columns ``what, value`` has no heading.
 
-    In a ``width`` cells are wrapped between words, columns without content are left out, and a table whose longest
-    words do not fit beside each other has a line for each cell.
+    With a ``width``, cells are wrapped between words and empty columns are left out; a table whose longest words do not
+    fit side by side has one line per cell.
     """
     columns, rows = list(table.columns), text_rows(table, encoding)
     right = [is_numeric(table, at) for at in range(len(columns))]
@@ -120,7 +120,7 @@ def aligned(table: Table, encoding: str | None = None, width: int | None = None)
 
 
 def _widths(lines: list[list[str]], count: int, width: int | None) -> list[int] | None:
-    """The width of each column: what its cells need, or less if only so much fits; None if the words do not fit."""
+    """Return the width of each column, reduced to fit the total width; None if the words do not fit."""
     widths = [max((len(line[at]) for line in lines), default=0) for at in range(count)]
     spare = float("inf") if width is None else width - 2 * (count - 1)
     if sum(widths) <= spare:
@@ -135,7 +135,7 @@ def _widths(lines: list[list[str]], count: int, width: int | None) -> list[int] 
 
 
 def _longest_word(cell: str) -> int:
-    """Of a cell's words; the first keeps its indentation."""
+    """Return the length of the longest word of a cell, plus its indentation."""
     text = cell.lstrip()
     return max((len(word) for word in text.split()), default=0) + len(cell) - len(text)
 
@@ -155,7 +155,7 @@ def _wrapped(cell: str, room: int) -> list[str]:
 
 
 def _stacked(columns: list[str], rows: list[list[str]]) -> Iterator[str]:
-    """A line for each cell with content, a blank line between rows."""
+    """Yield one line per cell with content, and a blank line between rows."""
     names = max(map(len, columns), default=0)
     for number, row in enumerate(rows):
         if number:
@@ -164,7 +164,7 @@ def _stacked(columns: list[str], rows: list[list[str]]) -> Iterator[str]:
 
 
 def markdown(columns: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
-    """The lines of a Markdown table; the cells are Markdown already."""
+    """Yield the lines of a Markdown table; the cells are Markdown already."""
     yield f"| {' | '.join(columns)} |"
     yield f"| {' | '.join('---' for _ in columns)} |"
     for row in rows:

@@ -1,4 +1,4 @@
-"""A text twin back to its document. What is wrong with a text is refused with its line and its path."""
+"""Builds a document from its text form. Errors are reported with the line and the path of the value."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _PARTS = ("record", "fields", "children", "tail")
 
 
 class TextError(FormatError):
-    """A text that is no text twin: ``line`` and ``column`` say where, ``path`` which value it is."""
+    """An error in the text form of a document: ``line``, ``column`` and the ``path`` of the value."""
 
     def __init__(self, code: str, offset: int, line: int, column: int, path: str, message: str) -> None:
         super().__init__(code, offset, path, message)
-        self.args = (code, offset, line, column, path, message)  # so that it survives pickling
+        self.args = (code, offset, line, column, path, message)  # so that it can be pickled
         self.line = line
         self.column = column
 
@@ -34,8 +34,8 @@ class TextError(FormatError):
         return f"{self.code} at line {self.line}, column {self.column} in {self.path}: {self.message}"
 
 
-class _Wrong(Exception):
-    """Something is wrong with the value at this path."""
+class _InvalidValue(Exception):
+    """The value at this path is invalid."""
 
     def __init__(self, path: Path, message: str) -> None:
         super().__init__(message)
@@ -48,23 +48,23 @@ class _RepeatedKey(ValueError):
 
 
 def build_bytes(text: str | bytes) -> tuple[Document, bytes]:
-    """The document that a text describes, and the bytes of its file; raises `TextError` and nothing else."""
+    """Return the document that a text describes and the bytes of its file; raises only `TextError`."""
     source = _decoded(text)
     value = _parsed(source)
     try:
         document, places = _document(value)
-    except _Wrong as wrong:
-        raise _located(source, wrong) from None
+    except _InvalidValue as invalid:
+        raise _with_position(source, invalid) from None
     try:
         return document, document.format.encode(document)
     except FormatError as error:
-        raise _located(source, _unwritable(places, error.message)) from None
+        raise _with_position(source, _find_unwritable(places, error.message)) from None
     except (ValueError, TypeError, OverflowError, AttributeError) as error:
-        raise _located(source, _unwritable(places, str(error))) from None
+        raise _with_position(source, _find_unwritable(places, str(error))) from None
 
 
 def build_document(text: str | bytes) -> Document:
-    """The document that a text describes."""
+    """Return the document that a text describes."""
     return build_bytes(text)[0]
 
 
@@ -80,17 +80,17 @@ def _decoded(text: str | bytes) -> str:
 
 
 def _parsed(source: str) -> object:
-    """The JSON value; syntax, NaN and Infinity, repeated keys and absurd nesting are located and refused."""
+    """Parse JSON; syntax errors, NaN and Infinity, repeated keys and deep nesting are refused with their place."""
     try:
         return json.loads(source, parse_constant=_refuse, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         at, message = error.pos, error.msg
     except RecursionError:
-        at, message = json_positions.too_deep(source), f"nested deeper than {json_positions.DEEPEST}"
+        at, message = json_positions.too_deep(source), f"nested more than {json_positions.DEEPEST} levels deep"
     except _RepeatedKey as error:
-        at, message = json_positions.repeated_key(source), f"the key {error} stands twice in one object"
+        at, message = json_positions.repeated_key(source), f"the key {error} occurs twice in one object"
     except ValueError as error:
-        at, message = json_positions.odd_literal(source), str(error)
+        at, message = json_positions.invalid_literal(source), str(error)
     line, column = line_and_column(source, at)
     raise TextError("TEXT_SYNTAX", at, line, column, show_path(path_at(source, at)), safe_text(message)) from None
 
@@ -100,30 +100,30 @@ def _refuse(word: str) -> object:
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    made: dict[str, object] = {}
+    result: dict[str, object] = {}
     for name, value in pairs:
-        if name in made:
+        if name in result:
             raise _RepeatedKey(repr(name))
-        made[name] = value
-    return made
+        result[name] = value
+    return result
 
 
-def _located(source: str, wrong: _Wrong) -> TextError:
-    at = position_of(source, wrong.path)
+def _with_position(source: str, invalid: _InvalidValue) -> TextError:
+    at = position_of(source, invalid.path)
     line, column = line_and_column(source, at)
-    return TextError("TEXT_WRONG", at, line, column, safe_text(show_path(wrong.path)), safe_text(wrong.message))
+    return TextError("TEXT_WRONG", at, line, column, safe_text(show_path(invalid.path)), safe_text(invalid.message))
 
 
 def _document(value: object) -> tuple[Document, list[tuple[Path, Record]]]:
     top = _known_keys(value, (), _TOP)
     if top.get("schema") != SCHEMA:
-        raise _Wrong(("schema",), f"{SCHEMA!r} is wanted: this is not the text of a document")
+        raise _InvalidValue(("schema",), f"expected {SCHEMA!r}: this is not the text of a document")
     if top.get("schema_version") != SCHEMA_VERSION:
-        raise _Wrong(("schema_version",), f"version {SCHEMA_VERSION} is wanted")
+        raise _InvalidValue(("schema_version",), f"expected version {SCHEMA_VERSION}")
     try:
         known = format_by_name(str(top.get("format")))
     except ValueError as error:
-        raise _Wrong(("format",), str(error)) from None
+        raise _InvalidValue(("format",), str(error)) from None
     document = Document(known, dialect=_dialect(known, top.get("dialect")))
     document.records, places = _records(known, top.get("records"))
     document.trailing = _bytes(top.get("trailing", ""), ("trailing",))
@@ -133,17 +133,17 @@ def _document(value: object) -> tuple[Document, list[tuple[Path, Record]]]:
 def _dialect(known: Format, value: object) -> object | None:
     if value is None:
         return None
-    wanted = known.dialect_type()
-    if wanted is None:
-        raise _Wrong(("dialect",), f"files of {known.title} have no dialects")
+    expected = known.dialect_type()
+    if expected is None:
+        raise _InvalidValue(("dialect",), f"{known.title} files have no dialects")
     try:
-        return from_plain(value, wanted)  # type: ignore[no-any-return]
+        return from_plain(value, expected)  # type: ignore[no-any-return]
     except ValueError as error:
-        raise _Wrong(("dialect",), str(error)) from None
+        raise _InvalidValue(("dialect",), str(error)) from None
 
 
 def _records(known: Format, value: object) -> tuple[list[Record], list[tuple[Path, Record]]]:
-    """All records, with the path of each; a stack instead of recursion."""
+    """Return all records and the path of each; uses a stack instead of recursion."""
     types = known.record_types()
     records: list[Record] = []
     places: list[tuple[Path, Record]] = []
@@ -163,33 +163,35 @@ def _records(known: Format, value: object) -> tuple[list[Record], list[tuple[Pat
 
 def _record(types: Mapping[str, type[Any]], item: object, path: Path) -> tuple[Record, list[object]]:
     if not isinstance(item, dict):
-        raise _Wrong(path, "an object is wanted")
+        raise _InvalidValue(path, "expected an object")
     name = item.get("record")
     if not isinstance(name, str) or name not in types:
-        raise _Wrong((*path, "record"), f"unknown record {name!r}" if name else "the name of a record is wanted")
+        raise _InvalidValue((*path, "record"), f"unknown record {name!r}" if name else "expected the name of a record")
     cls = types[name]
     extras = extra_attributes(cls)
     _known_keys(item, path, (*_PARTS, *INFORMATION, *extras))
     record: Record = cls()
-    for attribute, (wanted, _) in extras.items():
+    for attribute, (expected, _) in extras.items():
         if attribute in item:
             try:
-                setattr(record, attribute, from_plain(item[attribute], wanted))
+                setattr(record, attribute, from_plain(item[attribute], expected))
             except ValueError as error:
-                raise _Wrong((*path, attribute), str(error)) from None
+                raise _InvalidValue((*path, attribute), str(error)) from None
     fields = item.get("fields", {})
     if not isinstance(fields, dict):
-        raise _Wrong((*path, "fields"), "an object is wanted")
+        raise _InvalidValue((*path, "fields"), "expected an object")
     try:
         restore_fields(record, fields)
     except FieldError as error:
-        raise _Wrong((*path, "fields", error.name, *_entry(fields.get(error.name), error)), error.reason) from None
+        raise _InvalidValue(
+            (*path, "fields", error.name, *_entry(fields.get(error.name), error)), error.reason
+        ) from None
     record.tail = _bytes(item.get("tail", ""), (*path, "tail"))
     return record, _list(item.get("children", []), (*path, "children"))
 
 
 def _entry(value: object, error: FieldError) -> tuple[int, ...]:
-    """The row of an array that the reason names (``entry 3: ...``), so that the line is that of the row."""
+    """Return the array index that the reason names (``entry 3: ...``), so that the line is that of the row."""
     word, _, rest = error.reason.partition(" ")
     number = rest.partition(":")[0]
     if word not in ("entry", "key") or not number.isdigit() or not isinstance(value, list) or not value:
@@ -201,28 +203,28 @@ def _entry(value: object, error: FieldError) -> tuple[int, ...]:
     return (index,) if index < len(value) else ()
 
 
-def _unwritable(places: list[tuple[Path, Record]], message: str) -> _Wrong:
-    """The record that cannot be written, found by writing each alone; else the matter is how they compose."""
+def _find_unwritable(places: list[tuple[Path, Record]], message: str) -> _InvalidValue:
+    """Find the record that cannot be written by writing each alone; otherwise the list of records is at fault."""
     for path, record in places:
         try:
             write_fields(record, Sink())
         except (ValueError, TypeError, OverflowError) as error:
-            return _Wrong((*path, "fields"), str(error))
-    return _Wrong(("records",), message)
+            return _InvalidValue((*path, "fields"), str(error))
+    return _InvalidValue(("records",), message)
 
 
 def _known_keys(value: object, path: Path, known: tuple[str, ...]) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise _Wrong(path, "an object is wanted")
+        raise _InvalidValue(path, "expected an object")
     for key in value:
         if key not in known:
-            raise _Wrong((*path, key), f"unknown key (known: {', '.join(known)})")
+            raise _InvalidValue((*path, key), f"unknown key (known: {', '.join(known)})")
     return value
 
 
 def _list(value: object, path: Path) -> list[object]:
     if not isinstance(value, list):
-        raise _Wrong(path, "a list is wanted")
+        raise _InvalidValue(path, "expected a list")
     return value
 
 
@@ -230,4 +232,4 @@ def _bytes(value: object, path: Path) -> bytes:
     try:
         return hex_to_bytes(value)
     except ValueError as error:
-        raise _Wrong(path, str(error)) from None
+        raise _InvalidValue(path, str(error)) from None

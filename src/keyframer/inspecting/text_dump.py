@@ -1,9 +1,9 @@
-"""The text twin of a document: JSON that is pleasant to read and to diff, and that `text_build` turns back.
+"""Writes a document as text: JSON that is easy to read and compare, and that `text_build` reads back.
 
     {"record": "NodeHeader", "segment": "b010", "offset": "0x8a2", "fields": {"name": "Tower", ...}}
 
-A record that fits a line stands on one; else its fields stand one below the other, arrays one row a line, and the
-records inside follow as ``children``. ``segment`` and ``offset`` are for the reader; they are not read back.
+A record that fits a line is on one line; otherwise there is one line per field and per row of an array, and child
+records follow as ``children``. ``segment`` and ``offset`` are for information only; they are not read back.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ SCHEMA = "keyframer.text"
 SCHEMA_VERSION = 1
 
 INFORMATION = ("segment", "offset")
-"""keys of a record that are shown and not read back"""
+"""keys of a record that are not read back"""
 
 
 def dump_text(document: Document, *, offsets: bool = True) -> str:
-    """The whole document as text."""
+    """Return the whole document as text."""
     return "".join(dump_parts(document, offsets=offsets))
 
 
 def dump_parts(document: Document, *, offsets: bool = True) -> Iterator[str]:
-    """The text in parts, so that a large one never stands in memory twice."""
+    """Yield the text in parts, so that large texts are not in memory twice."""
     head: dict[str, object] = {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, "format": document.format.name}
     yield "{\n" + "".join(f'  "{key}": {compact(value)},\n' for key, value in head.items())
     if document.dialect is not None:
@@ -44,7 +44,7 @@ def dump_parts(document: Document, *, offsets: bool = True) -> Iterator[str]:
 
 
 def _dump_records(records: list[Record], offsets: bool) -> Iterator[str]:
-    """All records, without recursion: a stack of open lists and of what closes each."""
+    """Yield the text of all records, using a stack of open lists and their endings instead of recursion."""
     stack: list[tuple[Iterator[Record], bool, str]] = [(iter(records), bool(records), "")]
     indent = 2
     first = True
@@ -71,7 +71,7 @@ def _dump_records(records: list[Record], offsets: bool) -> Iterator[str]:
 
 
 def _dump_one(record: Record, indent: int, offsets: bool) -> tuple[str, str | None]:
-    """A record without children as a whole; one with children up to them, and what comes behind them."""
+    """Return the text of a record and None, or for a record with children the text before and after them."""
     head, body = _parts(record, offsets)
     tail = {"tail": bytes_to_hex(record.tail)} if record.tail else {}
     if not record.children:
@@ -86,7 +86,7 @@ def _dump_one(record: Record, indent: int, offsets: bool) -> tuple[str, str | No
 
 
 def _parts(record: Record, offsets: bool) -> tuple[dict[str, object], dict[str, Any]]:
-    """What stands on the first line of a record, and what follows."""
+    """Return the content of the first line of a record, and of the following lines."""
     name = type(record).__name__
     head: dict[str, object] = {"record": name}
     if record.segment != name.lower():

@@ -1,4 +1,4 @@
-"""The images that a scene names, as a table: which were found, guessed, inside the file, refused or missing."""
+"""The table of the images of a scene: found, guessed, embedded, refused or missing."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from keyframer.textures import TextureFinder, TextureUse, scene_textures
 
 COLUMNS = ("name", "status", "found", "rule", "image", "used by", "note")
 _SHOWN = 4
-"""users of one image that are named"""
+"""most users of one image that are named"""
 
 
 def texture_table(scene: Scene, finder: TextureFinder | None) -> Table:
-    """One row for each name; ``status`` is one of `keyframer.textures.texture_usage.STATUSES`."""
+    """Return a table with one row per name; ``status`` is one of `keyframer.textures.texture_usage.STATUSES`."""
     table = Table("textures", TABLES["textures"], COLUMNS)
     for use in scene_textures(scene, finder):
         table.add(use.name, use.status, _where(use, finder), use.rule, use.image, _users(use), use.note)
@@ -21,7 +21,7 @@ def texture_table(scene: Scene, finder: TextureFinder | None) -> Table:
 
 
 def _where(use: TextureUse, finder: TextureFinder | None) -> str | None:
-    """The file below the folder it was found in; with the folder where several were searched."""
+    """Return the path of an image below the searched folder; the full path if several folders were searched."""
     if use.embedded is not None:
         return use.embedded.name
     if use.match is None or use.match.path is None or finder is None:
