@@ -92,7 +92,7 @@ class TestReading:
         real = os.fstat
 
         def change_after_the_first_look(descriptor: int) -> os.stat_result:
-            monkeypatch.setattr(files.os, "fstat", real)
+            monkeypatch.setattr(os, "fstat", real)
             found = real(descriptor)
             if change == "longer":
                 path.write_bytes(bytes(101))
@@ -101,7 +101,7 @@ class TestReading:
             os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns + (change == "touched")))
             return found
 
-        monkeypatch.setattr(files.os, "fstat", change_after_the_first_look)
+        monkeypatch.setattr(os, "fstat", change_after_the_first_look)
         with pytest.raises(FormatError) as caught:
             read_bytes(path)
         assert (caught.value.code, caught.value.offset, caught.value.path) == ("IO_CHANGED_DURING_READ", 0, "/")
@@ -189,12 +189,12 @@ class TestWriting:
             yield b"er"
 
         if moment == "flush":
-            monkeypatch.setattr(files.os, "fdopen", _opening_streams_that_fail(fail))
+            monkeypatch.setattr(os, "fdopen", _opening_streams_that_fail(fail))
         if moment == "fsync":
-            monkeypatch.setattr(files.os, "fsync", fail)
+            monkeypatch.setattr(os, "fsync", fail)
         if moment == "replace":
-            monkeypatch.setattr(files.os, "replace", fail)
-            monkeypatch.setattr(files.os, "link", fail)
+            monkeypatch.setattr(os, "replace", fail)
+            monkeypatch.setattr(os, "link", fail)
         with pytest.raises(KeyboardInterrupt if moment == "interrupt" else OSError):
             write_bytes(tmp_path / "a", parts(), overwrite=overwrite)
         monkeypatch.undo()
@@ -215,7 +215,7 @@ class TestWriting:
             return call
 
         for name in ("fsync", "replace", "link"):
-            monkeypatch.setattr(files.os, name, watched(name))
+            monkeypatch.setattr(os, name, watched(name))
         write_bytes(tmp_path / "a", b"x")
         assert seen[:2] == ["fsync:False", "link:False"]
         assert seen[2:] == (["fsync:True"] if os.name == "posix" else [])
@@ -239,7 +239,7 @@ class TestWriting:
         def refuse(*_: object) -> None:
             raise PermissionError(1, "Operation not permitted")
 
-        monkeypatch.setattr(files.os, "link", refuse)
+        monkeypatch.setattr(os, "link", refuse)
         write_bytes(tmp_path / "a", b"x")
         assert contents(tmp_path) == {"a": b"x"}
 
@@ -261,7 +261,7 @@ class TestWriting:
                 raise PermissionError(13, "Permission denied")
             return real(path, *arguments)
 
-        monkeypatch.setattr(files.os, "open", refuse)
+        monkeypatch.setattr(os, "open", refuse)
         write_bytes(tmp_path / "a", b"x")
         assert contents(tmp_path) == {"a": b"x"}
 

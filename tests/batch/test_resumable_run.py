@@ -87,7 +87,7 @@ def test_a_second_run_skips(place: Place) -> None:
 
 def test_unchanged_files_are_not_even_opened(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     place.run()
-    monkeypatch.setattr(resumable_run.stores, "read", None)
+    monkeypatch.setattr(resumable_run.storage, "read", None)
     assert place.run()[0] == []
 
 

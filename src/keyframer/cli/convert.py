@@ -19,7 +19,6 @@ from keyframer.exchange import EXPORTERS, Exporter, exporter_for, save
 from keyframer.exchange.gltf.write.images import Pictures, no_images
 from keyframer.exchange.opening import OpenedFile
 from keyframer.exchange.provenance import source_note
-from keyframer.operating.operation_sequence import take_steps
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.text import safe_text
@@ -190,6 +189,8 @@ def _apply_operations(
     wanted = operation_options.operations_of(options)
     if fps is None and not wanted.keys() - {"max_error"}:
         return scene
+    from keyframer.operating.operation_sequence import take_steps
+
     return take_steps(scene, wanted, fps, format_axes)
 
 

@@ -103,7 +103,7 @@ _ALL = (
         "keyframer.batch.operations.thumbnail",
         "keyframer.batch.operations.thumbnail",
         ("keyframer.rendering", "PIL"),
-        loads=_READING,
+        loads=(*_READING, "keyframer.textures.pillow"),
     ),
 )
 
