@@ -78,8 +78,8 @@ class Buffers:
         return self._add(array.astype("<u2" if highest < 0xFFFF else "<u4"), INDICES, {})
 
     def times(self, array: Array) -> int:
-        """Key times: their first and last are stated."""
-        return self._add(array, None, {"min": [float(array.min())], "max": [float(array.max())]})
+        """Key times, which rise: their first and last are stated."""
+        return self._add(array, None, {"min": [float(array[0])], "max": [float(array[-1])]})
 
     def values(self, array: Array) -> int:
         """Key values."""
