@@ -75,8 +75,10 @@ def import_file(context: Any, path: Path, options: Options) -> Built:
 
 def build(context: Any, scene: Scene, path: Path, options: Options) -> Built:
     """Build a scene into a new collection."""
-    factor = options.scale * (scene.space.metres_per_unit or 1.0)
-    here = Space("z", Handedness.RIGHT, 1.0 / options.scale if scene.space.metres_per_unit else None, v_up=True)
+    metres = scene.space.metres_per_unit
+    own = context.scene.unit_settings.scale_length
+    factor = options.scale * (1.0 if metres is None else metres / own)
+    here = Space("z", Handedness.RIGHT, None if metres is None else own / options.scale, v_up=True)
     builder = _Builder(context, in_space(scene, here, factor), path, options)
     try:
         return builder.build()

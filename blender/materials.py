@@ -16,7 +16,7 @@ from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import safe_text
 from keyframer.textures import TextureFinder
 
-_UNSAID = ("additive", "wire", "face_map", "soften", "supersample", "falloff_inwards")
+_UNSAID = ("additive", "wire", "face_map", "soften", "supersample")
 """flags that Blender's material does not have"""
 
 
@@ -47,6 +47,8 @@ class Materials:
         for name in _UNSAID:
             if getattr(material, name):
                 self._report.add(Outcome.DROPPED, f"{path}/{name}", extras=material.extras)
+        if material.transparency > 0 and material.transparency_falloff:
+            self._report.add(Outcome.DROPPED, f"{path}/transparency_falloff", extras=material.extras)
         for slot in material.maps:
             if slot not in ("texture1", "opacity", "bump", "self_illumination"):
                 self._report.add(Outcome.DROPPED, f"{path}/maps/{slot}", "not shown", extras=material.extras)

@@ -72,6 +72,7 @@ def run_import(request: dict[str, Any]) -> tuple[set[str], list[Any], str]:
 def do_play(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """Import, then watch every node at some frames."""
     new_file()
+    bpy.context.scene.unit_settings.scale_length = request.get("metres", 1.0)
     result, built, said = run_import(request)
     if not built:
         return {"result": sorted(result), "said": said}

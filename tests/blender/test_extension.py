@@ -15,6 +15,7 @@ from PIL import Image
 
 import keyframer
 from keyframer import Material, Mesh, Node, Scene, TextureMap
+from keyframer.exchange import EXPORTERS, Exporter
 from keyframer.rendering.normals import corner_normals, face_normals, normal_groups
 from tests.blender.outside import ROOT, Answer, Case, ask, builder, needs_blender, ten_frames
 
@@ -65,6 +66,7 @@ def session(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
     found.add("state first", "state", classes=CLASSES)
     found.add("windmill", "play", **played(WINDMILL))
     found.add("scaled", "play", **played(WINDMILL, scale=2.0))
+    found.add("centimetres", "play", **played(WINDMILL), metres=0.01)
     found.add("faster", "play", operator={"filepath": str(WINDMILL), "fps": 60.0}, frames=[0, 20, 100])
     found.add("baked", "play", **played(WINDMILL, keys="BAKE"))
     found.add("raw", "play", **played(WINDMILL, options="geometry=raw"))
@@ -92,6 +94,11 @@ def session(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
         exporter = {"filepath": str(folder / f"{name}.3ds"), **options}
         found.add(name, "export", operator={"filepath": str(WINDMILL)}, select=["Tower"], exporter=exporter)
     found.folder = folder
+    for format in WRITTEN:
+        for kind, source in (("objects", WINDMILL), ("bones", SAMPLES / "hale3d" / "wave-length.anim")):
+            exporter = {"filepath": str(folder / f"{kind}-{format.name}{format.extensions[0]}"), "format": format.name}
+            request = {"operator": {"filepath": str(source)}, "select": [], "exporter": exporter}
+            found.add(f"{kind} to {format.name}", "export", **request)
     for number, (name, data) in enumerate(torn_samples()):
         torn = folder / f"{number}-{name}"
         torn.write_bytes(data)
@@ -127,6 +134,7 @@ ROUND_TRIPS = [
 ]
 
 
+WRITTEN = [exporter for exporter in EXPORTERS if exporter.takes_any_scene]
 EXPORTS: dict[str, dict[str, Any]] = {
     "everything": {},
     "selected": {"selected": True},
@@ -236,6 +244,14 @@ def test_scale_changes_lengths_and_nothing_else(session: Session) -> None:
             assert np.allclose(twice[name][..., :3, :3], found[..., :3, :3], atol=1e-5)
 
 
+def test_the_unit_of_the_blender_scene_counts(session: Session) -> None:
+    metres, centimetres = session.answers["windmill"].arrays, session.answers["centimetres"].arrays
+    assert keyframer.load(WINDMILL).space.metres_per_unit is not None
+    for name, found in metres.items():
+        if name.startswith("vertices"):
+            assert np.allclose(centimetres[name], 100.0 * found, rtol=1e-4, atol=1e-2)
+
+
 def test_another_frame_rate_keeps_the_time(session: Session) -> None:
     said = session.said("faster")
     assert (said["fps"], said["range"]) == (60.0, [0, 200])
@@ -327,6 +343,19 @@ def test_undo_takes_an_import_back(session: Session) -> None:
         pytest.skip(f"Blender has no undo in background mode: {said}")
     before, between, after = said["objects"]
     assert before == after < between
+
+
+@pytest.mark.parametrize("format", WRITTEN, ids=lambda format: str(format.name))
+def test_every_format_is_written_and_can_be_read_again(session: Session, format: Exporter) -> None:
+    written = []
+    for kind in ("objects", "bones"):
+        said = session.said(f"{kind} to {format.name}")
+        assert "Traceback" not in said["said"]
+        assert "internal error" not in said["said"], said["said"]
+        if said["result"] == ["FINISHED"]:
+            path = session.folder / f"{kind}-{format.name}{format.extensions[0]}"
+            written.append(keyframer.load(path, format=format.name))
+    assert any(scene.clips and scene.clips[0].channels for scene in written)
 
 
 def test_exports_follow_their_options(session: Session) -> None:
