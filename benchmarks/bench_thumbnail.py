@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks._timing import CORPUS_3DS, against_goal, best_of, corpus_files, headline, row
 
 import keyframer
-from keyframer.rendering import Settings, Studio, encode_still
+from keyframer.rendering import Renderer, Settings, encode_still
 from keyframer.scene import Material, Mesh, Node, Scene
 from keyframer.textures import TextureFinder, TextureSource
 
@@ -49,7 +49,7 @@ def bumpy_ball(rings: int = 25, sides: int = 40) -> Scene:
 
 
 def picture(scene: Scene, textures: TextureSource | None = None) -> bytes:
-    studio = Studio(scene, Settings(256, 256), textures=textures)
+    studio = Renderer(scene, Settings(256, 256), textures=textures)
     return encode_still(studio.picture(studio.default_frame))
 
 
@@ -78,12 +78,12 @@ WORK = """
 import sys, time
 from pathlib import Path
 import keyframer
-from keyframer.rendering import Settings, Studio, encode_still
+from keyframer.rendering import Settings, Renderer, encode_still
 from keyframer.textures import TextureFinder, TextureSource
 
 def make(path):
     scene = keyframer.load(path, salvage=True)
-    studio = Studio(scene, Settings(256, 256), textures=TextureSource(TextureFinder([Path(path).parent])))
+    studio = Renderer(scene, Settings(256, 256), textures=TextureSource(TextureFinder([Path(path).parent])))
     encode_still(studio.picture(studio.default_frame))
 
 paths = sys.argv[1:]

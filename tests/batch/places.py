@@ -7,7 +7,7 @@ import re
 import time
 from pathlib import Path
 
-from keyframer.batch import Found
+from keyframer.batch import InputFile
 from keyframer.batch.storage import local_stamp
 from tests.samples import sample_files
 
@@ -28,9 +28,9 @@ def put(path: Path, data: bytes = GOOD, seconds: float = 3_600) -> Path:
     return path
 
 
-def found_in(folder: Path) -> list[Found]:
+def found_in(folder: Path) -> list[InputFile]:
     return [
-        Found(str(path), path.relative_to(folder).as_posix(), local_stamp(str(path)))
+        InputFile(str(path), path.relative_to(folder).as_posix(), local_stamp(str(path)))
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     ]

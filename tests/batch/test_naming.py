@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyframer.batch.output_names import LONGEST, Renamed, Wanted, assign, key_of, safe_relative
+from keyframer.batch.output_names import LONGEST, OutputRequest, Renamed, assign, key_of, safe_relative
 
 
 def names(*relatives: str, suffix: str = ".glb", replace: bool = True, **options: object) -> list[str]:
@@ -19,7 +19,7 @@ def names(*relatives: str, suffix: str = ".glb", replace: bool = True, **options
 def assigned(
     *relatives: str, suffix: str = ".glb", replace: bool = True, **options: object
 ) -> tuple[list[str], list[Renamed]]:
-    files = [Wanted(f"/in/{number}/{relative}", relative) for number, relative in enumerate(relatives)]
+    files = [OutputRequest(f"/in/{number}/{relative}", relative) for number, relative in enumerate(relatives)]
     return assign(files, suffix, replace=replace, **options)  # type: ignore[arg-type]
 
 
@@ -94,7 +94,7 @@ letters = st.sampled_from(["a", "A", "é", "e\u0301", "ß", "ss", ".3ds", ".glb"
 @given(st.lists(st.lists(letters, min_size=1, max_size=5).map("".join).map(safe_relative), unique=True, max_size=12))
 def test_no_two_are_the_same_and_none_is_a_folder(relatives: list[str]) -> None:
     for replace in (True, False):
-        files = [Wanted(f"/in/{relative}", relative) for relative in relatives]
+        files = [OutputRequest(f"/in/{relative}", relative) for relative in relatives]
         found, _ = assign(files, ".glb", replace=replace)
         keys = [key_of(name) for name in found]
         assert len(set(keys)) == len(keys)

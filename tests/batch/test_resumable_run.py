@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from keyframer.batch import Campaign, Found, Ledger, LedgerError, resumable_run
+from keyframer.batch import InputFile, Ledger, LedgerError, ResumableRun, resumable_run
 from keyframer.batch.defaults import LEDGER as NAME
 from keyframer.batch.job_execution import perform_all
 from keyframer.errors import FormatError
@@ -35,10 +35,10 @@ class Place:
 
     def run(
         self, operation: str = "convert", options: dict[str, Any] | None = None, **more: Any
-    ) -> tuple[list[str], Campaign]:
+    ) -> tuple[list[str], ResumableRun]:
         """What was worked on, and the campaign."""
         with Ledger(str(self.out / NAME), str(self.out)) as ledger:
-            made = Campaign(operation, options or {}, str(self.out), ledger, **more)
+            made = ResumableRun(operation, options or {}, str(self.out), ledger, **more)
             made.plan(found_in(self.source))
             made.sweep()
             results = list(made.carry_out(Here(), task=perform_all))
@@ -277,10 +277,10 @@ def test_buffers_of_a_gltf_count(tmp_path: Path) -> None:
 def test_failures_of_the_file_stay_others_are_tried_again(place: Place) -> None:
     place.run()
     assert place.run(retry=True)[0] == ["bad.3ds"]
-    gone = Found(str(place.source / "gone.3ds"), "gone.3ds", error=FormatError("IO_READ_FAILED", 0, "/", "gone"))
+    gone = InputFile(str(place.source / "gone.3ds"), "gone.3ds", error=FormatError("IO_READ_FAILED", 0, "/", "gone"))
     for _ in range(2):
         with Ledger(str(place.out / NAME), str(place.out)) as ledger:
-            made = Campaign("convert", {}, str(place.out), ledger)
+            made = ResumableRun("convert", {}, str(place.out), ledger)
             made.plan([gone])
             (result,) = list(made.carry_out(Here()))
         assert result["error"]["code"] == "IO_READ_FAILED"
@@ -294,7 +294,7 @@ def test_operations_share_a_folder(place: Place) -> None:
 
 def test_a_file_named_twice_is_done_once(place: Place) -> None:
     with Ledger(str(place.out / NAME), str(place.out)) as ledger:
-        made = Campaign("identify", {}, str(place.out), ledger)
+        made = ResumableRun("identify", {}, str(place.out), ledger)
         made.plan(found_in(place.source) * 2)
         assert len(list(made.carry_out(Here()))) == made.summary.total == 3
 
@@ -383,7 +383,7 @@ def test_poison_that_was_found_once_is_not_tried_again(place: Place) -> None:
             return future
 
     with Ledger(str(place.out / NAME), str(place.out)) as ledger:
-        made = Campaign("identify", {}, str(place.out), ledger)
+        made = ResumableRun("identify", {}, str(place.out), ledger)
         made.plan(found_in(place.source))
         assert len(list(made.carry_out(Killed(), files_per_task=1))) == 3
     assert place.run("identify")[0] == []
@@ -398,7 +398,7 @@ def test_a_second_run_asks_the_ledger_for_many_rows_at_once(place: Place) -> Non
     asked: list[str] = []
     with Ledger(str(place.out / NAME), str(place.out)) as ledger:
         ledger._base.set_trace_callback(asked.append)
-        made = Campaign("identify", {}, str(place.out), ledger)
+        made = ResumableRun("identify", {}, str(place.out), ledger)
         made.plan(found_in(place.source))
         assert list(made.carry_out(Here())) == []
     assert made.summary.skipped == 63

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from keyframer.batch import Campaign, Ledger, LedgerError, dependencies
+from keyframer.batch import Ledger, LedgerError, ResumableRun, dependencies
 from keyframer.batch.defaults import LEDGER as NAME
 from keyframer.errors import FormatError
 from tests.batch.places import GOOD, OTHER, found_in, put
@@ -245,7 +245,7 @@ class Killed(Lossy):
 
 def kill_all(place: Place, options: dict[str, Any] | None = None) -> None:
     with Ledger(str(place.out / NAME), str(place.out)) as ledger:
-        made = Campaign("convert", options or {}, str(place.out), ledger)
+        made = ResumableRun("convert", options or {}, str(place.out), ledger)
         made.plan(found_in(place.source))
         for result in made.carry_out(Killed(), files_per_task=1):
             assert result["error"]["code"] == "RUN_WORKER_KILLED"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import keyframer
-from keyframer.rendering.renderer import Settings, Studio
+from keyframer.rendering.renderer import Renderer, Settings
 from keyframer.scene import Light, LightType, Material, Mesh, Node, NodeKind, Scene
 from tests.exchange.scenes import cube
 
@@ -95,7 +95,7 @@ def ball(scene: Scene, folder: Path, name: str) -> Ball:
 def _brightness(scene: Scene, lights: str, frame: float) -> float:
     """The mean of the pixels that show the scene in a thumbnail with the lights of the file, or those with ours."""
     settings = Settings(64, 64, camera="fit", lights=lights, background=None, around_degrees=30.0, above_degrees=22.0)
-    picture = np.asarray(Studio(scene, settings, frames=[frame]).picture(frame), np.float64)
+    picture = np.asarray(Renderer(scene, settings, frames=[frame]).picture(frame), np.float64)
     return float(picture[picture[..., 3] > 250][:, :3].mean() / 255)
 
 

@@ -1,7 +1,7 @@
 """Three textured, moving files of our own, with their images, for pictures and for the tests that look at them.
 
 ``make_files`` writes into a folder: the bundled windmill (3D Studio) with a wall of stones, a globe and its moon (3D
-Studio, images as TGA and GIF, named in capitals), and a snake (Hale3D: a skinned model and its animation).
+Renderer, images as TGA and GIF, named in capitals), and a snake (Hale3D: a skinned model and its animation).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.fuzz.mutating import Input
 from tests.fuzz.operations import OPERATIONS, Place
-from tests.fuzz.running import Campaign, Clock, Limits, examine, unpacked
+from tests.fuzz.running import Clock, Limits, ResumableRun, examine, unpacked
 
 WORK = Path(__file__).resolve().parents[2] / "build" / "fuzz"
 
@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     if options.replay:
         return replay(options.replay)
-    campaign = Campaign(options.work, options.seed)
+    campaign = ResumableRun(options.work, options.seed)
     known = len(campaign.seen)
     campaign.run(options.seconds)
     new = len(campaign.seen) - known

@@ -241,7 +241,7 @@ def _send(pipe: int, message: dict[str, Any]) -> None:
         line = line[os.write(pipe, line) :]
 
 
-class Campaign:
+class ResumableRun:
     """The parent: starts workers, counts, keeps findings."""
 
     def __init__(self, work: Path, seed: str, limits: Limits | None = None, *, quiet: bool = False) -> None:

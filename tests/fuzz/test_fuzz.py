@@ -21,7 +21,7 @@ from tests.fuzz import running
 from tests.fuzz.__main__ import main
 from tests.fuzz.mutating import LARGEST, Seed, mutate, tree_changed
 from tests.fuzz.operations import OPERATIONS, Broken, Operation, Place, command
-from tests.fuzz.running import Campaign, Limits, next_input
+from tests.fuzz.running import Limits, ResumableRun, next_input
 from tests.fuzz.seeds import all_seeds
 
 pytestmark = [
@@ -171,14 +171,14 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "SLICE", 2)
 
 
-def run_slices(work: Path, count: int, *functions: Callable[[Place], str]) -> Campaign:
+def run_slices(work: Path, count: int, *functions: Callable[[Place], str]) -> ResumableRun:
     """A campaign over operations of these functions, on every input."""
     limits = Limits(slow=0.1, hung=0.5, growth=64 << 20)
     kinds = tuple(all_seeds())
     operations = tuple(Operation(function.__name__, function, 1000, kinds) for function in functions)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(running, "OPERATIONS", operations)
-        campaign = Campaign(work, "t", limits, quiet=True)
+        campaign = ResumableRun(work, "t", limits, quiet=True)
         for _ in range(count):
             campaign.run_slice(work / "place")
     return campaign

@@ -11,7 +11,7 @@ import keyframer
 from keyframer.catalogue import LIMIT_BUDGETS
 from keyframer.limits import Budget
 from keyframer.operating import cut
-from keyframer.rendering import Settings, Studio
+from keyframer.rendering import Renderer, Settings
 from tests.corpus import CORPUS, needs_corpus, threeds_files
 from tests.slow import SLOW
 
@@ -33,7 +33,7 @@ def test_budgets_are_hardly_touched(path: Path, tmp_path: Path) -> None:
         with budget.opened(), suppress(ValueError):  # there is no clip to cut, or nothing that the format holds
             scene = keyframer.load(path, salvage=True)
             if work == "picture":
-                Studio(scene, Settings(256, 256)).picture(0.0)
+                Renderer(scene, Settings(256, 256)).picture(0.0)
             elif work == "cut":
                 keyframer.save(cut(scene, 1, 20), tmp_path / "cut.glb")
             else:

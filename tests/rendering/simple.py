@@ -7,7 +7,7 @@ from PIL import Image
 
 from keyframer.curves import Track
 from keyframer.posing import pose
-from keyframer.rendering.drawable_scene import Stage
+from keyframer.rendering.drawable_scene import DrawableScene
 from keyframer.rendering.frame import Exposure, render
 from keyframer.rendering.viewpoint import View
 from keyframer.scene import Channel, Clip, Material, Mesh, Node, Scene
@@ -36,7 +36,7 @@ def shot(
     scene: Scene, view: View = FRONT, size: int = 32, source: TextureSource | None = None, finer: int = 1
 ) -> np.ndarray:
     """The picture in studio light."""
-    stage = Stage(scene, source)
+    stage = DrawableScene(scene, source)
     return render(stage, pose(scene, frames=[0.0]), 0, view, size, size, Exposure("studio"), finer)
 
 

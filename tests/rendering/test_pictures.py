@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 from keyframer.posing import pose
-from keyframer.rendering import Settings, Studio
-from keyframer.rendering.drawable_scene import Stage
+from keyframer.rendering import Renderer, Settings
+from keyframer.rendering.drawable_scene import DrawableScene
 from keyframer.rendering.frame import Exposure, render
 from keyframer.rendering.lighting import of_file
 from keyframer.rendering.normals import corner_normals, face_normals, normal_groups
@@ -159,7 +159,7 @@ def lit(light: Light, place: tuple[float, float, float]) -> np.ndarray:
     scene = scene_of(square(2.0), materials=[Material("m", diffuse=(1.0, 1.0, 1.0))])
     scene.lights.append(light)
     scene.nodes.append(Node("lamp", NodeKind.LIGHT, light=0, position=np.array(place)))
-    return render(Stage(scene), pose(scene, frames=[0.0]), 0, FRONT, 32, 32, Exposure("file"), 1)
+    return render(DrawableScene(scene), pose(scene, frames=[0.0]), 0, FRONT, 32, 32, Exposure("file"), 1)
 
 
 def test_lights_of_the_file() -> None:
@@ -187,14 +187,14 @@ def test_a_dark_scene_gets_light_and_keeps_it() -> None:
     scene.lights.append(Light("weak", multiplier=0.01))
     scene.nodes.append(Node("lamp", NodeKind.LIGHT, light=0, position=np.array([0.0, -5.0, 0.0])))
     exposure = Exposure("auto")
-    first = render(Stage(scene), pose(scene, frames=[0.0]), 0, FRONT, 16, 16, exposure, 1)
+    first = render(DrawableScene(scene), pose(scene, frames=[0.0]), 0, FRONT, 16, 16, exposure, 1)
     assert first[8, 8, 0] > 80
     fill = exposure.fill
-    render(Stage(scene), pose(scene, frames=[0.0]), 0, FRONT, 16, 16, exposure, 1)
+    render(DrawableScene(scene), pose(scene, frames=[0.0]), 0, FRONT, 16, 16, exposure, 1)
     assert exposure.fill == fill
     scene.lights[0].multiplier = 50.0
     exposure = Exposure("auto")
-    render(Stage(scene), pose(scene, frames=[0.0]), 0, FRONT, 16, 16, exposure, 1)
+    render(DrawableScene(scene), pose(scene, frames=[0.0]), 0, FRONT, 16, 16, exposure, 1)
     assert exposure.gain < 0.1
 
 
@@ -206,7 +206,7 @@ def test_skeletons_are_sticks() -> None:
     assert column[10:31].all()
     assert not column[40:].any()
     assert picture[28, 32, 0] > picture[28, 32, 2]
-    alone = Studio(Scene(nodes=[Node("x", NodeKind.BONE)]), Settings(32, 32, background=None)).picture(0.0)
+    alone = Renderer(Scene(nodes=[Node("x", NodeKind.BONE)]), Settings(32, 32, background=None)).picture(0.0)
     assert alone.getpixel((16, 16))[3] == 255  # type: ignore[index]
     assert not shot(Scene(nodes=[Node("x", NodeKind.CAMERA)]), size=16).any()
 

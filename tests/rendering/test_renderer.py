@@ -12,9 +12,9 @@ from PIL import Image
 import keyframer
 from keyframer.curves import Track
 from keyframer.limits import Budget, Limits
-from keyframer.rendering import Settings, Studio, encode_film, encode_still
+from keyframer.rendering import Renderer, Settings, encode_film, encode_still
 from keyframer.rendering.encoding import durations
-from keyframer.rendering.presentation import Showing
+from keyframer.rendering.presentation import Presentation
 from keyframer.rendering.viewpoint import fitted_view
 from keyframer.scene import (
     Camera,
@@ -65,9 +65,9 @@ def test_up_is_up_and_right_is_right(hand: Handedness) -> None:
 
 def test_nothing_to_show() -> None:
     for scene in (Scene(), Scene(nodes=[Node("a", hidden=True)])):
-        studio = Studio(scene, Settings(16, 16))
+        studio = Renderer(scene, Settings(16, 16))
         assert studio.picture(studio.default_frame).size == (16, 16)
-    assert Studio(Scene()).spread(5, with_last=True) == [0.0]
+    assert Renderer(Scene()).spread(5, with_last=True) == [0.0]
 
 
 def with_camera(place: tuple[float, float, float], target: tuple[float, float, float]) -> Scene:
@@ -78,24 +78,24 @@ def with_camera(place: tuple[float, float, float], target: tuple[float, float, f
 
 
 def test_the_files_camera_is_taken_if_it_shows_something() -> None:
-    front = Studio(with_camera((0.0, -5.0, 0.0), (0.0, 0.0, 0.0)), Settings(32, 32, background=None))
+    front = Renderer(with_camera((0.0, -5.0, 0.0), (0.0, 0.0, 0.0)), Settings(32, 32, background=None))
     alpha = np.asarray(front.picture(0.0))[:, :, 3]
     reach = 16 / np.tan(np.radians(22.5)) / 5  # half a side of the square, in pixels
     rows = np.flatnonzero(alpha[:, 16])
     assert abs(len(rows) - 2 * reach) <= 2
-    away = Studio(with_camera((0.0, -5.0, 0.0), (0.0, -10.0, 0.0)), Settings(32, 32, background=None))
+    away = Renderer(with_camera((0.0, -5.0, 0.0), (0.0, -10.0, 0.0)), Settings(32, 32, background=None))
     assert (np.asarray(away.picture(0.0))[:, :, 3] > 0).any()  # it looks away: a fitted view is taken
-    forced = Studio(with_camera((0.0, -5.0, 0.0), (0.0, -10.0, 0.0)), Settings(32, 32, camera="eye", background=None))
+    forced = Renderer(with_camera((0.0, -5.0, 0.0), (0.0, -10.0, 0.0)), Settings(32, 32, camera="eye", background=None))
     assert not np.asarray(forced.picture(0.0))[:, :, 3].any()
     with pytest.raises(LookupError, match="no camera is called 'other'"):
-        Studio(Scene(), Settings(camera="other"))
+        Renderer(Scene(), Settings(camera="other"))
 
 
 def test_a_camera_that_points_past_the_scene_is_not_taken() -> None:
     """The square is 2 units wide; half of 5 units at 45 degrees is 2.07: looking 2.9 aside leaves a thin strip."""
-    past = Studio(with_camera((2.9, -5.0, 0.0), (2.9, 0.0, 0.0)), Settings(32, 32, background=None))
+    past = Renderer(with_camera((2.9, -5.0, 0.0), (2.9, 0.0, 0.0)), Settings(32, 32, background=None))
     assert len(np.flatnonzero(np.asarray(past.picture(0.0))[:, :, 3].any(axis=0))) > 20
-    close = Studio(with_camera((0.5, -1.2, 0.5), (0.5, 0.0, 0.5)), Settings(32, 32, background=None))
+    close = Renderer(with_camera((0.5, -1.2, 0.5), (0.5, 0.0, 0.5)), Settings(32, 32, background=None))
     assert (np.asarray(close.picture(0.0))[:, :, 3] == 255).all()  # it shows a part, but fills the picture
 
 
@@ -103,7 +103,7 @@ def test_a_camera_that_shows_something_later_is_taken() -> None:
     scene = with_camera((0.0, -5.0, 0.0), (0.0, 0.0, 0.0))
     away = Track("position", np.array([0.0, 5.0]), np.array([[90.0, 0, 0], [0, 0, 0]]))
     scene.clips.append(Clip("come", [Channel(0, away)], 0.0, 10.0, 20.0))
-    film = Studio(scene, Settings(32, 32, background=None), frames=range(11))
+    film = Renderer(scene, Settings(32, 32, background=None), frames=range(11))
     empty, full = (np.asarray(made)[:, :, 3] for made in film.pictures([0.0, 10.0]))
     assert not empty.any()
     assert full[16, 16] == 255
@@ -117,7 +117,7 @@ def test_sizes_are_limited(width: int, height: int) -> None:
 
 
 def test_a_film_shows_the_motion_from_one_place() -> None:
-    studio = Studio(moving_scene(), Settings(48, 48, camera="fit", background=None))
+    studio = Renderer(moving_scene(), Settings(48, 48, camera="fit", background=None))
     studio.frames = studio.spread(4, with_last=False)
     assert studio.frames == [0.0, 5.0, 10.0, 15.0]
     assert studio.seconds == 1.0
@@ -131,7 +131,7 @@ def test_a_film_shows_the_motion_from_one_place() -> None:
 @pytest.mark.parametrize("background", [(250, 250, 250), None])
 def test_films_play_and_are_the_same_bytes_every_time(kind: str, background: tuple[int, int, int] | None) -> None:
     def film() -> bytes:
-        studio = Studio(moving_scene(), Settings(24, 20, background=background))
+        studio = Renderer(moving_scene(), Settings(24, 20, background=background))
         return encode_film(list(studio.pictures(studio.spread(4, with_last=False))), studio.seconds, kind)
 
     data = film()
@@ -164,19 +164,21 @@ def test_films_of_what_hardly_moves_end(kind: str, rate: float, frames: tuple[fl
     """Pictures that are alike become one, whose time the formats must still be able to say."""
     scene = scene_of(square())
     scene.clips = [Clip("slow", start=0.0, end=20.0, rate=rate)]
-    opened = Image.open(io.BytesIO(Showing(kind, frames=frames, pictures=4).data(Studio(scene, Settings(16, 16)))))
+    opened = Image.open(
+        io.BytesIO(Presentation(kind, frames=frames, pictures=4).data(Renderer(scene, Settings(16, 16))))
+    )
     total = 0
     for number in range(getattr(opened, "n_frames", 1)):
         opened.seek(number)
         opened.load()
         total += int(opened.info.get("duration", 0))
     assert total <= 600_000
-    assert len(Showing(kind, frames=frames).data(Studio(scene, Settings(16, 16)))) > 0
+    assert len(Presentation(kind, frames=frames).data(Renderer(scene, Settings(16, 16)))) > 0
 
 
 @pytest.mark.parametrize("background", [(0, 0, 0), (255, 255, 255)])
 def test_frame_numbers_can_be_read_on_any_background(background: tuple[int, int, int]) -> None:
-    studio = Studio(Scene(), Settings(120, 90, background=background))
+    studio = Renderer(Scene(), Settings(120, 90, background=background))
     sheet = np.asarray(studio.sheet([33.3333, 7.0], 2).convert("L")).astype(int)
     for label in (sheet[:20, :50], sheet[:20, 120:150]):
         assert (label < 110).sum() >= 6  # the digits
@@ -186,7 +188,7 @@ def test_frame_numbers_can_be_read_on_any_background(background: tuple[int, int,
 
 
 def test_a_contact_sheet() -> None:
-    studio = Studio(moving_scene(), Settings(40, 30))
+    studio = Renderer(moving_scene(), Settings(40, 30))
     sheet = studio.sheet(studio.spread(5, with_last=True), 3)
     assert sheet.size == (120, 60)
     with pytest.raises(ValueError, match="too large"):
@@ -195,29 +197,29 @@ def test_a_contact_sheet() -> None:
 
 def test_the_default_frame() -> None:
     scene = moving_scene()
-    assert Studio(scene).default_frame == 0.0
+    assert Renderer(scene).default_frame == 0.0
     scene.clips[0].current = 7.0
-    assert Studio(scene).default_frame == 7.0
+    assert Renderer(scene).default_frame == 7.0
     scene.clips[0].current = 700.0
-    assert Studio(scene).default_frame == 0.0
+    assert Renderer(scene).default_frame == 0.0
 
 
 def test_backgrounds() -> None:
     scene = Scene(environment=Environment(background_color=(1.0, 0.0, 0.0), uses={"background_color"}))
-    assert Studio(scene, Settings(4, 4, background="file")).picture(0.0).getpixel((0, 0)) == (255, 0, 0)
-    assert Studio(scene, Settings(4, 4, background=(1, 2, 3))).picture(0.0).getpixel((0, 0)) == (1, 2, 3)
-    assert Studio(scene, Settings(4, 4, background=None)).picture(0.0).getpixel((0, 0)) == (0, 0, 0, 0)
+    assert Renderer(scene, Settings(4, 4, background="file")).picture(0.0).getpixel((0, 0)) == (255, 0, 0)
+    assert Renderer(scene, Settings(4, 4, background=(1, 2, 3))).picture(0.0).getpixel((0, 0)) == (1, 2, 3)
+    assert Renderer(scene, Settings(4, 4, background=None)).picture(0.0).getpixel((0, 0)) == (0, 0, 0, 0)
     scene.environment = Environment(
         gradient=Gradient(0.5, [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)]), uses={"gradient"}
     )
-    picture = Studio(scene, Settings(5, 5, background="file")).picture(0.0)
+    picture = Renderer(scene, Settings(5, 5, background="file")).picture(0.0)
     assert [picture.getpixel((0, y)) for y in (0, 2, 4)] == [(255, 0, 0), (0, 255, 0), (0, 0, 255)]
 
 
 def test_the_example_is_framed() -> None:
     scene = keyframer.load(EXAMPLE)
     for camera in ("auto", "fit"):
-        studio = Studio(scene, Settings(64, 64, camera=camera, background=None))
+        studio = Renderer(scene, Settings(64, 64, camera=camera, background=None))
         alpha = np.asarray(studio.picture(0.0))[:, :, 3] > 0
         assert alpha.any()
         if camera == "fit":
@@ -232,6 +234,6 @@ def test_pictures_have_a_budget_in_python_too(tmp_path: Path) -> None:
     (tmp_path / "a.3ds").write_bytes(ATTACKS["instances_of_one_mesh"]()["a.3ds"])
     scene = keyframer.load(tmp_path / "a.3ds")
     with pytest.raises(keyframer.FormatError, match="LIMIT_FACES"):
-        Studio(scene, Settings(16, 16))
+        Renderer(scene, Settings(16, 16))
     with Budget(Limits(faces=10**9)).opened():
-        Studio(scene, Settings(16, 16))
+        Renderer(scene, Settings(16, 16))

@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from keyframer.viewer import Viewer
-from keyframer.viewer.browser_handoff import Handover
+from keyframer.viewer.browser_handoff import BrowserHandoff
 from tests.cli.running import START
 from tests.viewer.browser import Browser
 from tests.viewer.opening import EXAMPLE
@@ -33,21 +33,21 @@ def path_of(url: str) -> Path:
 
 
 @pytest.fixture
-def handover(viewer: Viewer) -> Iterator[Handover]:
-    made = Handover(viewer.url)
+def handover(viewer: Viewer) -> Iterator[BrowserHandoff]:
+    made = BrowserHandoff(viewer.url)
     yield made
     made.remove()
 
 
 @posix
-def test_only_the_user_can_read_the_page(handover: Handover) -> None:
+def test_only_the_user_can_read_the_page(handover: BrowserHandoff) -> None:
     page = path_of(handover.url)
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
     assert stat.S_IMODE(page.parent.stat().st_mode) == 0o700
     assert page.stat().st_uid == page.parent.stat().st_uid == os.getuid()
 
 
-def test_it_is_removed_with_its_folder(handover: Handover) -> None:
+def test_it_is_removed_with_its_folder(handover: BrowserHandoff) -> None:
     folder = path_of(handover.url).parent
     assert folder.is_dir()
     handover.remove()
@@ -141,7 +141,7 @@ def test_everything_else_of_another_site_is_refused(viewer: Viewer, what: str) -
 
 
 def test_the_page_leads_chromium_to_the_viewer(browser: Browser, running: Viewer) -> None:
-    handover = Handover(running.url)
+    handover = BrowserHandoff(running.url)
     before, running.when_opened = running.when_opened, handover.remove
     page = browser.new_page()
     sites: list[str | None] = []

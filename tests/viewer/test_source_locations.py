@@ -13,7 +13,7 @@ import pytest
 import keyframer
 from keyframer.viewer import ViewedFile
 from keyframer.viewer.record_bytes import PAGE
-from keyframer.viewer.record_ranges import Extents
+from keyframer.viewer.record_ranges import RecordRanges
 from tests.corpus import needs_corpus, threeds_files
 from tests.viewer.bytewise import reader_for
 from tests.viewer.opening import EXAMPLE, SAMPLES, viewed
@@ -151,7 +151,7 @@ def test_records_lie_inside_each_other(path: Path) -> None:
 @pytest.mark.parametrize("name", ["3ds/windmill.3ds", "3ds/tracks.3ds", "3ds/project.prj", "3ds/bare_editor.3ds"])
 def test_chunks_are_as_long_as_they_say(name: str) -> None:
     data = (SAMPLES / name).read_bytes()
-    extents = Extents(keyframer.read(SAMPLES / name), len(data))
+    extents = RecordRanges(keyframer.read(SAMPLES / name), len(data))
     for start, end in zip(extents.starts, extents.ends, strict=True):
         assert int.from_bytes(data[start + 2 : start + 6], "little") == end - start
 

@@ -1,4 +1,4 @@
-"""Many files: any ``concurrent.futures`` executor, a ledger, and resuming where a run was cut off.
+"""Runs jobs on many files, with any ``concurrent.futures`` executor, a ledger, and resuming of interrupted runs.
 
     from keyframer import batch
 
@@ -7,8 +7,8 @@
         for result in batch.run(jobs, executor):
             print(result["source"], result["status"], result["error"])
 
-A job never raises: what became of it is its result, a plain dict. `Campaign` adds names for outputs, the ledger and
-resuming; ``keyframer batch`` is that on the command line.
+A job never raises: its outcome is its result, a plain dict. `ResumableRun` adds names for outputs, the ledger and
+resuming; ``keyframer batch`` is its command.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from keyframer.batch.ledger import Ledger, LedgerError
     from keyframer.batch.local_executor import LocalExecutor
     from keyframer.batch.operations import OPERATIONS, Operation
-    from keyframer.batch.resumable_run import Campaign, Found, Summary
+    from keyframer.batch.resumable_run import InputFile, ResumableRun, Summary
 
 _HOMES = {
     "OPERATIONS": "operations",
-    "Campaign": "resumable_run",
-    "Found": "resumable_run",
+    "ResumableRun": "resumable_run",
+    "InputFile": "resumable_run",
     "Job": "job",
     "Ledger": "ledger",
     "LedgerError": "ledger",
@@ -44,14 +44,14 @@ _HOMES = {
 
 __all__ = [
     "OPERATIONS",
-    "Campaign",
-    "Found",
+    "InputFile",
     "Job",
     "Ledger",
     "LedgerError",
     "LocalExecutor",
     "Operation",
     "Result",
+    "ResumableRun",
     "Summary",
     "perform",
     "perform_all",

@@ -1,4 +1,4 @@
-"""The same jobs on many machines: Dask distributed (extra ``[cluster]``).
+"""Runs jobs on many machines with Dask distributed (extra ``[cluster]``).
 
 Whoever can reach the scheduler can run code on the workers: see docs/batch.md before opening it to a network.
 """

@@ -1,4 +1,4 @@
-"""Numbers and names that the command line shows before anything else is loaded."""
+"""Defaults that the help text shows, importable without loading the rest of this package."""
 
 SECONDS = 60.0
 """for each file"""

@@ -1,4 +1,4 @@
-"""What a job looked for beside its file, found or not, so that a later run sees when that changes.
+"""The files that a job searched for besides its input, found or not, so that a later run notices changes.
 
 The ledger keeps it as ``also``, a list of three values each: a file with its size and time, or with None twice if it
 was not there; or what was looked for, what for (`COMPANIONS`, `IMAGES` or `INSIDE`), and the names that would do. Of an
@@ -25,15 +25,15 @@ COMPANIONS, IMAGES, INSIDE, ANYTHING, PROGRAM = "companions", "images", "inside"
 _BELOW = "//"
 
 
-class Surroundings:
-    """Tells whether all is as it was. A folder is listed once."""
+class Dependencies:
+    """Checks whether the dependencies of jobs are unchanged. Each folder is listed once."""
 
     def __init__(self) -> None:
         self._listings = Listings()
         self._hashes: dict[str, str] = {}
 
     def stand(self, also: Iterable[list[Any]]) -> bool:
-        """Whether every entry is still true."""
+        """Return whether every entry is unchanged."""
         for path, size, known in also:
             if size == COMPANIONS:
                 there = self._listings.listing(os.path.dirname(path)).names

@@ -1,4 +1,4 @@
-"""Worker processes: forked from one that has loaded everything, or started one by one where there is no fork.
+"""Starts worker processes: forked from a process that has loaded all modules, or spawned where fork is missing.
 
 Loading takes half a second of a core. The nursery does it once, while the coordinator still looks for files, and forks
 a worker in milliseconds whenever one is wanted: also for each file that killed its own.
@@ -62,7 +62,7 @@ class Spawned:
 class Forked:
     """A process forked by the nursery, which also knows how it ended: until it is asked, the number stays taken."""
 
-    def __init__(self, nursery: Nursery, pid: int, calls: IO[bytes], answers: IO[bytes]) -> None:
+    def __init__(self, nursery: ForkServer, pid: int, calls: IO[bytes], answers: IO[bytes]) -> None:
         self._nursery = nursery
         self._code: int | None = None
         self.pid = pid
@@ -80,7 +80,7 @@ class Forked:
         return self._code
 
 
-class Nursery:
+class ForkServer:
     """The process that forks. Everything is asked over a socket that only the two of us have: the number of a process
     asks how it ended, 0 with the ends of two pipes for a new one."""
 

@@ -1,4 +1,4 @@
-"""The ledger as one HTML page without scripts. Names and messages come from files and are inert in it."""
+"""The ledger as one HTML page without scripts. Names and messages from files are made safe."""
 
 from __future__ import annotations
 

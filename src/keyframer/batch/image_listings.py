@@ -1,4 +1,4 @@
-"""What stands in folders under a name that could stand for an image that a file names, as `keyframer.textures` looks.
+"""Listings of folders by the names under which `keyframer.textures` would find an image.
 
 Images are found in any case, with another extension, and by their first eight characters; folders in any case.
 """

@@ -1,4 +1,4 @@
-"""A job and its result: plain data that can go to another process or another machine, and come back."""
+"""A job and its result: plain data that can be sent to other processes and machines."""
 
 from __future__ import annotations
 

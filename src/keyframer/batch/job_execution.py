@@ -1,4 +1,4 @@
-"""Carrying out jobs. A job never raises: whatever happens to it is its result.
+"""Executes jobs. A job never raises: its outcome, good or bad, is its result.
 
 What works on files is loaded with the first job: the coordinator, which only names these functions, does without.
 """
@@ -70,14 +70,14 @@ def _caught(result: Result, act: Callable[[], None]) -> None:
 
 
 def _perform(job: Job, result: Result, outputs: list[Output]) -> None:
-    from keyframer.batch.operations.job_input import Subject
+    from keyframer.batch.operations.job_input import JobInput
     from keyframer.limits import Budget, limits_of
 
     operation = OPERATIONS.get(job.operation)
     if operation is None:
         raise ValueError(f"no operation is called {job.operation!r} (there are: {', '.join(OPERATIONS)})")
     with running(), Budget(limits_of(job.options.get("limit", {}))).opened():
-        subject = Subject(job, outputs)
+        subject = JobInput(job, outputs)
         result["sha256"] = hashlib.sha256(subject.data).hexdigest()
         result["size"] = len(subject.data)
         try:

@@ -1,4 +1,4 @@
-"""Many jobs on any ``concurrent.futures`` executor, results as they finish."""
+"""Submits jobs to any ``concurrent.futures`` executor and yields results as they finish."""
 
 from __future__ import annotations
 

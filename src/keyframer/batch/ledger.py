@@ -1,4 +1,4 @@
-"""What was done: one row for each finished file, in a SQLite file. The truth is the output file; this is a cache of it.
+"""The ledger: one row per finished file in a SQLite file. Outputs are authoritative; the ledger is a cache.
 
 Write-ahead logging: a row is in the file when `record` returns, so that ``kill -9`` loses nothing that was recorded; a
 power cut may lose the last rows, never the ledger. Names that are not UTF-8 are kept as the bytes they are.

@@ -1,4 +1,4 @@
-"""The file of a ledger: held by one run at a time, and read where nothing can be written."""
+"""The file of a ledger: locked by one run at a time, and readable in read-only folders."""
 
 from __future__ import annotations
 

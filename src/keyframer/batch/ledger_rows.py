@@ -1,4 +1,4 @@
-"""The rows of a ledger: their columns, and what a value must be like. A ledger is not trusted, so every row is checked.
+"""The rows of a ledger: their columns and checks of their values. A ledger is not trusted, so every row is checked.
 
 It may be damaged, or come from somebody else together with its folder.
 """

@@ -1,4 +1,4 @@
-"""An executor for one machine in which a call that kills, hangs or eats memory costs only itself.
+"""An executor for one machine: a call that crashes, hangs or uses too much memory fails alone.
 
 ``concurrent.futures.ProcessPoolExecutor`` loses the whole pool with one dead process. Here each worker process has a
 thread that feeds it a handful of calls at a time and collects answers one by one. When a process dies, what it had
@@ -18,8 +18,8 @@ from contextlib import suppress
 from typing import Any
 
 from keyframer.batch.defaults import MEMORY, SECONDS
-from keyframer.batch.fork_server import CAN_FORK, Nursery, Process, Spawned
-from keyframer.batch.worker_handle import Worker
+from keyframer.batch.fork_server import CAN_FORK, ForkServer, Process, Spawned
+from keyframer.batch.worker_handle import WorkerHandle
 from keyframer.catalogue import LIMIT_TIME, RUN_WORKER_KILLED
 from keyframer.errors import FormatError
 
@@ -68,7 +68,7 @@ class LocalExecutor(Executor):
         """``modules`` are loaded before the first call comes (`start` begins with it at once)."""
         self.workers = workers or available_cores()
         self._modules = modules
-        self._nursery: Nursery | None = None
+        self._nursery: ForkServer | None = None
         self._ready = threading.Event()
         self._ended = threading.Event()
         self._watcher: threading.Thread | None = None
@@ -76,7 +76,7 @@ class LocalExecutor(Executor):
         self.memory = memory
         self._calls: deque[_Call] = deque()
         self._changed = threading.Condition()
-        self._alive: set[Worker] = set()
+        self._alive: set[WorkerHandle] = set()
         self._at_work = 0
         self._closing = False
         self._killed = False
@@ -112,7 +112,7 @@ class LocalExecutor(Executor):
         try:
             if CAN_FORK:
                 with suppress(OSError):  # each worker will say it again
-                    self._nursery = Nursery(self.memory, self._modules)
+                    self._nursery = ForkServer(self.memory, self._modules)
             self._ready.set()
             while not (self._closing and not any(thread.is_alive() for thread in self._threads)):
                 for worker in tuple(self._alive):
@@ -157,7 +157,7 @@ class LocalExecutor(Executor):
             self._changed.notify_all()
 
     def _serve(self) -> None:
-        worker: Worker | None = None
+        worker: WorkerHandle | None = None
         try:
             while calls := self._take():
                 worker = self._feed(worker, calls)
@@ -174,7 +174,7 @@ class LocalExecutor(Executor):
                 return self._nursery.fork()
         return Spawned(self.memory)
 
-    def _feed(self, worker: Worker | None, calls: list[_Call]) -> Worker | None:
+    def _feed(self, worker: WorkerHandle | None, calls: list[_Call]) -> WorkerHandle | None:
         left = deque(calls)
         try:
             if worker is not None and calls[0].alone and not worker.fresh:
@@ -182,7 +182,7 @@ class LocalExecutor(Executor):
                 worker.end()
                 worker = None
             if worker is None:
-                worker = Worker(self._process())
+                worker = WorkerHandle(self._process())
                 self._alive.add(worker)
                 if self._killed:
                     worker.process.kill()
@@ -198,7 +198,7 @@ class LocalExecutor(Executor):
         self._done(left)
         return worker
 
-    def _one(self, worker: Worker, left: deque[_Call]) -> Worker | None:
+    def _one(self, worker: WorkerHandle, left: deque[_Call]) -> WorkerHandle | None:
         """Wait for the answer to the first of these calls; None if the process is gone."""
         start = time.monotonic()
         answer = worker.answer(self.seconds)
@@ -219,7 +219,7 @@ class LocalExecutor(Executor):
             return None
         return worker
 
-    def _blame(self, worker: Worker, left: deque[_Call]) -> None:
+    def _blame(self, worker: WorkerHandle, left: deque[_Call]) -> None:
         """The process is dead: what it began last is to blame. What it began before only waited for the disk."""
         how = worker.end()
         if self._killed:

@@ -1,4 +1,4 @@
-"""Names of outputs, settled before any work starts so that no two files can want the same one.
+"""Names of outputs, assigned before any work starts so that no two files get the same one.
 
 Two names are the same if they differ only in case or in how Unicode composes their letters: disks may fold either.
 """
@@ -17,7 +17,7 @@ LONGEST = 255
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class OutputRequest:
     """One source and its place below the folder or archive it is from (``/`` between folders)."""
 
     source: str
@@ -58,7 +58,7 @@ def is_below(name: str) -> bool:
 
 
 def assign(
-    files: Sequence[Wanted],
+    files: Sequence[OutputRequest],
     suffix: str,
     *,
     replace: bool,

@@ -1,4 +1,4 @@
-"""A run over many files: plan, skip what is done, do the rest, keep the ledger."""
+"""A run over many files: plans outputs, skips finished files, executes the others and updates the ledger."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from keyframer._version import __version__
 from keyframer.batch import output_names, storage
 from keyframer.batch.defaults import DONE, FAILED, FINDINGS, LEDGER
-from keyframer.batch.dependencies import Surroundings, file_of
+from keyframer.batch.dependencies import Dependencies, file_of
 from keyframer.batch.job import Job, Result, fail_with, new_result, options_hash
 from keyframer.batch.job_submission import run
 from keyframer.batch.ledger import Ledger
@@ -36,20 +36,20 @@ _PASSING = (
     _IN_THE_WAY,
     "RUN_INTERNAL_ERROR",
 )
-"""failures that are not the file's: the next run tries again"""
+"""failures that the file did not cause: the next run repeats it"""
 _ROWS = 500
-"""rows that are asked for at once"""
+"""rows read from the ledger at once"""
 
 
-class Found(NamedTuple):
-    """An input: its name, its place below the output folder, and what tells whether it changed."""
+class InputFile(NamedTuple):
+    """An input: its name, its path below the output folder, and a stamp that shows changes."""
 
     source: str
     relative: str
     stamp: str = ""
     occurrence: int = 0
     error: FormatError | None = None
-    """why there is nothing to read"""
+    """why it cannot be read"""
 
     @property
     def key(self) -> str:
@@ -58,7 +58,7 @@ class Found(NamedTuple):
 
 @dataclass
 class Summary:
-    """What became of a run so far."""
+    """The progress of a run."""
 
     total: int = 0
     skipped: int = 0
@@ -68,7 +68,7 @@ class Summary:
     codes: Counter[str] = field(default_factory=Counter)
     """of failures"""
     findings: Counter[str] = field(default_factory=Counter)
-    """files with findings, by the code of what was found"""
+    """number of files with issues of each code"""
     renamed: list[output_names.Renamed] = field(default_factory=list)
     finished: int = 0
 
@@ -77,7 +77,7 @@ class Summary:
         return self.finished - self.skipped
 
 
-class Campaign:
+class ResumableRun:
     """One operation with its options over many files into one folder."""
 
     def __init__(
@@ -103,14 +103,14 @@ class Campaign:
         self._hash = options_hash(operation, self.options)
         other = {name: value for name, value in self.options.items() if name != "salvage"}
         self._other_hash = options_hash(operation, other if "salvage" in self.options else {**other, "salvage": True})
-        self._files: list[Found] = []
+        self._files: list[InputFile] = []
         self._outputs: list[str] = []
         self._there: dict[str, int | None] = {}
         self._links: dict[str, bool] = {}
         self._is_url = storage.is_url(self.out)
-        self._surroundings = Surroundings()
+        self._surroundings = Dependencies()
 
-    def plan(self, found: Iterable[Found]) -> None:
+    def plan(self, found: Iterable[InputFile]) -> None:
         """Take in all files and settle the names of their outputs; a file that is named twice is taken once."""
         seen: set[str] = set()
         for file in found:
@@ -124,7 +124,7 @@ class Campaign:
         kept = {source: output for source, output in kept.items() if source not in linked}
         owners = {output_names.key_of(output): source for source, output in kept.items()}
         self._outputs, self.summary.renamed = output_names.assign(
-            [output_names.Wanted(file.key, file.relative) for file in self._files],
+            [output_names.OutputRequest(file.key, file.relative) for file in self._files],
             self.operation.suffix(self.options),
             replace=self.operation.replaces_extension,
             reserved=(LEDGER, *(f"{LEDGER}{part}" for part in ("-wal", "-shm", ".lock")), *self._sources_below()),

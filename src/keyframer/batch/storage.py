@@ -1,4 +1,4 @@
-"""Where files are read from and written to: disks, members of zip archives, and whatever fsspec can reach by a URL.
+"""Reads and writes files on disks, in zip archives, and at URLs that fsspec supports.
 
 fsspec is imported only for names with ``://``; the extra ``[cloud]`` installs it.
 """

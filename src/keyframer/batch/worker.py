@@ -1,4 +1,4 @@
-"""The worker process of `LocalExecutor`: reads calls from one pipe, answers on another.
+"""The worker process of `LocalExecutor`: reads calls from one pipe and answers on another.
 
 Its peer is the process that started it, through pipes nobody else can open; that is why unpickling is no danger here.
 Before each call it says that it begins, so that its peer knows which call killed it.

@@ -1,4 +1,4 @@
-"""A worker process as the thread that feeds it sees it: calls go in, answers come out, and it may die or be late."""
+"""A worker process seen from its thread: sends calls, receives answers, and handles death and timeouts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from keyframer.batch.fork_server import Process
 from keyframer.batch.worker import BEGUN
 
 
-class Worker:
+class WorkerHandle:
     """A process, what it was last heard to begin, and the moment when that has taken too long."""
 
     def __init__(self, process: Process) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import chain
 
-from keyframer.batch import Found, storage
+from keyframer.batch import InputFile, storage
 from keyframer.batch.output_names import safe_relative
 from keyframer.batch.storage import is_url
 from keyframer.cli.batch_options import wanted_endings
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def find_files(options: argparse.Namespace) -> Iterator[Found]:
+def find_files(options: argparse.Namespace) -> Iterator[InputFile]:
     """Yield all files with their stamps; those that cannot be read have an error."""
     if STDIN in options.files:
         options.parser.error("stdin cannot be an input of a batch: give the name of a file")
@@ -56,17 +56,17 @@ def find_files(options: argparse.Namespace) -> Iterator[Found]:
             if (
                 item.status is None and item.error is not None
             ):  # an unreadable folder: --include and --exclude do not apply
-                yield Found(item.name, relative, error=item.error)
+                yield InputFile(item.name, relative, error=item.error)
             elif _chosen(relative, options):
-                yield Found(item.name, relative, storage.stamp_of(item.status), error=item.error)
+                yield InputFile(item.name, relative, storage.stamp_of(item.status), error=item.error)
             continue
         if storage.is_url(item.name):
             yield from (file for file in _from_store(item.name, options) if _chosen(file.relative, options))
         elif isinstance(item, BadInput):
-            yield Found(os.path.abspath(item.name), safe_relative(item.relative), error=as_format_error(item.error))
+            yield InputFile(os.path.abspath(item.name), safe_relative(item.relative), error=as_format_error(item.error))
         elif _chosen(relative, options):
             source = _absolute(item)
-            yield Found(source, relative, storage.local_stamp(source), getattr(item, "occurrence", 0))
+            yield InputFile(source, relative, storage.local_stamp(source), getattr(item, "occurrence", 0))
 
 
 def _absolute(item: Input) -> str:
@@ -203,7 +203,7 @@ def _with_slashes(relative: str) -> str:
     return "/".join(parts) or "file"
 
 
-def _from_store(url: str, options: argparse.Namespace) -> Iterator[Found]:
+def _from_store(url: str, options: argparse.Namespace) -> Iterator[InputFile]:
     extensions = wanted_endings(options)
     is_empty = True
     try:
@@ -211,9 +211,11 @@ def _from_store(url: str, options: argparse.Namespace) -> Iterator[Found]:
             alone = name.rstrip("/").endswith(url.partition("://")[2].strip("/"))
             if options.all_files or alone or name.lower().endswith(extensions):
                 is_empty = False
-                yield Found(name, safe_relative(below), stamp)
+                yield InputFile(name, safe_relative(below), stamp)
     except (OSError, FormatError) as error:
-        yield Found(url, "url", error=as_format_error(error))
+        yield InputFile(url, "url", error=as_format_error(error))
         return
     if is_empty:
-        yield Found(url, "url", error=FormatError("IO_READ_FAILED", 0, "/", "no files with a known extension there"))
+        yield InputFile(
+            url, "url", error=FormatError("IO_READ_FAILED", 0, "/", "no files with a known extension there")
+        )

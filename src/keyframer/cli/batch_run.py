@@ -19,7 +19,7 @@ from keyframer.batch.job import options_hash
 from keyframer.batch.ledger import Ledger, LedgerError
 from keyframer.batch.local_executor import LocalExecutor, available_cores
 from keyframer.batch.operations import OPERATIONS
-from keyframer.batch.resumable_run import Campaign, Found
+from keyframer.batch.resumable_run import InputFile, ResumableRun
 from keyframer.cli import batch_inputs, batch_options, batch_report
 from keyframer.cli.exit_handling import FINDINGS as EXIT_FINDINGS
 from keyframer.cli.exit_handling import FINE, INTERRUPTED, NOT_ALL_DONE
@@ -58,7 +58,7 @@ def _run(options: argparse.Namespace) -> int:
         OPERATIONS[options.operation].suffix(chosen)
     except ValueError as error:
         options.parser.error(str(error))
-    found: Iterable[Found] = batch_inputs.find_files(options)
+    found: Iterable[InputFile] = batch_inputs.find_files(options)
     ledger_path = options.ledger or _ledger_path(out, options)
     if os.path.lexists(ledger_path) and options.ledger:
         found = list(found)
@@ -68,7 +68,7 @@ def _run(options: argparse.Namespace) -> int:
             failure(ledger_path, error)
             return NOT_ALL_DONE
     with Ledger(ledger_path, out) as ledger, _stopping(options) as stopping, _executor(options) as executor:
-        campaign = Campaign(
+        batch_run = ResumableRun(
             options.operation,
             chosen,
             out,
@@ -77,24 +77,24 @@ def _run(options: argparse.Namespace) -> int:
             verify=options.verify,
             force=options.force,
         )
-        campaign.plan(found)
-        for renamed in campaign.summary.renamed[:_MOST_LINES]:
+        batch_run.plan(found)
+        for renamed in batch_run.summary.renamed[:_MOST_LINES]:
             note(options, f"RUN_OUTPUT_COLLISION: {renamed}")
-        if len(campaign.summary.renamed) > _MOST_LINES:
-            note(options, f"{counted(len(campaign.summary.renamed), 'output')} renamed; the report lists them")
+        if len(batch_run.summary.renamed) > _MOST_LINES:
+            note(options, f"{counted(len(batch_run.summary.renamed), 'output')} renamed; the report lists them")
         batch_report.show_refused(ledger)
-        _sweep(campaign, options)
-        progress = Progress(options, campaign.summary.total)
+        _sweep(batch_run, options)
+        progress = Progress(options, batch_run.summary.total)
         try:
-            _work(campaign, executor, options, progress, stopping)
+            _work(batch_run, executor, options, progress, stopping)
         finally:
             progress.clear()
-            _sweep(campaign, options)
+            _sweep(batch_run, options)
             batch_report.show_refused(ledger)
-        return _summarise(campaign, options, progress, ledger_path, stopping.is_set())
+        return _summarise(batch_run, options, progress, ledger_path, stopping.is_set())
 
 
-def _check_ledger(path: str, found: list[Found]) -> None:
+def _check_ledger(path: str, found: list[InputFile]) -> None:
     """Refuse a ledger that is not a regular file or is one of the inputs: an empty input would become a ledger."""
     for file in found:
         member = storage.split_member(file.source)
@@ -111,8 +111,8 @@ def _ledger_path(out: str, options: argparse.Namespace) -> str:
     return path
 
 
-def _sweep(campaign: Campaign, options: argparse.Namespace) -> None:
-    removed = campaign.sweep(older_than=_CLUSTER_AGE if options.cluster else 0.0)
+def _sweep(batch_run: ResumableRun, options: argparse.Namespace) -> None:
+    removed = batch_run.sweep(older_than=_CLUSTER_AGE if options.cluster else 0.0)
     if removed:
         detail(options, f"removed {counted(removed, 'temporary file')} of interrupted runs")
 
@@ -160,9 +160,13 @@ def _executor(options: argparse.Namespace) -> Iterator[Executor]:
 
 
 def _work(
-    campaign: Campaign, executor: Executor, options: argparse.Namespace, progress: Progress, stopping: threading.Event
+    batch_run: ResumableRun,
+    executor: Executor,
+    options: argparse.Namespace,
+    progress: Progress,
+    stopping: threading.Event,
 ) -> None:
-    summary = campaign.summary
+    summary = batch_run.summary
 
     def show() -> None:
         progress.show(summary.finished, summary.worked, summary.counts[FAILED])
@@ -174,7 +178,7 @@ def _work(
         arguments["files_per_task"] = max(1, min(FILES_PER_TASK, summary.total // (2 * workers) or 1))
     shown = 0
     try:
-        for result in campaign.carry_out(executor, **arguments):
+        for result in batch_run.carry_out(executor, **arguments):
             show()
             if result["status"] == FAILED:
                 shown += 1
@@ -192,8 +196,10 @@ def _show_failure(result: dict[str, Any]) -> None:
     failure(result["source"], FormatError(error["code"], error["offset"], error["path"], error["message"]))
 
 
-def _summarise(campaign: Campaign, options: argparse.Namespace, progress: Progress, ledger: str, stopped: bool) -> int:
-    summary = campaign.summary
+def _summarise(
+    batch_run: ResumableRun, options: argparse.Namespace, progress: Progress, ledger: str, stopped: bool
+) -> int:
+    summary = batch_run.summary
     seconds = progress.seconds
     failed, findings = summary.counts[FAILED], summary.counts[FINDINGS]
     parts = [f"{summary.total:,} {'file' if summary.total == 1 else 'files'}: {summary.finished - failed:,} done"]

@@ -13,9 +13,9 @@ from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, failure, note
 from keyframer.errors import FormatError
 from keyframer.inspecting.samples import parse_frames
-from keyframer.rendering import Settings, Studio
+from keyframer.rendering import Renderer, Settings
 from keyframer.rendering.encoding import ANIMATED, STILL, check_kind, kind_of
-from keyframer.rendering.presentation import Showing
+from keyframer.rendering.presentation import Presentation
 from keyframer.rendering.renderer import NEUTRAL
 from keyframer.text import counted
 
@@ -128,7 +128,7 @@ class PictureRequest:
             sheet = (min(len(frames), 4), -(-len(frames) // min(len(frames), 4)))
         if options.frame is not None:
             frames = [options.frame]
-        self.showing = Showing(self.kind, sheet, None if frames is None else tuple(frames), options.pictures)
+        self.showing = Presentation(self.kind, sheet, None if frames is None else tuple(frames), options.pictures)
         self.settings: Settings = _settings(options)
         check_kind(self.kind, transparent=self.settings.background is None)
 
@@ -136,10 +136,10 @@ class PictureRequest:
         """Return the bytes of the picture."""
         scene = scene_loading.load_scene(item, self.options)
         source = texture_options.source_for(item, self.options)
-        studio = Studio(scene, self.settings, textures=source)
+        renderer = Renderer(scene, self.settings, textures=source)
         texture_options.report(item, source, self.options)
-        data = self.showing.data(studio)
-        if not studio.complete:
+        data = self.showing.data(renderer)
+        if not renderer.complete:
             note(self.options, f"{item.name}: some faces are not drawn: too many faces overlap")
         return data
 

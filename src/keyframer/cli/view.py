@@ -18,7 +18,7 @@ from keyframer.limits import limits_of
 from keyframer.text import counted
 from keyframer.viewer import Material, ViewedFile, Viewer, packed_page
 from keyframer.viewer.assets import Assets, PageMissing
-from keyframer.viewer.browser_handoff import Handover
+from keyframer.viewer.browser_handoff import BrowserHandoff
 
 ABOUT = """Play files in the browser, with tree, timeline, curves, issues and bytes.
 
@@ -122,11 +122,11 @@ def _serve(opened: list[ViewedFile], options: argparse.Namespace) -> int:
     except OSError as error:
         failure(f"127.0.0.1:{options.port}", error)
         return NOT_ALL_DONE
-    handover: Handover | None = None
+    handover: BrowserHandoff | None = None
     try:  # the user may interrupt as soon as the address is printed
         if not options.no_open:
             try:
-                handover = Handover(viewer.url)
+                handover = BrowserHandoff(viewer.url)
                 viewer.when_opened = handover.remove
             except OSError as error:  # no folder for temporary files; the address is still printed
                 failure("the page for the browser", error)

@@ -1,4 +1,4 @@
-"""Inputs read whole, outputs written whole or not at all."""
+"""Reads inputs and writes outputs atomically."""
 
 from __future__ import annotations
 

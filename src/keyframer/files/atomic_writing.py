@@ -1,4 +1,4 @@
-"""Outputs: a file appears whole or not at all, and so do files that belong together."""
+"""Writes files atomically, alone or as sets that belong together."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Parts = bytes | Iterable[bytes | memoryview]
 
 
 def write_bytes(path: PathLike, parts: Parts, *, overwrite: bool = False) -> None:
-    """Write a file so that its name never stands for half of it: temporary file beside it, fsync, rename.
+    """Write a file atomically: temporary file in the same folder, fsync, rename.
 
     Without ``overwrite`` an existing file is left alone and FileExistsError is raised. A file that is replaced keeps
-    owner and permissions. What is no ordinary file, or an input of the same run, is refused: `OutputRefused`.
+    owner and permissions. Special files and inputs of the same run are refused: `OutputRefused`.
     """
     write_set((path, parts), overwrite=overwrite)
 
@@ -32,7 +32,7 @@ def write_set(
     shared: Sequence[tuple[PathLike, Parts]] = (),
     overwrite: bool = False,
 ) -> None:
-    """Write files that belong together, all in one folder: whatever happens, there is the old set or the new one.
+    """Write files that belong together, all in one folder: after any interruption the old set or the new one exists.
 
     ``pair`` are files that readers find by the stem of ``main``. ``named`` are files that ``main`` mentions, each under
     a name with a hash of its content (`content_name`), so that no old file can mention a new one; if there may be such
@@ -60,13 +60,13 @@ def write_set(
 
 
 class Draft:
-    """A file that is written and has no name yet."""
+    """A written file that does not have its final name yet."""
 
     def __init__(self, target: str, parts: Parts, *, replaces: bool, same: bool, in_pair: bool) -> None:
         self.target = target
         self.replaces = replaces
         self.same = same
-        """whether a file of the same content may stand there: it stays"""
+        """whether an existing file of the same content is kept"""
         self.in_pair = in_pair
         self.size = 0
         self._stream, self.temporary = open_temporary(target)
@@ -82,7 +82,7 @@ class Draft:
         self.sha256 = digest.hexdigest()
 
     def sync(self) -> None:
-        """Wait until the content is on the disk, under the permissions of what it replaces."""
+        """Wait until the content is on the disk, with the permissions of the file that it replaces."""
         if self.replaces:
             keep_permissions(self._stream.fileno(), self.target)
         os.fsync(self._stream.fileno())
@@ -90,11 +90,11 @@ class Draft:
             self._stream.close()
 
     def is_there(self) -> bool:
-        """Whether the target has this content already."""
+        """Return whether the target has this content already."""
         return os.path.lexists(self.target) and digest_of(self.target) == self.sha256
 
     def rename(self) -> None:
-        """Give it its name."""
+        """Rename it to its final name."""
         if self.replaces:
             os.replace(self.temporary, self.target)
         else:
@@ -112,7 +112,7 @@ class Draft:
 
 
 class OutputSet:
-    """Drafts that get their names together: the main one last. `finish` or `discard` them."""
+    """Drafts that are renamed together, the main one last. Call `finish` or `discard`."""
 
     def __init__(self, target: str, superseded: list[str]) -> None:
         self.target = target
@@ -127,7 +127,7 @@ class OutputSet:
             self.drafts.append(Draft(os.fspath(path), parts, replaces=replaces, same=same, in_pair=pair))
 
     def finish(self, *, durable: bool = True) -> None:
-        """Give them their names. Without ``durable`` names may be lost in a power cut, contents may not."""
+        """Rename all drafts. Without ``durable`` a power cut may lose the renames, but not the contents."""
         try:
             for draft in self.drafts:
                 draft.sync()
@@ -166,15 +166,15 @@ _WAITING: ContextVar[list[OutputSet] | None] = ContextVar("_WAITING", default=No
 
 @contextmanager
 def named_later() -> Iterator[list[OutputSet]]:
-    """What is written inside gets no names: the sets are collected, so that whoever has more to do can do it while the
-    disk is at work. After a failure they are gone."""
+    """Collect the sets written inside this block without renaming them, so that the caller can work while the disk
+    writes. After a failure they are discarded."""
     sets: list[OutputSet] = []
     token = _WAITING.set(sets)
     try:
         yield sets
     except BaseException:
-        for each in sets:
-            each.discard()
+        for output_set in sets:
+            output_set.discard()
         raise
     finally:
         _WAITING.reset(token)

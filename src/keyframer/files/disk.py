@@ -1,4 +1,4 @@
-"""The steps on the disk that writing is made of: temporary files, locks, renames."""
+"""Temporary files, locks and renames: the file system operations of writing."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ PathLike = str | os.PathLike[str]
 TEMPORARY = re.compile(r"\.kf-[0-9a-f]{12}")
 """names of files that are being written"""
 _ABANDONED = 600.0
-"""seconds: without locks, a temporary file this old has no writer any more"""
+"""seconds: without locks, the writer of a temporary file this old is considered gone"""
 
 
 def temporary_name(target: str) -> str:
-    """A short random name beside the target, so that it fits beside names of any legal length."""
+    """Return a short random name in the folder of the target, valid for targets of any length."""
     return os.path.join(os.path.dirname(target), f".kf-{os.urandom(6).hex()}")
 
 
 def open_temporary(target: str) -> tuple[IO[bytes], str]:
-    """A new file beside the target, locked for as long as it is open: that is how `is_abandoned` knows it is in use.
+    """Open a new file in the folder of the target, locked while it is open so that `is_abandoned` knows it is in use.
 
-    Where it will replace something, only its writer can read it until it has the permissions of what it replaces.
+    If it will replace a file, only its owner can read it until it gets the permissions of that file.
     """
     mode = 0o600 if os.path.exists(target) else 0o666
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -39,24 +39,24 @@ def open_temporary(target: str) -> tuple[IO[bytes], str]:
         path = temporary_name(target)
         descriptor = os.open(path, flags, mode)
         lock(descriptor, wait=True)
-        if os.path.lexists(path):  # else somebody swept it before it was locked
+        if os.path.lexists(path):  # else another process removed it before it was locked
             return os.fdopen(descriptor, "wb"), path
         os.close(descriptor)
 
 
 def lock(descriptor: int, *, wait: bool) -> bool:
-    """Whether the lock on an open file is ours now; it ends when the file is closed, or with the process."""
+    """Lock an open file and return whether that succeeded; closing the file or ending the process unlocks it."""
     if fcntl is None:
         return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:  # somebody else has it, or the disk knows no locks
+    except OSError:  # another process has it, or the disk does not support locks
         return False
     return True
 
 
 def is_abandoned(descriptor: int, older_than: float = 0.0) -> bool:
-    """Whether nobody writes this file any more; where that is so and locks are known, the lock is ours."""
+    """Return whether the writer of this file is gone; if so, the file is now locked by us where locks are supported."""
     age = time.time() - os.fstat(descriptor).st_mtime
     return age >= older_than if lock(descriptor, wait=False) else fcntl is None and age >= _ABANDONED
 
@@ -65,9 +65,9 @@ _ACCESS_LIST = "system.posix_acl_access"
 
 
 def keep_permissions(descriptor: int, target: str) -> None:
-    """Give an open file owner, group, mode and access list of the file that it will replace, if there is one.
+    """Give an open file the owner, group, mode and access list of the file that it will replace, if there is one.
 
-    PermissionError where that is not allowed: a file never changes hands in silence.
+    Raises PermissionError if that is not allowed: the owner of a file never changes silently.
     """
     try:
         wanted = os.stat(target)
@@ -75,12 +75,12 @@ def keep_permissions(descriptor: int, target: str) -> None:
         return
     if os.name != "posix":
         return
-    own = os.fstat(descriptor)
-    if (own.st_uid, own.st_gid) != (wanted.st_uid, wanted.st_gid):
+    current = os.fstat(descriptor)
+    if (current.st_uid, current.st_gid) != (wanted.st_uid, wanted.st_gid):
         try:
             os.fchown(descriptor, wanted.st_uid, wanted.st_gid)
         except PermissionError:
-            raise PermissionError(1, "it belongs to another user or group, and that cannot be kept") from None
+            raise PermissionError(1, "it belongs to another user or group, which cannot be kept") from None
     if hasattr(os, "getxattr"):  # before the mode, which decides how much of a list is in force
         _keep_access_list(descriptor, target)
     os.fchmod(descriptor, stat.S_IMODE(wanted.st_mode))
@@ -97,12 +97,12 @@ def _keep_access_list(descriptor: int, target: str) -> None:
 
 
 def rename_new(temporary: str, target: str) -> None:
-    """Give the file its name unless somebody else took it meanwhile (FileExistsError)."""
+    """Rename a file; raises FileExistsError if the target exists by now."""
     try:
         os.link(temporary, target)
     except FileExistsError:
         raise OutputExists(target) from None
-    except OSError:  # no hard links here (FAT, some network disks): a last look, then rename
+    except OSError:  # no hard links here (FAT, some network disks): check once more, then rename
         if os.path.lexists(target):
             raise OutputExists(target) from None
         os.replace(temporary, target)
@@ -112,7 +112,7 @@ def rename_new(temporary: str, target: str) -> None:
 
 
 class OutputExists(FileExistsError):
-    """Something has the name of an output, and may not be replaced."""
+    """An output exists and may not be replaced."""
 
     def __init__(self, target: str) -> None:
         super().__init__(f"{target} exists (pass overwrite=True to replace it)")
@@ -132,7 +132,7 @@ def sync_folder(folder: str) -> None:
 
 
 def digest_of(path: str) -> str | None:
-    """The SHA-256 of an ordinary file; None where there is none, or none that we may read."""
+    """Return the SHA-256 of a regular file; None if there is none or it cannot be read."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             return None

@@ -1,9 +1,9 @@
-"""Several files named as one: a journal beside them lets the next run finish what a killed one began.
+"""Renames several files as one step: a journal in the folder lets the next run complete an interrupted one.
 
-The journal is there from before the first name is given until after the last. It lists the temporary files, which are
-whole and on the disk by then, and the names they get, so finishing is always possible. Whoever writes into the folder
-next does so. Until then readers refuse files that are found by their stem (`is_unfinished`); files that mention others
-need no care: what they mention has a hash of its content in its name, or is never replaced.
+The journal exists from before the first rename until after the last. It lists the temporary files, which are complete
+and on the disk by then, and their final names, so completing is always possible; the next run that writes into the
+folder does so. Until then readers refuse files that are found by their stem (`is_unfinished`). Files that refer to
+others are safe: those have a hash of their content in their name, or are never replaced.
 """
 
 from __future__ import annotations
@@ -43,23 +43,23 @@ _LONGEST = 255
 _LARGEST = 1 << 20
 """bytes of a journal"""
 _LOOKED_INTO = 64 << 20
-"""bytes of files in which names are looked for"""
+"""largest file that is searched for names"""
 _NEIGHBOURS = 500
-"""files that are asked whether they mention one that nobody else needs"""
+"""most files that are searched for references to a superseded file"""
 _SWEPT: set[str] = set()
 
 
 class Unfinished(OSError):
-    """Some files have their new names and others not; the journal is left for the next run."""
+    """Only some files have their final names; the journal is left for the next run."""
 
 
 def is_unfinished(path: str | os.PathLike[str]) -> bool:
-    """Whether a file belongs to a pair that somebody began to write and did not finish."""
+    """Return whether a file belongs to a pair whose writing was interrupted."""
     return os.path.lexists(_path(os.fspath(path), pair=True))
 
 
 def _path(target: str, *, pair: bool) -> str:
-    """One journal for all spellings of a stem, because readers look for several."""
+    """Return the path of the journal; all spellings of a stem share one, because readers accept several."""
     folder, name = os.path.split(target)
     key = f"pair {os.path.splitext(name)[0].casefold()}" if pair else f"set {name}"
     digest = hashlib.sha256(os.fsencode(key)).hexdigest()
@@ -67,7 +67,7 @@ def _path(target: str, *, pair: bool) -> str:
 
 
 def mentioned(target: str) -> list[str]:
-    """Names of files that the target mentions with a hash of their content, and that have this content."""
+    """Return the names of files that the target refers to by a hash of their content, and whose content matches."""
     try:
         if not stat.S_ISREG(os.lstat(target).st_mode) or os.path.getsize(target) > _LOOKED_INTO:
             return []
@@ -76,11 +76,11 @@ def mentioned(target: str) -> list[str]:
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
     names = [os.path.basename(content_name(target, own[1 : HASH_DIGITS + 1], own[HASH_DIGITS + 1 :])) for own in found]
-    return [name for name in names if _is_what_it_says(os.path.dirname(target), name)]
+    return [name for name in names if _matches_its_hash(os.path.dirname(target), name)]
 
 
 def content_name(path: str | os.PathLike[str], digest: str, ending: str) -> str:
-    """The path of a file that belongs to ``path``, with a hash of its content in its name, not too long for a disk."""
+    """Return the path of a file that belongs to ``path``, with a hash of its content in its name."""
     folder, name = os.path.split(os.fspath(path))
     own = f".{digest[:HASH_DIGITS]}{ending}"
     stem = os.path.splitext(name)[0]
@@ -89,16 +89,16 @@ def content_name(path: str | os.PathLike[str], digest: str, ending: str) -> str:
     return os.path.join(folder, stem + own)
 
 
-def _is_what_it_says(folder: str, name: str) -> bool:
-    """Whether a file has a hash in its name, and the content to it."""
+def _matches_its_hash(folder: str, name: str) -> bool:
+    """Return whether a file has a hash in its name that matches its content."""
     match = _CONTENT_NAME.fullmatch(name)
     digest = digest_of(os.path.join(folder, name)) if match is not None else None
     return match is not None and digest is not None and digest.startswith(match[2])
 
 
 def name_all(target: str, drafts: Sequence[Draft], superseded: Sequence[str]) -> None:
-    """Give drafts their names in this order and remove superseded files; all of it, now or by the next run. After a
-    failure everything is as before, or `Unfinished` is raised."""
+    """Rename drafts in this order and remove superseded files, completely, now or in the next run. After a failure
+    everything is as before, or `Unfinished` is raised."""
     folder = os.path.dirname(target)
     path = _path(target, pair=any(draft.in_pair for draft in drafts))
     entries = [
@@ -141,7 +141,7 @@ def name_all(target: str, drafts: Sequence[Draft], superseded: Sequence[str]) ->
 
 
 class _Change:
-    """One file on its way to its name; what it replaces is kept under another name until all is done."""
+    """The rename of one file; the replaced file is kept under another name until all are done."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
@@ -159,10 +159,10 @@ class _Change:
         self._is_made = True
 
     def undo(self) -> None:
-        """OSError where that is not possible. The draft is there again before its name is gone: until the journal is
-        removed, the next run could still finish."""
+        """Undo the rename; raises OSError if that is impossible. The draft is restored before its name is removed:
+        until the journal is gone, the next run could still complete it."""
         if self._is_made and self._had and self._kept is None:
-            raise OSError("what was replaced is not there any more")
+            raise OSError("the replaced file is gone")
         if self._is_made:
             with suppress(FileExistsError):
                 os.link(self._draft.target, self._draft.temporary)
@@ -180,7 +180,7 @@ class _Change:
 
 
 def _begin(path: str, content: bytes) -> IO[bytes]:
-    """Write a journal and keep it open, which locks it. Another one of its name is waited for, or finished."""
+    """Write a journal and keep it open, which locks it. Waits for or completes another one of the same name."""
     while True:
         stream, temporary = open_temporary(path)
         try:
@@ -197,7 +197,7 @@ def _begin(path: str, content: bytes) -> IO[bytes]:
             raise
         _finish(path, before_another=True)
         if os.path.lexists(path):
-            raise OSError(f"{path} is in the way: another run is writing these files")
+            raise OSError(f"{path} exists: another run is writing these files")
 
 
 def _discard(stream: IO[bytes], temporary: str) -> None:
@@ -207,12 +207,12 @@ def _discard(stream: IO[bytes], temporary: str) -> None:
 
 
 def _close(stream: IO[bytes]) -> None:
-    with suppress(OSError):  # what counts is on the disk
+    with suppress(OSError):  # the content is on the disk
         stream.close()
 
 
 def sweep_once(folder: str) -> None:
-    """As `sweep`, the first time that this process writes into a folder."""
+    """Call `sweep` the first time that this process writes into a folder."""
     place = os.path.abspath(folder)
     if place not in _SWEPT:
         _SWEPT.add(place)
@@ -220,9 +220,9 @@ def sweep_once(folder: str) -> None:
 
 
 def sweep(folder: str, *, older_than: float = 0.0) -> int:
-    """Finish what killed writers began in this folder, and remove their temporary files; how many these were.
+    """Complete interrupted writes in a folder and remove their temporary files; returns the number of removed files.
 
-    ``older_than`` seconds: leave younger ones alone, where locks may not tell that somebody is still writing.
+    Files younger than ``older_than`` seconds are kept, for disks where locks do not show that a writer is active.
     """
     try:
         names = os.listdir(folder)
@@ -250,7 +250,7 @@ def _remove(path: str, older_than: float) -> bool:
 
 
 def _open(path: str) -> int:
-    """An ordinary file, open for reading; no pipe keeps anybody waiting."""
+    """Open a regular file for reading, without waiting for a pipe."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -259,9 +259,9 @@ def _open(path: str) -> int:
 
 
 def _finish(path: str, *, before_another: bool = False, older_than: float = 0.0) -> set[str]:
-    """Finish what a journal lists and remove it. The temporary files that it still needs, where that is not possible,
-    or somebody is at it. ``before_another``: wait for whoever is, and remove one that cannot be finished: all its files
-    are about to be written again."""
+    """Complete a journal and remove it; returns the temporary files that it still needs if that fails or it is locked.
+    ``before_another``: wait for the lock, and remove a journal that cannot be completed, because all its files are
+    about to be written again."""
     try:
         descriptor = _open(path)
     except OSError:
@@ -284,7 +284,7 @@ def _finish(path: str, *, before_another: bool = False, older_than: float = 0.0)
 
 
 def _is_at(path: str, descriptor: int) -> bool:
-    """Whether the name still stands for the open file."""
+    """Return whether the path still leads to the open file."""
     try:
         return os.path.samestat(os.stat(path), os.fstat(descriptor))
     except OSError:
@@ -304,7 +304,7 @@ def _finish_all(path: str, content: dict[str, Any]) -> bool:
 
 
 def _may_replace(main: str, entry: dict[str, Any]) -> bool:
-    """Whether a file may be replaced with the main one: it has its stem, or a hash of its new content in its name."""
+    """Return whether a file may be replaced with the main one: it has its stem, or a hash of its new content."""
     stem, own = (os.path.splitext(name)[0].casefold() for name in (main, entry["target"]))
     match = _CONTENT_NAME.fullmatch(entry["target"])
     return not entry["replaces"] or stem == own or bool(match and entry["sha256"].startswith(match[2]))
@@ -320,12 +320,12 @@ def _finish_one(folder: str, entry: dict[str, Any]) -> bool:
             os.replace(draft, target)
         elif not os.path.lexists(target):
             rename_new(draft, target)
-        return True  # a name that somebody else took meanwhile is theirs
+        return True  # a name that exists by now belongs to another writer
     return bool(digest_of(target) == entry["sha256"])
 
 
 def _parsed(descriptor: int) -> dict[str, Any] | None:
-    """The content of a journal; None if it is none. It may have been put there by anybody."""
+    """Parse a journal; returns None if it is invalid. Anybody may have put it there."""
     with open(descriptor, "rb", closefd=False) as stream:
         try:
             content = json.loads(stream.read(_LARGEST))
@@ -343,17 +343,17 @@ def _parsed(descriptor: int) -> dict[str, Any] | None:
 
 
 def _remove_superseded(target: str, names: Sequence[str]) -> None:
-    """Files that only the old main file mentioned: remove them if their names say truly what is in them, and nothing
-    else in the folder mentions them."""
+    """Remove files that only the old main file referred to, if the hash in their name matches and no other file in the
+    folder refers to them."""
     folder, main = os.path.split(target)
     ending = os.path.splitext(main)[1].lower()
     for name in names:
         match = _CONTENT_NAME.fullmatch(name)
-        if match is None or name == main or not _is_what_it_says(folder, name):
+        if match is None or name == main or not _matches_its_hash(folder, name):
             continue
-        others = [each for each in os.listdir(folder or ".") if each.lower().endswith(ending)]
-        own = match[1].encode()
-        if len(others) <= _NEIGHBOURS and not any(_mentions(os.path.join(folder, each), own) for each in others):
+        others = [other for other in os.listdir(folder or ".") if other.lower().endswith(ending)]
+        suffix = match[1].encode()
+        if len(others) <= _NEIGHBOURS and not any(_mentions(os.path.join(folder, other), suffix) for other in others):
             os.unlink(os.path.join(folder, name))
 
 

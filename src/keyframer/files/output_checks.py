@@ -1,7 +1,7 @@
-"""What may become an output: no device, pipe, socket or folder, no input of the same run, no other output of it.
+"""Checks outputs: a device, pipe, socket, folder, input or other output of the same run is refused.
 
-A run is what begins with `running`: a command, or a job of a batch. Python code that calls `save` or `write` is in no
-run; it may replace what it read.
+A run starts with `running`: a command, or a job of a batch. Python code that calls `save` or `write` is not in a run;
+it may replace files that it read.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _KINDS = {
 
 
 class OutputRefused(OSError):
-    """A file that must not be written, whether or not existing files may be replaced; the message names it."""
+    """A file that must not be written even if existing files may be replaced; the message names it."""
 
 
 class Run:
-    """Files that were read and written so far, known by device and number: names and links may be many."""
+    """The files read and written so far, by device and inode: a file can have several names."""
 
     def __init__(self) -> None:
         self.inputs: set[tuple[int, int]] = set()
@@ -40,7 +40,7 @@ _RUN: ContextVar[Run | None] = ContextVar("_RUN", default=None)
 
 @contextmanager
 def running() -> Iterator[Run]:
-    """Until the end of this block, what is read is an input, and no output takes the place of one."""
+    """Inside this block, files that are read are inputs, and no output may replace one."""
     run = Run()
     token = _RUN.set(run)
     try:
@@ -54,7 +54,7 @@ def current_run() -> Run | None:
 
 
 def note_input(source: PathLike | os.stat_result) -> None:
-    """Remember a file as an input of the run, if there is a run; a name that leads nowhere is none."""
+    """Register a file as an input of the run, if there is one; missing files are ignored."""
     run = _RUN.get()
     if run is None:
         return
@@ -71,23 +71,23 @@ def note_output(path: str, run: Run | None) -> None:
 
 
 def check_output(path: PathLike, *, overwrite: bool, run: Run | None = None) -> None:
-    """Raise `OutputRefused` or FileExistsError if the path must not become an output. A link to an ordinary file may
+    """Raise `OutputRefused` or FileExistsError if the path must not become an output. A link to a regular file may
     be replaced: the link, not the file."""
     target = os.fspath(path)
     if not os.path.lexists(target):
         return
     try:
-        there = os.stat(target)
+        status = os.stat(target)
     except OSError:  # a link that leads nowhere
-        there = None
-    if there is not None:
-        if not stat.S_ISREG(there.st_mode):
-            kind = _KINDS.get(stat.S_IFMT(there.st_mode), "something else")
+        status = None
+    if status is not None:
+        if not stat.S_ISREG(status.st_mode):
+            kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
             raise OutputRefused(f"{target} is {kind}, not a regular file")
         run = run or _RUN.get()
-        if run is not None and _identity(there) in run.inputs:
-            raise OutputRefused(f"{target} is an input of this run: an output never replaces one")
-        if run is not None and _identity(there) in run.outputs:
+        if run is not None and _identity(status) in run.inputs:
+            raise OutputRefused(f"{target} is an input of this run and must not be replaced")
+        if run is not None and _identity(status) in run.outputs:
             raise OutputRefused(f"{target} is already an output of this run")
     if not overwrite:
         raise OutputExists(target)

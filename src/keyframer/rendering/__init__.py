@@ -2,7 +2,7 @@
 
     keyframer.render(keyframer.load("scene.3ds")).save("scene.png")
 
-    studio = Studio(keyframer.load("scene.3ds"), Settings(width=256, height=256))
+    studio = Renderer(keyframer.load("scene.3ds"), Settings(width=256, height=256))
     write = encode_still(studio.picture(studio.default_frame))
 
 A small rasteriser in numpy with a depth buffer; smooth or flat as the file says, with its images, its lights and its
@@ -10,6 +10,6 @@ camera, or ones that fit. The same scene gives the same bytes with the same vers
 """
 
 from keyframer.rendering.encoding import ANIMATED, encode_film, encode_still
-from keyframer.rendering.renderer import Settings, Studio, render
+from keyframer.rendering.renderer import Renderer, Settings, render
 
-__all__ = ["ANIMATED", "Settings", "Studio", "encode_film", "encode_still", "render"]
+__all__ = ["ANIMATED", "Renderer", "Settings", "encode_film", "encode_still", "render"]

@@ -40,7 +40,7 @@ class Shape:
     """where among the faces those of the skeleton begin"""
 
 
-class Stage:
+class DrawableScene:
     """``bones``: sticks for the skeleton always (True), never (False), or where there is no mesh to show (None)."""
 
     def __init__(

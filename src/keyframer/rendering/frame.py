@@ -12,7 +12,7 @@ import numpy.typing as npt
 from keyframer.posing import Pose
 from keyframer.rendering import lighting
 from keyframer.rendering.clipping import Screen, on_screen
-from keyframer.rendering.drawable_scene import Shape, Stage
+from keyframer.rendering.drawable_scene import DrawableScene, Shape
 from keyframer.rendering.lighting import Lighting
 from keyframer.rendering.raster import DepthBuffer, Numbers
 from keyframer.rendering.shading import Look, Shader
@@ -70,7 +70,7 @@ class Exposure:
 
 
 def render(
-    stage: Stage, pose: Pose, at: int, view: View, width: int, height: int, exposure: Exposure, finer: int = 2
+    stage: DrawableScene, pose: Pose, at: int, view: View, width: int, height: int, exposure: Exposure, finer: int = 2
 ) -> Bytes:
     """(height, width, 4) red, green, blue (premultiplied) and alpha of the ``at``-th time of a pose.
 
@@ -88,7 +88,7 @@ def render(
 class Canvas:
     """Faces on a picture, ready to be painted in any light; ``finer`` x ``finer`` of its pixels will become one."""
 
-    def __init__(self, stage: Stage, shape: Shape, view: View, width: int, height: int, finer: int = 1) -> None:
+    def __init__(self, stage: DrawableScene, shape: Shape, view: View, width: int, height: int, finer: int = 1) -> None:
         self._finer = finer
         self._stage, self._shape, self._width, self._height = stage, shape, width, height
         self._place(shape, view)

@@ -14,7 +14,7 @@ Rgb = tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Modern:
+class GltfSurface:
     """How a material differs from one of the old programs."""
 
     tinted: bool = False
@@ -25,7 +25,7 @@ class Modern:
     """light of its own, added to what is reflected"""
 
 
-def modern(material: Material) -> Modern:
+def modern(material: Material) -> GltfSurface:
     said = said_in_gltf(material.extras)
     base, glow = material.maps.get("texture1"), said.get("emissive")
     emission: Rgb | None = (1.0, 1.0, 1.0) if emits(material.maps.get("self_illumination")) else None
@@ -35,7 +35,7 @@ def modern(material: Material) -> Modern:
         strength = said.get("emissive_strength", 1.0)
         emission = shown_rgb([each * (strength if _is_number(strength) else 1.0) for each in glow])
     cutoff = said.get("alpha_cutoff", 0.5) if said.get("alpha_mode") == "MASK" else None
-    return Modern(base is not None and "gltf" in base.extras, cutoff if _is_number(cutoff) else None, emission)
+    return GltfSurface(base is not None and "gltf" in base.extras, cutoff if _is_number(cutoff) else None, emission)
 
 
 def emits(map: TextureMap | None) -> bool:

@@ -16,7 +16,7 @@ LARGEST = 1024
 """pixels along the longer side: more is never seen in a picture of this kind"""
 
 
-class Pyramid:
+class MipMaps:
     """An image and its halves, quarters …"""
 
     def __init__(self, image: Image) -> None:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from keyframer.rendering.encoding import STILL, encode_film, encode_still
-from keyframer.rendering.renderer import Studio
+from keyframer.rendering.renderer import Renderer
 
 _PICTURES_A_SECOND, _MOST_PICTURES = 15, 90
 
 
 @dataclass(frozen=True)
-class Showing:
+class Presentation:
     kind: str = "png"
     """one of `STILL`, or one of `ANIMATED` for a playback"""
     sheet: tuple[int, int] | None = None
@@ -22,25 +22,25 @@ class Showing:
     pictures: int | None = None
     """of a playback; None: 15 a second, at most 90"""
 
-    def data(self, studio: Studio) -> bytes:
-        """The bytes of the picture; the studio is set to its frames."""
-        studio.frames = frames = self._frames(studio)
+    def data(self, renderer: Renderer) -> bytes:
+        """The bytes of the picture; the renderer is set to its frames."""
+        renderer.frames = frames = self._frames(renderer)
         if self.sheet is not None:
-            return encode_still(studio.sheet(frames, self.sheet[0]), self.kind)
+            return encode_still(renderer.sheet(frames, self.sheet[0]), self.kind)
         if self.kind in STILL:
-            return encode_still(studio.picture(frames[0]), self.kind)
-        seconds = studio.seconds if self.frames is None else _lengths(frames, studio.rate)
-        return encode_film(list(studio.pictures(frames)), seconds, self.kind)
+            return encode_still(renderer.picture(frames[0]), self.kind)
+        seconds = renderer.seconds if self.frames is None else _lengths(frames, renderer.rate)
+        return encode_film(list(renderer.pictures(frames)), seconds, self.kind)
 
-    def _frames(self, studio: Studio) -> list[float]:
+    def _frames(self, renderer: Renderer) -> list[float]:
         if self.frames is not None:
             return list(self.frames)
         if self.sheet is not None:
-            return studio.spread(self.sheet[0] * self.sheet[1], with_last=True)
+            return renderer.spread(self.sheet[0] * self.sheet[1], with_last=True)
         if self.kind in STILL:
-            return [studio.default_frame]
-        usual = round(min(max(studio.seconds * _PICTURES_A_SECOND, 2), _MOST_PICTURES))
-        return studio.spread(self.pictures or usual, with_last=False)
+            return [renderer.default_frame]
+        usual = round(min(max(renderer.seconds * _PICTURES_A_SECOND, 2), _MOST_PICTURES))
+        return renderer.spread(self.pictures or usual, with_last=False)
 
 
 def _lengths(frames: list[float], rate: float) -> list[float]:

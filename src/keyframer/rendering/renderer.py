@@ -15,7 +15,7 @@ import numpy.typing as npt
 from keyframer.files import PathLike
 from keyframer.limits import budgeted
 from keyframer.posing import Pose, Rig, pose
-from keyframer.rendering.drawable_scene import Stage
+from keyframer.rendering.drawable_scene import DrawableScene
 from keyframer.rendering.frame import Canvas, Exposure
 from keyframer.rendering.frame import render as render_frame
 from keyframer.rendering.viewpoint import View, camera_view, fitted_view
@@ -72,7 +72,7 @@ class Settings:
             raise ValueError(f"lights are auto, file or studio, not {self.lights!r}")
 
 
-class Studio:
+class Renderer:
     """A scene that pictures are taken of. All pictures of one studio have the same view and the same exposure."""
 
     def __init__(
@@ -87,7 +87,7 @@ class Studio:
         self.scene = scene
         self.settings = settings or Settings()
         with budgeted(size=scene.stored_bytes):
-            self.stage = Stage(scene, textures, self.settings.bones, self.settings.lights != "file")
+            self.stage = DrawableScene(scene, textures, self.settings.bones, self.settings.lights != "file")
         self._rig = Rig(scene)
         self._last: tuple[float, Pose] | None = None
         self._exposure = Exposure(self.settings.lights)
@@ -320,5 +320,5 @@ def render(
     own = scene.origin.folder if scene.origin is not None else scene.folder
     images = TextureSource(TextureFinder([*([] if own is None else [own]), *texture_path]))
     settings = Settings(width, height, camera=camera, lights=lights, background=background)
-    studio = Studio(scene, settings, textures=images)
+    studio = Renderer(scene, settings, textures=images)
     return studio.picture(studio.default_frame if frame is None else frame)

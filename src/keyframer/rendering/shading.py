@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.rendering.clipping import Screen
-from keyframer.rendering.drawable_scene import Shape, Stage
+from keyframer.rendering.drawable_scene import DrawableScene, Shape
 from keyframer.rendering.lighting import Lighting
 from keyframer.rendering.viewpoint import View
 
@@ -48,7 +48,7 @@ class Look:
 class Shader:
     """Finds out what the pixels of one screen show: (pixel, triangle) pairs."""
 
-    def __init__(self, stage: Stage, shape: Shape, screen: Screen, view: View, width: int, finer: int) -> None:
+    def __init__(self, stage: DrawableScene, shape: Shape, screen: Screen, view: View, width: int, finer: int) -> None:
         self._stage, self._shape, self._screen, self._view, self._width = stage, shape, screen, view, width
         points = screen.points
         edge = points[:, 1:] - points[:, :1]

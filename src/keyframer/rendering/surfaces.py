@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.rendering.gltf_materials import modern
-from keyframer.rendering.mipmaps import Pyramid
+from keyframer.rendering.mipmaps import MipMaps
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.textures import TextureSource
 
@@ -27,7 +27,7 @@ STICK = (0.93, 0.62, 0.20)
 class Layer:
     """An image laid on a material."""
 
-    pyramid: Pyramid
+    pyramid: MipMaps
     matrix: Singles
     """(2, 3) from texture coordinates to the image's own, v down"""
     amount: float
@@ -62,7 +62,7 @@ class Surfaces:
         """``lift_black``: surfaces of no colour at all become dark grey, so that their shape is seen."""
         materials = [*scene.materials, Material(""), Material("", diffuse=STICK)]
         self._v_up = scene.space.v_up
-        self._pyramids: dict[tuple[str, int | None], Pyramid | None] = {}
+        self._pyramids: dict[tuple[str, int | None], MipMaps | None] = {}
         self._source = source
         self.diffuse = np.array([_color(material.diffuse, PLAIN) for material in materials], np.float32)
         specular = np.array([_color(material.specular, (0.0, 0.0, 0.0)) for material in materials], np.float32)
@@ -150,13 +150,13 @@ class Surfaces:
         matrix = _matrix(texture, self._v_up)
         return Layer(pyramid, matrix, amount, once, texture.mirror, tiled, texture.negative)
 
-    def _pyramid(self, texture: TextureMap) -> Pyramid | None:
+    def _pyramid(self, texture: TextureMap) -> MipMaps | None:
         if self._source is None:
             return None
         name = (texture.file_name, None if texture.embedded is None else id(texture.embedded.data))
         if name not in self._pyramids:
             opened = self._source.open_map(texture)
-            self._pyramids[name] = None if opened.texture is None else Pyramid(opened.texture.image)
+            self._pyramids[name] = None if opened.texture is None else MipMaps(opened.texture.image)
         return self._pyramids[name]
 
 

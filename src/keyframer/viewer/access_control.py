@@ -41,7 +41,7 @@ class Headers(Protocol):
     def get_all(self, name: str, /) -> Sequence[str] | None: ...
 
 
-class Gate:
+class AccessControl:
     """The secrets of one run, and what they open."""
 
     def __init__(self, port: int) -> None:
@@ -54,8 +54,8 @@ class Gate:
     def refusal(self, headers: Headers, method: str, path: str) -> str | None:
         """Why a request is refused; None if it is not.
 
-        The page of `Handover` is of another site, as every file is. So any site may lead the user's window to our page,
-        which holds nothing: what it shows needs the token, or the cookie that only our page sends.
+        The page of `BrowserHandoff` is a file and thus another site. So any site may navigate to our page, which has no
+        data: everything it shows needs the token, or the cookie that only our page sends.
         """
         hosts = headers.get_all("Host") or []
         if len(hosts) != 1 or hosts[0] not in self.hosts:

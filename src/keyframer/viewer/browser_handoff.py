@@ -22,7 +22,7 @@ _PAGE = """<!doctype html>
 """
 
 
-class Handover:
+class BrowserHandoff:
     """The page. `remove` it when a browser has come, or none will."""
 
     def __init__(self, url: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.formats.document import Document
-from keyframer.viewer.record_ranges import Extents
+from keyframer.viewer.record_ranges import RecordRanges
 from keyframer.viewer.track_bytes import Rows, Strided
 from keyframer.wire.encoding_style import Style
 from keyframer.wire.record import Record
@@ -25,7 +25,7 @@ _SHAPE_SIZE = 20
 """tension, continuity, bias and two eases where a row holds all five or none"""
 
 
-def row_spans(document: Document, data: bytes, extents: Extents, number: int, field: str) -> Rows | None:
+def row_spans(document: Document, data: bytes, extents: RecordRanges, number: int, field: str) -> Rows | None:
     """First byte and end of every row of a field; None where the field has no rows that can be told apart."""
     record = extents.records[number]
     value = getattr(record, field)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from keyframer.formats.document import Document
 from keyframer.scene import Channel
 from keyframer.viewer.key_bytes import row_spans
-from keyframer.viewer.record_ranges import Extents
+from keyframer.viewer.record_ranges import RecordRanges
 from keyframer.viewer.track_bytes import Rows, Strided
 
 
 class KeyFinder:
     """Finds keys in one file."""
 
-    def __init__(self, document: Document, data: bytes, extents: Extents) -> None:
+    def __init__(self, document: Document, data: bytes, extents: RecordRanges) -> None:
         self._document = document
         self._data = data
         self._reader = document.format.scene_reader()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyframer.rendering import Settings, Studio
+from keyframer.rendering import Renderer, Settings
 from keyframer.rendering.lighting import of_file
 from keyframer.scene import LightType, Scene
 from keyframer.textures import TextureSource
@@ -21,7 +21,7 @@ def describe_lamps(
     scene: Scene, clip: int, curves: ClipCurves | None, textures: TextureSource | None, heads: list[int]
 ) -> dict[str, Any]:
     """The lamps of one clip, by the number of their node in the model (``heads``), and what is added to them."""
-    studio = Studio(scene, Settings(_PIXELS, _PIXELS), textures=textures)
+    studio = Renderer(scene, Settings(_PIXELS, _PIXELS), textures=textures)
     theirs = of_file(studio.moment(studio.default_frame), 0)
     playing = {} if curves is None else _playing(scene, clip, curves)
     lamps = []

@@ -10,7 +10,7 @@ from keyframer.viewer.record_bytes import Records
 from keyframer.wire.record import Record
 
 
-class Extents(Records):
+class RecordRanges(Records):
     """The records of a document in file order."""
 
     def __init__(self, document: Document, size: int) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 from keyframer.errors import FormatError
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import safe_text
-from keyframer.viewer.access_control import NO_SESSION, SECURITY_HEADERS, Gate
+from keyframer.viewer.access_control import NO_SESSION, SECURITY_HEADERS, AccessControl
 from keyframer.viewer.assets import Assets
 from keyframer.viewer.dropping import LONGEST_INDEX, BadDrop, dropped_files, view_dropped
 from keyframer.viewer.json_data import to_json
@@ -70,7 +70,7 @@ class Viewer:
         self._servers: list[_Server] = [first]
         with suppress(OSError):  # no IPv6 here, or somebody has the port there: 127.0.0.1 is enough
             self._servers.append(_Server6(("::1", self.port), self))
-        self.gate = Gate(self.port)
+        self.gate = AccessControl(self.port)
         self.address = f"http://127.0.0.1:{self.port}/"
         self.url = f"{self.address}#{self.gate.token}"
         self._slots = threading.BoundedSemaphore(MOST_CLIENTS)

@@ -10,7 +10,7 @@ from keyframer.formats.kit.scene_reading import COMPANION
 from keyframer.scene import Camera, Channel, Light, Mesh, Node, RawChannel, Scene
 from keyframer.viewer.key_locations import KeyFinder
 from keyframer.viewer.record_bytes import Records, Span
-from keyframer.viewer.record_ranges import Extents
+from keyframer.viewer.record_ranges import RecordRanges
 from keyframer.viewer.track_bytes import KeyRows, Place, Strided, around
 
 IN_COMPANION = "It lies in the companion, not in this file."
@@ -43,11 +43,11 @@ class Finder(Protocol):
         """The node that a byte belongs to."""
 
 
-class Places:
+class SourceLocations:
     """Those of a file that has a document, at the offsets that its bridge has noted."""
 
     def __init__(self, document: Document, data: bytes, scene: Scene | None) -> None:
-        self.extents = Extents(document, len(data))
+        self.extents = RecordRanges(document, len(data))
         self._finder = KeyFinder(document, data, self.extents)
         self._format = document.format.name
         self._record_per_track = document.format.record_per_track

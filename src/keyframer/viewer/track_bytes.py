@@ -1,4 +1,4 @@
-"""Places of tracks and of their keys: one run of bytes, pieces at equal distances, or several of those."""
+"""SourceLocations of tracks and of their keys: one run of bytes, pieces at equal distances, or several of those."""
 
 from __future__ import annotations
 

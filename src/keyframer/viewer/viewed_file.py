@@ -31,7 +31,7 @@ from keyframer.viewer.json_data import shown, to_json
 from keyframer.viewer.lamps import describe_lamps
 from keyframer.viewer.page_images import images_from
 from keyframer.viewer.record_bytes import NoRecords, Records
-from keyframer.viewer.source_locations import Finder, Places
+from keyframer.viewer.source_locations import Finder, SourceLocations
 from keyframer.viewer.track_bytes import rows_json
 from keyframer.viewer.track_curves import ClipCurves, raw_curve
 
@@ -90,7 +90,7 @@ class ViewedFile:
         """None where nobody can say what lies where."""
         material = self.material
         if material.document is not None:
-            return Places(material.document, material.data, material.scene)
+            return SourceLocations(material.document, material.data, material.scene)
         if material.importer is None or not material.importer.holds_json:
             return None
         try:

@@ -1,4 +1,4 @@
-"""What can be done to many files: a small registry. An operation whose room is missing is not offered."""
+"""The registry of batch operations. An operation whose package is missing is not available."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from keyframer.batch.job import Result
-    from keyframer.batch.operations.job_input import Subject
+    from keyframer.batch.operations.job_input import JobInput
 
 
 class Operation:
@@ -55,8 +55,8 @@ class Operation:
         suffix: str = import_module(self._ending).suffix(options)
         return suffix
 
-    def function(self) -> Callable[[Subject, Result], None]:
-        function: Callable[[Subject, Result], None] = import_module(self.module).carry_out
+    def function(self) -> Callable[[JobInput, Result], None]:
+        function: Callable[[JobInput, Result], None] = import_module(self.module).carry_out
         return function
 
 

@@ -1,4 +1,4 @@
-"""What conversions write: the exporter that the options ask for, and the ending of its files. Loads no format."""
+"""The exporter of a conversion and the extension of its files. Loads no format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a file."""
+"""The batch operation ``check``: reports the issues of a file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from keyframer.batch.defaults import FINDINGS
 from keyframer.batch.job import Result
-from keyframer.batch.operations.job_input import Subject, note_issues
+from keyframer.batch.operations.job_input import JobInput, note_issues
 from keyframer.batch.operations.outputs import json_file
 from keyframer.checking import check_opened
 from keyframer.checking.check_report import SCHEMA, SCHEMA_VERSION, report_record
@@ -14,7 +14,7 @@ from keyframer.errors import FormatError
 from keyframer.issues import Severity
 
 
-def carry_out(subject: Subject, result: Result) -> None:
+def carry_out(subject: JobInput, result: Result) -> None:
     options = subject.options
     with suppress(FormatError):  # nobody reads it: said in the report
         subject.note_beside(result)

@@ -1,4 +1,4 @@
-"""A file in another format, and what was lost."""
+"""The batch operation ``convert``: writes a file in another format and reports losses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from keyframer.batch import dependencies, storage
 from keyframer.batch.job import Result
 from keyframer.batch.operations._export_target import exporter_of
-from keyframer.batch.operations.job_input import Subject, note_issues
+from keyframer.batch.operations.job_input import JobInput, note_issues
 from keyframer.batch.operations.outputs import drafted, refusing
 from keyframer.exchange import Exporter, save
 from keyframer.exchange.gltf.write.images import ImageSource, Pictures, no_images
@@ -23,7 +23,7 @@ from keyframer.textures import TextureFinder, TextureSource
 _EXPORT = ("keys", "core_only", "unit", "fps")
 
 
-def carry_out(subject: Subject, result: Result) -> None:
+def carry_out(subject: JobInput, result: Result) -> None:
     options = subject.options
     exporter = exporter_of(options)
     scene = subject.scene(result)
@@ -58,7 +58,7 @@ def _images(finder: TextureFinder | None) -> ImageSource:
     return Pictures(TextureSource(finder))
 
 
-def _write(scene: Scene, subject: Subject, chosen: dict[str, Any]) -> LossReport:
+def _write(scene: Scene, subject: JobInput, chosen: dict[str, Any]) -> LossReport:
     path = subject.job.output
     with refusing(path), drafted(path, replaces=subject.job.replaces) as outputs:
         report = save(scene, path, overwrite=True, **chosen)
@@ -66,7 +66,7 @@ def _write(scene: Scene, subject: Subject, chosen: dict[str, Any]) -> LossReport
     return report
 
 
-def _upload(scene: Scene, subject: Subject, chosen: dict[str, Any]) -> LossReport:
+def _upload(scene: Scene, subject: JobInput, chosen: dict[str, Any]) -> LossReport:
     """Files for a store are made in a folder of this job alone; the main one goes last: where it is, all is."""
     place, _, name = subject.job.output.rpartition("/")
     with tempfile.TemporaryDirectory(prefix="keyframer-") as folder:
@@ -78,5 +78,5 @@ def _upload(scene: Scene, subject: Subject, chosen: dict[str, Any]) -> LossRepor
     return report
 
 
-def _source(subject: Subject, result: Result) -> dict[str, object]:
+def _source(subject: JobInput, result: Result) -> dict[str, object]:
     return source_note(subject.name.rpartition(storage.MEMBER)[2], result["sha256"], subject.opened)

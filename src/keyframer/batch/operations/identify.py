@@ -1,9 +1,9 @@
-"""What a file is."""
+"""The batch operation ``identify``: recognises the format of a file."""
 
 from __future__ import annotations
 
 from keyframer.batch.job import Result
-from keyframer.batch.operations.job_input import Subject
+from keyframer.batch.operations.job_input import JobInput
 from keyframer.batch.operations.outputs import json_file
 from keyframer.catalogue import IO_UNRECOGNISED
 from keyframer.formats.contract import HEAD_SIZE
@@ -11,7 +11,7 @@ from keyframer.inspecting.identity import SCHEMA, SCHEMA_VERSION, identify
 from keyframer.text import safe_text
 
 
-def carry_out(subject: Subject, result: Result) -> None:
+def carry_out(subject: JobInput, result: Result) -> None:
     data = subject.data
     identity = identify(data[:HEAD_SIZE], len(data), subject.job.source, lambda: data)
     record = {key: safe_text(value) if isinstance(value, str) else value for key, value in identity.as_dict().items()}

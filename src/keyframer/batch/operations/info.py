@@ -1,9 +1,9 @@
-"""What a file holds: a summary and tables."""
+"""The batch operation ``info``: writes the summary and the tables of a file."""
 
 from __future__ import annotations
 
 from keyframer.batch.job import Result
-from keyframer.batch.operations.job_input import Subject, note_issues
+from keyframer.batch.operations.job_input import JobInput, note_issues
 from keyframer.batch.operations.outputs import json_file
 from keyframer.checking import check_opened
 from keyframer.inspecting.document_tables import SCHEMA, SCHEMA_VERSION, file_tables
@@ -12,7 +12,7 @@ from keyframer.inspecting.tables import json_rows, json_value
 from keyframer.text import safe_text
 
 
-def carry_out(subject: Subject, result: Result) -> None:
+def carry_out(subject: JobInput, result: Result) -> None:
     encoding, wanted, size = subject.options.get("encoding"), subject.options.get("table"), len(subject.data)
     finder = subject.finder()
     subject.note_beside(result)

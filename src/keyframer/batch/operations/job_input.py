@@ -1,4 +1,4 @@
-"""The file that an operation works on: opened, its images, what belongs to it, and where its output goes."""
+"""The input of a job: the opened file, its images and companions, and the path of its output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from keyframer.textures import TextureFinder
 
 
-class Subject:
+class JobInput:
     """One job at work."""
 
     def __init__(self, job: Job, outputs: list[Output]) -> None:

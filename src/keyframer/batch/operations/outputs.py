@@ -1,4 +1,4 @@
-"""The outputs of a job: written at once, named when they are on the disk, and what the ledger keeps of them."""
+"""The outputs of a job: written under temporary names, renamed when on the disk, and recorded in the ledger."""
 
 from __future__ import annotations
 

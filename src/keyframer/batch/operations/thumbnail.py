@@ -1,4 +1,4 @@
-"""A picture of a file."""
+"""The batch operation ``thumbnail``: renders a picture of a file."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from keyframer.batch.job import Result
-from keyframer.batch.operations.job_input import Subject, note_issues
+from keyframer.batch.operations.job_input import JobInput, note_issues
 from keyframer.inspecting.clip_choice import keep_clip
-from keyframer.rendering import Settings, Studio
-from keyframer.rendering.presentation import Showing
+from keyframer.rendering import Renderer, Settings
+from keyframer.rendering.presentation import Presentation
 from keyframer.textures import TextureSource
 
 
@@ -26,28 +26,28 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
     return Settings(**given)
 
 
-def showing_of(options: Mapping[str, Any]) -> Showing:
+def showing_of(options: Mapping[str, Any]) -> Presentation:
     given = dict(options.get("showing") or {})
     for name in ("sheet", "frames"):
         if name in given:
             given[name] = tuple(given[name])
-    return Showing(**given)
+    return Presentation(**given)
 
 
-def carry_out(subject: Subject, result: Result) -> None:
+def carry_out(subject: JobInput, result: Result) -> None:
     scene = subject.scene(result)
     note_issues(result, scene.issues)
     if subject.options.get("clip") is not None:
         keep_clip(scene, subject.options["clip"])
     finder = subject.finder()
     source = None if finder is None else TextureSource(finder)
-    studio = Studio(scene, settings_of(subject.options), textures=source)
+    renderer = Renderer(scene, settings_of(subject.options), textures=source)
     try:
-        data = showing_of(subject.options).data(studio)
+        data = showing_of(subject.options).data(renderer)
     except LookupError as error:  # a camera of this name is not in every file
         raise ValueError(str(error.args[0] if error.args else error)) from None
     subject.write(subject.job.output, data)
     subject.note_images(result, finder)
     opened = [] if source is None else source.opened
     images = {str(each.match): each.texture is not None for each in opened}
-    result["details"] = {"frames": len(studio.frames or ()), "images": images, "complete": studio.complete}
+    result["details"] = {"frames": len(renderer.frames or ()), "images": images, "complete": renderer.complete}
