@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from keyframer.batch.worker_handle import Worker
+from keyframer.batch.worker_handle import WorkerHandle
 from tests.waiting import wait_for
 
 _PATCH = Path(__file__).with_name("gate")
@@ -39,17 +39,17 @@ class Gate:
         (self._folder / "open").touch()
 
 
-def late_only_if(monkeypatch: pytest.MonkeyPatch, hangs: Callable[[Worker], bool]) -> None:
+def late_only_if(monkeypatch: pytest.MonkeyPatch, hangs: Callable[[WorkerHandle], bool]) -> None:
     """Look at the time limit of a worker only while it hangs and everything it said has been heard: a limit of a
     second cannot strike a sound call of a machine that is busy."""
-    usual = Worker.kill_if_late
+    usual = WorkerHandle.kill_if_late
 
-    def look(worker: Worker) -> None:
+    def look(worker: WorkerHandle) -> None:
         unread, _, _ = select.select([worker.process.answers], [], [], 0)
         if hangs(worker) and worker.begun == 1 and not unread:
             usual(worker)
 
-    monkeypatch.setattr(Worker, "kill_if_late", look)
+    monkeypatch.setattr(WorkerHandle, "kill_if_late", look)
 
 
 def has_open(process: int, path: Path) -> bool:

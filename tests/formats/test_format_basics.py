@@ -15,7 +15,7 @@ from keyframer.formats.kit.record_paths import Places, path_finder
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.formats.kit.summary_tables import Table
 from keyframer.formats.threeds import FORMAT
-from keyframer.inspecting.format_support import abilities
+from keyframer.inspecting.format_support import supported_features
 from keyframer.issues import IssueLog
 from keyframer.scene import Mesh, Node, Scene
 
@@ -182,7 +182,7 @@ def test_a_format_that_offers_nothing_but_documents() -> None:
         reader = writer = merger = rules = summary = Format.merger
 
     bare = Bare()
-    assert abilities(bare) == ["read", "write", "text", "diagnose"]
+    assert supported_features(bare) == ["read", "write", "text", "diagnose"]
     with pytest.raises(ValueError, match="bare files can be read, but not as scenes"):
         bare.to_scene(keyframer.read(SAMPLES / "3ds/windmill.3ds"), {})
     with pytest.raises(ValueError, match="scenes cannot be written as bare"):

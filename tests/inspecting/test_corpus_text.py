@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import keyframer
-from keyframer.inspecting.document_tables import report, unnamed_bytes
+from keyframer.inspecting.document_tables import document_tables, uninterpreted_bytes
 from keyframer.inspecting.text_build import build_bytes
 from keyframer.inspecting.text_dump import dump_text
 from tests.corpus import CORPUS, needs_corpus, threeds_files
@@ -24,7 +24,7 @@ def test_every_file_comes_back(group: int) -> None:
         data = path.read_bytes()
         document = keyframer.decode(data)
         assert build_bytes(dump_text(document))[1] == data, path.name
-        assert report(document, len(data))
+        assert document_tables(document, len(data))
 
 
 @needs_corpus
@@ -42,7 +42,7 @@ def test_nearly_all_bytes_have_names() -> None:
     for path in threeds_files():
         data = path.read_bytes()
         document = keyframer.decode(data)
-        hexed = len(document.trailing) + sum(unnamed_bytes(record) for _, record in document.walk())
+        hexed = len(document.trailing) + sum(uninterpreted_bytes(record) for _, record in document.walk())
         if path.name == DAMAGED:
             damaged = hexed
             continue
