@@ -7,28 +7,291 @@ docs/converting.md from what the formats declare to hold.
 
 from __future__ import annotations
 
+import argparse
+import re
 import sys
+from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from keyframer.checking.issues_page import issues_page
-from keyframer.cli.commands_page import page
-from keyframer.formats import FORMATS
-from keyframer.inspecting.format_pages import HOW, format_page, schemas, with_holdings
+from keyframer import inspecting
+from keyframer.catalogue import CATALOGUE
+from keyframer.checking.check_report import PASSES, VERDICTS, pass_of
+from keyframer.cli.exit_handling import CODES
+from keyframer.cli.parser import ABOUT, COMMANDS, build_parser, command_module
+from keyframer.fields import field_meanings
+from keyframer.formats import FORMATS, Format
+from keyframer.formats.kit.declared_fields import FEATURES
+from keyframer.formats.kit.unsupported_features import REPORTED_PARTS, every
+from keyframer.inspecting.format_support import supported_features
+from keyframer.inspecting.tables import markdown
+from keyframer.issues import ISSUES_PER_CODE, ISSUES_PER_FILE, IssueType
+from keyframer.limits import FULL_SIZE, Limits
+from keyframer.text import counted
+from keyframer.wire.record import describe_fields
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+SCHEMAS = Path(inspecting.__file__).parent / "schemas"
+HOW = "python tools/generate_docs.py"
+"""the command that generates the pages"""
+
+_NOTE = f"<!-- Generated from the code: edit the records or the notes, then run `{HOW}`. -->"
+
+
+def format_page(known: Format, notes: str = "") -> str:
+    """Return the page of a format as Markdown: a description, notes, and a table for each record type."""
+    about = import_module(type(known).__module__).__doc__
+    lines = [_NOTE, "", f"# {known.title} (`{known.name}`)", "", *_words(about), ""]
+    lines += markdown(
+        ("extensions", "PRONOM", "keyframer can"),
+        [
+            [
+                " ".join(f"`{extension}`" for extension in known.extensions),
+                known.pronom or "",
+                ", ".join(supported_features(known)),
+            ]
+        ],
+    )
+    lines += ["", notes.strip(), ""] if notes.strip() else [""]
+    types = list(known.record_types().values())
+    lines += ["## Records", "", f"{len(types)} record types are declared.", "", *_index(known, types), ""]
+    lines += [
+        "## Fields",
+        "",
+        "In the order of the file; numbers are little endian unless the layout says otherwise.",
+        "",
+    ]
+    for cls in types:
+        lines += _fields(known, cls)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+_BEGIN = f"<!-- Generated from the declarations of the formats by `{HOW}`. -->"
+_END = "<!-- End of the generated part. -->"
+
+
+def with_holdings(page: str, formats: Iterable[Format]) -> str:
+    """A page whose generated part says what files of each format hold: kinds of things, then single fields."""
+    writers = {known.name: known.writer() for known in formats}
+    held = {name: writer.holdings.held for name, writer in writers.items() if writer is not None}
+    rows = [[words, *("yes" if word in each else "" for each in held.values())] for word, words in FEATURES.items()]
+    for part in REPORTED_PARTS:
+        for word in every(part):
+            rows.append([f"`{word}`", *("yes" if word in each else "" for each in held.values())])
+    begin, end = page.index(_BEGIN) + len(_BEGIN), page.index(_END)
+    return "\n".join([page[:begin], "", *markdown(("", *held), rows), "", page[end:]])
+
+
+def _index(known: Format, types: list[type[Any]]) -> Iterator[str]:
+    """Return a table of all record types, with additional columns from the summary of the format."""
+    described = [_described(known, cls) for cls in types]
+    columns = list(dict.fromkeys(key for extra in described for key in extra))
+    rows = [
+        [*(_cell(extra.get(key, "")) for key in columns), f"`{cls.__name__}`", _cell(" ".join(_words(cls.__doc__)))]
+        for cls, extra in zip(types, described, strict=True)
+    ]
+    yield from markdown((*columns, "record", "what"), rows)
+
+
+def _fields(known: Format, cls: type[Any]) -> list[str]:
+    """Return the section of a record type; empty if it has no fields."""
+    fields = describe_fields(cls)
+    if not fields:
+        return []
+    number = _described(known, cls).get("id", "")
+    rows = [[f"`{field.name}`", _cell(field.type), _cell(field.words)] for field in fields]
+    table = markdown(("field", "type", "what"), rows)
+    return [f"### {number} {cls.__name__}".replace("  ", " "), "", *table, ""]
+
+
+def _described(known: Format, cls: type[Any]) -> dict[str, str]:
+    """Return what the summary of the format adds about a record type."""
+    summary = known.summary()
+    return {} if summary is None else dict(summary.describe(cls))
+
+
+def _words(text: str | None) -> list[str]:
+    """Return a docstring as lines of Markdown, with single backquotes."""
+    return [line.strip().replace("``", "`") for line in (text or "").strip().splitlines()]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+_FAMILIES = {
+    "IO": "The file itself.",
+    "LIMIT": "Limits on the cost of reading a file and of what is made from it; every limit is an option (see below).",
+    "STRUCT": "The structure of the bytes.",
+    "LINK": "References to other parts of the file.",
+    "SEM": "Values of fields.",
+    "STAGE": "Rules of stage lighting for shows (MVR) and fixtures (GDTF).",
+    "DATA": "Numbers. A scene is made in spite of such an error: evaluation can handle it.",
+    "SEC": "Names that could be harmful if shown or followed as paths. Keyframer does neither; the bytes are kept.",
+    "SCENE": "Decisions made while building the scene.",
+    "RUN": "A run of a command or a batch.",
+}
+
+_PASSES = ", ".join(f"*{name}* ({words})" for name, words in PASSES.items())
+
+_ABOUT_ISSUES = f"""\
+`keyframer check` and `keyframer.check()` report issues with a code, a severity, a byte offset, a path and a message.
+Codes never change; the words may. Issues come from four passes: {_PASSES}.
+
+* An **error** makes a scene unsafe to build: an index out of range, a cycle, a count or a block that does not fit.
+  `load`, `convert` and everything else that needs a scene refuse the file with this code, offset and path;
+  `salvage=True` (`--salvage`) leaves out the unsafe parts and reports each.
+* A **warning** is about something odd, which is kept unchanged.
+* An **info** is worth knowing.
+
+The severity of a few codes depends on the context: an unknown value is an error only if the length of the following
+data depends on it, a duplicate id only if something refers to it; a missing parent is a warning in formats whose
+writers leave helpers out. The report states the severity of each issue.
+
+The verdict is *{VERDICTS[0]}* (the file cannot be decoded), *{VERDICTS[1]}* (errors or warnings) or *{VERDICTS[2]}*.
+At most {ISSUES_PER_CODE} issues of a code and {ISSUES_PER_FILE:,} of a file are listed; all are counted. Two small
+files for every code that a file alone can cause, with the exact report, are in `tests/golden/files`."""
+
+
+_LIMITS = f"""\
+`keyframer.Limits(name=…)` for `load`, `read`, `check` and `save`, and `--limit NAME=N` on the command line; the
+defaults are far above any real file known.
+
+Limits marked *budget* apply to everything that is made from a file: a scene, another file, pictures, a table. They hold
+for inputs of up to {FULL_SIZE // 1024} KiB and grow in proportion for larger ones. Companions, buffers and images that
+were read with a file count as input; of a file in an archive, its compressed size counts. If a budget is exceeded, the
+work is refused with its code, in one line. If a part is still useful, less is done and the report says so: motion is
+*cut short*, an image is left out, faces behind many others are not drawn."""
+
+
+def _message(kind: IssueType) -> str:
+    """Return the template of a message as it reads for several: ``{size: byte}`` becomes ``{size} bytes``."""
+    plural = re.sub(r"(\{\w+): ([^}]+)\}", lambda match: counted(match[1] + "}", match[2]), kind.template)
+    return plural.replace("|", "&#124;")
+
+
+def issues_page() -> Iterator[str]:
+    """The page of the issue codes, from the catalogue."""
+    yield "<!-- Generated from the catalogue: run `python tools/generate_docs.py`. -->"
+    yield ""
+    yield "# Issue codes"
+    yield ""
+    yield _ABOUT_ISSUES
+    families: dict[str, list[str]] = {family: [] for family in _FAMILIES}
+    for code in CATALOGUE:
+        families[code.partition("_")[0]].append(code)
+    for family, codes in families.items():
+        yield ""
+        yield f"## {family}"
+        yield ""
+        yield _FAMILIES[family]
+        yield ""
+        yield "| code | severity | pass | message |"
+        yield "| --- | --- | --- | --- |"
+        for code in sorted(codes):
+            kind = CATALOGUE[code]
+            yield f"| `{code}` | {kind.severity.label} | {pass_of(code)} | {_message(kind)} |"
+    yield ""
+    yield "## Limits"
+    yield ""
+    yield _LIMITS
+    yield ""
+    yield "| limit | default | meaning |"
+    yield "| --- | --- | --- |"
+    for name, (_, meaning) in field_meanings(Limits).items():
+        yield f"| `{name}` | {getattr(Limits(), name):,} | {meaning} |"
+
+
+_ABOUT_COMMANDS = """\
+stdout has only data; messages go to stderr. Nothing is overwritten without `-f`, inputs of the same run are never
+overwritten, and files are written atomically ([outputs](reliability.md#outputs)). Names from files are made safe before
+they are shown, in every style.
+
+**Inputs** are files, folders with `-r`, globs in quotes, `--files-from LIST`, `-` for stdin, and members of zip
+archives (also `.mvr` and `.gdtf`): an archive stands for its members, `pack.zip!/scene.3ds` for one of them. In folders
+and archives only files with the extension of a known format are taken, unless `--all-files` is given. A file that
+cannot be read gives one record and one line on stderr, `keyframer: FILE: CODE at OFFSET in PATH: message`; the others
+are still processed.
+
+**Styles** (`--format`): `pretty` for people, `json` one document with a record per file, `jsonl` one record per
+line, `csv`, and `md` for Markdown. The JSON styles have `schema` and `schema_version`; the schemas
+are in `docs/schemas`."""
+
+
+def commands_page() -> Iterator[str]:
+    """The page of the command line, from the parser; the same for every Python version."""
+    yield "<!-- Generated from the parser: run `python tools/generate_docs.py`. -->"
+    yield ""
+    yield "# The command line"
+    yield ""
+    yield ABOUT
+    yield ""
+    yield "| command | does |"
+    yield "| --- | --- |"
+    for name, words in COMMANDS.items():
+        yield f"| [`keyframer {name}`](#keyframer-{name}) | {words} |"
+    yield ""
+    yield _ABOUT_COMMANDS
+    yield ""
+    yield "| exit code | meaning |"
+    yield "| --- | --- |"
+    for code, words in CODES.items():
+        yield f"| {code} | {words} |"
+    for name, parser in _subcommands(build_parser()).items():
+        yield ""
+        yield f"## keyframer {name}"
+        yield ""
+        yield command_module(name).ABOUT
+        yield ""
+        yield "```sh"
+        yield from command_module(name).EXAMPLES
+        yield "```"
+        yield ""
+        yield from _options(parser)
+        for inner, subparser in _subcommands(parser).items():
+            yield ""
+            yield f"### keyframer {name} {inner}"
+            yield ""
+            yield subparser.description or ""
+            yield ""
+            yield from _options(subparser)
+
+
+def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    yield "| option | meaning |"
+    yield "| --- | --- |"
+    for action in parser._actions:
+        if action.help != argparse.SUPPRESS:
+            yield f"| {_names(action)} | {_cell(action.help or '')} |"
+
+
+def _subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    return {}
+
+
+def _names(action: argparse.Action) -> str:
+    value = ""
+    if action.nargs != 0:
+        value = " " + ("|".join(action.choices) if action.choices and not action.metavar else str(action.metavar or ""))
+    names = action.option_strings or [f"{action.metavar} …"]
+    return ", ".join(f"`{name}{value if action.option_strings else ''}`".replace("|", "\\|") for name in names)
 
 
 def pages() -> dict[Path, str]:
     """Every generated page and its text."""
-    made = {DOCS / "cli.md": page(), DOCS / "issues.md": issues_page()}
+    made = {DOCS / "cli.md": "\n".join([*commands_page(), ""]), DOCS / "issues.md": "\n".join([*issues_page(), ""])}
     for known in FORMATS:
         notes = DOCS / "formats" / "notes" / f"{known.name}.md"
         text = notes.read_text("utf-8") if notes.is_file() else ""
         made[DOCS / "formats" / f"{known.name}.md"] = format_page(known, text)
     converting = DOCS / "converting.md"
     made[converting] = with_holdings(converting.read_text("utf-8"), FORMATS)
-    for name, text in schemas().items():
-        made[DOCS / "schemas" / name] = text
+    for path in sorted(SCHEMAS.iterdir()):
+        made[DOCS / "schemas" / path.name] = path.read_text("utf-8")
     return made
 
 

@@ -60,7 +60,7 @@ def ready(name: str, place: Path) -> None:
     if name == "batch report":
         Ledger(str(place / "batch" / LEDGER), str(place / "batch")).close()
     if name == "view":
-        from keyframer.viewer.assets import Assets, PageMissing
+        from keyframer.viewer.standalone_page import Assets, PageMissing
 
         try:
             Assets()

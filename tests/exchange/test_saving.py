@@ -16,7 +16,7 @@ import pytest
 import keyframer
 from keyframer.curves import Interpolation, Track
 from keyframer.exchange import EXPORTERS
-from keyframer.exchange.gltf.extras import packed, plain
+from keyframer.exchange.gltf.conventions import packed, plain
 from keyframer.scene import Channel, Clip, Material, Mesh, Node, Scene
 from keyframer.scene.loss_report import LOSS_SCHEMA, LossReport, Outcome
 from tests.exchange.scenes import SCENES

@@ -16,8 +16,14 @@ from keyframer.inspecting.braille import Dots, panels_as_text
 from keyframer.inspecting.charts import chart, tick_text, ticks, value_range
 from keyframer.inspecting.drawing import Area, Drawing, Line, Mark, Words, inert
 from keyframer.inspecting.motion_paths import motion_paths, path_drawing, paths_as_text
-from keyframer.inspecting.panels import Panel, choose_channels, panel_of, raw_panel, track_panel
-from keyframer.inspecting.rotation_angles import rotation_vectors_degrees
+from keyframer.inspecting.panels import (
+    Panel,
+    choose_channels,
+    panel_of,
+    raw_panel,
+    rotation_vectors_degrees,
+    track_panel,
+)
 from keyframer.scene import Channel, Clip, Node, RawChannel, Scene
 from tests.cli.running import EXAMPLE
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from keyframer.viewer.assets import FOLDER
+from keyframer.viewer.standalone_page import FOLDER
 from tests.chromium import open_chromium
 from tests.waiting import PATIENCE
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from keyframer.cli import inputs, view
 from keyframer.cli.parser import Parser
 from keyframer.viewer import ViewedFile
-from keyframer.viewer.assets import FOLDER, Assets
+from keyframer.viewer.standalone_page import FOLDER, Assets
 
 EXAMPLE = Path(__file__).parents[2] / "examples/windmill.3ds"
 SAMPLES = Path(__file__).parents[1] / "samples"

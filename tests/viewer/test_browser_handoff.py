@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from keyframer.viewer import Viewer
-from keyframer.viewer.browser_handoff import BrowserHandoff
+from keyframer.viewer.access_control import BrowserHandoff
 from tests.cli.running import START
 from tests.viewer.browser import Browser
 from tests.viewer.opening import EXAMPLE

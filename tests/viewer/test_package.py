@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from keyframer.viewer.assets import Assets
+from keyframer.viewer.standalone_page import Assets
 
 ROOT = Path(__file__).parents[2]
 STATIC = "keyframer/viewer/static"

@@ -12,8 +12,7 @@ import pytest
 
 import keyframer
 from keyframer.viewer import ViewedFile
-from keyframer.viewer.record_bytes import PAGE
-from keyframer.viewer.record_ranges import RecordRanges
+from keyframer.viewer.record_bytes import PAGE, RecordRanges
 from tests.corpus import needs_corpus, threeds_files
 from tests.viewer.bytewise import reader_for
 from tests.viewer.opening import EXAMPLE, SAMPLES, viewed

@@ -229,7 +229,7 @@ def test_no_name_becomes_markup_in_the_exported_page(name: str, tmp_path: Path) 
 
 
 def test_the_command_exports(run: Run, tmp_path: Path) -> None:
-    from keyframer.viewer.assets import FOLDER
+    from keyframer.viewer.standalone_page import FOLDER
 
     out = tmp_path / "page.html"
     ran = run("view", EXAMPLE, "--export", out)
@@ -263,7 +263,7 @@ def test_textures_are_found_below_named_folders_only(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent as a signal")
 def test_the_command_serves_until_ctrl_c() -> None:
-    from keyframer.viewer.assets import FOLDER
+    from keyframer.viewer.standalone_page import FOLDER
 
     if not (FOLDER / "index.html").is_file():
         pytest.skip("the viewer's page is not built (make viewer)")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from keyframer.viewer.assets import FOLDER, Assets, PageMissing
+from keyframer.viewer.standalone_page import FOLDER, Assets, PageMissing
 
 WEB = Path(__file__).parents[2] / "web"
 

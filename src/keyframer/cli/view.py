@@ -17,8 +17,8 @@ from keyframer.exchange.opening import OpenedFile
 from keyframer.limits import limits_of
 from keyframer.text import counted
 from keyframer.viewer import Material, ViewedFile, Viewer, packed_page
-from keyframer.viewer.assets import Assets, PageMissing
-from keyframer.viewer.browser_handoff import BrowserHandoff
+from keyframer.viewer.access_control import BrowserHandoff
+from keyframer.viewer.standalone_page import Assets, PageMissing
 
 ABOUT = """Play files in the browser, with tree, timeline, curves, issues and bytes.
 

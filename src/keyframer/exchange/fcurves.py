@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from keyframer.curves.cubic_fit import Distance
 from keyframer.curves.linear_fit import ROTATIONS, VECTORS, Measure
-from keyframer.exchange.gltf.write.aim_rotations import Gaze, Look, find_looks, frames_below
 from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of
+from keyframer.exchange.gltf.write.nodes import Gaze, Look, find_looks, frames_below
+from keyframer.exchange.gltf.write.options import written_span
 from keyframer.exchange.gltf.write.sampler_keys import CUBIC, LINEAR, STEP, Keys
-from keyframer.exchange.gltf.write.scene_extent import written_span
 from keyframer.limits import Limits, budgeted
 from keyframer.maths import quat
 from keyframer.posing import Rig

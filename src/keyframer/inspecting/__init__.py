@@ -1,7 +1,7 @@
 """Inspecting files: identification, tables, plots, differences, and documents as text. Returns data; prints nothing.
 
 `identity` recognises a file by its head, `document_tables` makes the tables of ``info``, `text_dump` writes a document
-as text and `text_build` reads that text back, `format_pages` generates the documentation of the formats.
+as text and `text_build` reads that text back.
 """
 
 TABLES = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, Track, Wrap, compile_track
-from keyframer.inspecting.rotation_angles import rotation_vectors_degrees
+from keyframer.maths import quat
 from keyframer.scene import Channel, Clip, RawChannel, Scene
 from keyframer.text import counted, did_you_mean
 
@@ -278,3 +279,30 @@ def _add_eases(panel: Panel, track: Track) -> None:
             panel.eases.append((float(times[at]), float(times[at] + length * leaving[at] / total)))
         if arriving[at + 1]:
             panel.eases.append((float(times[at + 1] - length * arriving[at + 1] / total), float(times[at + 1])))
+
+
+_TURN = 2 * math.pi
+
+
+def rotation_vectors_degrees(rotation_xyzw: npt.ArrayLike, before_degrees: npt.ArrayLike | None = None) -> Floats:
+    """Return axis times angle in degrees, (n, 3), for consecutive rotations.
+
+    Two full turns about x rise to 720: of all vectors for the same rotation, the one nearest to the previous vector is
+    used. ``before_degrees`` is the vector before the first rotation.
+    """
+    halves = quat.log(quat.normalise(rotation_xyzw))
+    out = np.empty((len(halves), 3))
+    before = None if before_degrees is None else np.radians(np.asarray(before_degrees, np.float64))
+    for number, half in enumerate(halves):
+        full = 2 * half
+        angle = math.sqrt(float(full @ full))
+        if before is None:
+            before = full if angle <= math.pi else full - full / angle * _TURN  # start with the shorter rotation
+        elif angle > 1e-9:
+            axis = full / angle
+            before = full + axis * (_TURN * round(float((before - full) @ axis) / _TURN))
+        else:  # no rotation or full turns: keep the previous axis
+            size = math.sqrt(float(before @ before))
+            before = before / size * (_TURN * round(size / _TURN)) if size > 1e-9 else full
+        out[number] = before
+    return np.degrees(out)

@@ -11,11 +11,10 @@ from keyframer.exchange import Importer
 from keyframer.formats.document import Document
 from keyframer.formats.kit.summary_tables import Cell, Table
 from keyframer.inspecting import TABLES
-from keyframer.inspecting.texture_table import texture_table
 from keyframer.issues import Issue
 from keyframer.scene import Scene
 from keyframer.text import counted
-from keyframer.textures import TextureFinder
+from keyframer.textures import TextureFinder, TextureUse, scene_textures
 
 
 def document_scene_tables(document: Document, scene: Scene, finder: TextureFinder | None = None) -> list[Table]:
@@ -262,3 +261,32 @@ def _raw_channels(scene: Scene) -> Table:
         [raw.name, raw.values.shape[0], raw.values.shape[1]] for clip in scene.clips for raw in clip.raw_channels
     ]
     return _table("raw_channels", ("channel", "frames", "floats"), rows)
+
+
+COLUMNS = ("name", "status", "found", "rule", "image", "used by", "note")
+_SHOWN = 4
+"""most users of one image that are named"""
+
+
+def texture_table(scene: Scene, finder: TextureFinder | None) -> Table:
+    """Return a table with one row per name; ``status`` is one of `keyframer.textures.texture_usage.STATUSES`."""
+    table = Table("textures", TABLES["textures"], COLUMNS)
+    for use in scene_textures(scene, finder):
+        table.add(use.name, use.status, _where(use, finder), use.rule, use.image, _users(use), use.note)
+    return table
+
+
+def _where(use: TextureUse, finder: TextureFinder | None) -> str | None:
+    """Return the path of an image below the searched folder; the full path if several folders were searched."""
+    if use.embedded is not None:
+        return use.embedded.name
+    if use.match is None or use.match.path is None or finder is None:
+        return None
+    if len(finder.folders) > 1:
+        return str(use.match.path)
+    return str(use.match.path.relative_to(finder.folders[0]))
+
+
+def _users(use: TextureUse) -> str:
+    more = len(use.users) - _SHOWN
+    return ", ".join(use.users[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from keyframer.exchange.gltf.conventions import shown_rgb
-from keyframer.exchange.gltf.extras import said_in_gltf
+from keyframer.exchange.gltf.conventions import said_in_gltf, shown_rgb
 from keyframer.exchange.gltf.write.images import role_of
 from keyframer.scene import Material, TextureMap
 

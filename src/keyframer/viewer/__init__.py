@@ -3,9 +3,8 @@
 The page only ever receives what our exporter and our sampler make: a GLB and JSON, addressed by whole numbers.
 """
 
-from keyframer.viewer.notebook_page import Page, view
 from keyframer.viewer.server import Viewer
-from keyframer.viewer.standalone_page import packed_page
+from keyframer.viewer.standalone_page import Page, packed_page, view
 from keyframer.viewer.viewed_file import Material, ViewedFile
 
 __all__ = ["Material", "Page", "ViewedFile", "Viewer", "packed_page", "view"]

@@ -7,9 +7,14 @@ to point here. So: the exact host, no other origin, and a cookie that only our o
 from __future__ import annotations
 
 import hmac
+import html
+import os
 import secrets
+import shutil
+import tempfile
 from collections.abc import Sequence
 from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
 from typing import Protocol
 
 TOKEN_HEADER = "X-Keyframer-Token"
@@ -101,3 +106,30 @@ def _is_navigation(headers: Headers) -> bool:
 
 def _same(given: Sequence[str] | None, secret: str) -> bool:
     return given is not None and len(given) == 1 and hmac.compare_digest(given[0].encode(), secret.encode())
+
+
+_HANDOFF = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0;url={url}">
+<title>Keyframer</title></head>
+<body><a href="{url}">Keyframer</a></body></html>
+"""
+
+
+class BrowserHandoff:
+    """Hands the address with its token to a browser. Whoever runs ``ps`` sees the arguments of a browser that is
+    started, so it gets the path of a page that only the user can read, and that page leads to the address. `remove` it
+    when a browser has come, or none will."""
+
+    def __init__(self, url: str) -> None:
+        self._folder = tempfile.mkdtemp(prefix="keyframer-")  # mode 0700
+        page = Path(self._folder, "view.html")
+        with open(os.open(page, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
+            stream.write(_HANDOFF.format(url=html.escape(url)))
+        self.url = page.as_uri()
+        """what a browser is given"""
+
+    def remove(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)

@@ -21,11 +21,10 @@ from keyframer.errors import FormatError
 from keyframer.limits import DEFAULT_LIMITS, Limits
 from keyframer.text import safe_text
 from keyframer.viewer.access_control import NO_SESSION, SECURITY_HEADERS, AccessControl
-from keyframer.viewer.assets import Assets
 from keyframer.viewer.dropping import LONGEST_INDEX, BadDrop, dropped_files, view_dropped
 from keyframer.viewer.json_data import to_json
 from keyframer.viewer.resources import BINARY, JSON, Resource, Resources
-from keyframer.viewer.standalone_page import packed_page
+from keyframer.viewer.standalone_page import Assets, packed_page
 from keyframer.viewer.viewed_file import ViewedFile
 
 HEAD_SECONDS = 5.0

@@ -1,18 +1,62 @@
-"""One page that carries everything and works offline: script, style and data inside, each under its hash."""
+"""The built page, and one page that carries everything and works offline: script, style and data inside, each under
+its hash. A notebook shows the same page in a frame."""
 
 from __future__ import annotations
 
 import base64
 import gzip
 import hashlib
+import html
+import os
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
-from keyframer.viewer.assets import Assets
+from keyframer.exchange.opening import OpenedFile, open_file
+from keyframer.files import PathLike, write_bytes
+from keyframer.scene import Scene
+from keyframer.textures import TextureFinder, TextureSource
 from keyframer.viewer.json_data import to_json
 from keyframer.viewer.resources import Resources
-from keyframer.viewer.viewed_file import ViewedFile
+from keyframer.viewer.viewed_file import Material, ViewedFile
 from keyframer.wire.gc_paused import GcPaused
+
+FOLDER = Path(__file__).parent / "static"
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+_NAME = re.compile(r"[A-Za-z0-9_-]+\.(?:js|css|svg)")
+
+HOW_TO_BUILD = "the viewer's page is not built: run 'make viewer' in the source folder (it needs Node 20.19 or newer)"
+
+
+class PageMissing(Exception):
+    """The page is not there; the message says how to build it."""
+
+
+class Assets:
+    """The files of the page, read once. Only names that are listed here can be asked for."""
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        if not (folder / "index.html").is_file():
+            raise PageMissing(HOW_TO_BUILD)
+        self._found: dict[str, tuple[str, bytes]] = {}
+        for path in sorted((folder / "assets").iterdir()):
+            if _NAME.fullmatch(path.name):
+                self._found[f"/assets/{path.name}"] = (_TYPES[path.suffix], path.read_bytes())
+        self._found["/"] = (_TYPES[".html"], (folder / "index.html").read_bytes())
+
+    def get(self, path: str) -> tuple[str, bytes] | None:
+        return self._found.get(path)
+
+    def only(self, suffix: str) -> str:
+        """The text of the one asset of a kind: ``.js`` or ``.css``."""
+        (content,) = (content for path, (_, content) in self._found.items() if path.endswith(suffix))
+        return content.decode("utf-8")
+
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -72,3 +116,40 @@ def _in_style(text: str) -> str:
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
+
+
+class Page:
+    """One page that plays a scene and needs no server. A notebook shows it; `save` writes it to a file."""
+
+    def __init__(self, name: str, data: bytes, height: int) -> None:
+        self.name = name
+        self.data = data
+        """the page in HTML"""
+        self.height = height
+        """of the frame in a notebook, in pixels"""
+
+    def save(self, path: PathLike, *, overwrite: bool = False) -> None:
+        """Write the page, whole or not at all; an existing file is left alone unless ``overwrite``."""
+        write_bytes(path, self.data, overwrite=overwrite)
+
+    def _repr_html_(self) -> str:
+        """The page in a frame that can run its script and nothing else: no access to the notebook, no network."""
+        page = html.escape(self.data.decode("utf-8"), quote=True)
+        style = f"width: 100%; height: {self.height}px; border: 0"
+        return f'<iframe sandbox="allow-scripts" title="Keyframer" style="{style}" srcdoc="{page}"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"<Page of {self.name!r}: {len(self.data)} bytes>"
+
+
+def view(source: Scene | PathLike, *, height: int = 600) -> Page:
+    """A scene or a file, playing, in a notebook; ``view(scene).save("scene.html")`` writes the same page to a file.
+
+    The page holds the file's bytes, too, where the scene came from a document.
+    """
+    opened = OpenedFile.of_scene(source) if isinstance(source, Scene) else open_file(source)
+    scene = opened.scene(salvage=isinstance(source, Scene))
+    name = os.path.basename(opened.name) or scene.title or "scene"
+    folder = opened.folder or (scene.folder if scene.origin is None else scene.origin.folder)
+    images = TextureSource(TextureFinder([] if folder is None else [folder]))
+    return Page(name, packed_page([ViewedFile(name, lambda: Material(opened, scene, textures=images))]), height)

@@ -16,8 +16,7 @@ from keyframer.exchange import Importer
 from keyframer.exchange.gltf.write.asset import glb_parts
 from keyframer.exchange.gltf.write.exporting import export
 from keyframer.exchange.gltf.write.images import no_images
-from keyframer.exchange.gltf.write.options import GltfOptions
-from keyframer.exchange.gltf.write.scene_extent import written_span
+from keyframer.exchange.gltf.write.options import GltfOptions, written_span
 from keyframer.exchange.opening import OpenedFile
 from keyframer.formats.document import Document
 from keyframer.limits import Budget
@@ -25,10 +24,9 @@ from keyframer.scene import Channel, Clip, RawChannel, Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.textures import TextureSource
 from keyframer.textures.texture_usage import scene_textures
-from keyframer.viewer.file_description import describe, describe_clip, describe_losses, node_number
+from keyframer.viewer.file_description import describe, describe_clip, describe_lamps, describe_losses, node_number
 from keyframer.viewer.gltf_locations import GltfPlaces
 from keyframer.viewer.json_data import shown, to_json
-from keyframer.viewer.lamps import describe_lamps
 from keyframer.viewer.page_images import images_from
 from keyframer.viewer.record_bytes import NoRecords, Records
 from keyframer.viewer.source_locations import Finder, SourceLocations

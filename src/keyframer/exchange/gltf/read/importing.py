@@ -16,16 +16,14 @@ from keyframer.catalogue import IO_EMPTY, SEM_NAME_TOO_LONG, SEM_UNKNOWN_ENUM, S
 from keyframer.curves import Track
 from keyframer.errors import FormatError
 from keyframer.exchange.gltf.conventions import Axes
-from keyframer.exchange.gltf.read import authored_clips
 from keyframer.exchange.gltf.read.accessors import Accessors, DracoReader
-from keyframer.exchange.gltf.read.animations import DEFAULT_FPS, AnimationReader
+from keyframer.exchange.gltf.read.animations import DEFAULT_FPS, AnimationReader, ClipReader, environment, stated_space
 from keyframer.exchange.gltf.read.cameras_lights import CameraReader, LightReader, restored_light
 from keyframer.exchange.gltf.read.container import OWN, Buffers, check_extensions, open_container
-from keyframer.exchange.gltf.read.hierarchy import Hierarchy
 from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.exchange.gltf.read.materials import ImageReader, MaterialReader
 from keyframer.exchange.gltf.read.meshes import MeshReader, Shape
-from keyframer.exchange.gltf.read.nodes import NodeReader, SkinReader
+from keyframer.exchange.gltf.read.nodes import Hierarchy, NodeReader, SkinReader
 from keyframer.formats.contract import refuse_unknown
 from keyframer.formats.kit.common_rules import LONGEST, name_problems, path_problems, shown
 from keyframer.issues import IssueLog, IssueType
@@ -68,7 +66,7 @@ class Importer:
         opened = open_container(data, limits, self.issues)
         self.root = opened.root
         self._check_asset()
-        found = self.issues.attempt(authored_clips.stated_space, self.root)
+        found = self.issues.attempt(stated_space, self.root)
         self.hierarchy = Hierarchy(self.root, self.issues, ours=found is not None)
         if found is not None and found[0].up != "y" and not self.hierarchy.roots:
             found = None  # another program took the root away: then it is Y up as all others
@@ -129,7 +127,7 @@ class Importer:
     ) -> None:
         ours: set[int | None] = set()
         if self.kept is not None:
-            clips = authored_clips.ClipReader(self.root, self.kept, self.accessors, self.budget, self.issues)
+            clips = ClipReader(self.root, self.kept, self.accessors, self.budget, self.issues)
             scene.clips, ours = clips.clips, set(clips.animations)
             for place, number in enumerate(self.hierarchy.order):
                 kept = self.hierarchy.items[number].kept
@@ -155,7 +153,7 @@ class Importer:
         source = about.kept.child("source") if about.kept is not None else None
         scene.source_format = source.text("format", "gltf") if source is not None else "gltf"
         scene.title, scene.author = self.kept.text("title", ""), self.kept.text("author", "")
-        scene.environment = authored_clips.environment(self.kept)
+        scene.environment = environment(self.kept)
         extras = self.kept.value.get("extras")
         scene.extras = dict(extras) if type(extras) is dict else {}
         held = sum(light.type.value == "ambient" for light in scene.lights)

@@ -12,18 +12,15 @@ import numpy.typing as npt
 
 from keyframer.curves import Track
 from keyframer.curves.linear_fit import ROTATIONS, VECTORS
-from keyframer.exchange.gltf.conventions import single, unusable
-from keyframer.exchange.gltf.extras import attach, plain, shown_name, stated, track_extras
-from keyframer.exchange.gltf.write.aim_rotations import Gaze, Look
+from keyframer.exchange.gltf.conventions import attach, plain, shown_name, single, stated, track_extras, unusable
 from keyframer.exchange.gltf.write.animation_channels import KINDS, Channels, Properties, animate_visibility
 from keyframer.exchange.gltf.write.asset import Json
 from keyframer.exchange.gltf.write.cameras_lights import Lights
 from keyframer.exchange.gltf.write.error_measurement import world_error
 from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of, errors
-from keyframer.exchange.gltf.write.nodes import BaseValues, Placed, Tree
-from keyframer.exchange.gltf.write.options import Context
+from keyframer.exchange.gltf.write.nodes import BaseValues, Gaze, Look, Placed, Tree
+from keyframer.exchange.gltf.write.options import Context, written_span
 from keyframer.exchange.gltf.write.sampler_keys import CUBIC, LINEAR, Sampler
-from keyframer.exchange.gltf.write.scene_extent import written_span
 from keyframer.limits import left, room
 from keyframer.posing import Rig
 from keyframer.scene import Clip

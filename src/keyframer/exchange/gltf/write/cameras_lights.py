@@ -16,11 +16,9 @@ import numpy.typing as npt
 
 from keyframer.curves.cubic_fit import largest_difference
 from keyframer.curves.linear_fit import Measure, straight
-from keyframer.exchange.gltf.conventions import LARGEST, linear_color
-from keyframer.exchange.gltf.extras import attach, plain, raw_name, shown_name, stated
+from keyframer.exchange.gltf.conventions import LARGEST, attach, linear_color, plain, raw_name, shown_name, stated
 from keyframer.exchange.gltf.write.asset import Json
-from keyframer.exchange.gltf.write.options import Context
-from keyframer.exchange.gltf.write.scene_extent import shown_extent
+from keyframer.exchange.gltf.write.options import Context, shown_extent
 from keyframer.scene import Camera, Light, LightType, Scene
 from keyframer.scene.loss_report import Outcome
 

@@ -12,9 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer._version import __version__
-from keyframer.exchange.gltf.conventions import Axes
-from keyframer.exchange.gltf.extras import Names, attach, plain, stated
-from keyframer.exchange.gltf.write.aim_rotations import find_looks
+from keyframer.exchange.gltf.conventions import Axes, Names, attach, plain, stated
 from keyframer.exchange.gltf.write.animation import write_animations
 from keyframer.exchange.gltf.write.animation_channels import hide_node
 from keyframer.exchange.gltf.write.asset import Asset, Json, write_glb, write_gltf
@@ -22,9 +20,8 @@ from keyframer.exchange.gltf.write.cameras_lights import Beginning, Lights, ligh
 from keyframer.exchange.gltf.write.images import ImageSource, Pictures, no_images
 from keyframer.exchange.gltf.write.materials import Materials
 from keyframer.exchange.gltf.write.meshes import Meshes, Skins
-from keyframer.exchange.gltf.write.nodes import Tree
-from keyframer.exchange.gltf.write.options import Context, GltfOptions
-from keyframer.exchange.gltf.write.scene_extent import joint_boxes, mesh_boxes, written_span
+from keyframer.exchange.gltf.write.nodes import Tree, find_looks
+from keyframer.exchange.gltf.write.options import Context, GltfOptions, joint_boxes, mesh_boxes, written_span
 from keyframer.files import check_output
 from keyframer.formats.contract import refuse_unknown
 from keyframer.formats.kit.record_paths import path_finder

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.exchange.gltf.extras import said_in_gltf
+from keyframer.exchange.gltf.conventions import said_in_gltf
 from keyframer.scene import Material, TextureMap
 from keyframer.scene.loss_report import Outcome
 from keyframer.text import safe_text

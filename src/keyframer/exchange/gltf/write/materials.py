@@ -6,8 +6,16 @@ import math
 
 import numpy as np
 
-from keyframer.exchange.gltf.conventions import fraction, linear_color
-from keyframer.exchange.gltf.extras import attach, plain, raw_name, said_in_gltf, shown_name, stated
+from keyframer.exchange.gltf.conventions import (
+    attach,
+    fraction,
+    linear_color,
+    plain,
+    raw_name,
+    said_in_gltf,
+    shown_name,
+    stated,
+)
 from keyframer.exchange.gltf.write.asset import Asset, Json
 from keyframer.exchange.gltf.write.images import SLOTS, Image, Missing
 from keyframer.exchange.gltf.write.options import Context

@@ -9,8 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.exchange.gltf.conventions import linear_color, single, unusable
-from keyframer.exchange.gltf.extras import attach, plain, raw_name, shown_name, stated
+from keyframer.exchange.gltf.conventions import (
+    attach,
+    linear_color,
+    plain,
+    raw_name,
+    shown_name,
+    single,
+    stated,
+    unusable,
+)
 from keyframer.exchange.gltf.write.asset import Json
 from keyframer.exchange.gltf.write.materials import Materials
 from keyframer.exchange.gltf.write.options import Context
