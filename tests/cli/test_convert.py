@@ -115,7 +115,7 @@ def test_verbose_lists_every_loss(run: Run, scene: Path, tmp_path: Path) -> None
     [
         ([], "give at least one file"),
         (["x.3ds"], "give at least one file"),
-        (["x.3ds", "-"], "OUT is a file"),
+        (["x.3ds", "-"], "OUT must be a file"),
         (["x.3ds", "y.foo"], "'.foo' does not say"),
         (["x.3ds", "y.glb", "--max-error", "0"], "not a number from 1e-08 to 1"),
         (["x.3ds", "y.glb", "--unit", "league"], "not a number from 1e-09 to 1e+09"),
@@ -184,4 +184,4 @@ def test_images_beside_the_file_and_in_folders_given(run: Run, scene: Path, tmp_
 def test_wishes_of_gltf_are_refused_for_others(run: Run, scene: Path, tmp_path: Path) -> None:
     ran = run("convert", scene, tmp_path / "m.u3d", "--core-only")
     assert ran.code == 3
-    assert "for glTF only" in ran.err
+    assert "--core-only, --unit and --keys need glTF as the output format" in ran.err

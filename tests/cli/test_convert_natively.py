@@ -50,7 +50,7 @@ def test_anim_needs_to(run: Run, tmp_path: Path) -> None:
     ran = run("convert", EXAMPLE, tmp_path / "x.anim")
     assert ran.code == 2
     assert "hale3d or midtown" in ran.err
-    assert "--to decides" in ran.err
+    assert "--to chooses the format" in ran.err
 
 
 def test_folders_get_the_ending_of_the_format(run: Run, tmp_path: Path) -> None:

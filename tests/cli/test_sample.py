@@ -145,7 +145,7 @@ def test_csv(run: Run) -> None:
 def test_an_output_needs_a_name(run: Run) -> None:
     ran = run("sample", EXAMPLE, "-o", "")
     assert (ran.code, ran.out) == (3, "")
-    assert ": an output needs a name" in ran.err
+    assert ": the name of an output must not be empty" in ran.err
 
 
 def test_npz(run: Run, tmp_path: Path) -> None:

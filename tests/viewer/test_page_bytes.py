@@ -255,23 +255,6 @@ def test_nodes_tracks_and_keys_of_gltf_are_marked(browser: Browser, tmp_path: Pa
         viewer.close()
 
 
-def test_of_several_animations_the_first_plays_and_that_is_said(browser: Browser, tmp_path: Path) -> None:
-    scene = keyframer.load(EXAMPLE)
-    scene.clips.append(scene.clips[0])
-    path = tmp_path / "two.glb"
-    keyframer.save(scene, path)
-    assert len(keyframer.load(path).clips) == 2
-    viewer = Viewer(viewed(EXAMPLE, path))
-    try:
-        with browser.page(viewer.url) as shown:
-            assert "plays here" not in shown.page.inner_text("#details")
-            shown.open_file(1)
-            assert "2; the first plays here" in shown.page.inner_text("#details")
-            assert shown.troubles == []
-    finally:
-        viewer.close()
-
-
 def test_gltf_plays_too(browser: Browser, tmp_path: Path) -> None:
     """Through our reader and our exporter: what the page gets is not the file."""
     path = tmp_path / "windmill.glb"

@@ -122,7 +122,7 @@ def test_what_could_be_saved_is_said(shown: Watched) -> None:
     shown.open_file(CUT)
     assert FILES[CUT].name == "cut.3ds"
     assert shown.page.inner_text("#message") == (
-        "Nothing can be shown of this file: see the issues. (--salvage saves 1 node, 1 mesh)"
+        "Nothing can be shown of this file: see the issues. (--salvage recovers 1 node, 1 mesh)"
     )
 
 

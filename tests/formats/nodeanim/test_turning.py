@@ -116,7 +116,7 @@ def test_keys_of_others_that_could_be_either_are_a_warning(flags: int, angles: t
     report = keyframer.check(write(File((Bone(b"cube", flags, rotations=keys),)), How()))
     (issue,) = [each for each in report.issues if each.code == "SCENE_ROTATION_GUESSED"]
     assert issue.severity is keyframer.Severity.WARNING
-    assert f"read as {choice}," in issue.message
+    assert f"read as {choice}; this is a guess" in issue.message
 
 
 @pytest.mark.parametrize(
