@@ -258,3 +258,23 @@ def test_packages_are_not_looked_for_in_the_current_folder(tmp_path: Path) -> No
     install_modules(tmp_path, {"archive": "print('run')"})
     ran = run(ROOT / "src", tmp_path, "-c", "import keyframer; keyframer.detect(b'x'); import keyframer.exchange")
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
+
+def test_python_m_imports_nothing_from_the_current_folder(tmp_path: Path) -> None:
+    """Neither packages that register themselves nor modules with the names of those that we use."""
+    install_modules(tmp_path, {"archive": "open('ran-plugin', 'w')"})
+    for name in ("argparse", "json", "numpy", "sqlite3"):
+        (tmp_path / f"{name}.py").write_text(f"open('ran-{name}', 'w')", encoding="utf-8")
+    windmill = str(ROOT / "examples" / "windmill.3ds")
+    for arguments in (["info", windmill], ["batch", "info", windmill, "-o", "out", "-j", "1"]):
+        ran = run(tmp_path / "none", tmp_path, "-m", "keyframer", *arguments)
+        assert ran.returncode == 0, ran.stderr
+    assert list(tmp_path.glob("ran-*")) == []
+
+
+def test_python_m_in_the_folder_of_the_package(tmp_path: Path) -> None:
+    """Where nothing is installed: the package is the one that lies here, for its workers too."""
+    windmill = str(ROOT / "examples" / "windmill.3ds")
+    arguments = ("batch", "info", windmill, "-o", str(tmp_path / "out"), "-j", "1")
+    ran = run(tmp_path / "none", ROOT / "src", "-m", "keyframer", *arguments)
+    assert ran.returncode == 0, ran.stderr
