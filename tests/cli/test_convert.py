@@ -153,6 +153,22 @@ def test_a_motion_cut_short_is_in_the_summary(run: Run, tmp_path: Path) -> None:
     assert sum(loss.get("detail", "").startswith("cut short: ") for loss in record["losses"]) == 653
 
 
+@pytest.mark.parametrize(
+    ("keys", "why"), [("linear", "it changes faster than keys 0.0005 s apart"), ("cubic", "(LIMIT_KEYS)")]
+)
+def test_a_motion_too_fast_for_keys_is_in_the_summary_with_its_error(
+    run: Run, tmp_path: Path, keys: str, why: str
+) -> None:
+    """A turn of 1e10 radians in 100 frames: no keys can follow it."""
+    (tmp_path / "a.3ds").write_bytes(ATTACKS["one_huge_turn"]()["a.3ds"])
+    ran = run("convert", tmp_path / "a.3ds", tmp_path / "a.glb", "--keys", keys, "--report", tmp_path / "r.json")
+    assert "dropped: rotation of nodes; 1 motion cut short by a limit; " in ran.err
+    (record,) = json.loads((tmp_path / "r.json").read_text())["files"]
+    losses = {loss["outcome"]: loss for loss in record["losses"] if loss["path"] == "/nodes/Box/rotation"}
+    assert why in losses["dropped"]["detail"]
+    assert losses["approximated"]["error"]["value"] > 90
+
+
 def test_no_progress_where_nobody_watches(scene: Path, tmp_path: Path) -> None:
     ran = spawn("convert", scene, tmp_path / "m.glb")
     assert ran.returncode == 0

@@ -54,6 +54,14 @@ def test_keys_stand_on_frames_while_that_is_enough() -> None:
     assert set((halves.times / 2.5).tolist()) <= set(map(float, range(17)))
 
 
+def test_what_no_keys_can_follow_is_too_fast() -> None:
+    """A turn of a million degrees a frame is; a slow one is not, nor are two breaks close to each other."""
+    assert placed(lambda times: slow_turn(4e4 * times), [0.0, 1.0], 0.01, measure=ROTATIONS).too_fast
+    assert not placed(slow_turn, [0.0, 1.0], 0.01, measure=ROTATIONS).too_fast
+    bent = placed(lambda times: np.abs(times[:, None] - 2.0) ** 0.1, [0.0, 1.9995, 2.0005, 4.0], 0.3)
+    assert not bent.too_fast
+
+
 def test_a_straight_line_needs_no_more_keys() -> None:
     lines = placed(lambda times: times[:, None] * (1.0, -3.0), [0.0, 4.0, 40.0], 1e-9)
     assert lines.times.tolist() == [0.0, 4.0, 40.0]

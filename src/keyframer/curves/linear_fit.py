@@ -64,6 +64,8 @@ class Lines(NamedTuple):
     values: Floats
     complete: bool = True
     """whether more keys than were allowed would not have been closer"""
+    too_fast: bool = False
+    """whether some keys are as close together as they may be, and still not close enough"""
 
 
 def place_keys(
@@ -78,12 +80,16 @@ def place_keys(
     frames = _at_frames(functions, frame)
     open_, wanted = _first_intervals(functions)
     done: list[_Intervals] = []
-    for _ in range(_ROUNDS):
+    too_fast = np.zeros(len(functions.counts), np.bool_)
+    for number in range(_ROUNDS):
         holder = open_.holders(frames)
         error = open_.errors(measure, wanted, frames, holder)
         tolerance = functions.tolerances[open_.owner]
         most = np.minimum((open_.end - open_.begin) / functions.shortest[open_.owner], _MOST_PIECES)
-        wrong = (error > tolerance) & (most >= 2)
+        wrong = error > tolerance
+        if number:  # in the first round an interval is as short as the function says itself
+            too_fast[open_.owner[wrong & (most < 2)]] = True
+        wrong &= most >= 2
         pieces = np.minimum(np.ceil(np.sqrt(error[wrong] / tolerance[wrong])), most[wrong]).astype(np.intp)
         cuts = _Cuts.of(open_.select(wrong), pieces, frame)
         granted = allowance.grants(open_.owner[wrong], cuts.counts)
@@ -95,7 +101,7 @@ def place_keys(
         open_, wanted = _cut(functions, open_.select(wrong), cuts.select(granted), frame)
     else:
         done.append(open_)
-    return _joined(functions, done, allowance.complete)
+    return _joined(functions, done, allowance.complete, too_fast)
 
 
 class _Points(NamedTuple):
@@ -230,7 +236,7 @@ def _cut(functions: Functions, whole: _Intervals, cuts: _Cuts, frame: float) -> 
     return _Intervals(owner, begin, end, first, last), wanted
 
 
-def _joined(functions: Functions, parts: list[_Intervals], complete: Flags) -> list[Lines]:
+def _joined(functions: Functions, parts: list[_Intervals], complete: Flags, too_fast: Flags) -> list[Lines]:
     """The intervals of each function as keys in order: their ends, each once."""
     owner, begin, end, first, last = (np.concatenate(column) for column in zip(*parts, strict=True))
     owners, times, values = [owner, owner], [begin, end], [first, last]
@@ -262,7 +268,7 @@ def _joined(functions: Functions, parts: list[_Intervals], complete: Flags) -> l
     stops = np.searchsorted(all_owners[new], np.arange(len(complete)), side="right").tolist()
     found: list[Lines] = []
     start = 0
-    for stop, whole in zip(stops, complete.tolist(), strict=True):
-        found.append(Lines(kept_times[start:stop], kept_values[start:stop], whole))
+    for stop, whole, fast in zip(stops, complete.tolist(), too_fast.tolist(), strict=True):
+        found.append(Lines(kept_times[start:stop], kept_values[start:stop], whole, fast))
         start = stop
     return found

@@ -93,9 +93,9 @@ class LossReport:
         where, offset = _source_of(extras)
         self.losses.append(Loss(outcome, path, detail, error, unit, where, offset))
 
-    def add_cut_short(self, path: str, detail: str, code: str) -> None:
+    def add_cut_short(self, path: str, detail: str) -> None:
         """Note motion that a limit ended early, or left rougher than was asked for: the summary says so, too."""
-        self.add(Outcome.DROPPED, path, f"cut short: {detail} ({code})")
+        self.add(Outcome.DROPPED, path, f"cut short: {detail}")
         self.measured["cut_short"] = self.measured.get("cut_short", 0.0) + 1
 
     def forget(self, path: str) -> None:

@@ -85,9 +85,9 @@ class ClipWriter:
             content["animation"] = channels.finish(shown_name(self.clip.name))
         keep_tracks(self._context, self._number, self._tree.placed, self._motions, set(self._looks), self.span)
         for (node, kind), motion in self._motions.items():
-            if not motion.complete:
+            if shortcoming := motion.shortcoming(self.span):
                 path = f"/nodes/{self._context.scene.nodes[node].name}/{kind}"
-                self._context.report.add_cut_short(path, motion.shortcoming(self.span), "LIMIT_KEYS")
+                self._context.report.add_cut_short(path, shortcoming)
         return content
 
     def _make_motions(self, tightness: float, *, fitted_only: bool = False) -> None:

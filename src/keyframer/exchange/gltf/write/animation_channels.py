@@ -151,8 +151,8 @@ class Properties:
         error = errors([motion], self._span)[0] * float(factor)
         detail = "resampled; needs KHR_animation_pointer"
         path, extras = self._path(node, kind), self._context.scene.nodes[node].extras
-        if not motion.complete:
-            self._context.report.add_cut_short(path, motion.shortcoming(self._span), "LIMIT_KEYS")
+        if shortcoming := motion.shortcoming(self._span):
+            self._context.report.add_cut_short(path, shortcoming)
         self._context.report.add(Outcome.APPROXIMATED, path, detail, error=error, unit=unit, extras=extras)
 
     def _path(self, node: int, kind: str) -> str:

@@ -130,13 +130,18 @@ class Motion:
     """whether keys are those of the track, one for one, and need not be kept elsewhere"""
     complete: bool = True
     """whether they are as many as the motion wants: not where the budget ends it early, or leaves it rough"""
+    too_fast: bool = False
+    """whether the motion changes faster than keys can stand"""
     sampler: Sampler = field(init=False)
     """the keys as they are written"""
 
     def shortcoming(self, span: Span) -> str:
-        """What is missing where it is not complete."""
+        """What is missing where it was cut short, and the limit that did it; nothing where it was not."""
         last = float(self.keys.times[-1])
-        return f"repeated only up to {last:g} of {span.end:g}" if last < span.end else "not as close as was asked for"
+        if not self.complete:
+            early = f"repeated only up to {last:g} of {span.end:g}"
+            return f"{early if last < span.end else 'not as close as was asked for'} (LIMIT_KEYS)"
+        return f"it changes faster than keys {_CLOSEST:g} s apart can follow" if self.too_fast else ""
 
 
 def errors(motions: Sequence[Motion], span: Span) -> list[float]:
@@ -161,7 +166,8 @@ def _errors_of(motions: list[Motion], span: Span) -> Floats:
     playing = Playing([motion.sampler for motion in motions])
     measure = motions[0].measure
     lasts = playing.times[playing.starts + playing.counts - 1]
-    gaps = span.wide_gaps(playing.times, lasts[playing.owner[1:]])
+    crowded = np.array([motion.too_fast or not motion.complete for motion in motions])[playing.owner[1:]]
+    gaps = np.union1d(span.wide_gaps(playing.times, lasts[playing.owner[1:]]), np.flatnonzero(crowded))
     gaps = gaps[playing.owner[gaps] == playing.owner[gaps + 1]]
     worst = np.zeros(len(motions))
     if not len(gaps):
@@ -261,8 +267,8 @@ class MotionMaker:
         self, truth: Function, breaks: Floats, jumps: Flags, tolerance: float, measure: Measure, outcome: Outcome
     ) -> Motion:
         """Any function, fitted between breaks."""
-        ((keys, complete),) = self._fitted([_Wanted(truth, breaks, jumps, tolerance, measure)], self.style)
-        motion = Motion(keys, truth, outcome, measure, breaks, jumps, complete=complete)
+        ((keys, complete, too_fast),) = self._fitted([_Wanted(truth, breaks, jumps, tolerance, measure)], self.style)
+        motion = Motion(keys, truth, outcome, measure, breaks, jumps, complete=complete, too_fast=too_fast)
         self._write([motion])
         return motion
 
@@ -329,12 +335,13 @@ class MotionMaker:
                 alike.setdefault(sort, []).append(draft)
         for (style, _, _), some in alike.items():
             found = self._fitted([draft.wanted for draft in some if draft.wanted is not None], style)
-            for draft, (keys, complete) in zip(some, found, strict=True):
+            for draft, (keys, complete, too_fast) in zip(some, found, strict=True):
                 draft.motion.keys = keys
                 draft.motion.complete &= complete
+                draft.motion.too_fast = too_fast
 
-    def _fitted(self, wanted: list[_Wanted], style: str) -> Iterator[tuple[Keys, bool]]:
-        """Keys of tracks of one family, or of one function of any kind, and whether they are complete."""
+    def _fitted(self, wanted: list[_Wanted], style: str) -> Iterator[tuple[Keys, bool, bool]]:
+        """Keys of tracks of one family, or of one function of any kind; whether they are complete, and too fast."""
         frames = self.span.frames() if style == "frames" else None
         lengths = [(each.breaks[-1] - each.breaks[0]) / self.span.frame for each in wanted]
         sizes = [
@@ -344,10 +351,10 @@ class MotionMaker:
         for some in _portions(sizes, _POINTS_FITTED):
             with np.errstate(all="ignore"):
                 found = self._keys_of([wanted[place] for place in some], style, frames)
-            for keys, complete in found:
-                yield keys, allows("keys", len(keys.times)) and complete
+            for keys, complete, too_fast in found:
+                yield keys, allows("keys", len(keys.times)) and complete, too_fast
 
-    def _keys_of(self, wanted: list[_Wanted], style: str, frames: Floats | None) -> list[tuple[Keys, bool]]:
+    def _keys_of(self, wanted: list[_Wanted], style: str, frames: Floats | None) -> list[tuple[Keys, bool, bool]]:
         turning = wanted[0].measure is ROTATIONS
         at = _function_of([each.truth for each in wanted])
         tolerances = np.array([each.tolerance for each in wanted])
@@ -371,9 +378,9 @@ class MotionMaker:
         most_keys, all_keys = _most_keys(), _all_keys()
         if style == "cubic":
             fits = fit_cubic(functions, wanted[0].measure.distance, most_keys=most_keys, room=all_keys)
-            return [(Keys.cubic(fit.keys, turning), fit.complete) for fit in fits]
+            return [(Keys.cubic(fit.keys, turning), fit.complete, False) for fit in fits]
         lines = place_keys(functions, wanted[0].measure, frame=self.span.frame, most_keys=most_keys, room=all_keys)
-        return [(Keys.of(LINEAR, line.times, line.values, turning), line.complete) for line in lines]
+        return [(Keys.of(LINEAR, line.times, line.values, turning), line.complete, line.too_fast) for line in lines]
 
     def _over_span(self, keys: Keys, periodic: bool) -> Keys:
         """One pass over a track's own keys, repeated or cut as the span wants it."""
