@@ -405,7 +405,8 @@ class TestWhatKilledWritersLeave:
             if name == left:
                 (folder / draft).write_bytes(data)
             digest = hashlib.sha256(data).hexdigest()
-            entries.append({"draft": draft, "target": name, "sha256": digest, "replaces": True})
+            inode = (folder / (draft if name == left else name)).stat().st_ino
+            entries.append({"draft": draft, "target": name, "sha256": digest, "inode": inode, "replaces": True})
         journal_file = Path(journal._path(str(folder / "a.anim"), pair=True))
         journal_file.write_text(json.dumps({"main": "a.anim", "files": entries, "superseded": []}))
         return journal_file
@@ -454,6 +455,7 @@ class TestWhatKilledWritersLeave:
             {"target": "precious"},
             {"target": ".."},
             {"sha256": None},
+            {"inode": None},
             {"replaces": 1},
         ],
         ids=str,
@@ -470,6 +472,27 @@ class TestWhatKilledWritersLeave:
         write_bytes(folder / "x", b"anything")
         assert (folder / "precious").read_bytes() == b"precious"
         assert os.listdir(tmp_path) == ["folder"]
+
+    @pytest.mark.parametrize("left", ["a.anim", "a.mdl"])
+    def test_a_journal_that_came_with_an_archive_changes_nothing(self, tmp_path: Path, left: str) -> None:
+        """It fits its files in everything but their inodes, which nobody can know who packs an archive."""
+        self.pair(tmp_path, left)
+        for packed in [tmp_path / left, *tmp_path.glob(".kf-*")]:  # unpacked again, so that they are new files
+            content = packed.read_bytes()
+            packed.rename(tmp_path / "other place")
+            packed.write_bytes(content)
+            (tmp_path / "other place").unlink()
+        write_bytes(tmp_path / "x", b"anything")
+        assert (tmp_path / left).read_bytes() == b"old"
+
+    def test_a_journal_must_name_its_main_file(self, tmp_path: Path) -> None:
+        """Else one of nobody's files could have others removed."""
+        numbers = f"a.{hashlib.sha256(b'numbers').hexdigest()[:12]}.bin"
+        (tmp_path / numbers).write_bytes(b"numbers")
+        content = {"main": "a.other", "files": [], "superseded": [numbers]}
+        Path(journal._path(str(tmp_path / "a.other"), pair=False)).write_text(json.dumps(content))
+        write_bytes(tmp_path / "x", b"anything")
+        assert (tmp_path / numbers).read_bytes() == b"numbers"
 
     def test_nonsense_is_no_journal(self, tmp_path: Path) -> None:
         for data in (b"", b"[" * 100_000, b"\xff", b"[]", b"{}", b"null"):

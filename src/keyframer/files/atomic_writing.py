@@ -70,6 +70,7 @@ class Draft:
         self.in_pair = in_pair
         self.size = 0
         self._stream, self.temporary = open_temporary(target)
+        self.inode = os.fstat(self._stream.fileno()).st_ino
         digest = hashlib.sha256()
         try:
             for part in (parts,) if isinstance(parts, bytes) else parts:

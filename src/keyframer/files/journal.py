@@ -4,6 +4,9 @@ The journal exists from before the first rename until after the last. It lists t
 and on the disk by then, and their final names, so completing is always possible; the next run that writes into the
 folder does so. Until then readers refuse files that are found by their stem (`is_unfinished`). Files that refer to
 others are safe: those have a hash of their content in their name, or are never replaced.
+
+A journal may come from an archive that somebody unpacked here. It is believed only if it knows the inodes of its files,
+which the disk gave to them when they were written.
 """
 
 from __future__ import annotations
@@ -106,6 +109,7 @@ def name_all(target: str, drafts: Sequence[Draft], superseded: Sequence[str]) ->
             "draft": os.path.basename(draft.temporary),
             "target": os.path.basename(draft.target),
             "sha256": draft.sha256,
+            "inode": draft.inode,
             "replaces": draft.replaces,
         }
         for draft in drafts
@@ -312,16 +316,20 @@ def _may_replace(main: str, entry: dict[str, Any]) -> bool:
 
 def _finish_one(folder: str, entry: dict[str, Any]) -> bool:
     draft, target = os.path.join(folder, entry["draft"]), os.path.join(folder, entry["target"])
-    if digest_of(draft) == entry["sha256"]:
+    if _is_written(draft, entry):
         if entry["replaces"]:
-            check_output(
-                target, overwrite=True, run=Run()
-            )  # not an output of the run at hand: it may read the file next
+            # neither input nor output of the run at hand: it may read the file next
+            check_output(target, overwrite=True, run=Run())
             os.replace(draft, target)
         elif not os.path.lexists(target):
             rename_new(draft, target)
         return True  # a name that exists by now belongs to another writer
-    return bool(digest_of(target) == entry["sha256"])
+    return _is_written(target, entry)
+
+
+def _is_written(path: str, entry: dict[str, Any]) -> bool:
+    """Return whether this is the file that the writer of the journal wrote, under its temporary or final name."""
+    return digest_of(path) == entry["sha256"] and os.lstat(path).st_ino == int(entry["inode"])
 
 
 def _parsed(descriptor: int) -> dict[str, Any] | None:
@@ -334,8 +342,10 @@ def _parsed(descriptor: int) -> dict[str, Any] | None:
                 names += [entry["target"]]
                 if not (TEMPORARY.fullmatch(entry["draft"]) and isinstance(entry["sha256"], str)):
                     return None
-                if not isinstance(entry["replaces"], bool):
+                if not (isinstance(entry["replaces"], bool) and isinstance(entry["inode"], int)):
                     return None
+            if content["main"] not in names[1 + len(content["superseded"]) :]:
+                return None
         except (ValueError, KeyError, TypeError, RecursionError):
             return None
     plain = all(isinstance(name, str) and os.path.basename(name) == name and name.strip(".") for name in names)
