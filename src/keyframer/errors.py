@@ -7,9 +7,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def reason_of(error: OSError) -> str:
-    """Say why the system could not read a file."""
-    return "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror or error}"
+def reason_of(error: OSError, name: str | None = None) -> str:
+    """Say why the system could not read a file. If it is another file than ``name``, say which."""
+    reason = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror or error}"
+    other = str(error.filename or "")
+    return reason if name is None or name.startswith(other) else f"{other}: {reason}"
 
 
 class FormatError(Exception):

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import select
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -31,6 +30,15 @@ class Gate:
             "KEYFRAMER_GATE_FROM": first,
         }
 
+    def patch(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Hold the workers that this process starts from now on."""
+        monkeypatch.syspath_prepend(_PATCH)
+        for name in ("KEYFRAMER_GATE", "KEYFRAMER_GATE_FROM"):
+            monkeypatch.setenv(name, self.environment[name])
+
+    def holds(self, process: int) -> bool:
+        return (self._folder / f"held-{process}").exists()
+
     def wait_for_workers(self, count: int) -> None:
         """Until so many of them stand at the gate."""
         wait_for(lambda: len(list(self._folder.glob("held-*"))) >= count)
@@ -50,9 +58,3 @@ def late_only_if(monkeypatch: pytest.MonkeyPatch, hangs: Callable[[WorkerHandle]
             usual(worker)
 
     monkeypatch.setattr(WorkerHandle, "kill_if_late", look)
-
-
-def has_open(process: int, path: Path) -> bool:
-    with suppress(OSError):  # it has just ended
-        return any(os.readlink(link) == str(path) for link in Path(f"/proc/{process}/fd").iterdir())
-    return False

@@ -17,9 +17,8 @@ import pytest
 
 from keyframer.batch import OPERATIONS
 from keyframer.batch.defaults import LEDGER as NAME
-from keyframer.cli import inputs
 from keyframer.cli.progress import progress_line
-from tests.batch.holding import Gate, has_open, late_only_if
+from tests.batch.holding import Gate, late_only_if
 from tests.batch.places import BAD, GOOD, OTHER, put, temporaries, unhashed
 from tests.cli.conftest import run as run  # the fixture
 from tests.cli.running import START, Run, check_schema, spawn
@@ -197,25 +196,20 @@ def test_reports(run: Run, tmp_path: Path) -> None:
     assert run("batch", "report", out / NAME, "--operation", "check", "--format", "jsonl").out == ""
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 def test_a_file_that_hangs_and_one_that_eats_memory(
     run: Run, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A FIFO nobody writes into can be read for ever; a sparse file is larger than the memory allowed."""
-    pipe = tmp_path / "pipe.3ds"
-    os.mkfifo(pipe)
-    late_only_if(monkeypatch, lambda worker: has_open(worker.process.pid, pipe))
-    monkeypatch.setattr(inputs, "_file", inputs.FileInput)  # it is refused before a worker could hang
+    """A worker waits at a file for ever; a sparse file is larger than the memory allowed."""
+    put(archive / "stuck.3ds", OTHER)
     with open(archive / "huge.3ds", "wb") as stream:
         stream.truncate(450 << 20)
+    gate = Gate(tmp_path / "gate", "stuck.3ds")
+    gate.patch(monkeypatch)
+    late_only_if(monkeypatch, lambda worker: gate.holds(worker.process.pid))
     limits = ("--time-limit", "1", "--memory-limit", "400")
-    writer = os.open(pipe, os.O_RDWR)  # else a worker waits in open(), which nobody can see
-    try:
-        ran = run("batch", "identify", archive, pipe, "-o", tmp_path / "out", *limits, "-j", "2")
-    finally:
-        os.close(writer)
+    ran = run("batch", "identify", archive, "-o", tmp_path / "out", *limits, "-j", "2")
     assert ran.code == 3
-    assert "pipe.3ds: LIMIT_TIME" in ran.err
+    assert "stuck.3ds: LIMIT_TIME" in ran.err
     assert "failed       1.000 s" in run("batch", "report", tmp_path / "out").out
     assert "huge.3ds: LIMIT_MEMORY" in ran.err
     assert "5 files: 3 done, 2 failed" in ran.err

@@ -171,6 +171,21 @@ def test_a_device_by_its_name(run: Run, arguments: list[str]) -> None:
 
 
 @posix
+@pytest.mark.parametrize("what", ["pipe", "missing"])
+@pytest.mark.parametrize("command", ["convert", "batch"])
+def test_a_file_of_an_option(run: Run, tmp_path: Path, command: str, what: str) -> None:
+    """A pipe that nobody writes into is not waited for, and the line names the file that cannot be read."""
+    other = tmp_path / "other.3ds"
+    if what == "pipe":
+        os.mkfifo(other)
+    arguments = [command, *(["convert"] if command == "batch" else []), EXAMPLE, "-o", tmp_path / "out"]
+    ran = run(*arguments, *(["--to", "gltf"] if command == "convert" else ["-j", "1"]), "--merge", other)
+    assert ran.code == 3
+    reason = "cannot be read: not a regular file" if what == "pipe" else "no such file"
+    assert f"{EXAMPLE}: {other}: {reason}\n" in ran.err
+
+
+@posix
 def test_what_a_shell_passes_on_is_read() -> None:
     """``keyframer identify <(cat scene.3ds)`` gives us the name of a descriptor of our own."""
     reading, writing = os.pipe()

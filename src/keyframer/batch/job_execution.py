@@ -62,7 +62,7 @@ def _caught(result: Result, act: Callable[[], None]) -> None:
     except MemoryError:
         fail(result, "LIMIT_MEMORY", "the file needs more memory than it may have")
     except OSError as error:
-        fail(result, "IO_READ_FAILED", reason_of(error))
+        fail(result, "IO_READ_FAILED", reason_of(error, str(result["source"])))
     except ValueError as error:
         fail(result, "RUN_REFUSED", str(error))
     except Exception as error:

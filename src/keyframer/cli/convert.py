@@ -137,7 +137,7 @@ def run(options: argparse.Namespace) -> int:
             progress.clear()
             code = NOT_ALL_DONE
             failure(item.name, error)
-            records.append({"file": safe_text(item.name), "error": error_record(error)})
+            records.append({"file": safe_text(item.name), "error": error_record(error, item.name)})
             continue
         progress.clear()
         note(options, f"{shown_name(item.name)} -> {shown_name(path)}: {report.summary()}")

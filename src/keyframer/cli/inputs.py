@@ -6,7 +6,6 @@ A name that cannot be read is an input, too: it fails when it is opened, so that
 from __future__ import annotations
 
 import os
-import stat
 import sys
 
 from keyframer.errors import FormatError
@@ -270,16 +269,12 @@ def _expanded(name: str, recursive: bool, wanted: tuple[str, ...], limits: dict[
 
 def _file(name: str, relative: str = "") -> Input:
     """Return a file as an input; refuses devices and named pipes, which may never end, but not pipes of the shell."""
-    try:
-        mode = os.stat(name).st_mode
-    except OSError:  # reported when it is opened
-        return FileInput(name, relative)
-    from_shell = os.path.abspath(name).startswith(
-        ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
-    )  # as <(command) in a shell
-    if stat.S_ISREG(mode) or (from_shell and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))):
-        return FileInput(name, relative)
-    return BadInput(name, _failed("not a regular file"), relative)
+    if not os.path.isfile(name):
+        from keyframer.files import is_endless
+
+        if is_endless(name):
+            return BadInput(name, _failed("not a regular file"), relative)
+    return FileInput(name, relative)
 
 
 def _from_folder(folder: str, wanted: tuple[str, ...]) -> Iterator[Input]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def failure(name: str, error: Exception) -> None:
     """Print ``keyframer: FILE: CODE at 0x.. in PATH: message``; code and place only for errors in the content."""
-    text = safe_text(one_line(error))
+    text = safe_text(one_line(error, name))
     subject = "" if text.startswith(f"{safe_text(name)} ") else f"{shown_name(name)}: "
     print(f"keyframer: {subject}{text}", file=sys.stderr)
 
@@ -31,8 +31,8 @@ def detail(options: argparse.Namespace, text: str) -> None:
         print(f"keyframer: {safe_text(text)}", file=sys.stderr)
 
 
-def one_line(error: Exception) -> str:
-    parts = [_text_of(error), *getattr(error, "__notes__", ())]
+def one_line(error: Exception, name: str | None = None) -> str:
+    parts = [_text_of(error, name), *getattr(error, "__notes__", ())]
     if isinstance(error, FormatError) and error.code.startswith("LIMIT_"):
         from keyframer.limits import Limits
 
@@ -42,10 +42,10 @@ def one_line(error: Exception) -> str:
     return text if len(text) <= 1_000 else f"{text[:999]}…"
 
 
-def _text_of(error: Exception) -> str:
+def _text_of(error: Exception, name: str | None) -> str:
     """Return the message, with code, offset and path if the error is in the content of a file."""
     if isinstance(error, (OSError, MemoryError)):
-        return as_format_error(error).message
+        return as_format_error(error, name).message
     if isinstance(error, FormatError) and is_outside(error.code, error.offset, error.path):
         return error.message
     return str(error)
@@ -59,18 +59,18 @@ def is_outside(code: str, offset: int, path: str) -> bool:
 _OUTSIDE = ("IO_READ_FAILED", "RUN_OUTPUT_COLLISION", "RUN_OUTPUT_REFUSED", "RUN_REFUSED")
 
 
-def as_format_error(error: Exception) -> FormatError:
-    """Return any failure as a `FormatError` with code, place and message."""
+def as_format_error(error: Exception, name: str | None = None) -> FormatError:
+    """Return any failure at the file ``name`` as a `FormatError` with code, place and message."""
     if isinstance(error, FormatError):
         return error
-    reason = reason_of(error) if isinstance(error, OSError) else str(error)
+    reason = reason_of(error, name) if isinstance(error, OSError) else str(error)
     code = "RUN_REFUSED" if isinstance(error, (ValueError, LookupError)) else "IO_READ_FAILED"
     return FormatError(code, 0, "/", reason or type(error).__name__)
 
 
-def error_record(error: Exception) -> dict[str, object]:
-    """Return a failure as part of a JSON record."""
-    located = as_format_error(error)
+def error_record(error: Exception, name: str | None = None) -> dict[str, object]:
+    """Return a failure at the file ``name`` as part of a JSON record."""
+    located = as_format_error(error, name)
     record: dict[str, object] = {"code": located.code, "offset": located.offset, "path": safe_text(located.path)}
     line = getattr(located, "line", None)
     if line is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keyframer.files.atomic_writing import OutputSet, named_later, write_bytes, write_set
 from keyframer.files.disk import OutputExists, PathLike
-from keyframer.files.input_bytes import check_size, read_bytes
+from keyframer.files.input_bytes import check_size, is_endless, read_bytes
 from keyframer.files.journal import content_name, is_unfinished, sweep, sweep_once
 from keyframer.files.output_checks import OutputRefused, check_output, note_input, running
 
@@ -16,6 +16,7 @@ __all__ = [
     "check_output",
     "check_size",
     "content_name",
+    "is_endless",
     "is_unfinished",
     "named_later",
     "note_input",

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from typing import IO
 
 from keyframer.catalogue import IO_CHANGED_DURING_READ, LIMIT_FILE_SIZE
 from keyframer.files.disk import PathLike
-from keyframer.files.output_checks import note_input
+from keyframer.files.output_checks import current_run, note_input
 from keyframer.limits import DEFAULT_LIMITS, Limits, feed
+
+_SHELL_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+"""where ``<(command)`` and redirections of a shell are found"""
 
 
 def read_bytes(source: PathLike | IO[bytes], limits: Limits = DEFAULT_LIMITS, packed: int | None = None) -> bytes:
@@ -22,8 +27,22 @@ def read_bytes(source: PathLike | IO[bytes], limits: Limits = DEFAULT_LIMITS, pa
     return data
 
 
+def is_endless(path: PathLike) -> bool:
+    """Return whether a path leads to a device or a named pipe, which may never end; pipes of the shell do end."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):  # reported when it is opened
+        return False
+    if stat.S_ISREG(mode):
+        return False
+    from_shell = os.path.abspath(path).startswith(_SHELL_PIPES)
+    return not (from_shell and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)))
+
+
 def _read(source: PathLike | IO[bytes], limits: Limits) -> bytes:
     if isinstance(source, (str, os.PathLike)):
+        if current_run() is not None and is_endless(source):  # Python code may wait for whom it likes
+            raise OSError(errno.EINVAL, "not a regular file", os.fspath(source))
         with open(source, "rb") as stream:
             before = os.fstat(stream.fileno())
             note_input(before)
