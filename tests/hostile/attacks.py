@@ -12,9 +12,11 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from tests import writers as w
+from tests.stage import archives as stage
 
 Files = dict[str, bytes]
 Attack = Callable[[], Files]
@@ -510,6 +512,87 @@ def many_small_things() -> Files:
     return {"a.glb": gltf({"scene": 0, "scenes": [{"nodes": [0]}], "nodes": nodes})}
 
 
+# ASCII scenes
+
+
+def _ase(*objects: str, last: int = 100) -> Files:
+    head = f"*3DSMAX_ASCIIEXPORT 200\n*SCENE {{\n*SCENE_FIRSTFRAME 0\n*SCENE_LASTFRAME {last}\n"
+    text = head + "*SCENE_FRAMESPEED 30\n*SCENE_TICKSPERFRAME 160\n}\n" + "".join(objects)
+    return {"a.ase": text.encode("ascii")}
+
+
+def _helper(name: str, *tracks: str, parent: str = "") -> str:
+    above = f'*NODE_PARENT "{parent}"\n' if parent else ""
+    animation = f'*TM_ANIMATION {{\n*NODE_NAME "{name}"\n{"".join(tracks)}}}\n'
+    return f'*HELPEROBJECT {{\n*NODE_NAME "{name}"\n{above}{animation}}}\n'
+
+
+def ase_turns() -> Files:
+    """Turns of every size, thousands of them, each added to the one before."""
+    keys = "".join(f"*CONTROL_ROT_SAMPLE {160 * at} 0 0 1 {10.0 ** (at % 9)}\n" for at in range(1_600))
+    return _ase(_helper("a", f"*CONTROL_ROT_TRACK {{\n{keys}}}\n"), last=1_600)
+
+
+def ase_to_the_end_of_time() -> Files:
+    """Many helpers that move until the last tick there is."""
+    keys = "*CONTROL_POS_SAMPLE 0 0 0 0\n*CONTROL_POS_SAMPLE 2147483647 1 2 3\n"
+    one = _helper("a1000", f"*CONTROL_POS_TRACK {{\n{keys}}}\n")
+    many = range(1_000, 1_000 + _fill(200, one.encode()))
+    return _ase(*(one.replace("a1000", f"a{at}") for at in many), last=13_421_772)
+
+
+def ase_chain() -> Files:
+    """Helpers below each other, all of which turn by a bezier curve."""
+    key = "*CONTROL_TCB_ROT_KEY %d 0 0 1 9 0 0 0 0 0\n"
+    track = f"*CONTROL_ROT_TCB {{\n{key % 0}{key % 9_600}}}\n"
+    count = _fill(200, _helper("a1000", track, parent="a1000").encode())
+    return _ase(*(_helper(f"a{1_000 + at}", track, parent=f"a{999 + at}" if at else "") for at in range(count)))
+
+
+# shows and fixtures
+
+
+def _symbol(number: int, *inside: str) -> str:
+    return f'<Symdef name="s{number}" uuid="s{number}"><ChildList>{"".join(inside)}</ChildList></Symdef>'
+
+
+def _use(number: int) -> str:
+    return f'<Symbol uuid="x" symdef="s{number}"/>'
+
+
+def _show_of_symbols(symbols: str) -> Files:
+    return {"a.mvr": stage.show(stage.scene_object(_use(0)), shared=symbols)}
+
+
+def symbols_of_symbols() -> Files:
+    """Each stands for two of the next: forty of them for a million million."""
+    return _show_of_symbols("".join(_symbol(at, _use(at + 1), _use(at + 1)) for at in range(40)) + _symbol(40))
+
+
+def a_chain_of_symbols() -> Files:
+    return _show_of_symbols("".join(_symbol(at, _use(at + 1)) for at in range(7_000)) + _symbol(7_000))
+
+
+def a_symbol_with_a_long_name() -> Files:
+    """Thousands of nodes, each with a name of its own that is as long."""
+    symbol = _symbol(1).replace('name="s1"', f'name="{"n" * 400_000}"')
+    return _show_of_symbols(_symbol(0, _use(1) * 10_000) + symbol)
+
+
+def elements_with_long_paths() -> Files:
+    """Thousands of elements inside of others, whose tags are long."""
+    tag = "T" * 1_500
+    return {"a.mvr": stage.show(f"<{tag}>" * 200 + "<a/>" * 50_000 + f"</{tag}>" * 200)}
+
+
+def a_chain_of_references() -> Files:
+    names = ["Base", *(f"g{at}" for at in range(8_000))]
+    chain = "".join(
+        f'<Geometry Name="{one}"><GeometryReference Geometry="{other}"/></Geometry>' for one, other in pairwise(names)
+    )
+    return {"a.gdtf": stage.fixture("", chain)}
+
+
 # archives
 
 
@@ -563,6 +646,9 @@ ATTACKS: dict[str, Attack] = {
         *(zeros_without_a_view, as_many_zeros_as_pass, instances_of_zeros, primitives_of_the_same_zeros),
         *(targets_of_the_same_zeros, sparse_zeros, channels_that_share_a_sampler, animations_that_share_a_sampler),
         *(a_skin_of_zeros, images_inside, json_in_json, many_small_things),
+        *(ase_turns, ase_to_the_end_of_time, ase_chain),
+        *(symbols_of_symbols, a_chain_of_symbols, a_symbol_with_a_long_name, elements_with_long_paths),
+        *(a_chain_of_references,),
         *(a_member_of_zeros, a_member_of_chunks, a_member_of_nodes, a_member_of_keys, a_member_of_text, many_members),
     )
 }

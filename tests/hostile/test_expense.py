@@ -40,6 +40,12 @@ CASES = [
     ("bump_maps", "glb"),
     ("channels_that_share_a_sampler", "plot"),
     ("images_inside", "view"),
+    ("ase_to_the_end_of_time", "glb"),
+    ("symbols_of_symbols", "info"),
+    ("a_chain_of_symbols", "info"),
+    ("a_symbol_with_a_long_name", "check"),
+    ("elements_with_long_paths", "check"),
+    ("a_chain_of_references", "info"),
     ("a_member_of_chunks", "check"),
     ("a_member_of_zeros", "glb"),
     ("many_members", "info"),
@@ -79,7 +85,7 @@ def test_attacks_are_small_and_of_every_format() -> None:
     mains = {name: next(iter(make().items())) for name, make in ATTACKS.items()}
     assert [name for name, (_, data) in mains.items() if len(data) > FULL_SIZE] == []
     endings = {Path(file).suffix for file, _ in mains.values()}
-    assert endings == {".3ds", ".u3d", ".anim", ".mdl", ".nanim", ".glb", ".gltf", ".zip"}
+    assert endings == {".3ds", ".u3d", ".anim", ".mdl", ".nanim", ".ase", ".glb", ".gltf", ".mvr", ".gdtf", ".zip"}
     assert {"glb", "view", "thumbnail", "plot", "sample", "check", "info", "diff"} <= set(OPERATIONS)
 
 

@@ -36,6 +36,11 @@ _NODE_COST = 100
 _NODES_OF_AN_OBJECT = 20
 
 
+def _node_cost(name: str) -> int:
+    """Numbers that a node with this name counts for: each node has a name of its own, which may be long."""
+    return _NODE_COST + len(name) // 8
+
+
 @dataclass(eq=False)
 class Model:
     """A model file after its meshes and materials were added to the scene: the nodes that place them."""
@@ -89,7 +94,8 @@ class Assembly:
         self, name: str, parent: int | None, matrix: Floats = IDENTITY, kind: NodeKind = NodeKind.DUMMY
     ) -> int:
         """A new node at a matrix under its parent; its number."""
-        self._budget.spend("copies", _NODE_COST, self.scene.nodes[parent].name if parent is not None else "/", "nodes")
+        place = self.scene.nodes[parent].name if parent is not None else "/"
+        self._budget.spend("copies", _node_cost(name), place, "nodes")
         node = Node(self.names.claim(name), kind, parent)
         if matrix is not IDENTITY:
             self._placements.append((node, matrix))
@@ -128,7 +134,7 @@ class Assembly:
                 return
         root = parent if plain else self.add_node(f"{model.name} model", parent, matrix)
         first = len(self.scene.nodes)
-        self._budget.spend("copies", _NODE_COST * len(model.nodes), model.name, "nodes")
+        self._budget.spend("copies", sum(_node_cost(node.name) for node in model.nodes), model.name, "nodes")
         for node in model.nodes:
             placed = copy.copy(node)
             placed.name = self.names.claim(node.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -102,24 +103,45 @@ class FixtureBuilder:
                 roots = [named]
             turning = _turning(chosen)
         for geometry in roots:
-            self._add_geometry(geometry, parent, turning, ())
+            self._add_tree(geometry, parent, turning)
 
-    def _add_geometry(
-        self, element: Element, parent: int | None, turning: dict[str, str], above: tuple[str, ...]
-    ) -> None:
+    def _add_tree(self, root: Element, parent: int | None, turning: dict[str, str]) -> None:
+        """A geometry and all below it, which may refer to other geometries, however many."""
+        waiting: list[tuple[Iterator[Element], int | None, Element | None]] = [(iter([root]), parent, None)]
+        entered: set[Element] = set()
+        while waiting:
+            elements, above, left = waiting[-1]
+            element = next(elements, None)
+            if element is None:
+                if left is not None:
+                    entered.discard(left)
+                waiting.pop()
+                continue
+            held = self._held(element)
+            if held is not element:
+                if held in entered:
+                    name = element.get("Name") or element.tag
+                    raise LINK_PARENT_CYCLE.failure(element.offset, element.path, name=name)
+                entered.add(held)
+            number = self._add_geometry(element, held, above, turning)
+            waiting.append((held.all(*GEOMETRIES), number, held if held is not element else None))
+
+    def _held(self, element: Element) -> Element:
+        """The geometry that a reference refers to; else the geometry itself."""
+        if element.tag != "GeometryReference":
+            return element
+        held = self._fixture.geometries.get(element.get("Geometry"))
+        if held is None:
+            name = element.get("Geometry")
+            self._assembly.issues.add(LINK_UNRESOLVED_NAME, element.path, element.offset, kind="geometry", name=name)
+            return element
+        return held
+
+    def _add_geometry(self, element: Element, held: Element, parent: int | None, turning: dict[str, str]) -> int:
+        """One node, with its model and its light; ``held`` is what the element refers to."""
         assembly = self._assembly
         matrix = fixture_matrix(element, assembly.units_per_metre)
         name = element.get("Name") or element.tag
-        held = element
-        if element.tag == "GeometryReference":
-            held = self._fixture.geometries.get(element.get("Geometry"), element)
-            if held is element:
-                assembly.issues.add(
-                    LINK_UNRESOLVED_NAME, element.path, element.offset, kind="geometry", name=element.get("Geometry")
-                )
-            elif held.path in above:
-                raise LINK_PARENT_CYCLE.failure(element.offset, element.path, name=name)
-            above = (*above, held.path)
         placed = assembly.add_node(name, parent, matrix)
         attribute = turning.get(name)
         if element.tag != "Geometry" or attribute:
@@ -132,8 +154,7 @@ class FixtureBuilder:
             self._add_model(model, placed)
         if held.tag == "Beam":
             self._add_beam(held, placed, name)
-        for child in held.all(*GEOMETRIES):
-            self._add_geometry(child, placed, turning, above)
+        return placed
 
     def _add_model(self, element: Element, parent: int) -> None:
         assembly = self._assembly

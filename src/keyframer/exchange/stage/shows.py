@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from keyframer.catalogue import LINK_PARENT_CYCLE, LINK_UNRESOLVED_NAME, STAGE_FILE_MISSING, STRUCT_CHUNK_MISSING
 from keyframer.curves.lazy_fields import add_extras
@@ -18,6 +19,7 @@ DEFAULT_ENDING = ".3ds"
 """what a file name without an ending means"""
 FIXTURE_ENDING = ".gdtf"
 OBJECTS = ("SceneObject", "GroupObject", "Fixture", "Truss", "Support", "VideoScreen", "FocusPoint", "Projector")
+_GEOMETRIES = ("Geometry3D", "Symbol")
 METRES_PER_UNIT = 0.001
 _NOTED = ("GDTFSpec", "GDTFMode", "FixtureID", "UnitNumber", "Function")
 
@@ -83,14 +85,23 @@ class ShowBuilder:
         add_extras(assembly.scene.nodes[number], "mvr", about)
         geometries = element.child("Geometries")
         if geometries is not None:
-            self._add_geometries(geometries, number, ())
+            self._add_geometries(geometries, number)
         if element.tag in ("Fixture", "Truss", "Support", "Projector", "VideoScreen", "SceneObject"):
             self._add_fixture(element, number)
         return number
 
-    def _add_geometries(self, holder: Element, parent: int, above: tuple[str, ...]) -> None:
+    def _add_geometries(self, holder: Element, root: int) -> None:
+        """The geometries of an object and those of its symbols, which may refer to other symbols, however many."""
         assembly = self._assembly
-        for element in holder.all("Geometry3D", "Symbol"):
+        waiting: list[tuple[Iterator[Element], int, Element | None]] = [(holder.all(*_GEOMETRIES), root, None)]
+        entered: set[Element] = set()
+        while waiting:
+            elements, parent, left = waiting[-1]
+            element = next(elements, None)
+            if element is None:
+                entered.discard(left or holder)
+                waiting.pop()
+                continue
             matrix = assembly.attempt(lambda element=element: show_matrix(element, 1.0))  # type: ignore[misc]
             placing = IDENTITY if matrix is None else matrix
             if element.tag == "Geometry3D":
@@ -104,12 +115,13 @@ class ShowBuilder:
                 name = element.get("symdef")
                 assembly.issues.add(LINK_UNRESOLVED_NAME, element.path, element.offset, kind="symbol", name=name)
                 continue
-            if symbol.path in above:
+            if symbol in entered:
                 raise LINK_PARENT_CYCLE.failure(element.offset, element.path, name=symbol.get("name"))
             number = assembly.add_node(symbol.get("name") or "symbol", parent, placing)
             children = symbol.child("ChildList")
             if children is not None:
-                self._add_geometries(children, number, (*above, symbol.path))
+                entered.add(symbol)
+                waiting.append((children.all(*_GEOMETRIES), number, symbol))
 
     def _model(self, element: Element) -> Model | None:
         name = model_name(element)

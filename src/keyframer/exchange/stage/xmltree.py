@@ -12,22 +12,37 @@ from keyframer.limits import Limits
 MOST_DEPTH = 256
 """groups in shows may be nested at will; the deepest real ones reach 12"""
 
+_LONGEST_STEP = 60
+"""letters of a tag in a path"""
+
 
 class Element:
     """One element: its tag, attributes, children and the text between them."""
 
-    __slots__ = ("attributes", "children", "offset", "path", "tag", "text")
+    __slots__ = ("_parent", "_step", "attributes", "children", "offset", "tag", "text")
 
-    def __init__(self, tag: str, attributes: dict[str, str], path: str, offset: int) -> None:
+    def __init__(self, tag: str, attributes: dict[str, str], parent: Element | None, step: str, offset: int) -> None:
+        """``step`` leads from the parent to this element."""
         self.tag = tag
         self.attributes = attributes
         self.children: list[Element] = []
         self.text = ""
         """its own text, without that of its children"""
-        self.path = path
-        """where it stands: ``GeneralSceneDescription.xml/Scene/Layers/Layer[2]``"""
+        self._parent = parent
+        self._step = step
         self.offset = offset
         """byte in the text where it begins"""
+
+    @property
+    def path(self) -> str:
+        """Where it stands: ``GeneralSceneDescription.xml/Scene[0]/Layers[0]/Layer[2]``. Made when it is asked for: the
+        paths of all elements of a deep tree would be far longer than the text."""
+        steps: list[str] = []
+        element: Element | None = self
+        while element is not None:
+            steps.append(element._step)
+            element = element._parent
+        return "/".join(reversed(steps))
 
     def get(self, name: str, default: str = "") -> str:
         return self.attributes.get(name, default)
@@ -106,8 +121,9 @@ class _Parser:
         siblings = self._counts[-1]
         number = siblings[tag] = siblings.get(tag, -1) + 1
         parent = self._open[-1] if self._open else None
-        path = f"{self._name if parent is None else parent.path}/{tag}{f'[{number}]' if parent is not None else ''}"
-        element = Element(tag, attributes, path, offset)
+        short = tag if len(tag) <= _LONGEST_STEP else f"{tag[:_LONGEST_STEP]}…"
+        step = f"{self._name}/{short}" if parent is None else f"{short}[{number}]"
+        element = Element(tag, attributes, parent, step, offset)
         if parent is None:
             self._root = element
         else:
