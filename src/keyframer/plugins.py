@@ -139,15 +139,20 @@ def _entry_point_files(folder: str) -> list[str]:
         names = os.listdir(folder)
     except OSError:
         return []
-    return [os.path.join(folder, name, "entry_points.txt") for name in names if name.endswith(".dist-info")]
+    return [f"{folder}/{name}/entry_points.txt" for name in names if name.endswith(".dist-info")]
 
 
 def _parse(path: str, groups: dict[str, list[tuple[str, str]]]) -> None:
     try:
-        with open(path, "rb", buffering=0) as stream:
-            content = stream.read()
-    except OSError:  # most packages have no such file
+        file = os.open(path, os.O_RDONLY)  # most packages have no such file: `open` takes twice as long to say so
+    except OSError:
         return
+    try:
+        content = os.read(file, 1 << 20)
+    except OSError:
+        content = b""
+    finally:
+        os.close(file)
     if b"[keyframer." not in content:  # decode only the few that matter
         return
     group = ""

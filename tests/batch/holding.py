@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from keyframer.batch.worker_handle import WorkerHandle
+from keyframer.batch.local_executor import WorkerHandle
 from tests.waiting import wait_for
 
 _PATCH = Path(__file__).with_name("gate")

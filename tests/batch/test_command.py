@@ -17,7 +17,7 @@ import pytest
 
 from keyframer.batch import OPERATIONS
 from keyframer.batch.defaults import LEDGER as NAME
-from keyframer.cli.progress import progress_line
+from keyframer.cli.batch_run import progress_line
 from tests.batch.holding import Gate, late_only_if
 from tests.batch.places import BAD, GOOD, OTHER, put, temporaries, unhashed
 from tests.cli.conftest import run as run  # the fixture

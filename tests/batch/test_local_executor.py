@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from keyframer.batch import Job, LocalExecutor, local_executor, run, worker_handle
+from keyframer.batch import Job, LocalExecutor, local_executor, run
 from keyframer.batch.local_executor import Stopped
 from keyframer.errors import FormatError
 from tests.batch.holding import late_only_if
@@ -86,7 +86,7 @@ def test_poison_costs_only_itself(tmp_path: Path, hanging: None) -> None:
 def test_a_time_limit_is_for_one_call_not_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three calls of six seconds each stay within ten seconds, one of eleven does not; the test moves the clock."""
     now = 1_000.0
-    monkeypatch.setattr(worker_handle, "monotonic", lambda: now)
+    monkeypatch.setattr(local_executor, "monotonic", lambda: now)
     with LocalExecutor(1, seconds=10) as executor:
         for number, seconds in enumerate((6, 6, 6, 11)):
             gate = str(tmp_path / str(number))

@@ -16,7 +16,7 @@ from PIL import Image
 import keyframer
 from keyframer import Material, Mesh, Node, Scene, TextureMap
 from keyframer.exchange import EXPORTERS, Exporter
-from keyframer.rendering.normals import corner_normals, face_normals, normal_groups
+from keyframer.rendering.drawable_scene import corner_normals, face_normals, normal_groups
 from tests.blender.outside import ROOT, Answer, Case, ask, builder, needs_blender, ten_frames
 
 pytestmark = needs_blender

@@ -11,10 +11,9 @@ from PIL import Image
 
 from keyframer.posing import pose
 from keyframer.rendering import Renderer, Settings
-from keyframer.rendering.drawable_scene import DrawableScene
+from keyframer.rendering.drawable_scene import DrawableScene, corner_normals, face_normals, normal_groups
 from keyframer.rendering.frame import Exposure, render
 from keyframer.rendering.lighting import of_file
-from keyframer.rendering.normals import corner_normals, face_normals, normal_groups
 from keyframer.rendering.viewpoint import View
 from keyframer.scene import Light, LightType, Material, Mesh, Node, NodeKind, Scene, TextureMap
 from keyframer.textures import TextureFinder, TextureSource

@@ -17,8 +17,7 @@ from keyframer.cli.output_targets import STDOUT, Targets, check_file, refused, r
 from keyframer.errors import FormatError
 from keyframer.exchange import EXPORTERS, Exporter, exporter_for, save
 from keyframer.exchange.gltf.write.images import Pictures, no_images
-from keyframer.exchange.opening import OpenedFile
-from keyframer.exchange.provenance import source_note
+from keyframer.exchange.opening import OpenedFile, source_note
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.text import safe_text

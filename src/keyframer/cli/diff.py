@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
-from keyframer.cli import clip_option, inputs, reading_options, record_output, scene_loading
+from keyframer.cli import inputs, reading_options, record_output, scene_loading
 from keyframer.cli.exit_handling import FINDINGS, FINE, NOT_ALL_DONE
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import error_record, failure, note, one_line, shown_name
 from keyframer.cli.output_targets import refused, write_file
+from keyframer.cli.shared_arguments import add_clip
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
 from keyframer.formats.kit.summary_tables import Cell, Table
@@ -46,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs=2, metavar="FILE", help="a file, ARCHIVE!/MEMBER, or - for stdin")
     scene_loading.add_arguments(parser)
     what = parser.add_argument_group("what to compare")
-    clip_option.add_argument(what)
+    add_clip(what)
     what.add_argument(
         "--what", choices=("all", "structure", "motion"), default="all", help="what to compare (default: all)"
     )

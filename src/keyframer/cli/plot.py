@@ -8,10 +8,11 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from keyframer.cli import clip_option, inputs, output_targets, reading_options, record_output, scene_loading
+from keyframer.cli import inputs, output_targets, reading_options, record_output, scene_loading
 from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, failure, note, shown_name
+from keyframer.cli.shared_arguments import add_clip
 from keyframer.errors import FormatError
 from keyframer.inspecting.braille import panels_as_text
 from keyframer.inspecting.charts import chart
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     scene_loading.add_arguments(parser)
     what = parser.add_argument_group("what to plot")
-    clip_option.add_argument(what)
+    add_clip(what)
     what.add_argument(
         "--node", action="append", default=[], metavar="NAME", help="a node, or a pattern such as 'Sail*'"
     )

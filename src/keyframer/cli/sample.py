@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from keyframer.cli import clip_option, inputs, output_targets, reading_options, scene_loading
+from keyframer.cli import inputs, output_targets, reading_options, scene_loading
 from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import failure, note
+from keyframer.cli.shared_arguments import add_clip
 from keyframer.formats.kit.summary_tables import Cell, Table
 from keyframer.inspecting.samples import Sample, parse_frames
 from keyframer.inspecting.tables import aligned, csv_cell
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     scene_loading.add_arguments(parser)
     what = parser.add_argument_group("what to sample")
-    clip_option.add_argument(what)
+    add_clip(what)
     moments = what.add_mutually_exclusive_group()
     moments.add_argument("--frames", metavar="LIST", help="frames: 0:100:5 (the end is included) or 3.5,7")
     moments.add_argument("--times", metavar="LIST", help="seconds: 0:2:0.1 (the end is included) or 0.5,1")

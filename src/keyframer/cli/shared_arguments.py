@@ -6,7 +6,7 @@ import argparse
 import os
 from argparse import ArgumentTypeError
 
-from keyframer.cli import clip_option, operation_options
+from keyframer.cli import operation_options
 from keyframer.inspecting import table_names
 from keyframer.text import did_you_mean
 
@@ -24,6 +24,10 @@ def add_table(group: argparse._ActionsContainer) -> None:
     )
 
 
+def add_clip(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--clip", metavar="NAME", help="name or number of a clip, counted from 1 (default: the first)")
+
+
 def _table_names(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     known = table_names()
@@ -36,7 +40,7 @@ def _table_names(text: str) -> list[str]:
 def add_picture(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for the content and the style of a picture."""
     what = parser.add_argument_group("what to show")
-    clip_option.add_argument(what)
+    add_clip(what)
     what.add_argument("--size", default="256", metavar="N|WxH", help="size in pixels, 256 or 320x200 (default: 256)")
     moment = what.add_mutually_exclusive_group()
     moment.add_argument(

@@ -1,14 +1,133 @@
-"""Scenes saved in the five formats themselves."""
+"""Scenes saved in our own formats. They know images by name only: those that a source holds become files beside the
+output."""
 
 from __future__ import annotations
 
+import io
+import os
+import re
+from dataclasses import replace
 from pathlib import Path
 
-from keyframer.exchange.image_extraction import Unpacked
+from keyframer.exchange.gltf.write.images import role_of
 from keyframer.files import write_set
 from keyframer.formats import Format, encode
-from keyframer.scene import Scene
-from keyframer.scene.loss_report import LossReport
+from keyframer.formats.contract import ImageNames
+from keyframer.scene import Material, Scene, TextureMap
+from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.text import safe_text
+from keyframer.textures import ImageRefused, TextureFinder, TextureSource
+from keyframer.textures.file_names import take_apart
+from keyframer.textures.image_files import decode_texture
+from keyframer.textures.texture_finder import HOW
+
+_ENDINGS = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"RIFF": "webp"}
+_OLD_ROLES = ("color", "alpha", "emission")
+"""what the pixels of maps are in the old formats, in the words of glTF"""
+
+
+class Unpacked:
+    """The scene with names of files instead of the images that a glTF file holds or names, and these files."""
+
+    def __init__(self, image_names: ImageNames | None, scene: Scene, folder: Path) -> None:
+        self.files: dict[str, bytes] = {}
+        """the name beside the output, and the content"""
+        self._notes: list[tuple[Outcome, str, str]] = []
+        self._rules = image_names
+        self._folder = folder
+        self._names: dict[tuple[int, str], str] = {}
+        self._source = TextureSource(TextureFinder([] if scene.folder is None else [scene.folder]))
+        self.scene = scene
+        if any(role_of(map) is not None for material in scene.materials for map in material.maps.values()):
+            self.scene = replace(scene, materials=[self._material(material) for material in scene.materials])
+
+    def report(self, report: LossReport) -> None:
+        for outcome, path, detail in self._notes:
+            report.add(outcome, path, detail)
+
+    def _material(self, material: Material) -> Material:
+        maps = {slot: self._map(material, slot, found) for slot, found in material.maps.items()}
+        return replace(material, maps={slot: map for slot, map in maps.items() if map is not None})
+
+    def _map(self, material: Material, slot: str, map: TextureMap) -> TextureMap | None:
+        """The map as the format can have it; None where it has no such map."""
+        role = role_of(map)
+        if role is None:
+            return map
+        path = f"/materials/{material.name}/maps/{slot}"
+        try:
+            if self._rules is None or slot not in (self._rules.slots or (slot,)):
+                raise ImageRefused("the format names no such image")
+            data, ending, how = self._content(map, role)
+        except ImageRefused as refused:
+            self._notes.append((Outcome.DROPPED, path, f"the image {_where(map)}: {refused.reason}"))
+            of_gltf_only = role not in _OLD_ROLES and "gltf" in map.extras  # ours were made of a map that has a name
+            return None if of_gltf_only else replace(map, embedded=None)
+        name = self._name(self._rules, map, role, data, ending)
+        self.files[name] = data
+        self._notes.append((Outcome.APPROXIMATED if how else Outcome.EXACT, path, f"written beside it as {name}{how}"))
+        negative = map.negative and "gltf" in map.extras  # in a file of ours the pixels are turned round already
+        return replace(map, file_name=name, raw_file_name=b"", embedded=None, negative=negative)
+
+    def _content(self, map: TextureMap, role: str) -> tuple[bytes, str, str]:
+        """The bytes of the file, its extension, and what is not the same any more."""
+        if role == "normal":
+            raise ImageRefused("a normal map, which is no height map")
+        if role not in _OLD_ROLES:
+            raise ImageRefused(f"{role.replace('_', ' ')}, which the old formats have no map for")
+        data = map.embedded.data if map.embedded is not None else self._beside(map)
+        if role == "alpha":
+            stream = io.BytesIO()
+            picture = decode_texture(data, map.file_name).image
+            picture.convert("RGBA").getchannel("A").save(stream, "PNG")
+            return stream.getvalue(), "png", ", its alpha as grey"
+        ending = next((ending for head, ending in _ENDINGS.items() if data.startswith(head)), None)
+        if ending is None:
+            raise ImageRefused("no image of a kind that is known by its first bytes")
+        return data, ending, ", as self-illumination" if role == "emission" else ""
+
+    def _beside(self, map: TextureMap) -> bytes:
+        opened = self._source.open_map(map)
+        if opened.texture is None:
+            raise ImageRefused(opened.reason or HOW[opened.match.how])
+        return opened.texture.data
+
+    def _name(self, rules: ImageNames, map: TextureMap, role: str, data: bytes, ending: str) -> str:
+        """Within the limits of the format, safe on every system, and no two images of one name: neither here nor in the
+        folder, where other files may need an image of the same name."""
+        key = (id(data if map.embedded is None else map.embedded.data), role)
+        if key not in self._names:
+            known = map.file_name or (map.embedded.name if map.embedded is not None else "")
+            stem, extension = os.path.splitext(re.split(r"[\\/]", known)[-1])
+            if extension.lower() in (".jpg", ".jpeg") and ending == "jpg":
+                ending = extension[1:4]
+            stem = re.sub(r"[^A-Za-z0-9_-]+", "_", stem).strip("_") or "image"
+            name, number = _joined(rules, stem[: rules.longest], ending), 2
+            while not (take_apart(name).parts and self._is_free(name, data)):
+                mark = str(number)
+                name, number = _joined(rules, stem[: rules.longest - len(mark)] + mark, ending), number + 1
+            self._names[key] = name
+        return self._names[key]
+
+    def _is_free(self, name: str, data: bytes) -> bool:
+        if self.files.get(name, data) != data:
+            return False
+        path = self._folder / name
+        if not os.path.lexists(path):
+            return True
+        try:
+            return path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data
+        except OSError:
+            return False
+
+
+def _joined(rules: ImageNames, stem: str, ending: str) -> str:
+    name = f"{stem}.{ending}"
+    return name.upper() if rules.upper else name
+
+
+def _where(map: TextureMap) -> str:
+    return "inside the file" if map.embedded is not None else f"{safe_text(map.file_name)[:200]!r} beside the file"
 
 
 def save(

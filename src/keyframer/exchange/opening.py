@@ -17,6 +17,7 @@ from keyframer.files import PathLike, check_size, read_bytes
 from keyframer.formats import Detection, Format, detect, match_format
 from keyframer.formats.contract import HEAD_SIZE, options_from_text
 from keyframer.limits import DEFAULT_LIMITS, Limits, budgeted, open_budget
+from keyframer.text import safe_text
 
 if TYPE_CHECKING:  # whoever reads a document needs no scene
     from functools import cached_property
@@ -227,3 +228,13 @@ def load(
 def read(source: PathLike | IO[bytes], *, format: str | None = None, limits: Limits | None = None) -> Document:
     """The document in a file (a path, or a stream open for binary reading). Raises `FormatError` or OSError."""
     return open_file(source, format=format, limits=limits or DEFAULT_LIMITS).document
+
+
+def source_note(name: str, sha256: str, opened: OpenedFile) -> dict[str, object]:
+    """The option ``source`` of an exporter; version and dialect where they are known."""
+    note: dict[str, object] = {"name": safe_text(name), "sha256": sha256, "format": opened.reader.name}
+    if opened.detection.version is not None:
+        note["version"] = opened.detection.version
+    if opened.importer is None and opened.document.dialect is not None:
+        note["dialect"] = str(opened.document.dialect)
+    return note

@@ -6,12 +6,11 @@ scene = operating.cut(scene, 10, 50)
 scene = operating.change_axes(scene, up="y")
 """
 
-from keyframer.operating.axes import change_axes
 from keyframer.operating.cut import cut
 from keyframer.operating.merge import merge
 from keyframer.operating.node_selection import choose_nodes
 from keyframer.operating.rate import change_rate
 from keyframer.operating.reverse import reverse
-from keyframer.operating.scale import scale
+from keyframer.operating.scale import change_axes, scale
 
 __all__ = ["change_axes", "change_rate", "choose_nodes", "cut", "merge", "reverse", "scale"]

@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from keyframer.exchange.opening import load
-from keyframer.operating.axes import change_axes
 from keyframer.operating.cut import cut
 from keyframer.operating.merge import merge
 from keyframer.operating.node_selection import choose_nodes
 from keyframer.operating.rate import change_rate
 from keyframer.operating.reverse import reverse
-from keyframer.operating.scale import scale
+from keyframer.operating.scale import change_axes, scale
 from keyframer.scene import Handedness, Scene
 
 

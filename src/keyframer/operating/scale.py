@@ -1,4 +1,4 @@
-"""Larger or smaller."""
+"""Larger or smaller, another way up, or the other hand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from keyframer.formats.kit.coordinates import in_space
-from keyframer.scene import Scene
+from keyframer.scene import Handedness, Scene
 
 
 def scale(scene: Scene, factor: float) -> Scene:
@@ -16,3 +16,12 @@ def scale(scene: Scene, factor: float) -> Scene:
     metres = scene.space.metres_per_unit
     space = scene.space if metres is None else replace(scene.space, metres_per_unit=metres / factor)
     return replace(in_space(scene, scene.space, factor), space=space)
+
+
+def change_axes(scene: Scene, *, up: str | None = None, handedness: str | Handedness | None = None) -> Scene:
+    """The scene in other axes: numbers change their place and sign, the picture stays.
+
+    Z up becomes Y up by (x, z, -y), left-handed Y up becomes right-handed by (x, y, -z); what is not given stays.
+    """
+    hand = scene.space.handedness if handedness is None else Handedness(handedness)
+    return in_space(scene, replace(scene.space, up=up or scene.space.up, handedness=hand))

@@ -9,16 +9,147 @@ import numpy.typing as npt
 
 from keyframer.formats import facts_of
 from keyframer.limits import spend
+from keyframer.maths.smoothing_groups import smooth_clusters
 from keyframer.posing import Pose
-from keyframer.rendering import bone_shapes
-from keyframer.rendering.normals import corner_normals, face_normals, normal_groups
 from keyframer.rendering.surfaces import Surfaces
-from keyframer.scene import Mesh, Scene
+from keyframer.scene import Mesh, NodeKind, Scene
 from keyframer.textures import TextureSource
 
 Floats = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.int64]
+
+_KNOT = 0.12
+"""where along a stick it is thickest"""
+_SHARP = np.array(
+    [[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 1], [5, 2, 1], [5, 3, 2], [5, 4, 3], [5, 1, 4]], np.int64
+)  # eight faces: both ends to the four corners of the thickest place
+
+
+def stick_nodes(scene: Scene) -> tuple[Indices, Indices]:
+    """(S, 2) nodes that a stick joins, and (K,) nodes that stand alone. Cameras, lights and targets have none."""
+    count = len(scene.nodes)
+    plain = [
+        node.kind not in (NodeKind.CAMERA, NodeKind.LIGHT, NodeKind.TARGET, NodeKind.AMBIENT) for node in scene.nodes
+    ]
+    joined = [
+        (node.parent, number)
+        for number, node in enumerate(scene.nodes)
+        if node.parent is not None and 0 <= node.parent < count and plain[number] and plain[node.parent]
+    ]
+    touched = {number for pair in joined for number in pair}
+    alone = [number for number in range(count) if plain[number] and number not in touched]
+    return np.array(joined, np.int64).reshape(-1, 2), np.array(alone, np.int64)
+
+
+def stick_points(world: Floats, joined: Indices, alone: Indices) -> Floats:
+    """(6 (S + K), 3) corners of the solids for nodes at ``world`` (N, 4, 4)."""
+    places = np.nan_to_num(world[:, :3, 3])
+    begin, end = places[joined[:, 0]], places[joined[:, 1]]
+    lengths = _length(end - begin)
+    used = places[np.unique(np.concatenate([joined.reshape(-1), alone]))]
+    size = float(_length(np.ptp(used, axis=0)[None])[0]) if len(used) else 0.0
+    size = size or 1.0
+    typical = float(np.median(lengths[lengths > 0])) if (lengths > 0).any() else size * 0.1
+    mark = min(typical * 0.25, size * 0.045) if len(joined) else size * 0.03
+    thick = np.minimum(np.maximum(lengths * 0.1, 0.0), mark)
+    long = _solids(begin, end, np.maximum(thick, mark * 0.15), _KNOT)
+    up = np.array([0.0, 0.0, 1.0])
+    short = _solids(places[alone] - up * mark, places[alone] + up * mark, np.full(len(alone), mark * 0.7), 0.5)
+    return np.concatenate([long, short]).reshape(-1, 3)
+
+
+def stick_corners(count: int) -> Indices:
+    """(8 count, 3) corners of the faces."""
+    return (np.arange(count)[:, None, None] * 6 + _SHARP).reshape(-1, 3)
+
+
+def _solids(begin: Floats, end: Floats, thick: Floats, knot: float) -> Floats:
+    """(n, 6, 3): one end, four corners around the thickest place, the other end."""
+    way = end - begin
+    length = _length(way)[:, None]
+    way = np.where(length > 0, way / np.where(length > 0, length, 1.0), (0.0, 0.0, 1.0))
+    spare = np.eye(3)[np.argmin(np.abs(way), axis=1)]
+    side = np.cross(way, spare)
+    side /= _length(side)[:, None]
+    other = np.cross(way, side)
+    middle = begin + (end - begin) * knot
+    out = np.empty((len(begin), 6, 3))
+    out[:, 0], out[:, 5] = begin, end
+    for place, direction in enumerate((side, other, -side, -other), start=1):
+        out[:, place] = middle + direction * thick[:, None]
+    return out
+
+
+def _length(vectors: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.sum(vectors * vectors, axis=-1)))
+
+
+_OTHER_WAY = -0.3
+"""cosine below which two faces of one smooth surface are taken to be wound in opposite ways"""
+
+
+def normal_groups(corners: Indices, masks: Indices | None, flat: npt.NDArray[np.bool_], smooth: bool) -> Indices:
+    """(F, 3) for each corner the number of the normal it shares.
+
+    ``masks`` are the faces' smoothing groups, ``flat`` marks faces that are flat whatever they say, ``smooth`` is for
+    meshes without masks.
+    """
+    rounded = np.full(len(corners), int(smooth), np.int64) if masks is None else masks
+    rounded = np.where(flat, 0, rounded)
+    clusters, _ = smooth_clusters(corners, rounded, int(corners.max(initial=-1)) + 1, smooth)
+    groups = clusters.reshape(-1, 3).copy()
+    sharp = rounded & 0xFFFFFFFF == 0
+    groups[sharp] = groups[sharp, :1]
+    return groups
+
+
+def face_normals(points: Floats, corners: Indices) -> Floats:
+    """(F, 3) of length 1; zero where a face has no area."""
+    a = points[corners[:, 0]]
+    b, c = points[corners[:, 1]] - a, points[corners[:, 2]] - a
+    out = np.empty((len(corners), 3))
+    with np.errstate(all="ignore"):
+        out[:, 0] = b[:, 1] * c[:, 2] - b[:, 2] * c[:, 1]
+        out[:, 1] = b[:, 2] * c[:, 0] - b[:, 0] * c[:, 2]
+        out[:, 2] = b[:, 0] * c[:, 1] - b[:, 1] * c[:, 0]
+        return unit(out)
+
+
+def corner_normals(faces: Floats, groups: Indices) -> npt.NDArray[np.float32]:
+    """(F, 3, 3) for each corner the sum of the face normals that share its number, of length 1, as 3D Studio took it.
+
+    Old files are not careful about the order of corners: faces that clearly look the other way than the first one of
+    their group are turned before they are added, and the sum then points to the side of the corner's own face.
+    """
+    count = int(groups.max(initial=-1)) + 1
+    flat = groups.reshape(-1)
+    every = np.repeat(faces, 3, axis=0)
+    first = np.zeros((count, 3))
+    first[flat[::-1]] = every[::-1]
+    turned = np.where(_dot(every, first[flat]) < _OTHER_WAY, -1.0, 1.0)
+    total = np.empty((count, 3))
+    for axis in range(3):
+        total[:, axis] = np.bincount(flat, every[:, axis] * turned, count)
+    found = unit(total)[flat]
+    found *= np.where(_dot(every, found) < 0, -1.0, 1.0)[:, None]
+    return np.asarray(found.reshape(-1, 3, 3), np.float32)
+
+
+def _dot(a: Floats, b: Floats) -> Floats:
+    return np.asarray(a[:, 0] * b[:, 0] + a[:, 1] * b[:, 1] + a[:, 2] * b[:, 2])
+
+
+def unit(vectors: Floats) -> Floats:
+    """Vectors of length 1; zero for those without a direction."""
+    with np.errstate(all="ignore"):
+        largest = np.abs(vectors).max(axis=1, initial=0.0)
+        usable = (largest > 0) & np.isfinite(largest)
+        scaled = vectors / np.where(usable, largest, 1.0)[:, None]
+        length = np.sqrt(scaled[:, 0] ** 2 + scaled[:, 1] ** 2 + scaled[:, 2] ** 2)
+        return np.asarray(np.where(usable[:, None], scaled / np.where(length > 0, length, 1.0)[:, None], 0.0))
+
+
+Singles = npt.NDArray[np.float32]
 
 _FARTHEST = 1e18
 """points beyond this are not shown: products of them must stay numbers"""
@@ -59,11 +190,11 @@ class DrawableScene:
         starts = np.cumsum([0, *self._sizes])
         self._bones = bones
         self._last: tuple[Pose, int, Shape] | None = None
-        self._joined, self._alone = bone_shapes.stick_nodes(scene)
+        self._joined, self._alone = stick_nodes(scene)
         count = 0 if bones is False else len(self._joined) + len(self._alone)
         self._stick_faces = sum(counts) + np.arange(8 * count)
         meshes = [np.asarray(_mesh(scene, n).corners, np.int64) + starts[i] for i, n in enumerate(self.carriers)]
-        self.corners: Indices = np.concatenate([*meshes, bone_shapes.stick_corners(count) + starts[-1]])
+        self.corners: Indices = np.concatenate([*meshes, stick_corners(count) + starts[-1]])
         stick = np.full(8 * count, len(scene.materials) + 1, np.int64)
         self.material: Indices = np.concatenate([*(_materials(scene, number) for number in self.carriers), stick])
         self._node = np.repeat(np.array(self.carriers, np.int64), counts)
@@ -122,7 +253,7 @@ class DrawableScene:
         faces = np.flatnonzero(shown[self._node])
         bones = bool(len(self._stick_faces)) and (not len(faces) if self._bones is None else self._bones)
         if bones:
-            parts.append(bone_shapes.stick_points(pose.world[at], self._joined, self._alone))
+            parts.append(stick_points(pose.world[at], self._joined, self._alone))
         sticks_at = len(faces)
         faces = np.concatenate([faces, self._stick_faces]) if bones else faces
         points = np.concatenate(parts) if parts else np.empty((0, 3))

@@ -16,8 +16,7 @@ from keyframer.scene.light import Light, LightType
 from keyframer.scene.material import EmbeddedImage, Material, TextureMap
 from keyframer.scene.mesh import Mesh
 from keyframer.scene.node import Morph, Node, NodeKind
-from keyframer.scene.origin import Origin
-from keyframer.scene.scene import Scene
+from keyframer.scene.scene import Origin, Scene
 from keyframer.scene.skin import Skin
 from keyframer.scene.space import Handedness, Space
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,10 +18,22 @@ from keyframer.scene.light import Light
 from keyframer.scene.material import Material
 from keyframer.scene.mesh import Mesh
 from keyframer.scene.node import Node
-from keyframer.scene.origin import Origin
 from keyframer.scene.skin import Skin
 from keyframer.scene.space import Space
 from keyframer.text import did_you_mean
+
+
+@dataclass(eq=False, repr=False, frozen=True)
+class Origin:
+    """The document that a scene was made from, and the options that decided what it means."""
+
+    document: Any
+    options: Mapping[str, object]
+    folder: Path | None = None
+    """where its file lies, if it came from one"""
+
+    def __repr__(self) -> str:
+        return f"<Origin: {self.document!r}>"
 
 
 @documented

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 import keyframer
 from keyframer.formats.document import RawRun
 from keyframer.formats.hale3d import FORMAT
-from keyframer.formats.hale3d.dialect import Dialect
-from keyframer.formats.hale3d.dialect_text import TextCursor
+from keyframer.formats.hale3d.dialect import Dialect, TextCursor
 from keyframer.formats.hale3d.document import new_animation, record_types
 from keyframer.formats.hale3d.records import Animation, Frames, Joint
 from keyframer.formats.kit.scene_reading import Reporter

@@ -1,4 +1,4 @@
-"""The registry of batch operations. An operation whose package is missing is not available."""
+"""The registry of batch operations. Without Pillow there are no thumbnails."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from keyframer.exchange import exporter_for
 from keyframer.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -17,94 +18,65 @@ if TYPE_CHECKING:
 
 
 class Operation:
-    """``module`` has ``carry_out(subject, result)``, which fills the result and may raise."""
+    """The module of its name has ``carry_out(subject, result)``, which fills the result and may raise."""
 
-    __slots__ = ("_ending", "loads", "module", "name", "needs", "replaces_extension", "words")
+    __slots__ = ("loads", "module", "name", "replaces_extension", "suffix", "words")
 
     def __init__(
         self,
         name: str,
         words: str,
-        module: str,
-        ending: str,
-        needs: tuple[str, ...] = (),
-        *,
+        suffix: Callable[[Mapping[str, Any]], str],
         loads: tuple[str, ...] = (),
+        *,
         replaces_extension: bool = False,
     ) -> None:
         self.name = name
         self.words = words
-        self.module = module
-        self._ending = ending
-        """of the names of outputs; or the module whose ``suffix(options)`` tells it. The coordinator loads no more"""
-        self.needs = needs
-        """modules without which it cannot work"""
-        self.loads = ("keyframer.batch.operations.job_input", module, *loads)
+        self.suffix = suffix
+        """how the names of outputs end, from the options; ValueError for options that make no sense"""
+        self.module = f"{__name__}.{name}"
+        self.loads = (f"{__name__}.job_input", self.module, *loads)
         """modules that most files will need: workers load them while files are still looked for"""
         self.replaces_extension = replaces_extension
         """``a.3ds`` becomes ``a.glb``; else the suffix is added: ``a.3ds.check.json``"""
-
-    @property
-    def available(self) -> bool:
-        return all(_there(module) for module in self.needs)
-
-    def suffix(self, options: Mapping[str, Any]) -> str:
-        """How the names of outputs end; ValueError for options that make no sense."""
-        if self._ending.startswith("."):
-            return self._ending
-        suffix: str = import_module(self._ending).suffix(options)
-        return suffix
 
     def function(self) -> Callable[[JobInput, Result], None]:
         function: Callable[[JobInput, Result], None] = import_module(self.module).carry_out
         return function
 
 
-def _there(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # not even its package
-        return False
+def _export_suffix(options: Mapping[str, Any]) -> str:
+    """Loads no format: the coordinator needs none."""
+    exporter, dialect = exporter_for("", options.get("to", "gltf")), options.get("dialect")
+    extension = exporter.extension(None if dialect is None else str(dialect))
+    exporter.options_from_text(options.get("write") or {})
+    if exporter.name != "gltf" and any(options.get(name) for name in ("core_only", "unit", "keys")):
+        raise ValueError("--core-only, --unit and --keys are for glTF only")
+    return extension
+
+
+def _picture_suffix(options: Mapping[str, Any]) -> str:
+    from keyframer.batch.operations.thumbnail import suffix
+
+    return suffix(options)
 
 
 _READING = ("keyframer.exchange.opening", *(module for known in FORMATS for module in known.preload))
+_WRITING = ("keyframer.exchange.gltf.write", "keyframer.scene.consistency")
 
 _ALL = (
     Operation(
         "convert",
         "convert every file to glTF 2.0 or another format",
-        "keyframer.batch.operations.convert",
-        "keyframer.batch.operations._export_target",
-        ("keyframer.exchange",),
-        loads=(*_READING, "keyframer.exchange.gltf.write", "keyframer.scene.consistency"),
+        _export_suffix,
+        (*_READING, *_WRITING),
         replaces_extension=True,
     ),
-    Operation(
-        "check",
-        "check every file and write one JSON report each",
-        "keyframer.batch.operations.check",
-        ".check.json",
-        ("keyframer.checking",),
-        loads=_READING,
-    ),
-    Operation(
-        "info",
-        "write the tables of every file as JSON",
-        "keyframer.batch.operations.info",
-        ".info.json",
-        loads=_READING,
-    ),
-    Operation(
-        "identify", "identify every file and write JSON", "keyframer.batch.operations.identify", ".identify.json"
-    ),
-    Operation(
-        "thumbnail",
-        "render a picture of every file",
-        "keyframer.batch.operations.thumbnail",
-        "keyframer.batch.operations.thumbnail",
-        ("keyframer.rendering", "PIL"),
-        loads=(*_READING, "keyframer.textures.pillow"),
-    ),
+    Operation("check", "check every file and write one JSON report each", lambda options: ".check.json", _READING),
+    Operation("info", "write the tables of every file as JSON", lambda options: ".info.json", _READING),
+    Operation("identify", "identify every file and write JSON", lambda options: ".identify.json"),
+    Operation("thumbnail", "render a picture of every file", _picture_suffix, (*_READING, "keyframer.textures.pillow")),
 )
 
-OPERATIONS: dict[str, Operation] = {known.name: known for known in _ALL if known.available}
+OPERATIONS = {known.name: known for known in _ALL if known.name != "thumbnail" or find_spec("PIL") is not None}

@@ -9,12 +9,11 @@ from typing import Any
 
 from keyframer.batch import dependencies, storage
 from keyframer.batch.job import Result
-from keyframer.batch.operations._export_target import exporter_of
 from keyframer.batch.operations.job_input import JobInput, note_issues
 from keyframer.batch.operations.outputs import drafted, refusing
-from keyframer.exchange import Exporter, save
+from keyframer.exchange import Exporter, exporter_for, save
 from keyframer.exchange.gltf.write.images import ImageSource, Pictures, no_images
-from keyframer.exchange.provenance import source_note
+from keyframer.exchange.opening import source_note
 from keyframer.operating.operation_sequence import take_steps
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
@@ -25,7 +24,7 @@ _EXPORT = ("keys", "core_only", "unit", "fps")
 
 def carry_out(subject: JobInput, result: Result) -> None:
     options = subject.options
-    exporter = exporter_of(options)
+    exporter = exporter_for("", options.get("to", "gltf"))
     scene = subject.scene(result)
     note_issues(result, scene.issues)
     scene = _changed(scene, options, exporter, result)

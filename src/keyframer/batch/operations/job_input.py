@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from keyframer.batch import dependencies, storage
 from keyframer.batch.defaults import FINDINGS
 from keyframer.batch.job import Job, Result
-from keyframer.batch.operations._gltf_files import named_files
 from keyframer.batch.operations.outputs import Output, write
 from keyframer.exchange import Importer
 from keyframer.exchange.opening import OpenedFile
@@ -100,3 +101,16 @@ def note_issues(result: Result, issues: Any) -> None:
     worst = issues.worst()
     result["issues"] = dict(sorted(issues.counts.items()))
     result["worst"] = None if worst is None else worst.label
+
+
+_URI = re.compile(rb'"uri"\s{0,100}:\s{0,100}"(?!data:)([^"\\]{1,1000})"')
+_HEAD = 20
+"""bytes of a .glb before its text"""
+
+
+def named_files(data: bytes) -> list[str]:
+    """Paths below the folder of the file; those that lead elsewhere are left out, as they are when it is read."""
+    text = data[_HEAD : _HEAD + int.from_bytes(data[12:16], "little")] if data[:4] == b"glTF" else data
+    names = dict.fromkeys(unquote(found.decode("utf-8", "replace")) for found in _URI.findall(text))
+    apart = [take_apart(name) for name in names]
+    return ["/".join(name.parts) for name in apart if name.parts and name.refusal is None]

@@ -12,9 +12,8 @@ from keyframer.catalogue import LINK_PARENT_CYCLE, LINK_UNRESOLVED_NAME, STAGE_F
 from keyframer.curves.lazy_fields import add_extras
 from keyframer.exchange.stage.archives import Archive
 from keyframer.exchange.stage.assembly import IDENTITY, Assembly, Model, to_archive_axes
-from keyframer.exchange.stage.attribute_values import fixture_matrix, number
 from keyframer.exchange.stage.shapes import shape_of
-from keyframer.exchange.stage.xmltree import Element, parse
+from keyframer.exchange.stage.xmltree import Element, fixture_matrix, number, parse
 from keyframer.limits import Limits
 from keyframer.scene import Light, LightType, NodeKind
 

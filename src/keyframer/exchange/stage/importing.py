@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from keyframer.catalogue import IO_EMPTY
-from keyframer.exchange.stage.archives import Archive
+from keyframer.exchange.stage.archives import Archive, ArchiveSource, placement_digest
 from keyframer.exchange.stage.assembly import Assembly
 from keyframer.exchange.stage.fixtures import Fixture, FixtureBuilder
 from keyframer.exchange.stage.shows import DESCRIPTION as SHOW
 from keyframer.exchange.stage.shows import METRES_PER_UNIT, Show, ShowBuilder
-from keyframer.exchange.stage.sources import ArchiveSource, placement_digest
 from keyframer.issues import IssueLog
 from keyframer.limits import Limits
 from keyframer.scene import Scene, Space

@@ -22,7 +22,7 @@ from keyframer.catalogue import (
 from keyframer.errors import FormatError
 from keyframer.exchange.gltf.read.container import open_container
 from keyframer.exchange.gltf.read.json_text import Findings, Item
-from keyframer.exchange.stage.archives import Archive, packing_problem
+from keyframer.exchange.stage.archives import Archive, ArchiveSource, packing_problem
 from keyframer.exchange.stage.assembly import Assembly, Model
 from keyframer.exchange.stage.fixtures import LEAST_DIMENSION, Fixture, dimensions
 from keyframer.exchange.stage.shows import (
@@ -33,7 +33,6 @@ from keyframer.exchange.stage.shows import (
     fixture_name,
     model_name,
 )
-from keyframer.exchange.stage.sources import ArchiveSource
 from keyframer.exchange.stage.xmltree import Element
 from keyframer.issues import IssueLog
 from keyframer.limits import Limits

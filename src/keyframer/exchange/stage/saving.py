@@ -16,11 +16,10 @@ from keyframer.errors import FormatError
 from keyframer.exchange.gltf.write.asset import glb_parts
 from keyframer.exchange.gltf.write.exporting import export
 from keyframer.exchange.gltf.write.options import GltfOptions
-from keyframer.exchange.stage.archives import Archive
+from keyframer.exchange.stage.archives import Archive, ArchiveSource
 from keyframer.exchange.stage.assembly import embed_archive_images, load_model
 from keyframer.exchange.stage.repacking import Change, NewMember, repack
 from keyframer.exchange.stage.shows import DEFAULT_ENDING, METRES_PER_UNIT, Show, model_name
-from keyframer.exchange.stage.sources import ArchiveSource
 from keyframer.exchange.stage.xmltree import Element
 from keyframer.files import check_output, write_bytes
 from keyframer.limits import Limits

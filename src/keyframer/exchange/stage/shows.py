@@ -9,9 +9,8 @@ from keyframer.catalogue import LINK_PARENT_CYCLE, LINK_UNRESOLVED_NAME, STAGE_F
 from keyframer.curves.lazy_fields import add_extras
 from keyframer.exchange.stage.archives import Archive
 from keyframer.exchange.stage.assembly import IDENTITY, Assembly, Floats, Model, to_archive_axes
-from keyframer.exchange.stage.attribute_values import show_matrix
 from keyframer.exchange.stage.fixtures import Fixture, FixtureBuilder
-from keyframer.exchange.stage.xmltree import Element, parse
+from keyframer.exchange.stage.xmltree import Element, parse, show_matrix
 from keyframer.limits import Limits
 
 DESCRIPTION = "GeneralSceneDescription.xml"

@@ -31,11 +31,12 @@ from keyframer.formats.hale3d.dialect import (
     LEAST_MODEL_JOINT,
     MODEL_HEADER_SIZE,
     Dialect,
+    TextCursor,
+    TextSink,
     animation_end,
     find_dialect,
     model_end,
 )
-from keyframer.formats.hale3d.dialect_text import TextCursor, TextSink
 from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
 from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Frames, Joint
 from keyframer.formats.hale3d.sniff import ANIMATION_ID, MODEL_ID

@@ -10,14 +10,81 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.formats.hale3d.dialect_text import text
-from keyframer.formats.hale3d.mesh_tables import table, triple_table
+from keyframer.formats.hale3d.dialect import text
 from keyframer.formats.hale3d.records import unquoted
 from keyframer.formats.hale3d.sniff import MODEL_ID
 from keyframer.text import show_name
+from keyframer.wire.cursor import Cursor, frozen
 from keyframer.wire.exact_floats import exact_floats
-from keyframer.wire.field_types import Chars, declare, i32, u32
+from keyframer.wire.field_types import Chars, Linked, declare, i32, u32
+from keyframer.wire.lossless_json import array_from_json, array_to_json
 from keyframer.wire.record import Record, record
+
+_NAMES = {"<f4": "f32", "<u4": "u32", "<i4": "i32"}
+
+
+class CountedAhead(Linked):
+    """An array whose count stands ``count_at`` bytes into the record, so that a failure can point at it."""
+
+    def __init__(self, dtype: npt.DTypeLike, count: str, count_at: int) -> None:
+        super().__init__(dtype, count)
+        self.count_at = count_at
+
+    def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
+        count = self.count_in(record)
+        cursor.need_entries(count, self.dtype.itemsize, name, (record.offset or 0) + self.count_at)
+        return cursor.array(self.dtype, count, name)
+
+
+class Table(CountedAhead):
+    """Rows of named columns as one structured array; in text, one object a row."""
+
+    def __init__(self, dtype: npt.DTypeLike, count: str, count_at: int) -> None:
+        super().__init__(dtype, count, count_at)
+        columns = []
+        for name in self.dtype.names or ():
+            column = self.dtype[name]
+            times = f"{column.shape[0]} x " if column.shape else ""
+            columns.append(f"{times}{_NAMES[column.base.str]} {name}")
+        self.entry_name = ", ".join(columns)
+        self.type_name = f"{count} x ({self.entry_name})"
+
+    def checked(self, value: Any) -> npt.NDArray[Any]:
+        array = np.asarray(value)
+        if array.dtype != self.dtype or array.ndim != 1:
+            raise ValueError(f"rows of ({self.entry_name}) are wanted")
+        return array
+
+    def to_json(self, value: Any) -> object:
+        names = self.dtype.names or ()
+        columns = [array_to_json(value[name]) for name in names]
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def from_json(self, value: object) -> npt.NDArray[Any]:
+        names = self.dtype.names or ()
+        if not isinstance(value, list):
+            raise ValueError("a list of rows is wanted")
+        for index, row in enumerate(value):
+            if not isinstance(row, dict) or set(row) != set(names):
+                raise ValueError(f"row {index}: an object with {', '.join(names)} is wanted")
+        rows = np.empty(len(value), self.dtype)
+        for name in names:
+            column = self.dtype[name]
+            width = column.shape[0] if column.shape else None
+            try:
+                rows[name] = array_from_json([row[name] for row in value], column.base, width)
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from None
+        return frozen(rows)
+
+
+def table(dtype: npt.DTypeLike, count: str, count_at: int, words: str) -> Any:
+    return declare(Table(dtype, count, count_at), words)
+
+
+def triple_table(count: str, count_at: int, words: str) -> Any:
+    return declare(CountedAhead(("<u4", (3,)), count, count_at), words)
+
 
 VERTEX = np.dtype([("st", "<f4", (2,)), ("first_weight", "<u4"), ("weight_count", "<u4")])
 WEIGHT = np.dtype([("bias", "<f4"), ("joint", "<i4"), ("position", "<f4", (3,))])

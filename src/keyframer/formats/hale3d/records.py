@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.formats.hale3d.dialect_text import text
+from keyframer.formats.hale3d.dialect import text
 from keyframer.formats.hale3d.sniff import ANIMATION_ID
 from keyframer.text import show_name
 from keyframer.wire.cursor import frozen
