@@ -11,10 +11,9 @@ import pytest
 import keyframer
 from keyframer.curves import Track
 from keyframer.formats.threeds.records import MapName, NamedObject, NodeHeader, PointArray
-from keyframer.inspecting.comparison import compare
+from keyframer.inspecting.comparison import compare, diff_scenes
 from keyframer.inspecting.motion_diff import diff_motion, motion_panels
 from keyframer.inspecting.record_diff import MOST_CHANGES, diff_documents
-from keyframer.inspecting.scene_diff import diff_scenes
 from keyframer.scene import Channel, Clip, Handedness, Mesh, Node, NodeKind, Scene, Space
 from tests.cli.running import EXAMPLE
 from tests.growth import assert_linear

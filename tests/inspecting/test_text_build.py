@@ -10,8 +10,17 @@ import pytest
 
 import keyframer
 from keyframer.inspecting import text_build
-from keyframer.inspecting.json_positions import line_and_column, path_at, position_of, repeated_key, show_path, values
-from keyframer.inspecting.text_build import TextError, build_bytes, build_document
+from keyframer.inspecting.text_build import (
+    TextError,
+    build_bytes,
+    build_document,
+    line_and_column,
+    path_at,
+    position_of,
+    repeated_key,
+    show_path,
+    values,
+)
 from keyframer.inspecting.text_dump import dump_text
 from tests.samples import sample_files
 

@@ -7,8 +7,7 @@ import pytest
 
 from keyframer.errors import FormatError
 from keyframer.limits import Budget, Limits
-from keyframer.rendering.clipping import Screen, on_screen
-from keyframer.rendering.raster import DepthBuffer, fragments
+from keyframer.rendering.raster import DepthBuffer, Screen, fragments, on_screen
 from keyframer.rendering.viewpoint import View
 from tests.rendering.simple import FRONT
 

@@ -14,8 +14,7 @@ from PIL import Image
 
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.textures import ImageLimits, ImageRefused, TextureFinder, TextureSource, open_texture, scene_textures
-from keyframer.textures.autodesk_images import ifl_names
-from keyframer.textures.image_files import decode_texture
+from keyframer.textures.image_files import decode_texture, ifl_names
 from keyframer.textures.texture_usage import look_inside
 from tests.corpus import CORPUS, needs_corpus
 

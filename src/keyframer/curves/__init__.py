@@ -12,7 +12,7 @@ another track:
 * Before the first and after the last key their values hold. NaN as a time counts as before the first key.
 * Equal times are a jump: pieces end and begin there, and at that time the later key holds.
 * Zero axes and zero quaternions do not turn; others are normalised.
-* Repeat and loop need a last key later than 0, else they are single; see `time_wrap`.
+* Repeat and loop need a last key later than 0, else they are single; see `timeline.TimeWrap`.
 """
 
 from .curve import Curve, compile_track

@@ -21,9 +21,7 @@ from ..maths import quat
 from .key_columns import WILD, Flags, Indices, KeyColumns, gather
 from .rotation_curves import SquadTable, TurnTable, still_rotations
 from .rotation_keys import absolute_rotations, single_rotations
-from .segments import find_segments
-from .time_wrap import clean_times
-from .timeline import Timeline
+from .timeline import Timeline, clean_times, find_segments
 from .track import Floats, Interpolation, RotationForm, Track, Wrap
 from .vector_curves import CubicTable, still_tracks
 

@@ -17,8 +17,8 @@ import numpy as np
 from ..maths import quat
 from .key_columns import Flags, Indices, KeyColumns
 from .nearest_logarithm import Parts, log_near
-from .segments import Segments
 from .tangents import tcb_weights
+from .timeline import Segments
 from .track import Floats, Interpolation
 
 Quaternion = tuple[Any, Any, Any, Any]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .key_columns import Flags, Indices, KeyColumns
-from .segments import Segments
+from .timeline import Segments
 from .track import Floats
 
 

@@ -8,13 +8,125 @@ together.
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
 
-from .ease import segment_ease, warp
-from .key_columns import Indices, KeyColumns
-from .segments import Segments
-from .time_wrap import TimeWrap
-from .track import Floats
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .key_columns import Flags, Indices, KeyColumns
+from .track import Floats, Wrap
+
+# Stands for infinity: beyond any usable key (1e150), and differences with it stay finite.
+FAR = 1e300
+
+
+def clean_times(times: ArrayLike) -> Floats:
+    """Times (T,) fit for arithmetic: NaN counts as long before the first key."""
+    given = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    return np.clip(np.where(np.isnan(given), -FAR, given), -FAR, FAR)  # np.nan_to_num takes ten times as long
+
+
+class TimeWrap:
+    """The wrap of n tracks: time is held at the ends, or taken modulo the last key's time.
+
+    Repeat and loop run from time 0 to the last key, both ways in time: -1 is one before the last key. A track whose
+    first key lies before 0 has a lead-in instead: times below 0 are played as authored, and the cycle starts at 0. At a
+    whole number of periods the cycle begins again, so the last key's own value is reached but never shown (as with two
+    keys at one time, the later one holds).
+    """
+
+    def __init__(self, columns: KeyColumns) -> None:
+        starts, periodic = columns.starts, columns.periodic
+        self._tracks = np.flatnonzero(periodic)
+        self._count = len(periodic)
+        self._periods = columns.times[(starts + columns.counts - 1)[periodic]]
+        self._lead_in = columns.times[starts[periodic]] < 0
+
+    def local(self, times: Floats) -> Floats:
+        """Clean times (T,) as each track sees them: (T, n), or (T, 1) if all tracks see the same."""
+        if not len(self._tracks):
+            return times[:, None]
+        column = times[:, None]
+        straight = (self._lead_in & (column < 0)) | (np.abs(column) >= FAR)
+        out = np.repeat(column, self._count, axis=1)
+        out[:, self._tracks] = np.where(straight, column, np.mod(column, self._periods))
+        return out
+
+    def local_pairs(self, tracks: Indices, times: Floats) -> Floats:
+        """(P,) one clean time each as one track (P,) each sees it."""
+        if not len(self._tracks):
+            return times
+        place = np.searchsorted(self._tracks, tracks)
+        place[place == len(self._tracks)] = 0
+        straight = (self._tracks[place] != tracks) | (np.abs(times) >= FAR) | (self._lead_in[place] & (times < 0))
+        return np.where(straight, times, np.mod(times, self._periods[place]))
+
+
+@dataclass(eq=False, repr=False)
+class Segments:
+    """Which segments meet at each of K keys: pieces between jumps, and the seam of a loop.
+
+    A segment is named by the key it starts at and exists only if it lasts: two keys at one time are a jump that ends a
+    piece. In a loop the last segment comes before the first key and the first one after the last key.
+    """
+
+    lengths: Floats  # (K,) time to the next key; 0 where no segment starts
+    before: Indices  # (K,) the segment that ends here, -1 for none
+    after: Indices  # (K,) the segment that starts here, -1 for none
+
+    @property
+    def lasting(self) -> Flags:
+        """(K,) true where a segment starts."""
+        return np.asarray(self.lengths > 0)
+
+    @property
+    def interior(self) -> Flags:
+        """(K,) true where a key has segments on both sides, perhaps across the seam."""
+        return np.asarray((self.before >= 0) & (self.after >= 0))
+
+
+def find_segments(columns: KeyColumns) -> Segments:
+    """The segments of all tracks."""
+    count = len(columns.times)
+    keys = np.arange(count)
+    lengths = np.zeros(count)
+    lengths[:-1] = np.diff(columns.times)
+    filled = columns.counts > 0
+    first, last = columns.starts, columns.starts + columns.counts - 1
+    lengths[last[filled]] = 0.0
+    lasting = lengths > 0
+    after = np.where(lasting, keys, -1)
+    before = np.full(count, -1, dtype=np.intp)
+    before[1:] = after[:-1]
+    loops = np.array([wrap is Wrap.LOOP for wrap in columns.wraps], dtype=np.bool_)
+    loops &= columns.periodic & (columns.counts > 1)
+    seam_first, seam_last = first[loops], last[loops]
+    before[seam_first] = np.where(lasting[seam_last - 1], seam_last - 1, -1)
+    after[seam_last] = np.where(lasting[seam_first], seam_first, -1)
+    return Segments(lengths, before, after)
+
+
+def segment_ease(columns: KeyColumns, segments: Segments) -> tuple[Floats, Floats] | None:
+    """Ease out of the left and into the right key of every segment, together at most 1; None if all are 0."""
+    leaving = np.where(segments.lasting, columns.ease_from, 0.0)
+    arriving = np.zeros(len(leaving))
+    arriving[:-1] = columns.ease_to[1:]
+    arriving = np.where(segments.lasting, arriving, 0.0)
+    if not (leaving.any() or arriving.any()):
+        return None
+    total = np.maximum(leaving + arriving, 1.0)
+    return leaving / total, arriving / total
+
+
+def warp(u: Floats, leaving: Floats, arriving: Floats) -> Floats:
+    """u before any interpolation, with a slow start that takes `leaving` and a slow stop that takes `arriving` of the
+    segment."""
+    speed = 1 / (2 - leaving - arriving)
+    start = speed * u * u / np.where(leaving > 0, leaving, 1.0)
+    stop = 1 - speed * (1 - u) ** 2 / np.where(arriving > 0, arriving, 1.0)
+    cruise = speed * (2 * u - leaving)
+    return np.where(u < leaving, start, np.where(u <= 1 - arriving, cruise, stop))
+
 
 # 1 M entries are 8 MB; beyond that a table may not outgrow the keys it indexes by much.
 SMALL_TABLE = 1_000_000

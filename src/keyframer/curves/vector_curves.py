@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .key_columns import Flags, Indices, KeyColumns, gather
-from .segments import Segments, find_segments
 from .tangents import tcb_tangents
+from .timeline import Segments, find_segments
 from .track import Floats, Interpolation, Track
 
 _STRAIGHT = (Interpolation.STEP, Interpolation.LINEAR, Interpolation.SAMPLED)

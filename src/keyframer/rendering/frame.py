@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from keyframer.posing import Pose
 from keyframer.rendering import lighting
-from keyframer.rendering.clipping import Screen, on_screen
 from keyframer.rendering.drawable_scene import DrawableScene, Shape
 from keyframer.rendering.lighting import Lighting
-from keyframer.rendering.raster import DepthBuffer, Numbers
+from keyframer.rendering.raster import DepthBuffer, Numbers, Screen, on_screen
 from keyframer.rendering.shading import Look, Shader
 from keyframer.rendering.viewpoint import View
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.rendering.clipping import Screen
 from keyframer.rendering.drawable_scene import DrawableScene, Shape
 from keyframer.rendering.lighting import Lighting
+from keyframer.rendering.raster import Screen
 from keyframer.rendering.viewpoint import View
 
 Floats = npt.NDArray[np.float64]

@@ -8,8 +8,7 @@
 Every guess and every miss is data: `TextureSource.opened` and `TextureFinder.matches` list them in the order of asking.
 """
 
-from keyframer.textures.image_errors import ImageRefused
-from keyframer.textures.image_files import DEFAULT_IMAGE_LIMITS, ImageLimits, Texture, open_texture
+from keyframer.textures.image_files import DEFAULT_IMAGE_LIMITS, ImageLimits, ImageRefused, Texture, open_texture
 from keyframer.textures.texture_finder import TextureFinder, TextureMatch
 from keyframer.textures.texture_source import Opened, TextureSource
 from keyframer.textures.texture_usage import STATUSES, TextureUse, scene_textures

@@ -8,9 +8,16 @@ from pathlib import Path
 from keyframer.files import note_input
 from keyframer.scene import TextureMap
 from keyframer.text import safe_text
-from keyframer.textures.autodesk_images import AN_IFL, ifl_names
-from keyframer.textures.image_errors import ImageRefused
-from keyframer.textures.image_files import DEFAULT_IMAGE_LIMITS, ImageLimits, Texture, decode_texture, open_texture
+from keyframer.textures.image_files import (
+    AN_IFL,
+    DEFAULT_IMAGE_LIMITS,
+    ImageLimits,
+    ImageRefused,
+    Texture,
+    decode_texture,
+    ifl_names,
+    open_texture,
+)
 from keyframer.textures.texture_finder import TextureFinder, TextureMatch
 
 _LIST_SIZE = 1 << 20

@@ -12,9 +12,17 @@ from typing import IO
 
 from keyframer.scene import EmbeddedImage, Scene
 from keyframer.text import safe_text
-from keyframer.textures.autodesk_images import AN_IFL, autodesk_kind, cel_size
-from keyframer.textures.image_errors import ImageRefused, pillow_or_refuse, why_unreadable
-from keyframer.textures.image_files import DEFAULT_IMAGE_LIMITS, FORMATS, ImageLimits
+from keyframer.textures.image_files import (
+    AN_IFL,
+    DEFAULT_IMAGE_LIMITS,
+    FORMATS,
+    ImageLimits,
+    ImageRefused,
+    autodesk_kind,
+    cel_size,
+    pillow_or_refuse,
+    why_unreadable,
+)
 from keyframer.textures.texture_finder import HOW, TextureFinder, TextureMatch
 from keyframer.textures.texture_source import first_of_list, is_list
 

@@ -20,8 +20,8 @@ from keyframer.scene.loss_report import Loss, LossReport, Outcome
 from keyframer.textures import TextureSource
 from keyframer.textures.texture_usage import TextureUse
 from keyframer.viewer.json_data import number, numbers, shown
+from keyframer.viewer.record_bytes import place_json
 from keyframer.viewer.source_locations import Finder
-from keyframer.viewer.track_bytes import place_json
 from keyframer.viewer.track_curves import ClipCurves, raw_moves
 
 if TYPE_CHECKING:

@@ -17,9 +17,8 @@ from keyframer.exchange.gltf.read.accessors import Layout, Stored
 from keyframer.exchange.gltf.read.json_text import Item, Sources, TrackSource
 from keyframer.scene import Channel, Node, RawChannel, Scene
 from keyframer.viewer.json_data import shown
-from keyframer.viewer.record_bytes import Records, Span
+from keyframer.viewer.record_bytes import KeyRows, Part, Place, Records, Rows, Several, Span, Strided
 from keyframer.viewer.source_locations import NO_RECORD
-from keyframer.viewer.track_bytes import KeyRows, Part, Place, Rows, Several, Strided
 
 _INNER = {"animations": ("samplers", "channels")}
 """lists in what lists of the text hold, that tracks are made of"""

@@ -10,8 +10,7 @@ import numpy as np
 
 from keyframer.formats.document import Document
 from keyframer.scene import Channel
-from keyframer.viewer.record_bytes import RecordRanges
-from keyframer.viewer.track_bytes import Rows, Strided
+from keyframer.viewer.record_bytes import RecordRanges, Rows, Strided
 from keyframer.wire.encoding_style import Style
 from keyframer.wire.record import Record
 from keyframer.wire.record_plan import FieldPlan

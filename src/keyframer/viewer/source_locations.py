@@ -9,8 +9,7 @@ from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import COMPANION
 from keyframer.scene import Camera, Channel, Light, Mesh, Node, RawChannel, Scene
 from keyframer.viewer.key_locations import KeyFinder
-from keyframer.viewer.record_bytes import RecordRanges, Records, Span
-from keyframer.viewer.track_bytes import KeyRows, Place, Strided, around
+from keyframer.viewer.record_bytes import KeyRows, Place, RecordRanges, Records, Span, Strided, around
 
 IN_COMPANION = "It lies in the companion, not in this file."
 NO_RECORD = "This file holds no record of it."

@@ -28,9 +28,8 @@ from keyframer.viewer.file_description import describe, describe_clip, describe_
 from keyframer.viewer.gltf_locations import GltfPlaces
 from keyframer.viewer.json_data import shown, to_json
 from keyframer.viewer.page_images import images_from
-from keyframer.viewer.record_bytes import NoRecords, Records
+from keyframer.viewer.record_bytes import NoRecords, Records, rows_json
 from keyframer.viewer.source_locations import Finder, SourceLocations
-from keyframer.viewer.track_bytes import rows_json
 from keyframer.viewer.track_curves import ClipCurves, raw_curve
 
 BLOCK = 1 << 16

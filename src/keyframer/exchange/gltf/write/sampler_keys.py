@@ -110,7 +110,7 @@ class Keys:
 
     def repeated(self, begin: float, end: float, most_keys: int) -> Keys:
         """From ``begin`` to ``end`` with time modulo the last key's, as far as ``most_keys`` last; where keys begin
-        before 0, those come first and are not repeated (see `keyframer.curves.time_wrap`)."""
+        before 0, those come first and are not repeated (see `keyframer.curves.timeline`)."""
         period = float(self.times[-1])
         first = math.floor(begin / period)
         leads_in = self.times[0] < 0 and begin < 0
