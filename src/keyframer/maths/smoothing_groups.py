@@ -59,9 +59,14 @@ def clusters_of_meshes(
     if whole.all():
         return vertex, vertex_counts
     mixed = ~(flat | whole)
+    of_corner = np.repeat(bits, 3)
+    if low.min() > 0 and mixed.all():  # every corner has a mask, and every mesh several
+        shared, _ = _joined(vertex, of_corner)
+        ends = np.maximum.reduceat(shared, starts(corner_counts)) + 1
+        ends[1:] -= ends[:-1].copy()
+        return shared, ends
     counts = np.where(whole, vertex_counts, corner_counts)
     owner = np.repeat(np.arange(len(counts)), corner_counts)
-    of_corner = np.repeat(bits, 3)
     rounded = mixed[owner] & (of_corner != 0)
     shared, _ = _joined(vertex[rounded], of_corner[rounded])
     ends = np.zeros(len(counts), np.int64)
@@ -89,27 +94,48 @@ def _joined(vertex: Indices, mask: Indices) -> tuple[Indices, int]:
     if len(kinds) == 1:
         return dense(vertex)[:2]
     pair, count, pick = dense(vertex * len(kinds) + kind)  # pairs of a vertex and a mask, in order of vertices
-    owner, reach = vertex[pick], mask[pick]
-    starts = np.flatnonzero(np.diff(owner, prepend=-1))
-    if len(starts) == count:
-        return pair, count
-    group = np.cumsum(np.diff(owner, prepend=-1) != 0) - 1
+    owner, reach = vertex.take(pick), mask.take(pick)
+    new = _changes(owner)
+    begins = np.flatnonzero(new)
     bits = _joining(kinds.tolist())
-    if not bits:
+    if len(begins) == count or not bits:
         return pair, count
-    while True:  # what a mask reaches grows until nothing changes: at most as often as there are masks at a vertex
+    every = np.bitwise_or.reduceat(reach, begins)
+    common = np.bitwise_and.reduceat(reach, begins) != 0
+    undecided = ~common & (np.add.reduceat(reach, begins) != every)  # neither all joined by one bit nor all apart
+    group = np.cumsum(new) - 1
+    if undecided.any():
+        some = undecided.take(group)
+        reach[some] = _reached(owner[some], reach[some], bits)
+    reach = np.where(common.take(group), every.take(group), reach)
+    order = np.lexsort((reach, owner))
+    fresh = _changes(owner.take(order)) | _changes(reach.take(order))
+    cluster = np.empty(count, np.int64)
+    cluster[order] = np.cumsum(fresh) - 1
+    return cluster.take(pair), int(np.count_nonzero(fresh))
+
+
+def _reached(owner: Indices, reach: Indices, bits: list[int]) -> Indices:
+    """The masks that each mask is joined with at its vertex, in one number. What a mask reaches grows until nothing
+    changes: at most as often as there are masks at a vertex."""
+    new = _changes(owner)
+    begins, group = np.flatnonzero(new), np.cumsum(new) - 1
+    while True:
         before = reach
         for bit in bits:
             has = (reach & bit) != 0
-            together = np.bitwise_or.reduceat(np.where(has, reach, 0), starts)
+            together = np.bitwise_or.reduceat(np.where(has, reach, 0), begins)
             reach = np.where(has, reach | together[group], reach)
         if np.array_equal(before, reach):
-            break
-    order = np.lexsort((reach, owner))
-    fresh = (np.diff(owner[order], prepend=-1) != 0) | (np.diff(reach[order], prepend=-1) != 0)
-    cluster = np.empty(count, np.int64)
-    cluster[order] = np.cumsum(fresh) - 1
-    return cluster[pair], int(np.count_nonzero(fresh))
+            return reach
+
+
+def _changes(values: Indices) -> npt.NDArray[np.bool_]:
+    """Where a value differs from the one before it; the first does."""
+    found = np.empty(len(values), np.bool_)
+    found[:1] = True
+    np.not_equal(values[1:], values[:-1], out=found[1:])
+    return found
 
 
 def _joining(masks: list[int]) -> list[int]:

@@ -4,8 +4,8 @@ A scene's axes become right-handed, Y up, metres. Left-handed data is mirrored a
 no node needs a negative scale; one root node then turns what is up and applies the unit. Triangles keep their order:
 corners that run counter-clockwise seen from outside do so in either handedness.
 
-What glTF cannot say is plain JSON under ``extras.keyframer``. Bytes become hex digits, sets sorted lists, numbers that
-JSON does not know ``null``. Long arrays are packed: base64 of the zlib stream of their little-endian bytes, with type
+What glTF cannot say is plain JSON under ``extras.keyframer``. Parts of the scene are put there as they are and become
+JSON when the file is written: bytes become hex digits, sets sorted lists, numbers that JSON does not know ``null``. Long arrays are packed: base64 of the zlib stream of their little-endian bytes, with type
 and shape beside it. Names of nodes are never empty, all different and safe to show.
 """
 
@@ -105,19 +105,18 @@ def unusable(values: npt.ArrayLike) -> int:
     return given.size - int(np.count_nonzero(np.isfinite(given)))
 
 
-def listed(values: npt.ArrayLike) -> list[float]:
-    """Numbers for JSON, within the range of single precision."""
+def listed(values: npt.ArrayLike) -> list[Any]:
+    """Numbers for JSON, within the range of single precision: a list, of lists if there are rows."""
     given = np.asarray(values, np.float64)
-    plain: list[float] = given.tolist()
-    if all(-LARGEST <= number <= LARGEST for number in plain):
-        return plain
-    clean = np.nan_to_num(given, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
-    return list(np.clip(clean, -LARGEST, LARGEST).tolist())
+    if not np.abs(given).max(initial=0.0) <= LARGEST:  # also where there is a NaN
+        given = np.clip(np.nan_to_num(given, nan=0.0, posinf=LARGEST, neginf=-LARGEST), -LARGEST, LARGEST)
+    plain: list[Any] = given.tolist()
+    return plain
 
 
 def fraction(value: float | None, default: float = 0.0) -> float:
     """A number clamped to 0..1."""
-    number = default if value is None or not np.isfinite(value) else float(value)
+    number = default if value is None or not math.isfinite(value) else float(value)
     return min(max(number, 0.0), 1.0)
 
 
@@ -141,6 +140,12 @@ def linear_color(rgb: npt.ArrayLike) -> Any:
     given = np.asarray(rgb, np.float64)
     shown = np.minimum(np.maximum(np.where(given == given, given, 0.0), 0.0), 1.0)
     return np.where(shown <= 0.04045, shown / 12.92, ((shown + 0.055) / 1.055) ** 2.4)
+
+
+def linear_level(level: float) -> float:
+    """`linear_color` of one number: an array of three costs more to make than to compute."""
+    shown = min(max(0.0, level), 1.0) if level == level else 0.0
+    return float(shown / 12.92 if shown <= 0.04045 else ((shown + 0.055) / 1.055) ** 2.4)
 
 
 def shown_color(linear: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -230,7 +235,7 @@ def stated(item: Any, *names: str) -> Json:
             continue
         if type(value) is not np.ndarray and value == defaults.get(name):
             continue
-        found[name] = plain(value)
+        found[name] = value
     return found
 
 
@@ -276,13 +281,13 @@ def track_extras(track: Track, clip: int, in_sampler: bool) -> Json:
         content["keys_in_sampler"] = True
         content["count"] = len(track.times)
     else:
-        content["times"], content["values"] = plain(track.times), plain(track.values)
+        content["times"], content["values"] = track.times, track.values
     for name in _COLUMNS:
         column = getattr(track, name)
         if column is not None and column.any():
-            content[name] = plain(column)
+            content[name] = column
     if track.extras:
-        content["extras"] = plain(track.extras)
+        content["extras"] = track.extras
     return content
 
 

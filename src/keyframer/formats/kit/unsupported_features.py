@@ -77,6 +77,7 @@ _BOOKKEEPING = {
 }
 """what files say about themselves: how they number, count and lay out their own parts; and what fields of the model
 say in other words (an intensity is a multiplier, roughness the shininess)"""
+_LISTS = {list, tuple}
 _USUAL: dict[str, Any] = {"alpha_mode": "OPAQUE", "metallic": 0.0, "emissive": [0.0, 0.0, 0.0]}
 """values that mean what other formats mean without saying so"""
 
@@ -140,6 +141,8 @@ def leftovers(scene: Scene, clip: Clip, target: str) -> list[tuple[str, str, int
     for part, each in _parts(scene, clip):
         for format, said in each.extras.items():
             if format != target and isinstance(said, (dict, Mapping)):  # a dict is told by its type, ten times faster
+                if _BOOKKEEPING.issuperset(said) and not _LISTS.intersection(map(type, said.values())):
+                    continue  # as most parts of most files
                 for name in sorted(_names_left(said)):
                     counts[part, name] += 1
     return [(part, name, count) for (part, name), count in counts.items()]

@@ -107,7 +107,7 @@ class LightReader:
     def weigh(self, scene: Scene) -> list[float]:
         """Give the lights of a scene at rest their multipliers: intensities by what 1 is there. The latter."""
         rig = Rig(scene)
-        shown = np.array([not node.hidden for node in scene.nodes], np.bool_)
+        shown = [not node.hidden for node in scene.nodes]
         found = strengths(scene, rig.world(rig.sample([0.0]), 1)[0], shown)
         for number, intensity in self.intensities.items():
             scene.lights[number].multiplier = intensity / found[number]

@@ -12,9 +12,17 @@ import numpy.typing as npt
 
 from keyframer.curves import Track
 from keyframer.curves.linear_fit import ROTATIONS, VECTORS
-from keyframer.exchange.gltf.conventions import attach, plain, shown_name, single, stated, track_extras, unusable
+from keyframer.exchange.gltf.conventions import (
+    Json,
+    attach,
+    plain,
+    shown_name,
+    single,
+    stated,
+    track_extras,
+    unusable,
+)
 from keyframer.exchange.gltf.write.animation_channels import KINDS, Channels, Properties, animate_visibility
-from keyframer.exchange.gltf.write.asset import Json
 from keyframer.exchange.gltf.write.cameras_lights import Lights
 from keyframer.exchange.gltf.write.error_measurement import world_error
 from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of, errors
@@ -269,7 +277,7 @@ def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
         **stated(clip, "units_per_frame", "current", "bounds"),
     }
     if clip.raw_channels:
-        content["raw_channels"] = [plain(channel) for channel in clip.raw_channels]
+        content["raw_channels"] = clip.raw_channels
         for channel in clip.raw_channels:
             context.report.add(
                 Outcome.EXTRAS,
@@ -280,7 +288,7 @@ def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
     if clip.bounds is not None:
         context.report.add(Outcome.EXTRAS, f"/clips/{clip.name}/bounds", "boxes of the frames", extras=clip.extras)
     if clip.extras:
-        content["extras"] = plain(clip.extras)
+        content["extras"] = clip.extras
     return content
 
 

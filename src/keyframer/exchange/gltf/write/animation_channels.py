@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves.linear_fit import VECTORS, Measure
-from keyframer.exchange.gltf.conventions import linear_color
-from keyframer.exchange.gltf.write.asset import Asset, Json
+from keyframer.exchange.gltf.conventions import Json, linear_color
+from keyframer.exchange.gltf.write.asset import Asset
 from keyframer.exchange.gltf.write.cameras_lights import FIELDS_OF_VIEW, Lights, cone_angles, vertical_fov
 from keyframer.exchange.gltf.write.motion import Function, Motion, MotionMaker, breaks_of, errors
 from keyframer.exchange.gltf.write.nodes import Placed

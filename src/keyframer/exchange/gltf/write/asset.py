@@ -12,15 +12,16 @@ import json
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
 from keyframer._version import __version__
+from keyframer.exchange.gltf.conventions import Json, plain
 from keyframer.exchange.gltf.conventions import bounds as column_bounds
 from keyframer.files import content_name, write_bytes, write_set
 
@@ -61,7 +62,8 @@ class Buffers:
         self.accessors: list[dict[str, Any]] = []
         self._pools: dict[tuple[int | None, int | None, str], _Pool] = {}
         self._pool_of: list[_Pool] = []
-        self._known: dict[tuple[object, ...], int] = {}
+        self._known: dict[tuple[object, ...], tuple[int, Array]] = {}
+        """the first array of each length and checksum"""
         self._blobs: list[_Pool] = []
         self._blob_sizes: dict[int, int] = {}
 
@@ -101,11 +103,14 @@ class Buffers:
         array = np.ascontiguousarray(array)
         kind = array.dtype.str[1:]
         width = _width(array)
-        key = (target, use, kind, width, *extra, blake2b(array.data, digest_size=16).digest())
-        if key in self._known:
-            return self._known[key]
+        key = (target, use, kind, width, *extra, array.nbytes, crc32(array.data))
+        known, same_sum = self._known.setdefault(key, (len(self.accessors), array))
+        if known < len(self.accessors) and same_sum.tobytes() == array.tobytes():
+            return known
         stride = array.itemsize * width if target == VERTICES else None
-        pool = self._pools.setdefault((target, stride, use or kind), _Pool(target, stride))
+        pool = self._pools.get((target, stride, use or kind))
+        if pool is None:
+            pool = self._pools[target, stride, use or kind] = _Pool(target, stride)
         accessor: dict[str, Any] = {
             "bufferView": 0,
             "byteOffset": pool.add(array),
@@ -115,7 +120,6 @@ class Buffers:
             **extra,
         }
         self._pool_of.append(pool)
-        self._known[key] = len(self.accessors)
         self.accessors.append(accessor)
         return len(self.accessors) - 1
 
@@ -162,8 +166,6 @@ def _width(array: Array) -> int:
         width *= size
     return width
 
-
-Json = dict[str, Any]
 
 _LISTS = ("nodes", "meshes", "materials", "textures", "images", "samplers", "cameras", "skins", "animations")
 
@@ -278,7 +280,32 @@ def write_gltf(asset: Asset, path: Path, *, overwrite: bool) -> list[str]:
     return [str(path), *(str(each) for each, _ in named)]
 
 
-def _json(root: dict[str, Any], indent: int | None = None) -> bytes:
+def _json(root: Json, indent: int | None = None) -> bytes:
+    """The text. Extras hold values of the scene as they are, which `plain` turns into JSON as they are met; going
+    through them before is left to the rare ones with numbers or keys that JSON does not know."""
     separators = (",", ":") if indent is None else (",", ": ")
-    text = json.dumps(root, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators)
-    return text.encode("utf-8", "backslashreplace")
+
+    def text(root: Json) -> str:
+        return json.dumps(
+            root,
+            ensure_ascii=False,
+            check_circular=False,
+            allow_nan=False,
+            indent=indent,
+            separators=separators,
+            default=plain,
+        )
+
+    try:
+        found = text(root)
+    except (TypeError, ValueError):
+        found = text(_with_plain_extras(root))
+    return found.encode("utf-8", "backslashreplace")
+
+
+def _with_plain_extras(value: Any) -> Any:
+    if type(value) is list:
+        return [_with_plain_extras(item) for item in value]
+    if type(value) is not dict:
+        return value
+    return {key: plain(item) if key == "extras" else _with_plain_extras(item) for key, item in value.items()}

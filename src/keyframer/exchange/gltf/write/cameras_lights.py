@@ -16,8 +16,15 @@ import numpy.typing as npt
 
 from keyframer.curves.cubic_fit import largest_difference
 from keyframer.curves.linear_fit import Measure, straight
-from keyframer.exchange.gltf.conventions import LARGEST, attach, linear_color, plain, raw_name, shown_name, stated
-from keyframer.exchange.gltf.write.asset import Json
+from keyframer.exchange.gltf.conventions import (
+    LARGEST,
+    Json,
+    attach,
+    linear_color,
+    raw_name,
+    shown_name,
+    stated,
+)
 from keyframer.exchange.gltf.write.options import Context, shown_extent
 from keyframer.scene import Camera, Light, LightType, Scene
 from keyframer.scene.loss_report import Outcome
@@ -54,7 +61,7 @@ def cone_angles(hotspot_degrees: npt.ArrayLike, falloff_degrees: npt.ArrayLike) 
     return np.clip(inner, 0.0, outer - _GAP), outer
 
 
-def strengths(scene: Scene, world: Floats, shown: npt.NDArray[np.bool_], unit: float = 1.0) -> list[float]:
+def strengths(scene: Scene, world: Floats, shown: list[bool], unit: float = 1.0) -> list[float]:
     """What a multiplier of 1 of each light is in glTF's units, where ``world`` (nodes, 4, 4) puts the nodes. A light
     that is nearer to the middle than a hundredth of the scene's size counts as that far away."""
     found = [math.pi] * len(scene.lights)
@@ -141,10 +148,10 @@ class Lights:
 
 def light_extras(light: Light) -> Json:
     """The old light, whole."""
-    content = {"type": light.type.value, "color": plain(light.color)}
+    content: Json = {"type": light.type.value, "color": light.color}
     content.update({**raw_name(light.raw_name, light.name), **stated(light, *_KEPT)})
     if light.extras:
-        content["extras"] = plain(light.extras)
+        content["extras"] = light.extras
     return content
 
 
@@ -190,7 +197,7 @@ def _camera(context: Context, camera: Camera, fov: float) -> Json:
     content = raw_name(camera.raw_name, camera.name)
     content.update(stated(camera, "fov_degrees", "roll_degrees", "target", "ranges", "clip", "shows_cone"))
     if camera.extras:
-        content["extras"] = plain(camera.extras)
+        content["extras"] = camera.extras
     attach(written, content)
     path = f"/cameras/{camera.name}"
     detail = "as the vertical field of view of a 4:3 picture"

@@ -12,57 +12,67 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer._version import __version__
-from keyframer.exchange.gltf.conventions import Axes, Names, attach, plain, stated
+from keyframer.exchange.gltf.conventions import Axes, Json, Names, attach, plain, stated
 from keyframer.exchange.gltf.write.animation import write_animations
 from keyframer.exchange.gltf.write.animation_channels import hide_node
-from keyframer.exchange.gltf.write.asset import Asset, Json, write_glb, write_gltf
+from keyframer.exchange.gltf.write.asset import Asset, write_glb, write_gltf
 from keyframer.exchange.gltf.write.cameras_lights import Beginning, Lights, light_extras, strengths, write_cameras
 from keyframer.exchange.gltf.write.images import ImageSource, Pictures, no_images
 from keyframer.exchange.gltf.write.materials import Materials
 from keyframer.exchange.gltf.write.meshes import Meshes, Skins
 from keyframer.exchange.gltf.write.nodes import Tree, find_looks
-from keyframer.exchange.gltf.write.options import Context, GltfOptions, joint_boxes, mesh_boxes, written_span
+from keyframer.exchange.gltf.write.options import Context, GltfOptions, written_span
 from keyframer.files import check_output
 from keyframer.formats.contract import refuse_unknown
 from keyframer.formats.kit.record_paths import path_finder
 from keyframer.formats.kit.unsupported_features import leftovers
 from keyframer.posing import Rig
-from keyframer.posing.bounds_and_duration import scene_size
+from keyframer.posing.channels import Samples
+from keyframer.posing.node_properties import States
 from keyframer.scene import Clip, LightType, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.textures import TextureFinder, TextureSource
+from keyframer.wire.gc_paused import GcPaused
 
 Floats = npt.NDArray[np.float64]
 
 
 def export(scene: Scene, options: GltfOptions | None = None) -> tuple[Asset, LossReport]:
     """A glTF asset of a scene, and what was lost on the way. The scene is not changed."""
-    options = options or GltfOptions()
+    with GcPaused():
+        return _export(scene, options or GltfOptions())
+
+
+def _export(scene: Scene, options: GltfOptions) -> tuple[Asset, LossReport]:
     report = LossReport("gltf", source=plain(dict(options.source)))
     if scene.origin is not None:
         report.find_path = path_finder(scene.origin.document)
     rig = Rig(scene)
-    begin = written_span(scene.clips[0], options.fps).begin if scene.clips else 0.0
-    boxes = mesh_boxes(scene)
-    size = scene_size(scene, rig)
     axes = Axes(scene.space, options.metres_per_unit(scene))
-    context = Context(scene, options, Asset(), axes, report, Names(), size, boxes, joint_boxes(scene))
+    context = Context(scene, options, Asset(), axes, report, Names(), rig)
     looks = find_looks(scene, rig.order)
-    samples = rig.sample([begin])
-    world, states = rig.world(samples, 1)[0], rig.states
+    samples: Samples = {}
+    world = rig.world_at_rest[0]
+    if rig.channels.movers:
+        samples = rig.sample([written_span(scene.clips[0], options.fps).begin])
+        world = rig.world(samples, 1)[0]
     materials = Materials(context)
     tree = Tree(context, rig, looks, samples, world)
-    write_cameras(context, states.fov.at(samples, 1)[0, :, 0])
-    visible = states.visible.at(samples, 1)[0, :, 0] > 0.5
-    color, *numbers = (
-        state.at(samples, 1)[0].tolist() for state in (states.color, states.multiplier, states.hotspot, states.falloff)
-    )
-    begin_with = [Beginning(rgb, *(row[0] for row in rest)) for rgb, *rest in zip(color, *numbers, strict=True)]
-    lights = Lights(context, strengths(scene, world, visible, axes.unit), begin_with)
-    _carry(context, tree, materials, lights, visible, {n: w[0] for n, w in states.morph_weights(samples, 1).items()})
+    write_cameras(context, rig.states.fov.at(samples, 1)[0, :, 0])
+    visible = (rig.states.visible.at(samples, 1)[0, :, 0] > 0.5).tolist()
+    lights = Lights(context, strengths(scene, world, visible, axes.unit), _light_beginnings(rig.states, samples))
+    weights = {number: rows[0] for number, rows in rig.states.morph_weights(samples, 1).items()}
+    _carry(context, tree, materials, lights, visible, weights)
     clips = write_animations(context, tree, looks, lights, rig)
     _about(context, clips)
     return context.asset, report
+
+
+def _light_beginnings(states: States, samples: Samples) -> list[Beginning]:
+    color, *numbers = (
+        state.at(samples, 1)[0].tolist() for state in (states.color, states.multiplier, states.hotspot, states.falloff)
+    )
+    return [Beginning(rgb, *(row[0] for row in rest)) for rgb, *rest in zip(color, *numbers, strict=True)]
 
 
 def _carry(
@@ -70,7 +80,7 @@ def _carry(
     tree: Tree,
     materials: Materials,
     lights: Lights,
-    visible: npt.NDArray[np.bool_],
+    visible: list[bool],
     weights: dict[int, Floats],
 ) -> None:
     """Hang meshes, cameras and lights into the tree."""
@@ -97,7 +107,7 @@ def _carry(
             geometry["skin"] = skins.write(node.skin, node.mesh)
         if number in weights and node.morph is not None and node.morph.positions:
             geometry["weights"] = [float(weight) for weight in weights[number]]
-        hide_node(context, number, placed, bool(visible[number]))
+        hide_node(context, number, placed, visible[number])
 
 
 def _about(context: Context, clips: list[Json]) -> None:
@@ -105,20 +115,20 @@ def _about(context: Context, clips: list[Json]) -> None:
     scene, asset = context.scene, context.asset
     if scene.copyright:
         asset.about["copyright"] = scene.copyright
-    source = {**plain(dict(context.options.source))}
+    source = {**context.report.source}
     if scene.source_format:
         source.setdefault("format", scene.source_format)
     about = {"version": __version__, "source": source, "options": context.options.stated()}
     if scene.issues.first_unsafe() is not None:
         about["salvaged"] = scene.issues.unsafe_counts()
     attach(asset.about, about)
-    content: Json = {"space": plain(scene.space), **stated(scene, "title", "author")}
+    content: Json = {"space": scene.space, **stated(scene, "title", "author")}
     environment = stated(
         scene.environment,
         *("ambient", "background_color", "background_image", "gradient", "fog", "distance_cue", "layered_fog", "uses"),
     )
     if scene.environment.extras:
-        environment["extras"] = plain(scene.environment.extras)
+        environment["extras"] = scene.environment.extras
     if environment:
         content["environment"] = environment
         for name in environment:
@@ -129,7 +139,7 @@ def _about(context: Context, clips: list[Json]) -> None:
     if clips:
         content["clips"] = clips
     if scene.extras:
-        content["extras"] = plain(scene.extras)
+        content["extras"] = scene.extras
         context.report.add(Outcome.EXTRAS, "/extras", "what the scene model has no place for")
     for part, name, count in leftovers(scene, scene.clips[0] if scene.clips else Clip(), "gltf"):
         context.report.add(Outcome.EXTRAS, f"/{part}/{name}", f"stated by {count} of them" if count > 1 else "")

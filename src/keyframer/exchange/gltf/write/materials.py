@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-
-import numpy as np
+from collections.abc import Iterable
 
 from keyframer.exchange.gltf.conventions import (
+    Json,
     attach,
     fraction,
-    linear_color,
-    plain,
+    linear_level,
     raw_name,
     said_in_gltf,
     shown_name,
     stated,
 )
-from keyframer.exchange.gltf.write.asset import Asset, Json
+from keyframer.exchange.gltf.write.asset import Asset
 from keyframer.exchange.gltf.write.images import SLOTS, Image, Missing
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.scene import Material, TextureMap
@@ -130,7 +129,7 @@ class Materials:
 
     def _surface(self, material: Material, images: dict[str, Image]) -> Json:
         diffuse = (0.8, 0.8, 0.8) if material.diffuse is None else material.diffuse
-        color = linear_color(diffuse)
+        color = [linear_level(float(level)) for level in diffuse]
         alpha = 1.0 - fraction(material.transparency)
         surface: Json = {"metallicFactor": 0.0, "roughnessFactor": round(roughness(material), 6)}
         written: Json = {"pbrMetallicRoughness": surface}
@@ -142,11 +141,12 @@ class Materials:
             texture = material.maps["texture1"]
             surface["baseColorTexture"] = self._textures.write(images["base_color"], texture)
             if "gltf" not in texture.extras:  # there the colour tints the image; of old a full map replaced the colour
-                factor = color + (1.0 - color) * fraction(texture.amount, 1.0)
+                amount = fraction(texture.amount, 1.0)
+                factor = [level + (1.0 - level) * amount for level in color]
         elif "alpha" in images:
             surface["baseColorTexture"] = self._textures.write(images["alpha"], material.maps["opacity"])
-        if (factor < 1.0).any() or alpha < 1.0:
-            surface["baseColorFactor"] = [*np.round(factor, 6).tolist(), alpha]
+        if min(factor) < 1.0 or alpha < 1.0:
+            surface["baseColorFactor"] = [*_rounded(factor), alpha]
         self._alpha(written, alpha, images)
         if "normal" in images:
             written["normalTexture"] = self._textures.write(images["normal"], material.maps["bump"])
@@ -162,11 +162,11 @@ class Materials:
         glow = fraction(material.self_illumination)
         if "emissive" in images:
             written["emissiveTexture"] = self._textures.write(images["emissive"], material.maps["self_illumination"])
-            written["emissiveFactor"] = np.round(factor, 6).tolist()
+            written["emissiveFactor"] = _rounded(factor)
         elif glow > 0:
             if "base_color" in images and "emissive" not in said_in_gltf(material.extras):
                 written["emissiveTexture"] = surface["baseColorTexture"]
-            written["emissiveFactor"] = np.round(factor * glow, 6).tolist()
+            written["emissiveFactor"] = _rounded(level * glow for level in factor)
         if material.two_sided:
             written["doubleSided"] = True
         self._as_it_was(material, written, surface)
@@ -211,7 +211,7 @@ class Materials:
     def _extras(self, material: Material) -> Json:
         content = {**raw_name(material.raw_name, material.name), **stated(material, *_KEPT)}
         if material.extras:
-            content["extras"] = plain(material.extras)
+            content["extras"] = material.extras
         return content
 
     def _report(self, material: Material, images: dict[str, Image]) -> None:
@@ -252,6 +252,11 @@ class Materials:
         if not self._context.extensions and transform(texture):
             detail = "core glTF cannot move, tile or turn images"
             report.add(Outcome.EXTRAS, f"{path}/transform", detail, extras=texture.extras)
+
+
+def _rounded(levels: Iterable[float]) -> list[float]:
+    """To six decimals, as numpy rounds."""
+    return [round(level * 1e6) / 1e6 for level in levels]
 
 
 def _state(target: Json, name: str, amount: float, default: float = 1.0) -> None:

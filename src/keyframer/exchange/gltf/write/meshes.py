@@ -10,16 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.exchange.gltf.conventions import (
+    Json,
     attach,
     linear_color,
-    plain,
     raw_name,
     shown_name,
     single,
     stated,
     unusable,
 )
-from keyframer.exchange.gltf.write.asset import Json
 from keyframer.exchange.gltf.write.materials import Materials
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.exchange.gltf.write.vertex_splitting import (
@@ -230,10 +229,10 @@ class Meshes:
             order = np.concatenate([np.asarray(part.faces) for part in parted.primitives])
         for name, column in (("smoothing", corners.masks), ("edges", corners.edges)):
             if column is not None and len(column):
-                content[name] = plain(column[whole if isinstance(order, slice) else order])
+                content[name] = column[whole if isinstance(order, slice) else order]
                 self._context.report.add(Outcome.EXTRAS, f"/meshes/{mesh.name}/{name}", extras=mesh.extras)
         if mesh.extras:
-            content["extras"] = plain(mesh.extras)
+            content["extras"] = mesh.extras
         attach(target, content)
 
 
@@ -372,7 +371,7 @@ class Skins:
         if skin.name:
             written["name"] = shown_name(skin.name)
         if skin.extras:
-            attach(written, {"extras": plain(skin.extras)})
+            attach(written, {"extras": skin.extras})
         path = f"/skins/{skin.name}"
         error = bind_error(skin, context.scene.meshes[mesh].positions)
         if error > context.options.max_error * context.size:

@@ -12,13 +12,13 @@ if that is only moved, turned and scaled evenly; else the node moves to the root
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves.lazy_fields import stored
-from keyframer.exchange.gltf.conventions import attach, listed, plain, raw_name, stated
-from keyframer.exchange.gltf.write.asset import Json
+from keyframer.exchange.gltf.conventions import Json, attach, listed, raw_name, stated
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
@@ -171,7 +171,7 @@ def _part(scene: Scene, order: Order, clip: Clip, involved: tuple[int, ...]) -> 
 
 Floats = npt.NDArray[np.float64]
 
-_NO_TURN = (0.0, 0.0, 0.0, 1.0)
+_ORIGIN, _NO_TURN, _FULL_SIZE = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0], [1.0, 1.0, 1.0]
 
 
 @dataclass(eq=False, repr=False)
@@ -222,15 +222,13 @@ class Tree:
             name = self._context.names.claim(node.name, node.kind.value)
             self.placed.append(Placed(*[len(asset.nodes)] * 3))
             asset.nodes.append({"name": name})
-        for number in range(len(nodes)):
-            self._fill(number)
-        for number in range(len(nodes)):
-            parent = int(self._rig.order.parents[number])
+        self._fill_all()
+        for number, parent in enumerate(self._rig.order.parents.tolist()):
             look = self._looks.get(number)
             above = self.placed[parent].tail if parent >= 0 and not (look and look.detached) else self.root
             head = self.placed[number].head
             if parent >= 0 and look and look.detached:
-                place = plain(np.asarray(nodes[number].position, np.float64))
+                place = np.asarray(nodes[number].position, np.float64)
                 attach(asset.nodes[head], {"parent": asset.nodes[self.placed[parent].head]["name"], "position": place})
             if above is None:
                 asset.roots.append(head)
@@ -238,37 +236,44 @@ class Tree:
                 asset.nodes[above].setdefault("children", []).append(head)
         self._geometry_nodes()
 
-    def _fill(self, number: int) -> None:
-        """Place, turn and scale one node, with helpers for scale axes."""
-        placed, base = self.placed[number], self.base
-        asset = self._context.asset
-        head = asset.nodes[placed.head]
-        if number in self._looks:
-            self._fill_looking(number, head)
-        else:
-            _put(head, "translation", base.position[number], (0.0, 0.0, 0.0))
-            _put(head, "rotation", base.rotation[number], _NO_TURN)
-            if base.has_axes[number]:
-                name, axes = head["name"], base.axes[number]
-                placed.scaled = asset.add_node({"name": self._context.names.claim(f"{name}_scale")}, placed.head)
-                placed.tail = asset.add_node({"name": self._context.names.claim(f"{name}_shape")}, placed.scaled)
-                placed.turned_back = placed.tail
-                attach(asset.nodes[placed.scaled], {"helper": "scale", "of": name})
-                attach(asset.nodes[placed.tail], {"helper": "shape", "of": name})
-                _put(asset.nodes[placed.scaled], "rotation", axes, _NO_TURN)
-                _put(asset.nodes[placed.tail], "rotation", quat.conjugate(axes), _NO_TURN)
-            _put(asset.nodes[placed.scaled], "scale", base.scale[number], (1.0, 1.0, 1.0))
-        attach(head, _node_extras(self._context, number, self.placed))
+    def _fill_all(self) -> None:
+        """Place, turn and scale the nodes, with helpers for scale axes."""
+        base = self.base
+        rows = zip(*(listed(values) for values in (base.position, base.rotation, base.scale)), strict=True)
+        for number, (position, rotation, scale) in enumerate(rows):
+            placed = self.placed[number]
+            head = self._context.asset.nodes[placed.head]
+            if number in self._looks:
+                self._fill_looking(number, head)
+            else:
+                _put(head, "translation", position, _ORIGIN)
+                _put(head, "rotation", rotation, _NO_TURN)
+                if base.has_axes[number]:
+                    self._add_axes(placed, base.axes[number])
+                _put(self._context.asset.nodes[placed.scaled], "scale", scale, _FULL_SIZE)
+            attach(head, _node_extras(self._context, number, self.placed))
+
+    def _add_axes(self, placed: Placed, axes: Floats) -> None:
+        """N_scale and N_shape."""
+        asset, names = self._context.asset, self._context.names
+        name = asset.nodes[placed.head]["name"]
+        placed.scaled = asset.add_node({"name": names.claim(f"{name}_scale")}, placed.head)
+        placed.tail = asset.add_node({"name": names.claim(f"{name}_shape")}, placed.scaled)
+        placed.turned_back = placed.tail
+        attach(asset.nodes[placed.scaled], {"helper": "scale", "of": name})
+        attach(asset.nodes[placed.tail], {"helper": "shape", "of": name})
+        _put(asset.nodes[placed.scaled], "rotation", listed(axes), _NO_TURN)
+        _put(asset.nodes[placed.tail], "rotation", listed(quat.conjugate(axes)), _NO_TURN)
 
     def _fill_looking(self, number: int, head: Json) -> None:
         look = self._looks[number]
         parent = -1 if look.detached else int(self._rig.order.parents[number])
         frames = frames_below(self._world[None, number], None if parent < 0 else self._world[None, parent])
         axes = self._context.axes
-        _put(head, "translation", axes.vectors(frames[0, :3, 3]), (0.0, 0.0, 0.0))
-        _put(head, "rotation", axes.turns(quat.from_matrix3(frames[:, :3, :3])[0]), _NO_TURN)
+        _put(head, "translation", listed(axes.vectors(frames[0, :3, 3])), _ORIGIN)
+        _put(head, "rotation", listed(axes.turns(quat.from_matrix3(frames[:, :3, :3])[0])), _NO_TURN)
         if abs(look.scale - 1.0) > 1e-9:
-            _put(head, "scale", np.full(3, look.scale), (1.0, 1.0, 1.0))
+            _put(head, "scale", listed(np.full(3, look.scale)), _FULL_SIZE)
 
     def _geometry_nodes(self) -> None:
         """A node for the geometry where it is shifted, hidden or skinned; skinned meshes stand at the root."""
@@ -284,7 +289,7 @@ class Tree:
                 continue
             helper: Json = {"name": self._context.names.claim(f"{asset.nodes[placed.head]['name']}_geo")}
             if shifted:
-                _put(helper, "translation", axes.vectors(-np.asarray(node.pivot, np.float64)), (0.0, 0.0, 0.0))
+                _put(helper, "translation", listed(axes.vectors(-np.asarray(node.pivot, np.float64))), _ORIGIN)
             attach(helper, {"helper": "geo", "of": asset.nodes[placed.head]["name"]})
             placed.geometry = asset.add_node(helper, None if node.skin is not None else placed.tail)
 
@@ -303,20 +308,24 @@ class BaseValues:
     def __init__(self, context: Context, rig: Rig, samples: Samples) -> None:
         nodes, axes = context.scene.nodes, context.axes
 
-        def at(kind: str, rest: list[npt.ArrayLike], usual: tuple[float, ...]) -> Floats:
-            rows = usable_rows(rest, usual)
+        def at(kind: str, field: str, usual: list[float]) -> Floats:
+            found = [stored(node, field) for node in nodes]
+            rows = usable_rows([usual if each is None else each for each in found], usual)
             rig.channels.set_still(kind, rows)
             for movers in rig.channels.movers.get(kind, ()):
                 rows[movers.nodes] = movers.values(samples)[0]
             return rows
 
-        turned: list[npt.ArrayLike] = [
-            _NO_TURN if node.scale_axes_xyzw is None else node.scale_axes_xyzw for node in nodes
-        ]
-        self.position = axes.vectors(at("position", [node.position for node in nodes], (0.0, 0.0, 0.0)))
-        self.rotation = axes.turns(quat.normalise(at("rotation", [node.rotation_xyzw for node in nodes], _NO_TURN)))
-        self.scale = at("scale", [node.scale for node in nodes], (1.0, 1.0, 1.0))
-        self.axes = axes.turns(quat.normalise(at("scale_axes", turned, _NO_TURN)))
+        self.position = axes.vectors(at("position", "position", _ORIGIN))
+        self.rotation = axes.turns(quat.normalise(at("rotation", "rotation_xyzw", _NO_TURN)))
+        self.scale = at("scale", "scale", _FULL_SIZE)
+        channels = rig.channels
+        if "scale_axes" in {*channels.still, *channels.movers} or any(
+            each.scale_axes_xyzw is not None for each in nodes
+        ):
+            self.axes = axes.turns(quat.normalise(at("scale_axes", "scale_axes_xyzw", _NO_TURN)))
+        else:
+            self.axes = np.tile(_NO_TURN, (len(nodes), 1))
         self.has_axes = _has_axes(context, self.axes, self.scale)
 
 
@@ -336,10 +345,9 @@ def _has_axes(context: Context, axes: Floats, scale: Floats) -> npt.NDArray[np.b
     return np.asarray(turned & uneven)
 
 
-def _put(node: Json, name: str, values: npt.ArrayLike, usual: tuple[float, ...]) -> None:
+def _put(node: Json, name: str, numbers: list[Any], usual: list[float]) -> None:
     """Write a property unless it is what glTF assumes anyway."""
-    numbers = listed(values)
-    if numbers != list(usual):
+    if numbers != usual:
         node[name] = numbers
 
 
@@ -353,10 +361,10 @@ def _node_extras(context: Context, number: int, placed: list[Placed]) -> Json:
     content: Json = {"kind": node.kind.value} if node.kind is not NodeKind.OBJECT else {}
     content.update(raw_name(node.raw_name, node.name))
     if _is_shifted(node):
-        content["pivot"] = plain(np.asarray(node.pivot))
+        content["pivot"] = np.asarray(node.pivot)
     if node.target is not None and 0 <= node.target < len(placed):
         content["target"] = placed[node.target].head
     content.update(stated(node, "hidden", "file_id", "bounding_box", "scale_axes_xyzw"))
     if node.extras:
-        content["extras"] = plain(node.extras)
+        content["extras"] = node.extras
     return content

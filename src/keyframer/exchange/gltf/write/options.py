@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from keyframer.exchange.gltf.write.images import ImageSource, no_images
 from keyframer.exchange.gltf.write.motion import Span
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, DEGREES_AT_DEFAULT, check_max_error
 from keyframer.maths.distinct_values import unique_values
-from keyframer.posing.bounds_and_duration import clip_span
+from keyframer.posing import Rig
+from keyframer.posing.bounds_and_duration import clip_span, scene_size
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene
 from keyframer.scene.loss_report import LossReport
@@ -68,7 +70,7 @@ def joint_boxes(scene: Scene) -> dict[int, Box]:
     return boxes
 
 
-def shown_extent(scene: Scene, world: Floats, shown: npt.NDArray[np.bool_]) -> tuple[float, Floats]:
+def shown_extent(scene: Scene, world: Floats, shown: list[bool]) -> tuple[float, Floats]:
     """Diagonal and middle of the box around the faces of the nodes that are ``shown``, where ``world`` (nodes, 4, 4)
     puts them; 1 and the origin where there is none. Meshes that are scaled to nothing do not count."""
     found: list[Floats] = []
@@ -186,12 +188,23 @@ class Context:
     axes: Axes
     report: LossReport
     names: Names
-    size: float
-    """of the scene (`posing.size_and_span`), in its own unit"""
-    boxes: list[Box]
-    """around each mesh, in its own space"""
-    joint_boxes: dict[int, Box]
-    """around what each joint moves, in the joint's space, by its node"""
+    rig: Rig
+    """of the first clip"""
+
+    @cached_property
+    def size(self) -> float:
+        """Of the scene (`posing.bounds_and_duration`), in its own unit."""
+        return scene_size(self.scene, self.rig)
+
+    @cached_property
+    def boxes(self) -> list[Box]:
+        """Around each mesh, in its own space."""
+        return mesh_boxes(self.scene)
+
+    @cached_property
+    def joint_boxes(self) -> dict[int, Box]:
+        """Around what each joint moves, in the joint's space, by its node."""
+        return joint_boxes(self.scene)
 
     @property
     def extensions(self) -> bool:
