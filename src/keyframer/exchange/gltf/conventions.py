@@ -5,8 +5,9 @@ no node needs a negative scale; one root node then turns what is up and applies 
 corners that run counter-clockwise seen from outside do so in either handedness.
 
 What glTF cannot say is plain JSON under ``extras.keyframer``. Parts of the scene are put there as they are and become
-JSON when the file is written: bytes become hex digits, sets sorted lists, numbers that JSON does not know ``null``. Long arrays are packed: base64 of the zlib stream of their little-endian bytes, with type
-and shape beside it. Names of nodes are never empty, all different and safe to show.
+JSON when the file is written: bytes become hex digits, sets sorted lists, numbers that JSON does not know ``null``.
+Long arrays are packed: base64 of the zlib stream of their little-endian bytes, with type and shape beside it. Names of
+nodes are never empty, all different and safe to show.
 """
 
 from __future__ import annotations
