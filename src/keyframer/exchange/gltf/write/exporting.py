@@ -28,7 +28,7 @@ from keyframer.formats.kit.record_paths import path_finder
 from keyframer.formats.kit.unsupported_features import leftovers
 from keyframer.posing import Rig
 from keyframer.posing.channels import Samples
-from keyframer.posing.node_properties import States
+from keyframer.posing.rig import States
 from keyframer.scene import Clip, LightType, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.textures import TextureFinder, TextureSource
