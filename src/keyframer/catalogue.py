@@ -175,7 +175,7 @@ SCENE_BEZIER_SMOOTH = issue_type(
 SCENE_ROTATION_GUESSED = issue_type(
     "SCENE_ROTATION_GUESSED",
     _W,
-    "{count: rotation key} read as {choice}; this is a guess (rotation_keys={other} reads them the other way)",
+    "{count: rotation key} read as {choice}; this is a guess ({other} reads them the other way)",
 )
 SCENE_NO_KEYS = issue_type(
     "SCENE_NO_KEYS", Severity.INFO, "the keys of this controller are not in the file: its node stays at rest"

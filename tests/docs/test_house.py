@@ -41,14 +41,35 @@ ARCHIVES = {("exchange", "stage")}
 INSIDE = re.compile(rf"keyframer\.formats\.({'|'.join(sorted(FOLDERS))})\b")
 
 
+EVERYDAY = {
+    *("max_error", "document", "length", "literal", "old", "A", "B"),  # words of other things, too
+    "Keyframer",  # a record, and this program
+}
+
+
 def words_of_formats() -> re.Pattern[str]:
-    """Ids, folders and extensions of formats and their companions; "3ds Max" is a program."""
-    ids = FOLDERS | {known.name for known in BUILT_IN}
+    """Ids, folders, titles and extensions of formats and their companions, their dialects, the options whose names are
+    made of several words, and the records of which that is true; "3ds Max" is a program."""
+    ids = FOLDERS | {known.name for known in BUILT_IN} | {known.title for known in BUILT_IN}
     endings = {ending for known in BUILT_IN for ending in known.extensions}
     endings |= {companion.extension for known in BUILT_IN for companion in known.companions}
     options = {companion.option for known in BUILT_IN for companion in known.companions}
-    whole, parts, names = ("|".join(map(re.escape, sorted(words))) for words in (ids, endings, options))
+    inner = {name for known in BUILT_IN for name in (*known.option_types(), *known.write_option_types()) if "_" in name}
+    inner |= {name for known in BUILT_IN for name in known.dialects}
+    inner |= {name for known in BUILT_IN for name in known.record_types() if re.search("[a-z][A-Z0-9]", name)}
+    assert {"rotation_keys", "retail", "NodeHeader"} <= inner
+    whole, parts, names = (
+        "|".join(map(re.escape, sorted(words))) for words in (ids | inner - EVERYDAY, endings, options)
+    )
     return re.compile(rf"(?<![\w.])({whole})(?!\w| Max)|({parts})\b|--({names})\b")
+
+
+def test_the_search_for_formats_finds_them() -> None:
+    pattern = words_of_formats()
+    for text in ("3ds", "see hale3d.", "a.nanim", "--skeleton", "euler_order=XYZ", "nul-ended", "a MaterialShininess3"):
+        assert pattern.search(text), text
+    for text in ("3ds Max", "a document", "an old skeleton", "max_error"):
+        assert not pattern.search(text), text
 
 
 def strings_of(tree: ast.Module) -> Iterator[ast.Constant]:

@@ -16,6 +16,8 @@ from keyframer.cli import main
 from keyframer.exchange import IMPORTERS
 from keyframer.exchange.opening import OpenedFile, open_file
 from keyframer.formats import FORMATS
+from keyframer.limits import DEFAULT_LIMITS
+from keyframer.viewer.dropping import DroppedFile, view_dropped
 from tests.exchange.four_ways import agreed, converted, ways
 from tests.samples import all_samples
 
@@ -65,6 +67,14 @@ def test_a_row_of_a_batch_looks_at_a_file_once(looked: Counter[str], operation: 
     looked.clear()
     assert perform(Job(operation, str(tmp_path / kind), str(tmp_path / "out")))["error"] is None
     assert set(looked.values()) == {1}, looked
+
+
+def test_the_viewer_looks_once_at_each_file_that_is_dropped(looked: Counter[str]) -> None:
+    files = [DroppedFile("first.3ds", EXAMPLE.read_bytes()), DroppedFile("notes.txt", b"none of ours")]
+    (viewed,) = view_dropped(files, DEFAULT_LIMITS)
+    assert b"Sail" in viewed.scene()
+    assert looked["3ds"] == len(files)
+    assert set(looked.values()) - {len(files)} == {1}  # those behind, of the file that the first did not know
 
 
 def make(folder: Path) -> None:

@@ -80,14 +80,14 @@ def test_times_between_whole_ones_are_rounded_and_said() -> None:
 
 
 def test_times_between_frames_are_reported_in_scene_units_with_the_rate_that_holds_them() -> None:
-    rules = KeyRules(30.0, 1.0, more_frames=True)
+    rules = KeyRules(30.0, 1.0, more_frames="more")
     made, loss = fitted(line(0.0, 10.5, 30.0, how=Interpolation.LINEAR), rules)
     assert made.times.tolist() == [0, 10, 30]
     assert loss.detail == "times were rounded by up to 0.017 s: fps=60 would hold them"
     frames = np.linspace(0, 30, 3001)
     wanted = np.interp(frames, [0, 10.5, 30], [0, 2, 4]) - np.interp(frames, [0, 10, 30], [0, 2, 4])
     assert (loss.error, loss.unit) == (pytest.approx(np.abs(wanted).max(), rel=0.1), "scene unit")
-    _, loss = fitted(spin(0.0, 1.0, how=Interpolation.LINEAR), KeyRules(29.97, 1.0, more_frames=True))
+    _, loss = fitted(spin(0.0, 1.0, how=Interpolation.LINEAR), KeyRules(29.97, 1.0, more_frames="more"))
     assert loss.unit == "degree"
 
 

@@ -121,6 +121,8 @@ class Format:
     """whether bits 0 to 4 of a key's flags say which of tension, continuity, bias and the two eases it has"""
     tables: tuple[str, ...] = ()
     """names of the tables that its `summary` gives besides the overview"""
+    bookkeeping: tuple[str, ...] = ()
+    """words of its extras about how its files number, count and lay out their parts: files of others lose nothing"""
     preload: tuple[str, ...] = ()
     """modules that batch workers load ahead, for a format that archives are full of"""
     diagnoses_damage: bool = False

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from keyframer.errors import FormatError
-from keyframer.exchange import importer_for
 from keyframer.exchange.opening import OpenedFile
-from keyframer.formats import detect
 from keyframer.limits import Budget, Limits
 from keyframer.textures import TextureFinder, TextureSource
 from keyframer.textures.file_names import take_apart
@@ -71,16 +71,25 @@ def dropped_files(body: bytes) -> list[DroppedFile]:
 
 def view_dropped(files: Sequence[DroppedFile], limits: Limits, *, salvage: bool = False) -> list[ViewedFile]:
     """The files that a reader knows, each with the others beside it; all but images where no reader knows any."""
-    scenes = [file for file in files if _is_known(file)]
-    shown = scenes or [file for file in files if os.path.splitext(file.base)[1].lower() not in EXTENSIONS]
+    neighbours = _Neighbours(files)
+    opened = [
+        OpenedFile(file.data, name=file.base, limits=limits, beside=partial(neighbours.find, by=file)) for file in files
+    ]
+    known = [_is_known(each) for each in opened]
+    shown = [
+        _viewed(file.name, each, salvage)
+        for file, each, is_known in zip(files, opened, known, strict=True)
+        if is_known or (not any(known) and os.path.splitext(file.base)[1].lower() not in EXTENSIONS)
+    ]
     if not shown:
         raise BadDrop("there is no scene among these files: drop the scene together with its images")
-    neighbours = _Neighbours(files)
-    return [_viewed(file, neighbours, limits, salvage) for file in shown]
+    return shown
 
 
-def _is_known(file: DroppedFile) -> bool:
-    return detect(file.data, name=file.base).format is not None or importer_for(file.data, file.base) is not None
+def _is_known(opened: OpenedFile) -> bool:
+    with suppress(FormatError):
+        return opened.reader is not None
+    return False
 
 
 class _Neighbours:
@@ -109,11 +118,8 @@ class _Neighbours:
         return None
 
 
-def _viewed(file: DroppedFile, neighbours: _Neighbours, limits: Limits, salvage: bool) -> ViewedFile:
+def _viewed(name: str, opened: OpenedFile, salvage: bool) -> ViewedFile:
     def load() -> Material:
-        opened = OpenedFile(
-            file.data, name=file.base, limits=limits, beside=lambda wanted: neighbours.find(wanted, file)
-        )
         material = Material(opened, textures=TextureSource(TextureFinder([])))
         try:
             material.scene = opened.scene(salvage=salvage)
@@ -121,4 +127,4 @@ def _viewed(file: DroppedFile, neighbours: _Neighbours, limits: Limits, salvage:
             material.failure = error
         return material
 
-    return ViewedFile(file.name, load, Budget(limits, len(file.data)))
+    return ViewedFile(name, load, Budget(opened.limits, len(opened.data)))

@@ -26,6 +26,7 @@ class Hale3D(Format):
     dialects = ("nul-ended", "length-with-nul", "length")
     companions = (Companion("model", ".mdl", "the Hale3D model that an animation moves"),)
     image_names = ImageNames(60, slots=("texture1",))
+    bookkeeping = ("flags", "model_version", "start_index", "version")
 
     def sniff(self, head: bytes, size: int) -> Match | None:
         from keyframer.formats.hale3d.sniff import sniff

@@ -55,8 +55,8 @@ class KeyRules:
     """a rotation key can turn by 360 degrees and more"""
     widest_degrees: float = 90.0
     """how far one rotation key made here may be from the next"""
-    more_frames: bool = False
-    """times are frames, and whoever writes may ask for more of them a second"""
+    more_frames: str = ""
+    """where times are frames, and whoever writes may ask for more of them a second: advice on how to find how many"""
     find_rate: bool = False
     """where frames are too far apart, fit again at finer rates, to say which would do (up to three fits more)"""
 
@@ -175,7 +175,7 @@ class KeyFitter:
                 enough = yield from self._enough(track, begin, end)
                 words += "" if enough is None else f": fps={enough:g} would"
             elif self.rules.more_frames:
-                words += "; find_rate=true looks for a rate that would"
+                words += f"; {self.rules.more_frames}"
         outcome = Outcome.EXACT if error == 0 and not why else Outcome.APPROXIMATED
         report.add(outcome, "", words, error=error, unit=unit)
         return made

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.curves.lazy_fields import Lazy
+from keyframer.formats import facts_of
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import (
     Camera,
@@ -68,15 +69,9 @@ REPORTED_PARTS = tuple(_FIELDS)
 """parts whose fields are reported one by one"""
 _NEVER = {"name", "raw_name", "extras"}
 
-_BOOKKEEPING = {
-    *("offset", "path", "record", "id", "parent", "parent_id", "controller_id", "start_index", "node_count", "dialect"),
-    *("version", "model_version", "revision", "length", "flags", "flags1", "flags2", "geometry", "type", "prefix"),
-    *("first_frame", "last_frame", "fov", "lens", "header", "instance", "toggles", "key_flags", "key_extras"),
-    *("time_min", "time_max", "Version", "KeyframerVersion", "MeshVersion", "Null", "Dummy"),
-    *("generator", "image", "embedded", "role", "intensity", "roughness"),
-}
-"""what files say about themselves: how they number, count and lay out their own parts; and what fields of the model
-say in other words (an intensity is a multiplier, roughness the shininess)"""
+_BOOKKEEPING = {"offset", "path", "generator", "image", "embedded", "role", "intensity", "roughness"}
+"""where a part stood in its file, and what fields of the model say in other words (an intensity is a multiplier, a
+roughness the shininess); formats add what their own files say about themselves (`Format.bookkeeping`)"""
 _LISTS = {list, tuple}
 _USUAL: dict[str, Any] = {"alpha_mode": "OPAQUE", "metallic": 0.0, "emissive": [0.0, 0.0, 0.0]}
 """values that mean what other formats mean without saying so"""
@@ -138,12 +133,16 @@ def _lost_names(scene: Scene, holds: Collection[str]) -> Iterator[tuple[str, int
 def leftovers(scene: Scene, clip: Clip, target: str) -> list[tuple[str, str, int]]:
     """What a file of another format said that the model has no field for: part, name, and in how many of them."""
     counts: Counter[tuple[str, str]] = Counter()
+    known: dict[str, set[str]] = {}
     for part, each in _parts(scene, clip):
         for format, said in each.extras.items():
             if format != target and isinstance(said, (dict, Mapping)):  # a dict is told by its type, ten times faster
-                if _BOOKKEEPING.issuperset(said) and not _LISTS.intersection(map(type, said.values())):
+                own = known.get(format)
+                if own is None:
+                    own = known[format] = _BOOKKEEPING.union(facts_of(format).bookkeeping)
+                if own.issuperset(said) and not _LISTS.intersection(map(type, said.values())):
                     continue  # as most parts of most files
-                for name in sorted(_names_left(said)):
+                for name in sorted(_names_left(said, own)):
                     counts[part, name] += 1
     return [(part, name, count) for (part, name), count in counts.items()]
 
@@ -156,7 +155,7 @@ def _parts(scene: Scene, clip: Clip) -> Iterator[tuple[str, Any]]:
     yield from (("clips", clip), ("environment", scene.environment), ("scene", scene))
 
 
-def _names_left(said: Mapping[str, Any]) -> set[str]:
+def _names_left(said: Mapping[str, Any], bookkeeping: Collection[str]) -> set[str]:
     """Chunks by their own names, wherever a list of them is kept; everything else by the word it is kept under."""
     found = set()
     for word, value in said.items():
@@ -164,9 +163,9 @@ def _names_left(said: Mapping[str, Any]) -> set[str]:
         if isinstance(value, (list, tuple)):
             chunks = [each for each in value if isinstance(each, (dict, Mapping)) and "chunk" in each]
             found |= {str(each.get("name") or f"chunk {each['chunk']}") for each in chunks}
-        if not chunks and word not in _BOOKKEEPING and not (word in _USUAL and value == _USUAL[word]):
+        if not chunks and word not in bookkeeping and not (word in _USUAL and value == _USUAL[word]):
             found.add(word)
-    return found - _BOOKKEEPING
+    return found.difference(bookkeeping)
 
 
 def _counted(count: int, part: str) -> str:

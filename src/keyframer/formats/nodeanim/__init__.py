@@ -24,6 +24,7 @@ class NodeAnimation(Format):
     name = "nodeanim"
     title = "generic node animation"
     extensions = (".nanim",)
+    bookkeeping = ("dialect", "flags", "node_count", "prefix")
 
     def sniff(self, head: bytes, size: int) -> Match | None:
         from keyframer.formats.nodeanim.sniff import sniff

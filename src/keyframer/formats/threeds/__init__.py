@@ -27,6 +27,11 @@ class ThreeDS(Format):
     record_per_track = True
     key_flags_are_tcb_bits = True
     tables = ("objects", "materials", "maps", "nodes", "tracks")
+    bookkeeping = (
+        *("flags", "flags1", "flags2", "geometry", "header", "instance", "key_extras", "key_flags", "length", "lens"),
+        *("parent", "revision", "time_max", "time_min", "toggles"),
+        *("Version", "KeyframerVersion", "MeshVersion", "Null", "Dummy"),
+    )
     preload = tuple(f"{__name__}.{module}" for module in ("sniff", "document", "bridge.scene", "rules", "summary"))
     diagnoses_damage = True
 

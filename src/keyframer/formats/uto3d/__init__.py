@@ -28,6 +28,10 @@ class Uto3D(Format):
     dialects = ("B", "A", "literal")
     record_per_track = True
     key_flags_are_tcb_bits = True
+    bookkeeping = (
+        *("controller_id", "dialect", "first_frame", "flags", "fov", "id", "last_frame", "parent_id"),
+        *("type", "version"),
+    )
 
     def sniff(self, head: bytes, size: int) -> Match | None:
         from keyframer.formats.uto3d.sniff import sniff

@@ -25,6 +25,7 @@ from keyframer.scene.loss_report import LossReport
 Floats = npt.NDArray[np.float64]
 
 PLACING = ("position", "rotation", "scale")
+_ADVICE = "find_rate=true looks for a rate that would"
 
 
 class Stage:
@@ -47,7 +48,7 @@ class Stage:
         self.scene, self.flipped = scene, np.zeros(len(scene.nodes), bool)
         if like is None:  # a document that has mirrored nodes keeps them
             self.scene, self.flipped = without_mirrors(scene, report)
-        rules = KeyRules(fps, 1.0, wraps=True, more_frames=True, find_rate=find_rate)
+        rules = KeyRules(fps, 1.0, wraps=True, more_frames=_ADVICE, find_rate=find_rate)
         self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, max_error), report)
         self.fitted = self._fit()
         self.world, self.points = self._at_rest()
