@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from keyframer.errors import FormatError
 from keyframer.limits import Limits
 from keyframer.wire.cursor import Cursor, Place
-from keyframer.wire.key_table import EXTRAS, KeyLayout, Keys, read_keys, write_keys
+from keyframer.wire.key_table import EXTRAS, KeyLayout, Keys, joined_rows, read_keys, write_keys
 from keyframer.wire.sink import Sink
 
 Row = tuple[bytes, int, list[bytes], bytes]  # time, flags, the optional floats that are there, value: all as stored
@@ -360,17 +360,22 @@ def test_what_does_not_fit_is_refused(layout: KeyLayout, keys: Keys, words: str)
 
 @every_layout
 @pytest.mark.parametrize("flags", [0, 1, 0x80])
-def test_a_single_key_is_told_without_columns(layout: KeyLayout, flags: int) -> None:
+def test_rows_of_several_tables_are_joined_without_columns(layout: KeyLayout, flags: int) -> None:
     size = layout.time.itemsize + (layout.flags.itemsize if layout.has_flags else 0) + 4 * (layout.width or 0) + 4
-    data = bytearray(bytes(range(1, size + 1)))
-    data[layout.flags_at : layout.flags_at + layout.flags.itemsize] = flags.to_bytes(layout.flags.itemsize, "little")
-    keys = read_keys(Cursor(bytes(data)), layout, 1, "keys", 0)
-    assert len(keys) == 1
-    key = keys.only_key()
-    if key is not None:
-        assert flags == 0
-        assert key == (keys.time[0], tuple(keys.value[0].tolist()))
-        assert keys.only_key() is None  # the columns are there now: whoever changed them is believed
-    elif flags == 0:
-        assert layout.value_first or not layout.has_flags or not layout.width or layout.time.kind == "f"
-    assert len(keys) == 1
+    tables = []
+    for number, count in enumerate((1, 3)):
+        data = bytearray(bytes(range(number, number + size)) * count)
+        row = size if flags & 1 or layout.width is None or not layout.has_flags else size - 4
+        for at in range(layout.flags_at, row * count, row):
+            data[at : at + layout.flags.itemsize] = flags.to_bytes(layout.flags.itemsize, "little")
+        tables.append(read_keys(Cursor(bytes(data)), layout, count, "keys", 0))
+    stored = [keys.stored_rows() for keys in tables]
+    if None in stored:
+        assert layout.width is None
+        return
+    rows = joined_rows([each for each in stored if each is not None])
+    assert len(rows) == 4
+    assert rows["time"].tolist() == [time for keys in tables for time in keys.time.tolist()]
+    if layout.width:
+        assert rows["value"].tolist() == [value for keys in tables for value in keys.value.tolist()]
+    assert tables[0].stored_rows() is None  # the columns are there now: whoever changed them is believed

@@ -209,12 +209,12 @@ def _compile_family(
     known = set(still)
     for shape, form, numbers in _portions(tracks, (each for each in range(len(tracks)) if each not in known)):
         columns = gather([tracks[i] for i in numbers], width)
-        compiled = _compile_group(columns, shape, form)
+        compiled = _compile_group(columns, shape, form, moment)
         resting = compiled.resting
         for position in np.flatnonzero(resting):
             still.append(numbers[position])
             if columns.counts[position]:
-                still_values.append(compiled.first_values[position])
+                still_values.append(compiled.resting_values[position])
             else:
                 still_values.append(_default(defaults[numbers[position]], width, is_rotation))
                 unusable.append(numbers[position])
@@ -233,7 +233,7 @@ def _first_keys(tracks: list[Track], width: int, moment: float | None) -> tuple[
     key, and need no curve."""
     forms: dict[RotationForm, list[int]] = {}
     for number, track in enumerate(tracks):
-        if _only_first_counts(track, moment):
+        if only_first_counts(track, moment):
             forms.setdefault(track.form, []).append(number)
     found: list[int] = []
     parts: list[Floats] = []
@@ -248,7 +248,7 @@ def _first_keys(tracks: list[Track], width: int, moment: float | None) -> tuple[
     return found, np.concatenate(parts) if parts else np.empty((0, width))
 
 
-def _only_first_counts(track: Track, moment: float | None) -> bool:
+def only_first_counts(track: Track, moment: float | None) -> bool:
     """Whether there is no other key, or `moment` is not after the first and that one stands before all others."""
     if len(track.times) < 2:
         return len(track.times) == 1
@@ -275,13 +275,13 @@ def _portions(tracks: list[Track], chosen: Iterable[int]) -> Iterator[tuple[str,
 
 @dataclass(eq=False, repr=False)
 class _Compiled:
-    resting: Flags  # (n,) tracks that never change
-    first_values: Floats  # (n, k) the value of a resting track with keys
+    resting: Flags  # (n,) tracks that never change, or are asked at a key
+    resting_values: Floats  # (n, k) the value of a resting track with keys
     timeline: Timeline | None = None  # of the tracks that do change
     table: Table | None = None
 
 
-def _compile_group(columns: KeyColumns, shape: str, form: RotationForm) -> _Compiled:
+def _compile_group(columns: KeyColumns, shape: str, form: RotationForm, moment: float | None) -> _Compiled:
     is_rotation = form is not RotationForm.NONE
     values, turns = columns.values, None
     if is_rotation and shape != "given":
@@ -291,11 +291,16 @@ def _compile_group(columns: KeyColumns, shape: str, form: RotationForm) -> _Comp
         resting = still_tracks(columns)
         if is_rotation:
             values = quat.normalise(values)
-    first_values = np.zeros((len(columns.counts), values.shape[1]))
+    asked = columns.starts
+    if moment is not None and len(columns.times):
+        rows, met = _keys_at(columns, moment)
+        resting |= met
+        asked = np.where(met, rows, asked)
+    resting_values = np.zeros((len(columns.counts), values.shape[1]))
     filled = columns.counts > 0
-    first_values[filled] = values[columns.starts[filled]]
+    resting_values[filled] = values[asked[filled]]
     if resting.all():
-        return _Compiled(resting, first_values)
+        return _Compiled(resting, resting_values)
     keep: Flags | slice = slice(None)  # the whole without a copy, in scenes where everything moves
     moving = columns
     if resting.any():
@@ -309,7 +314,17 @@ def _compile_group(columns: KeyColumns, shape: str, form: RotationForm) -> _Comp
         table = TurnTable(moving, segments, values[keep], turns[keep])
     else:
         table = SquadTable(moving, segments, values[keep], turns[keep])
-    return _Compiled(resting, first_values, Timeline(moving, segments), table)
+    return _Compiled(resting, resting_values, Timeline(moving, segments), table)
+
+
+def _keys_at(columns: KeyColumns, moment: float) -> tuple[Indices, Flags]:
+    """(n,) the last key of each track at or before a moment, and whether the track has its value then: the moment is
+    that of the key, or behind the last one of a track that plays once."""
+    passed = np.bincount(columns.track[columns.times <= moment], minlength=len(columns.counts))
+    rows = columns.starts + np.maximum(passed - 1, 0)
+    once = np.array([wrap is Wrap.SINGLE for wrap in columns.wraps], dtype=np.bool_)
+    at_key = columns.times[np.minimum(rows, len(columns.times) - 1)] == moment  # a track without keys has none there
+    return rows, once & (passed > 0) & (at_key | (passed == columns.counts))
 
 
 def _default(given: ArrayLike | None, width: int, is_rotation: bool) -> Floats:

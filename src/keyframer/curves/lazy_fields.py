@@ -8,6 +8,7 @@ own and may be changed like any other. How much that saves: docs/decisions/0010-
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import MISSING
 from typing import TYPE_CHECKING, Any
 
 
@@ -76,13 +77,41 @@ def stored(part: LazyFields, name: str) -> Any:
         return None
 
 
+def unchecked(cls: type[Any]) -> Callable[..., Any]:
+    """A constructor with the fields of a dataclass that checks nothing, for readers that know what they give.
+
+    It is generated from the declaration: ``__init__`` and ``__post_init__`` of a track of one key took longer than
+    everything else that is done with it. Lazy fields cannot be given; set them afterwards.
+    """
+    names: dict[str, Any] = {"create": cls.__new__, "cls": cls}
+    arguments, lines = [], []
+    for name, declared in cls.__dataclass_fields__.items():
+        if type(declared.default) is Lazy:
+            continue
+        names[f"default_{name}"] = declared.default
+        arguments.append(name if declared.default is MISSING else f"{name}=default_{name}")
+        lines.append(f"    made.{name} = {name}")
+    head = [f"def make({', '.join(arguments)}):", "    made = create(cls)", "    made._noted = None"]
+    exec(compile("\n".join([*head, *lines, "    return made"]), f"<unchecked {cls.__name__}>", "exec"), names)
+    make: Callable[..., Any] = names["make"]
+    return make
+
+
+def set_extras(part: LazyFields, names: tuple[str, ...], *values: object) -> None:
+    """Give a fresh part its extras in short: ``names`` are the id of the format and a name for each value, the same
+    tuple for all parts of a kind."""
+    part._noted = (names, *values)
+
+
 def add_extras(part: LazyFields, format: str, said: Mapping[str, object]) -> None:
     """Add to the extras of a format: in short, as long as nobody has asked for them."""
     noted = part._noted
-    if stored(part, "extras") is not None or (noted is not None and noted[0][0] != format):
+    if stored(part, "extras") is not None if noted is None else noted[0][0] != format:
         part.extras.setdefault(format, {}).update(said)
         return
-    if noted is not None:
-        said = {**dict(zip(noted[0][1:], noted[1:], strict=True)), **said}
-    keys = (format, *said)
-    part._noted = (_SHARED.setdefault(keys, keys), *said.values())
+    names, values = ((format,), ()) if noted is None else (noted[0], noted[1:])
+    if not said.keys().isdisjoint(names[1:]):
+        said = {**dict(zip(names[1:], values, strict=True)), **said}
+        names, values = (format,), ()
+    keys = (*names, *said)
+    part._noted = (_SHARED.setdefault(keys, keys), *values, *said.values())

@@ -96,8 +96,7 @@ class OpenedFile:
     @property
     def folder(self) -> Path | None:
         """Where files that belong to it may stand."""
-        path = self.path
-        return None if path is None else path.parent
+        return None if self._path is None else Path(os.path.dirname(self._path))
 
     @cached_property
     def detection(self) -> Detection:
@@ -144,13 +143,10 @@ class OpenedFile:
         """The options that the scene is made with: those given, and the companions that stand beside the file.
         ValueError for one that the reader does not have."""
         reader = self.reader
-        if isinstance(reader, Importer):
-            return options_from_text(reader.option_types(), self.given)
-        chosen = options_from_text(reader.option_types(), self.given)
-        path = self.path
-        if path is not None:
-            chosen = {**reader.find_companions(self.document, path, chosen), **chosen}
-        return chosen
+        chosen = options_from_text(reader.option_types(), self.given) if self.given else {}
+        if isinstance(reader, Importer) or self._path is None or not reader.companions:
+            return chosen
+        return {**reader.find_companions(self.document, Path(self._path), chosen), **chosen}
 
     def scene(self, *, salvage: bool = False) -> Scene:
         """What the file means: always the same object. `FormatError` for the first unsafe part, which ``salvage``

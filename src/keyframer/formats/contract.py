@@ -269,7 +269,8 @@ class Format:
 
 def make_options(name: str, options: type[Any], given: Mapping[str, object]) -> Any:
     """Options of a format from names and values; ValueError for a name that it does not have."""
-    refuse_unknown(name, _types(options), given)
+    if given:
+        refuse_unknown(name, _types(options), given)
     return options(**given)
 
 

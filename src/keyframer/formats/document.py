@@ -65,8 +65,8 @@ class Document:
             if found[1].children:
                 stack.append(_placed(found[1].children, found[0]))
 
-    def find(self, kind: type[R]) -> Iterator[R]:
-        """All records of a type (or of its subtypes), in file order."""
+    def find(self, kind: type[R] | tuple[type[R], ...]) -> Iterator[R]:
+        """All records of a type (or of its subtypes), or of several types, in file order."""
         stack = self.records[::-1]
         while stack:
             found = stack.pop()

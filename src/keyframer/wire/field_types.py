@@ -118,6 +118,8 @@ class Numbers(Kind):
         sink.write(self.layout.pack(value) if self.count is None else self.layout.pack(*value))
 
     def to_json(self, value: Any) -> object:
+        if type(value) is int and not self.is_float:
+            return value
         numbers = array_to_json(np.array([value] if self.count is None else value, self.dtype))
         return numbers[0] if self.count is None else numbers
 

@@ -7,12 +7,11 @@ shapes differ, one scan adds up the sizes and the columns are gathered from ther
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from struct import Struct
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -33,8 +32,6 @@ _BEFORE = np.array([[bin(bits & ((1 << bit) - 1)).count("1") for bit in range(5)
 """How many optional floats stand before the one of each bit."""
 
 _FLOAT = np.dtype("<f4")
-_STRUCT_CODES = {"i4": "i", "u4": "I", "i2": "h", "u2": "H", "u1": "B"}
-"""of `struct`, by type of numpy"""
 
 
 @dataclass(frozen=True)
@@ -75,14 +72,6 @@ class KeyLayout:
         return np.dtype((_FLOAT, (self.width or 0,)))
 
     @cached_property
-    def only_row(self) -> Struct | None:
-        """A row without extras, as numbers: time, flags, value; None where rows are laid out in another way."""
-        if self.value_first or not self.has_flags or not self.width:
-            return None
-        codes = [_STRUCT_CODES.get(dtype.str[1:]) for dtype in (self.time, self.flags)]
-        return None if None in codes else Struct(f"<{''.join(map(str, codes))}{self.width}f")
-
-    @cached_property
     def no_flags(self) -> Array:
         """Of a single key without any: one for all, because such tracks come by the hundred thousand."""
         return frozen(np.zeros(1, self.flags))
@@ -103,13 +92,16 @@ class KeyLayout:
         return np.dtype(fields)
 
 
+StoredRows = tuple[bytes, int, int, KeyLayout, int]
+"""the file, the position of the first row, how many there are, their layout, the bits of their extras"""
+
+
 class _Unread:
     """Keys of one shape whose columns nobody has asked for yet: where they lie in the file."""
 
     __slots__ = ("_rows",)
 
-    _rows: tuple[bytes, int, int, KeyLayout, int]
-    """the file, the position of the first row, how many there are, their layout, the bits of their extras"""
+    _rows: StoredRows
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -146,19 +138,16 @@ class Keys(_Unread):
         except AttributeError:
             return len(self.time)
 
-    def only_key(self) -> tuple[int, tuple[float, ...]] | None:
-        """Time and value, where there is a single key without flags and nobody has asked for columns yet; else None.
+    def stored_rows(self) -> StoredRows | None:
+        """Where the rows lie in the file, if all have one shape and nobody has asked for columns yet; else None.
 
-        Most tracks of most files are such a key: three columns for it take longer than all that is done with it.
+        Whoever wants the keys of many tracks joins their bytes (`joined_rows`): most tracks of most files are a single
+        key, and three columns for it take longer than all that is done with it.
         """
         try:
-            data, pos, count, layout, bits = object.__getattribute__(self, "_rows")
+            return cast(StoredRows, object.__getattribute__(self, "_rows"))
         except AttributeError:
             return None
-        if count != 1 or bits or layout.only_row is None:
-            return None
-        time, flags, *value = layout.only_row.unpack_from(data, pos)
-        return None if flags else (time, tuple(value))
 
     def column(self, name: str) -> Array:
         """An optional column by name; zeros where nothing is stored."""
@@ -308,6 +297,14 @@ def _view_columns(
         frozen(extras)
     value = _view_column(data, pos, row, "value", count) if layout.width else frozen(np.empty((count, 0), _FLOAT))
     return _view_column(data, pos, row, "time", count), flags, value, extras
+
+
+def joined_rows(tables: Sequence[StoredRows]) -> Array:
+    """The rows of several tables of one shape (layout and bits) as one array of records."""
+    layout, bits = tables[0][3:]
+    size = layout.size_of[bits]
+    joined = b"".join([data[pos : pos + count * size] for data, pos, count, _, _ in tables])
+    return np.frombuffer(joined, layout.row_dtypes[bits])
 
 
 def _view_column(data: bytes, pos: int, row: np.dtype[Any], name: str, count: int) -> Array:

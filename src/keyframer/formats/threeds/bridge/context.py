@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
+from operator import attrgetter
 from typing import Any, TypeVar, cast
 
 from keyframer.catalogue import DATA_NON_FINITE
@@ -76,7 +77,8 @@ Firsts = dict[type[Record], Any]
 
 def firsts(parent: Chunk) -> Firsts:
     """The first sub-chunk of each kind, for those who ask for many kinds: a search for each took a tenth of loading."""
-    return {type(each): each for each in reversed(parent.children)}
+    backwards = parent.children[::-1]
+    return dict(zip(map(type, backwards), backwards, strict=True))
 
 
 def color(parent: Chunk | None) -> Rgb | None:
@@ -91,7 +93,7 @@ _COLORS: tuple[type[AnyColor], ...] = (ColorFloatGamma, ColorByteGamma, ColorFlo
 
 def _color_chunk(parent: Chunk) -> AnyColor | None:
     found = firsts(parent)
-    for kind in _COLORS:
+    for kind in _COLORS if found else ():
         if kind in found:
             return cast(AnyColor, found[kind])
     return None
@@ -144,16 +146,22 @@ MOST_LEFTOVERS = 10_000
 """of one chunk: no program writes as many, and what one of them takes here is fifty times what it took in the file"""
 
 
-Kinds = Collection[type[Record]]
+Kinds = Set[type[Record]]
+_NO_KINDS: Kinds = frozenset()
+_TAIL = attrgetter("tail")
 
 
-def unread(parent: Chunk, known: Kinds, inside: Kinds = ()) -> list[dict[str, Any]]:
+def unread(parent: Chunk, known: Kinds, inside: Kinds = _NO_KINDS) -> list[dict[str, Any]]:
     """The sub-chunks of ``parent`` that nobody reads, as plain values.
 
     ``known`` are the kinds that are read: the first of each, all of those that normally come in numbers. ``inside``
     are kinds of which only the colour or percentage inside is read; they are kept whole if they hold more than that.
     Colours and percentages are known where they are chosen: one of each.
     """
+    kinds = set(map(type, parent.children))
+    tails = any(map(_TAIL, parent.children))
+    if len(kinds) == len(parent.children) and kinds <= known and not (tails or parent.tail):  # the usual case
+        return []
     rest: list[dict[str, Any]] = []
     seen: set[type[Record]] = set()
     for number, each in enumerate(parent.children):
@@ -164,18 +172,19 @@ def unread(parent: Chunk, known: Kinds, inside: Kinds = ()) -> list[dict[str, An
         fresh = kind not in seen or each.repeats
         seen.add(kind)
         if fresh and kind in inside:
-            if len(each.children) > 1 or each.tail or any(inner.tail for inner in each.children):
+            within = each.children
+            if len(within) > 1 or each.tail or (within and within[0].tail):
                 rest.append(leftover(each))
         elif not (fresh and kind in known):
             rest.append(leftover(each))
-        elif each.tail and not each.children:
+        elif tails and each.tail and not each.children:
             rest.append({"chunk": each.segment, "tail": each.tail.hex()})
     if parent.tail:
         rest.append({"chunk": "tail", "data": parent.tail.hex()})
     return rest
 
 
-def leftovers(parent: Chunk, known: Kinds, inside: Kinds = ()) -> dict[str, dict[str, Any]]:
+def leftovers(parent: Chunk, known: Kinds, inside: Kinds = _NO_KINDS) -> dict[str, dict[str, Any]]:
     """What `unread` finds, as extras: ``{"3ds": {"chunks": [...]}}``, or nothing."""
     rest = unread(parent, known, inside)
     return {"3ds": {"chunks": rest}} if rest else {}

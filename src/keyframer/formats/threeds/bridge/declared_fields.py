@@ -6,7 +6,7 @@ one value or the rest of the document (names, targets, maps, morphs, places) is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,19 @@ class ChunkField(Field[Firsts, Chunk]):
 def kinds_of(fields: Iterable[ChunkField], *, wraps: bool) -> frozenset[type[Record]]:
     """The chunks that some fields are read from: those that wrap a colour or percentage, or the others."""
     return frozenset(kind for field in fields if field.wraps is wraps for kind in field.kinds)
+
+
+def fields_by_kind(fields: Iterable[ChunkField]) -> dict[type[Record], ChunkField]:
+    """The field that each chunk says: for `get_stated_fields`."""
+    return {kind: field for field in fields for kind in field.kinds}
+
+
+def get_stated_fields(part: Any, found: Firsts, fields: Mapping[type[Record], ChunkField]) -> None:
+    """Set the attributes that chunks say; ``part`` is fresh, and its defaults are what a missing chunk means."""
+    for kind in found:
+        declared = fields.get(kind)
+        if declared is not None:
+            setattr(part, declared.name, declared.get(found))
 
 
 def rgb(value: Sequence[float]) -> r.ColorFloat:

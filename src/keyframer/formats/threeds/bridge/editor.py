@@ -107,7 +107,7 @@ def _environment(context: Context, editor: Editor) -> Environment:
     if cue is not None:
         environment.distance_cue = Fog(cue.near, cue.near_dimming, cue.far, cue.far_dimming)
         environment.distance_cue.affects_background = has(cue, DimBackground) or has(editor, DimBackground)
-        kept += unread(cue, (DimBackground,))
+        kept += unread(cue, {DimBackground})
     layers = child(editor, LayerFog)
     if layers is not None:
         environment.layered_fog = LayeredFog(layers.z_min, layers.z_max, layers.density, layers.flags, color(layers))

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from keyframer.curves.lazy_fields import add_extras
-from keyframer.formats.kit.declared_fields import get_fields
+from keyframer.curves.lazy_fields import add_extras, unchecked
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import (
     Context,
-    child,
     children,
     firsts,
-    has,
     leftovers,
     own_value,
     percent,
 )
-from keyframer.formats.threeds.bridge.declared_fields import MAP, MAP_FLAGS, MATERIAL, kinds_of
+from keyframer.formats.threeds.bridge.declared_fields import (
+    MAP,
+    MAP_FLAGS,
+    MATERIAL,
+    fields_by_kind,
+    get_stated_fields,
+    kinds_of,
+)
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Material, TextureMap
 
@@ -54,38 +58,46 @@ TINTS: dict[type[Chunk], str] = {
 _MAP_KNOWN = kinds_of(MAP, wraps=False) | {*TINTS, r.MapName, r.MapParameters}
 
 
+_new_material = unchecked(Material)
+_MATERIAL_FIELDS = fields_by_kind(MATERIAL)
+_MAP_FIELDS = fields_by_kind(MAP)
+
+
 def read_material(context: Context, chunk: r.Material) -> Material:
     """One material block."""
-    name = child(chunk, r.MaterialName)
-    material = Material(context.text(name.name) if name else "", raw_name=name.name if name else None)
-    get_fields(material, firsts(chunk), MATERIAL)
-    if has(chunk, r.MaterialSelfIlluminated):  # the flag of older releases
+    inside = firsts(chunk)
+    name: r.MaterialName | None = inside.get(r.MaterialName)
+    raw = name.name if name else None
+    material: Material = _new_material(context.text(raw or b""), raw_name=raw)
+    get_stated_fields(material, inside, _MATERIAL_FIELDS)
+    if r.MaterialSelfIlluminated in inside:  # the flag of older releases
         material.self_illumination = material.self_illumination or 1.0
-    shading = child(chunk, r.MaterialShading)
+    shading = inside.get(r.MaterialShading)
     if shading is not None:
         if 0 <= shading.shading < len(SHADINGS):
             material.shading = SHADINGS[shading.shading]
         else:
             add_extras(material, "3ds", {"shading": shading.shading})
-    for each in children(chunk, r.Map):
-        material.maps.setdefault(SLOTS[type(each)], _read_map(context, each))
+    if not inside.keys().isdisjoint(SLOTS):
+        for each in children(chunk, r.Map):
+            material.maps.setdefault(SLOTS[type(each)], _read_map(context, each))
     context.mark(material, "3ds", chunk, leftovers(chunk, _KNOWN, _WRAPPED).get("3ds"))
     return material
 
 
 def _read_map(context: Context, chunk: r.Map) -> TextureMap:
-    name = child(chunk, r.MapName)
+    inside = firsts(chunk)
+    name: r.MapName | None = inside.get(r.MapName)
     raw = name.name if name else b""
     amount = percent(chunk)
     found = TextureMap(context.text(raw), raw, 1.0 if amount is None else amount)
-    parameters = child(chunk, r.MapParameters)
+    parameters = inside.get(r.MapParameters)
     if parameters is not None:
         for attribute, bit in MAP_FLAGS.items():
             setattr(found, attribute, bool(parameters.flags & bit))
         found.tiled = not parameters.flags & 0x10
         add_extras(found, "3ds", {"flags": parameters.flags})
-    get_fields(found, firsts(chunk), MAP)
-    inside = firsts(chunk)
+    get_stated_fields(found, inside, _MAP_FIELDS)
     for kind, tint in TINTS.items():
         if kind in inside:
             rgb = inside[kind].rgb

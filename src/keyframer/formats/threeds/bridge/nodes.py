@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +17,17 @@ from keyframer.catalogue import (
     LINK_UNRESOLVED_NAME,
 )
 from keyframer.curves import Track
+from keyframer.curves.lazy_fields import set_extras, unchecked
 from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import Context, child, children, firsts, leftover, leftovers, unread
-from keyframer.formats.threeds.bridge.tracks import KINDS, read_hide_track, read_morph_track, read_track
+from keyframer.formats.threeds.bridge.context import Context, child, firsts, leftover, unread
+from keyframer.formats.threeds.bridge.tracks import (
+    KINDS,
+    read_hide_track,
+    read_morph_track,
+    read_track,
+    read_usual_tracks,
+)
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.issues import Severity
 from keyframer.maths import quat
@@ -67,8 +74,8 @@ class KeyframerNode:
     object_name: bytes
 
     @property
-    def tracks(self) -> Iterator[r.Track]:
-        return children(self.chunk, r.Track)
+    def tracks(self) -> list[r.Track]:
+        return [each for each in self.chunk.children if isinstance(each, r.Track)]
 
 
 @dataclass(frozen=True)
@@ -93,11 +100,16 @@ def read_nodes(context: Context, keyframer: r.Keyframer, writer: Writer, names: 
     found = [_read_node(context, chunk, writer, names) for chunk in keyframer.children if isinstance(chunk, r.Node)]
     _number(context, found)
     _link(context, found)
-    if any(_parent_name(each) for each in found):
+    if any(map(_parent_name, found)):
         _link_by_name(context, found)
     _link_targets(found)
     _cut_cycles(context, found)
     return found
+
+
+_new_node = unchecked(Node)
+_EXTRAS = ("3ds", "flags1", "flags2", "parent", "offset")
+"""names of what a node keeps of its header, where there is nothing else to keep"""
 
 
 def _read_node(context: Context, chunk: r.Node, writer: Writer, names: UniqueNames) -> KeyframerNode:
@@ -114,21 +126,27 @@ def _read_node(context: Context, chunk: r.Node, writer: Writer, names: UniqueNam
         shown = f"{shown}.{context.text(instance.name)}"
     elif kind is NodeKind.TARGET:
         shown = f"{shown}.target"
-    node = Node(names.claim(shown), kind, raw_name=name)
+    node: Node = _new_node(names.claim(shown), kind, raw_name=name)
     flags1 = header.flags1 if header else 0
     if writer.revision is not None and writer.revision < 4:
         flags1 &= 7  # the other bits are not valid in those revisions
     node.hidden = bool(flags1 & _HIDDEN)
-    pivot, box, number = (inside.get(kind) for kind in (r.Pivot, r.BoundBox, r.NodeId))
+    pivot, box, number = inside.get(r.Pivot), inside.get(r.BoundBox), inside.get(r.NodeId)
     if pivot is not None:
         node.pivot = np.array(context.finite(pivot, "pivot", pivot.pivot, (0.0, 0.0, 0.0)))
     if box is not None:
         node.bounding_box = (np.array(box.minimum), np.array(box.maximum))
     node.file_id = number.id_ if number else None
-    extras = leftovers(chunk, _KNOWN).get("3ds", {})
+    extras: dict[str, object] = {}
+    kept = unread(chunk, _KNOWN)
+    if kept:
+        extras["chunks"] = kept
     if header is not None:
+        if not (kept or instance or header.children or header.tail or r.ParentName in inside):
+            set_extras(node, _EXTRAS, header.flags1, header.flags2, header.parent, chunk.offset)
+            return KeyframerNode(chunk, node, header, name)
         extras |= {"flags1": header.flags1, "flags2": header.flags2, "parent": header.parent}
-        kept = unread(header, ())
+        kept = unread(header, frozenset())
         if kept:
             extras["header"] = kept
     if instance is not None:
@@ -226,62 +244,83 @@ def _cut_cycles(context: Context, found: list[KeyframerNode]) -> None:
         each.node.target = None
 
 
-def read_channels(
-    context: Context,
-    index: int,
-    each: KeyframerNode,
-    writer: Writer,
-    shape_of: Callable[[bytes], Floats | None],
-    vertices: int,
-    turns: list[tuple[Node, Floats]],
-) -> list[Channel]:
-    """The channels of one node; the node's rest values become those of the first keys. Its turn is added to ``turns``
-    with the node: see `set_turns`."""
-    absolute = context.options.rotation_keys == "absolute" or (
-        context.options.rotation_keys == "auto" and writer.is_blender
-    )
-    channels: list[Channel] = []
-    for chunk in each.tracks:
+class ChannelReader:
+    """Reads the channels of nodes; rest values of nodes become those of the first keys.
+
+    ``shape_of`` finds the vertices that a morph key names.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        found: list[KeyframerNode],
+        writer: Writer,
+        shape_of: Callable[[bytes], Floats | None],
+    ) -> None:
+        self._context = context
+        self._absolute = context.options.rotation_keys == "absolute" or (
+            context.options.rotation_keys == "auto" and writer.is_blender
+        )
+        self._max_scene = writer.is_max
+        self._shape_of = shape_of
+        self._turns: list[tuple[Node, Floats]] = []
+        self._tracks = [[chunk for chunk in each.chunk.children if isinstance(chunk, r.Track)] for each in found]
+        self._usual = read_usual_tracks(
+            context, chain.from_iterable(self._tracks), absolute=self._absolute, max_scene=self._max_scene
+        )
+
+    def read(self, index: int, node: Node, vertices: int) -> list[Channel]:
+        """The channels of one node, whose mesh has so many vertices. Its turn waits for `set_turns`."""
+        channels: list[Channel] = []
+        for chunk in self._tracks[index]:
+            track = self._usual.get(id(chunk))
+            if track is None:
+                track = self._read_with_care(chunk, node, vertices)
+                if track is None:  # without keys, or morph keys that name no fitting mesh
+                    node.extras["3ds"].setdefault("tracks", []).append(leftover(chunk))
+                    continue
+                value = _first_usable(track) if track.kind in AT_REST else None
+            else:
+                value = track.values[0]
+            if value is not None:
+                if track.kind == "position":
+                    node.position = value.copy()
+                elif track.kind == "rotation":
+                    self._turns.append((node, value))
+                elif track.kind == "scale":
+                    node.scale = value.copy()
+            channels.append(Channel(index, track))
+        return channels
+
+    def _read_with_care(self, chunk: r.Track, node: Node, vertices: int) -> Track | None:
+        if type(chunk) in KINDS:
+            return read_track(self._context, chunk, absolute=self._absolute, max_scene=self._max_scene)
         if isinstance(chunk, r.HideTrack):
-            track = read_hide_track(context, chunk, each.node.hidden)
-        elif isinstance(chunk, r.MorphTrack):
-            pair = read_morph_track(context, chunk, vertices, shape_of)
-            track = None
+            return read_hide_track(self._context, chunk, node.hidden)
+        if isinstance(chunk, r.MorphTrack):
+            pair = read_morph_track(self._context, chunk, vertices, self._shape_of)
             if pair is not None:
-                track, each.node.morph = pair
-        else:
-            track = read_track(context, chunk, absolute=absolute, max_scene=writer.is_max)
-        if track is None:  # without keys, or morph keys that name no fitting mesh
-            each.node.extras["3ds"].setdefault("tracks", []).append(leftover(chunk))
-            continue
-        _set_rest(each.node, track, turns)
-        channels.append(Channel(index, track))
-    return channels
+                track, node.morph = pair
+                return track
+        return None
+
+    def set_turns(self) -> None:
+        """Turn nodes as axes and angles say, all at once: one alone takes as long as fifty."""
+        if self._turns:
+            values = np.array([value for _, value in self._turns])
+            rotations = quat.from_axis_angle(values[:, :3], values[:, 3])
+            for (node, _), rotation in zip(self._turns, rotations, strict=True):
+                node.rotation_xyzw = rotation.copy()
 
 
-def _set_rest(node: Node, track: Track, turns: list[tuple[Node, Floats]]) -> None:
-    """A node rests at its earliest usable key."""
-    if track.kind not in ("position", "rotation", "scale"):
-        return
-    if len(track.values) == 1:
-        value = track.values[0]
-        if not all(map(math.isfinite, value.tolist())):
-            return
-    else:
-        usable = np.flatnonzero(np.isfinite(track.values).all(axis=1))
-        if not len(usable):
-            return
-        value = track.values[usable[np.argmin(track.times[usable])]]
-    if track.kind == "rotation":
-        turns.append((node, value))
-    else:
-        setattr(node, track.kind, value.copy())
+AT_REST = ("position", "rotation", "scale")
+"""kinds of tracks whose first key is how a node rests"""
 
 
-def set_turns(turns: list[tuple[Node, Floats]]) -> None:
-    """Turn nodes as axes and angles say, all at once: one alone takes as long as fifty."""
-    if not turns:
-        return
-    values = np.array([value for _, value in turns])
-    for (node, _), rotation in zip(turns, quat.from_axis_angle(values[:, :3], values[:, 3]), strict=True):
-        node.rotation_xyzw = rotation.copy()
+def _first_usable(track: Track) -> Floats | None:
+    """The value of the earliest usable key."""
+    usable = np.flatnonzero(np.isfinite(track.values).all(axis=1))
+    if not len(usable):
+        return None
+    value: Floats = track.values[usable[np.argmin(track.times[usable])]]
+    return value

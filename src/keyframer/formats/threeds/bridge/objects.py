@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from keyframer.catalogue import (
     LINK_INDEX_OUT_OF_RANGE,
     LINK_UNRESOLVED_NAME,
 )
-from keyframer.curves.lazy_fields import add_extras
+from keyframer.curves.lazy_fields import add_extras, unchecked
 from keyframer.formats.kit.declared_fields import get_fields
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context, child, children, color, firsts, has, own_value, unread
@@ -42,6 +43,9 @@ _FLAG_KEYS: dict[type[Chunk], str] = {
 }
 
 
+Corner = list[float]
+
+
 @dataclass(eq=False, repr=False, slots=True)
 class MeshObject:
     """A mesh with its stored vertices and the matrix that leads to its own axes."""
@@ -50,11 +54,22 @@ class MeshObject:
     chunk: r.NamedObject
     mesh: Mesh
     """with the stored vertices as positions"""
-    to_local: Floats | None
-    """(4, 4) stored vertices to local ones, F . M^-1; None where 4160 is singular"""
+    stated: StatedMatrix | None
+    """what 4160 says; None where it is missing"""
     matrix: Floats
-    """(4, 4) M = 4160, identity where it is missing"""
+    """(4, 4) M = 4160, identity where it is missing; set by `find_axes`"""
+    to_local: Floats | None
+    """(4, 4) stored vertices to local ones, F . M^-1; None where 4160 is singular; set by `find_axes`"""
     hidden: bool = False
+    _box: tuple[Corner, Corner] | None = None
+
+    @property
+    def box(self) -> tuple[Corner, Corner] | None:
+        """Lower and upper corner of the stored vertices; None where there are none."""
+        if self._box is None and len(self.mesh.positions):
+            columns = np.ascontiguousarray(self.mesh.positions.T)  # along rows numpy is ten times as fast
+            self._box = columns.min(axis=1).tolist(), columns.max(axis=1).tolist()
+        return self._box
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -75,6 +90,9 @@ class PlacedLight:
     chunk: r.NamedObject
 
 
+_new_mesh = unchecked(Mesh)
+
+
 def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int]) -> MeshObject | None:
     """The mesh of an object; None if it is no mesh. Faces that point outside the vertices are left out."""
     beside = firsts(chunk)
@@ -84,7 +102,7 @@ def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int
     inside = firsts(body)
     points_chunk: r.PointArray | None = inside.get(r.PointArray)
     points = _NO_POINTS if points_chunk is None else points_chunk.points
-    mesh = Mesh(context.text(chunk.name), points, _NO_CORNERS, raw_name=chunk.name)
+    mesh: Mesh = _new_mesh(context.text(chunk.name), points, _NO_CORNERS, raw_name=chunk.name)
     if points_chunk is not None and not np.isfinite(points).all():
         odd = np.flatnonzero(~np.isfinite(points).all(axis=1))
         context.report(DATA_NON_FINITE, points_chunk, "points", count=len(odd), index=int(odd[0]))
@@ -93,20 +111,21 @@ def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int
     if face_chunk is not None:
         _read_faces(context, body, face_chunk, mesh, materials)
     _read_uv(context, inside.get(r.TextureVertices), mesh)
-    mesh.casts_shadows = r.ObjectDoesNotCast not in beside
-    mesh.receives_shadows = r.ObjectReceivesNoShadow not in beside
-    matrix, to_local = _read_matrix(context, inside.get(r.MeshMatrix))
-    mesh.axes = matrix if r.MeshMatrix in inside else None
-    flags = [name for kind, name in _FLAG_KEYS.items() if kind in beside]
-    if flags:
-        add_extras(mesh, "3ds", {"flags": flags})
-    kept = unread(body, _MESH_KNOWN) + unread(chunk, _OBJECT_KNOWN)
+    stated = _read_matrix(context, inside.get(r.MeshMatrix))
+    kept = unread(body, _MESH_KNOWN)
+    if len(beside) > 1 or chunk.tail or body.tail or len(chunk.children) > 1:
+        mesh.casts_shadows = r.ObjectDoesNotCast not in beside
+        mesh.receives_shadows = r.ObjectReceivesNoShadow not in beside
+        flags = [name for kind, name in _FLAG_KEYS.items() if kind in beside]
+        if flags:
+            add_extras(mesh, "3ds", {"flags": flags})
+        kept += unread(chunk, _OBJECT_KNOWN)
     if face_chunk is not None:
-        kept += unread(face_chunk, (r.MaterialGroup, r.SmoothGroups))
+        kept += unread(face_chunk, _FACES_KNOWN)
     if kept:
         add_extras(mesh, "3ds", {"chunks": kept})
     context.mark(mesh, "3ds", chunk)
-    return MeshObject(chunk.name, chunk, mesh, to_local, matrix, r.ObjectHidden in beside)
+    return MeshObject(chunk.name, chunk, mesh, stated, _IDENTITY, _IDENTITY, r.ObjectHidden in beside)
 
 
 def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, materials: dict[bytes, int]) -> None:
@@ -130,17 +149,20 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
             },
         )
     flags = faces[:, 3]
-    owners = np.full(len(faces), -1, np.int32)
-    groups = [*children(chunk, r.MaterialGroup), *children(body, r.MaterialGroup)]
+    owners = np.empty(len(faces), np.int32)
+    owners.fill(-1)
     lost = {}
-    for group in groups:
-        if not _assign(context, group, owners, materials):
-            lost[context.text(group.material)] = group.faces
+    smooth = None
+    for each in (*chunk.children, *body.children):
+        if isinstance(each, r.MaterialGroup):
+            if not _assign(context, each, owners, materials):
+                lost[context.text(each.material)] = each.faces
+        elif smooth is None and isinstance(each, r.SmoothGroups):
+            smooth = each
     if lost:
         add_extras(mesh, "3ds", {"faces_of_missing_materials": lost})
-    smooth = child(chunk, r.SmoothGroups) or child(body, r.SmoothGroups)
     mesh.corners = corners[good]
-    mesh.edges = _EDGES_OF_FLAGS[flags[good] & 7]
+    mesh.edges = _EDGES_OF_FLAGS.take(flags[good] & 7)
     mesh.face_materials = owners[good]
     if smooth is not None:
         masks = np.zeros(len(faces), np.uint32)
@@ -205,26 +227,49 @@ def _read_uv(context: Context, chunk: r.TextureVertices | None, mesh: Mesh) -> N
         context.report(DATA_NON_FINITE, chunk, "uv", count=len(odd), index=int(odd[0]))
 
 
-def _read_matrix(context: Context, chunk: r.MeshMatrix | None) -> tuple[Floats, Floats | None]:
-    """M, and F . M^-1 with F the mirror of X where M is mirrored."""
+class StatedMatrix(NamedTuple):
+    """M as 4160 states it, with what must be known before it is inverted."""
+
+    rows: tuple[tuple[float, float, float, float], ...]
+    singular: bool
+    mirrored: bool
+
+
+_UNIT_ROWS = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+
+
+def _read_matrix(context: Context, chunk: r.MeshMatrix | None) -> StatedMatrix | None:
     if chunk is None:
-        return _IDENTITY, _IDENTITY
+        return None
     (ax, ay, az), (bx, by, bz), (cx, cy, cz) = chunk.x_axis, chunk.y_axis, chunk.z_axis
     x, y, z = chunk.origin
-    matrix = np.array([(ax, bx, cx, x), (ay, by, cy, y), (az, bz, cz, z), (0.0, 0.0, 0.0, 1.0)])
     determinant = ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx)
-    largest = max(map(abs, (ax, ay, az, bx, by, bz, cx, cy, cz)))
-    finite = all(map(math.isfinite, (ax, ay, az, bx, by, bz, cx, cy, cz, x, y, z)))
-    if not finite or abs(determinant) <= 1e-12 * largest**3:
+    numbers = (ax, ay, az, bx, by, bz, cx, cy, cz)
+    finite = math.isfinite(sum(numbers) + x + y + z)  # numbers of 32 bits do not overflow here
+    rows = ((ax, bx, cx, x), (ay, by, cy, y), (az, bz, cz, z), (0.0, 0.0, 0.0, 1.0))
+    singular = not finite or abs(determinant) <= 1e-12 * max(map(abs, numbers)) ** 3
+    if singular:
         context.report(DATA_MATRIX_SINGULAR, chunk)
-        return (matrix if finite else np.eye(4)), None
-    inverse: Floats = np.linalg.inv(matrix)
-    if determinant < 0:
-        inverse[0] = -inverse[0]
-    return matrix, inverse
+    return StatedMatrix(rows if finite else _UNIT_ROWS, singular, determinant < 0)
+
+
+def find_axes(items: Sequence[MeshObject]) -> None:
+    """Set M of all meshes, and F . M^-1 with F the mirror of X where M is mirrored: one alone takes as long as ten."""
+    stating = [item for item in items if item.stated is not None]
+    if not stating:
+        return
+    stated = [item.stated for item in stating if item.stated is not None]
+    matrices = np.array([each.rows for each in stated])
+    inverses = np.linalg.inv(np.array([_UNIT_ROWS if each.singular else each.rows for each in stated]))
+    for item, each, matrix, inverse in zip(stating, stated, matrices, inverses, strict=True):
+        item.matrix = item.mesh.axes = matrix
+        if each.mirrored:
+            inverse[0] = -inverse[0]
+        item.to_local = None if each.singular else inverse
 
 
 _MESH_KNOWN = frozenset((r.PointArray, r.FaceArray, r.MaterialGroup, r.SmoothGroups, r.TextureVertices, r.MeshMatrix))
+_FACES_KNOWN = frozenset((r.MaterialGroup, r.SmoothGroups))
 _OBJECT_KNOWN = frozenset((r.Mesh, r.Light, r.Camera, r.ObjectDoesNotCast, r.ObjectReceivesNoShadow, *_FLAG_KEYS))
 _BESIDE_KNOWN = frozenset((r.Mesh, r.Light, r.Camera, r.ObjectHidden))
 """what is read of an object that is a light or a camera"""

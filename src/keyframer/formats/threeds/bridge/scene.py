@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.catalogue import LIMIT_COPIES, SCENE_REST_POSE
+from keyframer.curves.curve_bank import only_first_counts
 from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import UniqueNames
@@ -21,16 +22,16 @@ from keyframer.formats.threeds.bridge.context import MOST_LEFTOVERS, Context, ch
 from keyframer.formats.threeds.bridge.editor import read_editor
 from keyframer.formats.threeds.bridge.materials import read_material
 from keyframer.formats.threeds.bridge.nodes import (
+    AT_REST,
     NODE_KINDS,
+    ChannelReader,
     KeyframerNode,
     Writer,
-    read_channels,
     read_nodes,
-    set_turns,
 )
 from keyframer.formats.threeds.bridge.options import Options
 from keyframer.issues import IssueLog
-from keyframer.posing.rest_pose import world_at
+from keyframer.posing.rest_pose import RoughPlaces, world_at
 from keyframer.scene import Clip, Light, LightType, Node, NodeKind, Scene
 
 Floats = npt.NDArray[np.float64]
@@ -41,6 +42,8 @@ Item = objects.MeshObject | objects.PlacedCamera | objects.PlacedLight
 
 _FULL_LOOKS = 8
 """so many nodes may compare all vertices of a mesh with its stored picture; others that share it, a sample of them"""
+_FEW_NODES = 1_000
+"""of which single ones are asked in plain floats where they stand; all of a larger tree are placed at once"""
 _AS_STORED = np.eye(4)
 _AS_STORED.flags.writeable = False
 """the way of vertices that stay where the file has them: one for all"""
@@ -84,9 +87,17 @@ class _Builder:
 
     def build(self) -> None:
         document = self.context.document
-        editor = document.first(r.Editor)
-        keyframer = document.first(r.Keyframer)
-        materials = self._materials(document)
+        editor: r.Editor | None = None
+        keyframer: r.Keyframer | None = None
+        blocks: list[r.Material] = []
+        for found in document.find((r.Editor, r.Keyframer, r.Material)):
+            if isinstance(found, r.Material):
+                blocks.append(found)
+            elif isinstance(found, r.Editor):
+                editor = editor or found
+            elif isinstance(found, r.Keyframer):
+                keyframer = keyframer or found
+        materials = self._materials(blocks)
         if editor is not None:
             read_editor(self.context, editor, self.scene)
             self._objects(editor, materials)
@@ -97,10 +108,10 @@ class _Builder:
                 self._place_without_node(item)
         self._keep_the_rest(document, editor, keyframer)
 
-    def _materials(self, document: Document) -> dict[bytes, int]:
+    def _materials(self, blocks: list[r.Material]) -> dict[bytes, int]:
         """Materials, and their numbers by name: as written, and in small letters for names that differ only so."""
         numbers: dict[bytes, int] = {}
-        for chunk in document.find(r.Material):
+        for chunk in blocks:
             material = read_material(self.context, chunk)
             raw = material.raw_name or b""
             numbers.setdefault(raw, len(self.scene.materials))
@@ -115,7 +126,6 @@ class _Builder:
             mesh = objects.read_mesh(self.context, chunk, materials)
             if mesh is not None:
                 self.mesh_by_name.setdefault(mesh.name, len(self.meshes))
-                self.links.surfaces.setdefault(mesh.name, (chunk, mesh.to_local))
                 self.meshes.append(mesh)
                 self.found.append(mesh)
             camera = objects.read_camera(self.context, chunk)
@@ -130,6 +140,9 @@ class _Builder:
                 empty += 1
                 if empty <= MOST_LEFTOVERS:
                     self.scene.extras.setdefault("3ds", {}).setdefault("objects", []).append(leftover(chunk))
+        objects.find_axes(self.meshes)
+        for item in self.meshes:
+            self.links.surfaces.setdefault(item.name, (item.chunk, item.to_local))
         if empty > MOST_LEFTOVERS:  # the document has them all
             self.scene.extras["3ds"]["objects"].append({"chunk": "more", "count": empty - MOST_LEFTOVERS})
 
@@ -141,15 +154,15 @@ class _Builder:
         if writer.is_max:
             self._repair_spot_rolls()
         found = read_nodes(self.context, keyframer, writer, self.names)
-        turns: list[tuple[Node, Floats]] = []
+        channels = ChannelReader(self.context, found, writer, self._shape)
         for index, each in enumerate(found):
             self.scene.nodes.append(each.node)
             self.links.nodes.append(each.chunk)
             mesh = self._mesh_of(each)
             self._carry(each)
             vertices = len(mesh.mesh.positions) if mesh else 0
-            clip.channels += read_channels(self.context, index, each, writer, self._shape, vertices, turns)
-        set_turns(turns)
+            clip.channels += channels.read(index, each.node, vertices)
+        channels.set_turns()
         for each in found:
             self._rest_target(each, found)
         self._place_meshes(found, writer, clip)
@@ -237,8 +250,9 @@ class _Builder:
             return
         moment = clip.current if writer.is_max and clip.current is not None else 0.0
         self.links.rest_frame = moment
-        world = world_at(self.scene, _moving_part(clip), moment)
-        animated = any(len(track.keys) > 1 for each in found for track in each.tracks)  # type: ignore[attr-defined]
+        rough = RoughPlaces(self.scene.nodes, _nodes_not_at_rest(clip, moment))
+        few = len(self.scene.nodes) <= _FEW_NODES and self.context.options.geometry == "auto"
+        world: Floats | None = None
         shared: dict[int, int] = {}
         looks: Counter[int] = Counter()
         users = Counter(each.object_name for each in found if isinstance(each.chunk, r.ObjectNode))
@@ -247,15 +261,24 @@ class _Builder:
             if item is None:
                 continue
             looks[id(item)] += 1
-            points = item.mesh.positions if looks[id(item)] <= _FULL_LOOKS else self._some_points(item)
-            choice = vertex_space.choose(
-                item, each.node, world[index], points, writer, animated, self.context.options.geometry
-            )
+            place = rough.world(index) if few else None
+            if place is not None and vertex_space.agrees(item, each.node, place):
+                choice = vertex_space.AGREE
+                there = _AS_STORED
+            else:
+                if world is None:
+                    world = world_at(self.scene, _moving_part(clip), moment)
+                    animated = any(len(track.keys) > 1 for each in found for track in each.tracks)  # type: ignore[attr-defined]
+                there = world[index]
+                points = item.mesh.positions if looks[id(item)] <= _FULL_LOOKS else self._some_points(item)
+                choice = vertex_space.choose(
+                    item, each.node, there, points, writer, animated, self.context.options.geometry
+                )
             positions = None
             if not choice.formula or id(item) not in shared:
                 if not self._may_copy(each, item, first=looks[id(item)] == 1):
                     return
-                positions = vertex_space.local_positions(item, each.node, world[index], choice)
+                positions = vertex_space.local_positions(item, each.node, there, choice)
                 if positions is None:
                     continue
             self._report(each, choice)
@@ -273,12 +296,12 @@ class _Builder:
                 mesh = replace(mesh, positions=positions)
             self.scene.meshes.append(mesh)
             self.links.meshes.append(item.chunk)
-            change = vertex_space.to_node(item, each.node, world[index], choice)
+            change = vertex_space.to_node(item, each.node, there, choice)
             self.links.to_mesh.append(_AS_STORED if change is None else change)
             if choice.formula:
                 shared[id(item)] = each.node.mesh
             elif each.node.morph is not None:
-                moved = vertex_space.local_change(item, each.node, world[index])
+                moved = vertex_space.local_change(item, each.node, there)
                 each.node.morph.positions = [moved(shape) for shape in each.node.morph.positions]
 
     def _some_points(self, item: objects.MeshObject) -> Points:
@@ -346,7 +369,17 @@ class _Builder:
             self.scene.extras.setdefault("3ds", {})["trailing"] = document.trailing.hex()
 
 
-_AT_REST = ("position", "rotation", "scale")
+def _nodes_not_at_rest(clip: Clip, moment: float) -> set[int]:
+    """Nodes that tracks place in another way at this moment than they rest; roughly: there may be too many."""
+    seen: set[tuple[int, str]] = set()
+    found: set[int] = set()
+    for channel in clip.channels:
+        node, track = channel.node, channel.track
+        if track.kind in AT_REST:
+            if (node, track.kind) in seen or not (len(track.times) == 1 or only_first_counts(track, moment)):
+                found.add(node)
+            seen.add((node, track.kind))
+    return found
 
 
 def _moving_part(clip: Clip) -> Clip:
@@ -354,6 +387,6 @@ def _moving_part(clip: Clip) -> Clip:
     wanted = {
         (channel.node, channel.track.kind)
         for channel in clip.channels
-        if len(channel.track.times) > 1 or channel.track.kind not in _AT_REST
+        if len(channel.track.times) > 1 or channel.track.kind not in AT_REST
     }
     return Clip(channels=[channel for channel in clip.channels if (channel.node, channel.track.kind) in wanted])

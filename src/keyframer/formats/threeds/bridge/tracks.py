@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,14 +22,16 @@ from keyframer.catalogue import (
     SCENE_SIGN_FLIP,
 )
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
-from keyframer.curves.lazy_fields import add_extras
+from keyframer.curves.lazy_fields import add_extras, set_extras, unchecked
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Morph
-from keyframer.wire.key_table import EXTRAS, Keys
+from keyframer.wire.key_table import EXTRAS, Keys, StoredRows, joined_rows
 
 Floats = npt.NDArray[np.float64]
+UsualTracks = dict[int, Track]
+"""tracks by `id` of the chunk that they were read from"""
 
 _WRAPS = {2: Wrap.REPEAT, 3: Wrap.LOOP}
 """bits 0 and 1; 1 alone is not defined and plays once"""
@@ -44,64 +48,121 @@ KINDS: dict[type[Chunk], str] = {
 }
 
 
-def read_track(context: Context, chunk: r.Track, *, absolute: bool, max_scene: bool) -> Track | None:
-    """A track of numbers; None for hide and morph tracks and for tracks without keys."""
-    kind = KINDS.get(type(chunk))
-    if kind is None:
-        return None
-    keys: Keys = chunk.keys  # type: ignore[attr-defined]  # every concrete track has keys
-    form = RotationForm.NONE
-    if kind == "rotation":
+_new_track = unchecked(Track)
+_EXTRAS = ("3ds", "flags", "time_min", "time_max", "offset")
+"""names of what a track keeps of its head"""
+
+
+def read_usual_tracks(context: Context, chunks: Iterable[r.Track], *, absolute: bool, max_scene: bool) -> UsualTracks:
+    """The tracks of numbers about which nothing has to be reported, all at once: a call of numpy takes as long for one
+    key as for fifty. `read_track` reads the others one by one, and says what is odd about them."""
+    shapes: dict[tuple[int, int], tuple[list[r.Track], list[StoredRows]]] = {}
+    for chunk in chunks:
+        rows = chunk.keys.stored_rows() if type(chunk) in KINDS else None  # type: ignore[attr-defined]
+        if rows is not None:
+            same, tables = shapes.setdefault((rows[3].width or 0, rows[4]), ([], []))
+            same.append(chunk)
+            tables.append(rows)
+    found: UsualTracks = {}
+    flips = max_scene and context.options.sign_flips == "auto"
+    for same, tables in shapes.values():
+        _read_alike(same, tables, absolute, flips, found)
+    return found
+
+
+def _read_alike(
+    chunks: list[r.Track], tables: list[StoredRows], absolute: bool, flips: bool, found: UsualTracks
+) -> None:
+    """Add the usual ones of tracks whose rows have the same shape; ``flips``: turns may be changes of sign."""
+    rows = joined_rows(tables)
+    bits = tables[0][4]
+    counts = [rows_of[2] for rows_of in tables]
+    ends = list(accumulate(counts))
+    starts = [end - count for end, count in zip(ends, counts, strict=True)]
+    times, values = rows["time"].astype(np.float64), rows["value"].astype(np.float64)
+    extras = np.zeros((len(EXTRAS), len(rows) if bits else 0))
+    for number, name in enumerate(EXTRAS):
+        if bits >> number & 1:
+            extras[number] = rows[name]
+    form, turning = RotationForm.NONE, values.shape[1] == 4
+    if turning:  # stored: angle (clockwise) and axis; kept: axis and angle (counter-clockwise)
         form = RotationForm.AXIS_ANGLE_ABSOLUTE if absolute else RotationForm.AXIS_ANGLE_RELATIVE
-    track = _single_key(context, kind, chunk, keys, form)
-    if track is not None:
-        return track
+        values = np.concatenate([values[:, 1:], -values[:, :1]], axis=1)
+    elif values.shape[1] == 1:
+        values = values[:, 0]
+    odd = _odd_tables(times, values, extras, starts, ends, flips)
+    flags = rows["flags"].astype(np.int64) if rows["flags"].any() else None
+    for number, (chunk, start, end) in enumerate(zip(chunks, starts, ends, strict=True)):
+        if number in odd:
+            continue
+        track: Track = _new_track(
+            KINDS[type(chunk)],
+            times[start:end],
+            values[start:end],
+            Interpolation.TCB,
+            _WRAPS.get(chunk.flags & 3, Wrap.SINGLE),
+            form,
+        )
+        if bits:
+            track.tension, track.continuity, track.bias, track.ease_to, track.ease_from = extras[:, start:end]
+        if flags is not None and flags[start:end].any():
+            track.flags = flags[start:end]
+        set_extras(track, _EXTRAS, chunk.flags, chunk.time_min, chunk.time_max, chunk.offset)
+        found[id(chunk)] = track
+
+
+def _odd_tables(
+    times: Floats, values: Floats, extras: Floats, starts: list[int], ends: list[int], flips: bool
+) -> set[int]:
+    """The numbers of tables of keys that may need a report (see `check_keys` and `_rotations`). Columns are asked as a
+    whole first, which nearly always is enough; NaN is larger than anything."""
+    late = np.zeros(len(times), bool)
+    if len(times) > len(starts):  # else no table has two keys
+        late[1:] = times[1:] <= times[:-1]
+        late[starts] = False
+    doubts: list[npt.NDArray[Any]] = [late] if late.any() else []
+    if not np.abs(times).max() <= _HUGE_TIME:
+        doubts.append(np.abs(times) > _HUGE_TIME)
+    if not np.abs(values).max() <= _HUGE_VALUE:
+        doubts.append(np.asarray(~(np.abs(values.reshape(len(times), -1)) <= _HUGE_VALUE).all(axis=1)))
+    if extras.size and not (np.abs(extras).max() <= 1 and extras[3:].min() >= 0):
+        doubts.append(np.asarray(~((np.abs(extras) <= 1).all(axis=0) & (extras[3:] >= 0).all(axis=0))))
+    if values.ndim == 2 and values.shape[1] == 4:
+        angles = values[:, 3]
+        still = (angles != 0) & ~values[:, :3].any(axis=1)
+        if still.any():
+            doubts.append(still)
+        if flips and len(times) > len(starts) and not np.abs(angles).max() <= 1.5 * math.pi:
+            doubts.append(np.abs(angles) > 1.5 * math.pi)
+    if not doubts:
+        return set()
+    rows = np.flatnonzero(np.any(doubts, axis=0))
+    return set(np.searchsorted(ends, rows, side="right").tolist())
+
+
+def read_track(context: Context, chunk: r.Track, *, absolute: bool, max_scene: bool) -> Track | None:
+    """A track of numbers, with reports of what is odd about its keys; None for one without keys."""
+    kind = KINDS[type(chunk)]
+    keys: Keys = chunk.keys  # type: ignore[attr-defined]  # every concrete track has keys
     if len(keys) == 0:
         return None
-    values = np.asarray(keys.value, np.float64)
     check_keys(context, chunk, keys)
+    values = np.asarray(keys.value, np.float64)
     if kind == "rotation":
-        return _track(context, kind, chunk, keys, _rotations(context, chunk, keys, values, max_scene), form)
-    return _track(context, kind, chunk, keys, values[:, 0] if values.shape[1] == 1 else values)
+        form = RotationForm.AXIS_ANGLE_ABSOLUTE if absolute else RotationForm.AXIS_ANGLE_RELATIVE
+        return _track(kind, chunk, keys, _rotations(context, chunk, keys, values, max_scene), form)
+    return _track(kind, chunk, keys, values[:, 0] if values.shape[1] == 1 else values)
 
 
-def _single_key(context: Context, kind: str, chunk: r.Track, keys: Keys, form: RotationForm) -> Track | None:
-    """The track of one key that is beyond doubt, as most tracks are, without columns on the way; None for others."""
-    key = keys.only_key()
-    if key is None:
-        return None
-    time, value = key
-    if abs(time) > _HUGE_TIME or not all(abs(number) <= _HUGE_VALUE for number in value):  # false for NaN, too
-        return None
-    values = np.array(value if len(value) == 1 else [value])
-    if form is not RotationForm.NONE:
-        angle, *axis = value
-        if not any(axis) and angle != 0:
-            return None
-        values = np.array([[*axis, -angle]])
-    track = Track(
-        kind, np.array((float(time),)), values, Interpolation.TCB, _WRAPS.get(chunk.flags & 3, Wrap.SINGLE), form
-    )
-    context.mark(track, "3ds", chunk, _head(chunk))
-    return track
-
-
-def _track(
-    context: Context, kind: str, chunk: r.Track, keys: Keys, values: Floats, form: RotationForm = RotationForm.NONE
-) -> Track:
-    track = Track(
-        kind,
-        np.asarray(keys.time, np.float64),
-        values,
-        Interpolation.TCB,
-        _WRAPS.get(chunk.flags & 3, Wrap.SINGLE),
-        form,
-        flags=np.asarray(keys.flags, np.int64) if keys.flags.any() else None,
-    )
+def _track(kind: str, chunk: r.Track, keys: Keys, values: Floats, form: RotationForm = RotationForm.NONE) -> Track:
+    wrap = _WRAPS.get(chunk.flags & 3, Wrap.SINGLE)
+    track: Track = _new_track(kind, keys.time.astype(np.float64), values, Interpolation.TCB, wrap, form)
+    if keys.flags.any():
+        track.flags = keys.flags.astype(np.int64)
     if keys.extras is not None:
-        for name in EXTRAS:
-            setattr(track, name, np.asarray(keys.column(name), np.float64))
-    context.mark(track, "3ds", chunk, _head(chunk))
+        for name, column in zip(EXTRAS, keys.extras.T, strict=True):
+            setattr(track, name, column.astype(np.float64))
+    set_extras(track, _EXTRAS, chunk.flags, chunk.time_min, chunk.time_max, chunk.offset)
     return track
 
 
@@ -223,4 +284,4 @@ def read_morph_track(
         return None
     first = next(number for number in chosen if number >= 0)
     weights = np.eye(len(shapes))[[first if number < 0 else number for number in chosen]]
-    return _track(context, "morph", chunk, keys, weights), Morph([context.text(name) for name in numbers], shapes)
+    return _track("morph", chunk, keys, weights), Morph([context.text(name) for name in numbers], shapes)

@@ -19,18 +19,20 @@ import numpy.typing as npt
 from keyframer.curves.lazy_fields import stored
 from keyframer.formats.threeds.bridge.nodes import Writer
 from keyframer.formats.threeds.bridge.objects import MeshObject
+from keyframer.posing.rest_pose import Rows
 from keyframer.scene import Node
 
 Floats = npt.NDArray[np.float64]
 Points = npt.NDArray[np.floating[Any]]
 
 _SAME = 0.01
+_SURELY_SAME = 0.0099
 _NEAR = 0.03
 _SAMPLE = 250
 """vertices"""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Choice:
     """``formula``: vertices follow the keyframer; else the stored picture is kept. ``difference`` is relative."""
 
@@ -39,12 +41,44 @@ class Choice:
     difference: float
 
 
+AGREE = Choice(True, "both agree", 0.0)
+"""what `choose` says where stored vertices and keyframer agree; how well they do is of no interest then"""
+
+
 def some_points(points: Points) -> Points:
     """A sample of vertices: those furthest out along each axis, and some of all."""
     if len(points) <= _SAMPLE:
         return points
     furthest = [*points.argmin(axis=0), *points.argmax(axis=0)]
     return points[[*furthest, *range(0, len(points), len(points) // _SAMPLE)]]
+
+
+def agrees(item: MeshObject, node: Node, world_at_rest: Rows) -> bool:
+    """Whether the formula leaves the stored vertices where they are beyond any doubt: `choose` says so, too, and needs
+    all vertices for it. No vertex of a box moves further than its corners may."""
+    box = item.box
+    if box is None or item.to_local is None:
+        return False
+    (low_x, low_y, low_z), (high_x, high_y, high_z) = box
+    size = max(high_x - low_x, high_y - low_y, high_z - low_z)
+    if size == 0:
+        return False
+    pivot = stored(node, "pivot")
+    x, y, z = (0.0, 0.0, 0.0) if pivot is None else pivot.tolist()
+    own = item.to_local.tolist()
+    (ax, ay, az, at), (bx, by, bz, bt), (cx, cy, cz, ct), _ = own
+    at, bt, ct = at - x, bt - y, ct - z
+    most = _SURELY_SAME * size
+    for axis, (a, b, c, t) in enumerate(world_at_rest):
+        row = [a * ax + b * bx + c * cx, a * ay + b * by + c * cy, a * az + b * bz + c * cz]
+        row[axis] -= 1.0
+        x, y, z = row
+        shift = a * at + b * bt + c * ct + t
+        lowest = min(x * low_x, x * high_x) + min(y * low_y, y * high_y) + min(z * low_z, z * high_z) + shift
+        highest = max(x * low_x, x * high_x) + max(y * low_y, y * high_y) + max(z * low_z, z * high_z) + shift
+        if not (-most <= lowest <= most and -most <= highest <= most):  # neither are numbers that are none
+            return False
+    return True
 
 
 def choose(
