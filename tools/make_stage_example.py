@@ -10,7 +10,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import numpy as np
 
 import keyframer
-from keyframer.exchange.stage.shapes import shape_of
+from keyframer.exchange.stage.fixtures import shape_of
 from keyframer.scene import Material, Mesh, Node, Scene
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -12,7 +12,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import numpy as np
 
 import keyframer
-from keyframer.exchange.stage.shapes import shape_of
+from keyframer.exchange.stage.fixtures import shape_of
 from keyframer.scene import Material, Node, Scene, Space
 
 UNIT = "{1,0,0}{0,1,0}{0,0,1}"

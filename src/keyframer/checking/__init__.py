@@ -1,6 +1,14 @@
 """Find everything that is wrong with a file: run the readers, the bridges and the rules, and collect their issues."""
 
-from keyframer.checking.check import check, check_document, check_opened, unreadable
-from keyframer.checking.check_report import PASSES, VERDICTS, Report, pass_of
+from keyframer.checking.check_report import (
+    PASSES,
+    VERDICTS,
+    Report,
+    check,
+    check_document,
+    check_opened,
+    pass_of,
+    unreadable,
+)
 
 __all__ = ["PASSES", "VERDICTS", "Report", "check", "check_document", "check_opened", "pass_of", "unreadable"]

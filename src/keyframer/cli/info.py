@@ -11,8 +11,15 @@ from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, error_record, failure, note, one_line, shown_name
 from keyframer.formats.kit.summary_tables import Table
-from keyframer.inspecting.document_tables import SCHEMA, SCHEMA_VERSION, file_tables
-from keyframer.inspecting.file_summary import COLUMNS, Facts, facts_of, facts_table
+from keyframer.inspecting.document_tables import (
+    COLUMNS,
+    SCHEMA,
+    SCHEMA_VERSION,
+    Facts,
+    facts_of,
+    facts_table,
+    file_tables,
+)
 from keyframer.inspecting.tables import aligned, json_rows, json_value, markdown, markdown_cell
 from keyframer.text import counted, safe_text
 

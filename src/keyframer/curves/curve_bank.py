@@ -20,7 +20,7 @@ from ..limits import spend
 from ..maths import quat
 from .key_columns import WILD, Flags, Indices, KeyColumns, gather
 from .rotation_curves import SquadTable, TurnTable, still_rotations
-from .rotation_keys import absolute_rotations, single_rotations
+from .rotation_forms import absolute_rotations, single_rotations
 from .timeline import Timeline, clean_times, find_segments
 from .track import Floats, Interpolation, RotationForm, Track, Wrap
 from .vector_curves import CubicTable, still_tracks

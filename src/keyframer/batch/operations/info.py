@@ -6,8 +6,7 @@ from keyframer.batch.job import Result
 from keyframer.batch.operations.job_input import JobInput, note_issues
 from keyframer.batch.operations.outputs import json_file
 from keyframer.checking import check_opened
-from keyframer.inspecting.document_tables import SCHEMA, SCHEMA_VERSION, file_tables
-from keyframer.inspecting.file_summary import facts_of
+from keyframer.inspecting.document_tables import SCHEMA, SCHEMA_VERSION, facts_of, file_tables
 from keyframer.inspecting.tables import json_rows, json_value
 from keyframer.text import safe_text
 

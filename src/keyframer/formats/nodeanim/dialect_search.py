@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from keyframer.formats.nodeanim.chunk_headers import ANIMATIONS_ID, HEADER_ID
 from keyframer.formats.nodeanim.dialect import DIALECTS, FRAMINGS, RANK, Dialect, options_on, with_options
 from keyframer.formats.nodeanim.dialect_trial import Stage, Walk, walks
+from keyframer.formats.nodeanim.trial_steps import ANIMATIONS_ID, HEADER_ID
 
 PREFIX = 64
 """how far from the beginning chunk 1 is looked for"""

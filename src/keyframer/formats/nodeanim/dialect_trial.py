@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from keyframer.formats.nodeanim.chunk_headers import bare_animations, find_animations, first_chunk
 from keyframer.formats.nodeanim.dialect import (
     BEZIER,
     LINEAR,
@@ -25,6 +24,9 @@ from keyframer.formats.nodeanim.trial_steps import (
     CONTROLS,
     Cut,
     Misfit,
+    bare_animations,
+    find_animations,
+    first_chunk,
     ints,
     is_printable,
     need,

@@ -13,7 +13,7 @@ from keyframer.curves.cubic_fit import BEFORE, Functions, fit_cubic
 from keyframer.curves.curve_bank import family_of
 from keyframer.curves.key_columns import KeyColumns, gather
 from keyframer.curves.linear_fit import FRAMES_PROBED, ROTATIONS, VECTORS, Measure, place_keys, whole_frames
-from keyframer.curves.rotation_keys import absolute_rotations
+from keyframer.curves.rotation_forms import absolute_rotations
 from keyframer.curves.vector_curves import Hermite, hermite_columns
 from keyframer.exchange.gltf.write.sampler_keys import LINEAR, STEP, Keys, Playing, Sampler, in_seconds
 from keyframer.limits import allows, left, room
