@@ -13,7 +13,7 @@ from keyframer.formats.document import Document
 from keyframer.formats.kit.summary_tables import Table
 from keyframer.inspecting import TABLES
 from keyframer.inspecting.json_values import to_plain
-from keyframer.inspecting.scene_tables import document_scene_tables, imported_tables
+from keyframer.inspecting.scene_tables import document_scene_tables, imported_tables, issue_table
 from keyframer.issues import IssueLog
 from keyframer.scene import Scene
 from keyframer.text import counted
@@ -51,7 +51,8 @@ def document_tables(document: Document, size: int) -> list[Table]:
         if table.name == "overview":
             overview.rows.extend(table.rows)
     records, raw = _statistics(document)
-    tables = [*(table for table in summary if table.name != "overview"), records, raw, _issues(document)]
+    issues = issue_table("issues", document.issues)
+    tables = [*(table for table in summary if table.name != "overview"), records, raw, issues]
     return [overview, *(table for table in tables if table.rows)]
 
 
@@ -95,13 +96,6 @@ def uninterpreted_bytes(record: Record) -> int:
     """Return the number of uninterpreted bytes of a record, without those of its children."""
     blobs = (getattr(record, plan.name) for plan in record.plan.fields if isinstance(plan.kind, Blob))
     return len(record.tail) + sum(map(len, blobs))
-
-
-def _issues(document: Document) -> Table:
-    table = Table("issues", TABLES["issues"], ("severity", "code", "offset", "path", "message"))
-    for issue in document.issues:
-        table.add(issue.severity.label, issue.code, issue.offset, issue.path, issue.message)
-    return table
 
 
 Facts = dict[str, Any]

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.formats.kit.coordinates import upright
 from keyframer.inspecting.panels import Curve, Panel
 from keyframer.maths import quat
 from keyframer.posing import Pose, pose
 from keyframer.posing.bounds_and_duration import clip_span, scene_size
-from keyframer.scene import Clip, Handedness, Scene, Space
+from keyframer.scene import Clip, Scene
 
 Floats = npt.NDArray[np.float64]
 
@@ -83,7 +84,7 @@ def diff_motion(a: Scene, b: Scene) -> MotionDiff:
     frames_a, frames_b, times, unit = _moments(a, b)
     pose_a, pose_b = pose(a, frames=frames_a), pose(b, frames=frames_b)
     same_space = (a.space.up, a.space.handedness) == (b.space.up, b.space.handedness)
-    turn_a, turn_b = (None, None) if same_space else (_upright(a.space), _upright(b.space))
+    turn_a, turn_b = (None, None) if same_space else (upright(a.space)[0], upright(b.space)[0])
     unit_a, unit_b = a.space.metres_per_unit, b.space.metres_per_unit
     scale = unit_b / unit_a if unit_a and unit_b and unit_a != unit_b else 1.0
     difference = MotionDiff(times, unit, str(a.space) if same_space else "Y up, right-handed", scene_size(a))
@@ -136,21 +137,6 @@ def _spread(start: float, end: float) -> list[float]:
     return [float(frame) for frame in np.linspace(start, end, MOST_TIMES)]
 
 
-def _upright(space: Space) -> Floats:
-    """Return the (4, 4) matrix to right-handed, Y up. Left-handed data is mirrored along the same axis as in glTF."""
-    turn = {
-        "x": np.array([[0.0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]),
-        "y": np.eye(4),
-        "z": np.array([[1.0, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]]),
-    }[space.up]
-    if space.handedness is Handedness.LEFT:
-        mirror = np.eye(4)
-        axis = 1 if space.up == "z" else 2
-        mirror[axis, axis] = -1
-        turn = turn @ mirror
-    return turn
-
-
 def _node(
     pose_a: Pose, a: int, turn_a: Floats | None, pose_b: Pose, b: int, turn_b: Floats | None, scale: float
 ) -> NodeMotion:
@@ -188,11 +174,7 @@ def _turned(moment: Pose, number: int, turn: Floats | None) -> Floats:
     world = np.nan_to_num(moment.world[:, number])
     if turn is None:
         return world.copy()
-    # A node's own axes are turned along with the space where that mirrors: both sides change.
-    own = np.eye(4)
-    if np.linalg.det(turn[:3, :3]) < 0:
-        axis = 1 if moment.scene.space.up == "z" else 2
-        own[axis, axis] = -1
+    _, own = upright(moment.scene.space)
     return np.asarray(turn @ world @ own)
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.formats.kit.coordinates import upright
 from keyframer.limits import budgeted
 from keyframer.maths import affine
 from keyframer.posing import Pose, pose
-from keyframer.scene import Handedness, Scene
+from keyframer.scene import Scene
 from keyframer.text import safe_text
 
 SCHEMA = "keyframer.sample/1"
@@ -30,19 +31,6 @@ _LONGEST_NAME_IN_ARRAYS = 255
 """most characters of a name in arrays, where all names take the space of the longest"""
 
 Floats = npt.NDArray[np.float64]
-
-_MIRRORS = {
-    "x": np.diag([1.0, 1.0, -1.0, 1.0]),
-    "y": np.diag([1.0, 1.0, -1.0, 1.0]),
-    "z": np.diag([1.0, -1.0, 1.0, 1.0]),
-}
-"""mirrors left-handed data along an axis that is not up, on both sides, so that the space of a node is mirrored, too"""
-_Y_UP = {
-    "x": np.array([[0.0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]),
-    "y": np.eye(4),
-    "z": np.array([[1.0, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]]),
-}
-"""turns the up axis to Y; the space of a node stays unchanged"""
 
 
 def parse_frames(text: str) -> list[float]:
@@ -108,7 +96,7 @@ class Sample:
         self.numbers = self._find(nodes) if nodes else list(range(len(scene.nodes)))
         with budgeted(size=scene.stored_bytes):
             self.pose: Pose = pose(scene, times, frames=frames)
-        self._turn = _Y_UP[scene.space.up] if axes == "y-up" else None
+        self._upright = upright(scene.space) if axes == "y-up" else None
 
     def _find(self, names: Sequence[str]) -> list[int]:
         """Return nodes by name, as stored or as displayed."""
@@ -119,12 +107,10 @@ class Sample:
     def world(self, number: int) -> Floats:
         """Return the (T, 4, 4) world matrices of a node in the chosen axes."""
         world: Floats = self.pose.world[:, number]
-        if self._turn is None:
+        if self._upright is None:
             return world
-        if self.scene.space.handedness is Handedness.LEFT:
-            mirror = _MIRRORS[self.scene.space.up]
-            world = mirror @ world @ mirror
-        return np.asarray(self._turn @ world)
+        turn, own = self._upright
+        return np.asarray(turn @ world @ own)
 
     def record(self) -> dict[str, Any]:
         """Return the sample as JSON values; non-finite numbers become null."""
@@ -132,7 +118,7 @@ class Sample:
             "schema": SCHEMA,
             "frames": _plain(self.pose.frames),
             "times": _plain(self.pose.times_seconds),
-            "axes": "y-up, right-handed" if self._turn is not None else str(self.scene.space),
+            "axes": "y-up, right-handed" if self._upright is not None else str(self.scene.space),
             "nodes": [self._node(number) for number in self.numbers],
             "raw_channels": [
                 {"name": _name(raw.name), "values": _plain(raw.values)}

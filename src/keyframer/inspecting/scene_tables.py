@@ -21,7 +21,7 @@ def document_scene_tables(document: Document, scene: Scene, finder: TextureFinde
     """Return the tables of the scene of a document, and its additional issues. ``finder`` searches for images."""
     reported = {(issue.code, issue.path) for issue in document.issues}
     new = [issue for issue in scene.issues if (issue.code, issue.path) not in reported]
-    return [*scene_tables(scene, finder), *([_issues("scene_issues", new)] if new else [])]
+    return [*scene_tables(scene, finder), *([issue_table("scene_issues", new)] if new else [])]
 
 
 def imported_tables(scene: Scene, importer: Importer, size: int, finder: TextureFinder | None = None) -> list[Table]:
@@ -34,10 +34,10 @@ def imported_tables(scene: Scene, importer: Importer, size: int, finder: Texture
         overview.add("made by", generator)
     overview.add("issues", scene.issues.total or "none")
     issues = list(scene.issues)
-    return [overview, *scene_tables(scene, finder), *([_issues("issues", issues)] if issues else [])]
+    return [overview, *scene_tables(scene, finder), *([issue_table("issues", issues)] if issues else [])]
 
 
-def _issues(name: str, issues: Iterable[Issue]) -> Table:
+def issue_table(name: str, issues: Iterable[Issue]) -> Table:
     table = Table(name, TABLES[name], ("severity", "code", "offset", "path", "message"))
     for issue in issues:
         table.add(issue.severity.label, issue.code, issue.offset, issue.path, issue.message)

@@ -42,10 +42,23 @@ def in_space(scene: Scene, space: Space, unit: float = 1.0) -> Scene:
 
 def _to_common(space: Space) -> Floats:
     """From a space to right-handed Y up: the mirror of left-handed axes first, as glTF is written."""
+    return np.asarray(_TO_Y_UP[space.up] * _mirror(space))
+
+
+def _mirror(space: Space) -> Floats:
+    """(3,) signs: left-handed axes are mirrored along one that is not up."""
     signs = np.ones(3)
     if space.handedness is Handedness.LEFT:
         signs[1 if space.up == "z" else 2] = -1.0
-    return np.asarray(_TO_Y_UP[space.up] * signs)
+    return signs
+
+
+def upright(space: Space) -> tuple[Floats, Floats]:
+    """Two (4, 4) matrices: ``turn @ world @ own`` is a node's world in right-handed Y up. The space of a node is
+    mirrored with the scene's, and otherwise stays."""
+    turn, own = np.eye(4), np.diag([*_mirror(space), 1.0])
+    turn[:3, :3] = _to_common(space)
+    return turn, own
 
 
 class _Signed:
