@@ -44,6 +44,26 @@ def test_a_folder_without_our_files(run: Run, tmp_path: Path) -> None:
     assert "--all-files" in ran.err
 
 
+def test_a_folder_that_cannot_be_listed_fails_and_the_others_are_searched(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("closed", "open"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.3ds").write_bytes(EXAMPLE.read_bytes())
+    real = os.scandir
+
+    def scandir(path: str) -> object:
+        if os.fspath(path) == str(tmp_path / "closed"):
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    ran = run("identify", "-r", tmp_path)
+    assert ran.code == 3
+    assert f"{tmp_path / 'closed'}: cannot list the folder: Permission denied" in ran.err
+    assert "3D Studio" in ran.out
+
+
 def test_globs(run: Run, tree: Path) -> None:
     assert names(run, str(tree / "*.3ds")) == ["a.3ds", "broken.3ds"]
     assert names(run, str(tree / "**" / "*.3[dD][sS]")) == ["a.3ds", "broken.3ds", "B.3DS"]

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import stat
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from itertools import chain
 
 from keyframer.batch import InputFile, storage
 from keyframer.batch.output_names import safe_relative
 from keyframer.batch.storage import is_url
 from keyframer.cli.batch_options import wanted_endings
-from keyframer.cli.inputs import MEMBER, STDIN, BadInput, FileInput, Input, MemberInput, inputs_of, is_apple_double_file
+from keyframer.cli.inputs import MEMBER, STDIN, BadInput, FileInput, Input, MemberInput, WalkedFile, inputs_of
 from keyframer.cli.messages import as_format_error
 from keyframer.errors import FormatError
 
@@ -52,13 +50,10 @@ def find_files(options: argparse.Namespace) -> Iterator[InputFile]:
     if STDIN in options.files:
         options.parser.error("stdin cannot be an input of a batch: give the name of a file")
     for item, relative in _inputs_with_paths(options):
-        if isinstance(item, _WalkedFile):
-            if (
-                item.status is None and item.error is not None
-            ):  # an unreadable folder: --include and --exclude do not apply
-                yield InputFile(item.name, relative, error=item.error)
-            elif _chosen(relative, options):
-                yield InputFile(item.name, relative, storage.stamp_of(item.status), error=item.error)
+        if isinstance(item, WalkedFile):
+            unlisted = item.status is None and item.error is not None  # --include and --exclude do not apply to folders
+            if unlisted or _chosen(relative, options):
+                yield InputFile(os.path.abspath(item.name), relative, storage.stamp_of(item.status), error=item.error)
             continue
         if storage.is_url(item.name):
             yield from (file for file in _from_store(item.name, options) if _chosen(file.relative, options))
@@ -97,7 +92,7 @@ def _inputs_with_paths(options: argparse.Namespace) -> Iterator[tuple[Input, str
     named: list[Input] = []
     for folder, items in _groups(options):
         for item in items:
-            if isinstance(item, _WalkedFile):
+            if isinstance(item, WalkedFile) and item.folder == folder:
                 yield item, item.relative
             elif isinstance(item, MemberInput):
                 place = item.name.partition(MEMBER)[0]
@@ -130,72 +125,15 @@ def _groups(options: argparse.Namespace) -> Iterator[tuple[str | None, Iterator[
         options.skipped += inner.skipped
 
     for name in options.files:
-        if not is_url(name) and "\0" not in name and os.path.isdir(name):
-            files = _walk(os.path.abspath(name), () if options.all_files else endings, options)
-            first = next(files, None)
-            # `inputs_of` reports an empty folder as for other commands
-            yield name, expanded([name]) if first is None else chain([first], files)
-            continue
-        if not is_url(name) and any(mark in name for mark in _GLOB) and not os.path.lexists(name):
-            fixed = name[: min(name.index(mark) for mark in _GLOB if mark in name)]
-            yield os.path.dirname(fixed) or ".", expanded([name])
-        else:
-            yield None, expanded([name])
+        folder = None
+        if not is_url(name) and "\0" not in name:
+            if os.path.isdir(name):
+                folder = name
+            elif any(mark in name for mark in _GLOB) and not os.path.lexists(name):
+                folder = os.path.dirname(name[: min(name.index(mark) for mark in _GLOB if mark in name)]) or "."
+        yield folder, expanded([name])
     if options.files_from is not None:
         yield None, expanded([], options.files_from)
-
-
-class _WalkedFile(Input):
-    """A file of a folder, with its status from the walk or the reason why it cannot be read."""
-
-    def __init__(self, path: str, relative: str, status: os.stat_result | None, reason: str | None = None) -> None:
-        self.name = path
-        self.relative = relative
-        self.status = status
-        self.error = None if reason is None else FormatError("IO_READ_FAILED", 0, "/", reason)
-
-
-def _walk(folder: str, endings: tuple[str, ...], options: argparse.Namespace) -> Iterator[_WalkedFile]:
-    """Yield the files of a folder and its subfolders, sorted by name; links to folders are not followed.
-    AppleDouble files are counted in ``options.skipped``.
-
-    Each folder is listed once and each file examined once, so that 100,000 files are walked quickly.
-    """
-    waiting = [("", folder)]
-    while waiting:
-        relative, place = waiting.pop()
-        folders = []
-        try:
-            with os.scandir(place) as entries:
-                sorted_entries = sorted(entries, key=_name_of)
-        except OSError as error:
-            yield _WalkedFile(
-                place, relative.rstrip("/") or "folder", None, f"cannot list the folder: {error.strerror or error}"
-            )
-            continue
-        for entry in sorted_entries:
-            name = entry.name
-            try:
-                is_folder = entry.is_dir()
-            except OSError:
-                is_folder = False
-            if is_folder:
-                if not entry.is_symlink():
-                    folders.append((f"{relative}{name}/", entry.path))
-            elif endings and name.startswith("._") and is_apple_double_file(entry.path):
-                options.skipped += name.lower().endswith(endings)
-            elif not endings or name.lower().endswith(endings):
-                try:
-                    status = entry.stat()
-                except OSError:
-                    status = None
-                is_special = status is not None and not stat.S_ISREG(status.st_mode)  # a pipe may never end
-                yield _WalkedFile(entry.path, relative + name, status, "not a regular file" if is_special else None)
-        waiting.extend(reversed(folders))
-
-
-def _name_of(entry: os.DirEntry[str]) -> str:
-    return entry.name
 
 
 def _with_slashes(relative: str) -> str:
