@@ -37,11 +37,11 @@ SILENT, TOLD, REFUSED, PLACED, NO_MEMORY = 0, 10, 11, 12, 13
 COLUMNS = (
     "crashed",
     "hung",
-    "blew up",
-    "accepted in silence",
-    "accepted, and said so",
+    "out of memory",
+    "accepted silently",
+    "accepted with a message",
     "refused",
-    "refused with place",
+    "refused with location",
 )
 COUNTS = {0x4110: (6, "<H"), 0x4120: (6, "<H"), 0x4140: (6, "<H"), 0x4111: (6, "<H")}
 """chunks that begin with a count: where it lies and how"""
@@ -237,7 +237,7 @@ def outcome(load: Load, path: Path, sound: Path) -> str:
         return "hung" if used.ru_utime + used.ru_stime >= SECONDS - 0.5 else "crashed"
     code = os.WEXITSTATUS(status)
     if code == NO_MEMORY or used.ru_maxrss * 1024 - before > BLOW_UP:
-        return "blew up"
+        return "out of memory"
     return {SILENT: COLUMNS[3], TOLD: COLUMNS[4], REFUSED: COLUMNS[5], PLACED: COLUMNS[6]}.get(code, "crashed")
 
 

@@ -341,7 +341,7 @@ class _Builder:
             for row, name in enumerate(("spot_size", "spot_blend")):
                 self.targets.setdefault((number, "cone"), []).append(Target(data, name, np.eye(2)[row : row + 1]))
         path = f"/lights/{light.name}"
-        detail = "weakens with distance, which the old light did not"
+        detail = "dims with distance; the original light did not"
         self.report.add(Outcome.APPROXIMATED, path, detail, extras=light.extras)
         for name in ("attenuated", "rectangular", "projector", "excludes"):
             if getattr(light, name):

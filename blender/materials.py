@@ -31,7 +31,7 @@ class Materials:
         self._images: dict[object, Any] = {}
 
     def get(self, number: int, *, colored: bool, mapped: bool) -> Any:
-        """The material; None for a number that is none."""
+        """Return the material; None for a negative or missing index."""
         if not 0 <= number < len(self._materials):
             return None
         key = (number, colored, mapped)

@@ -115,7 +115,7 @@ class TestReadAndWrite:
         pivot.pivot = (1.0, 2.0)
         target = tmp_path / "a.3ds"
         target.write_bytes(b"old")
-        with pytest.raises(ValueError, match=r"Pivot\.pivot: 3 numbers are wanted, not 2"):
+        with pytest.raises(ValueError, match=r"Pivot\.pivot: expected 3 numbers, not 2"):
             keyframer.write(document, target, overwrite=True)
         assert [path.name for path in tmp_path.iterdir()] == ["a.3ds"]
         assert target.read_bytes() == b"old"
@@ -181,7 +181,7 @@ class TestDetect:
             ("3d c2 0c 00 00 00  00 c0 06 00 00 00", 1.0, "project: begins with c23d and c000"),
             ("aa 3d 0c 00 00 00  ff af 06 00 00 00", 1.0, "material library: begins with 3daa and afff"),
             ("3d 3d 10 00 00 00  3e 3d 0a 00 00 00 03 00 00 00", 1.0, "bare editor data: begins with 3d3d and 3d3e"),
-            ("4d 4d 10 00 00 00  02 00 0a 00 00 00 03 00 00 00 ff", 0.9, "1 bytes behind the end"),
+            ("4d 4d 10 00 00 00  02 00 0a 00 00 00 03 00 00 00 ff", 0.9, "1 bytes after the end"),
             ("4d 4d 11 00 00 00  02 00 0a 00 00 00 03 00 00 00", 0.7, "1 bytes are missing at the end"),
             ("4d 4d 06 00 00 00", 0.6, "an empty scene"),
         ],

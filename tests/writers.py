@@ -131,7 +131,7 @@ def h3dm(meshes: Sequence[bytes] = (), joints: Sequence[bytes] = (), *, version:
     return b"H3DM" + struct.pack("<III", version, len(meshes), len(joints)) + b"".join(meshes) + b"".join(joints)
 
 
-# Fantasy 2 scenes (UTO!)
+# U3D (UTO!) scenes
 
 PLACE = struct.pack("<3f4f3f3f", 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0)
 

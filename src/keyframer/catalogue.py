@@ -154,7 +154,9 @@ DATA_QUATERNION_INVALID = issue_type(
 DATA_RATE_INVALID = issue_type("DATA_RATE_INVALID", _E, "invalid rate: {rate} frames per second")
 
 SEM_RPH_WIDTH = issue_type(
-    "SEM_RPH_WIDTH", _W, "a channel of type {type} with {floats: float} per frame is not a figure; kept as raw numbers"
+    "SEM_RPH_WIDTH",
+    _W,
+    "a channel of type {type} with {floats: float} per frame is not character motion; kept as raw numbers",
 )
 SCENE_DEFAULT_RIG = issue_type(
     "SCENE_DEFAULT_RIG",
@@ -240,7 +242,7 @@ STAGE_GLTF_RULE = issue_type("STAGE_GLTF_RULE", _W, "{problem}, which is not all
 STAGE_MODEL_PART_IGNORED = issue_type(
     "STAGE_MODEL_PART_IGNORED", _W, "the model has {what}, ignored: models in such an archive do not move"
 )
-STAGE_NESTED_ARCHIVE = issue_type("STAGE_NESTED_ARCHIVE", _W, "an archive inside an archive is not opened")
+STAGE_NESTED_ARCHIVE = issue_type("STAGE_NESTED_ARCHIVE", _W, "archives inside archives are not opened")
 
 IO_PAIR_UNFINISHED = issue_type(
     "IO_PAIR_UNFINISHED",

@@ -58,12 +58,15 @@ _COMPARED_LENGTH = 64
 
 def counted(count: object, noun: str) -> str:
     """Return a number with its noun: ``1 camera``, ``2 cameras``, ``3 vertices``."""
-    if count == 1:
-        return f"1 {noun}"
-    for ending, plural in _PLURALS:
+    return f"1 {noun}" if count == 1 else f"{count} {plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """Return the plural of an English noun."""
+    for ending, several in _PLURALS:
         if noun.endswith(ending):
-            return f"{count} {noun.removesuffix(ending)}{plural}"
-    return f"{count} {noun}s"
+            return f"{noun.removesuffix(ending)}{several}"
+    return f"{noun}s"
 
 
 _PLURALS = (("vertex", "vertices"), ("key", "keys"), ("y", "ies"), ("x", "xes"), ("sh", "shes"))

@@ -180,7 +180,7 @@ def test_a_file_with_other_tables_is_refused_as_a_whole(run: Run, place: Place, 
     before = (place.out / NAME).read_bytes()
     ran = run("batch", "report", place.out)
     assert (ran.code, ran.out) == (3, "")
-    assert ran.err.endswith("is not a ledger that can be used: its tables are not those of keyframer\n")
+    assert ran.err.endswith("is not a usable ledger: its tables are not those of keyframer\n")
     ran = run_again(run, place)
     if statement.startswith("DROP"):  # as a run leaves it that is killed while it makes them
         assert ran.code == 0
@@ -334,6 +334,6 @@ def test_what_is_no_ledger_gets_nothing_beside_it(run: Run, tmp_path: Path) -> N
     put(tmp_path / "a.3ds", OTHER)
     ran = run("batch", "info", tmp_path / "in", "-o", tmp_path / "out", "--ledger", tmp_path / "a.3ds")
     assert ran.code == 3
-    assert "is not a ledger that can be used" in ran.err
+    assert "is not a usable ledger" in ran.err
     assert sorted(os.listdir(tmp_path)) == ["a.3ds", "in"]
     assert (tmp_path / "a.3ds").read_bytes() == OTHER

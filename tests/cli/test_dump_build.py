@@ -86,7 +86,7 @@ def test_wrong_texts_are_refused_with_line_and_path(run: Run, tmp_path: Path) ->
     assert ran.code == 3
     line = next(at for at, words in enumerate(wrong.read_text().splitlines(), 1) if '"none"' in words)
     assert ran.err.startswith(f"keyframer: {wrong}: TEXT_WRONG at line {line}, column ")
-    assert "/fields/parent: a whole number is wanted" in ran.err
+    assert "/fields/parent: expected a whole number" in ran.err
     assert not (tmp_path / "x.3ds").exists()
 
 

@@ -254,9 +254,9 @@ def test_a_skeleton_and_options_of_a_format(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("pair_", "words"),
     [
-        ("fps=fast", "fps is a number, not 'fast'"),
-        ("in_place=maybe", "in_place is true or false, not 'maybe'"),
-        ("euler_order=ABC", "euler_order is an order of X, Y and Z"),
+        ("fps=fast", "fps must be a number, not 'fast'"),
+        ("in_place=maybe", "in_place must be true or false, not 'maybe'"),
+        ("euler_order=ABC", "euler_order must be an order of X, Y and Z"),
         ("geometry=raw", "midtown has no option 'geometry'"),
         ("nothing", "--set needs NAME=VALUE, not 'nothing'"),
     ],

@@ -81,7 +81,7 @@ def test_a_member_that_wants_more_memory_than_there_is(tmp_path: Path, monkeypat
         raise MemoryError
 
     monkeypatch.setattr(zipfile.ZipExtFile, "read", out_of_memory)
-    with pytest.raises(FormatError, match=r"IO_READ_FAILED .*: unpacking it takes more memory"):
+    with pytest.raises(FormatError, match=r"IO_READ_FAILED .*: unpacking it needs more memory"):
         archive.read(archive.members[0])
 
 

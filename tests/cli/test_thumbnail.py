@@ -139,7 +139,7 @@ class TestKinds:
     def test_other_endings_are_refused(self, run: Run, tmp_path: Path, name: str) -> None:
         ran = run("thumbnail", EXAMPLE, "-o", tmp_path / name if name[0] != "." else name)
         assert ran.code == 2
-        assert "is no kind of picture that can be written (.png, .jpg, " in ran.err
+        assert "pictures cannot be written (only .png, .jpg, " in ran.err
         assert list(tmp_path.iterdir()) == []
         assert run("plot", EXAMPLE, "-o", tmp_path / "a.jpg").code == 2
 

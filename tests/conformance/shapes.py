@@ -12,7 +12,7 @@ from collections.abc import Callable
 Shape = Callable[[int], bytes]
 
 GENERIC: dict[str, Callable[[bytes, int], bytes]] = {
-    "bytes behind the end": lambda sample, n: sample + bytes(16 * n),
+    "bytes after the end": lambda sample, n: sample + bytes(16 * n),
     "the same file again and again": lambda sample, n: sample * max(1, 16 * n // len(sample)),
     "the second half again and again": lambda sample, n: (
         sample + sample[len(sample) // 2 :] * max(1, 32 * n // len(sample))

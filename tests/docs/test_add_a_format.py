@@ -169,11 +169,11 @@ BROKEN = {
         FORMAT + "    def sniff(self, head, size):\n        raise RuntimeError('ouch')\nFORMAT = Odd()",
     ),
     "k-match": (
-        "no Match with a score",
+        "must return a Match with a score",
         FORMAT + "    def sniff(self, head, size):\n        return True\nFORMAT = Odd()",
     ),
     "l-score": (
-        "no Match with a score",
+        "must return a Match with a score",
         FORMAT + "    def sniff(self, head, size):\n        return Match(7, '')\nFORMAT = Odd()",
     ),
     "m-relative": (

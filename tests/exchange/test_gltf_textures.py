@@ -317,7 +317,7 @@ def test_wishes(tmp_path: Path) -> None:
     assert "images" not in Gltf((tmp_path / "none.glb").read_bytes()).json
     keyframer.save(scene, tmp_path / "nowhere.glb")  # a scene from nowhere has no folder
     assert "images" not in Gltf((tmp_path / "nowhere.glb").read_bytes()).json
-    with pytest.raises(ValueError, match="texture_path has no meaning"):
+    with pytest.raises(ValueError, match="texture_path cannot be combined with images"):
         keyframer.save(scene, tmp_path / "x.glb", images=lambda *_: None, texture_path=tmp_path)
 
 
@@ -385,7 +385,7 @@ def test_large_images_are_computed_with_in_little_memory(tmp_path: Path) -> None
         assert peak < 600 << 20
         assert Image.open(io.BytesIO(image_bytes(gltf))).size == (2048, 2048)
         outcome, detail = said(report, f"/maps/{next(iter(maps))}")
-        assert "4000 x 4000 pixels made 2048 x 2048" in detail
+        assert "resized from 4000 x 4000 to 2048 x 2048 pixels" in detail
         assert outcome is not Outcome.EXACT
 
 

@@ -602,7 +602,7 @@ def test_a_camera_whose_target_hangs_on_it_looks_the_same_way_in_every_space(nam
 
 def test_a_hidden_target_of_a_camera_is_reported_in_ase(tmp_path: Path) -> None:
     target = Target("a.ase", tmp_path / "files")
-    line = "/nodes/eye.target/hidden: a target is stored with what looks at it, and cannot be hidden"
+    line = "/nodes/eye.target/hidden: targets cannot be hidden in this format"
     for what in ("nodes.hidden", "channels.visible"):
         assert line in target.written(moved_about(4, what))[0]
 
@@ -690,17 +690,16 @@ def test_what_3d_studio_says_and_no_field_holds_is_named_on_every_way(tmp_path: 
 
 def test_the_summary_names_what_was_lost_first() -> None:
     report = LossReport("3ds")
-    assert report.summary() == "nothing to say"
+    assert report.summary() == "no losses"
     report.add(Outcome.EXACT, "/nodes/a/position", "2 keys")
-    assert report.summary() == "everything exact (1 exact)"
+    assert report.summary() == "nothing dropped; 1 exact"
     report.add(Outcome.APPROXIMATED, "/nodes/a/rotation", "3 keys", error=0.0004, unit="degree")
-    assert report.summary() == "everything exact or within 0.0004 degree (1 exact, 1 approximated)"
+    assert report.summary() == "nothing dropped; largest error 0.0004 degree; 1 exact, 1 approximated"
     report.add(Outcome.DROPPED, "/nodes/a/morph")
     report.add(Outcome.DROPPED, "/nodes/b/morph")
     report.add(Outcome.DROPPED, "/meshes/edges")
     assert report.summary() == (
-        "dropped: morph of nodes (2), edges of meshes; everything else exact or within 0.0004 degree "
-        "(1 exact, 1 approximated, 3 dropped)"
+        "dropped: morph of nodes (2), edges of meshes; largest error 0.0004 degree; 1 exact, 1 approximated, 3 dropped"
     )
 
 
@@ -715,7 +714,7 @@ def test_texture_vertices_in_the_same_place_are_no_seam(tmp_path: Path) -> None:
     sheet.uv[4] = (0.5, 0.5)
     report = keyframer.save(scene, tmp_path / "b.3ds")
     assert [loss.detail for loss in report if "doubled" in loss.detail] == [
-        "1 vertices were doubled at the seams of the texture"
+        "1 vertices were duplicated at texture seams"
     ]
 
 

@@ -23,4 +23,4 @@ def put(thing: Callable[[Scene], Any], /, **values: Any) -> Edit:
 
 def why_anew(written: Written) -> list[str]:
     """Why all was written anew, if it was."""
-    return [loss.detail for loss in written.report if "could not be kept" in loss.detail]
+    return [loss.detail for loss in written.report if "could not be edited in place" in loss.detail]

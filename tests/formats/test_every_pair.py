@@ -129,7 +129,7 @@ def test_samples_unchanged_are_the_same_file(name: str, path: Path, tmp_path: Pa
     if scene.issues.first_unsafe() is None:
         assert target.read_bytes() == path.read_bytes()
     else:  # what is unsafe was left out of the scene, and is not written again
-        assert any("what is unsafe in the original is left out" in loss.detail for loss in report)
+        assert any("unsafe parts of the original are left out" in loss.detail for loss in report)
         assert [issue for issue in keyframer.check(target, format=format).issues if issue.unsafe] == []
 
 
@@ -270,7 +270,7 @@ def test_rounds_are_played_out_where_a_format_has_none(wrap: Wrap, tmp_path: Pat
 
 def test_a_pair_that_would_leave_nothing_is_refused() -> None:
     still = Scene(nodes=[Node("box", mesh=0)], meshes=[Mesh("box", np.eye(3), np.array([[0, 1, 2]]))])
-    for format, reason in (("midtown", "nothing in this scene moves"), ("nodeanim", "this scene has none")):
+    for format, reason in (("midtown", "nothing in the scene is animated"), ("nodeanim", "this scene has none")):
         with pytest.raises(NothingToWrite, match=reason):
             written(format, still)
     for format in SUFFIXES:

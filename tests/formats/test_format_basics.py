@@ -49,9 +49,9 @@ def test_text_becomes_what_the_option_wants(kind: str, text: str, value: object)
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        ("bool", "it is true or false, not 'maybe'"),
-        ("int", "it is a whole number, not 'maybe'"),
-        ("float | None", "it is a number, not 'maybe'"),
+        ("bool", "it must be true or false, not 'maybe'"),
+        ("int", "it must be a whole number, not 'maybe'"),
+        ("float | None", "it must be a number, not 'maybe'"),
     ],
 )
 def test_text_that_does_not_fit_is_named(kind: str, words: str) -> None:
@@ -171,7 +171,7 @@ def test_a_format_without_rules_of_its_own_has_nothing_to_report() -> None:
 def test_a_row_has_as_many_cells_as_there_are_columns(cells: tuple[int, ...]) -> None:
     table = Table("sizes", "Sizes", ("width", "height"))
     table.add(2, 3)
-    with pytest.raises(ValueError, match=f"sizes: 2 cells are wanted, not {len(cells)}"):
+    with pytest.raises(ValueError, match=f"sizes: expected 2 cells, not {len(cells)}"):
         table.add(*cells)
     assert table.rows == [(2, 3)]
 

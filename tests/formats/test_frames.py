@@ -40,7 +40,7 @@ def test_what_cannot_be_frames(clip: Clip, why: str) -> None:
 def test_keys_that_are_not_believed_are_reported() -> None:
     report = LossReport("hale3d")
     framed(Scene([Node("a")], clips=[late(1e9)]), 30.0, report)
-    assert "keys after frame 10,000,000 are not believed" in [loss.detail for loss in report]
+    assert "keys after frame 10,000,000 are ignored" in [loss.detail for loss in report]
 
 
 def test_a_scene_without_clips_has_no_frames() -> None:

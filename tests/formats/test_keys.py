@@ -83,7 +83,7 @@ def test_times_between_frames_are_reported_in_scene_units_with_the_rate_that_hol
     rules = KeyRules(30.0, 1.0, more_frames="more")
     made, loss = fitted(line(0.0, 10.5, 30.0, how=Interpolation.LINEAR), rules)
     assert made.times.tolist() == [0, 10, 30]
-    assert loss.detail == "times were rounded by up to 0.017 s: fps=60 would hold them"
+    assert loss.detail == "times were rounded by up to 0.017 s: fps=60 would store them exactly"
     frames = np.linspace(0, 30, 3001)
     wanted = np.interp(frames, [0, 10.5, 30], [0, 2, 4]) - np.interp(frames, [0, 10, 30], [0, 2, 4])
     assert (loss.error, loss.unit) == (pytest.approx(np.abs(wanted).max(), rel=0.1), "scene unit")
@@ -123,7 +123,7 @@ def test_keys_that_are_no_numbers_are_left_out_and_said() -> None:
     assert made is not None
     assert made.times.tolist() == [0, 4800]
     assert [(each.outcome, each.detail) for each in losses] == [
-        (Outcome.DROPPED, "1 of 3 keys are no numbers"),
+        (Outcome.DROPPED, "1 of 3 keys are not finite"),
         (Outcome.EXACT, "2 tcb keys"),
     ]
 
@@ -131,7 +131,7 @@ def test_keys_that_are_no_numbers_are_left_out_and_said() -> None:
 def test_a_track_of_no_numbers_at_all_is_no_track() -> None:
     made, (loss,) = fit(line(math.nan, math.inf))
     assert made is None
-    assert loss.detail == "2 of 2 keys are no numbers"
+    assert loss.detail == "2 of 2 keys are not finite"
     assert fit(line()) == (None, [])
 
 
@@ -171,7 +171,7 @@ def test_tangents_of_gltf_are_sampled_within_the_tolerance() -> None:
 def test_keys_that_would_fall_together_are_sampled() -> None:
     """Frames of 30 a second in a format that has ten: the middle key has no place of its own."""
     made, loss = fitted(line(0.0, 1.0, 2.0, 30.0), KeyRules(10.0, 1.0))
-    assert "keys would fall on one time: now " in loss.detail
+    assert "several keys would have the same time: now " in loss.detail
     assert len(set(made.times.tolist())) == len(made.times)
     assert not np.mod(made.times, 1).any()
 
@@ -207,7 +207,7 @@ def test_a_round_that_is_never_played_needs_no_sampling() -> None:
 def test_rounds_are_played_out(wrap: Wrap) -> None:
     track = line(0.0, 10.0, 30.0, wrap=wrap)
     made, loss = fitted(track, end=75.0)
-    assert loss.detail.startswith(f"the format cannot {wrap.value}: now ")
+    assert loss.detail.startswith(f"the format cannot store {wrap.value} tracks: now ")
     assert made.times[-1] == 75 * 160
     assert difference(track, made, np.arange(30.0), 160.0) <= TOLERANCE.length
     assert difference(track, made, np.arange(31.0, 60.0), 160.0) <= TOLERANCE.length

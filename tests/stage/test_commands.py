@@ -38,7 +38,7 @@ def test_identify_and_formats(capsys: pytest.CaptureFixture[str], spot: str) -> 
 
 
 def test_info_says_the_unit_and_why(capsys: pytest.CaptureFixture[str], spot: str) -> None:
-    assert "0.001 m (MVR counts millimetres)" in said(capsys, "info", SHOW, "--table", "scene")
+    assert "0.001 m (MVR uses millimetres)" in said(capsys, "info", SHOW, "--table", "scene")
     assert "GDTF states the dimensions of models in metres" in said(capsys, "info", spot, "--table", "scene")
     windmill = str(ROOT / "examples" / "windmill.3ds")
     assert "master scale" in said(capsys, "info", windmill, "--table", "scene")

@@ -275,7 +275,7 @@ def test_members_outside_of_the_archive_are_refused() -> None:
 def test_names_that_lead_out_of_the_archive_are_refused(name: str) -> None:
     with pytest.raises(keyframer.FormatError) as caught:
         load(show("", {name: b""}))
-    assert "leads out of it" in caught.value.message
+    assert "points outside it" in caught.value.message
 
 
 def test_symbols_of_symbols_do_not_multiply_without_end() -> None:

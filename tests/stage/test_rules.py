@@ -92,7 +92,7 @@ CASES: dict[str, tuple[bytes, list[str]]] = {
     "packing.mvr": (
         show(BOX, {"box.3ds": model(".3ds")}, packed={"notes.txt": ZIP_BZIP2}),
         [
-            "error: STAGE_PACKING in notes.txt: packed by method 12: members must be stored or deflated",
+            "error: STAGE_PACKING in notes.txt: compressed by method 12: members must be stored or deflated",
             "info: STAGE_FILE_UNUSED in notes.txt: nothing in the archive refers to this file",
         ],
     ),
@@ -100,14 +100,14 @@ CASES: dict[str, tuple[bytes, list[str]]] = {
         show(BOX, {"box.3ds": model(".3ds"), "more.zip": pack({"a": b""})}),
         [
             "info: STAGE_FILE_UNUSED in more.zip: nothing in the archive refers to this file",
-            "warning: STAGE_NESTED_ARCHIVE in more.zip: an archive inside an archive is not opened",
+            "warning: STAGE_NESTED_ARCHIVE in more.zip: archives inside archives are not opened",
         ],
     ),
     "nested.gdtf": (
         fixture("", '<Geometry Name="Base"/>', {"more.gdtf": moving_head()}),
         [
             "info: STAGE_FILE_UNUSED in more.gdtf: nothing in the archive refers to this file",
-            "warning: STAGE_NESTED_ARCHIVE in more.gdtf: an archive inside an archive is not opened",
+            "warning: STAGE_NESTED_ARCHIVE in more.gdtf: archives inside archives are not opened",
         ],
     ),
     "scale.gdtf": (
@@ -191,7 +191,7 @@ def test_other_compressions_are_named() -> None:
     archive = ZipFile(io.BytesIO(show(BOX, {"box.3ds": model(".3ds")})))
     data = pack({name: archive.read(name) for name in archive.namelist()}, ZIP_BZIP2)
     (line,) = lines(data)
-    assert "packed by method 12: only stored and deflated members are read" in line
+    assert "compressed by method 12: only stored and deflated members are read" in line
 
 
 def test_encryption_is_named() -> None:

@@ -141,6 +141,6 @@ def test_only_an_unchanged_scene_of_an_archive_can_be_written(tmp_path: Path) ->
         keyframer.save(scene, tmp_path / "out.mvr")
     with pytest.raises(ValueError, match="read from an archive"):
         keyframer.save(keyframer.Scene(), tmp_path / "out.mvr")
-    with pytest.raises(ValueError, match=r"ends with \.mvr"):
+    with pytest.raises(ValueError, match=r"must end with \.mvr"):
         keyframer.save(keyframer.load(SHOW), tmp_path / "out.gdtf")
     assert not list(tmp_path.iterdir())

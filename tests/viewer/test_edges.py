@@ -1,4 +1,4 @@
-"""Edges as the file marks them: what the page draws, against a slow reading of the flags of every face."""
+"""Edges marked as visible in the file: what the page draws, against a slow reading of the flags of every face."""
 
 from __future__ import annotations
 

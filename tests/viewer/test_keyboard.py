@@ -187,7 +187,7 @@ def test_a_question_mark_lists_the_keys(shown: Watched) -> None:
     words = shown.page.inner_text("#keys-list")
     for key in ("Space", "Home", "End", "W", "G", "/", "?"):
         assert f"{key}\n" in words or f"{key}\t" in words
-    assert "Play or stop" in words
+    assert "Play or pause" in words
     shown.page.keyboard.press("Escape")
     shown.page.wait_for_selector("#keys-list", state="hidden")
     shown.page.click("#help")

@@ -44,7 +44,7 @@ def test_a_server_that_is_gone_is_said(browser: Browser) -> None:
     viewer = Viewer(viewed(EXAMPLE, SAMPLES / "3ds/tracks.3ds"))
     with browser.page(viewer.url) as shown:
         viewer.close()
-        said = "No answer: is 'keyframer view' still running?"
+        said = "No response: is 'keyframer view' still running?"
         shown.page.click("#node-6")
         shown.page.click("#tab-graph")
         shown.page.click("#tab-bytes")
@@ -122,7 +122,7 @@ def test_what_could_be_saved_is_said(shown: Watched) -> None:
     shown.open_file(CUT)
     assert FILES[CUT].name == "cut.3ds"
     assert shown.page.inner_text("#message") == (
-        "Nothing can be shown of this file: see the issues. (--salvage recovers 1 node, 1 mesh)"
+        "This file cannot be shown: see the issues. (--salvage recovers 1 node, 1 mesh)"
     )
 
 
@@ -130,7 +130,7 @@ def test_a_file_that_hides_everything_says_so(browser: Browser) -> None:
     viewer = Viewer(viewed(SAMPLES / "3ds/cut.3ds", "--salvage"))  # its one object is hidden
     try:
         with browser.page(viewer.url) as shown:
-            assert shown.page.inner_text("#message") == "The file hides all that it holds; Bones shows where it is."
+            assert shown.page.inner_text("#message") == "Everything in this file is hidden; Bones shows the nodes."
             assert shown.page.locator("#tree .unseen").all_inner_texts()[0].split()[-1] == "Tri"
             assert shown.troubles == []
     finally:
@@ -138,7 +138,7 @@ def test_a_file_that_hides_everything_says_so(browser: Browser) -> None:
 
 
 def test_an_empty_file_says_so(page: Watched) -> None:
-    assert page.page.inner_text("#message") == "This file holds nothing to show."
+    assert page.page.inner_text("#message") == "This file has nothing to show."
     drawn = page.page.evaluate(
         """async () => {
             for (let turn = 0; turn < 3; turn++) await new Promise(requestAnimationFrame);

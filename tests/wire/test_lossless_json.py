@@ -61,19 +61,19 @@ def test_short_decimals_stay_short() -> None:
 @pytest.mark.parametrize(
     ("value", "dtype", "width", "words"),
     [
-        ("1", F4, None, "a list is wanted, not text"),
+        ("1", F4, None, "expected a list, not text"),
         ([1, "two"], F4, None, "not 'two'"),
-        ([1, None], F4, None, "entry 1: a number is wanted, not null"),
-        ([True], F4, None, "entry 0: a number is wanted, not true/false"),
+        ([1, None], F4, None, "entry 1: expected a number, not null"),
+        ([True], F4, None, "entry 0: expected a number, not true/false"),
         ([1e39], F4, None, "entry 0"),
         ([10**400], F4, None, ""),
         (["nan:7fa0"], F4, None, "nan"),
         (["nan:7fa0000z"], F4, None, "nan"),
-        ([[1, 2]], F4, 3, "entry 0: a list of 3 numbers is wanted"),
-        ([1], F4, 3, "entry 0: a list of 3 numbers is wanted"),
-        ([1.5], U2, None, "entry 0: a whole number is wanted, not a fraction"),
+        ([[1, 2]], F4, 3, "entry 0: expected a list of 3 numbers"),
+        ([1], F4, 3, "entry 0: expected a list of 3 numbers"),
+        ([1.5], U2, None, "entry 0: expected a whole number, not a fraction"),
         ([0, 65536], U2, None, "entry 1: 65536 is outside 0..65535"),
-        ([True], U2, None, "entry 0: a whole number is wanted, not true/false"),
+        ([True], U2, None, "entry 0: expected a whole number, not true/false"),
     ],
 )
 def test_what_does_not_fit_is_refused(value: object, dtype: np.dtype, width: int | None, words: str) -> None:

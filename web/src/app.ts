@@ -25,12 +25,12 @@ import type { Failure, SceneInfo } from "./types";
 
 export interface App { store: Store; stage: Stage | null; open: (file: number) => Promise<void> }
 
-const NO_SERVER = "This page cannot open files: it was saved with all it shows and has no server. 'keyframer view FILE' opens others.";
+const NO_SERVER = "This page cannot open files: it was saved without a server. 'keyframer view FILE' opens others.";
 
 export async function start(place: HTMLElement, data: Data): Promise<App> {
   const { files, block, limit } = await data.files();
   const store = new Store(initialState);
-  const canvas = el("canvas", { class: "stage", tabindex: 0, "aria-label": "3D view: drag or Shift and arrows turn, wheel or plus and minus come closer", id: "stage" });
+  const canvas = el("canvas", { class: "stage", tabindex: 0, "aria-label": "3D view: drag or Shift and arrows to rotate, wheel or plus and minus to zoom", id: "stage" });
   const message = el("p", { class: "message", role: "status", id: "message" });
   const stage = makeStage(canvas, message);
   let opening = Promise.resolve();
@@ -110,7 +110,7 @@ function makeStage(canvas: HTMLCanvasElement, message: HTMLElement): Stage | nul
   try {
     return new Stage(canvas);
   } catch {
-    message.textContent = "This browser has no WebGL: the picture is missing, everything else works.";
+    message.textContent = "This browser has no WebGL: the 3D view is missing, everything else works.";
     return null;
   }
 }
@@ -159,12 +159,12 @@ async function showClip(store: Store, data: Data, stage: Stage | null, clip: num
 }
 
 const nothing = (failure: Failure | null): string =>
-  `Nothing can be shown of this file: see the issues.${failure?.hint ? ` (${failure.hint})` : ""}`;
+  `This file cannot be shown: see the issues.${failure?.hint ? ` (${failure.hint})` : ""}`;
 
 function emptiness(info: SceneInfo): string {
-  if (!info.nodes.length) return "This file holds nothing to show.";
+  if (!info.nodes.length) return "This file has nothing to show.";
   const shown = info.nodes.some((node) => node.mesh && !node.hidden) || info.tracks.some((track) => track.kind === "visible");
-  return info.has_mesh && !shown ? "The file hides all that it holds; Bones shows where it is." : "";
+  return info.has_mesh && !shown ? "Everything in this file is hidden; Bones shows the nodes." : "";
 }
 
 function runClock(store: Store): void {

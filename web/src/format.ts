@@ -1,7 +1,7 @@
 // Numbers and bytes as text.
 
 export function short(value: number | null | undefined): string {
-  if (value === null || value === undefined) return "no number";
+  if (value === null || value === undefined) return "not a number";
   if (value === 0) return "0";
   const size = Math.abs(value);
   if (size >= 1e6 || size < 1e-3) return value.toExponential(2);

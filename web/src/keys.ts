@@ -8,27 +8,27 @@ interface Shortcut { keys: string[]; words: string; act: () => void }
 export function listenToKeys(store: Store): void {
   const press = (id: string) => (): void => document.getElementById(id)?.click();
   const shortcuts: Shortcut[] = [
-    { keys: [" "], words: "Play or stop", act: () => play(store) },
-    { keys: ["ArrowLeft"], words: "Frame before", act: () => stepFrame(store, -1) },
+    { keys: [" "], words: "Play or pause", act: () => play(store) },
+    { keys: ["ArrowLeft"], words: "Previous frame", act: () => stepFrame(store, -1) },
     { keys: ["ArrowRight"], words: "Next frame", act: () => stepFrame(store, 1) },
-    { keys: [","], words: "Key before", act: () => stepKey(store, -1) },
+    { keys: [","], words: "Previous key", act: () => stepKey(store, -1) },
     { keys: ["."], words: "Next key", act: () => stepKey(store, 1) },
     { keys: ["Home"], words: "To the start", act: () => stepFrame(store, -1e12) },
     { keys: ["End"], words: "To the end", act: () => stepFrame(store, 1e12) },
-    { keys: ["l"], words: "Play round and round", act: press("loop") },
+    { keys: ["l"], words: "Loop playback", act: press("loop") },
     { keys: ["w"], words: "Wireframe", act: press("wire") },
-    { keys: ["e"], words: "Edges as the file marks them", act: press("edges") },
+    { keys: ["e"], words: "Edges marked as visible in the file", act: press("edges") },
     { keys: ["b"], words: "Nodes as sticks", act: press("bones") },
     { keys: ["g"], words: "Grid", act: press("grid") },
     { keys: ["a"], words: "Show everything", act: press("all") },
-    { keys: ["f"], words: "Turn to what is selected", act: press("turn-to") },
-    { keys: ["m"], words: "Only what moves, in tree and dope sheet", act: press("moving") },
+    { keys: ["f"], words: "Centre the selection", act: press("turn-to") },
+    { keys: ["m"], words: "Show only animated nodes, in tree and dope sheet", act: press("moving") },
     { keys: ["1"], words: "Dope sheet", act: press("tab-dope") },
     { keys: ["2"], words: "Graph", act: press("tab-graph") },
     { keys: ["3"], words: "Bytes", act: press("tab-bytes") },
     { keys: ["o"], words: "Open files", act: press("open") },
     { keys: ["/"], words: "Search the tree", act: () => document.getElementById("search")?.focus() },
-    { keys: ["?"], words: "These keys", act: press("help") },
+    { keys: ["?"], words: "List these keys", act: press("help") },
   ];
   const list = keyList(shortcuts);
   document.body.append(list);
@@ -51,8 +51,8 @@ const NAMES: Record<string, string> = { " ": "Space", ArrowLeft: "←", ArrowRig
 function keyList(shortcuts: Shortcut[]): HTMLDialogElement {
   const rows = [
     ...shortcuts.map(({ keys, words }) => [keys.map((key) => NAMES[key] ?? (key.length === 1 ? key.toUpperCase() : key)).join(" "), words] as const),
-    ["Drag", "Turn the picture"], ["Shift + arrows", "Turn the picture, where it has the focus"],
-    ["Wheel, + −", "Come closer, go away"],
+    ["Drag", "Rotate the view"], ["Shift + arrows", "Rotate the view, if it has the focus"],
+    ["Wheel, + −", "Zoom in, zoom out"],
   ] as const;
   const close = el("button", { type: "button", id: "help-close", onclick: () => dialog.close() }, "Close");
   const dialog: HTMLDialogElement = el(

@@ -35,7 +35,7 @@ export async function liveSource(): Promise<Source> {
   };
 }
 
-const NO_ANSWER = "No answer: is 'keyframer view' still running?";
+const NO_ANSWER = "No response: is 'keyframer view' still running?";
 
 /** A connection may be closed before a busy machine has sent the question: then it is asked again, once. */
 export async function fetchTwice(path: string, pause = 300): Promise<Response> {
@@ -90,7 +90,7 @@ export class Data {
 
   /** Opens files; what can be shown after that, and which of it is new. */
   open = async (body: Blob): Promise<Opened> => {
-    if (!this.source.post) throw new Error("There is no server that could open files.");
+    if (!this.source.post) throw new Error("This page has no server to open files.");
     return JSON.parse(new TextDecoder().decode(await this.source.post("/open", body))) as Opened;
   };
 
@@ -121,7 +121,7 @@ export class Data {
       answer.catch(() => this.known.delete(path));
     }
     const content = await answer;
-    if (content === null) throw new Error(`${path} is not there`);
+    if (content === null) throw new Error(`${path} was not found`);
     return content;
   }
 

@@ -47,7 +47,7 @@ describe("an archive", () => {
     expect(await data.files()).toEqual({ files: [] });
     await data.files();
     expect(asked).toBe(1);
-    await expect(data.scene(3)).rejects.toThrow("not there");
+    await expect(data.scene(3)).rejects.toThrow("was not found");
   });
   it("is asked again for a model, which is too large to keep", async () => {
     const asked: string[] = [];

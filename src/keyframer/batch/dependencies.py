@@ -74,11 +74,11 @@ class Listing:
         self._folders: dict[str, list[str]] = {}
         try:
             with os.scandir(folder) as entries:
-                found = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+                entries_sorted = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
         except OSError:
             return
-        self.names = frozenset(name for name, _ in found)
-        for name, is_folder in found:
+        self.names = frozenset(name for name, _ in entries_sorted)
+        for name, is_folder in entries_sorted:
             if is_folder:
                 self._folders.setdefault(name.casefold(), []).append(name)
             else:
@@ -86,8 +86,8 @@ class Listing:
 
     def inner(self, name: str) -> str | None:
         """The folder of this name in any case."""
-        found = self._folders.get(name.casefold())
-        return None if found is None else name if name in found else found[0]
+        folder = self._folders.get(name.casefold())
+        return None if folder is None else name if name in folder else folder[0]
 
 
 class Tree:
@@ -178,8 +178,8 @@ class Dependencies:
         """Return whether every entry is unchanged."""
         for path, size, known in also:
             if size == COMPANIONS:
-                there = self._listings.listing(os.path.dirname(path)).names
-                if _companions(path, there.__contains__) != known and _companions_there(path) != known:
+                names = self._listings.listing(os.path.dirname(path)).names
+                if _companions(path, names.__contains__) != known and _companions_there(path) != known:
                     return False
             elif size in (IMAGES, INSIDE):
                 if _would_do(self._listings, path, size) != known:
@@ -215,7 +215,7 @@ def hashed_program() -> str:
     """Changes with Python, any installed package, and the files of this one (it may be worked on)."""
     from importlib.metadata import distributions
 
-    installed = sorted({(str(each.name), each.version) for each in distributions()})
+    installed = sorted({(str(distribution.name), distribution.version) for distribution in distributions()})
     top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     modules = [os.path.join(where, name) for where, _, names in os.walk(top) for name in names if name.endswith(".py")]
     return _hashed([sys.version, installed, sorted([os.path.relpath(path, top), *_seen(path)] for path in modules)])
@@ -268,14 +268,14 @@ def images_of(
     ``MAPS\\WOOD.TGA`` is looked for in the folder ``MAPS`` and without it."""
     wanted = dict.fromkeys(way for parts in names for way in ("/".join(parts), parts[-1]))
     lasts = dict.fromkeys(parts[-1] for parts in names)
-    found: list[list[Any]] = []
+    images: list[list[Any]] = []
     for folder in folders:
         top = os.path.abspath(folder)
         looked_for = [(way, IMAGES) for way in wanted] + [(last, INSIDE) for last in lasts if recursive]
         for way, what in looked_for:
             entry = f"{top}{_BELOW}{way}"
-            found.append([entry, what, _would_do(_LISTED, entry, what)])
-    return found
+            images.append([entry, what, _would_do(_LISTED, entry, what)])
+    return images
 
 
 def _would_do(listings: Listings, entry: str, what: str) -> list[str]:

@@ -56,7 +56,7 @@ def _safe(value: Any) -> Any:
     if isinstance(value, str):
         return shown(value, most=1_000)
     if isinstance(value, dict):
-        return {_safe(name): _safe(each) for name, each in value.items()}
+        return {_safe(name): _safe(item) for name, item in value.items()}
     return value
 
 
@@ -75,7 +75,7 @@ def html_page(ledger: Ledger, rows: Iterable[dict[str, Any]], operation: str | N
         yield "<h2>Outputs under another name</h2>\n"
         yield from _table(
             ("source", "wanted", "given", "reason"),
-            ([each.source, each.wanted, each.given, each.reason] for each in renamed),
+            ([renaming.source, renaming.wanted, renaming.given, renaming.reason] for renaming in renamed),
         )
     yield "<h2>Files</h2>\n"
     yield from _table(COLUMNS, map(cells_of, rows), status=COLUMNS.index("status"))

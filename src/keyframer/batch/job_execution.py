@@ -60,7 +60,7 @@ def _caught(result: Result, act: Callable[[], None]) -> None:
     except FormatError as error:
         fail_with(result, error)
     except MemoryError:
-        fail(result, "LIMIT_MEMORY", "the file needs more memory than it may have")
+        fail(result, "LIMIT_MEMORY", "the file needs more memory than the limit allows")
     except OSError as error:
         fail(result, "IO_READ_FAILED", reason_of(error, str(result["source"])))
     except ValueError as error:

@@ -95,7 +95,7 @@ def _lost(job: Job, error: BaseException) -> Result:
     if isinstance(error, FormatError):
         result["seconds"] = float(str(error.details.get("seconds", 0.0)))  # of LIMIT_TIME
         return fail_with(result, error)
-    return fail(result, "RUN_WORKER_KILLED", f"no answer came back: {type(error).__name__}: {error}")
+    return fail(result, "RUN_WORKER_KILLED", f"no result came back: {type(error).__name__}: {error}")
 
 
 def _workers_of(executor: Executor) -> int:

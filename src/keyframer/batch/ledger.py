@@ -48,7 +48,7 @@ def hold(path: str) -> int | None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
-        raise Held(f"another run is at work in this folder ({path} is in use)") from None
+        raise Held(f"another run is working in this folder ({path} is in use)") from None
     except OSError:  # a disk without locks
         pass
     return descriptor
@@ -111,7 +111,7 @@ class Ledger:
             self.close()
             if isinstance(error, LedgerError):
                 raise
-            raise LedgerError(f"{path} is not a ledger that can be used: {error}") from None
+            raise LedgerError(f"{path} is not a usable ledger: {error}") from None
 
     def _open(self, out: str | None, read_only: bool) -> None:
         if read_only and not os.path.isfile(self.path):
@@ -138,11 +138,11 @@ class Ledger:
         with closing(sqlite3.connect(":memory:")) as ours:
             ours.executescript(TABLES)
             wanted = set(ours.execute(_SCHEMA))
-        found = set(self._base.execute(_SCHEMA))
-        if any(name == "about" for _, name, _ in found & wanted) and self.about("version") not in (None, str(VERSION)):
+        schema = set(self._base.execute(_SCHEMA))
+        if any(name == "about" for _, name, _ in schema & wanted) and self.about("version") not in (None, str(VERSION)):
             raise LedgerError(f"{self.path} was made by another version of keyframer")
-        if not found <= wanted or (complete and found != wanted):
-            raise LedgerError(f"{self.path} is not a ledger that can be used: its tables are not those of keyframer")
+        if not schema <= wanted or (complete and schema != wanted):
+            raise LedgerError(f"{self.path} is not a usable ledger: its tables are not those of keyframer")
 
     def _is_inside(self, out: str) -> bool:
         return os.path.dirname(os.path.abspath(self.path)) == os.path.abspath(out)
@@ -221,7 +221,7 @@ class Ledger:
 
     def outputs_of(self, operation: str) -> dict[str, str]:
         """Source -> output, of all rows of an operation; no two have the same output."""
-        found: dict[str, str] = {}
+        outputs: dict[str, str] = {}
         taken: set[str] = set()
         for number, source, output in self._sound(("rowid", "source", "output"), "WHERE operation = ?", (operation,)):
             key = key_of(output)
@@ -229,8 +229,8 @@ class Ledger:
                 self._refuse(number, source, f"its output {output} is that of another row")
             else:
                 taken.add(key)
-                found[source] = output
-        return found
+                outputs[source] = output
+        return outputs
 
     def is_output(self, path: str) -> bool:
         """Whether some run wrote this file."""
@@ -265,7 +265,10 @@ class Ledger:
             )
 
     def note_renamed(self, operation: str, renamed: list[Renamed]) -> None:
-        values = [(operation, _raw(each.source), _raw(each.wanted), _raw(each.given), each.reason) for each in renamed]
+        values = [
+            (operation, _raw(renaming.source), _raw(renaming.wanted), _raw(renaming.given), renaming.reason)
+            for renaming in renamed
+        ]
         with self._writing():
             self._base.execute("BEGIN")
             self._base.executemany(

@@ -94,12 +94,12 @@ def _are_counts(value: Any) -> bool:
 
 def _are_outputs(value: Any) -> bool:
     return isinstance(value, list) and all(
-        isinstance(each, dict)
-        and _is_name(each.get("path"))
-        and _is_count(each.get("size"))
-        and _is_hash(each.get("sha256"))
-        and _or_none(_is_count)(each.get("mtime_ns", ""))
-        for each in value
+        isinstance(item, dict)
+        and _is_name(item.get("path"))
+        and _is_count(item.get("size"))
+        and _is_hash(item.get("sha256"))
+        and _or_none(_is_count)(item.get("mtime_ns", ""))
+        for item in value
     )
 
 
@@ -120,9 +120,9 @@ def _are_entries(value: Any) -> bool:
 def _are_details(value: Any) -> bool:
     level = [value]
     for _ in range(_DEEPEST):
-        if any(isinstance(each, float) and not math.isfinite(each) for each in level):
+        if any(isinstance(value, float) and not math.isfinite(value) for value in level):
             return False
-        level = [inner for each in level for inner in _inside(each)]
+        level = [inner for value in level for inner in _inside(value)]
     return isinstance(value, dict) and not level
 
 

@@ -94,7 +94,7 @@ def assign(
         if wanted_by[key] == 1 and free(key, file.source):
             given.append(first)
             if first != ideal:
-                renamed.append(Renamed(file.source, ideal, first, "the name is longer than a disk allows"))
+                renamed.append(Renamed(file.source, ideal, first, "the name is too long for the file system"))
             continue
         other = key_of(second)
         if replace and full_by[other] == 1 and not wanted_by[other] and free(other, file.source):
@@ -108,7 +108,7 @@ def assign(
 
 def _why(key: str, wanted_by: Counter[str], blocked: set[str]) -> str:
     if wanted_by[key] > 1:
-        return f"{wanted_by[key]} files want this name, or names that some disks take for the same"
+        return f"{wanted_by[key]} files have this output name, or names that some file systems treat as equal"
     return f"{'a folder, a source or the ledger' if key in blocked else 'the output of another file'} has this name"
 
 
@@ -120,13 +120,13 @@ def _plain(relative: str, suffix: str, replace: bool) -> str:
 
 
 def _folders(names: Sequence[str]) -> set[str]:
-    found: set[str] = set()
+    folders: set[str] = set()
     for name in names:
         folder = name.rpartition("/")[0]
-        while folder and (key := key_of(folder)) not in found:
-            found.add(key)
+        while folder and (key := key_of(folder)) not in folders:
+            folders.add(key)
             folder = folder.rpartition("/")[0]
-    return found
+    return folders
 
 
 def _fitting(name: str, source: str, suffix: str) -> str:

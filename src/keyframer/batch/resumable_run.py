@@ -110,10 +110,10 @@ class ResumableRun:
         self._is_url = storage.is_url(self.out)
         self._surroundings = Dependencies()
 
-    def plan(self, found: Iterable[InputFile]) -> None:
+    def plan(self, inputs: Iterable[InputFile]) -> None:
         """Take in all files and settle the names of their outputs; a file that is named twice is taken once."""
         seen: set[str] = set()
-        for file in found:
+        for file in inputs:
             if file.key not in seen and not self.ledger.is_output(file.source):
                 seen.add(file.key)
                 self._files.append(file)
@@ -151,9 +151,9 @@ class ResumableRun:
             folder = folder.rpartition("/")[0]
         return ""
 
-    def _forget_folders(self, found: set[str]) -> None:
+    def _forget_folders(self, folders: set[str]) -> None:
         """A folder in which nothing could be found, and now something is, has failed no longer."""
-        dead = [source for source in self.ledger.dead_ends(self.operation.name) if source not in found]
+        dead = [source for source in self.ledger.dead_ends(self.operation.name) if source not in folders]
         around: set[str] = set()
         for file in self._files if dead else ():
             folder = os.path.dirname(file.source)
@@ -169,7 +169,7 @@ class ResumableRun:
         if self._is_url:
             beginning = self._path("")
             yield from (
-                each.source.removeprefix(beginning) for each in self._files if each.source.startswith(beginning)
+                file.source.removeprefix(beginning) for file in self._files if file.source.startswith(beginning)
             )
             return
         out, real = os.path.realpath(self.out), dict[str, str]()
@@ -253,7 +253,7 @@ class ResumableRun:
                     continue
                 source = self._replaced_source(path) if job.replaces else None
                 if source is not None:
-                    reason = f"{source} is an input of this run: an output never replaces one"
+                    reason = f"{source} is an input of this run and is never replaced"
                     failed.append(fail_with(new_result(job), RUN_OUTPUT_REFUSED.failure(0, "/", reason=reason)))
                     continue
                 yield job
@@ -278,13 +278,13 @@ class ResumableRun:
     @cached_property
     def _identities(self) -> set[tuple[int, int]]:
         """Devices and numbers of all sources on disks, and of the archives that they are in."""
-        found = set()
+        identities = set()
         for file in self._files:
             member = storage.split_member(file.source)
             with suppress(OSError, ValueError):
                 status = os.stat(file.source if member is None else member[0])
-                found.add((status.st_dev, status.st_ino))
-        return found
+                identities.add((status.st_dev, status.st_ino))
+        return identities
 
     def _path(self, output: str) -> str:
         if self._is_url or os.sep == "/":

@@ -172,13 +172,13 @@ def list_urls(url: str) -> list[tuple[str, str, str]]:
         raise
     except Exception as error:
         raise OSError(f"{type(error).__name__}: {error}") from None
-    found = []
+    listed = []
     for name, info in sorted(entries.items()):
         if info.get("type") == "directory" or name.endswith("/"):
             continue
         below = name.removeprefix(base).lstrip("/") if name != base else name.rpartition("/")[2]
-        found.append((f"{protocol}://{name.lstrip('/') if protocol != 'memory' else name}", below, url_stamp(info)))
-    return found
+        listed.append((f"{protocol}://{name.lstrip('/') if protocol != 'memory' else name}", below, url_stamp(info)))
+    return listed
 
 
 def list_sizes(url: str) -> dict[str, int | None]:

@@ -155,7 +155,7 @@ class _Answers:
         try:
             data = pickle.dumps(message)
         except Exception as error:
-            reason = f"the answer cannot be sent: {type(error).__name__}: {error}"
+            reason = f"the result cannot be sent: {type(error).__name__}: {error}"
             data = pickle.dumps((False, RuntimeError(reason), message[2]))
         with self._sending:
             self._stream.write(data)

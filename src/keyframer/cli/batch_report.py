@@ -88,7 +88,8 @@ def _write(ledger: Ledger, options: argparse.Namespace) -> None:
 
 def _pretty_head(ledger: Ledger, operation: str | None) -> None:
     for name, status, code, count in ledger.counts(operation):
-        sys.stdout.write(f"{name}: {count:,} {status}{f' ({code})' if code else ''}\n")
+        words = "with findings" if status == "findings" else status
+        sys.stdout.write(f"{name}: {count:,} {words}{f' ({code})' if code else ''}\n")
     for renamed in ledger.renamed(operation):
         sys.stdout.write(f"renamed: {safe_text(str(renamed))}\n")
     sys.stdout.write("\n")

@@ -109,12 +109,12 @@ def _run(options: argparse.Namespace) -> int:
         OPERATIONS[options.operation].suffix(chosen)
     except ValueError as error:
         options.parser.error(str(error))
-    found: Iterable[InputFile] = batch_inputs.find_files(options)
+    inputs: Iterable[InputFile] = batch_inputs.find_files(options)
     ledger_path = options.ledger or _ledger_path(out, options)
     if os.path.lexists(ledger_path) and options.ledger:
-        found = list(found)
+        inputs = list(inputs)
         try:
-            _check_ledger(ledger_path, found)
+            _check_ledger(ledger_path, inputs)
         except FormatError as error:
             failure(ledger_path, error)
             return NOT_ALL_DONE
@@ -128,7 +128,7 @@ def _run(options: argparse.Namespace) -> int:
             verify=options.verify,
             force=options.force,
         )
-        batch_run.plan(found)
+        batch_run.plan(inputs)
         for renamed in batch_run.summary.renamed[:_MOST_LINES]:
             note(options, f"RUN_OUTPUT_COLLISION: {renamed}")
         if len(batch_run.summary.renamed) > _MOST_LINES:
@@ -145,9 +145,9 @@ def _run(options: argparse.Namespace) -> int:
         return _summarise(batch_run, options, progress, ledger_path, stopping.is_set())
 
 
-def _check_ledger(path: str, found: list[InputFile]) -> None:
+def _check_ledger(path: str, inputs: list[InputFile]) -> None:
     """Refuse a ledger that is not a regular file or is one of the inputs: an empty input would become a ledger."""
-    for file in found:
+    for file in inputs:
         member = storage.split_member(file.source)
         note_input(file.source if member is None else member[0])
     with refusing(path):

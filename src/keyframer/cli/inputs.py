@@ -304,7 +304,7 @@ def _from_folder(folder: str, wanted: tuple[str, ...]) -> Iterator[Input]:
 
     Each folder is listed once and each file examined once, so that 100,000 files are walked quickly.
     """
-    found = False
+    any_file = False
     waiting = [("", folder)]
     while waiting:
         relative, place = waiting.pop()
@@ -313,7 +313,7 @@ def _from_folder(folder: str, wanted: tuple[str, ...]) -> Iterator[Input]:
             with os.scandir(place) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            found = True
+            any_file = True
             reason = f"cannot list the folder: {error.strerror or error}"
             yield WalkedFile(place, relative.rstrip("/") or "folder", folder, None, reason)
             continue
@@ -329,10 +329,10 @@ def _from_folder(folder: str, wanted: tuple[str, ...]) -> Iterator[Input]:
                 if wanted and is_apple_double_file(entry.path):
                     yield SkippedInput(entry.path)
                     continue
-                found = True
+                any_file = True
                 yield _walked(entry, relative, folder)
         waiting.extend(reversed(folders))
-    if not found:
+    if not any_file:
         yield BadInput(folder, _no_files("folder", wanted))
 
 
@@ -392,13 +392,13 @@ def _from_archive(name: str, wanted: tuple[str, ...], member: str | None, limits
         yield BadInput(name, error)
         return
     with closing(archive):
-        found = False
+        any_member = False
         seen: dict[str, int] = {}
         for info in sorted(archive.members, key=lambda info: info.filename):
             if member is not None and info.filename != member:
                 continue
             if info.filename == "":
-                found = True
+                any_member = True
                 yield BadInput(name + MEMBER, _failed("a member of the archive has no name"))
             elif not info.is_dir() and (member is not None or not wanted or info.filename.lower().endswith(wanted)):
                 item = MemberInput(archive, info, name, seen.get(info.filename, 0))
@@ -406,10 +406,10 @@ def _from_archive(name: str, wanted: tuple[str, ...], member: str | None, limits
                 if member is None and wanted and item.is_apple_double_file():
                     yield SkippedInput(item.name)
                     continue
-                found = True
+                any_member = True
                 yield item
                 seen[info.filename] = seen.get(info.filename, 0) + 1
-    if not found:
+    if not any_member:
         missing = _no_files("zip archive", wanted) if member is None else _failed("no such member in the archive")
         yield BadInput(name if member is None else name + MEMBER + member, missing)
 

@@ -33,7 +33,8 @@ def _table_names(text: str) -> list[str]:
     known = table_names()
     for name in names:
         if name not in known:
-            raise ArgumentTypeError(f"unknown table {name!r}{did_you_mean(name, known)}")
+            near = did_you_mean(name, known) or f" (known: {', '.join(known)})"
+            raise ArgumentTypeError(f"unknown table {name!r}{near}")
     return names
 
 

@@ -148,8 +148,8 @@ def fit_cubic(
         if not wrong.any():
             break
         open_, wanted = _halved(functions, open_.select(wrong))
-    found = _split(done, functions)
-    return [Fit(*each) for each in zip(found, error.tolist(), allowance.complete.tolist(), strict=True)]
+    solutions = _split(done, functions)
+    return [Fit(*fields) for fields in zip(solutions, error.tolist(), allowance.complete.tolist(), strict=True)]
 
 
 class _Intervals(NamedTuple):
@@ -239,23 +239,23 @@ def _split(parts: list[_Intervals], functions: Functions) -> list[Hermite]:
     times[place], values[place], out[place] = joined.begin, joined.first, joined.leaving
     numbers = np.arange(len(functions.counts))
     begins, ends = np.searchsorted(joined.owner, numbers), np.searchsorted(joined.owner, numbers, side="right")
-    found: list[Hermite] = []
-    for here, there in zip(begins.tolist(), ends.tolist(), strict=True):
-        rows = slice(place[here], place[there - 1] + 2) if there > here else slice(0, 0)
-        found.append(Hermite(times[rows], values[rows], into[rows], out[rows]))
-    _add_ends(found, functions)
-    return found
+    curves: list[Hermite] = []
+    for begin_row, end_row in zip(begins.tolist(), ends.tolist(), strict=True):
+        rows = slice(place[begin_row], place[end_row - 1] + 2) if end_row > begin_row else slice(0, 0)
+        curves.append(Hermite(times[rows], values[rows], into[rows], out[rows]))
+    _add_ends(curves, functions)
+    return curves
 
 
-def _add_ends(found: list[Hermite], functions: Functions) -> None:
+def _add_ends(curves: list[Hermite], functions: Functions) -> None:
     """Add the key of each function that has only one break, and keys for jumps at first and last breaks."""
     firsts, lasts = functions.ends()
     breaks = functions.breaks
 
     def add(number: int, sampled: float, place: int) -> None:
-        keys = found[number]
+        keys = curves[number]
         time = keys.times[0 if place == 0 else -1] if len(keys.times) else sampled
-        found[number] = _with_still_key(keys, time, functions.at(np.array([number]), np.array([sampled])), place)
+        curves[number] = _with_still_key(keys, time, functions.at(np.array([number]), np.array([sampled])), place)
 
     for number in np.flatnonzero(functions.counts == 1).tolist():
         add(number, breaks[firsts[number]], 0)
@@ -263,7 +263,7 @@ def _add_ends(found: list[Hermite], functions: Functions) -> None:
         first = firsts[number]
         add(number, breaks[first] - BEFORE * (breaks[first + 1] - breaks[first]), 0)
     for number in np.flatnonzero(functions.jumps[lasts] & (functions.counts > 1)).tolist():
-        add(number, breaks[lasts[number]], len(found[number].times))
+        add(number, breaks[lasts[number]], len(curves[number].times))
 
 
 def _with_still_key(keys: Hermite, time: float, value: Floats, place: int) -> Hermite:

@@ -207,7 +207,7 @@ def _compile_family(
     still_values: list[Floats] = list(first_values)
     unusable: list[int] = []
     known = set(still)
-    for shape, form, numbers in _portions(tracks, (each for each in range(len(tracks)) if each not in known)):
+    for shape, form, numbers in _portions(tracks, (number for number in range(len(tracks)) if number not in known)):
         columns = gather([tracks[i] for i in numbers], width)
         compiled = _compile_group(columns, shape, form, moment)
         resting = compiled.resting
@@ -235,7 +235,7 @@ def _first_keys(tracks: list[Track], width: int, moment: float | None) -> tuple[
     for number, track in enumerate(tracks):
         if only_first_counts(track, moment):
             forms.setdefault(track.form, []).append(number)
-    found: list[int] = []
+    single: list[int] = []
     parts: list[Floats] = []
     for form, numbers in forms.items():
         times = np.array([tracks[number].times[0] for number in numbers])
@@ -243,9 +243,9 @@ def _first_keys(tracks: list[Track], width: int, moment: float | None) -> tuple[
         usable = (np.abs(times) <= WILD) & (np.abs(values) <= WILD).all(axis=1)  # false for NaN, too
         if not usable.all():
             numbers, values = [numbers[place] for place in np.flatnonzero(usable)], values[usable]
-        found += numbers
+        single += numbers
         parts.append(values if form is RotationForm.NONE else single_rotations(values, form))
-    return found, np.concatenate(parts) if parts else np.empty((0, width))
+    return single, np.concatenate(parts) if parts else np.empty((0, width))
 
 
 def only_first_counts(track: Track, moment: float | None) -> bool:

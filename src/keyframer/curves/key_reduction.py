@@ -77,7 +77,9 @@ def sample_together(computations: Iterable[Sampling[Result]]) -> list[Result]:
             return [results[number] for number in range(len(results))]
         going, answers = running, _sample(asked)
         running, asked = [], []
-        points = sum(advance(number, each, values) for (number, each), values in zip(going, answers, strict=True))
+        points = sum(
+            advance(number, generator, values) for (number, generator), values in zip(going, answers, strict=True)
+        )
 
 
 def _sample(asked: list[tuple[Track, Floats]]) -> list[Floats]:
@@ -211,8 +213,8 @@ class _Task:
         return list(zip(starts[which].tolist(), ends[which].tolist(), strict=True))
 
     def _errors(self, track: Track, chosen: Indices) -> Sampling[Floats]:
-        found = (yield track, self.checks.reshape(-1)).reshape(self.wanted.shape)
-        error = np.asarray(self.distance(found, self.wanted), np.float64)
+        samples = (yield track, self.checks.reshape(-1)).reshape(self.wanted.shape)
+        error = np.asarray(self.distance(samples, self.wanted), np.float64)
         error[chosen[:-1], 0] = 0.0
         return error
 
@@ -232,8 +234,8 @@ class _Task:
             return
         whole = Track(self.kind, self.times, self.values, Interpolation.LINEAR, form=self.form)
         inner = self.checks[starts].reshape(-1)
-        found = (yield whole, inner).reshape(len(starts), self.checks.shape[1], -1)
-        nearer = starts[self.distance(found, self.wanted[starts]).max(axis=1) < worst[starts]]
+        samples = (yield whole, inner).reshape(len(starts), self.checks.shape[1], -1)
+        nearer = starts[self.distance(samples, self.wanted[starts]).max(axis=1) < worst[starts]]
         corners[nearer] = corners[nearer + 1] = True
 
     def _track(self, interpolation: Interpolation, chosen: Indices, corners: Flags) -> Track:

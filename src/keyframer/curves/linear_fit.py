@@ -38,8 +38,8 @@ class Measure:
 
     def error(self, first: Floats, last: Floats, u: Floats, wanted: Floats) -> Floats:
         """(n,) the largest error of any player."""
-        found = [self.distance(show(first, last, u), wanted) for show in self.between]
-        return np.asarray(np.nan_to_num(np.maximum.reduce(found)))
+        distances = [self.distance(show(first, last, u), wanted) for show in self.between]
+        return np.asarray(np.nan_to_num(np.maximum.reduce(distances)))
 
 
 def straight(first: Floats, last: Floats, u: Floats) -> Floats:
@@ -134,29 +134,29 @@ class _Intervals(NamedTuple):
         ranks, rank = np.unique(points.times, return_inverse=True)
         height = len(ranks) + 1
         begins = self.owner * height + np.searchsorted(ranks, self.begin)
-        found = np.maximum(np.searchsorted(begins, points.owner * height + rank, side="right") - 1, 0)
-        inside = (self.owner[found] == points.owner) & (points.times > self.begin[found])
-        return np.where(inside & (points.times < self.end[found]), found, -1)
+        segments = np.maximum(np.searchsorted(begins, points.owner * height + rank, side="right") - 1, 0)
+        inside = (self.owner[segments] == points.owner) & (points.times > self.begin[segments])
+        return np.where(inside & (points.times < self.end[segments]), segments, -1)
 
     def errors(self, measure: Measure, wanted: Floats, frames: _Points, holder: Indices) -> Floats:
         """(n,) the largest error at the probes, where (n, probes, k) is ``wanted``, and at the frames inside."""
-        found = np.zeros(len(self.begin))
+        largest = np.zeros(len(self.begin))
         step = max(1, _PROBED_AT_ONCE // len(_PROBES))
-        for begin in range(0, len(found), step):
+        for begin in range(0, len(largest), step):
             some = slice(begin, begin + step)
-            count = len(found[some])
+            count = len(largest[some])
             first, last = (np.repeat(column[some], len(_PROBES), axis=0) for column in (self.first, self.last))
             meant = wanted[some].reshape(len(first), -1)
             off = measure.error(first, last, np.tile(_PROBES, count), meant)
-            found[some] = off.reshape(count, -1).max(axis=1)
+            largest[some] = off.reshape(count, -1).max(axis=1)
         inside = np.flatnonzero(holder >= 0)
         for begin in range(0, len(inside), _PROBED_AT_ONCE):
             which = inside[begin : begin + _PROBED_AT_ONCE]
             here = holder[which]
             u = (frames.times[which] - self.begin[here]) / (self.end - self.begin)[here]
             off = measure.error(self.first[here], self.last[here], u, frames.values[which])
-            np.maximum.at(found, here, off)
-        return found
+            np.maximum.at(largest, here, off)
+        return largest
 
 
 def _at_frames(functions: Functions, frame: float) -> _Points:
@@ -167,7 +167,7 @@ def _at_frames(functions: Functions, frame: float) -> _Points:
     firsts, lasts = (functions.breaks[place] for place in functions.ends())
     numbers = np.flatnonzero(long).tolist()
     frames = [whole_frames(firsts[number], lasts[number], frame, FRAMES_PROBED) for number in numbers]
-    owners = np.repeat(np.array(numbers, np.intp), [len(each) for each in frames])
+    owners = np.repeat(np.array(numbers, np.intp), [len(frame) for frame in frames])
     if not len(owners):
         return _Points(owners, np.empty(0), functions.at(np.zeros(1, np.intp), functions.breaks[:1])[:0])
     times = np.concatenate(frames)
@@ -227,12 +227,12 @@ def _cut(functions: Functions, whole: _Intervals, cuts: _Cuts, frame: float) -> 
     end[head + cuts.counts], end[later - 1] = whole.end, times
     count = len(owner)
     probes = _probes(begin, end)
-    found = functions.at(np.concatenate([owner[later], *[owner] * len(probes)]), np.concatenate([times, *probes]))
-    values = found[: len(times)]
-    first, last = np.empty((count, found.shape[1])), np.empty((count, found.shape[1]))
+    samples = functions.at(np.concatenate([owner[later], *[owner] * len(probes)]), np.concatenate([times, *probes]))
+    values = samples[: len(times)]
+    first, last = np.empty((count, samples.shape[1])), np.empty((count, samples.shape[1]))
     first[head], first[later] = whole.first, values
     last[head + cuts.counts], last[later - 1] = whole.last, values
-    wanted = found[len(times) :].reshape(len(probes), count, -1).swapaxes(0, 1)
+    wanted = samples[len(times) :].reshape(len(probes), count, -1).swapaxes(0, 1)
     return _Intervals(owner, begin, end, first, last), wanted
 
 
@@ -266,9 +266,9 @@ def _joined(functions: Functions, parts: list[_Intervals], complete: Flags, too_
     new[1:] = (all_owners[1:] != all_owners[:-1]) | (all_times[1:] != all_times[:-1])
     kept_times, kept_values = all_times[new], np.concatenate(values)[order[new]]
     stops = np.searchsorted(all_owners[new], np.arange(len(complete)), side="right").tolist()
-    found: list[Lines] = []
+    joined_lines: list[Lines] = []
     start = 0
     for stop, whole, fast in zip(stops, complete.tolist(), too_fast.tolist(), strict=True):
-        found.append(Lines(kept_times[start:stop], kept_values[start:stop], whole, fast))
+        joined_lines.append(Lines(kept_times[start:stop], kept_values[start:stop], whole, fast))
         start = stop
-    return found
+    return joined_lines

@@ -62,9 +62,9 @@ def _use_prediction(rows: Indices, v: Parts, w: Floats, predicted: Parts, axis: 
     # No whole turn, or nothing to go by: the vector part is the logarithm (of -q, if q is near -1).
     plain = (front & (whole == 0)) | ~known
     length = np.sqrt(np.sum(short * short, axis=0))
-    own = short / np.where(length > 0, length, 1.0) * np.where(front, 1.0, -1.0)
+    own_axis = short / np.where(length > 0, length, 1.0) * np.where(front, 1.0, -1.0)
     for i in range(3):
-        axis[i][rows] = np.where(plain, own[i], direction[i])
+        axis[i][rows] = np.where(plain, own_axis[i], direction[i])
     angle[rows] = np.where(plain, length, turned)
 
 

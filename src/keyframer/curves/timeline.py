@@ -160,8 +160,8 @@ class Timeline:
         local = self._wrap.local(times)
         rank = np.searchsorted(self._ranks, local, side="right")
         if self._table is None:
-            found = np.searchsorted(self._pairs, self._offsets + rank, side="right") - 1
-            rows = np.maximum(found, self._starts)
+            segments = np.searchsorted(self._pairs, self._offsets + rank, side="right") - 1
+            rows = np.maximum(segments, self._starts)
         elif rank.shape[1] == 1:
             rows = self._table[rank[:, 0]]
         else:
@@ -173,8 +173,8 @@ class Timeline:
         local = self._wrap.local_pairs(tracks, times)
         rank = np.searchsorted(self._ranks, local, side="right")
         if self._table is None:
-            found = np.searchsorted(self._pairs, self._offsets[tracks] + rank, side="right") - 1
-            rows = np.maximum(found, self._starts[tracks])
+            segments = np.searchsorted(self._pairs, self._offsets[tracks] + rank, side="right") - 1
+            rows = np.maximum(segments, self._starts[tracks])
         else:
             rows = self._table[rank, tracks]
         return rows, self._shares(local, rows)

@@ -280,16 +280,18 @@ def exporter_for(path: PathLike, format: str | None = None) -> Exporter:
     """The exporter with this id, or the one for the file's extension, where those of other packages stand back;
     ValueError says which there are."""
     extension = os.path.splitext(os.fspath(path))[1].lower()
-    found = [known for known in EXPORTERS if known.name == format or (format is None and extension in known.extensions)]
-    found = [known for known in found if known.name in _OWN] or found
-    if len(found) == 1:
-        return found[0]
-    if found:
-        names = " or ".join(known.name for known in found)
+    candidates = [
+        known for known in EXPORTERS if known.name == format or (format is None and extension in known.extensions)
+    ]
+    candidates = [known for known in candidates if known.name in _OWN] or candidates
+    if len(candidates) == 1:
+        return candidates[0]
+    if candidates:
+        names = " or ".join(known.name for known in candidates)
         raise ValueError(f"the extension {extension!r} does not say which format is meant: {names}")
     if format is not None:
         raise ValueError(f"cannot write {format!r} (known: {', '.join(known.name for known in EXPORTERS)})")
-    extensions = ", ".join(dict.fromkeys(each for known in EXPORTERS for each in known.extensions))
+    extensions = ", ".join(dict.fromkeys(extension for known in EXPORTERS for extension in known.extensions))
     raise ValueError(f"the extension {extension!r} does not say what to write (known: {extensions})")
 
 

@@ -204,8 +204,8 @@ class _Maker:
         self._rig = Rig(scene, number)
         self._clip: Clip = self._rig.clip
         self._span: Span = written_span(self._clip, None)
-        own = self._span.rate / self._span.frame
-        self._fps = own if fps is None else fps
+        scale = self._span.rate / self._span.frame
+        self._fps = scale if fps is None else fps
         self._pace = self._fps / self._span.rate
         """frames of the host in a unit of the clip's time"""
         self._bake = bake
@@ -233,8 +233,8 @@ class _Maker:
     def make(self, derived: Sequence[Derived]) -> ClipCurves:
         wanted = [(place, number) for place, number in self._tracks.items() if place[1] in (*_PLACING, "morph", "roll")]
         tolerances = [self._tolerance(*place) for place, _ in wanted]
-        found = self._motions.tracks([number for _, number in wanted], tolerances)
-        motions = {place: motion for (place, _), motion in zip(wanted, found, strict=True) if motion is not None}
+        fitted = self._motions.tracks([number for _, number in wanted], tolerances)
+        motions = {place: motion for (place, _), motion in zip(wanted, fitted, strict=True) if motion is not None}
         curves = [
             self._curves(node, kind, motion, self._tolerance(node, kind))
             for (node, kind), motion in motions.items()
@@ -381,8 +381,8 @@ class _Maker:
         if thing is None:
             return None
         numbers = {kind: self._tracks[node, kind] for kind in rule.kinds if (node, kind) in self._tracks}
-        found = self._motions.tracks(list(numbers.values()), [np.inf] * len(numbers))
-        motions = {kind: motion for kind, motion in zip(numbers, found, strict=True) if motion is not None}
+        fitted = self._motions.tracks(list(numbers.values()), [np.inf] * len(numbers))
+        motions = {kind: motion for kind, motion in zip(numbers, fitted, strict=True) if motion is not None}
         samples = self._rig.sample([self._span.begin])
         still = [kind for kind in rule.kinds if kind not in motions]
         rests = {kind: getattr(self._rig.states, kind).at(samples, 1)[:, thing] for kind in still}
@@ -431,9 +431,9 @@ def _without_jumps(curves: FCurves, jumps: npt.NDArray[np.intp]) -> FCurves:
     return FCurves(curves.node, curves.name, curves.mode, frames[kept], values[kept], slopes[0], slopes[1])
 
 
-def _largest(distance: Distance, found: Floats, wanted: Floats) -> float:
+def _largest(distance: Distance, samples: Floats, wanted: Floats) -> float:
     with np.errstate(all="ignore"):
-        return float(np.nan_to_num(distance(found, wanted)).max(initial=0.0))
+        return float(np.nan_to_num(distance(samples, wanted)).max(initial=0.0))
 
 
 def _continuous(rotation_xyzw: Floats) -> Floats:

@@ -25,9 +25,9 @@ def embed_images(scene: Scene, find: FindFile) -> None:
     """Give the textures of a scene the images that are in memory; those that the file holds itself stay."""
     for material in scene.materials:
         for texture in material.maps.values():
-            found = find(texture.file_name) if texture.file_name and texture.embedded is None else None
-            if found is not None:
-                name, data = found
+            image_data = find(texture.file_name) if texture.file_name and texture.embedded is None else None
+            if image_data is not None:
+                name, data = image_data
                 kind = mime_type(name) or "application/octet-stream"
                 texture.embedded = EmbeddedImage(name, data, kind, makes_holes=not texture.ignore_alpha)
 
@@ -46,8 +46,8 @@ def with_parts_inside(data: bytes, find: FindFile) -> bytes:
         uri = part.get("uri")
         if not isinstance(uri, str) or uri.startswith("data:"):
             continue
-        found = find(unquote(uri))
-        if found is not None:
-            kind = mime_type(found[0]) or "application/octet-stream"
-            part["uri"] = f"data:{kind};base64,{b64encode(found[1]).decode('ascii')}"
+        part_data = find(unquote(uri))
+        if part_data is not None:
+            kind = mime_type(part_data[0]) or "application/octet-stream"
+            part["uri"] = f"data:{kind};base64,{b64encode(part_data[1]).decode('ascii')}"
     return json.dumps(root).encode()

@@ -46,7 +46,7 @@ class Unpacked:
             report.add(outcome, path, detail)
 
     def _material(self, material: Material) -> Material:
-        maps = {slot: self._map(material, slot, found) for slot, found in material.maps.items()}
+        maps = {slot: self._map(material, slot, texture) for slot, texture in material.maps.items()}
         return replace(material, maps={slot: map for slot, map in maps.items() if map is not None})
 
     def _map(self, material: Material, slot: str, map: TextureMap) -> TextureMap | None:
@@ -57,7 +57,7 @@ class Unpacked:
         path = f"/materials/{material.name}/maps/{slot}"
         try:
             if self._rules is None or slot not in (self._rules.slots or (slot,)):
-                raise ImageRefused("the format names no such image")
+                raise ImageRefused("the format cannot refer to this image")
             data, ending, how = self._content(map, role)
         except ImageRefused as refused:
             self._notes.append((Outcome.DROPPED, path, f"the image {_where(map)}: {refused.reason}"))
@@ -72,10 +72,10 @@ class Unpacked:
     def _content(self, map: TextureMap, role: str) -> tuple[bytes, str, str]:
         """The bytes of the file, its extension, and what is not the same any more."""
         if role == "normal":
-            raise ImageRefused("a normal map, which is no height map")
+            raise ImageRefused("a normal map cannot be used as a height map")
         if role not in _OLD_ROLES:
-            raise ImageRefused(f"{role.replace('_', ' ')}, which the old formats have no map for")
-        data = map.embedded.data if map.embedded is not None else self._beside(map)
+            raise ImageRefused(f"the format has no {role.replace('_', ' ')} map")
+        data = map.embedded.data if map.embedded is not None else self._image_file(map)
         if role == "alpha":
             stream = io.BytesIO()
             picture = decode_texture(data, map.file_name).image
@@ -83,10 +83,10 @@ class Unpacked:
             return stream.getvalue(), "png", ", its alpha as grey"
         ending = next((ending for head, ending in _ENDINGS.items() if data.startswith(head)), None)
         if ending is None:
-            raise ImageRefused("no image of a kind that is known by its first bytes")
+            raise ImageRefused("not an image of a known type")
         return data, ending, ", as self-illumination" if role == "emission" else ""
 
-    def _beside(self, map: TextureMap) -> bytes:
+    def _image_file(self, map: TextureMap) -> bytes:
         opened = self._source.open_map(map)
         if opened.texture is None:
             raise ImageRefused(opened.reason or HOW[opened.match.how])
@@ -143,7 +143,7 @@ def save(
     unpacked.report(written.report)
     main = (path, encode(written.document) if written.data is None else written.data)
     pair = [(path.with_suffix(suffix), content) for suffix, content in written.companions]
-    images = [(path.parent / each, content) for each, content in unpacked.files.items()]
+    images = [(path.parent / name, content) for name, content in unpacked.files.items()]
     write_set(main, pair=pair, shared=images, overwrite=overwrite)
-    written.report.written = [str(each) for each, _ in (main, *pair, *images)]
+    written.report.written = [str(file) for file, _ in (main, *pair, *images)]
     return written.report

@@ -80,7 +80,7 @@ def keep_permissions(descriptor: int, target: str) -> None:
         try:
             os.fchown(descriptor, wanted.st_uid, wanted.st_gid)
         except PermissionError:
-            raise PermissionError(1, "it belongs to another user or group, which cannot be kept") from None
+            raise PermissionError(1, "its owner or group cannot be preserved") from None
     if hasattr(os, "getxattr"):  # before the mode, which decides how much of a list is in force
         _keep_access_list(descriptor, target)
     os.fchmod(descriptor, stat.S_IMODE(wanted.st_mode))

@@ -61,7 +61,7 @@ def _read_at_most(stream: IO[bytes], limits: Limits) -> bytes:
     size = 0
     while part := stream.read(1 << 20):
         if not isinstance(part, bytes):
-            raise TypeError("a binary stream is wanted (open the file with mode 'rb')")
+            raise TypeError("expected a binary stream (open the file with mode 'rb')")
         parts.append(part)
         size += len(part)
         check_size(size, limits)

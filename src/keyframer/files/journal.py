@@ -75,21 +75,24 @@ def mentioned(target: str) -> list[str]:
         if not stat.S_ISREG(os.lstat(target).st_mode) or os.path.getsize(target) > _LOOKED_INTO:
             return []
         with open(target, "rb") as stream:
-            found = {b"".join((b".", *match)).decode() for match in _MENTION.findall(stream.read())}
+            endings = {b"".join((b".", *match)).decode() for match in _MENTION.findall(stream.read())}
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
-    names = [os.path.basename(content_name(target, own[1 : HASH_DIGITS + 1], own[HASH_DIGITS + 1 :])) for own in found]
+    names = [
+        os.path.basename(content_name(target, ending[1 : HASH_DIGITS + 1], ending[HASH_DIGITS + 1 :]))
+        for ending in endings
+    ]
     return [name for name in names if _matches_its_hash(os.path.dirname(target), name)]
 
 
 def content_name(path: str | os.PathLike[str], digest: str, ending: str) -> str:
     """Return the path of a file that belongs to ``path``, with a hash of its content in its name."""
     folder, name = os.path.split(os.fspath(path))
-    own = f".{digest[:HASH_DIGITS]}{ending}"
+    suffix = f".{digest[:HASH_DIGITS]}{ending}"
     stem = os.path.splitext(name)[0]
-    while len(os.fsencode(stem + own)) > _LONGEST:
+    while len(os.fsencode(stem + suffix)) > _LONGEST:
         stem = stem[:-1]
-    return os.path.join(folder, stem + own)
+    return os.path.join(folder, stem + suffix)
 
 
 def _matches_its_hash(folder: str, name: str) -> bool:
@@ -309,9 +312,9 @@ def _finish_all(path: str, content: dict[str, Any]) -> bool:
 
 def _may_replace(main: str, entry: dict[str, Any]) -> bool:
     """Return whether a file may be replaced with the main one: it has its stem, or a hash of its new content."""
-    stem, own = (os.path.splitext(name)[0].casefold() for name in (main, entry["target"]))
+    stem, target_stem = (os.path.splitext(name)[0].casefold() for name in (main, entry["target"]))
     match = _CONTENT_NAME.fullmatch(entry["target"])
-    return not entry["replaces"] or stem == own or bool(match and entry["sha256"].startswith(match[2]))
+    return not entry["replaces"] or stem == target_stem or bool(match and entry["sha256"].startswith(match[2]))
 
 
 def _finish_one(folder: str, entry: dict[str, Any]) -> bool:

@@ -69,7 +69,7 @@ def _archive_errors() -> Iterator[None]:
     try:
         yield
     except MemoryError:
-        reason = "cannot be read from the archive: unpacking it takes more memory than there is"
+        reason = "cannot be read from the archive: unpacking it needs more memory than is available"
         raise IO_READ_FAILED.failure(0, "/", reason=reason) from None
     except (BadZipFile, RuntimeError, ValueError, ZlibError, LZMAError, StructError, EOFError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # bz2 raises an OSError without a number

@@ -103,22 +103,22 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
     size = len(data) if size is None else size
     if not head or size == 0:  # a member of an archive may claim more bytes than it has
         return Detection(None, 0.0, "an empty file (0 bytes)")
-    found: list[tuple[float, bool, Format, Match]] = []
+    matches: list[tuple[float, bool, Format, Match]] = []
     extension = os.path.splitext(name)[1].lower()
     for candidate in FORMATS:
         match = match_format(candidate, head, size)
         if match is not None:
-            found.append((match.score, extension in candidate.extensions, candidate, match))
+            matches.append((match.score, extension in candidate.extensions, candidate, match))
             if match.score >= SURE:  # formats without a signature, which look closer, need not be asked
                 break
-    if not found:
+    if not matches:
         from keyframer.formats.foreign_files import describe_foreign_file
 
         relatives = (ask(known, known.name_relative, head, size) for known in FORMATS)
         stranger = next(filter(None, relatives), None) or describe_foreign_file(head, size)
-        known = ", ".join(each.title for each in FORMATS)
+        known = ", ".join(known.title for known in FORMATS)
         return Detection(None, 0.0, f"this is {stranger}" if stranger else f"not a file of a known format ({known})")
-    _, _, best, match = max(found, key=lambda entry: entry[:2])
+    _, _, best, match = max(matches, key=lambda entry: entry[:2])
     return Detection(best, match.score, match.reason, match.version, match.dialect)
 
 
@@ -131,7 +131,7 @@ def _sniff(candidate: Format, head: bytes, size: int) -> Match | None:
     """What a format says of a head; ValueError for an answer that cannot be compared with others."""
     match = candidate.sniff(head, size)
     if match is not None and not (isinstance(match, Match) and 0 <= match.score <= 1):
-        raise ValueError("detection gave no Match with a score from 0 to 1")
+        raise ValueError("detection must return a Match with a score from 0 to 1")
     return match
 
 

@@ -53,24 +53,28 @@ class Matching:
 
 def match(before: Scene, after: Scene) -> Matching:
     """What of ``after`` was there before."""
-    found = Matching(_pairs(before.nodes, after.nodes), _pairs(before.materials, after.materials))
+    matching = Matching(_pairs(before.nodes, after.nodes), _pairs(before.materials, after.materials))
     links: dict[str, tuple[dict[int, int], dict[int, int]]] = {name: ({}, {}) for name in CARRIED}
-    for new, old in list(found.nodes.items()):
+    for new, old in list(matching.nodes.items()):
         if not _goes_on(after.nodes[new], before.nodes[old], links):
-            found.instead[new] = found.nodes.pop(new)
-    lists = [("nodes", found.nodes), ("materials", found.materials)]
+            matching.instead[new] = matching.nodes.pop(new)
+    lists = [("nodes", matching.nodes), ("materials", matching.materials)]
     lists += [(_LISTS[name], forth) for name, (forth, _) in links.items()]
-    found.plain = all(
+    matching.plain = all(
         len(getattr(before, name)) == len(getattr(after, name)) and all(new == old for new, old in forth.items())
         for name, forth in lists
     )
-    found.plain = found.plain and len(found.nodes) == len(after.nodes) and len(found.materials) == len(after.materials)
-    found.new_clip = bool(after.clips and not before.clips)
-    found.plain = found.plain and not found.new_clip
+    matching.plain = (
+        matching.plain and len(matching.nodes) == len(after.nodes) and len(matching.materials) == len(after.materials)
+    )
+    matching.new_clip = bool(after.clips and not before.clips)
+    matching.plain = matching.plain and not matching.new_clip
     shapes = {mesh.name for mesh in before.meshes}
     shapes |= {name for node in before.nodes if node.morph is not None for name in node.morph.names}
-    found.plain = found.plain and all(set(node.morph.names) <= shapes for node in after.nodes if node.morph is not None)
-    return found
+    matching.plain = matching.plain and all(
+        set(node.morph.names) <= shapes for node in after.nodes if node.morph is not None
+    )
+    return matching
 
 
 def _goes_on(new: Node, old: Node, links: dict[str, tuple[dict[int, int], dict[int, int]]]) -> bool:
@@ -90,7 +94,7 @@ def _goes_on(new: Node, old: Node, links: dict[str, tuple[dict[int, int], dict[i
 
 
 def _pairs(before: Sequence[Node | Material], after: Sequence[Node | Material]) -> dict[int, int]:
-    found: dict[int, int] = {}
+    pairs: dict[int, int] = {}
     left = dict.fromkeys(range(len(before)))
     for key_of in (_place_and_name, _place, _name_of_new):
         known: dict[object, list[int]] = {}
@@ -99,16 +103,16 @@ def _pairs(before: Sequence[Node | Material], after: Sequence[Node | Material]) 
             if key is not None:
                 known.setdefault(key, []).append(old)
         for new, part in enumerate(after):
-            key = None if new in found else key_of(part)
+            key = None if new in pairs else key_of(part)
             if key is not None and known.get(key):
-                found[new] = known[key].pop(0)
-                del left[found[new]]
+                pairs[new] = known[key].pop(0)
+                del left[pairs[new]]
     if len(before) == len(after):
         for new, part in enumerate(after):
-            if new not in found and new in left and _place(part) == _place(before[new]):
-                found[new] = new
+            if new not in pairs and new in left and _place(part) == _place(before[new]):
+                pairs[new] = new
                 del left[new]
-    return found
+    return pairs
 
 
 def _place(part: Node | Material) -> tuple[object, object] | None:
@@ -128,34 +132,36 @@ def _name_of_new(part: Node | Material) -> object:
     return part.name if _place(part) is None else None
 
 
-def arranged(found: Scene, like: Scene, nodes: Mapping[int, int], materials: Mapping[int, int]) -> Scene:
+def arranged(scene: Scene, like: Scene, nodes: Mapping[int, int], materials: Mapping[int, int]) -> Scene:
     """The scene ``found`` with its parts where ``like`` has them; parts that it lacks are those of ``like``.
 
     ``nodes`` and ``materials``: numbers in ``like`` to numbers in ``found``.
     """
-    back = {there: here for here, there in nodes.items()}
-    paint = {there: here for here, there in materials.items()}
+    back = {theirs: here for here, theirs in nodes.items()}
+    paint = {theirs: here for here, theirs in materials.items()}
     parts: dict[str, Any] = {name: list(getattr(like, name)) for name in _LISTS.values()}
-    made = []
+    channels = []
     for number, mine in enumerate(like.nodes):
         if number not in nodes:
-            made.append(mine)
+            channels.append(mine)
             continue
-        node = found.nodes[nodes[number]]
+        node = scene.nodes[nodes[number]]
         links: dict[str, Any] = {}
         for name, kind in _LISTS.items():
-            here, there = getattr(mine, name), getattr(node, name)
-            links[name] = here if here is not None and there is not None else there
-            if here is not None and there is not None:
-                parts[kind][here] = _renumbered(getattr(found, kind)[there], back, paint)
-        made.append(replace(node, parent=_back(node.parent, back), target=_back(node.target, back), **links))
-    paints = [found.materials[materials[i]] if i in materials else each for i, each in enumerate(like.materials)]
-    clips = list(found.clips)
+            here, theirs = getattr(mine, name), getattr(node, name)
+            links[name] = here if here is not None and theirs is not None else theirs
+            if here is not None and theirs is not None:
+                parts[kind][here] = _renumbered(getattr(scene, kind)[theirs], back, paint)
+        channels.append(replace(node, parent=_back(node.parent, back), target=_back(node.target, back), **links))
+    paints = [
+        scene.materials[materials[i]] if i in materials else material for i, material in enumerate(like.materials)
+    ]
+    clips = list(scene.clips)
     if clips:
-        new = [each for each in (like.clips[0].channels if like.clips else []) if each.node not in nodes]
-        kept = [Channel(back[each.node], each.track) for each in clips[0].channels if each.node in back]
+        new = [channel for channel in (like.clips[0].channels if like.clips else []) if channel.node not in nodes]
+        kept = [Channel(back[channel.node], channel.track) for channel in clips[0].channels if channel.node in back]
         clips[0] = replace(clips[0], channels=[*kept, *new])
-    return replace(found, nodes=made, materials=paints, clips=clips, **parts)
+    return replace(scene, nodes=channels, materials=paints, clips=clips, **parts)
 
 
 _NOWHERE = -1
@@ -179,11 +185,11 @@ def new_parts(after: Scene, numbers: Collection[int]) -> tuple[Scene, Clip]:
     """Some nodes with what they show and their channels, for reports: the numbers in them are those of ``after``."""
     chosen_numbers = set(numbers)
     nodes = [node for number, node in enumerate(after.nodes) if number in chosen_numbers]
-    made = Scene()
-    made.nodes = nodes  # parents are numbers of other nodes than these: no scene to be made whole
+    result = Scene()
+    result.nodes = nodes  # parents are numbers of other nodes than these: no scene to be made whole
     for name, kind in _LISTS.items():
         used = sorted({getattr(node, name) for node in nodes} - {None})
-        setattr(made, kind, [getattr(after, kind)[number] for number in used])
+        setattr(result, kind, [getattr(after, kind)[number] for number in used])
     clip = after.clips[0] if after.clips else Clip()
-    chosen = [each for each in clip.channels if each.node in chosen_numbers]
-    return made, replace(clip, channels=chosen, raw_channels=[], bounds=None)
+    chosen = [channel for channel in clip.channels if channel.node in chosen_numbers]
+    return result, replace(clip, channels=chosen, raw_channels=[], bounds=None)

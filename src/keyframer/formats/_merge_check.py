@@ -64,12 +64,12 @@ def _same_motion(goal: Scene, again: Scene, path: Path) -> bool:
     one, other = ((by_kind(scene.clips[0]) or {}).get(key) for scene in (goal, again))
     if one is None or other is None or one.kind != other.kind or not len(one.times):
         return False
-    own = np.unique(np.concatenate([one.times, other.times]))
-    own = own[np.isfinite(own)]
+    key_times = np.unique(np.concatenate([one.times, other.times]))
+    key_times = key_times[np.isfinite(key_times)]
     played = np.linspace(*clip_span(goal.clips[0]), _PLAYED)
-    times = np.unique(np.concatenate([own, subframes(own, np.linspace(0, 1, 6)[1:-1]), played]))
+    times = np.unique(np.concatenate([key_times, subframes(key_times, np.linspace(0, 1, 6)[1:-1]), played]))
     if one.interpolation is Interpolation.STEP:
-        times = np.setdiff1d(times, own)  # at a jump either side will do
+        times = np.setdiff1d(times, key_times)  # at a jump either side will do
     allowed, distance, _ = Tolerance.of(goal, DEFAULT_MAX_ERROR).for_track(one)
     mine, theirs = (compile_track(track)(times).reshape(len(times), -1) for track in (one, other))
     return mine.shape == theirs.shape and bool((distance(mine, theirs) <= allowed).all())
@@ -122,7 +122,7 @@ def is_overridden(scene: Scene, path: Path) -> bool:
     if len(path) == 3 and path[0] in ("meshes", "cameras", "lights", "skins") and path[2] in ("name", "axes"):
         return True
     if path[:1] == ("nodes",) and path[2:] == ("name",) and scene.nodes[int(path[1])].kind is NodeKind.TARGET:
-        return True  # called as what looks at it
+        return True  # a target has the name of its camera or light
     if len(path) != 3 or path[0] != "nodes" or not scene.clips:
         return False
     kind = {"position": "position", "rotation_xyzw": "rotation", "scale": "scale", "hidden": "visible"}.get(
@@ -144,13 +144,13 @@ def _says_the_rest(after: Scene, again: Scene, path: Path) -> bool:
     return _NEAR.same(np.asarray(getattr(after.nodes[node], name)), np.asarray(getattr(again.nodes[node], name)))
 
 
-def displaced(wanted: Scene, found: Scene, places: Mapping[int, int]) -> str | None:
+def displaced(wanted: Scene, read: Scene, places: Mapping[int, int]) -> str | None:
     """The name of a node that stands elsewhere at some time than it should; ``places`` are numbers in both scenes."""
     clip = wanted.clips[0] if wanted.clips else None
     times = np.linspace(*clip_span(clip), 5) if clip is not None else np.zeros(1)
     numbers = sorted(places)
     mine = _world(wanted, times)[:, numbers]
-    others = _world(found, times)[:, [places[number] for number in numbers]]
+    others = _world(read, times)[:, [places[number] for number in numbers]]
     allowed = np.full((4, 4), _PLACED) * max(1.0, float(np.abs(mine[..., :3, :3]).max(initial=0.0)))
     allowed[:3, 3] = _PLACED * max(scene_size(wanted), float(np.abs(mine[..., :3, 3]).max(initial=0.0)))
     off = ~(np.abs(mine - others) <= allowed).all(axis=(0, 2, 3)) & np.isfinite(mine).all(axis=(0, 2, 3))
@@ -162,19 +162,19 @@ def _world(scene: Scene, times: Floats) -> Floats:
     return rig.world(rig.sample(times), len(times))
 
 
-def read_again(made: Document, options: Mapping[str, object]) -> tuple[bytes, Document, Scene]:
+def read_again(merged: Document, options: Mapping[str, object]) -> tuple[bytes, Document, Scene]:
     """The bytes of a document and what readers will find in them; `CannotMerge` where that is not a sound file."""
-    format = made.format
+    format = merged.format
     try:
-        data = format.encode(made)
-        document = format.decode(data, made.limits)
+        data = format.encode(merged)
+        document = format.decode(data, merged.limits)
     except (FormatError, ValueError) as error:
         raise CannotMerge(f"it would not be a readable file: {error}") from None
-    if document.dialect != made.dialect:
-        raise CannotMerge(f"readers would take it for {document.dialect}")
+    if document.dialect != merged.dialect:
+        raise CannotMerge(f"readers would detect it as {document.dialect}")
     scene = format.to_scene(document, options)
     for issues in (document.issues, scene.issues):
         unsafe = issues.first_unsafe()
         if unsafe is not None:
-            raise CannotMerge(f"it would not be a sound file: {unsafe.code} in {unsafe.path}")
+            raise CannotMerge(f"it would not be a valid file: {unsafe.code} in {unsafe.path}")
     return data, document, scene

@@ -25,48 +25,48 @@ def report_nodes(
     for number in matching.gone_nodes(before):
         if number not in replaced:
             path = plain_path("nodes", before.nodes[number].name)
-            report.add(Outcome.EXACT, path, "was taken out of the original")
+            report.add(Outcome.EXACT, path, "removed from the original")
     for number in matching.new_nodes(after):
         instead = number in matching.instead
-        words = "took the place of what it was in the original" if instead else "was added to the original"
+        words = "replaced in the original" if instead else "added to the original"
         node = after.nodes[number]
         path = plain_path("nodes", node.name)
         if number in places:
             report.add(Outcome.EXACT, path, words)
         elif path not in told:
-            report.add(Outcome.DROPPED, path, f"the format has no place for a {node.kind.value}")
+            report.add(Outcome.DROPPED, path, f"{node.kind.value} nodes cannot be stored in this format")
 
 
 def report_rewrite(original: Document, written: Written, why: str, otherwise: tuple[type[Record], ...] = ()) -> None:
     """Report that all was written anew, and what of the original is not in it; ``otherwise`` are kinds of records of
     which others say the same."""
     report = written.report
-    report.add(Outcome.BAKED, "/", f"the original could not be kept ({why}): the file was written anew")
+    report.add(Outcome.BAKED, "/", f"the original could not be edited in place ({why}): a new file was written")
     unknown = _unknown(original)
     for path, size in unknown[:_MOST]:
-        report.add(Outcome.DROPPED, path, f"{size} bytes of the original that nobody knows were dropped")
+        report.add(Outcome.DROPPED, path, f"{size} unknown bytes of the original were dropped")
     if len(unknown) > _MOST:
         rest = unknown[_MOST:]
-        words = f"{sum(size for _, size in rest)} more bytes that nobody knows were dropped, in {len(rest)} places"
+        words = f"{sum(size for _, size in rest)} more unknown bytes were dropped, in {len(rest)} places"
         report.add(Outcome.DROPPED, "/", words)
     kept = {type(record) for record in written.document.find(Record)}
     gone: Counter[str] = Counter()
-    for each in original.find(Record):
-        if type(each) not in kept and not isinstance(each, Raw) and not isinstance(each, otherwise):
-            gone[type(each).__name__] += 1
+    for record in original.find(Record):
+        if type(record) not in kept and not isinstance(record, Raw) and not isinstance(record, otherwise):
+            gone[type(record).__name__] += 1
     if gone:
         words = ", ".join(f"{count} {name}" for name, count in sorted(gone.items()))
-        report.add(Outcome.DROPPED, "/", f"records of the original that a new file has none of: {words}")
+        report.add(Outcome.DROPPED, "/", f"records of the original that the new file does not have: {words}")
 
 
 def _unknown(original: Document) -> list[tuple[str, int]]:
     """Raw records, tails of records and bytes behind the last one: path and size."""
-    found = []
+    unknown = []
     for place, record in original.walk():
         if isinstance(record, Raw):
-            found.append((str(place), len(record.data)))
+            unknown.append((str(place), len(record.data)))
         if record.tail:
-            found.append((f"{place}/tail", len(record.tail)))
+            unknown.append((f"{place}/tail", len(record.tail)))
     if original.trailing:
-        found.append(("/trailing", len(original.trailing)))
-    return found
+        unknown.append(("/trailing", len(original.trailing)))
+    return unknown

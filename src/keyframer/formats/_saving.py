@@ -36,7 +36,7 @@ _TURNED = Comparison(1e-12)
 """float64 numbers, through two changes of axes"""
 _FREE_OPTIONS = {"max_error", "companion"}
 """options that say nothing about the layout of the file"""
-_NO_PLACE = "the format has no place for it, or other parts of the scene say otherwise"
+_NO_PLACE = "the format cannot store it, or other parts of the scene override it"
 
 
 def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Written:
@@ -63,13 +63,13 @@ def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written
         return None
     original: Document = origin.document
     if scene.issues.first_unsafe() is not None:
-        return "what is unsafe in the original is left out"
+        return "unsafe parts of the original are left out"
     merger = format.merger()
     if merger is None:
         return "documents of this format cannot be edited"
     asked = {name: value for name, value in options.items() if name not in _FREE_OPTIONS}
     if not merger.keeps_layout(original, asked, origin.options):
-        return "another layout is asked for"
+        return "a different layout was requested"
     given = dict(origin.options)
     chosen = make_options(format.name, format.scene_reader().options, given)
     with budgeted(original.limits, original.size), GcPaused():
@@ -83,7 +83,7 @@ def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written
         matching = match(before, after)
         changed = comparison.scenes(before, after) if matching.plain else None
         if matching.plain and not changed:
-            report.add(Outcome.EXACT, "/", "nothing was changed: the original is written as it was")
+            report.add(Outcome.EXACT, "/", "no changes: the original was written unmodified")
             return merger.choose_file(Written(original, report, merger.companion_files(original, given)), asked)
         work = _Merging(format, merger, Original(original, before, chosen, matching, links), given, after, report)
         return merger.choose_file(work.merged(comparison, changed), asked)
@@ -95,7 +95,7 @@ def _with_one_clip(scene: Scene, before: Scene, report: LossReport) -> Scene:
     """The scene without the clips that files of one clip cannot hold."""
     most = max(len(before.clips), 1)
     for clip in scene.clips[most:]:
-        report.add(Outcome.DROPPED, f"/clips/{clip.name}", "the format holds one clip")
+        report.add(Outcome.DROPPED, f"/clips/{clip.name}", "the format can store only one clip")
     return scene if len(scene.clips) <= most else replace(scene, clips=scene.clips[:most])
 
 
@@ -127,40 +127,42 @@ class _Merging:
         ours = self.merger.tree(document, before, self.original.links)
         renamed = Tree(theirs.document, _renamed(theirs.parts, matching))
         tree = merge(ours, Tree(base.document, base.parts), renamed, self.merger.rules)
-        made, reading, places = self.merger.finish(tree, theirs, self.original)
+        merged_document, reading, places = self.merger.finish(tree, theirs, self.original)
         options = {**self.given, **reading}
-        data, read, again = read_again(made, options)
-        nodes, materials = places or self._places(Tree(made, tree.parts), read, again)
+        data, read, again = read_again(merged_document, options)
+        nodes, materials = places or self._places(Tree(merged_document, tree.parts), read, again)
         if not set(matching.nodes) <= set(nodes):
-            raise CannotMerge("nodes would get lost")
-        found = arranged(again, after, nodes, materials)
-        apart = misread(after, found, {number for number in range(len(after.nodes)) if number not in matching.nodes})
-        self._excuse([path for path in apart if not is_overridden(after, path)], start, found, theirs)
+            raise CannotMerge("nodes would be lost")
+        read_scene = arranged(again, after, nodes, materials)
+        apart = misread(
+            after, read_scene, {number for number in range(len(after.nodes)) if number not in matching.nodes}
+        )
+        self._excuse([path for path in apart if not is_overridden(after, path)], start, read_scene, theirs)
         if not matching.plain:
             lost = displaced(after, again, nodes)
             if lost is not None:
-                raise CannotMerge(f"{lost!r} would not stand where it should")
-        self._tell_unknown(made, ours)
+                raise CannotMerge(f"{lost!r} would be misplaced")
+        self._tell_unknown(merged_document, ours)
         dropped = [path for path in apart if path in changed]
         self._tell(base.report, theirs.report, [path for path in changed if path not in dropped], dropped, nodes)
-        return Written(made, self.report, self.merger.companion_files(made, options), data=data)
+        return Written(merged_document, self.report, self.merger.companion_files(merged_document, options), data=data)
 
-    def _places(self, made: Tree, read: Document, again: Scene) -> tuple[Mapping[int, int], Mapping[int, int]]:
+    def _places(self, tree: Tree, read: Document, again: Scene) -> tuple[Mapping[int, int], Mapping[int, int]]:
         """Numbers of nodes and materials in the scene that is wanted, to those in the scene that was read again."""
         matching = self.original.matching
-        moved = _moved(made.document, read)
-        parts = _numbered(made.parts, matching)
+        moved = _moved(tree.document, read)
+        parts = _numbered(tree.parts, matching)
         nodes = _pairs("nodes", self.after.nodes, again.nodes, moved, parts)
         materials = _pairs("materials", self.after.materials, again.materials, moved, parts)
         kept = {offset for record, offset in moved if record.offset is not None}
         for number in set(range(len(again.nodes))) - set(nodes.values()):
             if _offset(again.nodes[number]) in kept:
-                raise CannotMerge(f"{again.nodes[number].name!r} would not go")
+                raise CannotMerge(f"{again.nodes[number].name!r} would not be removed")
         if len(materials) < len(again.materials):
-            raise CannotMerge("materials would not go")
+            raise CannotMerge("removed materials would remain")
         return nodes, materials
 
-    def _excuse(self, apart: list[Path], start: Scene, found: Scene, theirs: Written) -> None:
+    def _excuse(self, apart: list[Path], start: Scene, read_scene: Scene, theirs: Written) -> None:
         """`CannotMerge` for fields that do not come out as they are meant, unless a new file would not hold them."""
         if not apart:
             return
@@ -173,26 +175,26 @@ class _Merging:
         materials = _pairs("materials", self.after.materials, fresh.materials, moved, written.parts)
         new = arranged(fresh, self.after, nodes, materials)
         never = set(misread(self.after, new, set()))
-        other = set(misread(new, found, set())) & set(misread(start, found, set()))
+        other = set(misread(new, read_scene, set())) & set(misread(start, read_scene, set()))
         told = {loss.path for loss in theirs.report if loss.outcome is Outcome.BAKED}
         for path in apart:
             if path[-1] == "name" and plain_path(str(path[0]), _part_name(self.after, path) or "") in told:
                 continue  # it is not free in the original
             if path not in never or path in other:
-                raise CannotMerge(f"{shown(path)} would not come out as it is meant")
+                raise CannotMerge(f"{shown(path)} would not be read back as given")
 
-    def _tell_unknown(self, made: Document, ours: Tree) -> None:
+    def _tell_unknown(self, document: Document, ours: Tree) -> None:
         """Unknown records that went with the nodes that they stood in."""
         gone = set(self.original.matching.gone_nodes(self.original.scene))
         if not gone:
             return
-        left = {each.offset for each in made.find(Record)}
+        left = {record.offset for record in document.find(Record)}
         counts: Counter[int] = Counter()
         for record in ours.document.find(Record):
             part = ours.parts.get(id(record))
             if isinstance(part, tuple) and part[0] == "nodes" and part[1] in gone and record.offset not in left:
-                inside = Document(made.format, [record]).find(Record)
-                counts[part[1]] += sum(isinstance(each, Raw) for each in inside)
+                inside = Document(document.format, [record]).find(Record)
+                counts[part[1]] += sum(isinstance(record, Raw) for record in inside)
         for number, count in counts.items():
             if count:
                 words = f"{count} unknown record{'s' if count > 1 else ''} inside it went with it"
@@ -212,10 +214,10 @@ class _Merging:
         report_nodes(self.report, before, after, matching, places)
         for number in set(range(len(before.materials))) - set(matching.materials.values()):
             path = plain_path("materials", before.materials[number].name)
-            self.report.add(Outcome.EXACT, path, "was taken out of the original")
+            self.report.add(Outcome.EXACT, path, "removed from the original")
         for number in set(range(len(after.materials))) - set(matching.materials):
             path = plain_path("materials", after.materials[number].name)
-            self.report.add(Outcome.EXACT, path, "was added to the original")
+            self.report.add(Outcome.EXACT, path, "added to the original")
         for field in changed:
             self.report.add(Outcome.EXACT, shown(field), "changed in the original")
         names = {path.split("/")[2] for path in told if path.count("/") > 1}
@@ -288,9 +290,9 @@ def _offset(part: Any) -> int | None:
     return said.get("offset")
 
 
-def _moved(made: Document, read: Document) -> list[tuple[Record, int | None]]:
+def _moved(written: Document, read: Document) -> list[tuple[Record, int | None]]:
     """The records of a document, and where each stands in its bytes."""
-    return [(one, other.offset) for one, other in zip(made.find(Record), read.find(Record), strict=False)]
+    return [(one, other.offset) for one, other in zip(written.find(Record), read.find(Record), strict=False)]
 
 
 def _pairs(
@@ -298,14 +300,14 @@ def _pairs(
 ) -> dict[int, int]:
     """Numbers of parts in the scene that is wanted to those of a scene that was read: by where their records went,
     the others by name, and what is left by its kind, in order."""
-    there = {_offset(part): number for number, part in enumerate(again)}
+    numbers = {_offset(part): number for number, part in enumerate(again)}
     pairs: dict[int, int] = {}
     left = dict.fromkeys(range(len(again)))
     for record, offset in moved:
         part: Any = parts.get(id(record))
-        if part and part[0] == kind and part[1] not in pairs and there.get(offset) in left:
-            pairs[part[1]] = there[offset]
-            del left[there[offset]]
+        if part and part[0] == kind and part[1] not in pairs and numbers.get(offset) in left:
+            pairs[part[1]] = numbers[offset]
+            del left[numbers[offset]]
     for key_of in (_name, _kind):
         places: dict[object, list[int]] = {}
         for place in left:

@@ -42,39 +42,39 @@ class Comparison:
 
     def scenes(self, a: Scene, b: Scene) -> list[Path]:
         """Everything that differs."""
-        found: list[Path] = []
+        paths: list[Path] = []
         for name in _LISTS:
             mine, others = getattr(a, name), getattr(b, name)
             if len(mine) != len(others):
-                found.append((name,))
+                paths.append((name,))
                 continue
             for number, (one, other) in enumerate(zip(mine, others, strict=True)):
-                found += [(name, number, *rest) for rest in self._fields(one, other)]
+                paths += [(name, number, *rest) for rest in self._fields(one, other)]
         for name in _WHOLE:
             one, other = getattr(a, name), getattr(b, name)
             if name == "environment":
-                found += [(name, *rest) for rest in self._fields(one, other)]
+                paths += [(name, *rest) for rest in self._fields(one, other)]
             elif not self.same(one, other):
-                found.append((name,))
+                paths.append((name,))
         if len(a.clips) != len(b.clips):
-            return [*found, ("clips",)]
+            return [*paths, ("clips",)]
         for number, (clip, other_clip) in enumerate(zip(a.clips, b.clips, strict=True)):
-            found += [("clips", number, *rest) for rest in self._fields(clip, other_clip)]
-            found += [("clips", number, "channels", *rest) for rest in self._channels(clip, other_clip)]
-        return found
+            paths += [("clips", number, *rest) for rest in self._fields(clip, other_clip)]
+            paths += [("clips", number, "channels", *rest) for rest in self._channels(clip, other_clip)]
+        return paths
 
     def _fields(self, a: Any, b: Any) -> list[Path]:
-        found: list[Path] = []
+        paths: list[Path] = []
         for name in _names(type(a)):
             one, other = getattr(a, name), getattr(b, name)
             if one is other:
                 continue
             if name == "maps" and set(one) == set(other):
                 for slot in one:
-                    found += [("maps", slot, *rest) for rest in self._fields(one[slot], other[slot])]
+                    paths += [("maps", slot, *rest) for rest in self._fields(one[slot], other[slot])]
             elif not self.same(one, other):
-                found.append((name,))
-        return found
+                paths.append((name,))
+        return paths
 
     def _channels(self, a: Clip, b: Clip) -> list[Path]:
         mine, others = by_kind(a), by_kind(b)
@@ -121,8 +121,8 @@ class Comparison:
 
 def by_kind(clip: Clip) -> dict[tuple[int, str], Track] | None:
     """Tracks by node and kind; None where a node has two of a kind, which no path can tell apart."""
-    found = {(each.node, each.track.kind): each.track for each in clip.channels}
-    return found if len(found) == len(clip.channels) else None
+    tracks = {(channel.node, channel.track.kind): channel.track for channel in clip.channels}
+    return tracks if len(tracks) == len(clip.channels) else None
 
 
 def shown(path: Path) -> str:

@@ -62,9 +62,9 @@ class Match:
 def companion_names(name: str, endings: Iterable[str]) -> list[str]:
     """The names that files beside this one may have if they belong to it: its stem, in the usual spellings."""
     stem = name[: name.rfind(".")] if "." in name[1:] else name
-    spelt = [ending for each in endings for ending in (each, each.upper())]
+    spelt = [ending for lower in endings for ending in (lower, lower.upper())]
     names = dict.fromkeys(start + ending for start in (stem, stem.lower(), stem.upper()) for ending in spelt)
-    return [each for each in names if each != name]
+    return [spelling for spelling in names if spelling != name]
 
 
 class Companion:
@@ -235,8 +235,8 @@ class Format:
             from keyframer.catalogue import IO_PAIR_UNFINISHED
 
             raise IO_PAIR_UNFINISHED.failure(0, "/", stem=path.stem)
-        found = self.scene_reader().companions(document, path)
-        return {} if set(found) & set(options) else found
+        companions = self.scene_reader().companions(document, path)
+        return {} if set(companions) & set(options) else companions
 
     def apply_rules(self, document: Document, scene: Scene | None, reporter: Reporter) -> None:
         """Report what the format's own rules find in a document."""
@@ -297,14 +297,14 @@ def _value(name: str, value: object, kind: str) -> object:
         return value
     if kind == "bool":
         if value.lower() not in _WORDS:
-            raise ValueError(f"{name} is true or false, not {value!r}")
+            raise ValueError(f"{name} must be true or false, not {value!r}")
         return _WORDS[value.lower()]
     for start, convert, words in (("int", int, "a whole number"), ("float", float, "a number")):
         if kind.startswith(start):
             try:
                 return convert(value)
             except ValueError:
-                raise ValueError(f"{name} is {words}, not {value!r}") from None
+                raise ValueError(f"{name} must be {words}, not {value!r}") from None
     return value
 
 

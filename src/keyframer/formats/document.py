@@ -57,23 +57,23 @@ class Document:
         root = Place()
         stack = [_placed(self.records, root)]
         while stack:
-            found = next(stack[-1], None)
-            if found is None:
+            entry = next(stack[-1], None)
+            if entry is None:
                 stack.pop()
                 continue
-            yield found
-            if found[1].children:
-                stack.append(_placed(found[1].children, found[0]))
+            yield entry
+            if entry[1].children:
+                stack.append(_placed(entry[1].children, entry[0]))
 
     def find(self, kind: type[R] | tuple[type[R], ...]) -> Iterator[R]:
         """All records of a type (or of its subtypes), or of several types, in file order."""
         stack = self.records[::-1]
         while stack:
-            found = stack.pop()
-            if isinstance(found, kind):
-                yield found
-            if found.children:
-                stack += found.children[::-1]
+            record = stack.pop()
+            if isinstance(record, kind):
+                yield record
+            if record.children:
+                stack += record.children[::-1]
 
     def first(self, kind: type[R]) -> R | None:
         """The first record of a type, or None."""

@@ -126,14 +126,14 @@ class _Merge:
         was, now = self._by_key(base), self._by_key(theirs)
         single = {kind for kind in self.rules.copied if all(key[0] != kind or key[2] == 0 for key in (*was, *now))}
         mine = self._places(ours, single)
-        outside = [each for each in beside if self.rules.kind(each) in self.rules.outside]
+        outside = [record for record in beside if self.rules.kind(record) in self.rules.outside]
         outer = self._places(outside, single)
-        made: dict[int, Record | None] = {}
+        merged_records: dict[int, Record | None] = {}
         added: list[Record] = []
         for key, record in now.items():
             old = was.get(key)
             for place in mine.get(key, ()):
-                made[place] = self.record(ours[place], old, record, ours)
+                merged_records[place] = self.record(ours[place], old, record, ours)
             if key in mine or (old is not None and self.same(old, record)):
                 continue
             for place in outer.get(key, ()):
@@ -141,12 +141,14 @@ class _Merge:
             if key not in outer:
                 added.append(record)
         for key in was.keys() - now.keys():
-            made |= dict.fromkeys(mine.get(key, ()))
+            merged_records |= dict.fromkeys(mine.get(key, ()))
             self.substitutes |= {id(outside[place]): None for place in outer.get(key, ())}
-        made |= {place: self.substitutes[id(each)] for place, each in enumerate(ours) if id(each) in self.substitutes}
-        if not added and all(record is ours[place] for place, record in made.items()):
+        merged_records |= {
+            place: self.substitutes[id(our)] for place, our in enumerate(ours) if id(our) in self.substitutes
+        }
+        if not added and all(record is ours[place] for place, record in merged_records.items()):
             return ours  # type: ignore[return-value]
-        merged = [(self.rules.kind(record), made.get(place, record)) for place, record in enumerate(ours)]
+        merged = [(self.rules.kind(record), merged_records.get(place, record)) for place, record in enumerate(ours)]
         for record in added:
             self._insert(parent, merged, record, theirs)
         return [record for _, record in merged if record is not None]
@@ -184,7 +186,9 @@ class _Merge:
             left = [(i, record) for i, (_, record) in enumerate(merged) if record is not None]
             chosen = self.rules.place(parent, [record for _, record in left], new)
             if chosen is None:
-                before = {self.rules.kind(each) for each in itertools.takewhile(lambda each: each is not new, theirs)}
+                before = {
+                    self.rules.kind(record) for record in itertools.takewhile(lambda record: record is not new, theirs)
+                }
                 place = max((i + 1 for i, (other, _) in enumerate(merged) if other in before), default=0)
             else:
                 place = left[chosen][0] if chosen < len(left) else len(merged)
@@ -199,9 +203,9 @@ class _Merge:
                 return ours
             theirs, base = self.rules.adapt(theirs, ours), None
             if type(ours) is not type(theirs):
-                made = copy.copy(theirs)
-                made.children = [*theirs.children, *(each for each in ours.children if isinstance(each, Raw))]
-                return made
+                merged = copy.copy(theirs)
+                merged.children = [*theirs.children, *(child for child in ours.children if isinstance(child, Raw))]
+                return merged
         fields: dict[str, Any] = {}
         for plan in ours.plan.fields:
             mine, new = getattr(ours, plan.name), getattr(theirs, plan.name)
@@ -211,14 +215,14 @@ class _Merge:
         children = self.children(ours, ours.children, () if base is None else base.children, theirs.children, siblings)
         if not fields and children is ours.children:
             return ours
-        made = copy.copy(ours)
+        merged = copy.copy(ours)
         if id(ours) in self.parts:
-            self.parts[id(made)] = self.parts[id(ours)]
-        made.children = children
+            self.parts[id(merged)] = self.parts[id(ours)]
+        merged.children = children
         for name, value in fields.items():
-            setattr(made, name, value)
-        self.rules.settle(made)
-        return made
+            setattr(merged, name, value)
+        self.rules.settle(merged)
+        return merged
 
     def _value(self, record: Record, name: str, ours: Any, base: Any, theirs: Any) -> Any:
         if any(name in self.rules.flags.get(kind, ()) for kind in type(record).__mro__):
@@ -269,19 +273,19 @@ def merge_rows(ours: Array, base: Array, theirs: Array, flag_column: int | None 
     """An array whose rows are ours where base and theirs agree; rows behind the shorter of the two are theirs."""
     if ours.shape != base.shape or ours.shape[1:] != theirs.shape[1:]:
         return theirs
-    made = np.array(theirs, ours.dtype)
+    merged = np.array(theirs, ours.dtype)
     common = min(len(base), len(theirs))
     kept = np.flatnonzero(~_differs(base[:common], theirs[:common]))
-    made[kept] = ours[kept]
-    if flag_column is not None and made.ndim == 1:
-        made[:common] = ours[:common] ^ base[:common] ^ theirs[:common]
+    merged[kept] = ours[kept]
+    if flag_column is not None and merged.ndim == 1:
+        merged[:common] = ours[:common] ^ base[:common] ^ theirs[:common]
     elif flag_column is not None:
-        plain = np.arange(made.shape[1]) != flag_column
+        plain = np.arange(merged.shape[1]) != flag_column
         stayed = np.flatnonzero(~_differs(base[:common, plain], theirs[:common, plain]))
         column = ours[stayed, flag_column] ^ base[stayed, flag_column] ^ theirs[stayed, flag_column]
-        made[stayed] = ours[stayed]
-        made[stayed, flag_column] = column
-    return made
+        merged[stayed] = ours[stayed]
+        merged[stayed, flag_column] = column
+    return merged
 
 
 def merge_tables(ours: Table, base: Table, theirs: Table) -> Table:
@@ -291,25 +295,25 @@ def merge_tables(ours: Table, base: Table, theirs: Table) -> Table:
         return theirs
     rows = theirs.origins if isinstance(theirs, FrameTable) else _rows_before(was["time"], now["time"])
     known = rows >= 0
-    made: dict[str, Array] = {}
+    columns: dict[str, Array] = {}
     for name in dict.fromkeys((*mine, *now)):
         if name in was and name not in now:
             continue
         if name not in now:
             if not known.all():
                 raise CannotMerge(f"keys with {name}")
-            made[name] = mine[name][rows]
+            columns[name] = mine[name][rows]
             continue
-        made[name] = np.array(now[name])
+        columns[name] = np.array(now[name])
         if name not in mine:
             continue
         stored, old = mine[name][rows[known]], was.get(name, mine[name])[rows[known]]
         if name == "flags":
-            made[name][known] = stored ^ old ^ now[name][known]
+            columns[name][known] = stored ^ old ^ now[name][known]
         else:
             same = ~_differs(old, now[name][known])
-            made[name][np.flatnonzero(known)[same]] = stored[same]
-    return ours.with_columns(made)
+            columns[name][np.flatnonzero(known)[same]] = stored[same]
+    return ours.with_columns(columns)
 
 
 def _rows_before(base: Array, theirs: Array) -> npt.NDArray[np.intp]:

@@ -174,8 +174,8 @@ def _turned(moment: Pose, number: int, turn: Floats | None) -> Floats:
     world = np.nan_to_num(moment.world[:, number])
     if turn is None:
         return world.copy()
-    _, own = upright(moment.scene.space)
-    return np.asarray(turn @ world @ own)
+    _, local_turn = upright(moment.scene.space)
+    return np.asarray(turn @ world @ local_turn)
 
 
 def _angles(a: Floats, lengths_a: Floats, b: Floats, lengths_b: Floats) -> Floats:
@@ -213,10 +213,10 @@ def _vertices(
     return np.asarray(np.nan_to_num(far.max(axis=1)))
 
 
-def motion_panels(found: MotionDiff, distance: float, degrees: float, most: int = 8) -> list[Panel]:
+def motion_panels(diff: MotionDiff, distance: float, degrees: float, most: int = 8) -> list[Panel]:
     """The differences over time of the nodes that differ most: where they are, and how they are turned."""
-    worst = found.changed(distance, degrees)[:most]
-    times = found.times
+    worst = diff.changed(distance, degrees)[:most]
+    times = diff.times
     span = (float(times[0]), float(times[-1]) if len(times) > 1 else float(times[0]) + 1)
     panels: list[Panel] = []
     for what, unit in (
@@ -226,5 +226,5 @@ def motion_panels(found: MotionDiff, distance: float, degrees: float, most: int 
     ):
         curves = [Curve(node.name[:24], times, values) for node in worst if (values := getattr(node, what)) is not None]
         if any(curve.values.any() for curve in curves):
-            panels.append(Panel(f"difference of {what}", found.unit, unit, span, curves))
+            panels.append(Panel(f"difference of {what}", diff.unit, unit, span, curves))
     return panels

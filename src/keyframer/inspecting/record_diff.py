@@ -98,10 +98,10 @@ def diff_documents(a: Document, b: Document) -> Changes:
             one = placed_a[index_a] if index_a is not None else None
             other = placed_b[index_b] if index_b is not None else None
             if one is None or other is None:
-                kind, there = ("added", other) if one is None else ("removed", one)
-                assert there is not None
-                path = str(there[0])
-                name = type(there[1]).__name__
+                kind, record = ("added", other) if one is None else ("removed", one)
+                assert record is not None
+                path = str(record[0])
+                name = type(record[1]).__name__
                 changes.add(Change(kind, name, path if one else None, path if other else None))
                 continue
             assert index_b is not None

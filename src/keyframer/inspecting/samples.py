@@ -109,8 +109,8 @@ class Sample:
         world: Floats = self.pose.world[:, number]
         if self._upright is None:
             return world
-        turn, own = self._upright
-        return np.asarray(turn @ world @ own)
+        turn, mirror = self._upright
+        return np.asarray(turn @ world @ mirror)
 
     def record(self) -> dict[str, Any]:
         """Return the sample as JSON values; non-finite numbers become null."""

@@ -49,19 +49,19 @@ FEW = 16
 
 def distinct(values: Indices) -> tuple[Indices, Indices]:
     """The different values in rising order, and for each entry the number of its value. Fast where there are few."""
-    found: list[int] = []
+    firsts: list[int] = []
     left = values
-    while len(left) and len(found) <= FEW:
-        found.append(int(left[0]))
-        left = left[left != found[-1]]
+    while len(left) and len(firsts) <= FEW:
+        firsts.append(int(left[0]))
+        left = left[left != firsts[-1]]
     if len(left):
         kinds, rank = np.unique(values, return_inverse=True)
         return kinds, rank.reshape(-1)
-    found.sort()
+    firsts.sort()
     number = np.zeros(len(values), np.int64)
-    for place, value in enumerate(found[1:], 1):
+    for place, value in enumerate(firsts[1:], 1):
         number[values == value] = place
-    return np.array(found, np.int64), number
+    return np.array(firsts, np.int64), number
 
 
 def distinct_rows(rows: npt.NDArray[np.float32]) -> tuple[Indices, Indices]:

@@ -70,7 +70,7 @@ def from_matrix3(matrix: ArrayLike, order: str) -> Floats:
 def _axes(order: str) -> tuple[int, int, int]:
     axes = tuple("XYZ".find(letter) for letter in order)
     if len(axes) != 3 or -1 in axes or axes[0] == axes[1] or axes[1] == axes[2]:
-        raise ValueError(f"not an order of three axes: {order!r}; wanted something like 'YZX' or 'ZXZ'")
+        raise ValueError(f"not an order of three axes: {order!r}; expected an order such as 'YZX' or 'ZXZ'")
     return axes[0], axes[1], axes[2]
 
 

@@ -132,10 +132,10 @@ def _reached(owner: Indices, reach: Indices, bits: list[int]) -> Indices:
 
 def _changes(values: Indices) -> npt.NDArray[np.bool_]:
     """Where a value differs from the one before it; the first does."""
-    found = np.empty(len(values), np.bool_)
-    found[:1] = True
-    np.not_equal(values[1:], values[:-1], out=found[1:])
-    return found
+    changes = np.empty(len(values), np.bool_)
+    changes[:1] = True
+    np.not_equal(values[1:], values[:-1], out=changes[1:])
+    return changes
 
 
 def _joining(masks: list[int]) -> list[int]:

@@ -21,16 +21,16 @@ def with_tracks(scene: Scene, change: Callable[[Track], Track | None], **clip: o
     """The scene with every track of its first clip changed (left out where that gives None), and fields of the clip."""
     if not scene.clips:
         return scene
-    return with_these_tracks(scene, [change(each.track) for each in scene.clips[0].channels], **clip)
+    return with_these_tracks(scene, [change(channel.track) for channel in scene.clips[0].channels], **clip)
 
 
 def with_these_tracks(scene: Scene, tracks: Iterable[Track | None], **clip: object) -> Scene:
     """The scene with other tracks for the channels of its first clip (None leaves one out), and fields of the clip."""
     first = scene.clips[0]
     changed = zip(first.channels, tracks, strict=True)
-    channels = [Channel(each.node, track) for each, track in changed if track is not None]
-    made: Clip = replace(first, channels=channels, **clip)  # type: ignore[arg-type]
-    return replace(scene, clips=[made, *scene.clips[1:]])
+    channels = [Channel(channel.node, track) for channel, track in changed if track is not None]
+    clip_with_tracks: Clip = replace(first, channels=channels, **clip)  # type: ignore[arg-type]
+    return replace(scene, clips=[clip_with_tracks, *scene.clips[1:]])
 
 
 def sampled(track: Track, times: Floats, tolerance: Tolerance) -> Sampling[Track]:
@@ -43,7 +43,7 @@ def sampled(track: Track, times: Floats, tolerance: Tolerance) -> Sampling[Track
     form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
     allowed, distance, _ = tolerance.for_track(track)
     widest = 90.0 if track.is_rotation else np.inf
-    own = track.times[(track.times >= times[0]) & (track.times <= times[-1])]
-    known = track.wrap is Wrap.SINGLE and bool(np.isin(own, times).all())
+    key_times = track.times[(track.times >= times[0]) & (track.times <= times[-1])]
+    known = track.wrap is Wrap.SINGLE and bool(np.isin(key_times, times).all())
     between = partial(values_of, track) if known else None
     return (yield from fewest_keys(track.kind, times, values, form, allowed, distance, widest, between))[0]

@@ -27,7 +27,7 @@ def cut(scene: Scene, first: float, last: float, *, max_error: float = DEFAULT_M
     if not scene.clips:
         raise ValueError("the scene has no clip to cut")
     if not (math.isfinite(first) and math.isfinite(last) and first < last):
-        raise ValueError(f"frames from {first:g} to {last:g} are no stretch")
+        raise ValueError(f"frames from {first:g} to {last:g} are not a range")
     clip = scene.clips[0]
     unit = clip.units_per_frame or 1.0
     begin, end = first * unit, last * unit
@@ -38,9 +38,10 @@ def cut(scene: Scene, first: float, last: float, *, max_error: float = DEFAULT_M
     if clip.bounds is not None:
         changes["bounds"] = clip.bounds[math.ceil(first) : math.floor(last) + 1]
     changes["raw_channels"] = [
-        replace(each, values=each.values[math.ceil(first) : math.floor(last) + 1]) for each in clip.raw_channels
+        replace(raw_channel, values=raw_channel.values[math.ceil(first) : math.floor(last) + 1])
+        for raw_channel in clip.raw_channels
     ]
-    parts = sample_together(_cut(each.track, begin, end, unit, tolerance) for each in clip.channels)
+    parts = sample_together(_cut(channel.track, begin, end, unit, tolerance) for channel in clip.channels)
     return with_these_tracks(scene, parts, **changes)
 
 
@@ -53,13 +54,13 @@ def _cut(track: Track, begin: float, end: float, unit: float, tolerance: Toleran
         return replace(track, times=track.times - begin)
     if track.interpolation is Interpolation.SAMPLED and track.wrap is Wrap.SINGLE and _on_frames(track, begin, end):
         chosen = np.flatnonzero((track.times >= begin) & (track.times <= end))
-        made = picked(track, chosen)
-        return replace(made, times=made.times - begin)
+        sampled_track = picked(track, chosen)
+        return replace(sampled_track, times=sampled_track.times - begin)
     steps = math.ceil((end - begin) / unit - 1e-9)
-    own = track.times[(track.times > begin) & (track.times < end)]
-    times = np.unique(np.concatenate([begin + unit * np.arange(steps), own, [end]]))
-    made = yield from sampled(track, times, tolerance)
-    return replace(made, times=made.times - begin)
+    key_times = track.times[(track.times > begin) & (track.times < end)]
+    times = np.unique(np.concatenate([begin + unit * np.arange(steps), key_times, [end]]))
+    sampled_track = yield from sampled(track, times, tolerance)
+    return replace(sampled_track, times=sampled_track.times - begin)
 
 
 def _on_frames(track: Track, begin: float, end: float) -> bool:

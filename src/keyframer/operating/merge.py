@@ -17,7 +17,7 @@ def merge(clip: Scene, model: Scene, *, by: str = "name") -> Scene:
     model nothing stays. ValueError where nothing is left.
     """
     if by not in ("name", "order"):
-        raise ValueError(f"by is name or order, not {by!r}")
+        raise ValueError(f"by must be name or order, not {by!r}")
     turned = in_space(clip, replace(model.space, v_up=clip.space.v_up))
     if by == "name":
         known = {node.name.lower(): number for number, node in reversed(list(enumerate(model.nodes)))}
@@ -25,9 +25,9 @@ def merge(clip: Scene, model: Scene, *, by: str = "name") -> Scene:
     else:
         place = {number: number for number in range(min(len(clip.nodes), len(model.nodes)))}
     clips = [
-        replace(each, channels=[Channel(place[one.node], one.track) for one in each.channels if one.node in place])
-        for each in turned.clips
+        replace(clip, channels=[Channel(place[one.node], one.track) for one in clip.channels if one.node in place])
+        for clip in turned.clips
     ]
-    if not any(each.channels for each in clips):
-        raise ValueError("no node of the clip is a node of the model")
+    if not any(clip.channels for clip in clips):
+        raise ValueError("no node of the clip matches a node of the model")
     return replace(model, clips=clips, origin=None)

@@ -43,14 +43,14 @@ def _below(parents: list[int], chosen: set[int]) -> set[int]:
     children: dict[int, list[int]] = {}
     for number, parent in enumerate(parents):
         children.setdefault(parent, []).append(number)
-    found: set[int] = set()
+    numbers: set[int] = set()
     todo = list(chosen)
     while todo:
         for child in children.get(todo.pop(), []):
-            if child not in found:
-                found.add(child)
+            if child not in numbers:
+                numbers.add(child)
                 todo.append(child)
-    return found
+    return numbers
 
 
 def _without_others(scene: Scene, kept: list[int], chosen: set[int]) -> Scene:
@@ -62,17 +62,22 @@ def _without_others(scene: Scene, kept: list[int], chosen: set[int]) -> Scene:
         for name in ("mesh", "camera", "light", "skin")
     }
     numbers = {name: {old: new for new, old in enumerate(values)} for name, values in used.items()}
-    made = []
+    kept_nodes = []
     for node in nodes:
         links: dict[str, Any] = {name: _moved(getattr(node, name), numbers[name]) for name in numbers}
-        made.append(replace(node, parent=_moved(node.parent, place), target=_moved(node.target, place), **links))
+        kept_nodes.append(replace(node, parent=_moved(node.parent, place), target=_moved(node.target, place), **links))
     clips = [
-        replace(clip, channels=[Channel(place[each.node], each.track) for each in clip.channels if each.node in place])
+        replace(
+            clip,
+            channels=[
+                Channel(place[channel.node], channel.track) for channel in clip.channels if channel.node in place
+            ],
+        )
         for clip in scene.clips
     ]
     return replace(
         scene,
-        nodes=made,
+        nodes=kept_nodes,
         meshes=[scene.meshes[number] for number in used["mesh"]],
         cameras=[scene.cameras[number] for number in used["camera"]],
         lights=[scene.lights[number] for number in used["light"]],

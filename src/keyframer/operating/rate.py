@@ -21,7 +21,7 @@ def change_rate(scene: Scene, frames_per_second: float) -> Scene:
     frames. Boxes and raw numbers of frames cannot be: they are left out.
     """
     if not (math.isfinite(frames_per_second) and frames_per_second > 0):
-        raise ValueError(f"a positive number of frames is wanted, not {frames_per_second}")
+        raise ValueError(f"expected a positive number of frames, not {frames_per_second}")
     if not scene.clips:
         return scene
     clip = scene.clips[0]

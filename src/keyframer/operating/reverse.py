@@ -41,8 +41,8 @@ def reverse(scene: Scene, *, max_error: float = DEFAULT_MAX_ERROR) -> Scene:
         return _reversed(source, total) if len(source.times) else source
 
     backwards = None if clip.bounds is None else clip.bounds[::-1]
-    raw = [replace(each, values=each.values[::-1]) for each in clip.raw_channels]
-    tracks = sample_together(change(each.track) for each in clip.channels)
+    raw = [replace(raw_channel, values=raw_channel.values[::-1]) for raw_channel in clip.raw_channels]
+    tracks = sample_together(change(channel.track) for channel in clip.channels)
     return with_these_tracks(scene, tracks, bounds=backwards, raw_channels=raw)
 
 
@@ -64,11 +64,11 @@ def _reversed(track: Track, total: float) -> Track:
         "tangents_out": flipped("tangents_in", -1.0),
         "flags": None,
     }
-    made = replace(track, times=total - track.times[::-1], values=track.values[::-1], **columns)  # type: ignore[arg-type]
+    reversed_track = replace(track, times=total - track.times[::-1], values=track.values[::-1], **columns)  # type: ignore[arg-type]
     relative = (RotationForm.AXIS_ANGLE_RELATIVE, RotationForm.QUATERNION_RELATIVE)
     if track.form in relative:
-        made.values, made.form = _turned_back(track), RotationForm.AXIS_ANGLE_RELATIVE
-    return made
+        reversed_track.values, reversed_track.form = _turned_back(track), RotationForm.AXIS_ANGLE_RELATIVE
+    return reversed_track
 
 
 def _turned_back(track: Track) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:

@@ -26,9 +26,9 @@ from keyframer.scene import Clip, Scene
 Floats = npt.NDArray[np.float64]
 
 LONGEST = 1e7
-"""frames, 92 hours: segments and keys that claim more are not believed"""
+"""frames, 92 hours: segments and keys that claim more are ignored"""
 FARTHEST = 1e30
-"""places beyond are not believed"""
+"""places beyond are ignored"""
 MOMENTS = 33
 LEAST_MOMENTS = 5
 """of what changes, however large it is"""

@@ -98,7 +98,7 @@ class Channels:
     @classmethod
     def at_moment(cls, clip: Clip, node_count: int, time: float) -> Channels:
         """The channels as they are at one time, as if nothing ever changed: compiled and forgotten block by block."""
-        made = cls(Clip(), node_count)
+        result = cls(Clip(), node_count)
         channels = _of_nodes(clip, node_count)
         taken: dict[str, npt.NDArray[np.bool_]] = {}
         parts: dict[str, list[tuple[Indices, Floats]]] = {}
@@ -116,13 +116,13 @@ class Channels:
                     nodes = np.array(list(slot_of), np.int64)
                     done[nodes] = True
                     parts.setdefault(kind, []).append((nodes, values[family][0, list(slot_of.values())]))
-        made.still = {kind: StillValues(_joined(reversed(found))) for kind, found in parts.items()}
-        return made
+        result.still = {kind: StillValues(_joined(reversed(still_parts))) for kind, still_parts in parts.items()}
+        return result
 
     def moving_nodes(self, kinds: Iterable[str]) -> Indices:
         """The nodes that have a channel of one of these kinds that changes, in rising order."""
-        found = [movers.nodes for kind in kinds for movers in self.movers.get(kind, ())]
-        return unique_values(np.concatenate(found)) if found else np.empty(0, np.int64)
+        nodes = [movers.nodes for kind in kinds for movers in self.movers.get(kind, ())]
+        return unique_values(np.concatenate(nodes)) if nodes else np.empty(0, np.int64)
 
     def set_still(self, kind: str, rows: Floats, first: int = 0) -> None:
         """Put the values that never change into ``rows`` (nodes, k), those of the nodes from ``first`` on."""
@@ -132,9 +132,9 @@ class Channels:
     def one(self, samples: Samples, kind: str, node: int) -> Floats | None:
         """(T, k) of one node, (1, k) if it never changes, None if no channel says anything."""
         for movers in self.movers.get(kind, ()):
-            found = np.flatnonzero(movers.nodes == node)
-            if len(found):
-                return movers.values(samples)[:, found[0]]
+            rows = np.flatnonzero(movers.nodes == node)
+            if len(rows):
+                return movers.values(samples)[:, rows[0]]
         value = self.still[kind].get(node) if kind in self.still else None
         return None if value is None else value[None]
 
@@ -145,11 +145,11 @@ def _of_nodes(clip: Clip, node_count: int) -> list[Channel]:
 
 def _places(channels: Sequence[Channel], bank: CurveBank) -> dict[str, dict[int, Place]]:
     """Kind to node to where the bank has it; the bank holds the tracks of these channels in their order."""
-    found: dict[str, dict[int, Place]] = {}
+    places: dict[str, dict[int, Place]] = {}
     for number, channel in enumerate(channels):
         if number not in bank.empty:
-            found.setdefault(channel.track.kind, {})[channel.node] = bank.places[number]
-    return found
+            places.setdefault(channel.track.kind, {})[channel.node] = bank.places[number]
+    return places
 
 
 def _rising(nodes: Indices, values: Floats) -> tuple[Indices, Floats]:

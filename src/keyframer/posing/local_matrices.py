@@ -111,7 +111,7 @@ class _Part:
 
 def _rows_of(movers: Sequence[Movers], nodes: Indices) -> list[tuple[Movers, Indices | slice]]:
     """Movers with the places of their nodes among ``nodes`` (sorted)."""
-    return [(each, as_slice(np.searchsorted(nodes, each.nodes))) for each in movers]
+    return [(mover, as_slice(np.searchsorted(nodes, mover.nodes))) for mover in movers]
 
 
 def usable_rows(rows: Sequence[npt.ArrayLike], default: Sequence[float]) -> Floats:
@@ -137,8 +137,8 @@ def _stated_parts(nodes: Sequence[Node], has_axes: bool) -> dict[str, Floats]:
 
 def _stated(node: Node, name: str, default: Sequence[float]) -> npt.ArrayLike:
     """What a node states about its rest, without making an array for one that states nothing."""
-    found: npt.ArrayLike | None = stored(node, name)
-    return default if found is None else found
+    value: npt.ArrayLike | None = stored(node, name)
+    return default if value is None else value
 
 
 def _turn_or_none(rotation_xyzw: npt.ArrayLike | None) -> npt.ArrayLike:

@@ -42,7 +42,7 @@ class Level:
     looking: list[int]
 
 
-class Standing:
+class RestPose:
     """Nodes with channels that never change. ``world_at_rest`` (1, nodes, 4, 4) is always finite: unusable rest values
     count as identity, and a node whose place would overflow stands as if it had no parent.
 
@@ -70,15 +70,15 @@ class Standing:
         """Fill ``world`` level by level. ``local`` are the matrices of moving nodes; of all, where samples is None."""
         for level in levels:
             for group in level.groups:
-                own = self.locals.rest[group.rows] if group.resting else local[:, group.rows]
+                local_matrices = self.locals.rest[group.rows] if group.resting else local[:, group.rows]
                 if group.parents is None:
-                    world[:, group.nodes] = own
+                    world[:, group.nodes] = local_matrices
                     continue
-                placed = np.matmul(world[:, group.parents], own)
+                placed = np.matmul(world[:, group.parents], local_matrices)
                 if not math.isfinite(np.add.reduce(placed, axis=None)):
-                    own = np.broadcast_to(own, placed.shape)
+                    local_matrices = np.broadcast_to(local_matrices, placed.shape)
                     broken = ~np.isfinite(placed).all(axis=(-2, -1))
-                    placed[broken] = own[broken]
+                    placed[broken] = local_matrices[broken]
                 world[:, group.nodes] = placed
             for node in level.looking:
                 self._turn(node, local, world, samples)
@@ -140,13 +140,13 @@ class Standing:
                 )
         for node in some[self._looking[some]].tolist():
             plan[int(order.level_of[node])].looking.append(node)
-        return [each for each in plan if each.groups or each.looking]
+        return [step for step in plan if step.groups or step.looking]
 
 
 def world_at(scene: Scene, clip: Clip, time: float) -> Floats:
     """(nodes, 4, 4) in scene space at one moment: what a rig gives, for those who ask once and have no room for one."""
     channels = Channels.at_moment(clip, len(scene.nodes), time)
-    world: Floats = Standing(scene, channels, keep_locals=False).world_at_rest[0]
+    world: Floats = RestPose(scene, channels, keep_locals=False).world_at_rest[0]
     return world
 
 
@@ -176,12 +176,12 @@ class RoughPlaces:
                 break
             way.append(at)
             at = self._nodes[at].parent
-        for each in reversed(way):
-            node = self._nodes[each]
+        for ancestor in reversed(way):
+            node = self._nodes[ancestor]
             if place is not None:
-                own = None if node.camera is not None or node.light is not None else _plain_matrix(node)
-                place = own if own is None or node.parent is None else _plain_product(place, own)
-            self._known[each] = place
+                matrix = None if node.camera is not None or node.light is not None else _plain_matrix(node)
+                place = matrix if matrix is None or node.parent is None else _plain_product(place, matrix)
+            self._known[ancestor] = place
         return place
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from keyframer.limits import spend
 from keyframer.posing.channels import Channels, Indices, Samples, as_slice
-from keyframer.posing.rest_pose import Level, Standing
+from keyframer.posing.rest_pose import Level, RestPose
 from keyframer.scene import Clip, Scene
 
 Floats = npt.NDArray[np.float64]
@@ -72,12 +72,12 @@ class States:
 
     def morph_weights(self, samples: Samples, count: int) -> dict[int, Floats]:
         """Node to (T, shapes), for nodes whose channel has usable keys."""
-        found: dict[int, Floats] = {}
+        by_node: dict[int, Floats] = {}
         for node in self._morphing:
             weights = self._channels.one(samples, "morph", node)
             if weights is not None:
-                found[node] = np.array(np.broadcast_to(weights, (count, weights.shape[1])))
-        return found
+                by_node[node] = np.array(np.broadcast_to(weights, (count, weights.shape[1])))
+        return by_node
 
 
 Flags = npt.NDArray[np.bool_]
@@ -88,7 +88,7 @@ _LOOK = 1_500
 """numbers of the budget of samples that turning one node towards its target costs, beside those of its matrices"""
 
 
-class Rig(Standing):
+class Rig(RestPose):
     """One clip of a scene, ready to be placed at any times. The scene must not change meanwhile.
 
     Every matrix it gives is finite: unusable keys are left out, unusable rest values count as identity, and a node
@@ -103,10 +103,10 @@ class Rig(Standing):
         self._times_per_block = MATRICES_PER_BLOCK
         if not self.channels.movers:
             return
-        own = np.full(len(scene.nodes), -1, np.int64)
-        own[self.locals.moving] = np.arange(len(self.locals.moving))
-        moving = np.flatnonzero(self._find_moving(own))
-        self._moving_levels = self._plan(moving, own)
+        rows = np.full(len(scene.nodes), -1, np.int64)
+        rows[self.locals.moving] = np.arange(len(self.locals.moving))
+        moving = np.flatnonzero(self._find_moving(rows))
+        self._moving_levels = self._plan(moving, rows)
         self._times_per_block = max(1, MATRICES_PER_BLOCK // max(1, len(moving)))
 
     def __repr__(self) -> str:
@@ -142,9 +142,9 @@ class Rig(Standing):
                 self._place(self._moving_levels, self.locals.at(some, len(part)), part, some)
         return out
 
-    def _find_moving(self, own: Indices) -> Flags:
+    def _find_moving(self, rows: Indices) -> Flags:
         """Which nodes move in the world: they or an ancestor have channels, or look at something that moves."""
-        moves = (own >= 0).tolist()
+        moves = (rows >= 0).tolist()
         moving = list(moves)
         for node in self.channels.moving_nodes(("roll",)).tolist():
             moving[node] = True

@@ -66,7 +66,7 @@ def skinned(skin: Skin, shaped: Floats, world: Floats) -> Floats:
         if len(shaped) == 1:
             out = bound.carry(bones, shaped[0, bound.owners])
         else:
-            parts = [bound.carry(bones[at : at + 1], each[bound.owners]) for at, each in enumerate(shaped)]
+            parts = [bound.carry(bones[at : at + 1], positions[bound.owners]) for at, positions in enumerate(shaped)]
             out = np.concatenate(parts) if parts else np.empty((0, *shaped.shape[1:]))
     if bound.free.any():
         out[:, bound.free] = shaped[:, bound.free]

@@ -130,9 +130,9 @@ def corner_normals(faces: Floats, groups: Indices) -> npt.NDArray[np.float32]:
     total = np.empty((count, 3))
     for axis in range(3):
         total[:, axis] = np.bincount(flat, every[:, axis] * turned, count)
-    found = unit(total)[flat]
-    found *= np.where(_dot(every, found) < 0, -1.0, 1.0)[:, None]
-    return np.asarray(found.reshape(-1, 3, 3), np.float32)
+    normals = unit(total)[flat]
+    normals *= np.where(_dot(every, normals) < 0, -1.0, 1.0)[:, None]
+    return np.asarray(normals.reshape(-1, 3, 3), np.float32)
 
 
 def _dot(a: Floats, b: Floats) -> Floats:
@@ -203,7 +203,7 @@ class DrawableScene:
         self.colors = self._corner_values("colors", "color_corners", 3, 1.0)
 
     def _groups(self) -> Indices:
-        found: list[Indices] = []
+        vertex_groups: list[Indices] = []
         next_number = 0
         smooth = facts_of(self.scene.source_format).smooth_without_groups
         for number in self.carriers:
@@ -211,10 +211,10 @@ class DrawableScene:
             flat = self.surfaces.flat[_materials(self.scene, number)]
             masks = None if mesh.smoothing is None else np.asarray(mesh.smoothing, np.int64)
             groups = normal_groups(np.asarray(mesh.corners, np.int64), masks, flat, smooth)
-            found.append(groups + next_number)
+            vertex_groups.append(groups + next_number)
             next_number += int(groups.max(initial=-1)) + 1
-        found.append(np.repeat(next_number + np.arange(len(self._stick_faces))[:, None], 3, axis=1))
-        return np.concatenate(found)
+        vertex_groups.append(np.repeat(next_number + np.arange(len(self._stick_faces))[:, None], 3, axis=1))
+        return np.concatenate(vertex_groups)
 
     def _corner_values(self, values: str, corners: str, width: int, default: float) -> Singles | None:
         """(F, 3, width) of all meshes, or None if no mesh has them."""
@@ -228,11 +228,11 @@ class DrawableScene:
             if given is None or not len(given):
                 parts.append(np.full((len(mesh.corners), 3, width), default, np.float32))
                 continue
-            there = (places >= 0) & (places < len(given))
-            found = np.nan_to_num(np.asarray(given, np.float32), nan=0.0, posinf=0.0, neginf=0.0)[
-                np.where(there, places, 0)
+            is_valid = (places >= 0) & (places < len(given))
+            corner_values = np.nan_to_num(np.asarray(given, np.float32), nan=0.0, posinf=0.0, neginf=0.0)[
+                np.where(is_valid, places, 0)
             ]
-            parts.append(np.where(there[:, :, None], found[..., :width], np.float32(default)))
+            parts.append(np.where(is_valid[:, :, None], corner_values[..., :width], np.float32(default)))
         parts.append(np.full((len(self._stick_faces), 3, width), default, np.float32))
         return np.concatenate(parts)
 
@@ -268,12 +268,12 @@ class DrawableScene:
 
     def extent(self, pose: Pose) -> Floats:
         """(n, 3) points that a fitted view must show, over all times of the pose."""
-        found: list[Floats] = []
+        corners: list[Floats] = []
         for at in range(len(pose.frames)):
             shape = self.shape(pose, at)
             used = shape.points[np.unique(shape.corners)]
-            found.append(used[np.isfinite(used).all(axis=1)])
-        return np.concatenate(found) if found else np.empty((0, 3))
+            corners.append(used[np.isfinite(used).all(axis=1)])
+        return np.concatenate(corners) if corners else np.empty((0, 3))
 
 
 def _one_time(pose: Pose, at: int) -> Pose:

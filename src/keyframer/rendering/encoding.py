@@ -37,15 +37,15 @@ def kind_of(name: str) -> str | None:
     ending = os.path.splitext(name)[1].lower() or (name.lower() if name.startswith(".") else "")
     kind = "jpg" if ending == ".jpeg" else ending[1:]
     if kind and kind not in (*STILL, *ANIMATED):
-        known = ", ".join(f".{each}" for each in (*STILL, *ANIMATED))
-        raise ValueError(f"{ending} is no kind of picture that can be written ({known})")
+        known = ", ".join(f".{known_kind}" for known_kind in (*STILL, *ANIMATED))
+        raise ValueError(f"{ending} pictures cannot be written (only {known})")
     return kind or None
 
 
 def check_kind(kind: str, *, transparent: bool = False) -> None:
     """ValueError for a kind that cannot be written here, or not with a transparent background."""
     if kind not in (*STILL, *ANIMATED):
-        raise ValueError(f"{kind!r} is none of {', '.join((*STILL, *ANIMATED))}")
+        raise ValueError(f"{kind!r} must be one of {', '.join((*STILL, *ANIMATED))}")
     if transparent and kind in OPAQUE:
         raise ValueError(f"{kind} pictures have no transparency: choose a background")
     if kind == "mp4" and shutil.which("ffmpeg") is None:
@@ -67,14 +67,14 @@ def durations(seconds: Sequence[float], step: int) -> list[int]:
     at most."""
     least = max(SHORTEST_MILLISECONDS, step)
     most = _LONGEST_MILLISECONDS / max(len(seconds), 1)
-    ends = accumulate(min(max(1000.0 * each, least), most) for each in seconds)
+    ends = accumulate(min(max(1000.0 * second, least), most) for second in seconds)
     marks = [0, *(round(end / step) * step for end in ends)]
     return [max(after - before, least) for before, after in pairwise(marks)]
 
 
 def encode_film(pictures: Sequence[Image], seconds: float | Sequence[float], kind: str) -> bytes:
     """A moving picture of one of the kinds `ANIMATED`, playing round and round; ``seconds`` in all, or of each."""
-    each = [seconds / len(pictures)] * len(pictures) if isinstance(seconds, (int, float)) else seconds
+    seconds_each = [seconds / len(pictures)] * len(pictures) if isinstance(seconds, (int, float)) else seconds
     stream = io.BytesIO()
     if kind == "gif":
         frames = _with_palette(pictures)
@@ -84,13 +84,13 @@ def encode_film(pictures: Sequence[Image], seconds: float | Sequence[float], kin
             stream,
             "GIF",
             append_images=frames[1:],
-            duration=durations(each, 10),
+            duration=durations(seconds_each, 10),
             **shared,
             **transparent,
         )
         return stream.getvalue()
     shared = {"save_all": True, "append_images": list(pictures[1:]), "loop": 0}
-    times = durations(each, 1)
+    times = durations(seconds_each, 1)
     if kind == "apng":
         pictures[0].save(stream, "PNG", duration=times, compress_level=6, **shared)
     elif kind == "webp":
@@ -98,7 +98,7 @@ def encode_film(pictures: Sequence[Image], seconds: float | Sequence[float], kin
     else:
         check_kind(kind, transparent=pictures[0].mode == "RGBA")
         tick = _TICK * math.ceil(sum(times) / _TICK / _MOST_TICKS)
-        return _mp4(pictures, durations(each, tick))
+        return _mp4(pictures, durations(seconds_each, tick))
     return stream.getvalue()
 
 

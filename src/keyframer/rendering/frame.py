@@ -168,7 +168,9 @@ class Canvas:
     def _looks(self) -> tuple[Indices, Opaque, list[tuple[tuple[Indices, Indices], Look]], Opaque | None]:
         """Pixels of the small picture that show something, and what these show: solid faces, translucent ones from far
         to near, sticks. It is the same in every light."""
-        solid, sticks = (None if each is None else self._planes(each.owner) for each in (self._buffer, self._sticks))
+        solid, sticks = (
+            None if buffer is None else self._planes(buffer.owner) for buffer in (self._buffer, self._sticks)
+        )
         assert solid is not None
         shown = np.asarray((solid >= 0).any(axis=0))
         if sticks is not None:
@@ -223,8 +225,8 @@ class Canvas:
 def _paint_opaque(out: Singles, entries: Indices, look: Look, light: Lighting) -> Singles:
     """Put what is seen into planes (4, planes, n), over what is there; returns the light that falls on it."""
     color, fallen = look.shade(light)
-    there = entries >= 0
+    is_covered = entries >= 0
     for part, value in zip(out, color, strict=False):
-        np.copyto(part, np.append(value, np.float32(0))[entries], where=there)
-    np.copyto(out[3], np.float32(1), where=there)
+        np.copyto(part, np.append(value, np.float32(0))[entries], where=is_covered)
+    np.copyto(out[3], np.float32(1), where=is_covered)
     return fallen

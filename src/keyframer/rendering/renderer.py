@@ -69,7 +69,7 @@ class Settings:
         if not (1 <= self.width <= LARGEST and 1 <= self.height <= LARGEST):
             raise ValueError(f"a picture is 1 to {LARGEST} pixels wide and high, not {self.width} x {self.height}")
         if self.lights not in ("auto", "file", "studio"):
-            raise ValueError(f"lights are auto, file or studio, not {self.lights!r}")
+            raise ValueError(f"lights must be auto, file or studio, not {self.lights!r}")
 
 
 class Renderer:
@@ -169,15 +169,15 @@ class Renderer:
 
         width, height = self.settings.width, self.settings.height
         for frame in frames:
-            made = self._draw(frame)
+            drawn = self._draw(frame)
             backdrop = self._backdrop
             if backdrop is None:
-                yield Image.fromarray(_straight(made))
+                yield Image.fromarray(_straight(drawn))
             else:
                 picture = np.empty((height, width, 3), np.uint8)
                 picture[:] = backdrop
-                down, across = np.nonzero(made[:, :, 3])
-                seen = made[down, across].astype(np.uint16)
+                down, across = np.nonzero(drawn[:, :, 3])
+                seen = drawn[down, across].astype(np.uint16)
                 through = (255 - seen[:, 3:]) * backdrop[down, 0]
                 picture[down, across] = (seen[:, :3] + (through + 127) // 255).clip(0, 255)
                 yield Image.fromarray(picture)
@@ -214,9 +214,9 @@ class Renderer:
         draw = ImageDraw.Draw(sheet)
         size = max(11, height // 14)
         font = ImageFont.load_default(size)
-        for number, (frame, made) in enumerate(zip(frames, self.pictures(frames), strict=True)):
+        for number, (frame, picture) in enumerate(zip(frames, self.pictures(frames), strict=True)):
             left, top = number % columns * width, number // columns * height
-            sheet.paste(made, (left, top))
+            sheet.paste(picture, (left, top))
             place, words = (left + size // 3, top + size // 4), f"{frame:.4g}"
             draw.text(place, words, fill=_LABEL, font=font, stroke_width=-(-size // 8), stroke_fill=_AROUND_LABEL)
         return sheet
@@ -234,8 +234,8 @@ class Renderer:
         frames = list(self.frames if self.frames is not None else [self.default_frame])
         if len(frames) > _SAMPLES:
             frames = [frames[round(index * (len(frames) - 1) / (_SAMPLES - 1))] for index in range(_SAMPLES)]
-        found = [self.stage.extent(self.moment(frame)) for frame in frames]
-        return np.concatenate(found) if found else np.empty((0, 3))
+        extents = [self.stage.extent(self.moment(frame)) for frame in frames]
+        return np.concatenate(extents) if extents else np.empty((0, 3))
 
     @cached_property
     def _size(self) -> float:
@@ -293,10 +293,10 @@ class Renderer:
         return NEUTRAL
 
 
-def _straight(made: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+def _straight(pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     """Colours that are not multiplied by alpha, as PNG has them."""
-    alpha = made[:, :, 3:].astype(np.uint16)
-    colors = (made[:, :, :3].astype(np.uint16) * 255 + alpha // 2) // np.maximum(alpha, 1)
+    alpha = pixels[:, :, 3:].astype(np.uint16)
+    colors = (pixels[:, :, :3].astype(np.uint16) * 255 + alpha // 2) // np.maximum(alpha, 1)
     return np.concatenate([colors.clip(0, 255), alpha], axis=2).astype(np.uint8)
 
 
@@ -317,8 +317,8 @@ def render(
     and from the folders of ``texture_path``. LookupError: no camera has this name.
     """
     width, height = (size, size) if isinstance(size, int) else size
-    own = scene.origin.folder if scene.origin is not None else scene.folder
-    images = TextureSource(TextureFinder([*([] if own is None else [own]), *texture_path]))
+    folder = scene.origin.folder if scene.origin is not None else scene.folder
+    images = TextureSource(TextureFinder([*([] if folder is None else [folder]), *texture_path]))
     settings = Settings(width, height, camera=camera, lights=lights, background=background)
     studio = Renderer(scene, settings, textures=images)
     return studio.picture(studio.default_frame if frame is None else frame)

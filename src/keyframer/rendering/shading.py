@@ -59,7 +59,7 @@ class Shader:
             self._third = np.nan_to_num(np.stack([-edge[:, 0, 1] / area, edge[:, 0, 0] / area]))
         self._area = area
         # numpy is slow on a last axis of length 3: what is looked up for each pixel has its parts in rows
-        self._start, self._closeness = (np.ascontiguousarray(each.T) for each in (points[:, 0], screen.closeness))
+        self._start, self._closeness = (np.ascontiguousarray(values.T) for values in (points[:, 0], screen.closeness))
         self._points = [np.ascontiguousarray(shape.points[shape.corners[:, corner]].T) for corner in range(3)]
         self._normals = [np.ascontiguousarray(shape.normals[:, corner].T) for corner in range(3)]
         self._uncut = bool((screen.shares == np.eye(3)).all())

@@ -96,7 +96,7 @@ def modern(material: Material) -> GltfSurface:
         emission = None
     elif isinstance(glow, list) and len(glow) == 3 and all(map(_is_number, glow)):
         strength = said.get("emissive_strength", 1.0)
-        emission = shown_rgb([each * (strength if _is_number(strength) else 1.0) for each in glow])
+        emission = shown_rgb([component * (strength if _is_number(strength) else 1.0) for component in glow])
     cutoff = said.get("alpha_cutoff", 0.5) if said.get("alpha_mode") == "MASK" else None
     return GltfSurface(base is not None and "gltf" in base.extras, cutoff if _is_number(cutoff) else None, emission)
 
@@ -145,10 +145,10 @@ class Layer:
             u, v = (_held(value, pixels) for value, pixels in ((u, width), (v, height)))
         if self.mirror:
             u, v = (np.abs((value + 1) % 2 - 1).astype(np.float32) * np.float32(0.99999) for value in (u, v))
-        found = self.pyramid.lookup(u, v, level)
+        colors = self.pyramid.lookup(u, v, level)
         if self.negative:
-            found[:, :3] = 1 - found[:, :3]
-        return found, inside
+            colors[:, :3] = 1 - colors[:, :3]
+        return colors, inside
 
 
 class Surfaces:
@@ -212,25 +212,25 @@ class Surfaces:
             for layer, over in ((self.base[number], False), (self.second[number], True)):
                 if layer is None:
                     continue
-                found, inside = layer.lookup(uv[here], levels + _finer(layer))
+                layer_colors, inside = layer.lookup(uv[here], levels + _finer(layer))
                 share = np.where(inside, np.float32(layer.amount), 0)
                 if self._cut_out[number] and not over:
-                    alpha[here] *= np.where(inside, found[:, 3], 0)
+                    alpha[here] *= np.where(inside, layer_colors[:, 3], 0)
                 else:
-                    share = share * found[:, 3]
-                shown = found[:, :3] * color[here] if look.tinted and not over else found[:, :3]
+                    share = share * layer_colors[:, 3]
+                shown = layer_colors[:, :3] * color[here] if look.tinted and not over else layer_colors[:, :3]
                 color[here] += (shown - color[here]) * share[:, None]
             covering = self.alpha[number]
             if covering is not None:
-                found, _ = covering.lookup(uv[here], levels + _finer(covering))
-                alpha[here] *= 1 - np.float32(covering.amount) * (1 - _grey(found))
+                layer_colors, _ = covering.lookup(uv[here], levels + _finer(covering))
+                alpha[here] *= 1 - np.float32(covering.amount) * (1 - _grey(layer_colors))
             if look.cutoff is not None:
                 alpha[here] = alpha[here] >= look.cutoff
             shining = self.shine[number]
             light = np.float32(1)
             if shining is not None:
-                found, inside = shining.lookup(uv[here], levels + _finer(shining))
-                light = found[:, :3] * (inside * np.float32(shining.amount))[:, None]
+                layer_colors, inside = shining.lookup(uv[here], levels + _finer(shining))
+                light = layer_colors[:, :3] * (inside * np.float32(shining.amount))[:, None]
             if look.emission is not None:
                 emitted[here] = light * np.array(look.emission, np.float32)
             elif shining is not None:

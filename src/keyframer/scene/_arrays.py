@@ -31,11 +31,13 @@ def check_arrays(part: Any, shapes: Mapping[str, Shape], *, whole: bool = False)
         if isinstance(value, (list, tuple)):
             value = _array(part, name, value, whole=whole)
             setattr(part, name, value)
-        found = getattr(value, "shape", None)
-        if found is None or found == shape:
+        shape_found = getattr(value, "shape", None)
+        if shape_found is None or shape_found == shape:
             continue
-        if len(found) != len(shape) or any(size not in (None, own) for size, own in zip(shape, found, strict=True)):
-            raise wrong(part, name, shape_words(shape), shape_words(found))
+        if len(shape_found) != len(shape) or any(
+            size not in (None, actual) for size, actual in zip(shape, shape_found, strict=True)
+        ):
+            raise wrong(part, name, shape_words(shape), shape_words(shape_found))
 
 
 def check_links(part: Any, links: Mapping[str, str]) -> None:

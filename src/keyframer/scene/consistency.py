@@ -91,9 +91,9 @@ def _skin_faults(skin: Skin, nodes: int) -> Iterator[str]:
 
 def _other(name: str, values: npt.ArrayLike, wanted: tuple[int | None, ...]) -> Iterator[str]:
     """A fault if an array has another shape than the one that is wanted; None is any number."""
-    found = np.shape(values)
-    if len(found) != len(wanted) or any(size not in (None, own) for size, own in zip(wanted, found, strict=True)):
-        yield f"{name} must be {shape_words(wanted)}, not {shape_words(found)}"
+    shape = np.shape(values)
+    if len(shape) != len(wanted) or any(size not in (None, actual) for size, actual in zip(wanted, shape, strict=True)):
+        yield f"{name} must be {shape_words(wanted)}, not {shape_words(shape)}"
 
 
 def _beyond(name: str, numbers: npt.ArrayLike, count: int, what: str, lowest: int = 0) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What became of a scene on its way into another format: exact, approximated, baked, in extras, or dropped."""
+"""The loss report of a conversion: which parts of a scene are exact, approximated, baked, in extras, or dropped."""
 
 from __future__ import annotations
 
@@ -8,48 +8,48 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from keyframer.text import safe_text
+from keyframer.text import counted, safe_text
 
 SCHEMA = "keyframer.loss"
 SCHEMA_VERSION = 1
 
 
 class NothingToWrite(ValueError):
-    """The target could hold nothing of the scene; the message says why."""
+    """Raised if the target format cannot store any part of the scene; the message says why."""
 
 
 class Outcome(Enum):
-    """From nothing lost to everything."""
+    """What a conversion did to one part of a scene, ordered from no loss to total loss."""
 
     EXACT = "exact"
     """the same meaning, to the precision of the target's numbers"""
     APPROXIMATED = "approximated"
     """within a measured error"""
     BAKED = "baked"
-    """the same picture by other means: what made it is gone from what viewers see"""
+    """looks the same, but the authored data (keys, targets …) is no longer visible to other programs"""
     EXTRAS = "extras"
-    """kept where only a reader that knows us looks"""
+    """stored in extras, which only Keyframer reads"""
     DROPPED = "dropped"
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One item: where it is in the scene, what became of it, why."""
+    """One entry of the report: a part of the scene, its outcome and the reason."""
 
     outcome: Outcome
     path: str
-    """of the scene: ``/nodes/Box/position``"""
+    """path in the scene: ``/nodes/Box/position``"""
     detail: str = ""
     error: float | None = None
-    """the largest difference found by sampling what was written"""
+    """largest difference found by sampling the written file"""
     unit: str | None = None
-    """of the error: ``degree``, ``scene unit`` …"""
+    """unit of the error: ``degree``, ``scene unit`` …"""
     source_path: str | None = None
-    """where the file had it"""
+    """path of the record in the source file"""
     source_offset: int | None = None
 
     def as_dict(self, source_path: str | None = None) -> dict[str, Any]:
-        """For JSON; ``source_path`` where it had to be looked up."""
+        """Return plain values for JSON; ``source_path`` replaces an unknown path in the source file."""
         plain: dict[str, Any] = {"outcome": self.outcome.value, "path": safe_text(self.path)}
         if self.detail:
             plain["detail"] = safe_text(self.detail)
@@ -66,18 +66,18 @@ class Loss:
 
 @dataclass(eq=False, repr=False)
 class LossReport:
-    """The fate of everything that one conversion touched."""
+    """What one conversion did to each part of a scene."""
 
     target: str
     """the format written: ``gltf`` …"""
     losses: list[Loss] = field(default_factory=list)
     measured: dict[str, float] = field(default_factory=dict)
-    """what sampling the result found, and what was allowed: ``world_error``, ``world_error_allowed``, ``size`` …"""
+    """errors measured by sampling the result, and their limits: ``world_error``, ``world_error_allowed``, ``size`` …"""
     source: Mapping[str, Any] = field(default_factory=dict)
     written: list[str] = field(default_factory=list)
-    """the files, main file first"""
+    """names of the written files, main file first"""
     find_path: Callable[[int], str | None] | None = field(default=None, repr=False)
-    """the path of what stands at an offset of the source file, where that file is at hand"""
+    """returns the path of the record at an offset of the source file; None if the file is not available"""
 
     def add(
         self,
@@ -89,21 +89,21 @@ class LossReport:
         unit: str | None = None,
         extras: Mapping[str, Any] | None = None,
     ) -> None:
-        """Note one item; ``extras`` are those of the scene's part, which may say where the file had it."""
+        """Add one entry; ``extras`` of the part may hold its path and offset in the source file."""
         where, offset = _source_of(extras)
         self.losses.append(Loss(outcome, path, detail, error, unit, where, offset))
 
     def add_cut_short(self, path: str, detail: str) -> None:
-        """Note motion that a limit ended early, or left rougher than was asked for: the summary says so, too."""
+        """Add an entry for motion that a limit ended early or made less exact; the summary counts these."""
         self.add(Outcome.DROPPED, path, f"cut short: {detail}")
         self.measured["cut_short"] = self.measured.get("cut_short", 0.0) + 1
 
     def forget(self, path: str) -> None:
-        """Take back what was noted of a part of the scene, because it was left out after all."""
+        """Remove the entries of a part that was left out in the end."""
         self.losses = [loss for loss in self.losses if loss.path != path]
 
     def source_of(self, loss: Loss) -> tuple[str | None, int | None]:
-        """Where the file had it: path and offset, as far as they are known."""
+        """Return path and offset of a part in the source file; None for what is unknown."""
         if loss.source_path is None and loss.source_offset is not None and self.find_path is not None:
             return self.find_path(loss.source_offset), loss.source_offset
         return loss.source_path, loss.source_offset
@@ -121,42 +121,32 @@ class LossReport:
         return [loss for loss in self.losses if loss.outcome is outcome]
 
     def summary(self) -> str:
-        """One line: what was lost, how near the rest is, then how many of each."""
+        """Return one line: what was dropped, the largest error, and how many parts had which outcome."""
         if not self.losses:
-            return "nothing to say"
+            return "no losses"
         dropped = self.of(Outcome.DROPPED)
-        rest = "everything else" if dropped else "everything"
-        said = [f"dropped: {_named(dropped)}"] if dropped else []
+        words = [f"dropped: {_named(dropped)}" if dropped else "nothing dropped"]
         cut = round(self.measured.get("cut_short", 0))
         if cut:
-            said.append(f"{cut} motion{'s' if cut > 1 else ''} cut short by a limit")
-        said.append(f"{rest} {self._nearness()}")
+            words.append(f"{counted(cut, 'motion')} cut short by a limit")
+        words += [f"largest error {error}" for error in [self._largest_error()] if error]
         counts = Counter(loss.outcome for loss in self.losses)
-        words = ", ".join(f"{counts[outcome]} {outcome.value}" for outcome in Outcome if counts[outcome])
-        return f"{'; '.join(said)} ({words})"
+        words.append(", ".join(f"{counts[outcome]} {_IN_WORDS[outcome]}" for outcome in Outcome if counts[outcome]))
+        return "; ".join(words)
 
-    def _nearness(self) -> str:
-        """How near everything is that was not dropped."""
-        kinds = {loss.outcome for loss in self.losses}
-        reached = self.measured.get("world_error")
-        if reached is not None:
-            allowed = self.measured.get("world_error_allowed", 0.0)
-            near = f"within {reached:.2g} (allowed {allowed:.2g}) scene units"
-        else:
-            errors: dict[str, float] = {}
-            for loss in self.losses:
-                if loss.error is not None and loss.outcome is not Outcome.DROPPED:
-                    errors[loss.unit or ""] = max(errors.get(loss.unit or "", 0.0), loss.error)
-            units = [f"{error:.2g} {unit}".rstrip() for unit, error in sorted(errors.items()) if error]
-            near = f"within {', '.join(units)}" if units else "approximated" if Outcome.APPROXIMATED in kinds else ""
-        words = ["exact"] if Outcome.EXACT in kinds or not near else []
-        words += [near] if near else []
-        words += ["baked"] if Outcome.BAKED in kinds else []
-        words += ["in extras"] if Outcome.EXTRAS in kinds else []
-        return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+    def _largest_error(self) -> str:
+        """Return the measured error of the whole scene, or else the largest stated error in each unit."""
+        measured = self.measured.get("world_error")
+        if measured is not None:
+            return f"{measured:.2g} scene units (allowed {self.measured.get('world_error_allowed', 0.0):.2g})"
+        errors: dict[str, float] = {}
+        for loss in self.losses:
+            if loss.error is not None and loss.outcome is not Outcome.DROPPED:
+                errors[loss.unit or ""] = max(errors.get(loss.unit or "", 0.0), loss.error)
+        return ", ".join(f"{error:.2g} {unit}".rstrip() for unit, error in sorted(errors.items()) if error)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, as `LOSS_SCHEMA` describes."""
+        """Return plain values for JSON, as `LOSS_SCHEMA` describes."""
         return {
             "schema": SCHEMA,
             "schema_version": SCHEMA_VERSION,
@@ -173,10 +163,11 @@ class LossReport:
 
 
 _MOST_NAMED = 4
+_IN_WORDS = {outcome: "in extras" if outcome is Outcome.EXTRAS else outcome.value for outcome in Outcome}
 
 
 def _named(dropped: list[Loss]) -> str:
-    """What was dropped, most frequent kinds first: ``morphs of 2 nodes, textures``."""
+    """Return the kinds of dropped parts, most frequent first: ``morph of nodes (2), textures``."""
     kinds: Counter[str] = Counter()
     for loss in dropped:
         steps = [step for step in loss.path.split("/") if step]
@@ -190,7 +181,7 @@ def _named(dropped: list[Loss]) -> str:
 
 
 def _source_of(extras: Mapping[str, Any] | None) -> tuple[str | None, int | None]:
-    """The place in the file: bridges note it as ``path`` and ``offset`` under the format's id."""
+    """Return path and offset in the source file, which bridges store in extras under the id of the format."""
     for part in (extras or {}).values():
         if isinstance(part, (dict, Mapping)) and ("offset" in part or "path" in part):
             where, offset = part.get("path"), part.get("offset")

@@ -131,7 +131,7 @@ class Scene:
             return int(self.origin.document.size)
         parts = [array for mesh in self.meshes for array in (mesh.positions, mesh.corners)]
         tracks = [channel.track for clip in self.clips for channel in clip.channels]
-        return sum(part.nbytes for part in parts) + sum(each.times.nbytes + each.values.nbytes for each in tracks)
+        return sum(part.nbytes for part in parts) + sum(track.times.nbytes + track.values.nbytes for track in tracks)
 
     def __repr__(self) -> str:
         keys = sum(len(channel.track.times) for clip in self.clips for channel in clip.channels)
@@ -170,6 +170,6 @@ def parent_loop(nodes: Sequence[Node]) -> list[int]:
                 return [*way[way.index(number) :], number]
             path[number] = None
             number = parents[number]
-        for each in path:
-            clear[each] = True
+        for step in path:
+            clear[step] = True
     return []

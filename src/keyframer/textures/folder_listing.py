@@ -104,8 +104,8 @@ def _ranked(names: Sequence[str], extension: str) -> list[str]:
     """The same extension first, then the order of `EXTENSIONS`, then that of names."""
 
     def rank(name: str) -> tuple[bool, int, str]:
-        own = os.path.splitext(name)[1].casefold()
-        return own != extension, _RANK.get(own, len(_RANK)), name
+        own_extension = os.path.splitext(name)[1].casefold()
+        return own_extension != extension, _RANK.get(own_extension, len(_RANK)), name
 
     return sorted(names, key=rank)
 

@@ -185,7 +185,7 @@ def decode_texture(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_L
         size, rows = read_cel(data, limits.pixels)
         _spend(*size)
         return Texture(name, data, "CEL", Image.frombytes("RGB", size, rows))
-    found: str | None = None
+    problem: str | None = None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow's own limit warns; ours refuses
@@ -194,15 +194,15 @@ def decode_texture(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_L
                 if width * height > limits.pixels:
                     raise ImageRefused(f"{width} x {height} pixels, the limit is {limits.pixels} in all")
                 _spend(width, height)
-                found = str(opened.format)
+                problem = str(opened.format)
                 picture = _plain(opened)
     except ImageRefused:
         raise
     except Image.DecompressionBombError:
         raise ImageRefused(f"more pixels than the limit of {limits.pixels}") from None
     except Exception:  # a decoder may raise anything on damaged data
-        raise ImageRefused(why_unreadable(len(data), kind, found)) from None
-    return Texture(name, data, found, picture)
+        raise ImageRefused(why_unreadable(len(data), kind, problem)) from None
+    return Texture(name, data, problem, picture)
 
 
 def _spend(width: int, height: int) -> None:

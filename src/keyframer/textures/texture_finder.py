@@ -107,8 +107,8 @@ class TextureFinder:
         name = take_apart(text)
         how = "missing"
         for top, folder, place, names, fit in self._ways(name):
-            kinds = {each: _kind(top, place / each) for each in names}
-            usable = [each for each in names if kinds[each] == "file"]
+            kinds = {name: _kind(top, place / name) for name in names}
+            usable = [name for name in names if kinds[name] == "file"]
             how = "outside" if "outside" in kinds.values() else how
             if usable:
                 astray = len(name.parts) > 1 and place == folder
@@ -122,8 +122,8 @@ class TextureFinder:
         ``MAPS\\WOOD.TGA`` is looked for in the folder ``maps`` first, then without it."""
         for top in self.folders if name.parts else ():
             for folder in self._places(top):
-                own = self._below(folder, name.parts[:-1])
-                for place in dict.fromkeys((folder if own is None else own, folder)):
+                subfolder = self._below(folder, name.parts[:-1])
+                for place in dict.fromkeys((folder if subfolder is None else subfolder, folder)):
                     for names, fit in self._list(place).search(name.parts[-1]):
                         yield top, folder, place, names, fit
 

@@ -153,9 +153,9 @@ def _look(finder: TextureFinder, path: Path) -> str:
 
 def _wanted(scene: Scene) -> Iterator[tuple[str, str, EmbeddedImage | None]]:
     for material in scene.materials:
-        for slot, found in material.maps.items():
-            if found.file_name or found.embedded is not None:
-                yield f"material {material.name}: {slot}", found.file_name, found.embedded
+        for slot, texture in material.maps.items():
+            if texture.file_name or texture.embedded is not None:
+                yield f"material {material.name}: {slot}", texture.file_name, texture.embedded
     if scene.environment.background_image:
         yield "background", scene.environment.background_image, None
     for light in scene.lights:

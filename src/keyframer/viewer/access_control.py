@@ -93,10 +93,10 @@ class AccessControl:
         if not given or len(given) != 1:
             return False
         try:
-            found = SimpleCookie(given[0]).get(self._cookie)
+            cookie = SimpleCookie(given[0]).get(self._cookie)
         except CookieError:
             return False
-        return found is not None and _same([found.value], self._session)
+        return cookie is not None and _same([cookie.value], self._session)
 
 
 def _is_navigation(headers: Headers) -> bool:

@@ -75,10 +75,10 @@ def view_dropped(files: Sequence[DroppedFile], limits: Limits, *, salvage: bool 
     opened = [
         OpenedFile(file.data, name=file.base, limits=limits, beside=partial(neighbours.find, by=file)) for file in files
     ]
-    known = [_is_known(each) for each in opened]
+    known = [_is_known(opening) for opening in opened]
     shown = [
-        _viewed(file.name, each, salvage)
-        for file, each, is_known in zip(files, opened, known, strict=True)
+        _viewed(file.name, opening, salvage)
+        for file, opening, is_known in zip(files, opened, known, strict=True)
         if is_known or (not any(known) and os.path.splitext(file.base)[1].lower() not in EXTENSIONS)
     ]
     if not shown:

@@ -40,7 +40,7 @@ Json = dict[str, Any]
 def describe(name: str, material: Material, report: Report, places: Finder | None) -> Json:
     """All that the page needs before anything is selected, but for the clips."""
     scene = material.scene
-    found: Json = {
+    description: Json = {
         "schema": SCHEMA,
         "schema_version": SCHEMA_VERSION,
         "name": name,
@@ -56,16 +56,16 @@ def describe(name: str, material: Material, report: Report, places: Finder | Non
         "has_mesh": scene is not None and any(node.mesh is not None for node in scene.nodes),
     }
     if scene is None:
-        return found
-    found["clips"] = [shown(clip.name) for clip in scene.clips]
-    found["nodes"] = _nodes(scene, places)
-    found["counts"] = {
+        return description
+    description["clips"] = [shown(clip.name) for clip in scene.clips]
+    description["nodes"] = _nodes(scene, places)
+    description["counts"] = {
         "vertices": sum(len(mesh.positions) for mesh in scene.meshes),
         "faces": sum(len(mesh.corners) for mesh in scene.meshes),
         "materials": len(scene.materials),
     }
-    found["space"] = str(scene.space)
-    return found
+    description["space"] = str(scene.space)
+    return description
 
 
 def describe_clip(clip: Clip, first: int, curves: ClipCurves, places: Finder | None) -> Json:
@@ -156,8 +156,8 @@ def _nodes(scene: Scene, places: Finder | None) -> list[Json]:
 
 
 def _node_places(node: Node, places: Finder | None) -> Json:
-    found = [] if places is None else [{"span": span, "what": what} for span, what in places.node_places(node)]
-    return {"places": found, "nowhere": "" if found or places is None else places.why_nowhere(node)}
+    entries = [] if places is None else [{"span": span, "what": what} for span, what in places.node_places(node)]
+    return {"places": entries, "nowhere": "" if entries or places is None else places.why_nowhere(node)}
 
 
 def _track_place(channel: Channel | RawChannel, places: Finder | None) -> Json:
@@ -256,7 +256,7 @@ def describe_lamps(
                 "on": light.on,
                 "color": [number(part) for part in light.color],
                 "multiplier": number(light.multiplier),
-                "ranges": [None if each is None else number(each) for each in ranges],
+                "ranges": [None if range_item is None else number(range_item) for range_item in ranges],
                 "curves": playing.get(index, {}),
             }
         )
@@ -266,8 +266,8 @@ def describe_lamps(
 
 def _playing(scene: Scene, clip: int, curves: ClipCurves) -> dict[int, dict[str, object]]:
     """The curves of the tracks that change lights, by node and kind."""
-    found: dict[int, dict[str, object]] = {}
+    playing: dict[int, dict[str, object]] = {}
     for place, channel in enumerate(scene.clips[clip].channels):
         if channel.track.kind in _PLAYED and 0 <= channel.node < len(scene.nodes) and len(channel.track.times):
-            found.setdefault(channel.node, {})[channel.track.kind] = curves.curve(place)["curve"]
-    return found
+            playing.setdefault(channel.node, {})[channel.track.kind] = curves.curve(place)["curve"]
+    return playing

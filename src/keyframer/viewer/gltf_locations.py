@@ -68,9 +68,9 @@ def _chunks(layout: Layout, size: int) -> Iterator[Row]:
 def _text(layout: Layout) -> Iterator[Row]:
     for name, span in layout.text.entries("/").items():
         yield *span, f"/{name}", shown(str(name))
-        found = layout.root.value.get(str(name))
+        value = layout.root.value.get(str(name))
         is_path = name and "/" not in str(name)  # what is called otherwise would be taken for something else
-        if is_path and type(found) is list and found and type(found[0]) is dict:
+        if is_path and type(value) is list and value and type(value[0]) is dict:
             yield from _listed(layout, "", str(name))
 
 
@@ -89,9 +89,9 @@ def _listed(layout: Layout, above: str, name: str) -> Iterator[Row]:
 
 def _called(root: Item, name: str, number: int) -> str:
     """With the name that it has itself."""
-    found = root.value[name][number]
-    own = found.get("name") if type(found) is dict else None
-    return f"{name}[{number}] {shown(own)}" if type(own) is str and own else f"{name}[{number}]"
+    item = root.value[name][number]
+    name_stated = item.get("name") if type(item) is dict else None
+    return f"{name}[{number}] {shown(name_stated)}" if type(name_stated) is str and name_stated else f"{name}[{number}]"
 
 
 def _numbers(layout: Layout) -> Iterator[Row]:
@@ -108,7 +108,7 @@ def _numbers(layout: Layout) -> Iterator[Row]:
 
 
 PACKED = "Its keys are packed in the text (zlib, base64): a single key has no bytes of its own. This is all of them."
-ZEROS = "The file does not hold this key: numbers that it leaves out are zeros. This is its track."
+ZEROS = "The file does not store this key: omitted numbers are zeros. This is its track."
 _MOST_RUNS = 12
 """of a track whose keys stand in pieces; more are shown as one that goes around all"""
 _TANGENTS = ("in-tangent", "value", "out-tangent")
@@ -134,12 +134,12 @@ class GltfPlaces:
         return self._records
 
     def node_places(self, node: Node) -> list[tuple[Span, str]]:
-        found = []
+        places = []
         for path in self._paths_of(node):
             span = self._layout.text.span(path)
             if span is not None:
-                found.append((span, path.removeprefix("/")))
-        return found
+                places.append((span, path.removeprefix("/")))
+        return places
 
     def track_place(self, channel: Channel | RawChannel) -> Place | None:
         part = _part_of(channel)
@@ -149,7 +149,7 @@ class GltfPlaces:
         if source.sampler is None:
             return self._layout.text.span(source.path)
         parts = [
-            *(run for each in self._sampled(part, source.sampler) for run in _runs(each)),
+            *(run for stored_part in self._sampled(part, source.sampler) for run in _runs(stored_part)),
             *self._object("sampler", source.sampler),
             *self._object("channel" if "/channels[" in source.path else "track", source.path),
         ]
@@ -160,8 +160,8 @@ class GltfPlaces:
         source = self._tracks.get(part)
         if source is None:
             return None
-        found = tuple(self._sampled(part, source.sampler) if source.sampler else self._listed(part, source))
-        return Several(found) if found else None
+        places = tuple(self._sampled(part, source.sampler) if source.sampler else self._listed(part, source))
+        return Several(places) if places else None
 
     def why_nowhere(self, part: Node | Channel | RawChannel) -> str:
         return NO_RECORD
@@ -173,8 +173,8 @@ class GltfPlaces:
         return PACKED if source.sampler is None else ZEROS
 
     def node_at(self, offset: int) -> int | None:
-        found = (self._node_of_record.get(number) for number in self._records.at(offset))
-        return next((node for node in found if node is not None), None)
+        nodes = (self._node_of_record.get(number) for number in self._records.at(offset))
+        return next((node for node in nodes if node is not None), None)
 
     def _object(self, what: str, path: str) -> Iterator[Part]:
         span = self._layout.text.span(path)
@@ -187,8 +187,8 @@ class GltfPlaces:
         if number is None:
             return []
         numbers = [number, *self._sources.helpers.get(number, {}).values()]
-        nodes = [f"/nodes[{each}]" for each in numbers]
-        return [*nodes, *dict.fromkeys(path for each in numbers for path in _carried(self._nodes[each]))]
+        nodes = [f"/nodes[{number}]" for number in numbers]
+        return [*nodes, *dict.fromkeys(path for number in numbers for path in _carried(self._nodes[number]))]
 
     def _sampled(self, part: Track | RawChannel, sampler: str) -> Iterator[Part]:
         """The keys of a sampler, which may hold more than the track: values, which somebody looks for, then times."""
@@ -265,18 +265,18 @@ def _carried(item: Item) -> Iterator[str]:
         yield f"/extensions/KHR_lights_punctual/lights[{light['light']}]"
 
 
-def _parts(stored: Stored, keys: int, each: int, what: str, *, cubic: bool) -> Iterator[Part]:
-    """The places of the elements of which each key has some: one run, or one for each where they stand apart."""
-    if not each or len(stored.starts) < keys * each or not (stored.starts >= 0).any():
+def _parts(stored: Stored, keys: int, per_key: int, what: str, *, cubic: bool) -> Iterator[Part]:
+    """The places of the elements of which per_key key has some: one run, or one for per_key where they stand apart."""
+    if not per_key or len(stored.starts) < keys * per_key or not (stored.starts >= 0).any():
         return
-    starts, ends = (column[: keys * each].reshape(keys, each) for column in (stored.starts, stored.ends))
+    starts, ends = (column[: keys * per_key].reshape(keys, per_key) for column in (stored.starts, stored.ends))
     file = None if stored.file is None else shown(stored.file)
     words = f"{what} (base64)" if stored.encoded else what
-    if each == 1 or stored.encoded or (ends[:, :-1] == starts[:, 1:]).all():
+    if per_key == 1 or stored.encoded or (ends[:, :-1] == starts[:, 1:]).all():
         yield Part(f"{words} and tangents" if cubic else words, _rows(starts[:, 0], ends[:, -1]), file)
         return
-    for number in range(each):
-        name = _TANGENTS[number * 3 // each] if cubic else f"{words} {number}"
+    for number in range(per_key):
+        name = _TANGENTS[number * 3 // per_key] if cubic else f"{words} {number}"
         yield Part(name, _rows(starts[:, number], ends[:, number]), file)
 
 

@@ -50,10 +50,10 @@ def _written_table(document: Document, record: Record, field: str) -> tuple[byte
     """The rows as the file has them, and the size of the fields behind them."""
     style = document.dialect
     plan = record.plan.adapted(style) if isinstance(style, Style) else record.plan
-    own, *later = plan.fields[[each.name for each in plan.fields].index(field) :]
-    heading = len(_written(own, record, own.kind.default()))  # a count before the first row
-    behind = sum(len(_written(each, record, getattr(record, each.name))) for each in later)
-    return _written(own, record, getattr(record, field))[heading:], behind
+    table_field, *later = plan.fields[[field.name for field in plan.fields].index(field) :]
+    heading = len(_written(table_field, record, table_field.kind.default()))  # a count before the first row
+    behind = sum(len(_written(item, record, getattr(record, item.name))) for item in later)
+    return _written(table_field, record, getattr(record, field))[heading:], behind
 
 
 def _written(plan: FieldPlan, record: Record, value: Any) -> bytes:
@@ -112,8 +112,8 @@ class KeyFinder:
     def table(self, number: int, field: str = "rows") -> Strided | None:
         """The rows of a plain table of numbers; worked out once, because it holds all tracks."""
         if number not in self._tables:
-            there = hasattr(self.extents.records[number], field)
-            rows = row_spans(self._document, self._data, self.extents, number, field) if there else None
+            has_field = hasattr(self.extents.records[number], field)
+            rows = row_spans(self._document, self._data, self.extents, number, field) if has_field else None
             self._tables[number] = rows if isinstance(rows, Strided) else None
         return self._tables[number]
 

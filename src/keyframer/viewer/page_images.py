@@ -18,21 +18,21 @@ def images_from(source: TextureSource) -> ImageSource:
     """by the image file that the exporter's source made: many materials may use one"""
 
     def image(material: Material, slot: str, map: TextureMap) -> Image | Missing | None:
-        made = pictures(material, slot, map)
-        if not isinstance(made, Image):
-            return made
-        if made.data not in drawn:
-            drawn[made.data] = _drawn_anew(made)
-        data = drawn[made.data]
+        picture = pictures(material, slot, map)
+        if not isinstance(picture, Image):
+            return picture
+        if picture.data not in drawn:
+            drawn[picture.data] = _drawn_anew(picture)
+        data = drawn[picture.data]
         if isinstance(data, Missing):
             return data
-        return replace(made, name=shown(made.name), data=data, mime_type="image/png")
+        return replace(picture, name=shown(picture.name), data=data, mime_type="image/png")
 
     return image
 
 
-def _drawn_anew(made: Image) -> bytes | Missing:
+def _drawn_anew(picture: Image) -> bytes | Missing:
     try:
-        return decode_texture(made.data, made.name).png()
+        return decode_texture(picture.data, picture.name).png()
     except ImageRefused as refused:
         return Missing(str(refused))

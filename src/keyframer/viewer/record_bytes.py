@@ -65,7 +65,7 @@ class Records(ABC):
         if not 0 <= first < len(self):
             return None
         some = slice(first, first + PAGE)
-        names = [self.name(each) for each in range(first, min(first + PAGE, len(self)))]
+        names = [self.name(index) for index in range(first, min(first + PAGE, len(self)))]
         return {
             "starts": self.starts[some].tolist(),
             "ends": self.ends[some].tolist(),

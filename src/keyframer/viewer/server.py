@@ -91,20 +91,20 @@ class Viewer:
             handler.send(*asset)
             return
         if not path.startswith("/data/"):
-            handler.refuse(HTTPStatus.NOT_FOUND, "no such thing")
+            handler.refuse(HTTPStatus.NOT_FOUND, "not found")
             return
         if not self.gate.accepts_cookie(handler.headers):
             handler.refuse(HTTPStatus.FORBIDDEN, NO_SESSION)
             return
         try:
-            found = self._page(path) or self.resources.get(path)
+            resource = self._page(path) or self.resources.get(path)
         except FormatError as error:  # a limit
             handler.refuse(HTTPStatus.UNPROCESSABLE_ENTITY, safe_text(str(error)))
             return
-        if found is None:
-            handler.refuse(HTTPStatus.NOT_FOUND, "no such thing")
+        if resource is None:
+            handler.refuse(HTTPStatus.NOT_FOUND, "not found")
         else:
-            handler.send(*found)
+            handler.send(*resource)
 
     def _page(self, path: str) -> Resource | None:
         """One of the files as a page that needs no server; to be saved, so no browser takes it for a page of ours."""

@@ -11,9 +11,9 @@ from keyframer.scene import Camera, Channel, Light, Mesh, Node, RawChannel, Scen
 from keyframer.viewer.key_locations import KeyFinder
 from keyframer.viewer.record_bytes import KeyRows, Place, RecordRanges, Records, Span, Strided, around
 
-IN_COMPANION = "It lies in the companion, not in this file."
+IN_COMPANION = "It is stored in the companion, not in this file."
 NO_RECORD = "This file holds no record of it."
-BEFORE_THE_FIRST = "The file does not hold this key: it is how things are before the first. This is its track."
+BEFORE_THE_FIRST = "The file does not store this key: it is the state before the first key. This is its track."
 
 
 class Finder(Protocol):
@@ -98,8 +98,8 @@ class SourceLocations:
         return self.why_nowhere(channel)
 
     def node_at(self, offset: int) -> int | None:
-        found = (self._node_of_record.get(number) for number in self.extents.at(offset))
-        return next((node for node in found if node is not None), None)
+        nodes = (self._node_of_record.get(number) for number in self.extents.at(offset))
+        return next((node for node in nodes if node is not None), None)
 
     def _records_of(self, node: Node) -> list[int]:
         scene = self._scene
@@ -109,8 +109,8 @@ class SourceLocations:
             *([scene.cameras[node.camera]] if node.camera is not None else []),
             *([scene.lights[node.light]] if node.light is not None else []),
         ]
-        found = [self._record(extras) for extras in (node.extras, *(each.extras for each in carried))]
-        return [number for number in found if number is not None]
+        records = [self._record(extras) for extras in (node.extras, *(part.extras for part in carried))]
+        return [number for number in records if number is not None]
 
     def _record(self, extras: Mapping[str, object]) -> int | None:
         noted = extras.get(self._format)
@@ -127,9 +127,9 @@ class SourceLocations:
         if not self._record_per_track:
             return
         for channel in (channel for clip in scene.clips for channel in clip.channels):
-            found = self._record(channel.track.extras)
-            if found is not None:
-                self._node_of_record.setdefault(found, channel.node)
+            record = self._record(channel.track.extras)
+            if record is not None:
+                self._node_of_record.setdefault(record, channel.node)
 
 
 def _is_companion(noted: object) -> bool:

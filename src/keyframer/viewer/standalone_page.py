@@ -96,10 +96,10 @@ def _archive(resources: Resources) -> str:
     parts: list[bytes] = []
     listed: list[tuple[str, int]] = []
     for path in resources.paths():
-        found = resources.get(path)
-        if found is not None:
-            listed.append((path, len(found[1])))
-            parts.append(found[1])
+        resource = resources.get(path)
+        if resource is not None:
+            listed.append((path, len(resource[1])))
+            parts.append(resource[1])
     index = to_json(listed)
     whole = b"".join([len(index).to_bytes(4, "little"), index, *parts])
     return base64.b64encode(gzip.compress(whole, 1, mtime=0)).decode("ascii")

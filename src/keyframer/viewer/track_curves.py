@@ -86,8 +86,8 @@ class ClipCurves:
         if number not in self._portion:
             at = bisect_right(self._portions, number, key=lambda portion: portion.start) - 1
             families: dict[str, list[int]] = {}
-            for each in self._portions[at]:
-                families.setdefault(self._bank.places[each].family, []).append(each)
+            for track in self._portions[at]:
+                families.setdefault(self._bank.places[track].family, []).append(track)
             self._portion = {}
             for members in families.values():
                 self._portion.update(zip(members, self._of_one_family(members), strict=True))

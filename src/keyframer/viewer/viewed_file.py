@@ -225,8 +225,8 @@ class ViewedFile:
     def record_page(self, number: int) -> bytes | None:
         """Which bytes belong to which record, for some thousands of them."""
         with self._lock:
-            found = self._records.page(number)
-            return None if found is None else to_json(found)
+            page = self._records.page(number)
+            return None if page is None else to_json(page)
 
     @property
     def block_count(self) -> int:

@@ -15,16 +15,16 @@ def fitting(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     if array.size == 0:
         return np.empty(array.shape, dtype)
     if array.dtype.kind not in "buif":
-        raise ValueError(f"numbers are wanted, not {array.dtype}")
+        raise ValueError(f"expected numbers, not {array.dtype}")
     if dtype.kind == "f":
         with np.errstate(over="ignore"):
-            made: npt.NDArray[Any] = array.astype(dtype)
-        if (np.isinf(made) & np.isfinite(array)).any():
+            converted: npt.NDArray[Any] = array.astype(dtype)
+        if (np.isinf(converted) & np.isfinite(array)).any():
             raise ValueError(f"numbers too large for a float of {dtype.itemsize} bytes")
-        return made
+        return converted
     info = np.iinfo(dtype)
     if array.dtype.kind == "f" and not (array == np.floor(array)).all():  # NaN is not equal to itself either
-        raise ValueError("whole numbers are wanted")
+        raise ValueError("expected whole numbers")
     if array.dtype.kind != "b" and not (info.min <= array.min() and array.max() <= info.max):
         raise ValueError(f"values outside {info.min}..{info.max}")
     return array.astype(dtype)

@@ -54,7 +54,7 @@ class Choice(Kind):
 
     def _known(self, value: int) -> int:
         if value not in self.values:
-            raise ValueError(f"{value} is none of {self.known}")
+            raise ValueError(f"{value} must be one of {self.known}")
         return value
 
 

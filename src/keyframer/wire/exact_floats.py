@@ -63,7 +63,7 @@ class ExactFloats(Kind):
 
     def _sized(self, values: Any) -> Any:
         if len(values) != (self.count or 1):
-            raise ValueError(f"{self.count or 1} numbers are wanted, not {len(values)}")
+            raise ValueError(f"expected {self.count or 1} numbers, not {len(values)}")
         return values
 
     def to_json(self, value: Any) -> object:
@@ -72,7 +72,7 @@ class ExactFloats(Kind):
 
     def from_json(self, value: object) -> Any:
         if self.count is not None and (not isinstance(value, list) or len(value) != self.count):
-            raise ValueError(f"a list of {self.count} numbers is wanted")
+            raise ValueError(f"expected a list of {self.count} numbers")
         exact = array_from_json([value] if self.count is None else value, _FLOAT, None)
         return self.read(Cursor(exact.tobytes()), None, "")
 
@@ -113,7 +113,7 @@ def as_rows(value: npt.ArrayLike) -> npt.NDArray[Any]:
     """A table of float32; ValueError if it has not two dimensions."""
     array = np.asarray(value, _FLOAT)
     if array.ndim != 2:
-        raise ValueError(f"a table (rows, columns) is wanted, not an array of shape {array.shape}")
+        raise ValueError(f"expected a table (rows, columns), not an array of shape {array.shape}")
     return array
 
 

@@ -129,7 +129,7 @@ class Numbers(Kind):
                 return integer_from_json(value, self.dtype)
             return array_from_json([value], self.dtype, None).tolist()[0]
         if not isinstance(value, list) or len(value) != self.count:
-            raise ValueError(f"a list of {self.count} numbers is wanted")
+            raise ValueError(f"expected a list of {self.count} numbers")
         return tuple(array_from_json(value, self.dtype, None).tolist())
 
 
@@ -165,7 +165,7 @@ class Strz(Kind):
 
     def from_json(self, value: object) -> bytes:
         if not isinstance(value, str):
-            raise ValueError("text is wanted")
+            raise ValueError("expected text")
         return ascii_to_bytes(value)
 
 
@@ -249,7 +249,7 @@ class Blob(Kind):
 
     def write(self, sink: Sink, value: bytes, record: Any) -> None:
         if not isinstance(value, bytes):
-            raise TypeError(f"bytes are wanted, not {type(value).__name__}")
+            raise TypeError(f"expected bytes, not {type(value).__name__}")
         sink.write(value)
 
     def to_json(self, value: bytes) -> object:
@@ -287,7 +287,7 @@ class Array(Kind):
         """The value as an array of this type; ValueError if it is of another shape or does not fit."""
         array = np.asarray(value)
         if array.shape[1:] != self.dtype.shape or array.ndim == 0:
-            raise ValueError(f"an array of {self.entry_name} is wanted, not one of shape {array.shape}")
+            raise ValueError(f"expected an array of {self.entry_name}, not one of shape {array.shape}")
         return fitting(array, self.dtype.base)
 
     def to_json(self, value: Any) -> object:
@@ -359,7 +359,7 @@ class Linked(Array):
     def write(self, sink: Sink, value: Any, record: Any) -> None:
         array = self.checked(value)
         if self.counted_by is None and len(array) != self.count_in(record):
-            raise ValueError(f"{self.count_in(record)} entries are wanted, not {len(array)}")
+            raise ValueError(f"expected {self.count_in(record)} entries, not {len(array)}")
         sink.write_array(array)
 
 
@@ -436,7 +436,7 @@ def keys_to_json(keys: Keys, layout: KeyLayout) -> list[dict[str, object]]:
 def keys_from_json(value: object, layout: KeyLayout) -> Keys:
     """The keys behind `keys_to_json`; the flags decide which floats are expected."""
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
-        raise ValueError("a list of keys is wanted")
+        raise ValueError("expected a list of keys")
     times: list[Any] = []
     flags: list[int] = []
     values: list[Any] = []

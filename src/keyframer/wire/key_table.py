@@ -207,12 +207,12 @@ class Keys(_Unread):
 
     def columns(self) -> dict[str, Array]:
         """Every stored column by its name; optional floats are one, of five numbers a key."""
-        found = {"time": self.time, "flags": self.flags, "value": self.value}
+        columns_by_name = {"time": self.time, "flags": self.flags, "value": self.value}
         if self.extras is not None:
-            found["extras"] = self.extras
+            columns_by_name["extras"] = self.extras
         if self.text:
-            found["text"] = np.array(self.text, object)
-        return found
+            columns_by_name["text"] = np.array(self.text, object)
+        return columns_by_name
 
     def with_columns(self, columns: Mapping[str, Array]) -> Keys:
         """Keys of these columns alone."""
@@ -437,7 +437,7 @@ def _checked(layout: KeyLayout, keys: Keys) -> Keys:
 def _column(name: str, values: Array, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
     array = np.asarray(values)
     if array.shape != shape:
-        raise ValueError(f"{name}: an array of shape {shape} is wanted, not {array.shape}")
+        raise ValueError(f"{name}: expected an array of shape {shape}, not {array.shape}")
     try:
         return fitting(array, dtype)
     except ValueError as error:

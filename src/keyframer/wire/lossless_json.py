@@ -79,12 +79,12 @@ def _odd_to_json(one: npt.NDArray[Any]) -> str:
 def array_from_json(value: object, dtype: np.dtype[Any], width: int | None) -> npt.NDArray[Any]:
     """The array behind `array_to_json`; ValueError where the value does not fit."""
     if not isinstance(value, list):
-        raise ValueError(f"a list is wanted, not {_kind_of(value)}")
+        raise ValueError(f"expected a list, not {_kind_of(value)}")
     rows = value
     if width is not None:
         if set(map(type, rows)) - {list} or set(map(len, rows)) - {width}:
             wrong = (at for at, row in enumerate(rows) if not isinstance(row, list) or len(row) != width)
-            raise ValueError(f"entry {next(wrong)}: a list of {width} numbers is wanted")
+            raise ValueError(f"entry {next(wrong)}: expected a list of {width} numbers")
         flat = list(chain.from_iterable(rows))
     else:
         flat = rows
@@ -102,7 +102,7 @@ def _from_numbers(flat: list[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     odd = {} if plain else {at: number for at, number in enumerate(flat) if type(number) not in (int, float)}
     for at, text in odd.items():
         if not isinstance(text, str):
-            raise ValueError(f"entry {at}: a number is wanted, not {_kind_of(text)}")
+            raise ValueError(f"entry {at}: expected a number, not {_kind_of(text)}")
     numbers = [0.0 if at in odd else number for at, number in enumerate(flat)] if odd else flat
     try:
         with np.errstate(over="ignore"):
@@ -132,13 +132,13 @@ def _odd_from_json(text: str, size: int) -> int:
             return int(text[4:], 16)
         except ValueError:
             pass
-    raise ValueError(f'a number, "inf", "-inf", "nan" or "nan:<{2 * size} hex digits>" is wanted, not {text!r}')
+    raise ValueError(f'expected a number, "inf", "-inf", "nan" or "nan:<{2 * size} hex digits>", not {text!r}')
 
 
 def integer_from_json(value: object, dtype: np.dtype[Any], where: str = "") -> int:
     """An integer that fits ``dtype``."""
     if type(value) is not int:
-        raise ValueError(f"{where}a whole number is wanted, not {_kind_of(value)}")
+        raise ValueError(f"{where}expected a whole number, not {_kind_of(value)}")
     if not _fits(value, value, dtype):
         info = np.iinfo(dtype)
         raise ValueError(f"{where}{value} is outside {info.min}..{info.max}")

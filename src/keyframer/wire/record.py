@@ -81,9 +81,9 @@ def _make_record(cls: type[Any], kw_only: bool) -> type[Any]:
     content["__match_args__"] = layout.positional
     content["plan"] = _LAZY_PLAN
     metaclass: Any = type(cls)
-    made: type[Any] = metaclass(cls.__name__, cls.__bases__, content)
-    made.__qualname__ = cls.__qualname__
-    return made
+    record_class: type[Any] = metaclass(cls.__name__, cls.__bases__, content)
+    record_class.__qualname__ = cls.__qualname__
+    return record_class
 
 
 class _LazyPlan:
@@ -185,7 +185,7 @@ class Record:
     def __repr__(self) -> str:
         fields = [f"{plan.name}={short_repr(getattr(self, plan.name))}" for plan in self.plan.fields]
         fields += [f"{len(self.children)} inside"] if self.children else []
-        fields += [f"{len(self.tail)} bytes behind"] if self.tail else []
+        fields += [f"{len(self.tail)} bytes after"] if self.tail else []
         return f"{type(self).__name__}({', '.join(fields)})"
 
 
@@ -215,12 +215,12 @@ class Raw:
 
 def blank(cls: type[R], at: int | None) -> R:
     """A record for reading that begins at ``at``: nobody has set its declared fields yet."""
-    made = cls.__new__(cls)
+    instance = cls.__new__(cls)
     for name, default in cls._layout.unstored.items():
-        setattr(made, name, default)
-    made.children = NO_CHILDREN
-    made.offset = at
-    return made
+        setattr(instance, name, default)
+    instance.children = NO_CHILDREN
+    instance.offset = at
+    return instance
 
 
 def take_record(cls: type[R], cursor: Cursor, plan: Plan | None = None) -> R:
@@ -232,9 +232,9 @@ def take_record(cls: type[R], cursor: Cursor, plan: Plan | None = None) -> R:
         if taken is not None:
             cursor.pos = taken[1]
             return cast(R, taken[0])
-    made = blank(cls, at)
-    read_fields(made, cursor, plan)
-    return made
+    instance = blank(cls, at)
+    read_fields(instance, cursor, plan)
+    return instance
 
 
 def read_fields(target: Record, cursor: Cursor, plan: Plan | None = None) -> None:
@@ -271,7 +271,7 @@ def restore_fields(target: Record, values: dict[str, object]) -> None:
     for plan in target.plan.fields:
         if plan.when is not None and not plan.when(target):
             if plan.name in values:
-                raise FieldError(plan.name, "the fields before it rule it out")
+                raise FieldError(plan.name, "excluded by an earlier field")
             continue
         if plan.name not in values:
             raise FieldError(plan.name, "missing")

@@ -109,9 +109,9 @@ class NumberRun:
             try:
                 numbers = tuple(value)
             except TypeError:
-                raise ValueError(f"{type(source).__name__}.{name}: {span} numbers are wanted, not {value!r}") from None
+                raise ValueError(f"{type(source).__name__}.{name}: expected {span} numbers, not {value!r}") from None
             if len(numbers) != span:
-                raise ValueError(f"{type(source).__name__}.{name}: {span} numbers are wanted, not {len(numbers)}")
+                raise ValueError(f"{type(source).__name__}.{name}: expected {span} numbers, not {len(numbers)}")
             values.extend(numbers)
         try:
             sink.write(self.layout.pack(*values))

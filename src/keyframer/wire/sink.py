@@ -35,8 +35,8 @@ class Sink:
 
     def close_block(self, mark: int, header: Callable[[int], bytes]) -> None:
         """Fill in the header, made by ``header(size of the block, header included)``."""
-        made = header(len(self._buffer) - mark)
-        self._buffer[mark : mark + len(made)] = made
+        header_bytes = header(len(self._buffer) - mark)
+        self._buffer[mark : mark + len(header_bytes)] = header_bytes
 
     def getvalue(self) -> bytes:
         return bytes(self._buffer)

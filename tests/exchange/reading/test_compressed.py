@@ -103,7 +103,7 @@ def test_without_the_decoder_one_line_says_what_to_install() -> None:
     with pytest.raises(FormatError) as caught:
         loaded(glb(*compressed()))
     assert str(caught.value).startswith("SEM_EXTENSION_UNKNOWN at 0x")
-    assert str(caught.value).endswith(f"{DRACO}: pip install 'keyframer[gltf]' brings the decoder")
+    assert str(caught.value).endswith(f"{DRACO}: pip install 'keyframer[gltf]' installs the decoder")
     scene = loaded(glb(*compressed()), salvage=True)
     assert not scene.meshes
     assert scene.issues.counts["SEM_EXTENSION_UNKNOWN"] == 2

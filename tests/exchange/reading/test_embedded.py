@@ -205,9 +205,9 @@ def test_files_beside_3ds(tmp_path: Path) -> None:
     details = {loss.path: (loss.outcome, loss.detail) for loss in report}
     assert details["/materials/wall/maps/texture1"] == (Outcome.EXACT, "written beside it as BRICKS_O.JPG")
     assert details["/materials/wall/maps/bump"][0] is Outcome.DROPPED
-    assert "a normal map, which is no height map" in details["/materials/wall/maps/bump"][1]
+    assert "a normal map cannot be used as a height map" in details["/materials/wall/maps/bump"][1]
     assert "bump" not in maps
-    for slot, words in (("metallic_roughness", "metallic roughness, which"), ("occlusion", "occlusion, which")):
+    for slot, words in (("metallic_roughness", "no metallic roughness map"), ("occlusion", "no occlusion map")):
         assert details[f"/materials/wall/maps/{slot}"][0] is Outcome.DROPPED
         assert words in str(details[f"/materials/wall/maps/{slot}"][1])
 

@@ -156,7 +156,7 @@ def test_extensions_that_are_required(name: str, label: str | None) -> None:
     root, binary = triangle()
     root["extensionsUsed"] = root["extensionsRequired"] = [name]
     if label is None:
-        words = f"unsupported extension {name}: the file says that it cannot be read without it"
+        words = f"unsupported extension {name}: the file requires it"
         with pytest.raises(FormatError, match=f"^SEM_EXTENSION_UNKNOWN at 0x.* in /extensionsRequired.0.: {words}$"):
             loaded(glb(root, binary))
         return

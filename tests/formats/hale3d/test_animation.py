@@ -250,7 +250,7 @@ def test_only_what_has_a_layout_can_be_written() -> None:
         keyframer.encode(document)
     document = keyframer.decode(wave())
     document.records.append(Joint())
-    with pytest.raises(ValueError, match="cannot stand at the top"):
+    with pytest.raises(ValueError, match="cannot be at the top level"):
         keyframer.encode(document)
     with pytest.raises(ValueError, match=r"not an array of shape \(3,\)"):
         Frames.make([1.0, 2.0, 3.0])

@@ -195,7 +195,7 @@ def short_model(parents: Sequence[int]) -> bytes:
 
 
 MISFITS = {
-    "another parent": (short_model([-1, 0, 0]), "joint 2 ('j2') hangs on joint 1 in the animation, on 0 in the model"),
+    "another parent": (short_model([-1, 0, 0]), "joint 2 ('j2') has parent 1 in the animation and 0 in the model"),
     "too few": (
         short_model([-1, 0]),
         "the animation has 3 joints, the model 2; joint 2 ('hand') is only in the animation",
@@ -204,7 +204,7 @@ MISFITS = {
         short_model([-1, 0, 1, 2]),
         "the animation has 3 joints, the model 4; joint 3 ('j3') is only in the model",
     ),
-    "no model": (wave(), "the file given as the model is none"),
+    "no model": (wave(), "the file given as the model is not a Hale3D model"),
 }
 
 

@@ -114,7 +114,7 @@ def test_parents_that_come_later_come_first_in_the_file() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"file": "both"}, "file is animation or model, not 'both'"),
+        ({"file": "both"}, "file must be animation or model, not 'both'"),
         ({"fps": 0}, "fps must be a positive whole number up to 10000, not 0"),
         ({"fps": 1 << 32}, "fps must be a positive whole number"),
         ({"dialect": "morse"}, "morse"),
@@ -145,7 +145,7 @@ def test_the_rate_is_whole() -> None:
 def test_the_model_can_be_left_out() -> None:
     written = write(figure(), companion=False)
     assert written.companions == ()
-    assert said(written.report, Outcome.DROPPED)["/meshes"] == "the model was not asked for"
+    assert said(written.report, Outcome.DROPPED)["/meshes"] == "no model was requested"
     model = write(figure(), file="model", companion=False)
     assert model.companions == ()
     assert model.document.first(MeshRecord) is not None
@@ -160,7 +160,7 @@ def test_a_model_of_a_still_scene_needs_no_animation() -> None:
 
 def test_nothing_but_lights_is_refused() -> None:
     scene = Scene([Node("lamp", NodeKind.LIGHT, light=0)], lights=[Light("lamp")])
-    with pytest.raises(NothingToWrite, match="holds joints and meshes on them"):
+    with pytest.raises(NothingToWrite, match="no joints and no meshes"):
         write(scene)
 
 
@@ -184,7 +184,7 @@ def test_materials_are_paths_of_textures() -> None:
 def test_boxes_are_computed_anew() -> None:
     scene = figure()
     scene.clips[0].bounds = np.zeros((3, 2, 3))
-    assert said(write(scene).report, Outcome.BAKED)["/clips/bounds"] == "boxes were computed anew"
+    assert said(write(scene).report, Outcome.BAKED)["/clips/bounds"] == "bounding boxes were recomputed"
 
 
 def test_a_mesh_without_faces_is_a_piece() -> None:
@@ -213,7 +213,7 @@ def test_scale_that_changes_is_lost_and_said() -> None:
     track = Track("scale", np.array([0.0, 2.0]), np.array([[1.0, 1, 1], [3, 1, 1]]), Interpolation.LINEAR)
     scene.clips[0].channels.append(Channel(0, track))
     (loss,) = [each for each in write(scene).report.of(Outcome.DROPPED) if each.path == "/nodes/hip/scale"]
-    assert loss.detail == "joints keep their size"
+    assert loss.detail == "joints cannot be scaled in this format"
     assert loss.error == pytest.approx(2.0)
 
 
@@ -255,21 +255,21 @@ def everything() -> Scene:
 
 
 DROPPED = {
-    "/cameras": "the format has no place for 1 cameras",
-    "/lights": "the format has no place for 1 lights",
-    "/morphs": "the format has no place for 1 meshes that change their shape",
-    "/hidden": "the format has no place for 1 hidden nodes",
-    "/smoothing": "the format has no place for 1 meshes with smoothing groups",
-    "/vertex_colours": "the format has no place for 1 meshes with vertex colours",
-    "/environment": "the format has no place for background and fog",
-    "/author": "the format has no place for the author",
-    "/raw_channels": "the format has no place for 1 raw channels",
-    "/channels/fov": "the format has no place for 1 fov tracks",
-    "/clips/second": "the format holds one clip",
-    "/nodes/eye": "the format has joints, and no camera",
-    "/nodes/lamp": "the format has joints, and no light",
-    "/nodes/goal": "the format has joints, and no target",
-    "/nodes/cloth": "a mesh that joints move has no node of its own",
+    "/cameras": "this format cannot store 1 camera",
+    "/lights": "this format cannot store 1 light",
+    "/morphs": "this format cannot store 1 mesh with morph shapes",
+    "/hidden": "this format cannot store 1 hidden node",
+    "/smoothing": "this format cannot store 1 mesh with smoothing groups",
+    "/vertex_colours": "this format cannot store 1 mesh with vertex colours",
+    "/environment": "this format cannot store background and fog",
+    "/author": "this format cannot store the author",
+    "/raw_channels": "this format cannot store 1 raw channel",
+    "/channels/fov": "this format cannot store 1 fov track",
+    "/clips/second": "the format can store only one clip",
+    "/nodes/eye": "cameras cannot be stored in this format",
+    "/nodes/lamp": "lights cannot be stored in this format",
+    "/nodes/goal": "targets cannot be stored in this format",
+    "/nodes/cloth": "skinned meshes have no node in this format",
     "/meshes/name": "only nodes have names: lost with 1 mesh",
     "/skins/name": "only nodes have names: lost with 1 skin",
 }
@@ -290,7 +290,7 @@ DROPPED = {
 )
 def test_surroundings_are_lost_even_if_they_are_not_in_use(around: Environment, words: str | None) -> None:
     lost = said(write(replace(figure(), environment=around)).report, Outcome.DROPPED)
-    assert lost.get("/environment") == (words and f"the format has no place for {words}")
+    assert lost.get("/environment") == (words and f"this format cannot store {words}")
 
 
 def test_every_kind_of_thing_without_a_place_is_said_once() -> None:

@@ -61,7 +61,7 @@ def loaded() -> Scene:
 
 def saved(scene: Scene) -> bytes:
     written = FORMAT.from_scene(scene, {})
-    assert not [loss for loss in written.report if "could not be kept" in loss.detail]
+    assert not [loss for loss in written.report if "could not be edited in place" in loss.detail]
     return keyframer.encode(written.document)
 
 

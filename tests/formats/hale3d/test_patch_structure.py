@@ -80,7 +80,7 @@ def saved(scene: Scene, like: Path) -> tuple[bytes, bytes]:
     folder.mkdir()
     path = folder / f"new{like.suffix}"
     report = keyframer.save(scene, path, format="hale3d")
-    assert not [str(loss) for loss in report if "written anew" in loss.detail]
+    assert not [str(loss) for loss in report if "a new file was written" in loss.detail]
     made = path.with_suffix(".anim").read_bytes(), path.with_suffix(".mdl").read_bytes()
     keyframer.save(keyframer.load(path, format="hale3d"), path, format="hale3d", overwrite=True)
     assert (path.with_suffix(".anim").read_bytes(), path.with_suffix(".mdl").read_bytes()) == made
@@ -283,7 +283,7 @@ def test_either_file_of_a_pair_is_saved_as_the_other(edit: bool, either: Path) -
         scene.node("hand").name = "fist"
     out = either.parent / ("out.mdl" if either.suffix == ".anim" else "out.anim")
     report = keyframer.save(scene, out, format="hale3d")
-    assert not [str(loss) for loss in report if "written anew" in loss.detail]
+    assert not [str(loss) for loss in report if "a new file was written" in loss.detail]
     assert out.with_suffix(".anim").read_bytes() == ANIMATION
     assert out.with_suffix(".mdl").read_bytes() == (MODEL.replace(b"hand", b"fist") if edit else MODEL)
 

@@ -253,4 +253,4 @@ def test_a_model_cannot_be_patched_but_written_anew() -> None:
 def test_another_layout_is_written_anew(options: dict[str, object], patched: bool) -> None:
     written = edited(lambda scene: None, **options)
     assert (keyframer.encode(written.document) == wave()) is patched
-    assert ("another layout is asked for" in "".join(why_anew(written))) is not patched
+    assert ("a different layout was requested" in "".join(why_anew(written))) is not patched

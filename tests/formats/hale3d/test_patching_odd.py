@@ -38,7 +38,7 @@ REFUSED: dict[str, tuple[Callable[[Scene], None], str]] = {
     "no clip": (put(lambda scene: scene, clips=[]), "an animation without a clip"),
     "joints bound otherwise in one skin": (
         put(lambda scene: scene.skins[0], inverse_bind=np.tile(np.diag([1.0, 1, 1, 1]), (3, 1, 1))),
-        "skins that are bound otherwise",
+        "a skin with another bind pose",
     ),
 }
 

@@ -138,7 +138,7 @@ def test_edits_are_patched(tmp_path: Path) -> None:
     values[1, moving] += 0.5
     channel.track.values = values
     written = FORMAT.from_scene(scene)
-    assert not [loss for loss in written.report if "anew" in loss.detail], list(written.report)
+    assert not [loss for loss in written.report if "a new file was written" in loss.detail], list(written.report)
     made, data = keyframer.encode(written.document), path.read_bytes()
     assert len(made) == len(data)
     assert 1 <= sum(a != b for a, b in zip(made, data, strict=True)) <= 4

@@ -177,7 +177,7 @@ def test_a_skeleton_file(clip: Path, how: str) -> None:
 def test_a_skeleton_that_does_not_fit(clip: Path) -> None:
     clip.write_bytes(retail(walk(4, 2)))
     skeleton = clip.with_name("man.skel")
-    why = "the clip turns 2 bones, the skeleton has 3; nothing turns bone 2"
+    why = "the clip animates 2 bones, the skeleton has 3; nothing animates bone 2"
     with pytest.raises(keyframer.FormatError, match=f"LINK_SKELETON_MISMATCH .*{why}"):
         keyframer.load(clip, skeleton=skeleton)
     skeleton.rename(clip.with_suffix(".skel"))
@@ -186,7 +186,7 @@ def test_a_skeleton_that_does_not_fit(clip: Path) -> None:
     assert found.issues[0].severity.label == "warning"
     assert len(found.nodes) == 2
     clip.write_bytes(retail(walk(4, 5)))
-    assert "the clip turns 5 bones, the skeleton has 3" in str(keyframer.load(clip).issues[0])
+    assert "the clip animates 5 bones, the skeleton has 3" in str(keyframer.load(clip).issues[0])
 
 
 def test_skeletons_that_cannot_be_read(clip: Path) -> None:

@@ -45,7 +45,7 @@ def with_extras(**said: object) -> Scene:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"dialect": "arcade"}, "dialect is one of retail, document, old, not 'arcade'"),
+        ({"dialect": "arcade"}, "dialect must be one of retail, document, old, not 'arcade'"),
         ({"euler_order": "XX"}, "euler_order"),
         ({"fps": 0.0}, "fps"),
         ({"max_error": -1.0}, "max_error must be positive"),
@@ -75,8 +75,8 @@ def test_without_a_skeleton_the_tree_is_lost() -> None:
     written = write(arm(), skeleton=False)
     assert written.companions == ()
     assert said(written.report, Outcome.DROPPED) == {
-        "/tree": "names, offsets and parents of the bones are in no file",
-        "/reading": "readers must be told fps=24.0: the file does not say so",
+        "/tree": "names, offsets and parents of bones need a skeleton file",
+        "/reading": "readers need the option fps=24.0, which the file does not store",
     }
 
 
@@ -97,7 +97,7 @@ def test_angles_in_another_order() -> None:
 
 def test_metres_are_not_asked_for_but_said() -> None:
     scene = replace(arm(), space=Space("z", metres_per_unit=0.5))
-    words = "the format counts metres: the numbers were kept as they are"
+    words = "the format uses metres: the numbers were not converted"
     assert said(write(scene).report, Outcome.BAKED) == {"/space": words}
     known = replace(arm(), space=Space("z", metres_per_unit=1.0))
     assert said(write(known).report, Outcome.BAKED) == {}
@@ -112,8 +112,8 @@ def test_names_lose_blanks_and_braces() -> None:
     assert [bone.name for bone in read_skeleton(content).bones] == [b"upper_arm__left_", b"upper_arm__left_.2"]
     renamed = {path: words for path, words in said(written.report, Outcome.BAKED).items() if path != "/space"}
     assert renamed == {
-        "/nodes/upper arm {left}": "is called 'upper_arm__left_' in the skeleton",
-        "/nodes/upper\tarm__left_": "is called 'upper_arm__left_.2' in the skeleton",
+        "/nodes/upper arm {left}": "named 'upper_arm__left_' in the skeleton",
+        "/nodes/upper\tarm__left_": "named 'upper_arm__left_.2' in the skeleton",
     }
 
 
@@ -135,24 +135,24 @@ def test_raw_channels_go_with_the_layout_that_has_room() -> None:
     scene.clips[0].raw_channels = [raw(3, distance=0.5, type=7), raw(2)]
     written = write(scene, dialect="document")
     losses = said(written.report, Outcome.DROPPED)
-    assert losses.pop("/reading").startswith("readers must be told fps=24")
+    assert losses.pop("/reading").startswith("readers need the option fps=24")
     assert losses == {"/raw_channels/channel 1": "2 frames where the clip has 3"}
     document = keyframer.decode(keyframer.encode(written.document), format="midtown")
     _, kept = document.find(Record)
     assert (kept.type, kept.distance, kept.rows.tolist()) == (7, 0.5, [[0, 1], [2, 3], [4, 5]])
     retail = write(scene).report
-    assert said(retail, Outcome.DROPPED)["/raw_channels"] == "the format has no place for 2 raw channels"
+    assert said(retail, Outcome.DROPPED)["/raw_channels"] == "this format cannot store 2 raw channels"
 
 
 def test_nothing_but_lights_is_refused() -> None:
     scene = Scene([Node("lamp", NodeKind.LIGHT, light=0)], lights=[Light("lamp")])
-    with pytest.raises(NothingToWrite, match="holds the motion of bones"):
+    with pytest.raises(NothingToWrite, match="no bones or objects"):
         write(scene)
 
 
 def test_a_clip_that_stood_still_may_stand_still_again() -> None:
     scene = replace(arm(), clips=[])
-    with pytest.raises(NothingToWrite, match="nothing in this scene moves"):
+    with pytest.raises(NothingToWrite, match="nothing in the scene is animated"):
         write(scene)
     scene.source_format = "midtown"
     assert len(record(write(scene)).rows) == 1

@@ -41,7 +41,7 @@ def save(scene: Scene, folder: Path) -> tuple[bytes, bytes]:
     """Clip and skeleton, which the same scene gives again when it is read and saved."""
     path = folder / "out.anim"
     report = keyframer.save(scene, path, format="midtown", overwrite=True)
-    assert not [loss for loss in report if "anew" in loss.detail], [str(loss) for loss in report]
+    assert not [loss for loss in report if "a new file was written" in loss.detail], [str(loss) for loss in report]
     assert sorted(Path(name).name for name in report.written) == ["out.anim", "out.skel"]
     made = path.read_bytes(), path.with_suffix(".skel").read_bytes()
     keyframer.save(keyframer.load(path, format="midtown"), path, format="midtown", overwrite=True)
@@ -187,9 +187,7 @@ def test_a_name_that_a_skeleton_cannot_have_becomes_one_word_of_its_own(
     scene = keyframer.load(clip, format="midtown")
     scene.node("head").name = name
     report = keyframer.save(scene, tmp_path / "told.anim", format="midtown")
-    assert [loss.detail for loss in report if "is called" in loss.detail] == [
-        f"is called {word.decode()!r} in the skeleton"
-    ]
+    assert [loss.detail for loss in report if "named" in loss.detail] == [f"named {word.decode()!r} in the skeleton"]
     assert save(scene, tmp_path) == (clip.read_bytes(), SKELETON.replace(b"bone head{", b"bone " + word + b"{"))
 
 
@@ -197,7 +195,7 @@ def test_the_name_of_a_new_bone_is_one_word_and_told_once(clip: Path, tmp_path: 
     scene = keyframer.load(clip, format="midtown")
     scene.nodes.append(Node("left ear", NodeKind.BONE, 2))
     report = keyframer.save(scene, tmp_path / "told.anim", format="midtown")
-    assert [loss.detail for loss in report if "is called" in loss.detail] == ["is called 'left_ear' in the skeleton"]
+    assert [loss.detail for loss in report if "named" in loss.detail] == ["named 'left_ear' in the skeleton"]
     assert b"bone left_ear {" in save(scene, tmp_path)[1]
 
 
@@ -206,5 +204,5 @@ def test_an_offset_that_is_no_number_does_not_get_into_the_text(clip: Path, tmp_
     scene = keyframer.load(clip, format="midtown")
     scene.node("head").position = np.array([0.0, odd, 0.0])
     report = keyframer.save(scene, tmp_path / "out.anim", format="midtown")
-    assert [loss for loss in report if "offsets that are no numbers" in loss.detail]
+    assert [loss for loss in report if "non-finite offsets" in loss.detail]
     assert len(keyframer.load(tmp_path / "out.anim", format="midtown").nodes) == 3

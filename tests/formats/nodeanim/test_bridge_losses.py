@@ -46,8 +46,8 @@ def moved(*channels: Channel, **clip: Any) -> Scene:
 
 
 def told(report: LossReport) -> list[str]:
-    """What readers must be told, as name=value."""
-    return [loss.detail.split()[4].rstrip(":") for loss in report if loss.path == "/reading"]
+    """Options that readers need, as name=value."""
+    return [loss.detail.split()[4].rstrip(",") for loss in report if loss.path == "/reading"]
 
 
 def record(document: Document) -> Record:
@@ -207,7 +207,9 @@ def test_other_axes_must_be_told(up: str, hand: str) -> None:
 def test_rounds_are_played_out() -> None:
     scene = moved(slide(times=(0.0, 10.0), wrap=Wrap.REPEAT))
     _, report, found = write(scene)
-    assert any(loss.detail.startswith("the format cannot repeat") for loss in report.of(Outcome.APPROXIMATED))
+    assert any(
+        loss.detail.startswith("the format cannot store repeat tracks") for loss in report.of(Outcome.APPROXIMATED)
+    )
     assert apart(scene, found, np.array([0.0, 3.0, 9.0, 14.0, 26.0]))[0] < 1e-3
 
 
@@ -223,7 +225,7 @@ def test_keys_that_are_no_numbers_are_left_out() -> None:
     channel.track.times = np.array([0.0, math.nan, 30.0])
     document, report, _ = write(moved(channel))
     assert record(document).translation_key_count == 2
-    assert [loss.detail for loss in report.of(Outcome.DROPPED)] == ["1 of 3 keys are no numbers"]
+    assert [loss.detail for loss in report.of(Outcome.DROPPED)] == ["1 of 3 keys are not finite"]
 
 
 def test_scale_axes_at_other_times_are_reported() -> None:
@@ -243,5 +245,5 @@ def test_scale_axes_at_rest_go_to_every_key_or_are_reported() -> None:
     assert not [loss for loss in report if "scale" in loss.path and loss.outcome is Outcome.DROPPED]
     _, report, _ = write(scene, dialect=PLAIN)
     assert [loss.detail for loss in report if loss.path == "/scale_axes"] == [
-        "the format has no place for 1 nodes scaled along axes of their own"
+        "this format cannot store 1 node with scale axes"
     ]

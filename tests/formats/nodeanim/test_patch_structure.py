@@ -44,7 +44,7 @@ def framed(clip: Clip, how: How) -> bytes:
 
 def save(scene: Scene, path: Path) -> tuple[bytes, LossReport]:
     report = keyframer.save(scene, path, overwrite=True)
-    assert not [loss for loss in report if "anew" in loss.detail], [str(loss) for loss in report]
+    assert not [loss for loss in report if "a new file was written" in loss.detail], [str(loss) for loss in report]
     data = path.read_bytes()
     keyframer.save(keyframer.load(path), path, overwrite=True)
     assert path.read_bytes() == data
@@ -65,7 +65,7 @@ def test_a_new_node_stands_behind_the_others(name: str, tmp_path: Path) -> None:
     shapes = [(0.5, 0.0, 0.0, 0.0, 0.0), (0.25, 0.0, 0.0, 0.0, 0.0)]
     rows = (Key(0, 0.0, (1.0, 2.0, 3.0), shapes[0]), Key(0, 0.5, (4.0, 5.0, 6.0), shapes[1]))
     assert made == framed(replace(clip, bones=(*clip.bones, Bone(b"Tail", TCB, rows))), how)
-    assert [loss.path for loss in report if "was added" in loss.detail] == ["/nodes/Tail"]
+    assert [loss.path for loss in report if "added to the original" in loss.detail] == ["/nodes/Tail"]
 
 
 @pytest.mark.parametrize("name", HOWS)
@@ -76,7 +76,7 @@ def test_a_removed_node_takes_only_itself_along(name: str, tmp_path: Path) -> No
     scene = choose_nodes(keyframer.load(tmp_path / "clip.nanim"), ["Bip01", "Bip01 Spine", "Bip01 L Hand"])
     made, report = save(scene, tmp_path / "less.nanim")
     assert made == framed(replace(clip, bones=(*clip.bones[:2], clip.bones[3])), how)
-    assert [loss.path for loss in report if "was taken out" in loss.detail] == ["/nodes/Bip01 Head"]
+    assert [loss.path for loss in report if "removed from the original" in loss.detail] == ["/nodes/Bip01 Head"]
 
 
 def test_the_end_is_where_the_last_key_is_and_that_is_said(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_the_end_is_where_the_last_key_is_and_that_is_said(tmp_path: Path) -> No
     scene.clips[0].end += 5.0
     made, report = save(scene, tmp_path / "end.nanim")
     assert made == original(How())[1]
-    words = "dropped: /clips/0/end: the format has no place for it, or other parts of the scene say otherwise"
+    words = "dropped: /clips/0/end: the format cannot store it, or other parts of the scene override it"
     assert [str(loss) for loss in report.of(Outcome.DROPPED)] == [words]
 
 
@@ -93,10 +93,10 @@ def test_what_cannot_be_patched_is_written_anew_and_all_that_is_lost_is_said(tmp
     (tmp_path / "clip.nanim").write_bytes(original(How())[1])
     scene = keyframer.load(tmp_path / "clip.nanim")
     report = keyframer.save(scene, tmp_path / "other.nanim", dialect=str(HOWS["big"]))
-    assert [loss.detail for loss in report if "anew" in loss.detail] == [
-        "the original could not be kept (another layout is asked for): the file was written anew"
+    assert [loss.detail for loss in report if "a new file was written" in loss.detail] == [
+        "the original could not be edited in place (a different layout was requested): a new file was written"
     ]
-    lost = [loss for loss in report.of(Outcome.DROPPED) if "nobody knows were dropped" in loss.detail]
+    lost = [loss for loss in report.of(Outcome.DROPPED) if "unknown bytes of the original were dropped" in loss.detail]
     assert [int(loss.detail.split()[0]) for loss in lost] == [len(BEFORE), len(BEHIND)]
 
 
@@ -136,8 +136,8 @@ def test_new_keys_that_readers_would_misunderstand(tmp_path: Path) -> None:
     track = Track("rotation", np.arange(4) / 4, turns, Interpolation.LINEAR, form=form)
     scene.clips[0].channels.append(Channel(len(scene.nodes) - 1, track))
     report = keyframer.save(scene, tmp_path / "new.nanim")
-    (why,) = [loss.detail for loss in report if "anew" in loss.detail]
-    assert "(readers would have to be told how to read the new keys)" in why
+    (why,) = [loss.detail for loss in report if "a new file was written" in loss.detail]
+    assert "(readers would need options for the new keys)" in why
 
 
 def test_a_copyright_stands_in_the_name_of_the_author_or_nowhere() -> None:
@@ -154,4 +154,4 @@ def test_tangents_cannot_become_curves_of_another_kind() -> None:
     track = next(each.track for each in scene.clips[0].channels if each.track.kind == "rotation")
     track.interpolation = Interpolation.TCB
     (why,) = why_anew(FORMAT.from_scene(scene))
-    assert "tangents has no place in this dialect" in why
+    assert "tangents cannot be stored in this dialect" in why

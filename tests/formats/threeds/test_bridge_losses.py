@@ -196,7 +196,7 @@ def test_file_names_are_those_of_dos(given: str, stored: bytes) -> None:
     assert chunk is not None
     assert chunk.name == stored
     renamed = said(report, Outcome.BAKED)
-    assert renamed == ({} if stored.decode() == given else {f"/maps/{given}": f"is called {stored.decode()}"})
+    assert renamed == ({} if stored.decode() == given else {f"/maps/{given}": f"renamed to {stored.decode()}"})
 
 
 def surroundings() -> dict[str, Environment]:
@@ -262,7 +262,7 @@ def test_a_directional_light_becomes_a_wide_spot() -> None:
     light = Light("sun", LightType.DIRECTIONAL)
     _, report, found = write(aimed(light))
     assert said(report, Outcome.BAKED) == {
-        "/lights/sun": "the directional light became a spot light: the format has none"
+        "/lights/sun": "written as a spot light (the format has no directional lights)"
     }
     assert (found.lights[0].type, found.lights[0].hotspot_degrees) == (LightType.SPOT, 80)
 
@@ -284,7 +284,7 @@ def test_a_camera_keeps_cone_ranges_and_lens() -> None:
     scene = Scene([Node("eye", NodeKind.CAMERA, camera=0, target=1), Node("goal", NodeKind.TARGET)], cameras=[eye])
     scene.nodes[1].position = np.array([0.0, 5, 0])
     document, report, found = write(scene)
-    assert said(report, Outcome.DROPPED) == {"/cameras/eye": "clip planes have no place"}
+    assert said(report, Outcome.DROPPED) == {"/cameras/eye": "clip planes cannot be stored"}
     body = document.first(r.Camera)
     assert body is not None
     assert (body.lens, body.bank) == (48.0, 12.0)
@@ -332,7 +332,7 @@ def test_nodes_without_anything_to_see_become_dummies(kind: NodeKind) -> None:
     assert (made.name, made.kind, made.position.tolist()) == ("joint", NodeKind.DUMMY, [1, 2, 3])
     assert made.bounding_box is not None
     assert [each.tolist() for each in made.bounding_box] == [[-1, -1, -1], [1, 1, 1]]
-    words = {} if kind is NodeKind.DUMMY else f"the {kind.value} became a dummy: nothing to see belongs to it"
+    words = {} if kind is NodeKind.DUMMY else f"written as a dummy: the {kind.value} has nothing visible"
     assert said(report, Outcome.BAKED) == (words and {"/nodes/joint": words})
 
 
@@ -350,7 +350,7 @@ def skinned(*more: Node) -> Scene:
 def test_a_mesh_that_follows_one_joint_hangs_on_it() -> None:
     scene = skinned()
     _, report, found = write(scene)
-    assert said(report, Outcome.BAKED) == {"/nodes/cloth/skin": "rigid parts that hang on their joints: 1"}
+    assert said(report, Outcome.BAKED) == {"/nodes/cloth/skin": "rigid parts attached to their joints: 1"}
     cloth = numbers(found)["cloth"]
     assert found.nodes[cloth].parent == numbers(found)["hip"]
     ours = keyframer.pose(scene, frames=FRAMES).vertices(1)
@@ -386,7 +386,7 @@ def morphing(weights: Any, how: Interpolation = Interpolation.TCB, **node: Any) 
 )
 def test_keys_that_name_no_single_shape_have_no_place(weights: Any, how: Interpolation) -> None:
     _, report, found = write(morphing(weights, how))
-    assert said(report, Outcome.DROPPED) == {"/nodes/box/morph": "keys name one shape each, in a mesh of one piece"}
+    assert said(report, Outcome.DROPPED) == {"/nodes/box/morph": "blended and split shapes cannot be stored"}
     assert [each.track.kind for each in found.clips[0].channels if each.track.kind == "morph"] == []
 
 
@@ -400,7 +400,7 @@ def test_a_morph_without_keys_stays_at_its_mesh() -> None:
     scene = morphing([[1.0, 0.0], [0.0, 1.0]])
     scene.clips = []
     _, report, found = write(scene)
-    assert said(report, Outcome.DROPPED) == {"/nodes/box/morph": "shapes that no key uses have no place in the format"}
+    assert said(report, Outcome.DROPPED) == {"/nodes/box/morph": "unused shapes cannot be stored in this format"}
     assert found.nodes[0].morph is None
     assert len(found.meshes) == 1
 
@@ -448,7 +448,7 @@ def test_a_mirror_that_moves_stays_the_same_picture() -> None:
     same_vertices(scene, found, "mirror", "below", "twice", "aside")
     for matrix in document.find(r.MeshMatrix):
         assert np.linalg.det(np.array([matrix.x_axis, matrix.y_axis, matrix.z_axis])) > 0
-    words = "the mirror went from the node into its mesh and children"
+    words = "the mirroring was moved from the node to its mesh and children"
     assert said(report, Outcome.BAKED)["/nodes/mirror/scale"] == words
 
 

@@ -43,7 +43,7 @@ def chunk(number: int, content: bytes = b"") -> bytes:
 
 
 def test_a_section_may_end_early_but_not_in_the_middle_of_nowhere() -> None:
-    """The lengths of sections are not believed: what can stand behind one ends it."""
+    """The lengths of sections are ignored: what can stand behind one ends it."""
     inside = chunk(0x0100, bytes(4)) + chunk(0x3D3E, bytes(4))
     keyframer_section = chunk(0xB000, chunk(0xB00A, bytes(10)))
     whole = chunk(0x4D4D, chunk(0x3D3D, inside) + keyframer_section)

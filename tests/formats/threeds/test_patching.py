@@ -377,7 +377,7 @@ def test_absolute_keys_stay_absolute() -> None:
 
 REFUSED: dict[str, tuple[Callable[[Scene], object], str]] = {
     "axes of scale": (node("Box", scale_axes_xyzw=np.array([0.0, 0, 1, 0])), "scale_axes_xyzw of nodes"),
-    "kind of a light": (omni(type=LightType.DIRECTIONAL), "/lights/1/target would not come out as it is meant"),
+    "kind of a light": (omni(type=LightType.DIRECTIONAL), "/lights/1/target would not be read back as given"),
 }
 
 
@@ -394,7 +394,7 @@ def test_other_names_fit_and_are_told(wanted: str, name: str) -> None:
     assert loaded(data).nodes[0].name == name
     told = [loss.detail for loss in written.report.of(Outcome.BAKED)]
     assert told == (
-        [] if wanted == name else [f"is called {name!r}: names have at most 10 letters, and there is one of each"]
+        [] if wanted == name else [f"renamed to {name!r}: names have at most 10 characters and must be unique"]
     )
 
 
@@ -449,8 +449,8 @@ def test_a_hundred_unknown_parts_are_named_and_the_rest_counted() -> None:
     scene = loaded(make.file_bytes([*strange, make.mesh("Box")], [make.node("object", "Box", 0)]))
     written = FORMAT.from_scene(scene, {"fps": 24.0})
     assert len(why_anew(written)) == 1
-    told = [loss for loss in written.report if "that nobody knows" in loss.detail]
+    told = [loss for loss in written.report if "unknown bytes" in loss.detail]
     assert {loss.path.partition("[")[0] for loss in told[:100]} == {"/4d4d/3d3d/7777"}
-    assert told[1].detail == "11 bytes of the original that nobody knows were dropped"
+    assert told[1].detail == "11 unknown bytes of the original were dropped"
     (rest,) = told[100:]
-    assert (rest.path, rest.detail) == ("/", "525 more bytes that nobody knows were dropped, in 50 places")
+    assert (rest.path, rest.detail) == ("/", "525 more unknown bytes were dropped, in 50 places")

@@ -292,7 +292,7 @@ REFUSED: dict[str, tuple[bytes, Callable[[Scene], object], str]] = {
     "a first track in a file that is an editor's alone": (
         editor_alone(make.mesh("Box")),
         first_motion("Box"),
-        "/clips would not come out",
+        "/clips would not be read back",
     ),
     "parent by name": (
         file_with(nodes=[joint(0x4000), at(STILL, "Lid", 2, r.ParentName(b"Box"))]),
@@ -454,7 +454,7 @@ def test_a_new_material_with_too_long_a_name_says_what_it_is_called() -> None:
     assert why_anew(found) == []
     assert [each.name for each in found.document.find(r.MaterialName)] == [b"paint", name[:16].encode()]
     (told,) = [loss for loss in found.report.of(Outcome.BAKED) if loss.path == f"/materials/{name}"]
-    assert told.detail.startswith(f"is called '{name[:16]}': names have 1 to 16 letters")
+    assert told.detail.startswith(f"renamed to '{name[:16]}': names have 1 to 16 characters")
 
 
 FRAMES: dict[str, Callable[[Scene], object]] = {

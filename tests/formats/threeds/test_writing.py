@@ -56,7 +56,7 @@ def again(document: Document, tmp_path: Path) -> Scene:
 
 
 def renamed(report: LossReport) -> list[str]:
-    return [loss.path for loss in report if "is called" in loss.detail]
+    return [loss.path for loss in report if "renamed to" in loss.detail]
 
 
 # --- from nothing ---------------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def test_texture_seams_double_vertices(tmp_path: Path) -> None:
     assert found.uv is not None
     assert np.allclose(found.uv[found.corners], square.uv[square.uv_corners])
     assert np.allclose(found.positions[found.corners], square.positions[square.corners])
-    assert any("doubled" in loss.detail for loss in report)
+    assert any("duplicated" in loss.detail for loss in report)
 
 
 def test_cameras_lights_and_targets(tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ def changed_bytes(before: bytes, after: bytes) -> int:
 
 def patched(scene: Scene) -> bytes:
     document, report = write(scene)
-    assert not [loss for loss in report if "anew" in loss.detail], list(report)
+    assert not [loss for loss in report if "a new file was written" in loss.detail], list(report)
     return keyframer.encode(document)
 
 
@@ -395,7 +395,7 @@ def test_a_nudged_key_is_patched_in_real_files(tmp_path: Path) -> None:
         values[-1] += 0.25
         tracks[0].track.values = values
         document, report = write(scene)
-        if any("anew" in loss.detail for loss in report):
+        if any("a new file was written" in loss.detail for loss in report):
             anew += 1
             continue
         patched_files += 1

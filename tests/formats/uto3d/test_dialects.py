@@ -137,7 +137,7 @@ def test_a_dialect_reads_as_text() -> None:
         "maxscript.u3d": "maxscript lights, no UV faces without UVs",
         "literal.u3d": "literal lights, UV faces without UVs",
         "sampled.u3d": "UV faces without UVs",
-        "empty.u3d": "nothing that tells",
+        "empty.u3d": "no evidence",
     }
 
 

@@ -147,7 +147,7 @@ def test_every_record_is_described() -> None:
 def test_only_a_file_header_stands_at_the_top() -> None:
     document = new_document()
     document.records.append(Camera())
-    with pytest.raises(ValueError, match="cannot stand at the top of a Fantasy 2 scene"):
+    with pytest.raises(ValueError, match=r"cannot be at the top level of a U3D \(UTO!\) scene"):
         keyframer.encode(document)
 
 

@@ -44,7 +44,7 @@ def original(manner: str, folder: Path) -> tuple[w.Scene, Path]:
 
 def save(scene: Scene, path: Path) -> tuple[bytes, LossReport]:
     report = keyframer.save(scene, path, overwrite=True)
-    assert not [loss for loss in report if "anew" in loss.detail], [str(loss) for loss in report]
+    assert not [loss for loss in report if "a new file was written" in loss.detail], [str(loss) for loss in report]
     data = path.read_bytes()
     found = keyframer.load(path)
     keyframer.save(found, path, overwrite=True)
@@ -75,7 +75,7 @@ def test_a_new_bone_stands_behind_the_others_with_its_keys(manner: str, tmp_path
     keys = [(0, (1.0, 2.0, 3.0)), (320, (3.0, 2.0, 1.0))]
     plain.controllers.append({"type": 0, "id": 53, "owner": 52, "scheme": 0, "keys": keys})
     assert data == expected(plain, manner)
-    assert [loss.path for loss in report if "was added" in loss.detail] == ["/nodes/Tail"]
+    assert [loss.path for loss in report if "added to the original" in loss.detail] == ["/nodes/Tail"]
 
 
 @pytest.mark.parametrize("manner", MANNERS)
@@ -121,7 +121,7 @@ def test_a_removed_bone_takes_its_controllers_along(manner: str, tmp_path: Path)
     del plain.bones[2], plain.controllers[1]
     plain.bones[2]["parent"] = -1
     assert data == expected(plain, manner)
-    assert [loss.path for loss in report if "was taken out" in loss.detail] == ["/nodes/Tail"]
+    assert [loss.path for loss in report if "removed from the original" in loss.detail] == ["/nodes/Tail"]
 
 
 @pytest.mark.parametrize("manner", ["maxscript", "literal"])
@@ -235,9 +235,9 @@ def test_what_cannot_be_patched_is_written_anew_and_all_that_is_lost_is_said(tmp
     scene = keyframer.load(path)
     report = keyframer.save(replace(scene), tmp_path / "other.u3d", dialect="A")
     (why,) = [loss.detail for loss in report.of(Outcome.BAKED) if loss.path == "/"]
-    assert why == "the original could not be kept (another layout is asked for): the file was written anew"
+    assert why == "the original could not be edited in place (a different layout was requested): a new file was written"
     lost = [loss.detail for loss in report.of(Outcome.DROPPED) if loss.path == "/trailing"]
-    assert lost == [f"{len(BEHIND)} bytes of the original that nobody knows were dropped"]
+    assert lost == [f"{len(BEHIND)} unknown bytes of the original were dropped"]
 
 
 @pytest.mark.parametrize("manner", MANNERS)

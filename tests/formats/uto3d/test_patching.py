@@ -200,7 +200,7 @@ REFUSED: dict[str, tuple[str, Callable[[Scene], None], str]] = {
     "cone of a Flexporter light": (  # another layout has a place for it
         "A",
         put(light(1), falloff_degrees=5.0),
-        "/lights/1/falloff_degrees would not come out as it is meant",
+        "/lights/1/falloff_degrees would not be read back as given",
     ),
 }
 
@@ -280,7 +280,7 @@ def test_another_layout_is_written_anew(options: dict[str, object], patched: boo
     make, how = MANNERS["B"]
     same = keyframer.encode(written.document) == w.write(make(), how)
     assert same is patched
-    assert ("another layout is asked for" in "".join(why_anew(written))) is not patched
+    assert ("a different layout was requested" in "".join(why_anew(written))) is not patched
 
 
 @pytest.mark.parametrize("manner", "AB")

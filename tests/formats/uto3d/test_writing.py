@@ -148,7 +148,7 @@ def test_edits_are_patched(sample: str, tmp_path: Path) -> None:
     found.lights[0].multiplier = 3.0
     found.materials[0].name = "other"
     written = FORMAT.from_scene(found)
-    assert not [loss for loss in written.report if "anew" in loss.detail], list(written.report)
+    assert not [loss for loss in written.report if "a new file was written" in loss.detail], list(written.report)
     made = keyframer.encode(written.document)
     path = tmp_path / "edited.u3d"
     path.write_bytes(made)
@@ -162,7 +162,7 @@ def test_a_changed_track_is_patched(tmp_path: Path) -> None:
     channel = next(each for each in found.clips[0].channels if each.track.kind == "position")
     channel.track.values = channel.track.values + 1.0
     written = FORMAT.from_scene(found)
-    assert not [loss for loss in written.report if "anew" in loss.detail], list(written.report)
+    assert not [loss for loss in written.report if "a new file was written" in loss.detail], list(written.report)
     made = keyframer.encode(written.document)
     data = (SAMPLES / "maxscript.u3d").read_bytes()
     assert len(made) == len(data)

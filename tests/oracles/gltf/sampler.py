@@ -57,7 +57,7 @@ class Gltf:
         assert entry.get("byteOffset", 0) + stride * (entry["count"] - 1) + dtype.itemsize * width <= view["byteLength"]
         rows = np.ndarray((entry["count"], width), dtype, self.buffer, start, (stride, dtype.itemsize))
         if dtype.kind == "f":
-            assert np.isfinite(rows).all(), f"accessor {number} holds a number that is none"
+            assert np.isfinite(rows).all(), f"accessor {number} has a non-finite number"
         return rows
 
     def named(self, name: str) -> int:

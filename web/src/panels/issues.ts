@@ -35,17 +35,17 @@ export function issuesPanel(store: Store): HTMLElement {
     replace(
       list,
       info ? el("p", { class: `verdict ${info.verdict.replaceAll(" ", "-")}` }, info.verdict) : null,
-      failure ? el("p", { class: "failure" }, `Nothing can play: ${failure.message} (${failure.code} at ${offsetText(failure.offset)})`) : null,
+      failure ? el("p", { class: "failure" }, `The file cannot be played: ${failure.message} (${failure.code} at ${offsetText(failure.offset)})`) : null,
       ...(info?.issues ?? []).map(issueButton),
       ...more.map(([code, count]) => el("p", { class: "quiet" }, `${code}: ${count} more, not listed`)),
       info && !info.issues.length ? el("p", { class: "quiet" }, "Nothing to report.") : null,
       losses?.images.length ? el("h3", {}, "Images") : null,
       ...(losses?.images ?? []).map(imageItem),
-      losses ? el("h3", {}, "Shown here and saved as GLB") : null,
+      losses ? el("h3", {}, "Losses in this view and in a saved GLB") : null,
       losses ? el("p", { id: "loss-summary" }, losses.summary) : null,
       ...(losses?.losses ?? []).map(({ outcome, count, listed }) => el(
         "details", { class: "losses", ...(outcome === "dropped" ? { open: true } : {}) },
-        el("summary", {}, `${count} ${outcome}`), ...listed.map(lossItem),
+        el("summary", {}, `${count} ${outcome === "extras" ? "in extras" : outcome}`), ...listed.map(lossItem),
         count > listed.length ? el("p", { class: "quiet" }, `${count - listed.length} more, not listed`) : null,
       )),
     );

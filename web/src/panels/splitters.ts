@@ -56,7 +56,7 @@ export function splitters(place: HTMLElement): HTMLElement[] {
     const bar = el("div", {
       class: `splitter of-${name}`, id: `splitter-${name}`, role: "separator", tabindex: 0, "aria-label": label,
       "aria-orientation": upright ? "vertical" : "horizontal", "aria-valuemin": least, "aria-valuemax": most,
-      title: `${label}: drag, or arrow keys; a double click forgets it`,
+      title: `${label}: drag, or use the arrow keys; a double click resets it`,
     });
     const tell = (): void => bar.setAttribute("aria-valuenow", String(Math.round(upright ? panel().width : panel().height)));
     const set = (size: number | undefined): void => {

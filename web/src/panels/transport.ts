@@ -94,7 +94,7 @@ export function transport(store: Store, choose: (clip: number) => void): HTMLEle
   return el(
     "div", { class: "transport", role: "group", "aria-label": "Playing" },
     button("|◂", "To the start (Home)", () => edge("start")),
-    button("◆◂", "Key before (,)", () => stepKey(store, -1)),
+    button("◆◂", "Previous key (,)", () => stepKey(store, -1)),
     playing,
     button("▸◆", "Next key (.)", () => stepKey(store, 1)),
     button("▸|", "To the end (End)", () => edge("end")),

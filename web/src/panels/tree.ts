@@ -63,7 +63,7 @@ export function treePanel(store: Store): HTMLElement {
   const closed = new Set<number>();
   const search = el("input", { type: "search", placeholder: "Search", "aria-label": "Search nodes", id: "search" });
   const list = el("div", { class: "tree", role: "tree", "aria-label": "Nodes", tabindex: 0, id: "tree" });
-  const moving = toggle("Moving", "Only what moves, here and on the dope sheet (M)", false, (on) => store.set({ movingOnly: on }));
+  const moving = toggle("Moving", "Show only animated nodes, here and in the dope sheet (M)", false, (on) => store.set({ movingOnly: on }));
   moving.id = "moving";
   const count = el("div", { class: "quiet", "aria-live": "polite", id: "node-count" });
   let rows: Row[] = [];

@@ -1,4 +1,4 @@
-// Edges as the file marks them: bit 0 of a face for its corners 0-1, bit 1 for 1-2, bit 2 for 2-0.
+// Edges marked as visible in the file: bit 0 of a face for its corners 0-1, bit 1 for 1-2, bit 2 for 2-0.
 
 /** Pairs of vertices to draw; all edges of all faces where the file marks none. */
 export function edgePairs(indices: ArrayLike<number>, marks: ArrayLike<number> | null, firstFace: number): number[] {

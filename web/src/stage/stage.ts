@@ -95,7 +95,7 @@ export class Stage {
   picture(): Promise<Blob> {
     this.render(); // the canvas forgets what it shows as soon as the browser has taken it
     return new Promise((done, fail) =>
-      this.canvas.toBlob((made) => (made ? done(made) : fail(new Error("The browser makes no picture."))), "image/png"));
+      this.canvas.toBlob((made) => (made ? done(made) : fail(new Error("The browser could not make a picture."))), "image/png"));
   }
 
   /** Everything the first frame shows, without helpers. */
@@ -138,7 +138,7 @@ export class Stage {
     this.draw();
   }
 
-  /** Turn to what is selected. */
+  /** Centre the selection. */
   frameSelected(): void {
     if (this.selected === null || !this.axes.visible) return this.frameAll();
     this.controls.target.copy(this.axes.position);

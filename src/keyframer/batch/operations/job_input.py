@@ -111,6 +111,6 @@ _HEAD = 20
 def named_files(data: bytes) -> list[str]:
     """Paths below the folder of the file; those that lead elsewhere are left out, as they are when it is read."""
     text = data[_HEAD : _HEAD + int.from_bytes(data[12:16], "little")] if data[:4] == b"glTF" else data
-    names = dict.fromkeys(unquote(found.decode("utf-8", "replace")) for found in _URI.findall(text))
+    names = dict.fromkeys(unquote(uri.decode("utf-8", "replace")) for uri in _URI.findall(text))
     apart = [take_apart(name) for name in names]
     return ["/".join(name.parts) for name in apart if name.parts and name.refusal is None]

@@ -76,18 +76,18 @@ def drafted(path: str, *, replaces: bool) -> Iterator[list[Output]]:
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with named_later() as sets:
         yield outputs
-        for each in sets:
-            for draft in each.drafts:
+        for output_set in sets:
+            for draft in output_set.drafts:
                 draft.replaces = draft.replaces and replaces
                 draft.same = True
-            outputs.append(Output(each.target, partial(_finish, each), each.discard))
+            outputs.append(Output(output_set.target, partial(_finish, output_set), output_set.discard))
 
 
 def _finish(outputs: OutputSet) -> list[dict[str, Any]]:
     try:
         outputs.finish(durable=False)  # a name that is lost in a power cut is missed by the next run
     except OutputExists as error:
-        reason = f"{error.target} is there already, and no earlier run wrote it (--force replaces it)"
+        reason = f"{error.target} exists and was not written by an earlier run (--force replaces it)"
         raise RUN_OUTPUT_COLLISION.failure(0, "/", reason=reason) from None
     return [_noted(draft.target, draft.sha256) for draft in reversed(outputs.drafts)]
 

@@ -49,5 +49,5 @@ def carry_out(subject: JobInput, result: Result) -> None:
     subject.write(subject.job.output, data)
     subject.note_images(result, finder)
     opened = [] if source is None else source.opened
-    images = {str(each.match): each.texture is not None for each in opened}
+    images = {str(opening.match): opening.texture is not None for opening in opened}
     result["details"] = {"frames": len(renderer.frames or ()), "images": images, "complete": renderer.complete}

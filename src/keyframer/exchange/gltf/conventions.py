@@ -156,8 +156,8 @@ def shown_color(linear: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 def shown_rgb(linear: npt.ArrayLike) -> tuple[float, float, float]:
     red, green, blue = np.round(shown_color(linear), 9).tolist()[:3]
-    found: tuple[Any, Any, Any] = red, green, blue
-    return found
+    rgb: tuple[Any, Any, Any] = red, green, blue
+    return rgb
 
 
 PACKED_FROM = 256
@@ -229,15 +229,15 @@ def stated(item: Any, *names: str) -> Json:
     defaults = _DEFAULTS.get(kind)
     if defaults is None:
         defaults = _DEFAULTS[kind] = {field.name: field.default for field in fields(kind)}
-    found: Json = {}
+    stated_values: Json = {}
     for name in names:
         value = getattr(item, name)
         if value is None or (type(value) in (list, dict, set) and not value):
             continue
         if type(value) is not np.ndarray and value == defaults.get(name):
             continue
-        found[name] = value
-    return found
+        stated_values[name] = value
+    return stated_values
 
 
 _DEFAULTS: dict[type[Any], dict[str, Any]] = {}
@@ -258,8 +258,8 @@ def shown_name(name: str) -> str:
 
 def said_in_gltf(extras: Json) -> Json:
     """What a glTF file said in its own terms of a part that was read from it."""
-    found = extras.get("gltf")
-    return found if type(found) is dict else {}
+    content = extras.get("gltf")
+    return content if type(content) is dict else {}
 
 
 def attach(target: Json, content: Json) -> None:

@@ -47,7 +47,7 @@ class Archive:
         if name in self._by_name:
             reason = f"two members of the archive are called {name!r}"
         elif ".." in parts or parts[0] == "" or parts[0].endswith(":"):
-            reason = f"a member of the archive leads out of it: {name!r}"
+            reason = f"a member of the archive points outside it: {name!r}"
         else:
             return
         raise IO_READ_FAILED.failure(member.header_offset, f"{self.path}{name}", reason=reason)
@@ -86,7 +86,7 @@ def packing_problem(member: ZipInfo) -> str:
     if member.flag_bits & _ENCRYPTED:
         return "encrypted"
     if member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-        return f"packed by method {member.compress_type}"
+        return f"compressed by method {member.compress_type}"
     return ""
 
 

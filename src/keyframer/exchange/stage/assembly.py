@@ -215,8 +215,8 @@ def load_model(archive: Archive, member: ZipInfo, limits: Limits, *, salvage: bo
     folder = os.path.dirname(member.filename)
 
     def part(name: str) -> tuple[str, bytes] | None:
-        found = archive.find(f"{folder}/{name}" if folder else name)
-        return None if found is None else (name, archive.read(found))
+        archive_member = archive.find(f"{folder}/{name}" if folder else name)
+        return None if archive_member is None else (name, archive.read(archive_member))
 
     data = with_parts_inside(archive.read(member), part)
     try:

@@ -172,8 +172,8 @@ class Fixture:
         return self.type.get("LongName") or self.type.get("Name") or "fixture"
 
     def _listed(self, holder: str, *tags: str) -> list[Element]:
-        found = self.type.child(holder)
-        return [] if found is None else list(found.all(*tags))
+        element = self.type.child(holder)
+        return [] if element is None else list(element.all(*tags))
 
     def model_file(self, model: Element) -> str | None:
         """The member that a model's file is, by the order of preference; None where it has none."""

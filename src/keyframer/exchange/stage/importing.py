@@ -30,7 +30,7 @@ def load(
     issues = IssueLog(limits.issues_per_code, limits.issues)
     if archive.find(SHOW) is not None:
         scene = Scene(
-            space=Space("z", metres_per_unit=METRES_PER_UNIT, unit_rule="MVR counts millimetres"),
+            space=Space("z", metres_per_unit=METRES_PER_UNIT, unit_rule="MVR uses millimetres"),
             issues=issues,
             source_format="mvr",
         )

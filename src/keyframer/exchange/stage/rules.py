@@ -182,7 +182,9 @@ def _fixture_gltf_problems(root: Item) -> list[str]:
     if root.entries("animations"):
         problems.append("it has animation")
     accessors = root.children("accessors")
-    attributes = [each.child("attributes") for mesh in root.children("meshes") for each in mesh.children("primitives")]
+    attributes = [
+        child.child("attributes") for mesh in root.children("meshes") for child in mesh.children("primitives")
+    ]
     named = {
         (semantic, number)
         for item in attributes

@@ -25,6 +25,7 @@ from keyframer.files import check_output, write_bytes
 from keyframer.limits import Limits
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.text import counted
 
 MODELS = ("keep", "gltf")
 _GLB = ".glb"
@@ -43,7 +44,7 @@ def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options
         raise ValueError(f"stage archives have no option {unknown[0]!r} (they have: models, replace)")
     models = str(options.get("models", MODELS[0]))
     if models not in MODELS:
-        raise ValueError(f"models is one of {', '.join(MODELS)}, not {models!r}")
+        raise ValueError(f"models must be one of {', '.join(MODELS)}, not {models!r}")
     source = scene.sources
     if not isinstance(source, ArchiveSource):
         raise ValueError("only a show or fixture that was read from an archive can be written as one")
@@ -52,7 +53,7 @@ def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options
             "the scene was changed: an archive can be written again with other models, not with other nodes"
         )
     if path.suffix.lower() != source.ending:
-        raise ValueError(f"this archive is written to a file that ends with {source.ending}")
+        raise ValueError(f"the output name must end with {source.ending}")
     check_output(path, overwrite=overwrite)
     report = LossReport(scene.source_format or "")
     archive = Archive(source.data, source.limits)
@@ -66,7 +67,7 @@ def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options
     write_bytes(path, repack(source.data, archive.all_members, changes), overwrite=overwrite)
     report.written = [str(path)]
     kept = len(archive.members) - len(changes)
-    report.add(Outcome.EXACT, "/members", f"{kept} members copied as they are")
+    report.add(Outcome.EXACT, "/members", f"{counted(kept, 'member')} copied unchanged")
     return report
 
 

@@ -34,11 +34,11 @@ class Dialect:
 
 def read_text(data: bytes) -> tuple[bytes, Dialect, bytes]:
     """The text of a file in the form that records have, how it was stored, and a last odd byte of UTF-16."""
-    found, start = find_encoding(data)
+    detected, start = find_encoding(data)
     text, rest = data[start:], b""
     encoding: Encoding = "utf-8"
-    if found in ("utf-16-le", "utf-16-be"):
-        encoding = "utf-16-le" if found == "utf-16-le" else "utf-16-be"
+    if detected in ("utf-16-le", "utf-16-be"):
+        encoding = "utf-16-le" if detected == "utf-16-le" else "utf-16-be"
         whole = len(text) // 2 * 2
         text, rest = text[:whole], text[whole:]
         text = text.decode(encoding, "surrogatepass").encode("utf-8", "surrogatepass")

@@ -63,11 +63,11 @@ _MATERIAL = {
     "MATERIAL_SHADING": Entry("w", "Constant, Phong, Blinn, Metal or Other"),
     "MATERIAL_XP_FALLOFF": Entry("f", "falloff of the transparency"),
     "MATERIAL_SELFILLUM": Entry("f", "self-illumination, 0 to 1"),
-    "MATERIAL_TWOSIDED": Entry("", "two-sided, where the line is there"),
-    "MATERIAL_WIRE": Entry("", "shown as wires, where the line is there"),
-    "MATERIAL_WIREUNITS": Entry("", "width of wires in units instead of pixels, where the line is there"),
-    "MATERIAL_FACEMAP": Entry("", "maps are laid on each face, where the line is there"),
-    "MATERIAL_SOFTEN": Entry("", "soft highlights, where the line is there"),
+    "MATERIAL_TWOSIDED": Entry("", "two-sided, if the line is present"),
+    "MATERIAL_WIRE": Entry("", "shown as wires, if the line is present"),
+    "MATERIAL_WIREUNITS": Entry("", "width of wires in units instead of pixels, if the line is present"),
+    "MATERIAL_FACEMAP": Entry("", "maps are applied to each face, if the line is present"),
+    "MATERIAL_SOFTEN": Entry("", "soft highlights, if the line is present"),
     "MATERIAL_FALLOFF": Entry("w", "In or Out: which way the transparency falls off"),
     "MATERIAL_XP_TYPE": Entry("w", "Filter, Subtractive, Additive or Other"),
     "NUMSUBMTLS": Entry("i", "number of sub-materials"),
@@ -90,7 +90,7 @@ _MAP = {
     "UVW_NOISE_SIZE": Entry("f", "size of the noise"),
     "UVW_NOISE_LEVEL": Entry("i", "level of the noise"),
     "UVW_NOISE_PHASE": Entry("f", "phase of the noise"),
-    "BITMAP_INVERT": Entry("", "inverted, where the line is there"),
+    "BITMAP_INVERT": Entry("", "inverted, if the line is present"),
     "BITMAP_FILTER": Entry("w", "Pyramidal, SAT or None"),
 }
 _NODE = {
@@ -164,7 +164,7 @@ _LIGHT = {
     "LIGHT_ATTNEND": Entry("f", "end of the attenuation"),
 }
 _SHAPE = {
-    "SHAPE_CLOSED": Entry("", "closed, where the line is there"),
+    "SHAPE_CLOSED": Entry("", "closed, if the line is present"),
     "SHAPE_VERTEXCOUNT": Entry("i", "number of vertices"),
     "SHAPE_VERTEX_KNOT": Entry("ifff", "number and place of a knot, in world space"),
     "SHAPE_VERTEX_INTERP": Entry("ifff", "number and place of a point between knots"),
@@ -228,7 +228,7 @@ BLOCKS: dict[bytes, BlockEntry] = {
     b"MESH_MAPPINGCHANNEL": BlockEntry(
         "MappingChannel", "i", "A further set of texture coordinates, and its number.", _MESH
     ),
-    b"MESH_FACEMAPLIST": BlockEntry("FaceMapList", "", "Texture coordinates of materials that are laid on each face."),
+    b"MESH_FACEMAPLIST": BlockEntry("FaceMapList", "", "Texture coordinates of face-mapped materials."),
     b"MESH_FACEMAP": BlockEntry("FaceMap", "i", "Texture coordinates of one face."),
     b"MESH_WEIGHTS": BlockEntry("MeshWeights", "", "Bones of a mesh, as exporters for games add them.", _SKIN),
     b"MESH_BONE_LIST": BlockEntry(

@@ -96,22 +96,22 @@ class Block(AseRecord):
 
     def number(self, name: bytes, default: float) -> float:
         """The first value of a line, where it is a finite number."""
-        found = self.get(name)
-        value = default if found is None or isinstance(found[0], bytes) else float(found[0])
+        stored_value = self.get(name)
+        value = default if stored_value is None or isinstance(stored_value[0], bytes) else float(stored_value[0])
         return value if math.isfinite(value) else default
 
     def vector(self, name: bytes) -> tuple[float, float, float] | None:
         """The three numbers of a line, where they are finite."""
-        found = self.get(name)
-        if found is None or len(found) < 3:
+        values = self.get(name)
+        if values is None or len(values) < 3:
             return None
-        x, y, z = (float(value) for value in found[:3])
+        x, y, z = (float(value) for value in values[:3])
         return (x, y, z) if math.isfinite(x + y + z) else None
 
     def name(self, name: bytes) -> bytes | None:
         """The text of a line."""
-        found = self.get(name)
-        return found[0] if found and isinstance(found[0], bytes) else None
+        value = self.get(name)
+        return value[0] if value and isinstance(value[0], bytes) else None
 
     def names(self, name: bytes) -> list[bytes]:
         """The texts of all lines inside with this keyword."""
@@ -129,8 +129,8 @@ class Block(AseRecord):
 
 def _block_type(keyword: bytes, entry: BlockEntry) -> type[Block]:
     said = {"KEYWORD": keyword, "signature": entry.signature, "repeats": keyword in REPEATED}
-    made = type(entry.name, (Block,), {"__doc__": entry.words, "__module__": __name__, **said})
-    return record(made)
+    block_class = type(entry.name, (Block,), {"__doc__": entry.words, "__module__": __name__, **said})
+    return record(block_class)
 
 
 BLOCK_TYPES: dict[bytes, type[Block]] = {keyword: _block_type(keyword, entry) for keyword, entry in BLOCKS.items()}
@@ -204,13 +204,13 @@ class NumberTable(Table):
     values: Array
 
     def read(self, body: bytes) -> bool:
-        found = read_rows(body, b"*" + self.ROW)
-        if found is None:
+        rows_read = read_rows(body, b"*" + self.ROW)
+        if rows_read is None:
             return False
-        if not len(found):
+        if not len(rows_read):
             return True
-        index = whole(found[:, 0]) if found.shape[1] == 1 + self.WIDTH else None
-        rows = found[:, 1:] if not self.WHOLE else whole(found[:, 1:])
+        index = whole(rows_read[:, 0]) if rows_read.shape[1] == 1 + self.WIDTH else None
+        rows = rows_read[:, 1:] if not self.WHOLE else whole(rows_read[:, 1:])
         if index is None or rows is None:
             return False
         self.index, self.values = frozen(index), frozen(np.ascontiguousarray(rows))
@@ -326,14 +326,14 @@ class FaceList(Table):
         numbers = read_rows(marked, b"*")
         if kind is None or numbers is None or numbers.shape[1] != kind.count(b":"):
             return False
-        found = whole(numbers)
+        rows_read = whole(numbers)
         stated = b"*MESH_SMOOTHING" in body
         groups = _cached(_groups, [row[1] if stated else None for row in rows])
         ids = _cached(_material_id, [row[2] for row in rows])
-        if found is None or groups is None or ids is None:
+        if rows_read is None or groups is None or ids is None:
             return False
-        edges = found[:, 4:] if kind == _LABELS[0] else np.ones_like(found[:, 1:4])
-        self.index, self.corners = frozen(found[:, 0].copy()), frozen(found[:, 1:4].copy())
+        edges = rows_read[:, 4:] if kind == _LABELS[0] else np.ones_like(rows_read[:, 1:4])
+        self.index, self.corners = frozen(rows_read[:, 0].copy()), frozen(rows_read[:, 1:4].copy())
         self.edges, self.smoothing, self.materials = frozen(edges.copy()), frozen(groups), frozen(ids)
         return True
 
@@ -400,15 +400,15 @@ class Normals(Table):
         order = re.findall(rb"\*MESH_(FACEN|VERTEXN)ORMAL", body)
         if order != [b"FACEN", b"VERTEXN", b"VERTEXN", b"VERTEXN"] * count:
             return False
-        found = read_rows(body.replace(b"*MESH_FACENORMAL", b"*").replace(b"*MESH_VERTEXNORMAL", b"*"), b"*")
-        if found is None:
+        rows_read = read_rows(body.replace(b"*MESH_FACENORMAL", b"*").replace(b"*MESH_VERTEXNORMAL", b"*"), b"*")
+        if rows_read is None:
             return False
         if not count:
             return True
-        numbers = whole(found[:, 0]) if found.shape[1] == 4 else None
+        numbers = whole(rows_read[:, 0]) if rows_read.shape[1] == 4 else None
         if numbers is None:
             return False
-        numbers, rows = numbers.reshape(count, 4), found[:, 1:].reshape(count, 12)
+        numbers, rows = numbers.reshape(count, 4), rows_read[:, 1:].reshape(count, 12)
         self.index, self.corners = frozen(numbers[:, 0].copy()), frozen(numbers[:, 1:].copy())
         self.normals, self.corner_normals = frozen(rows[:, :3].copy()), frozen(rows[:, 3:].copy())
         return True
@@ -443,17 +443,17 @@ class Keys(Table):
 
     def read(self, body: bytes) -> bool:
         for row in KEY_ROWS[self.keyword].rows:
-            found = read_rows(body, b"*" + row)
-            if found is not None:
+            rows_read = read_rows(body, b"*" + row)
+            if rows_read is not None:
                 break
-        if found is None:
+        if rows_read is None:
             return False
-        if not len(found):
+        if not len(rows_read):
             return True
-        times = whole(found[:, 0]) if found.shape[1] > KEY_ROWS[self.keyword].width else None
+        times = whole(rows_read[:, 0]) if rows_read.shape[1] > KEY_ROWS[self.keyword].width else None
         if times is None:
             return False
-        self.times, self.values = frozen(times), frozen(np.ascontiguousarray(found[:, 1:]))
+        self.times, self.values = frozen(times), frozen(np.ascontiguousarray(rows_read[:, 1:]))
         return True
 
     def rows(self, start: str) -> str:
@@ -494,13 +494,13 @@ class SoftSkin(Table):
         counts: list[int] = []
         for line in lines[2:]:
             count, _, rest = line.strip().partition(b"\t") if b"\t" in line.strip() else line.strip().partition(b" ")
-            found = _NAMED_WEIGHT.findall(rest)
-            numbers = [read_number(weight) for _, _, weight in found]
-            if not count.isdigit() or len(count) > 6 or int(count) != len(found) or None in numbers:
+            rows_read = _NAMED_WEIGHT.findall(rest)
+            numbers = [read_number(weight) for _, _, weight in rows_read]
+            if not count.isdigit() or len(count) > 6 or int(count) != len(rows_read) or None in numbers:
                 return False
-            names += [quoted or bare for quoted, bare, _ in found]
+            names += [quoted or bare for quoted, bare, _ in rows_read]
             weights += [number for number in numbers if number is not None]
-            counts.append(len(found))
+            counts.append(len(rows_read))
         self.names, self.counts = tuple(names), frozen(np.array(counts, np.int64))
         self.weights = frozen(np.array(weights, np.float64))
         return True

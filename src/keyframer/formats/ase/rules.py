@@ -99,10 +99,10 @@ def _check_counts(reporter: Reporter, mesh: Block) -> None:
             _check_count(reporter, mesh, name, sizes.get(table, 0), what)
 
 
-def _check_count(reporter: Reporter, block: Block, name: bytes, found: int, what: str) -> None:
-    claimed = int(block.number(name, found))
-    if claimed != found:
-        reporter.report(LINK_COUNT_MISMATCH, block, name.decode().lower(), claimed=claimed, found=found, what=what)
+def _check_count(reporter: Reporter, block: Block, name: bytes, count: int, what: str) -> None:
+    claimed = int(block.number(name, count))
+    if claimed != count:
+        reporter.report(LINK_COUNT_MISMATCH, block, name.decode().lower(), claimed=claimed, found=count, what=what)
 
 
 def _check_keys(reporter: Reporter, keys: Keys, ticks: float) -> None:

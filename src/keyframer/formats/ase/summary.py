@@ -36,8 +36,8 @@ def summarise(document: Document) -> list[Table]:
 
 
 def _number(block: records.Block, name: bytes) -> Cell:
-    found = block.get(name)
-    return found[0] if found else None
+    value = block.get(name)
+    return value[0] if value else None
 
 
 def _objects(document: Document) -> Table:

@@ -40,7 +40,7 @@ class _Text(Kind):
 
     def from_json(self, value: object) -> bytes:
         if not isinstance(value, str):
-            raise ValueError("text is expected")
+            raise ValueError("expected text")
         return ascii_to_bytes(value)
 
 
@@ -71,12 +71,12 @@ class _Values(Kind):
 
     def restore(self, value: object, record: Any) -> Values:
         if not isinstance(value, list):
-            raise ValueError("a list is expected")
+            raise ValueError("expected a list")
         signature = record.signature
         if signature.endswith("+"):
             signature = signature[:-2] + signature[-2] * max(len(value) - len(signature) + 2, 0)
         if value and len(value) != len(signature):
-            raise ValueError(f"a list of {len(signature)} values is expected")
+            raise ValueError(f"expected a list of {len(signature)} values")
         return tuple(_value_from_json(one, letter) for one, letter in zip(value, signature, strict=False))
 
 
@@ -89,11 +89,11 @@ def _value_to_json(value: Value) -> object:
 def _value_from_json(value: object, letter: str) -> Value:
     if letter in "tw":
         if not isinstance(value, str):
-            raise ValueError("text is expected")
+            raise ValueError("expected text")
         return ascii_to_bytes(value)
     if letter == "i":
         if type(value) is not int:
-            raise ValueError("a whole number is expected")
+            raise ValueError("expected a whole number")
         return value
     number: float = array_from_json([value], np.dtype("<f8"), None).tolist()[0]
     return number
@@ -119,7 +119,7 @@ class _Column(Kind):
         array = np.asarray(value)
         wanted = 1 if self.width is None else 2
         if array.ndim != wanted or (self.width and array.shape[1] != self.width):
-            raise ValueError(f"an array of shape {('n', self.width or 'k')[:wanted]} is expected, not {array.shape}")
+            raise ValueError(f"expected an array of shape {('n', self.width or 'k')[:wanted]}, not {array.shape}")
         return fitting(array, self.dtype)
 
     def to_json(self, value: Any) -> object:
@@ -139,7 +139,7 @@ class _AsWritten(_Text):
 
     def write(self, sink: Sink, value: bytes, record: Any) -> None:
         if not isinstance(value, bytes):
-            raise ValueError("text as bytes is expected")
+            raise ValueError("expected text as bytes")
 
     def dump(self, value: bytes, record: Any) -> object:
         if not value or value == record.written_anew():

@@ -77,7 +77,7 @@ def write_values(signature: str, values: Values) -> str:
     if signature.endswith("+"):
         signature = signature[:-2] + signature[-2] * max(len(values) - len(signature) + 2, 0)
     if len(values) != len(signature):
-        raise ValueError(f"{len(signature)} values are expected, not {len(values)}")
+        raise ValueError(f"expected {len(signature)} values, not {len(values)}")
     parts: list[str] = []
     for letter, value in zip(signature, values, strict=True):
         if letter in "tw":

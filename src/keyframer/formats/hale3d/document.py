@@ -205,7 +205,7 @@ def encode(document: Document) -> bytes:
         elif isinstance(top, RawRun):
             write_fields(top, sink)
         else:
-            raise ValueError(f"{top!r} cannot stand at the top of a Hale3D file")
+            raise ValueError(f"{top!r} cannot be at the top level of a Hale3D file")
     sink.write(document.trailing)
     return sink.getvalue()
 
@@ -219,7 +219,7 @@ def _write_inside(records: list[Record], order: dict[type[Record], int], sink: T
     for record in records:
         rank = order.get(type(record))
         if rank is None or rank < reached or record.children or record.tail:
-            raise ValueError(f"{record!r} cannot stand here: the order is {', '.join(c.__name__ for c in order)}")
+            raise ValueError(f"{record!r} is out of order: the order is {', '.join(c.__name__ for c in order)}")
         reached = rank
         write_fields(record, sink)
 

@@ -52,7 +52,7 @@ class Table(CountedAhead):
     def checked(self, value: Any) -> npt.NDArray[Any]:
         array = np.asarray(value)
         if array.dtype != self.dtype or array.ndim != 1:
-            raise ValueError(f"rows of ({self.entry_name}) are wanted")
+            raise ValueError(f"expected rows of ({self.entry_name})")
         return array
 
     def to_json(self, value: Any) -> object:
@@ -63,10 +63,10 @@ class Table(CountedAhead):
     def from_json(self, value: object) -> npt.NDArray[Any]:
         names = self.dtype.names or ()
         if not isinstance(value, list):
-            raise ValueError("a list of rows is wanted")
+            raise ValueError("expected a list of rows")
         for index, row in enumerate(value):
             if not isinstance(row, dict) or set(row) != set(names):
-                raise ValueError(f"row {index}: an object with {', '.join(names)} is wanted")
+                raise ValueError(f"row {index}: expected an object with {', '.join(names)}")
         rows = np.empty(len(value), self.dtype)
         for name in names:
             column = self.dtype[name]

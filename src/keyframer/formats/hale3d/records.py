@@ -87,7 +87,7 @@ class Frames(Record):
         """Frames from components ``(frames, components)`` and boxes ``(frames, 2, 3)`` (zeros if not given)."""
         moving: npt.NDArray[Any] = np.asarray(components, "<f4")
         if moving.ndim != 2:
-            raise ValueError(f"components (frames, components) are wanted, not an array of shape {moving.shape}")
+            raise ValueError(f"expected components (frames, components), not an array of shape {moving.shape}")
         boxes = np.zeros((len(moving), BOUNDS_FLOATS), "<f4") if bounds is None else np.asarray(bounds, "<f4")
         return Frames(frozen(np.hstack([boxes.reshape(len(moving), BOUNDS_FLOATS), moving])))
 

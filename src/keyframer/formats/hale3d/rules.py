@@ -30,7 +30,7 @@ _COVERED = {
 
 def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> None:
     """Report everything that is odd about the records of a document."""
-    joints: list[Record] = [each for each in document.find(Record) if isinstance(each, (Joint, ModelJoint))]
+    joints: list[Record] = [record for record in document.find(Record) if isinstance(record, (Joint, ModelJoint))]
     for top in document.records:
         if isinstance(top, (Animation, Model)) and top.version != 1:
             reporter.report(SEM_UNKNOWN_VERSION, top, "version", version=top.version, known="1")
@@ -41,7 +41,7 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
         check_name(reporter, joint, "name", unquoted(joint.name))
     for mesh in document.find(Mesh):
         check_file_name(reporter, mesh, "material", mesh.material)
-    # The one real animation calls all its joints "origin": told once, and only told.
+    # The one real animation calls all its joints "origin": reported once, as a warning only.
     named = ((joint, unquoted(joint.name)) for joint in joints if isinstance(joint, (Joint, ModelJoint)))
     check_unique(reporter, "joints", "name", named)
     check_numbers(reporter, document, () if scene is None else _COVERED)

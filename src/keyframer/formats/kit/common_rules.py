@@ -225,13 +225,13 @@ def check_name(reporter: Reporter, record: Record, field: str, name: bytes, long
 
 def name_problems(text: str) -> Iterator[IssueType]:
     """What in a name could harm whoever shows it."""
-    for kind, found in (
+    for kind, problem in (
         (SEC_NAME_CONTROL_CHARS, _CONTROLS.search(text)),
         (SEC_NAME_BIDI, None if text.isascii() else _BIDI.search(text)),
         (SEC_NAME_MARKUP, _MARKUP.search(text)),
         (SEC_NAME_FORMULA, _FORMULA.match(text)),
     ):
-        if found:
+        if problem:
             yield kind
 
 
@@ -259,7 +259,7 @@ def path_problems(text: str) -> Iterator[IssueType]:
 
 
 def check_unique(reporter: Reporter, kind: str, field: str, named: Iterable[tuple[Record, bytes]]) -> None:
-    """Names that several records of a kind carry; each is told once, at the second that carries it."""
+    """Report names that several records of a kind have, each once, at the second record."""
     counts: dict[bytes, int] = {}
     second: dict[bytes, Record] = {}
     for record, name in named:
@@ -272,7 +272,7 @@ def check_unique(reporter: Reporter, kind: str, field: str, named: Iterable[tupl
 
 
 def shown(name: bytes | str) -> str:
-    """A name for messages: safe, in quotes, of bearable length."""
+    """Return a name for messages: safe to show, in quotes, truncated."""
     text = safe_text(name[: 4 * _SHOWN] if isinstance(name, str) else decode_name(name[: 4 * _SHOWN]))
     return f"'{text}'" if len(text) <= _SHOWN else f"'{text[:_SHOWN]}…'"
 

@@ -56,9 +56,9 @@ def _mirror(space: Space) -> Floats:
 def upright(space: Space) -> tuple[Floats, Floats]:
     """Two (4, 4) matrices: ``turn @ world @ own`` is a node's world in right-handed Y up. The space of a node is
     mirrored with the scene's, and otherwise stays."""
-    turn, own = np.eye(4), np.diag([*_mirror(space), 1.0])
+    turn, mirror = np.eye(4), np.diag([*_mirror(space), 1.0])
     turn[:3, :3] = _to_common(space)
-    return turn, own
+    return turn, mirror
 
 
 class _Signed:
@@ -101,9 +101,9 @@ class _Change:
         self.all = _Signed(matrix)
         self.unit = unit
         self.flip_v = flip_v
-        own = np.diag([1.0, 1.0, self.all.determinant])
+        mirror = np.diag([1.0, 1.0, self.all.determinant])
         aims = [node.camera is not None or node.light is not None for node in scene.nodes]
-        self.frames = [own if each else matrix.T for each in aims]
+        self.frames = [mirror if aim else matrix.T for aim in aims]
         """what each node's frame is multiplied by from behind"""
         self.before = [_Signed(matrix if node.parent is None else self.frames[node.parent].T) for node in scene.nodes]
         """what each node's place is multiplied by from the front"""
@@ -151,7 +151,7 @@ class _Change:
         extra = self.extra[number]
         if extra is not None:
             turn = quat.multiply(turn, extra)
-        made = replace(
+        converted = replace(
             node,
             position=front.vectors(node.position) * self.unit,
             rotation_xyzw=turn,
@@ -159,34 +159,34 @@ class _Change:
             pivot=behind.vectors(node.pivot) * self.unit,
         )
         if node.scale_axes_xyzw is not None:
-            made.scale_axes_xyzw = behind.turns(node.scale_axes_xyzw)
+            converted.scale_axes_xyzw = behind.turns(node.scale_axes_xyzw)
         if node.bounding_box is not None:
-            made.bounding_box = self._box(*node.bounding_box)
+            converted.bounding_box = self._box(*node.bounding_box)
         if node.morph is not None:
-            made.morph = Morph(list(node.morph.names), [self._points(shape) for shape in node.morph.positions])
-        return made
+            converted.morph = Morph(list(node.morph.names), [self._points(shape) for shape in node.morph.positions])
+        return converted
 
     def _box(self, low: Any, high: Any) -> tuple[Floats, Floats]:
         corners = self._points(np.stack([low, high]))
         return corners.min(axis=0), corners.max(axis=0)
 
     def _mesh(self, mesh: Mesh) -> Mesh:
-        made = replace(mesh, positions=self._points(mesh.positions))
+        converted = replace(mesh, positions=self._points(mesh.positions))
         if mesh.axes is not None:
-            made.axes = self.all.matrices(mesh.axes, self.unit)
+            converted.axes = self.all.matrices(mesh.axes, self.unit)
         if mesh.bounding_sphere is not None:
             centre, radius = mesh.bounding_sphere
-            made.bounding_sphere = (self._points(centre), radius * self.unit)
+            converted.bounding_sphere = (self._points(centre), radius * self.unit)
         if self.flip_v and mesh.uv is not None:
             uv = np.array(mesh.uv, np.float64)
             uv[:, 1] = 1.0 - uv[:, 1]
-            made.uv = uv
-        return made
+            converted.uv = uv
+        return converted
 
     def _camera(self, camera: Camera) -> Camera:
-        made = replace(camera, target=self._target(camera.target))
-        made.ranges, made.clip = self._pair(camera.ranges), self._pair(camera.clip)
-        return made
+        converted = replace(camera, target=self._target(camera.target))
+        converted.ranges, converted.clip = self._pair(camera.ranges), self._pair(camera.clip)
+        return converted
 
     def _pair(self, pair: tuple[float, float] | None) -> tuple[float, float] | None:
         return None if pair is None else (pair[0] * self.unit, pair[1] * self.unit)
@@ -198,28 +198,29 @@ class _Change:
         return x, y, z
 
     def _light(self, light: Light) -> Light:
-        made = replace(light, target=self._target(light.target))
-        made.inner_range = None if light.inner_range is None else light.inner_range * self.unit
-        made.outer_range = None if light.outer_range is None else light.outer_range * self.unit
-        return made
+        converted = replace(light, target=self._target(light.target))
+        converted.inner_range = None if light.inner_range is None else light.inner_range * self.unit
+        converted.outer_range = None if light.outer_range is None else light.outer_range * self.unit
+        return converted
 
     def _skin(self, skin: Skin) -> Skin:
-        made = replace(skin, inverse_bind=self.all.matrices(skin.inverse_bind, self.unit))
+        converted = replace(skin, inverse_bind=self.all.matrices(skin.inverse_bind, self.unit))
         if skin.positions is not None:
-            made.positions = self._points(skin.positions)
-        return made
+            converted.positions = self._points(skin.positions)
+        return converted
 
     def _fog(self, fog: Fog | None) -> Fog | None:
         return None if fog is None else replace(fog, near=fog.near * self.unit, far=fog.far * self.unit)
 
     def _clip(self, clip: Clip) -> Clip:
-        made = replace(
-            clip, channels=[Channel(each.node, self._track(each.node, each.track)) for each in clip.channels]
+        converted = replace(
+            clip,
+            channels=[Channel(channel.node, self._track(channel.node, channel.track)) for channel in clip.channels],
         )
         if clip.bounds is not None:
             corners = self._points(clip.bounds)
-            made.bounds = np.stack([corners.min(axis=1), corners.max(axis=1)], axis=1)
-        return made
+            converted.bounds = np.stack([corners.min(axis=1), corners.max(axis=1)], axis=1)
+        return converted
 
     def _track(self, number: int, track: Track) -> Track:
         front, behind = self.before[number], _Signed(self.frames[number].T)
@@ -238,7 +239,9 @@ class _Change:
 
     @staticmethod
     def _mapped(track: Track, tangents: dict[str, Floats], change: Any) -> Track:
-        return replace(track, values=change(track.values), **{name: change(each) for name, each in tangents.items()})
+        return replace(
+            track, values=change(track.values), **{name: change(tangent) for name, tangent in tangents.items()}
+        )
 
     def _turned(self, track: Track, tangents: dict[str, Floats], front: _Signed, extra: Floats | None) -> Track:
         """Increments stay increments: only the first key, which is absolute, takes up the node's new frame."""

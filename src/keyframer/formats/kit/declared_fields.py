@@ -91,7 +91,7 @@ class Holdings:
     @cached_property
     def held(self) -> frozenset[str]:
         """Features, and fields as ``materials.shininess``."""
-        fields = {f"{part}.{each.name}" for part, table in self.declared.items() for each in table}
+        fields = {f"{part}.{row.name}" for part, table in self.declared.items() for row in table}
         fields |= {f"{part}.{name}" for part, names in self.in_code.items() for name in names}
         return frozenset({*self.features, *fields})
 

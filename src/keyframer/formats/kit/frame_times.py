@@ -46,11 +46,11 @@ def framed(scene: Scene, fps: float, report: LossReport) -> Scene:
         report.add(Outcome.APPROXIMATED, "/clips/rate", words)
     frames = np.arange(frame_count(clip), dtype=np.float64)
     if any(np.any(channel.track.times > LONGEST) for channel in clip.channels):
-        report.add(Outcome.DROPPED, "/clips/keys", f"keys after frame {LONGEST:,.0f} are not believed")
-    channels = [_at_frames(scene, each, frames, report) for each in clip.channels]
+        report.add(Outcome.DROPPED, "/clips/keys", f"keys after frame {LONGEST:,.0f} are ignored")
+    channels = [_at_frames(scene, channel, frames, report) for channel in clip.channels]
     last = float(len(frames) - 1)
     if clip.end <= last - 1:
-        report.add(Outcome.DROPPED, "/clips/end", f"there are keys to frame {last:g}, and a file plays all its frames")
+        report.add(Outcome.DROPPED, "/clips/end", f"there are keys to frame {last:g}, and the format plays all frames")
     if clip is given and clip.end == last and all(a is b for a, b in zip(channels, clip.channels, strict=True)):
         return scene
     return replace(scene, clips=[replace(clip, channels=channels, end=last), *scene.clips[1:]])
@@ -64,15 +64,19 @@ def _at_frames(scene: Scene, channel: Channel, frames: npt.NDArray[np.float64], 
     form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
     if not (sampled and np.isin(track.times, frames).all()):
         path = f"{plain_path('nodes', scene.nodes[channel.node].name)}/{track.kind}"
-        report.add(Outcome.APPROXIMATED, path, "has a value for every frame now")
+        report.add(Outcome.APPROXIMATED, path, "now has a value for every frame")
     return Channel(channel.node, Track.sampled(track.kind, compile_track(track)(frames), form=form))
 
 
 def frame_origins(before: Scene, after: Scene, nodes: Mapping[int, int], had: int) -> Indices:
     """`frames_kept` for the clips of two scenes; ``nodes`` are numbers in ``after``, to those in ``before``."""
-    tracks = {(each.node, each.track.kind): each.track for each in after.clips[0].channels}
+    tracks = {(channel.node, channel.track.kind): channel.track for channel in after.clips[0].channels}
     new = {old: number for number, old in nodes.items()}
-    known = {(new[each.node], each.track.kind): each.track for each in before.clips[0].channels if each.node in new}
+    known = {
+        (new[channel.node], channel.track.kind): channel.track
+        for channel in before.clips[0].channels
+        if channel.node in new
+    }
     return frames_kept(known, tracks, had, frame_count(after.clips[0]))
 
 
@@ -80,14 +84,14 @@ def frames_kept(before: Tracks, after: Tracks, had: int, count: int) -> Indices:
     """For each of ``count`` frames the one of the original (of ``had``) that says the same, or stands where it does."""
     shared = [key for key in after if key in before and len(after[key].times) == count]
     near = np.rint(np.arange(count) * ((had - 1) / max(count - 1, 1))).astype(np.int64)
-    own = np.arange(count) if count == had else near
+    original_rows = np.arange(count) if count == had else near
     if not shared:
-        return own
+        return original_rows
     rows = [_bytes_of_rows([tracks[key] for key in shared]) for tracks in (before, after)]
     known: dict[bytes, list[int]] = {}
     for number, row in enumerate(rows[0]):
         known.setdefault(row, []).append(number)
-    found = own.copy()
+    kept = original_rows.copy()
     last = -1
     for number, row in enumerate(rows[1]):
         alike = known.get(row)
@@ -95,9 +99,9 @@ def frames_kept(before: Tracks, after: Tracks, had: int, count: int) -> Indices:
             continue
         if number >= had or rows[0][number] != row or count != had:
             wanted = (at for at in (last + 1, last - 1) if 0 <= at < had and rows[0][at] == row)
-            found[number] = next(wanted, alike[0])
-        last = int(found[number])
-    return found
+            kept[number] = next(wanted, alike[0])
+        last = int(kept[number])
+    return kept
 
 
 def _bytes_of_rows(tracks: list[Track]) -> list[bytes]:
@@ -116,11 +120,11 @@ def counted(clip: Clip, unit: str, rate: float, units_per_frame: float) -> Clip:
     factor = rate / units_per_second(clip)
     if factor == 1.0 and (clip.unit, clip.units_per_frame) == (unit, units_per_frame):
         return clip
-    channels = [Channel(each.node, _stretched(each.track, factor)) for each in clip.channels]
-    made = replace(clip, rate=rate, unit=unit, units_per_frame=units_per_frame, channels=channels)
+    channels = [Channel(channel.node, _stretched(channel.track, factor)) for channel in clip.channels]
+    converted = replace(clip, rate=rate, unit=unit, units_per_frame=units_per_frame, channels=channels)
     start, end, current = (float(time) for time in _times([clip.start, clip.end, clip.current or 0.0], factor))
-    made.start, made.end, made.current = start, end, None if clip.current is None else current
-    return made
+    converted.start, converted.end, converted.current = start, end, None if clip.current is None else current
+    return converted
 
 
 def counted_like(scene: Scene, other: Scene) -> Scene:

@@ -90,9 +90,9 @@ class KeyFitter:
         """The track in the format's time unit, with interpolation TCB, LINEAR or BEZIER; None without usable keys."""
         if id(track) not in self._ahead:
             self.fit_ahead([track])
-        _, (made, losses) = self._ahead.pop(id(track))
+        _, (fitted, losses) = self._ahead.pop(id(track))
         self.report.losses += [replace(loss, path=path) for loss in losses]
-        return made
+        return fitted
 
     def _fitted(self, track: Track) -> Sampling[tuple[Track | None, list[Loss]]]:
         """The fitted track, and what is lost on the way."""
@@ -104,7 +104,7 @@ class KeyFitter:
         source = usable_keys(track)
         if len(source.times) < given:
             lost = given - len(source.times)
-            report.add(Outcome.DROPPED, "", f"{lost} of {given} keys are no numbers")
+            report.add(Outcome.DROPPED, "", f"{lost} of {given} keys are not finite")
         if not len(source.times):
             return None
         why = self._reason_to_bake(source)
@@ -118,7 +118,7 @@ class KeyFitter:
         if self.rules.whole:
             whole = np.rint(times)
             if ((np.diff(whole) == 0) & (np.diff(times) > 0)).any():
-                return (yield from self._baked(source, report, "keys would fall on one time"))
+                return (yield from self._baked(source, report, "several keys would have the same time"))
             if (whole != times).any():
                 return self._rounded(source, times, report)
         report.add(Outcome.EXACT, "", _count(source))
@@ -126,21 +126,21 @@ class KeyFitter:
 
     def _rounded(self, track: Track, times: Floats, report: LossReport) -> Track:
         """The same keys at whole times; what that does to the values is measured."""
-        made = replace(track, times=np.rint(times))
+        rounded = replace(track, times=np.rint(times))
         tolerance, distance, unit = self.tolerance.for_track(track)
         checks = np.unique(np.concatenate([track.times, subframes(track.times, _CHECKED)]))
         wanted = compile_track(track)(checks).reshape(len(checks), -1)
-        found = compile_track(made)(checks * self.factor).reshape(len(checks), -1)
-        error = float(distance(found, wanted).max())
-        seconds = float(np.abs(made.times - times).max()) / self.rules.per_second
+        samples = compile_track(rounded)(checks * self.factor).reshape(len(checks), -1)
+        error = float(distance(samples, wanted).max())
+        seconds = float(np.abs(rounded.times - times).max()) / self.rules.per_second
         words = f"times were rounded by up to {seconds:.2g} s"
         if error > tolerance and self.rules.more_frames:
             fine = next(
                 (parts for parts in _FINER if np.abs(times * parts - np.rint(times * parts)).max() < _SNAP), None
             )
-            words += "" if fine is None else f": fps={self.rules.per_second * fine:g} would hold them"
+            words += "" if fine is None else f": fps={self.rules.per_second * fine:g} would store them exactly"
         report.add(Outcome.APPROXIMATED if error else Outcome.EXACT, "", words, error=error, unit=unit)
-        return made
+        return rounded
 
     def _reason_to_bake(self, track: Track) -> str | None:
         if track.interpolation is Interpolation.SAMPLED:
@@ -150,7 +150,7 @@ class KeyFitter:
         if track.wrap is not Wrap.SINGLE and not self.rules.wraps and track.times[-1] > 0:
             if self.span[0] >= 0 and self.span[1] <= track.times[-1] and track.wrap is Wrap.REPEAT:
                 return None  # the second round is never played
-            return f"the format cannot {track.wrap.value}"
+            return f"the format cannot store {track.wrap.value} tracks"
         if not self.rules.full_turns and has_full_turns(track):
             return "turns of 360 degrees and more"
         return None
@@ -161,16 +161,16 @@ class KeyFitter:
         if track.wrap is not Wrap.SINGLE and not self.rules.wraps:
             begin, end = min(begin, self.span[0]), max(end, self.span[1])
         tolerance, _, unit = self.tolerance.for_track(track)
-        made, error = yield from self._fewest(track, self._grid(track, begin, end))
+        fitted, error = yield from self._fewest(track, self._grid(track, begin, end))
         for parts in _FINER:  # keys may stand between frames where the format's times are finer
             finer = self._grid(track, begin, end, parts)
             if error <= tolerance or track.interpolation is Interpolation.SAMPLED or not len(finer):
                 break
             other = yield from self._fewest(track, finer)
-            made, error = min((made, error), other, key=lambda each: each[1])
-        words = f"{len(track.times)} frames became {_count(made)}" if not why else f"{why}: now {_count(made)}"
+            fitted, error = min((fitted, error), other, key=lambda result: result[1])
+        words = f"{len(track.times)} frames became {_count(fitted)}" if not why else f"{why}: now {_count(fitted)}"
         if error > tolerance:
-            words += f"; asked for was {tolerance:.2g}, and the times that the format has do not allow it"
+            words += f"; {tolerance:.2g} was requested, but the times of the format do not allow it"
             if self.rules.find_rate:
                 enough = yield from self._enough(track, begin, end)
                 words += "" if enough is None else f": fps={enough:g} would"
@@ -178,7 +178,7 @@ class KeyFitter:
                 words += f"; {self.rules.more_frames}"
         outcome = Outcome.EXACT if error == 0 and not why else Outcome.APPROXIMATED
         report.add(outcome, "", words, error=error, unit=unit)
-        return made
+        return fitted
 
     def _enough(self, track: Track, begin: float, end: float) -> Sampling[float | None]:
         """How many frames a second would hold the track as near as is asked; None where that is not known."""
@@ -201,31 +201,31 @@ class KeyFitter:
         widest = self.rules.widest_degrees if track.is_rotation else math.inf
         between = self._between(track, grid)
         values, allowed = (yield from values_of(track, moments)), 0.9 * tolerance
-        made, _ = yield from fewest_keys(track.kind, grid, values, form, allowed, distance, widest, between)
+        fitted, _ = yield from fewest_keys(track.kind, grid, values, form, allowed, distance, widest, between)
         checks = np.unique(np.concatenate([track.times, moments]))
         if between is not None:
             checks = np.unique(np.concatenate([checks, subframes(checks, _CHECKED)]))
         wanted = yield track, checks
-        found = yield made, checks * self.factor
-        return made, float(distance(found, wanted).max())
+        samples = yield fitted, checks * self.factor
+        return fitted, float(distance(samples, wanted).max())
 
     def _between(self, track: Track, grid: Floats) -> Between | None:
         """The track at any time of the format, where its own playback says what stands between two frames; None where
         frames are all there is, and where they are not on the grid: keys that stand
         beside them cannot follow their corners."""
         if track.interpolation is Interpolation.SAMPLED:
-            own = np.unique(self.times(track.times))
+            key_times = np.unique(self.times(track.times))
             played = all(facts_of(name).plays_between_frames for name in self.clip.extras)
-            if not played or not np.array_equal(own, grid):
+            if not played or not np.array_equal(key_times, grid):
                 return None
         return lambda times: values_of(track, times / self.factor)
 
     def _grid(self, track: Track, begin: float, end: float, parts: int = 1) -> Floats:
         """Where the track is sampled: at its own frames if they are on the grid, else at the format's, or at so many
         parts of them; empty where its times do not go so fine."""
-        own = np.unique(self.times(track.times))
-        if track.interpolation is Interpolation.SAMPLED and (not self.rules.whole or not np.mod(own, 1).any()):
-            return own
+        key_times = np.unique(self.times(track.times))
+        if track.interpolation is Interpolation.SAMPLED and (not self.rules.whole or not np.mod(key_times, 1).any()):
+            return key_times
         first, last = (float(value) for value in self.times([begin, end]))
         step = self.rules.step / parts
         if self.rules.whole and step < 1:
@@ -233,7 +233,7 @@ class KeyFitter:
         count = math.ceil((last - first) / step) + 1
         expect("samples", count * _LEAST)
         grid = first + step * np.arange(count)
-        grid = np.concatenate([grid, own[own <= last]])
+        grid = np.concatenate([grid, key_times[key_times <= last]])
         return np.unique(np.rint(grid) if self.rules.whole else grid)
 
 
@@ -301,6 +301,6 @@ def axes_of_keys(axes: Track | None, scale: Track, node: Node, report: LossRepor
     if not np.array_equal(axes.times, scale.times):
         path = f"{plain_path('nodes', node.name)}/scale_axes"
         report.forget(path)
-        report.add(Outcome.DROPPED, path, "its keys stand at other times than those of the scale")
+        report.add(Outcome.DROPPED, path, "its keys have other times than those of the scale")
         return None
     return with_form(axes, RotationForm.QUATERNION_ABSOLUTE).values

@@ -57,7 +57,12 @@ def with_still_shapes(scene: Scene, report: LossReport, keeps: Callable[[Track],
     if not done:
         return scene
     clips = [
-        replace(clip, channels=[each for each in clip.channels if each.track.kind != "morph" or each.node not in done])
+        replace(
+            clip,
+            channels=[
+                channel for channel in clip.channels if channel.track.kind != "morph" or channel.node not in done
+            ],
+        )
         for clip in scene.clips
     ]
     return replace(scene, nodes=nodes, meshes=meshes, clips=clips)
@@ -71,13 +76,13 @@ def pieces(mesh: Mesh, most: int) -> list[Piece]:
     vertices, corners, uv = _unseamed(mesh, corners)
     if len(vertices) <= most and len(corners) <= most:
         return [Piece(vertices, np.arange(len(corners)), corners, uv)]
-    found = []
+    result = []
     begin = 0
     while begin < len(corners):
         end = _end(corners, begin, most)
-        found.append(_part(vertices, np.arange(begin, end), corners, uv))
+        result.append(_part(vertices, np.arange(begin, end), corners, uv))
         begin = end
-    return found
+    return result
 
 
 def pieces_by_material(mesh: Mesh) -> list[tuple[int, Piece]]:
@@ -95,20 +100,20 @@ def pieces_by_material(mesh: Mesh) -> list[tuple[int, Piece]]:
 def mesh_part(mesh: Mesh, faces: Ints, vertices: Ints, positions: Floats) -> Mesh:
     """The mesh of some faces; ``vertices`` (V,) are the ones it keeps, in rising order, ``positions`` (V, 3) theirs."""
     corners = np.asarray(mesh.corners, np.int64)[faces]
-    made = replace(mesh, positions=positions, corners=np.searchsorted(vertices, corners))
+    part = replace(mesh, positions=positions, corners=np.searchsorted(vertices, corners))
     for values, chosen in (("uv", "uv_corners"), ("colors", "color_corners")):
         table, numbers = getattr(mesh, values), getattr(mesh, chosen)
         if table is not None:
             numbers = corners if numbers is None else np.asarray(numbers, np.int64)[faces]
             used, places = np.unique(numbers, return_inverse=True)
-            setattr(made, values, np.asarray(table)[used])
-            setattr(made, chosen, places.reshape(-1, 3))
+            setattr(part, values, np.asarray(table)[used])
+            setattr(part, chosen, places.reshape(-1, 3))
     for name in ("smoothing", "edges", "face_materials"):
         column = getattr(mesh, name)
         if column is not None:
-            setattr(made, name, np.asarray(column)[faces])
-    made.bounding_sphere = None
-    return made
+            setattr(part, name, np.asarray(column)[faces])
+    part.bounding_sphere = None
+    return part
 
 
 def _part(vertices: Ints, faces: Ints, corners: Ints, uv: Floats | None) -> Piece:
@@ -125,24 +130,24 @@ def _chosen(count: int, corners: Ints, uv_corners: Ints) -> Ints:
 
 def _unseamed(mesh: Mesh, corners: Ints) -> tuple[Ints, Ints, Floats | None]:
     """Vertices, corners and texture vertices with the same numbers."""
-    own = np.arange(len(mesh.positions))
+    numbers = np.arange(len(mesh.positions))
     if mesh.uv is None or not len(mesh.uv):
-        return own, corners, None
+        return numbers, corners, None
     uv = np.asarray(mesh.uv, np.float64)
     uv_corners = corners if mesh.uv_corners is None else np.asarray(mesh.uv_corners, np.int64).reshape(-1, 3)
-    chosen = _chosen(len(own), corners, uv_corners)
+    chosen = _chosen(len(numbers), corners, uv_corners)
     if not np.array_equal(chosen[corners], uv_corners):  # texture vertices in the same place are no seam
         uv, same = np.unique(uv, axis=0, return_inverse=True)
         uv_corners = same.reshape(-1)[uv_corners]
-        chosen = _chosen(len(own), corners, uv_corners)
+        chosen = _chosen(len(numbers), corners, uv_corners)
     # One texture vertex for each vertex is enough where no vertex has two.
     if np.array_equal(chosen[corners], uv_corners):
-        spread = np.zeros((len(own), 2))
+        spread = np.zeros((len(numbers), 2))
         if uv_corners is corners:
-            spread[: len(uv)] = uv[: len(own)]
+            spread[: len(uv)] = uv[: len(numbers)]
         else:
             spread[chosen >= 0] = uv[chosen[chosen >= 0]]
-        return own, corners, spread
+        return numbers, corners, spread
     pairs = corners.reshape(-1) * (len(uv) + 1) + uv_corners.reshape(-1)
     used, places = np.unique(pairs, return_inverse=True)
     return used // (len(uv) + 1), places.reshape(-1, 3), uv[used % (len(uv) + 1)]

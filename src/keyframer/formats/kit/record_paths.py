@@ -19,7 +19,7 @@ def path_finder(document: Document) -> Callable[[int], str | None]:
 
     def find(offset: int) -> str | None:
         if not known:
-            known.update((each.offset, str(place)) for place, each in document.walk() if each.offset is not None)
+            known.update((record.offset, str(place)) for place, record in document.walk() if record.offset is not None)
         return known.get(offset)
 
     return find

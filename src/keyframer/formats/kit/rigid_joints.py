@@ -23,6 +23,7 @@ from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.posing.evaluation_order import placing_order
 from keyframer.scene import Clip, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.text import plural
 
 Floats = npt.NDArray[np.float64]
 
@@ -84,9 +85,9 @@ def sample_joints(scene: Scene, clip: Clip, fps: float, report: LossReport, *, d
     nodes, parents = _choose(scene, depth_first)
     _tell_left_out(scene, set(nodes), report)
     times = _frames(clip, fps, len(nodes), report)
-    made, sizes = joints_at(scene, nodes, parents, times)
+    matrices, sizes = joints_at(scene, nodes, parents, times)
     _tell_scales(scene, nodes, sizes, report)
-    return made
+    return matrices
 
 
 def joints_at(scene: Scene, nodes: list[int], parents: list[int], times: Floats) -> tuple[Joints, Floats]:
@@ -184,7 +185,7 @@ def _frames(clip: Clip, fps: float, joints: int, report: LossReport) -> Floats:
 
 def tell_frames(clip: Clip, fps: float, count: int, joints: str, report: LossReport) -> None:
     """How many frames were written: exact only where the clip has these very frames, not where keys were sampled."""
-    moving = [each.track for each in clip.channels if len(each.track.times) > 1]
+    moving = [channel.track for channel in clip.channels if len(channel.track.times) > 1]
     same = math.isclose(frames_per_second(clip), fps)
     report.measured["frames"] = float(count)
     if all(track.interpolation is Interpolation.SAMPLED and same for track in moving):
@@ -196,19 +197,19 @@ def tell_frames(clip: Clip, fps: float, count: int, joints: str, report: LossRep
 def _tell_left_out(scene: Scene, kept: set[int], report: LossReport) -> None:
     for number, node in enumerate(scene.nodes):
         if number not in kept:
-            words = f"the format has joints, and no {node.kind.value}"
+            words = f"{plural(node.kind.value)} cannot be stored in this format"
             if node.mesh is not None:
-                words = "a mesh that joints move has no node of its own"
+                words = "skinned meshes have no node in this format"
             report.add(Outcome.DROPPED, plain_path("nodes", node.name), words, extras=node.extras)
 
 
 def _tell_scales(scene: Scene, nodes: list[int], sizes: Floats, report: LossReport) -> None:
     """Scale that changes is lost; scale that does not is in the positions of joints and vertices."""
     for joint, number in enumerate(nodes):
-        own = sizes[:, joint]
+        scales = sizes[:, joint]
         path = f"{plain_path('nodes', scene.nodes[number].name)}/scale"
-        change = float(np.abs(own - own[:1]).max())
-        if change > _SCALE * max(float(np.abs(own).max()), 1.0):
-            report.add(Outcome.DROPPED, path, "joints keep their size", error=change, unit="of 1")
-        elif float(np.abs(own[0] - 1).max()) > _SCALE:
-            report.add(Outcome.BAKED, path, "joints have no scale: it went into what hangs on them")
+        change = float(np.abs(scales - scales[:1]).max())
+        if change > _SCALE * max(float(np.abs(scales).max()), 1.0):
+            report.add(Outcome.DROPPED, path, "joints cannot be scaled in this format", error=change, unit="of 1")
+        elif float(np.abs(scales[0] - 1).max()) > _SCALE:
+            report.add(Outcome.BAKED, path, "joints have no scale: it was applied to their meshes and children")

@@ -91,7 +91,7 @@ class Reporter:
 def check_keys(
     reporter: Reporter, record: Record, field: str, times: npt.NDArray[Any], *columns: npt.NDArray[Any]
 ) -> None:
-    """Report keys out of order and numbers that are none; evaluation copes with both."""
+    """Report unsorted keys and non-finite numbers, which evaluation can handle."""
     moments = np.asarray(times, np.float64)
     with np.errstate(invalid="ignore"):
         late = np.flatnonzero(np.diff(moments) <= 0)
@@ -108,13 +108,13 @@ def check_keys(
 
 def finite_rows(reporter: Reporter, record: Record, field: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """A copy of numbers as float64 with 0 for what is none, which is reported with its row."""
-    made = np.array(values, np.float64)
-    odd = ~np.isfinite(made)
+    rows = np.array(values, np.float64)
+    odd = ~np.isfinite(rows)
     if odd.any():
-        index = int(np.flatnonzero(odd.reshape(len(made), -1).any(axis=1))[0])
+        index = int(np.flatnonzero(odd.reshape(len(rows), -1).any(axis=1))[0])
         reporter.report(DATA_NON_FINITE, record, f"{field}[{index}]", count=int(odd.sum()), index=index)
-        made[odd] = 0.0
-    return made
+        rows[odd] = 0.0
+    return rows
 
 
 WEIGHTS_TOLERANCE = 0.01
@@ -135,7 +135,7 @@ def check_weights(
 
 def neighbours(path: Path, suffix: str) -> list[Path]:
     """The files beside ``path`` under the same stem with this suffix, in the usual spellings; no folder is listed."""
-    return [found for name in companion_names(path.name, (suffix,)) if (found := path.parent / name).is_file()]
+    return [neighbour for name in companion_names(path.name, (suffix,)) if (neighbour := path.parent / name).is_file()]
 
 
 def read_companion(source: PathLike, what: str) -> bytes:
@@ -214,6 +214,6 @@ def scene_of(
     unsafe = scene.issues.first_unsafe()
     if unsafe is not None and not salvage:
         raise unsafe.as_error()
-    found, scene.issues = scene.issues, document.issues.copy()
-    scene.issues.extend(found)
+    scene_issues, scene.issues = scene.issues, document.issues.copy()
+    scene.issues.extend(scene_issues)
     return scene

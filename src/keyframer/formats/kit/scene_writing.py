@@ -88,7 +88,7 @@ def check_max_error(max_error: float) -> None:
 def first_clip(scene: Scene, report: LossReport) -> Clip:
     """The clip that is written: the first, or an empty one; the others are reported as left out."""
     for clip in scene.clips[1:]:
-        report.add(Outcome.DROPPED, f"/clips/{clip.name}", "the format holds one clip")
+        report.add(Outcome.DROPPED, f"/clips/{clip.name}", "the format can store only one clip")
     return scene.clips[0] if scene.clips else Clip()
 
 
@@ -145,21 +145,21 @@ class NamesThatFit:
         same = raw if raw and usable else encode_name(text, self._encoding)
         base = same if self._limit is None or len(same) <= self._limit else self._cut(text, self._limit)
         base = base or encode_name(fallback)[: self._limit]
-        made = base
-        while made.lower() in self._taken:
+        candidate = base
+        while candidate.lower() in self._taken:
             number = self._next.get(base.lower(), 2)
             self._next[base.lower()] = number + 1
             mark = f".{number}".encode() if self._limit is None else str(number).encode()
             room = len(base) if self._limit is None else max(self._limit - len(mark), 0)
-            made = (base if len(base) <= room else self._cut(text, room)) + mark
-        self._taken.add(made.lower())
-        return made
+            candidate = (base if len(base) <= room else self._cut(text, room)) + mark
+        self._taken.add(candidate.lower())
+        return candidate
 
     def _cut(self, text: str, most: int) -> bytes:
         return cut_name(text, most, self._encoding)
 
-    def shown(self, made: bytes) -> str:
-        return decode_name(made, self._encoding)
+    def shown(self, name: bytes) -> str:
+        return decode_name(name, self._encoding)
 
 
 def plain_path(kind: str, name: str) -> str:
@@ -173,11 +173,12 @@ def without_invalid_links(scene: Scene) -> tuple[Scene, list[tuple[str, str]]]:
     count = len(scene.nodes)
     cut = set(placing_order(scene.nodes).cut)
     nodes = [_with_known(node, count, number in cut) for number, node in enumerate(scene.nodes)]
-    ghosts = [each for clip in scene.clips for each in clip.channels if not 0 <= each.node < count]
-    lost = [(f"/clips/channels/{each.node}/{each.track.kind}", "there is no such node") for each in ghosts]
+    ghosts = [channel for clip in scene.clips for channel in clip.channels if not 0 <= channel.node < count]
+    lost = [(f"/clips/channels/{ghost.node}/{ghost.track.kind}", "no such node") for ghost in ghosts]
     clips = [_of_known(clip, count) for clip in scene.clips] if ghosts else scene.clips
     lost += [
-        (f"{plain_path('nodes', scene.nodes[each].name)}/parent", "is among its own parents") for each in sorted(cut)
+        (f"{plain_path('nodes', scene.nodes[number].name)}/parent", "is among its own parents")
+        for number in sorted(cut)
     ]
     if not lost and all(one is other for one, other in zip(nodes, scene.nodes, strict=True)):
         return scene, lost
@@ -197,4 +198,4 @@ def _is_known(number: int | None, count: int) -> bool:
 
 
 def _of_known(clip: Clip, count: int) -> Clip:
-    return replace(clip, channels=[each for each in clip.channels if 0 <= each.node < count])
+    return replace(clip, channels=[channel for channel in clip.channels if 0 <= channel.node < count])

@@ -115,27 +115,27 @@ class _Unskinned:
                 place = len(self.scene.meshes)
                 self.scene.meshes.append(mesh)
             self.scene.meshes[place] = mesh
-            made = Node(node.name, NodeKind.OBJECT, above, mesh=place, hidden=node.hidden)
-            made.morph, made.extras = self._morph(node, parts, joint, vertices), node.extras
+            part = Node(node.name, NodeKind.OBJECT, above, mesh=place, hidden=node.hidden)
+            part.morph, part.extras = self._morph(node, parts, joint, vertices), node.extras
             if free and not self._became[number]:
-                made.raw_name = node.raw_name
-                self.scene.nodes[number] = made
+                part.raw_name = node.raw_name
+                self.scene.nodes[number] = part
                 self._became[number].append(number)
             else:
                 word = "still" if above is None else self._given.nodes[above].name
-                made.name = self._names.claim(f"{node.name}.{word}")
+                part.name = self._names.claim(f"{node.name}.{word}")
                 if mesh.name == node.name:
-                    mesh.name = made.name
+                    mesh.name = part.name
                 self._became[number].append(len(self.scene.nodes))
-                self.scene.nodes.append(made)
+                self.scene.nodes.append(part)
         path = f"{plain_path('nodes', node.name)}/skin"
         error = self._bending(parts)
         if not error <= self._tolerance.length:
-            bent = f"{len(parts.bent)} of {len(parts.corners)} faces bend between joints, which the format cannot"
+            bent = f"{len(parts.bent)} of {len(parts.corners)} faces follow several joints, which cannot be stored"
             words = f"{bent}: each follows one joint"
             self._report.add(Outcome.DROPPED, path, words, error=error, unit="scene unit", extras=node.extras)
         else:
-            words = f"rigid parts that hang on their joints: {len(self._became[number])}"
+            words = f"rigid parts attached to their joints: {len(self._became[number])}"
             self._report.add(Outcome.BAKED, path, words, extras=node.extras)
 
     def _clip(self, clip: Clip) -> Clip:
@@ -178,10 +178,10 @@ class _Unskinned:
             chosen = joints == joint
             points = parts.places(joint, corners[chosen])
             if joint == parts.none:
-                found = np.broadcast_to(points, (len(world), *points.shape))
+                bent = np.broadcast_to(points, (len(world), *points.shape))
             else:
-                found = affine.transform_points(world[:, parts.skin.joints[joint]], points[None])
-            worst = max(worst, float(np.sqrt(((truth[:, places[chosen]] - found) ** 2).sum(axis=-1)).max()))
+                bent = affine.transform_points(world[:, parts.skin.joints[joint]], points[None])
+            worst = max(worst, float(np.sqrt(((truth[:, places[chosen]] - bent) ** 2).sum(axis=-1)).max()))
         return worst
 
 
@@ -239,12 +239,12 @@ class _Parts:
 
     def places(self, joint: int, vertices: Ints) -> Floats:
         """(V, 3) vertices in the space of a joint: as the skin stores them for it, or as they were bound."""
-        found = self.in_joint(joint, np.asarray(self.mesh.positions, np.float64)[vertices])
+        positions = self.in_joint(joint, np.asarray(self.mesh.positions, np.float64)[vertices])
         if self.skin.positions is not None and joint != self.none:
             rows = self._starts[vertices]
-            own = (self._counts[vertices] == 1) & (self._joints[rows] == joint)
-            found[own] = np.asarray(self.skin.positions, np.float64)[self._rows[rows[own]]]
-        return found
+            exclusive = (self._counts[vertices] == 1) & (self._joints[rows] == joint)
+            positions[exclusive] = np.asarray(self.skin.positions, np.float64)[self._rows[rows[exclusive]]]
+        return positions
 
     def in_joint(self, joint: int, points: Floats) -> Floats:
         """Points of the mesh in the space of a joint."""

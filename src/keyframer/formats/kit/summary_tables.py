@@ -27,7 +27,7 @@ class Table:
 
     def add(self, *cells: Cell, depth: int | None = None) -> None:
         if len(cells) != len(self.columns):
-            raise ValueError(f"{self.name}: {len(self.columns)} cells are wanted, not {len(cells)}")
+            raise ValueError(f"{self.name}: expected {len(self.columns)} cells, not {len(cells)}")
         self.rows.append(cells)
         if depth is not None:
             self.depths = self.depths or []

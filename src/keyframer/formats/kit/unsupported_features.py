@@ -29,6 +29,7 @@ from keyframer.scene import (
     TextureMap,
 )
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.text import counted
 
 MOTION = ("position", "rotation", "scale")
 """the channels that place a node"""
@@ -94,20 +95,21 @@ def tell_dropped(scene: Scene, clip: Clip, report: LossReport, holds: Collection
     for what, detail in _present(scene, clip):
         inside = _INSIDE.get(what)  # said already where the whole has no place
         if what not in holds and (inside is None or inside in holds):
-            report.add(Outcome.DROPPED, f"/{what.replace(' ', '_')}", f"the format has no place for {detail}")
-    kinds = Counter(each.track.kind for each in clip.channels)
+            report.add(Outcome.DROPPED, f"/{what.replace(' ', '_')}", f"this format cannot store {detail}")
+    kinds = Counter(channel.track.kind for channel in clip.channels)
     for kind in sorted(set(kinds) - set(MOTION) - {"morph"} - set(holds)):
-        report.add(Outcome.DROPPED, f"/channels/{kind}", f"the format has no place for {kinds[kind]} {kind} tracks")
+        words = f"this format cannot store {counted(kinds[kind], f'{kind} track')}"
+        report.add(Outcome.DROPPED, f"/channels/{kind}", words)
     for part, item, count in _stated_fields(scene, clip):
         inside = _FIELDS_INSIDE.get(part, part)
         if f"{part}.{item}" not in holds and (inside is None or inside in holds):
-            words = f"the format has no place for {item.replace('_', ' ')} of {_counted(count, part)}"
+            words = f"this format cannot store {item.replace('_', ' ')} of {_counted(count, part)}"
             report.add(Outcome.DROPPED, f"/{part}/{item}", words)
     for part, count in _lost_names(scene, holds):
-        words = "what a node carries has the name of the node" if "names" in holds else "only nodes have names"
+        words = "meshes, cameras and lights are named as their node" if "names" in holds else "only nodes have names"
         report.add(Outcome.DROPPED, f"/{part}/name", f"{words}: lost with {_counted(count, part)}")
     for part, name, count in leftovers(scene, clip, report.target):
-        words = f"the format has no place for {name} of {_counted(count, part)}"
+        words = f"this format cannot store {name} of {_counted(count, part)}"
         report.add(Outcome.DROPPED, f"/{part}/{name}", words)
     _tell_segment(clip, report, holds)
 
@@ -134,22 +136,22 @@ def leftovers(scene: Scene, clip: Clip, target: str) -> list[tuple[str, str, int
     """What a file of another format said that the model has no field for: part, name, and in how many of them."""
     counts: Counter[tuple[str, str]] = Counter()
     known: dict[str, set[str]] = {}
-    for part, each in _parts(scene, clip):
-        for format, said in each.extras.items():
+    for part, item in _parts(scene, clip):
+        for format, said in item.extras.items():
             if format != target and isinstance(said, (dict, Mapping)):  # a dict is told by its type, ten times faster
-                own = known.get(format)
-                if own is None:
-                    own = known[format] = _BOOKKEEPING.union(facts_of(format).bookkeeping)
-                if own.issuperset(said) and not _LISTS.intersection(map(type, said.values())):
+                bookkeeping = known.get(format)
+                if bookkeeping is None:
+                    bookkeeping = known[format] = _BOOKKEEPING.union(facts_of(format).bookkeeping)
+                if bookkeeping.issuperset(said) and not _LISTS.intersection(map(type, said.values())):
                     continue  # as most parts of most files
-                for name in sorted(_names_left(said, own)):
+                for name in sorted(_names_left(said, bookkeeping)):
                     counts[part, name] += 1
     return [(part, name, count) for (part, name), count in counts.items()]
 
 
 def _parts(scene: Scene, clip: Clip) -> Iterator[tuple[str, Any]]:
     for part in ("nodes", "meshes", "materials", "cameras", "lights", "skins"):
-        yield from ((part, each) for each in getattr(scene, part))
+        yield from ((part, item) for item in getattr(scene, part))
     yield from (("maps", map) for material in scene.materials for map in material.maps.values())
     yield from (("tracks", channel.track) for channel in clip.channels)
     yield from (("clips", clip), ("environment", scene.environment), ("scene", scene))
@@ -157,31 +159,32 @@ def _parts(scene: Scene, clip: Clip) -> Iterator[tuple[str, Any]]:
 
 def _names_left(said: Mapping[str, Any], bookkeeping: Collection[str]) -> set[str]:
     """Chunks by their own names, wherever a list of them is kept; everything else by the word it is kept under."""
-    found = set()
+    names = set()
     for word, value in said.items():
         chunks: Sequence[Mapping[str, Any]] = ()
         if isinstance(value, (list, tuple)):
-            chunks = [each for each in value if isinstance(each, (dict, Mapping)) and "chunk" in each]
-            found |= {str(each.get("name") or f"chunk {each['chunk']}") for each in chunks}
+            chunks = [item for item in value if isinstance(item, (dict, Mapping)) and "chunk" in item]
+            names |= {str(chunk.get("name") or f"chunk {chunk['chunk']}") for chunk in chunks}
         if not chunks and word not in bookkeeping and not (word in _USUAL and value == _USUAL[word]):
-            found.add(word)
-    return found.difference(bookkeeping)
+            names.add(word)
+    return names.difference(bookkeeping)
 
 
 def _counted(count: int, part: str) -> str:
-    one = {"meshes": "mesh", "scene": "scene", "environment": "environment"}.get(part, part.removesuffix("s"))
-    return f"the {one}" if part in ("scene", "environment") else f"{count} {one if count == 1 else part}"
+    if part in ("scene", "environment"):
+        return f"the {part}"
+    return counted(count, "mesh" if part == "meshes" else part.removesuffix("s"))
 
 
 def _stated_fields(scene: Scene, clip: Clip) -> Iterator[tuple[str, str, int]]:
     """Fields that some part states otherwise than by default, and how many do."""
     counts: Counter[tuple[str, str]] = Counter()
-    for part, each in _parts(scene, clip):
+    for part, value in _parts(scene, clip):
         if part in _FIELDS:
             kind, elsewhere = _FIELDS[part]
             for item in fields(kind):
                 if item.name not in elsewhere and (item.name not in _NEVER or (part, item.name) == ("clips", "name")):
-                    counts[part, item.name] += _is_stated(getattr(each, item.name), item)
+                    counts[part, item.name] += _is_stated(getattr(value, item.name), item)
     yield from ((part, name, count) for (part, name), count in counts.items() if count)
 
 
@@ -199,7 +202,9 @@ def _tell_segment(clip: Clip, report: LossReport, holds: Collection[str]) -> Non
         return
     first, last = clip_span(clip)
     if "frames" not in holds:
-        ends = [float(end) for each in clip.channels if len(each.track.times) for end in each.track.times[[0, -1]]]
+        ends = [
+            float(end) for channel in clip.channels if len(channel.track.times) for end in channel.track.times[[0, -1]]
+        ]
         first, last = min(ends, default=clip.start), max(ends, default=clip.end)
     if (clip.start, clip.end) != (first, last):
         words = f"the format has no active segment: {clip.start:g} to {clip.end:g} becomes {first:g} to {last:g}"
@@ -210,45 +215,51 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
     nodes = scene.nodes
     environment = scene.environment
     kinds = (
-        ("tree", sum(node.parent is not None for node in nodes), "parents of nodes"),
-        ("meshes", len(scene.meshes), "meshes"),
-        ("materials", len(scene.materials), "materials"),
-        ("cameras", len(scene.cameras), "cameras"),
-        ("lights", len(scene.lights), "lights"),
-        ("skins", len(scene.skins), "skins"),
-        ("morphs", sum(node.morph is not None for node in nodes), "meshes that change their shape"),
-        ("pivots", sum(bool(np.any(node.pivot)) for node in nodes), "pivots"),
-        ("scale axes", sum(node.scale_axes_xyzw is not None for node in nodes), "nodes scaled along axes of their own"),
-        ("hidden", sum(node.hidden for node in nodes), "hidden nodes"),
-        ("smoothing", sum(mesh.smoothing is not None for mesh in scene.meshes), "meshes with smoothing groups"),
-        ("vertex colours", sum(mesh.colors is not None for mesh in scene.meshes), "meshes with vertex colours"),
-        ("cast shadows", sum(not mesh.casts_shadows for mesh in scene.meshes), "meshes that cast no shadows"),
-        ("received shadows", sum(not mesh.receives_shadows for mesh in scene.meshes), "meshes that receive no shadows"),
-        ("textures", sum(bool(each.maps) for each in scene.materials), "materials with maps"),
+        ("tree", sum(node.parent is not None for node in nodes), "parent", " of nodes"),
+        ("meshes", len(scene.meshes), "mesh", ""),
+        ("materials", len(scene.materials), "material", ""),
+        ("cameras", len(scene.cameras), "camera", ""),
+        ("lights", len(scene.lights), "light", ""),
+        ("skins", len(scene.skins), "skin", ""),
+        ("morphs", sum(node.morph is not None for node in nodes), "mesh", " with morph shapes"),
+        ("pivots", sum(bool(np.any(node.pivot)) for node in nodes), "pivot", ""),
+        ("scale axes", sum(node.scale_axes_xyzw is not None for node in nodes), "node", " with scale axes"),
+        ("hidden", sum(node.hidden for node in nodes), "hidden node", ""),
+        ("smoothing", sum(mesh.smoothing is not None for mesh in scene.meshes), "mesh", " with smoothing groups"),
+        ("vertex colours", sum(mesh.colors is not None for mesh in scene.meshes), "mesh", " with vertex colours"),
+        ("cast shadows", sum(not mesh.casts_shadows for mesh in scene.meshes), "mesh", " without cast shadows"),
+        (
+            "received shadows",
+            sum(not mesh.receives_shadows for mesh in scene.meshes),
+            "mesh",
+            " that get no shadows",
+        ),
+        ("textures", sum(bool(material.maps) for material in scene.materials), "material", " with maps"),
         (
             "other maps",
-            sum(bool(set(each.maps) - {"texture1"}) for each in scene.materials),
-            "materials with more maps",
+            sum(bool(set(material.maps) - {"texture1"}) for material in scene.materials),
+            "material",
+            " with more maps",
         ),
-        ("raw channels", len(clip.raw_channels), "raw channels"),
-        ("kinds", sum(node.kind is NodeKind.DUMMY for node in nodes), "dummies: they become joints"),
-        ("unused meshes", _unused(scene, "meshes"), "meshes that no node shows"),
-        ("unused cameras", _unused(scene, "cameras"), "cameras that no node has"),
-        ("unused lights", _unused(scene, "lights"), "lights that no node has"),
+        ("raw channels", len(clip.raw_channels), "raw channel", ""),
+        ("kinds", sum(node.kind is NodeKind.DUMMY for node in nodes), "dummy", " as such (written as joints)"),
+        ("unused meshes", _unused(scene, "meshes"), "mesh", " without a node"),
+        ("unused cameras", _unused(scene, "cameras"), "camera", " without a node"),
+        ("unused lights", _unused(scene, "lights"), "light", " without a node"),
     )
-    found = [(what, f"{count} {words}") for what, count, words in kinds if count]
-    around = [words for words, there in _surroundings(environment) if there]
+    features = [(what, f"{counted(count, noun)}{words}") for what, count, noun, words in kinds if count]
+    around = [words for words, is_present in _surroundings(environment) if is_present]
     if around:
-        found.append(("environment", ", ".join(around)))
+        features.append(("environment", ", ".join(around)))
     if clip.bounds is not None:
-        found.append(("bounds", "the boxes of the frames"))
+        features.append(("bounds", "the boxes of the frames"))
     if scene.title:
-        found.append(("title", "the title"))
+        features.append(("title", "the title"))
     if scene.author:
-        found.append(("author", "the author"))
+        features.append(("author", "the author"))
     if scene.copyright:
-        found.append(("copyright", "the copyright"))
-    return found
+        features.append(("copyright", "the copyright"))
+    return features
 
 
 def _unused(scene: Scene, part: str) -> int:

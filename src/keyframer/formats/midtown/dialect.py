@@ -41,12 +41,12 @@ def choose_layout(data: bytes) -> Dialect:
     """
     _refuse_impostors(data)
     size = len(data)
-    found = [fit for fit in (fit_retail(data), fit_document(data, size), fit_old(data)) if fit is not None]
-    fits = [fit for fit in found if fit.end <= size and fit.zero_width_at is None]
+    candidates = [fit for fit in (fit_retail(data), fit_document(data, size), fit_old(data)) if fit is not None]
+    fits = [fit for fit in candidates if fit.end <= size and fit.zero_width_at is None]
     best = min(fits, key=lambda fit: (fit.end != size, fit.type != 1), default=None)
     if best is not None and (best.end == size or best.type == 1):
         return Dialect(best.layout)
-    for fit in found:
+    for fit in candidates:
         if fit.zero_width_at is not None:
             frames = int.from_bytes(data[4:8], "little")
             raise SEM_ZERO_WIDTH_FRAMES.failure(fit.zero_width_at, "/clip/channel[0]/floats", frames=frames)
@@ -54,7 +54,7 @@ def choose_layout(data: bytes) -> Dialect:
         return Dialect.DOCUMENT if any(data[:4]) else Dialect.RETAIL
     if best is not None:
         return Dialect(best.layout)
-    raise IO_UNRECOGNISED.failure(0, "/", reason=_why_not(found, size))
+    raise IO_UNRECOGNISED.failure(0, "/", reason=_why_not(candidates, size))
 
 
 def _refuse_impostors(data: bytes) -> None:
@@ -66,7 +66,7 @@ def _refuse_impostors(data: bytes) -> None:
         raise IO_UNRECOGNISED.failure(0, "/", reason="this is text, not an animation")
 
 
-def _why_not(found: list[Fit], size: int) -> str:
-    wanted = ", ".join(f"{fit.layout} {fit.end}" for fit in found)
+def _why_not(fits: list[Fit], size: int) -> str:
+    wanted = ", ".join(f"{fit.layout} {fit.end}" for fit in fits)
     needs = f" (it would take {wanted})" if wanted else ""
     return f"{size} bytes fit no layout of a Midtown Madness 2 clip{needs}"

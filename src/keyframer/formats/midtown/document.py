@@ -112,7 +112,7 @@ def new_document(channels: Sequence[Channel], *, layout: Dialect = Dialect.DOCUM
     """A clip from channels, which must have the same number of frames; only the document layout holds several."""
     top: Clip | OldClip
     if layout is Dialect.OLD:
-        top = OldClip(children=[OldChannel(each.distance, each.type, each.rows) for each in channels])
+        top = OldClip(children=[OldChannel(channel.distance, channel.type, channel.rows) for channel in channels])
     else:
         top = Clip(children=list(channels))
     return Document(FORMAT, [_with_counts(top, layout)], dialect=layout)

@@ -88,5 +88,5 @@ def make_channel(rows: npt.ArrayLike, distance: float = 0.0, type: int = RPH) ->
     """A channel from a table ``(frames, floats)``."""
     table: npt.NDArray[Any] = np.asarray(rows, "<f4")
     if table.ndim != 2:
-        raise ValueError(f"a table (frames, floats) is wanted, not an array of shape {table.shape}")
+        raise ValueError(f"expected a table (frames, floats), not an array of shape {table.shape}")
     return Channel(table.shape[1], distance, type, table)

@@ -18,7 +18,7 @@ _NUMBERS = ("rows", "distance")
 
 def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> None:
     """Report everything that is odd about the records of a document."""
-    channels = [each for each in document.find(Record) if isinstance(each, (Channel, OldChannel))]
+    channels = [record for record in document.find(Record) if isinstance(record, (Channel, OldChannel))]
     for channel in channels:
         if len(channel.rows) == 0:
             reporter.report(SEM_EMPTY_TRACK, channel, what="a channel without frames")

@@ -117,7 +117,7 @@ def write_skeleton(skeleton: Skeleton) -> bytes:
             lines.append(b"\t" * len(opened) + b"}")
         if bone.parent >= 0 and not opened:
             raise ValueError(
-                f"bone {index} ({show_name(bone.name)}) does not stand behind its parent: pre-order is wanted"
+                f"bone {index} ({show_name(bone.name)}) does not follow its parent: bones must be in pre-order"
             )
         blanks = b"\t" * len(opened)
         lines.append(blanks + b"bone " + bone.name + b" {")
@@ -179,5 +179,5 @@ def _path(index: int) -> str:
 
 
 def _wrong(at: int, path: str, wanted: str, word: bytes) -> FormatError:
-    found = show_name(word[:_SHOWN]) if word else "the end of the text"
-    return STRUCT_SYNTAX.failure(at, path, wanted=wanted, found=found)
+    shown = show_name(word[:_SHOWN]) if word else "the end of the text"
+    return STRUCT_SYNTAX.failure(at, path, wanted=wanted, found=shown)

@@ -93,7 +93,7 @@ def _blocks(text: bytes) -> list[_Block]:
             blocks.append(opened[-1])
             place += 2
         elif word == b"offset" and opened:
-            opened[-1].numbers = tuple(each.span() for each in words[place + 1 : place + 4])
+            opened[-1].numbers = tuple(word.span() for word in words[place + 1 : place + 4])
             place += 3
         elif word == b"}":
             opened.pop().brace = words[place].start()
@@ -130,14 +130,14 @@ def _additions(
             for bone in bones[first:at]
         )
         lines = write_skeleton(Skeleton(chosen)).splitlines(keepends=True)
-        made = b"".join(b"\t" * depth + line for line in lines)
+        block = b"".join(b"\t" * depth + line for line in lines)
         origin = origins[parent] if parent >= 0 else None
         if origin is None:
-            yield len(text), len(text), (b"" if text.endswith(b"\n") else b"\n") + made
+            yield len(text), len(text), (b"" if text.endswith(b"\n") else b"\n") + block
             continue
         brace = blocks[origin].brace
         begin = brace
         while text[begin - 1 : begin] in (b" ", b"\t"):
             begin -= 1
         own_line = text[begin - 1 : begin] == b"\n"
-        yield (begin, begin, made) if own_line else (brace, brace, b"\n" + made + b"\t" * (depth - 1))
+        yield (begin, begin, block) if own_line else (brace, brace, b"\n" + block + b"\t" * (depth - 1))

@@ -83,10 +83,10 @@ class Dialect(Style):
     @staticmethod
     def parse(text: str) -> Dialect:
         """The dialect behind its text form; ValueError where there is none."""
-        found = _by_text().get(text)
-        if found is None:
+        dialect = _by_text().get(text)
+        if dialect is None:
             raise ValueError(f"{text!r} is not a dialect (the default is {str(Dialect())!r})")
-        return found
+        return dialect
 
 
 _OPTION_WORDS = {"tcb_by_key": "tcb:key", "bezier_tangents": "bezier:tangents", "scale_axis": "scale:axis"}

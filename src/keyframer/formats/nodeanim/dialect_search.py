@@ -38,11 +38,11 @@ def search(data: bytes) -> Finding | None:
     for place in (from_start, behind_other_chunks, behind_prefix):
         if place is behind_prefix and any(map(_begins_well, seen)):
             break  # chunk 1 stands at the very beginning: what comes behind it is damaged, not a file of its own
-        found = list(place(data, len(data)))
-        exact = [walk for walk in found if walk.stage is Stage.END]
+        candidates = list(place(data, len(data)))
+        exact = [walk for walk in candidates if walk.stage is Stage.END]
         if exact:
             return _best_exact(exact)
-        seen += found
+        seen += candidates
     return _best_partial(seen) or _by_default(data)
 
 
@@ -71,8 +71,8 @@ def behind_prefix(data: bytes, size: int, *, bare: bool = True) -> Iterator[Walk
         for mark, framings in _MARKS.items():
             if data.startswith(mark, start) and (bare or mark != _BARE_MARK):
                 for framing in framings:
-                    found = walks(data, size, start, framing, strict=True)
-                    yield from (walk for walk in found if walk.perfect and walk.nodes)
+                    candidates = walks(data, size, start, framing, strict=True)
+                    yield from (walk for walk in candidates if walk.perfect and walk.nodes)
 
 
 def _id_of_chunk_1(dialect: Dialect) -> bytes:
@@ -100,14 +100,14 @@ def _rank(dialect: Dialect) -> int:
     return RANK[with_options(dialect, frozenset())]
 
 
-def _best_exact(found: list[Walk]) -> Finding:
+def _best_exact(candidates: list[Walk]) -> Finding:
     """Better looks first, then fewer options, then the order of the list; equals are told."""
 
     def weight(walk: Walk) -> tuple[object, ...]:
         return (*(not good for good in walk.quality), options_on(walk.dialect), walk.start)
 
-    best = min(found, key=lambda walk: (*weight(walk), _rank(walk.dialect)))
-    equals = [walk.dialect for walk in found if walk is not best and weight(walk) == weight(best)]
+    best = min(candidates, key=lambda walk: (*weight(walk), _rank(walk.dialect)))
+    equals = [walk.dialect for walk in candidates if walk is not best and weight(walk) == weight(best)]
     return Finding(best.dialect, best.start, True, tuple(sorted(equals, key=_rank)))
 
 

@@ -30,7 +30,7 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
     """A node animation file as a document; `FormatError` only where no dialect leads anywhere, or a limit is broken."""
     finding = search(data)
     if finding is None:
-        reason = "no known layout of node animation files has chunk 1 at the beginning of this"
+        reason = "no known layout of node animation files fits: chunk 1 is not at the beginning"
         raise IO_UNRECOGNISED.failure(0, "/", reason=reason)
     document = Document(FORMAT, dialect=finding.dialect, issues=IssueLog(limits.issues_per_code, limits.issues))
     if finding.others:
@@ -70,7 +70,7 @@ def encode(document: Document) -> bytes:
         elif isinstance(record, Chunk):
             _write_chunk(sink, _counted(record, document) if record is header else record, dialect)
         else:
-            raise ValueError(f"{record!r} cannot stand outside a chunk")
+            raise ValueError(f"{record!r} must be inside a chunk")
     sink.write(document.trailing)
     return sink.getvalue()
 

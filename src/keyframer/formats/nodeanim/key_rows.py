@@ -101,7 +101,7 @@ class KeyRows(Kind):
 
     def write(self, sink: Sink, value: NodeKeys, record: Any) -> None:
         if value.rows["value"].shape[1:] != (self.width,):
-            raise ValueError(f"{self.width} numbers a key are wanted, not {value.rows['value'].shape[1]}")
+            raise ValueError(f"expected {self.width} numbers a key, not {value.rows['value'].shape[1]}")
         if len(value) == 0:
             return
         if not self.dialect.tcb_by_key and value.rows.dtype == self._layout(record.flags, bool(record.flags & TCB)):
@@ -129,7 +129,7 @@ class KeyRows(Kind):
             if name in (rows.dtype.names or ()):
                 rows[name] = value.rows[name]
             elif name not in SHAPE and value.rows[name].any():
-                raise ValueError(f"{name} has no place in this dialect ({self.dialect})")
+                raise ValueError(f"{name} cannot be stored in this dialect ({self.dialect})")
 
     def _refuse_loss(self, value: NodeKeys, mask: Array) -> None:
         for name in SHAPE:

@@ -70,8 +70,8 @@ class NodeKeys:
     def column(self, name: str) -> Array:
         """A column by name; zeros where an optional one is not stored."""
         if self.has(name):
-            found: Array = self.rows[name]
-            return found
+            column_values: Array = self.rows[name]
+            return column_values
         width = {"axis": 4, "tangents": 6}.get(name)
         if width is None and name not in SHAPE:
             raise KeyError(name)
@@ -144,7 +144,7 @@ def _fill(count: int, columns: dict[str, npt.ArrayLike]) -> Array:
         array = np.asarray(column)
         field = rows[name]
         if array.shape not in (field.shape, ()):
-            raise ValueError(f"{name}: an array of shape {field.shape} is wanted, not {array.shape}")
+            raise ValueError(f"{name}: expected an array of shape {field.shape}, not {array.shape}")
         field[...] = fitting(array, field.dtype)
     return frozen(rows)
 
@@ -163,7 +163,7 @@ def keys_to_json(keys: NodeKeys) -> list[dict[str, object]]:
 
 def keys_from_json(value: object, width: int) -> NodeKeys:
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
-        raise ValueError("a list of keys is wanted")
+        raise ValueError("expected a list of keys")
     names = {name for row in value for name in row}
     tcb = any(name in names for name in SHAPE)
     rows = np.zeros(len(value), row_dtype("<", width, tcb, "axis" in names, "tangents" in names))

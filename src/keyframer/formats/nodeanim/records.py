@@ -93,7 +93,7 @@ class RawChunk(Raw, Chunk):
     """A chunk kept as bytes: of an unknown id, or not readable as what its id says."""
 
     chunk_id: int = 0
-    data: bytes = blob("everything behind the header")
+    data: bytes = blob("everything after the header")
     reason: str = ""
     """the code of the issue that says why"""
 

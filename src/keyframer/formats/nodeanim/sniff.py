@@ -86,9 +86,9 @@ def _reason(walk: Walk) -> str:
     from keyframer.formats.nodeanim.dialect_trial import Stage
 
     where = f" {walk.start} bytes from the beginning" if walk.start else ""
-    found = f"chunk 1 for {walk.count} nodes{where}, then chunk 2"
+    words = f"chunk 1 for {walk.count} nodes{where}, then chunk 2"
     if walk.stage is Stage.END:
-        return f"{found}, whose nodes end where the file does"
+        return f"{words}, whose nodes end where the file does"
     if walk.cut:
-        return f"{found}, with nodes that look right as far as the head of the file goes"
-    return f"{found}, with nodes that do not lead to the end of the file"
+        return f"{words}, with nodes that look right as far as the head of the file goes"
+    return f"{words}, with nodes that do not lead to the end of the file"

@@ -82,15 +82,15 @@ def tcb_marks(data: bytes, pos: int, end: int, count: int, size: int, low: int) 
         marks = data[pos + low : pos + count * stride : stride].translate(_LOW_BIT)
         if marks.count(first) == count:
             return marks
-    found = bytearray()
+    mark_bytes = bytearray()
     strides = (size, size + TCB_BYTES)
     for _ in range(count):
         if pos + size > end:
             return None
         mark = _LOW_BIT[data[pos + low]]
-        found.append(mark)
+        mark_bytes.append(mark)
         pos += strides[mark]
-    return bytes(found) if pos <= end else None
+    return bytes(mark_bytes) if pos <= end else None
 
 
 HEADER_ID, ANIMATIONS_ID = 1, 2

@@ -57,7 +57,7 @@ class RawChunk(Raw, Chunk):
     holds: ClassVar[dict[int, type[Chunk]]] = {}
 
     chunk_id: int = 0
-    data: bytes = blob("everything behind the header")
+    data: bytes = blob("everything after the header")
     reason: str = ""
     """the code of the issue that says why"""
 
@@ -101,16 +101,16 @@ def chunk(
     def decorate(cls: type[C]) -> type[C]:
         if chunk_id in CHUNKS:
             raise ValueError(f"chunk {chunk_id:04x} is declared twice")
-        made = record(cls)
-        made.ID = chunk_id
-        made.homes = tuple(home)
-        made.repeats, made.once, made.opaque, made.spare = repeats, once, opaque, spare
-        CHUNKS[chunk_id] = made
+        record_class = record(cls)
+        record_class.ID = chunk_id
+        record_class.homes = tuple(home)
+        record_class.repeats, record_class.once, record_class.opaque, record_class.spare = repeats, once, opaque, spare
+        CHUNKS[chunk_id] = record_class
         if repeats:
             REPEATING.add(chunk_id)
         if once:
-            made.once_bit = 1 << next(_ONCE_BITS)
-        return made
+            record_class.once_bit = 1 << next(_ONCE_BITS)
+        return record_class
 
     return decorate
 
@@ -123,9 +123,9 @@ def declare_opaque(chunk_id: int, name: str, words: str, home: Iterable[int]) ->
         "__annotations__": {"data": "bytes"},
         "data": blob("layout unknown"),
     }
-    made: type[Chunk] = chunk(chunk_id, home=home, opaque=True)(type(name, (Chunk,), namespace))
-    globals()[name] = made  # where copying and pickling look for a class
-    return made
+    chunk_class: type[Chunk] = chunk(chunk_id, home=home, opaque=True)(type(name, (Chunk,), namespace))
+    globals()[name] = chunk_class  # where copying and pickling look for a class
+    return chunk_class
 
 
 def declare_family(cls: type[RawChunk], ids: Iterable[int]) -> None:

@@ -350,7 +350,7 @@ def _header(chunk: Chunk, is_last: bool, size: int) -> bytes:
         return _HEADER.pack(chunk.id, size)
     except struct.error:
         raise ValueError(
-            f"{chunk!r}: an id of 16 bits and a length of 32 bits are wanted, not {chunk.id:#x}, {size}"
+            f"{chunk!r}: an id of 16 bits and a length of 32 bits are required, not {chunk.id:#x}, {size}"
         ) from None
 
 

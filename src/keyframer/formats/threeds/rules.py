@@ -108,29 +108,39 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
         if scene is not None and len(record.children) > 1:
             _check_repeated(reporter, record)
     check_numbers(reporter, document, () if scene is None else _COVERED)
-    check_unique(reporter, "objects", "name", ((each, each.name) for each in document.find(r.NamedObject)))
-    check_unique(reporter, "materials", "name", ((each, each.name) for each in document.find(r.MaterialName)))
+    check_unique(
+        reporter,
+        "objects",
+        "name",
+        ((named_object, named_object.name) for named_object in document.find(r.NamedObject)),
+    )
+    check_unique(
+        reporter,
+        "materials",
+        "name",
+        ((material_name, material_name.name) for material_name in document.find(r.MaterialName)),
+    )
     _check_nodes(document, scene, reporter)
 
 
 def _check_repeated(reporter: Reporter, parent: Chunk) -> None:
     """Numbers of chunks that a scene takes only the first of."""
     seen = set()
-    for each in parent.children:
-        cls = type(each)
+    for child in parent.children:
+        cls = type(child)
         if cls in _OF_SCENES:
             if cls in seen:
-                check_fields(reporter, each, _OF_SCENES[cls])
+                check_fields(reporter, child, _OF_SCENES[cls])
             seen.add(cls)
 
 
 def _check_vertex_flags(reporter: Reporter, mesh: r.Mesh) -> None:
-    points = next((each for each in mesh.children if isinstance(each, r.PointArray)), None)
+    points = next((child for child in mesh.children if isinstance(child, r.PointArray)), None)
     for flags in mesh.children:
         if isinstance(flags, r.PointFlags) and points is not None and len(flags.flags) < len(points.points):
-            found = len(flags.flags)
+            count = len(flags.flags)
             reporter.report(
-                LINK_COUNT_MISMATCH, flags, "flags", claimed=len(points.points), what="vertex flags", found=found
+                LINK_COUNT_MISMATCH, flags, "flags", claimed=len(points.points), what="vertex flags", found=count
             )
 
 
@@ -173,7 +183,7 @@ def _check_nodes(document: Document, scene: Scene | None, reporter: Reporter) ->
     keyframer = document.first(r.Keyframer)
     if keyframer is None or scene is None:
         return
-    records: list[Record] = [each for each in keyframer.children if isinstance(each, r.Node)]
+    records: list[Record] = [child for child in keyframer.children if isinstance(child, r.Node)]
     parents = [node.parent for node in scene.nodes[: len(records)]]
     for index, parent in enumerate(parents):
         if parent is not None and parent > index:
@@ -182,7 +192,7 @@ def _check_nodes(document: Document, scene: Scene | None, reporter: Reporter) ->
                 LINK_PARENT_AFTER_CHILD, records[index], name=shown(name.encode()), parent=shown(other.encode())
             )
     check_depth(reporter, records, parents)
-    objects = {each.name for each in document.find(r.NamedObject)}
+    objects = {named_object.name for named_object in document.find(r.NamedObject)}
     if document.first(r.Editor) is not None:
         for header in _headers(records):
             if header.name not in objects and header.name not in _DUMMIES:
@@ -193,4 +203,4 @@ def _headers(nodes: list[Record]) -> Iterator[r.NodeHeader]:
     """The headers of nodes that stand for an object of the editor."""
     for node in nodes:
         if not isinstance(node, r.AmbientNode):
-            yield from (each for each in node.children if isinstance(each, r.NodeHeader))
+            yield from (child for child in node.children if isinstance(child, r.NodeHeader))

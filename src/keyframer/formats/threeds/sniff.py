@@ -56,7 +56,7 @@ def sniff(head: bytes, size: int) -> Match | None:
     if first_length > size:
         return None
     if length < size:
-        return Match(0.9, f"{start}, {size - length} bytes behind the end", version) if length >= 12 else None
+        return Match(0.9, f"{start}, {size - length} bytes after the end", version) if length >= 12 else None
     return Match(0.7, f"{start}, {length - size} bytes are missing at the end", version)
 
 

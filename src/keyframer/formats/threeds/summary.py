@@ -99,15 +99,15 @@ def _first(record: Record | None, kind: type[C]) -> C | None:
 
 def _objects(document: Document) -> Table:
     table = Table("objects", "Objects", ("name", "kind", "vertices", "faces", "uv", "materials"))
-    for found in document.find(NamedObject):
-        mesh = _first(found, Mesh)
+    for named_object in document.find(NamedObject):
+        mesh = _first(named_object, Mesh)
         if mesh is None:
-            table.add(found.name, _kind_of(found), None, None, None, None)
+            table.add(named_object.name, _kind_of(named_object), None, None, None, None)
             continue
         points, faces, uv = _first(mesh, PointArray), _first(mesh, FaceArray), _first(mesh, TextureVertices)
         groups = [*_inside(mesh, MaterialGroup), *(_inside(faces, MaterialGroup) if faces else ())]
         table.add(
-            found.name,
+            named_object.name,
             "mesh",
             0 if points is None else len(points.points),
             0 if faces is None else len(faces.faces),
@@ -117,13 +117,13 @@ def _objects(document: Document) -> Table:
     return table
 
 
-def _kind_of(found: NamedObject) -> str:
-    light = _first(found, Light)
+def _kind_of(named_object: NamedObject) -> str:
+    light = _first(named_object, Light)
     if light is not None:
         return "omni light" if _first(light, Spotlight) is None else "spotlight"
-    if _first(found, Camera) is not None:
+    if _first(named_object, Camera) is not None:
         return "camera"
-    return "other" if found.children else "empty"
+    return "other" if named_object.children else "empty"
 
 
 def _materials(document: Document) -> tuple[Table, Table]:
@@ -148,8 +148,8 @@ def _nodes(document: Document) -> tuple[Table, Table]:
         name = _name_of(node)
         spans: list[tuple[int, int]] = []
         keys = 0
-        own = list(_inside(node, Track))
-        for track in own:
+        node_tracks = list(_inside(node, Track))
+        for track in node_tracks:
             held: Any = getattr(track, "keys", ())
             keys += len(held)
             span = (int(held.time.min()), int(held.time.max())) if len(held) else None
@@ -165,7 +165,7 @@ def _nodes(document: Document) -> tuple[Table, Table]:
             _NODE_KINDS[node.id],
             None if number is None else number.id_,
             parent if named_parent is None else named_parent.name,
-            len(own),
+            len(node_tracks),
             keys,
             f"{min(first for first, _ in spans)}..{max(last for _, last in spans)}" if spans else None,
             depth=depth,

@@ -1,4 +1,4 @@
-"""U3D: ``.u3d`` scenes of the demogroup RGBA's engine Fantasy 2 (2004 to 2006), exported from 3ds Max.
+"""U3D (UTO!): ``.u3d`` scenes of the demogroup RGBA's engine Fantasy 2 (2004 to 2006), exported from 3ds Max.
 
 Not the U3D of ECMA-363. The signature is ``UTO!``; behind it stand sections in a fixed order, each a tag of four
 letters and its records, without any length. Two exporters and the engine's loader are public; they disagree with the
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 class Uto3D(Format):
     name = "uto3d"
-    title = "Fantasy 2 scene (UTO!)"
+    title = "U3D (UTO!)"
     extensions = (".u3d",)
     axes = ("y", "left")
     dialects = ("B", "A", "literal")

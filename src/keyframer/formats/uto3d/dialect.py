@@ -1,4 +1,4 @@
-"""Which of the known writers a U3D scene follows, where they differ in a way that the file does not announce."""
+"""Which of the known writers a U3D (UTO!) scene follows, where they differ in a way that the file does not announce."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Dialect:
         parts = [f"{self.lights} lights"] if self.lights is not None else []
         if self.uv_faces is not None:
             parts.append("UV faces without UVs" if self.uv_faces else "no UV faces without UVs")
-        return ", ".join(parts) or "nothing that tells"
+        return ", ".join(parts) or "no evidence"
 
     def agrees_with(self, other: Dialect) -> bool:
         """Whether one file can be both."""
@@ -59,7 +59,7 @@ def dialect_of(records: Iterable[Record]) -> Dialect:
         elif isinstance(record, Mesh) and len(record.faces) and not len(record.uvs):
             uv_faces.add(isinstance(record, MeshWithUvFaces))
     if len(lights) > 1:
-        raise ValueError(f"lights of several layouts ({', '.join(sorted(lights))}) cannot stand in one file")
+        raise ValueError(f"lights of several layouts ({', '.join(sorted(lights))}) cannot be in one file")
     if len(uv_faces) > 1:
         raise ValueError("meshes without UVs have UV faces either all of them or none (Mesh, MeshWithUvFaces)")
     return Dialect(next(iter(lights), None), next(iter(uv_faces), None))

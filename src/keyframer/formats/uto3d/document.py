@@ -1,4 +1,4 @@
-"""How records compose into a U3D scene: from bytes, to bytes, and from nothing."""
+"""How records compose into a U3D (UTO!) scene: from bytes, to bytes, and from nothing."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _HEADER_SIZE = 6
 
 
 def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
-    """A U3D scene as a document; `FormatError` only where it is none, or breaks a limit."""
+    """A U3D (UTO!) scene as a document; `FormatError` only where it is none, or breaks a limit."""
     if not data.startswith(SIGNATURE):
         shown = bytes_to_ascii(data[: len(SIGNATURE)])
-        raise IO_UNRECOGNISED.failure(0, "/", reason=f"a Fantasy 2 scene begins with UTO!, not '{shown}'")
+        raise IO_UNRECOGNISED.failure(0, "/", reason=f"a U3D (UTO!) file begins with UTO!, not '{shown}'")
     if len(data) < _HEADER_SIZE:
-        raise IO_UNRECOGNISED.failure(0, "/", reason=f"{len(data)} bytes are too few for a Fantasy 2 scene")
+        raise IO_UNRECOGNISED.failure(0, "/", reason=f"{len(data)} bytes are too few for a U3D (UTO!) scene")
     document = Document(FORMAT, issues=IssueLog(limits.issues_per_code, limits.issues))
     Reader(data, limits, document).read()
     return document
@@ -45,13 +45,13 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
 
 def encode(document: Document) -> bytes:
     """The bytes of a document, made from its records alone; ValueError where they fit no dialect, or no file."""
-    found = dialect_of(document.find(Record))
-    if isinstance(document.dialect, Dialect) and not document.dialect.agrees_with(found):
-        raise ValueError(f"the document is said to have {document.dialect}, its records have {found}")
+    dialect = dialect_of(document.find(Record))
+    if isinstance(document.dialect, Dialect) and not document.dialect.agrees_with(dialect):
+        raise ValueError(f"the document is said to have {document.dialect}, its records have {dialect}")
     sink = Sink()
     for header in document.records:
         if not isinstance(header, FileHeader):
-            raise ValueError(f"{header!r} cannot stand at the top of a Fantasy 2 scene")
+            raise ValueError(f"{header!r} cannot be at the top level of a U3D (UTO!) scene")
         sink.write(SIGNATURE)
         write_fields(header, sink)
         for part in _in_order(header):
@@ -68,7 +68,7 @@ def _in_order(header: FileHeader) -> Iterator[Record]:
         place = order.index(type(part)) if type(part) in order else -1
         if place <= reached or (reached < 0 and not isinstance(part, Main | RawRest)):
             tags = ", ".join(tag.decode("ascii") for tag in (Main.TAG, *(kind.TAG for kind in SECTIONS)))
-            raise ValueError(f"{part!r} is out of place: below the header stand {tags}, in this order")
+            raise ValueError(f"{part!r} is out of place: the header is followed by {tags}, in this order")
         reached = place
         yield part
 
@@ -90,10 +90,10 @@ def _write_part(part: Record, header: FileHeader, sink: Sink) -> None:
 def _with_counts(main: Main, header: FileHeader) -> Main:
     """MAIN with the numbers of the records that there are; numbers of sections that are left out stay."""
     counts = {part.count: part.stored_count for part in header.children if isinstance(part, Section) and not part.more}
-    made = copy.copy(main)
+    main_with_counts = copy.copy(main)
     for name, count in counts.items():
-        setattr(made, name, count)
-    return made
+        setattr(main_with_counts, name, count)
+    return main_with_counts
 
 
 def new_document(
@@ -120,7 +120,7 @@ def new_document(
     for record in records:
         home = home_of(record)
         if home is None:
-            raise ValueError(f"{record!r} does not belong in a Fantasy 2 scene")
+            raise ValueError(f"{record!r} does not belong in a U3D (UTO!) scene")
         sections[home].children.append(record)
     header = FileHeader(children=[main, *sections.values()])
     main = _with_counts(main, header)

@@ -1,4 +1,4 @@
-"""The records of a U3D scene in the order and the words of the specification (translated from Spanish).
+"""The records of a U3D (UTO!) scene in the order and the words of the specification (translated from Spanish).
 
 Where writers differ there is a class for each layout: meshes with and without UV faces, three kinds of light.
 """

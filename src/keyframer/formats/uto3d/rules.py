@@ -1,4 +1,4 @@
-"""What is checked of a U3D scene beyond what reading it and making a scene of it find."""
+"""What is checked of a U3D (UTO!) scene beyond what reading it and making a scene of it find."""
 
 from __future__ import annotations
 

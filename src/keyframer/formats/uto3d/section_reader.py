@@ -1,4 +1,4 @@
-"""Reading a U3D scene: sections by their tags, records by the count in MAIN, layouts by what follows.
+"""Reading a U3D (UTO!) scene: sections by their tags, records by the count in MAIN, layouts by what follows.
 
 There are no lengths: from the first record that fails the rest of the file is one run of bytes.
 """
@@ -153,19 +153,19 @@ class Reader:
             elif count > 0:
                 self._report_tag(self.cursor.pos, [section.TAG], self.place)
 
-    def _report_mismatch(self, section: type[Section], found: int, offset: int) -> None:
+    def _report_mismatch(self, section: type[Section], count: int, offset: int) -> None:
         what = f"records of {section.TAG.decode('ascii')}"
         path = str(self.place.inner(section.TAG.decode("ascii").lower()))
-        self.issues.add(LINK_COUNT_MISMATCH, path, offset, claimed=self.sections.count(section), what=what, found=found)
+        self.issues.add(LINK_COUNT_MISMATCH, path, offset, claimed=self.sections.count(section), what=what, found=count)
 
     def _report_tag(self, offset: int, tags: list[bytes], place: Place) -> None:
-        found = self.data[offset : offset + TAG_SIZE]
+        actual = self.data[offset : offset + TAG_SIZE]
         self.issues.add(
             STRUCT_TAG_MISMATCH,
             str(place),
             offset,
             expected=" or ".join(tag.decode("ascii") for tag in tags),
-            found=f"'{bytes_to_ascii(found)}'" if found else "the end of the file",
+            found=f"'{bytes_to_ascii(actual)}'" if actual else "the end of the file",
         )
 
     def _leave(self, pos: int, expected: int) -> None:
@@ -218,19 +218,19 @@ class Reader:
     def _report_mismatches(self) -> None:
         """Sections whose number is not the announced one, unless it is known why: targets have no number of their own,
         and those of lights stand with those of cameras, of which some need none."""
-        for kind, found, start in self.mismatches:
+        for kind, count, start in self.mismatches:
             if not (issubclass(kind, CameraTargetSection) and self._all_looked_at()):
-                self._report_mismatch(kind, found, start)
+                self._report_mismatch(kind, count, start)
 
     def _all_looked_at(self) -> bool:
         """Whether every target belongs to a camera or light, and every camera has the target that it names."""
-        records = [each for part in self.header.children for each in part.children]
-        targets = [each for each in records if isinstance(each, CameraTarget)]
-        cameras = {each.target_id for each in records if isinstance(each, Camera)} - {0, -1}
-        lights = {each.target_id for each in records if isinstance(each, Light)}
-        names = {each.name + b".Target" for each in records if isinstance(each, FlexporterLight)}
-        known = all(each.id in cameras | lights or each.name in names for each in targets)
-        return known and cameras <= {each.id for each in targets}
+        records = [child for part in self.header.children for child in part.children]
+        targets = [record for record in records if isinstance(record, CameraTarget)]
+        cameras = {record.target_id for record in records if isinstance(record, Camera)} - {0, -1}
+        lights = {record.target_id for record in records if isinstance(record, Light)}
+        names = {record.name + b".Target" for record in records if isinstance(record, FlexporterLight)}
+        known = all(target.id in cameras | lights or target.name in names for target in targets)
+        return known and cameras <= {target.id for target in targets}
 
     def _settle(self, section: Section, attempt: Attempt, count: int) -> None:
         """Take an attempt as what the section holds, and say what is odd about it."""

@@ -1,4 +1,4 @@
-"""The sections of a U3D scene: a tag of four letters each, in this order, without lengths."""
+"""The sections of a U3D (UTO!) scene: a tag of four letters each, in this order, without lengths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is it a U3D scene with the signature UTO!? From the first bytes."""
+"""Detect U3D (UTO!) scenes by their first bytes."""
 
 from __future__ import annotations
 

@@ -73,10 +73,10 @@ class Accessors:
                 first = int(np.argmin(np.isfinite(stored).all(axis=1)))
                 self._issues.add(DATA_NON_FINITE, item.path, 0, count=int(bad), index=first)
             return stored
-        found = stored.astype(np.float32)
+        floats = stored.astype(np.float32)
         if item.flag("normalized"):
-            found = np.maximum(found / np.float32(np.iinfo(stored.dtype).max), np.float32(-1.0))
-        return found
+            floats = np.maximum(floats / np.float32(np.iinfo(stored.dtype).max), np.float32(-1.0))
+        return floats
 
     def integers(self, number: int, *types: str) -> npt.NDArray[np.int64]:
         item = self._items[number]
@@ -121,22 +121,22 @@ class Accessors:
         count = item.integer("count", least=1)
         if view is None:
             self._budget.spend("copies", count, item.at("count"))
-            found = Elements(np.full(count, -1), np.full(count, -1), size)
+            elements = Elements(np.full(count, -1), np.full(count, -1), size)
         else:
             count = len(self._stored(number, item, tuple(_WIDTHS)))  # no claim any more
             buffer, begin = self._buffers.place(view)
             step = self._buffers.view(view)[1] or size
             starts = begin + item.integer("byteOffset", 0) + np.arange(count) * step
-            found = Elements(np.full(count, buffer), starts, size)
+            elements = Elements(np.full(count, buffer), starts, size)
         sparse = item.child("sparse")
         if sparse is not None:
             places, values = self._sparse(sparse, count, size // self._dtype(item).itemsize, self._dtype(item))
             what = sparse.child("values")
             assert what is not None
             buffer, begin = self._buffers.place(what.integer("bufferView"))
-            found.buffers[places] = buffer
-            found.starts[places] = begin + what.integer("byteOffset", 0) + np.arange(len(values)) * size
-        return found
+            elements.buffers[places] = buffer
+            elements.starts[places] = begin + what.integer("byteOffset", 0) + np.arange(len(values)) * size
+        return elements
 
     def _stored(self, number: int, item: Item, types: tuple[str, ...]) -> Array:
         kind = item.choice("type", (*_WIDTHS, *_UNREAD))
@@ -152,12 +152,12 @@ class Accessors:
         view = item.index("bufferView", self._buffers.view_count, "buffer view")
         if view is None:
             self._budget.spend("copies", count * width, item.at("count"))
-            found: Array = np.zeros((count, width), dtype)
+            array: Array = np.zeros((count, width), dtype)
         else:
-            found = self._elements(item, view, item.integer("byteOffset", 0), count, width, dtype, strided=True)
+            array = self._elements(item, view, item.integer("byteOffset", 0), count, width, dtype, strided=True)
             self._budget.spend("copies", count * width, item.at("count"))
         sparse = item.child("sparse")
-        return found if sparse is None else self._replaced(found, sparse)
+        return array if sparse is None else self._replaced(array, sparse)
 
     def _dtype(self, item: Item) -> np.dtype[Any]:
         number = item.integer("componentType")
@@ -183,9 +183,9 @@ class Accessors:
 
     def _replaced(self, base: Array, sparse: Item) -> Array:
         places, values = self._sparse(sparse, len(base), base.shape[1], base.dtype)
-        found = base.copy()
-        found[places] = values
-        return found
+        array = base.copy()
+        array[places] = values
+        return array
 
     def _sparse(
         self, sparse: Item, total: int, width: int, dtype: np.dtype[Any]
@@ -251,10 +251,10 @@ class DracoReader:
         identities = extension.child("attributes") or Item({}, extension.at("attributes"))
         columns: dict[str, Array] = {}
         for name in identities.value:
-            found = mesh.get_attribute_by_unique_id(identities.integer(name))
-            if found is None:
+            attribute = mesh.get_attribute_by_unique_id(identities.integer(name))
+            if attribute is None:
                 raise identities.fail(STRUCT_SYNTAX, name, wanted="the number of an attribute", found="another number")
-            columns[name] = np.asarray(found["data"]).reshape(-1, found["num_components"])
+            columns[name] = np.asarray(attribute["data"]).reshape(-1, attribute["num_components"])
             if len(columns[name]) != claimed:
                 wanted = f"{claimed} vertices, as its accessor says"
                 raise identities.fail(STRUCT_SYNTAX, name, wanted=wanted, found=f"{len(columns[name])}")
@@ -279,8 +279,8 @@ class DracoReader:
         try:
             return import_module("DracoPy").decode(content)
         except Exception as error:  # its own kinds for some faults, ValueError and RuntimeError for others
-            found = str(error) or type(error).__name__
-            raise extension.fail(STRUCT_SYNTAX, "bufferView", wanted="a Draco mesh", found=found[:80]) from None
+            problem = str(error) or type(error).__name__
+            raise extension.fail(STRUCT_SYNTAX, "bufferView", wanted="a Draco mesh", found=problem[:80]) from None
 
 
 Whole = npt.NDArray[np.int64]
@@ -323,8 +323,8 @@ class Layout:
         if type(accessor) is not int or not 0 <= accessor < len(self._accessors):
             return []
         try:
-            found = self._accessors.where(accessor)
-            return [self._stored(int(number), found) for number in np.unique(found.buffers)]
+            elements_stored = self._accessors.where(accessor)
+            return [self._stored(int(number), elements_stored) for number in np.unique(elements_stored.buffers)]
         except FormatError:
             return []
 
@@ -344,19 +344,19 @@ class Layout:
     def run(self, accessor: int) -> Span | None:
         """The bytes of an accessor in the chunk, where they are one run without gaps."""
         try:
-            found = self._accessors.run(accessor)
+            elements_run = self._accessors.run(accessor)
         except FormatError:
             return None
-        view = None if found is None else self.view(found[0])
-        if found is None or view is None or view[0] + found[1] + found[2] > view[1]:
+        view = None if elements_run is None else self.view(elements_run[0])
+        if elements_run is None or view is None or view[0] + elements_run[1] + elements_run[2] > view[1]:
             return None
-        return view[0] + found[1], view[0] + found[1] + found[2]
+        return view[0] + elements_run[1], view[0] + elements_run[1] + elements_run[2]
 
-    def _stored(self, buffer: int, found: Elements) -> Stored:
-        here = found.buffers == buffer
+    def _stored(self, buffer: int, elements: Elements) -> Stored:
+        here = elements.buffers == buffer
         if buffer < 0:
             return Stored(np.full(len(here), -1), np.full(len(here), -1))
-        starts, ends = np.where(here, found.starts, -1), np.where(here, found.starts + found.size, -1)
+        starts, ends = np.where(here, elements.starts, -1), np.where(here, elements.starts + elements.size, -1)
         item = self._buffers[buffer]
         if not item.has("uri"):
             assert self.binary is not None

@@ -133,9 +133,9 @@ class AnimationReader:
             if place is not None:
                 keys = samplers.read(number, 1)
                 shown = (keys.values > 0.5).astype(np.float64)
-                for each in self._all_below(place):
+                for node in self._all_below(place):
                     self._budget.spend("copies", 2 * len(keys.times), extension.path)
-                    yield each, "visible", Keys(keys.times, shown, keys.interpolation)
+                    yield node, "visible", Keys(keys.times, shown, keys.interpolation)
                 return
         elif match := _FOV.match(pointer):
             camera = int(match[1])
@@ -302,10 +302,10 @@ class ClipReader:
         self._accessors = accessors
         self._budget = budget
         self._issues = issues
-        found = [issues.attempt(self._clip, item) for item in self._items]
-        self.lost = {number for number, clip in enumerate(found) if clip is None}
+        clips = [issues.attempt(self._clip, item) for item in self._items]
+        self.lost = {number for number, clip in enumerate(clips) if clip is None}
         """clips that could not be read, when saving the rest: empty ones keep their places"""
-        self.clips = [Clip() if clip is None else clip for clip in found]
+        self.clips = [Clip() if clip is None else clip for clip in clips]
         self.animations = [
             issues.attempt(item.index, "animation", len(self._animations), "animation") for item in self._items
         ]
@@ -321,20 +321,20 @@ class ClipReader:
         for channel in item.children("raw_channels"):
             values = extras_reading.array(channel, "values", self._budget)
             if values is not None and values.ndim == 2:
-                made = RawChannel(channel.text("name", ""), values, extras_reading.leftovers(channel))
-                self._issues.sources.tracks[made] = TrackSource(channel.at("values"))
-                clip.raw_channels.append(made)
+                raw = RawChannel(channel.text("name", ""), values, extras_reading.leftovers(channel))
+                self._issues.sources.tracks[raw] = TrackSource(channel.at("values"))
+                clip.raw_channels.append(raw)
         clip.extras = extras_reading.leftovers(item)
         return clip
 
     def tracks(self, kept: Item, nodes: dict[str, int]) -> list[tuple[int, Track]]:
         """The keys of one node, with the clips they belong to; ``nodes`` of the file by what they hold."""
-        found = []
+        tracks_read = []
         for item in kept.children("tracks"):
             one = self._issues.attempt(self._one, item, nodes)
             if one is not None:
-                found.append(one)
-        return found
+                tracks_read.append(one)
+        return tracks_read
 
     def _one(self, item: Item, nodes: dict[str, int]) -> tuple[int, Track] | None:
         clip = item.needed_index("clip", len(self.clips), "clip")
@@ -343,8 +343,10 @@ class ClipReader:
 
     def _track(self, item: Item, clip: int, nodes: dict[str, int]) -> Track | None:
         kind = item.choice("kind", tuple(_WIDTHS))
-        interpolation = Interpolation(item.choice("interpolation", tuple(each.value for each in Interpolation)))
-        form = RotationForm(item.choice("form", tuple(each.value for each in RotationForm), "none"))
+        interpolation = Interpolation(
+            item.choice("interpolation", tuple(interpolation.value for interpolation in Interpolation))
+        )
+        form = RotationForm(item.choice("form", tuple(form.value for form in RotationForm), "none"))
         if (form is RotationForm.NONE) != (_WIDTHS[kind] != 4):
             raise item.fail(STRUCT_SYNTAX, "form", wanted=f"what {kind} keys are", found=form.value)
         if item.flag("keys_in_sampler"):
@@ -373,7 +375,7 @@ class ClipReader:
                 times,
                 values,
                 interpolation,
-                Wrap(item.choice("wrap", tuple(each.value for each in Wrap), "single")),
+                Wrap(item.choice("wrap", tuple(wrap.value for wrap in Wrap), "single")),
                 form,
                 flags=extras_reading.array(item, "flags", self._budget, kind=int),
                 extras=extras_reading.leftovers(item),
@@ -417,29 +419,32 @@ class ClipReader:
 
 
 def environment(kept: Item) -> Environment:
-    made = Environment()
+    environment_read = Environment()
     content = kept.child("environment")
     if content is None:
-        return made
-    made.ambient = extras_reading.triple(content, "ambient")
-    made.background_color = extras_reading.triple(content, "background_color")
-    extras_reading.restore(made, content, texts="background_image")
+        return environment_read
+    environment_read.ambient = extras_reading.triple(content, "ambient")
+    environment_read.background_color = extras_reading.triple(content, "background_color")
+    extras_reading.restore(environment_read, content, texts="background_image")
     gradient = content.child("gradient")
     if gradient is not None:
-        colors = [Item({"rgb": each}, gradient.at("colors")) for each in gradient.entries("colors")]
-        shown = [extras_reading.triple(each, "rgb") for each in colors]
-        made.gradient = Gradient(
-            extras_reading.number(gradient, "midpoint", 0.5), [each for each in shown if each is not None]
+        colors = [Item({"rgb": entry}, gradient.at("colors")) for entry in gradient.entries("colors")]
+        shown = [extras_reading.triple(color, "rgb") for color in colors]
+        environment_read.gradient = Gradient(
+            extras_reading.number(gradient, "midpoint", 0.5), [item for item in shown if item is not None]
         )
-    made.fog, made.distance_cue = _fog(content.child("fog")), _fog(content.child("distance_cue"))
+    environment_read.fog, environment_read.distance_cue = (
+        _fog(content.child("fog")),
+        _fog(content.child("distance_cue")),
+    )
     layered = content.child("layered_fog")
     if layered is not None:
         bounds = [extras_reading.number(layered, name, 0.0) for name in ("z_min", "z_max", "density")]
         flags, color = layered.integer("flags", 0), extras_reading.triple(layered, "color")
-        made.layered_fog = LayeredFog(bounds[0], bounds[1], bounds[2], flags, color)
-    made.uses = {each for each in content.entries("uses") if type(each) is str}
-    made.extras = extras_reading.leftovers(content)
-    return made
+        environment_read.layered_fog = LayeredFog(bounds[0], bounds[1], bounds[2], flags, color)
+    environment_read.uses = {entry for entry in content.entries("uses") if type(entry) is str}
+    environment_read.extras = extras_reading.leftovers(content)
+    return environment_read
 
 
 def _fog(item: Item | None) -> Fog | None:

@@ -37,9 +37,9 @@ class CameraReader:
         self.aspects = [ASPECT_RATIO] * len(self.items)
 
     def read(self, *, ours: bool) -> list[Camera]:
-        found = [self._issues.attempt(self._camera, number, item, ours) for number, item in enumerate(self.items)]
-        self.lost = {number for number, camera in enumerate(found) if camera is None}
-        return [Camera("") if camera is None else camera for camera in found]
+        items_read = [self._issues.attempt(self._camera, number, item, ours) for number, item in enumerate(self.items)]
+        self.lost = {number for number, camera in enumerate(items_read) if camera is None}
+        return [Camera("") if camera is None else camera for camera in items_read]
 
     def _camera(self, number: int, item: Item, ours: bool) -> Camera:
         camera = Camera(item.text("name", ""))
@@ -82,9 +82,9 @@ class LightReader:
         """of the lights whose multipliers are not known from extras"""
 
     def read(self, *, ours: bool) -> list[Light]:
-        found = [self._issues.attempt(self._light, number, item, ours) for number, item in enumerate(self.items)]
-        self.lost = {number for number, light in enumerate(found) if light is None}
-        return [Light("", LightType.OMNI) if light is None else light for light in found]
+        items_read = [self._issues.attempt(self._light, number, item, ours) for number, item in enumerate(self.items)]
+        self.lost = {number for number, light in enumerate(items_read) if light is None}
+        return [Light("", LightType.OMNI) if light is None else light for light in items_read]
 
     def _light(self, number: int, item: Item, ours: bool) -> Light:
         if ours and item.kept is not None:
@@ -108,20 +108,20 @@ class LightReader:
         """Give the lights of a scene at rest their multipliers: intensities by what 1 is there. The latter."""
         rig = Rig(scene)
         shown = [not node.hidden for node in scene.nodes]
-        found = strengths(scene, rig.world(rig.sample([0.0]), 1)[0], shown)
+        units = strengths(scene, rig.world(rig.sample([0.0]), 1)[0], shown)
         for number, intensity in self.intensities.items():
-            scene.lights[number].multiplier = intensity / found[number]
-        return found
+            scene.lights[number].multiplier = intensity / units[number]
+        return units
 
 
 def restored_light(kept: Item, name: str) -> Light:
     """The old light, whole."""
-    light = Light(name, LightType(kept.choice("type", tuple(each.value for each in LightType), "omni")))
+    light = Light(name, LightType(kept.choice("type", tuple(kind.value for kind in LightType), "omni")))
     color = extras_reading.triple(kept, "color")
     if color is not None:
         light.color = color
     light.target = extras_reading.triple(kept, "target")
     extras_reading.restore(light, kept, _LIGHT_NUMBERS, _LIGHT_FLAGS, "projector")
-    light.excludes = [each for each in kept.entries("excludes") if type(each) is str]
+    light.excludes = [entry for entry in kept.entries("excludes") if type(entry) is str]
     light.raw_name, light.extras = extras_reading.raw_name(kept), extras_reading.leftovers(kept)
     return light

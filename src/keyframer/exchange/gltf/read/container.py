@@ -118,20 +118,20 @@ def _root(text: bytes, offset: int, limits: Limits, issues: Findings) -> Item:
     begin = offset + len(text) - len(text.removeprefix(b"\xef\xbb\xbf"))
 
     def refuse(constant: str) -> NoReturn:
-        place = next(found.start(1) for found in _CONSTANT.finditer(text) if found[1] is not None)
+        place = next(root.start(1) for root in _CONSTANT.finditer(text) if root[1] is not None)
         raise STRUCT_SYNTAX.failure(offset + place, "/", wanted="JSON", found=constant)
 
     try:
-        found: Any = json.loads(shown, parse_constant=refuse)
+        root: Any = json.loads(shown, parse_constant=refuse)
     except json.JSONDecodeError as error:
         place = begin + len(shown[: error.pos].encode())
         raise STRUCT_SYNTAX.failure(place, "/", wanted="JSON", found=error.msg) from None
     except ValueError:  # more digits than any number has
         raise STRUCT_SYNTAX.failure(offset, "/", wanted="a number", found="thousands of digits") from None
-    if type(found) is not dict:
-        raise STRUCT_SYNTAX.failure(offset, "/", wanted="an object", found=described(found))
+    if type(root) is not dict:
+        raise STRUCT_SYNTAX.failure(offset, "/", wanted="an object", found=described(root))
     issues.places = Places(shown, begin)
-    return Item(found, "/", issues)
+    return Item(root, "/", issues)
 
 
 OWN = 4
@@ -211,7 +211,7 @@ class Buffers:
                 if not inside:
                     raise item.fail(SEC_PATH_TRAVERSAL, "uri", name=safe_text(uri[:200]))
                 if not stat.S_ISREG(os.stat(path).st_mode):
-                    raise item.fail(IO_READ_FAILED, "uri", reason=f"{safe_text(path.name)} is no plain file")
+                    raise item.fail(IO_READ_FAILED, "uri", reason=f"{safe_text(path.name)} is not a regular file")
                 content = read_bytes(path, self._limits)
             except OSError as error:
                 reason = f"{safe_text(path.name)}: {error.strerror or error}"
@@ -248,10 +248,10 @@ def _unquoted(text: str) -> bytes:
     high, low = _DIGITS[given[marks + 1]], _DIGITS[given[marks + 2]]
     sound = (high >= 0) & (low >= 0)
     marks = marks[sound]
-    made, stays = given.copy(), np.ones(len(given), np.bool_)
-    made[marks] = high[sound] * 16 + low[sound]
+    plain, stays = given.copy(), np.ones(len(given), np.bool_)
+    plain[marks] = high[sound] * 16 + low[sound]
     stays[marks + 1] = stays[marks + 2] = False
-    return made[stays].tobytes()
+    return plain[stays].tobytes()
 
 
 UNDERSTOOD = (
@@ -266,9 +266,9 @@ UNDERSTOOD = (
     "KHR_texture_transform",
 )
 DRACO = "KHR_draco_mesh_compression"
-_MESHOPT = "write the file anew without compression first (gltfpack -i FILE -o NEW -noq)"
+_MESHOPT = "decompress the file first (gltfpack -i FILE -o NEW -noq)"
 _ADVICE = {
-    DRACO: "pip install 'keyframer[gltf]' brings the decoder",
+    DRACO: "pip install 'keyframer[gltf]' installs the decoder",
     "EXT_meshopt_compression": _MESHOPT,
     "KHR_meshopt_compression": _MESHOPT,
     "KHR_texture_basisu": "convert its KTX2 images to PNG or JPEG first (gltf-transform ktxdecompress FILE NEW)",
@@ -299,10 +299,10 @@ def check_extensions(root: Item, issues: Findings) -> None:
             effect = advice(name) or "surfaces look different without it"
             issues.add(SEM_EXTENSION_UNKNOWN, where, 0, name=name, effect=effect)
         else:
-            effect = advice(name) or "the file says that it cannot be read without it"
+            effect = advice(name) or "the file requires it"
             issues.left_out(SEM_EXTENSION_UNKNOWN.failure(0, where, name=name, effect=effect))
     known = {*understood, *required}
     for place, name in enumerate(str(name)[:80] for name in root.entries("extensionsUsed")):
         if name not in known:
-            args = {"name": name, "effect": advice(name) or "what it says is left out"}
+            args = {"name": name, "effect": advice(name) or "its data is ignored"}
             issues.add(SEM_EXTENSION_UNKNOWN, f"/extensionsUsed[{place}]", 0, severity=Severity.INFO, **args)

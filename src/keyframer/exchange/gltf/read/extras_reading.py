@@ -25,12 +25,12 @@ def array(item: Item, name: str, budget: Budget, *, kind: type = float) -> Array
     """The numbers under a name, packed or listed; null is no number. None where nothing is stated."""
     if not item.has(name):
         return None
-    found = item.value[name]
-    if type(found) is dict:
-        return _unpacked(Item(found, item.at(name)), budget).astype(kind)
-    if type(found) is not list:
-        raise item.wrong(name, "numbers", found)
-    rows = found if found and type(found[0]) is list else [found]
+    value = item.value[name]
+    if type(value) is dict:
+        return _unpacked(Item(value, item.at(name)), budget).astype(kind)
+    if type(value) is not list:
+        raise item.wrong(name, "numbers", value)
+    rows = value if value and type(value[0]) is list else [value]
     width = len(rows[0])
     for row in rows:
         if type(row) is not list or len(row) != width:
@@ -42,7 +42,7 @@ def array(item: Item, name: str, budget: Budget, *, kind: type = float) -> Array
     budget.spend("copies", len(rows) * max(width, 1), item.at(name))
     try:
         with np.errstate(all="ignore"):
-            plain = np.array(found, np.float64)  # None becomes NaN
+            plain = np.array(value, np.float64)  # None becomes NaN
             return plain if kind is float else np.nan_to_num(plain).astype(kind)
     except (ValueError, TypeError, OverflowError):
         raise item.fail(STRUCT_SYNTAX, name, wanted="numbers", found="something else") from None
@@ -107,11 +107,11 @@ def raw_name(item: Item | None) -> bytes | None:
     try:
         return bytes.fromhex(item.text("raw_name"))
     except ValueError:
-        found = described(item.value["raw_name"])
-        raise item.fail(STRUCT_SYNTAX, "raw_name", wanted="hex digits", found=found) from None
+        value = described(item.value["raw_name"])
+        raise item.fail(STRUCT_SYNTAX, "raw_name", wanted="hex digits", found=value) from None
 
 
 def leftovers(item: Item | None) -> dict[str, Any]:
     """The extras of the format that a thing came from, as plain values."""
-    found = None if item is None else item.value.get("extras")
-    return dict(found) if type(found) is dict else {}
+    extras = None if item is None else item.value.get("extras")
+    return dict(extras) if type(extras) is dict else {}

@@ -66,14 +66,14 @@ class Importer:
         opened = open_container(data, limits, self.issues)
         self.root = opened.root
         self._check_asset()
-        found = self.issues.attempt(stated_space, self.root)
-        self.hierarchy = Hierarchy(self.root, self.issues, ours=found is not None)
-        if found is not None and found[0].up != "y" and not self.hierarchy.roots:
-            found = None  # another program took the root away: then it is Y up as all others
+        space = self.issues.attempt(stated_space, self.root)
+        self.hierarchy = Hierarchy(self.root, self.issues, ours=space is not None)
+        if space is not None and space[0].up != "y" and not self.hierarchy.roots:
+            space = None  # another program took the root away: then it is Y up as all others
             self.hierarchy = Hierarchy(self.root, self.issues, ours=False)
-        self.kept = None if found is None else found[1]
+        self.kept = None if space is None else space[1]
         self.space = (
-            Space("y", metres_per_unit=1.0, v_up=False, unit_rule="glTF counts metres") if found is None else found[0]
+            Space("y", metres_per_unit=1.0, v_up=False, unit_rule="glTF uses metres") if space is None else space[0]
         )
         self.axes = Axes(self.space)
         self.budget = open_budget(limits, len(data))
@@ -139,8 +139,8 @@ class Importer:
         reader = AnimationReader(scene, self.hierarchy, self.accessors, self.budget, self.issues, aspects, strengths)
         for number, item in enumerate(self.root.children("animations")):
             if number not in ours:
-                made = self.issues.attempt(reader.read, item, fps)
-                scene.clips += [] if made is None else [made]
+                clip_read = self.issues.attempt(reader.read, item, fps)
+                scene.clips += [] if clip_read is None else [clip_read]
         nodes.add_rest_weights(scene, fps)
 
     def _about(self, scene: Scene) -> None:
@@ -231,12 +231,12 @@ class _Shapes:
         axes = self._importer.axes
         given = shape.mesh.positions
         base = np.asarray(given, np.float64)
-        shapes: list[Array] = [axes.vectors(base + each) for each in shape.targets]
+        shapes: list[Array] = [axes.vectors(base + target) for target in shape.targets]
         if shapes and not self._importer.ours:  # shapes of a scene share out the whole mesh; glTF's are added to it
             shapes = [base, *shapes]
         placed = axes.vectors(base) if axes.mirrored else given
-        for each in (placed, *shapes):  # meshes share them
-            each.flags.writeable = False
+        for positions in (placed, *shapes):  # meshes share them
+            positions.flags.writeable = False
         return placed, shapes
 
 

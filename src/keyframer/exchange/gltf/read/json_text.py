@@ -61,31 +61,31 @@ class Item:
         return name in self.value
 
     def child(self, name: str) -> Item | None:
-        found = self.value.get(name)
-        if found is None and name not in self.value:
+        value = self.value.get(name)
+        if value is None and name not in self.value:
             return None
-        if type(found) is not dict:
-            self._left_out(self.wrong(name, "an object", found))
+        if type(value) is not dict:
+            self._left_out(self.wrong(name, "an object", value))
             return None
-        return Item(found, self.at(name), self.findings)
+        return Item(value, self.at(name), self.findings)
 
     def entries(self, name: str) -> list[Any]:
-        found = self.value.get(name)
-        if found is None and name not in self.value:
+        value = self.value.get(name)
+        if value is None and name not in self.value:
             return []
-        if type(found) is not list:
-            self._left_out(self.wrong(name, "a list", found))
+        if type(value) is not list:
+            self._left_out(self.wrong(name, "a list", value))
             return []
-        return found
+        return value
 
     def children(self, name: str) -> list[Item]:
         items = []
-        for number, found in enumerate(self.entries(name)):
+        for number, value in enumerate(self.entries(name)):
             place = f"{self.at(name)}[{number}]"
-            if type(found) is not dict:
-                self._left_out(STRUCT_SYNTAX.failure(0, place, wanted="an object", found=described(found)))
-                found = {}
-            items.append(Item(found, place, self.findings))
+            if type(value) is not dict:
+                self._left_out(STRUCT_SYNTAX.failure(0, place, wanted="an object", found=described(value)))
+                value = {}
+            items.append(Item(value, place, self.findings))
         return items
 
     def _left_out(self, error: FormatError) -> None:
@@ -99,12 +99,12 @@ class Item:
             if default is None:
                 raise self.missing(name)
             return default
-        found = self.value[name]
-        if type(found) is float and found.is_integer():
-            found = int(found)
-        if type(found) is not int or not least <= found <= most:
-            raise self.wrong(name, f"a whole number from {least} to {most}", found)
-        return found
+        value = self.value[name]
+        if type(value) is float and value.is_integer():
+            value = int(value)
+        if type(value) is not int or not least <= value <= most:
+            raise self.wrong(name, f"a whole number from {least} to {most}", value)
+        return value
 
     def number(self, name: str, default: float | None = None) -> float:
         if name not in self.value:
@@ -113,10 +113,10 @@ class Item:
             return default
         return self._number(name, self.value[name])
 
-    def _number(self, name: str, found: object) -> float:
-        if type(found) not in (int, float) or not -_LARGEST <= found <= _LARGEST:  # type: ignore[operator]
-            raise self.wrong(name, "a finite number", found)
-        return float(found)  # type: ignore[arg-type]
+    def _number(self, name: str, value: object) -> float:
+        if type(value) not in (int, float) or not -_LARGEST <= value <= _LARGEST:  # type: ignore[operator]
+            raise self.wrong(name, "a finite number", value)
+        return float(value)  # type: ignore[arg-type]
 
     def numbers(self, name: str, count: int | None, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
         """A list of ``count`` numbers, or of any length."""
@@ -124,32 +124,32 @@ class Item:
             return default
         if name not in self.value:
             raise self.missing(name)
-        found = self.entries(name)
-        if count is not None and len(found) != count:
-            raise self.fail(STRUCT_SYNTAX, name, wanted=f"{count} numbers", found=f"{len(found)}")
-        return tuple(self._number(f"{name}[{place}]", each) for place, each in enumerate(found))
+        values = self.entries(name)
+        if count is not None and len(values) != count:
+            raise self.fail(STRUCT_SYNTAX, name, wanted=f"{count} numbers", found=f"{len(values)}")
+        return tuple(self._number(f"{name}[{place}]", item) for place, item in enumerate(values))
 
     def text(self, name: str, default: str | None = None) -> str:
         if name not in self.value:
             if default is None:
                 raise self.missing(name)
             return default
-        found = self.value[name]
-        if type(found) is not str:
-            raise self.wrong(name, "text", found)
-        return found
+        value = self.value[name]
+        if type(value) is not str:
+            raise self.wrong(name, "text", value)
+        return value
 
     def flag(self, name: str, default: bool = False) -> bool:
-        found = self.value.get(name, default)
-        if type(found) is not bool:
-            raise self.wrong(name, "true or false", found)
-        return found
+        value = self.value.get(name, default)
+        if type(value) is not bool:
+            raise self.wrong(name, "true or false", value)
+        return value
 
     def choice(self, name: str, known: tuple[str, ...], default: str | None = None) -> str:
-        found = self.text(name, default)
-        if found not in known:
-            raise self.fail(SEM_UNKNOWN_ENUM, name, value=_short(found), known=", ".join(known))
-        return found
+        value = self.text(name, default)
+        if value not in known:
+            raise self.fail(SEM_UNKNOWN_ENUM, name, value=_short(value), known=", ".join(known))
+        return value
 
     def index(self, name: str, count: int, kind: str) -> int | None:
         """The number of something in a list of ``count``; None where it is not stated."""
@@ -164,18 +164,18 @@ class Item:
 
     def indices(self, name: str, count: int, kind: str, only: int | None = None) -> list[int]:
         """The numbers in a list, or just the one at a place of it."""
-        found = enumerate(self.entries(name)) if only is None else ((only, self.entries(name)[only]),)
-        return [self._index(f"{name}[{place}]", each, count, kind) for place, each in found]
+        entries = enumerate(self.entries(name)) if only is None else ((only, self.entries(name)[only]),)
+        return [self._index(f"{name}[{place}]", value, count, kind) for place, value in entries]
 
-    def _index(self, name: str, found: object, count: int, kind: str) -> int:
-        if type(found) is not int or found < 0:
-            raise self.wrong(name, f"the number of a {kind}", found)
-        if found >= count:
-            index = found if found <= LARGEST_INTEGER else "a huge one"
+    def _index(self, name: str, value: object, count: int, kind: str) -> int:
+        if type(value) is not int or value < 0:
+            raise self.wrong(name, f"the number of a {kind}", value)
+        if value >= count:
+            index = value if value <= LARGEST_INTEGER else "a huge one"
             raise self.fail(
                 LINK_INDEX_OUT_OF_RANGE, name, what=name, item=self.path, kind=kind, index=index, count=count
             )
-        return found
+        return value
 
     def extension(self, name: str) -> Item | None:
         extensions = self.child("extensions")
@@ -185,8 +185,8 @@ class Item:
     def kept(self) -> Item | None:
         """What we wrote under ``extras.keyframer``; extras of others may be anything."""
         extras = self.value.get("extras")
-        found = extras.get("keyframer") if type(extras) is dict else None
-        return Item(found, self.at("extras/keyframer"), self.findings) if type(found) is dict else None
+        content = extras.get("keyframer") if type(extras) is dict else None
+        return Item(content, self.at("extras/keyframer"), self.findings) if type(content) is dict else None
 
 
 def described(value: object) -> str:
@@ -235,10 +235,10 @@ class Places:
         at = self._skip(0)
         for part in path.split("/")[1:]:
             for key in _keys(part, self._children(at)):
-                found = self._children(at).get(key)
-                if found is None:
+                child = self._children(at).get(key)
+                if child is None:
                     return self._byte(at)
-                at = found
+                at = child
         return self._byte(at)
 
     def span(self, path: str) -> Span | None:
@@ -255,10 +255,10 @@ class Places:
         at = self._skip(0)
         for part in path.split("/")[1:] if path != "/" else ():
             for key in _keys(part, self._children(at)):
-                found = self._children(at).get(key)
-                if found is None:
+                child = self._children(at).get(key)
+                if child is None:
                     return None
-                at = found
+                at = child
         return at
 
     def _span(self, at: int) -> Span:
@@ -275,8 +275,8 @@ class Places:
         return np.append(np.flatnonzero(stored & 0xC0 != 0x80), len(stored))
 
     def _skip(self, at: int) -> int:
-        found = _BLANK.match(self._text, at)
-        return at if found is None else found.end()
+        blank = _BLANK.match(self._text, at)
+        return at if blank is None else blank.end()
 
     def _children(self, at: int) -> dict[Key, int]:
         if at not in self._inside:
@@ -286,24 +286,24 @@ class Places:
 
     def _scan(self, at: int, *, is_object: bool) -> dict[Key, int]:
         """Where each entry begins; of two with one name the later, which is the one that counts."""
-        found: dict[Key, int] = {}
+        starts: dict[Key, int] = {}
         text, place = self._text, self._skip(at + 1)
         while text[place] not in "}]":
-            key: Key = len(found)
+            key: Key = len(starts)
             if is_object:
                 key, place = scanstring(text, place + 1, True)
                 place = self._skip(self._skip(place) + 1)  # behind the colon
-            found[key] = place
+            starts[key] = place
             self._ends[place] = end = _decode(text, place)[1]
             place = self._skip(end)
             if text[place] == ",":
                 place = self._skip(place + 1)
-        return found
+        return starts
 
 
-def _keys(part: str, there: dict[Key, int]) -> list[Key]:
+def _keys(part: str, known: dict[Key, int]) -> list[Key]:
     """``count`` is one step, ``accessors[3]`` two, unless something is called so."""
-    if part in there:
+    if part in known:
         return [part]
     numbers: list[Key] = []
     while match := _NUMBERED.match(part):

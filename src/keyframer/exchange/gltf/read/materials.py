@@ -41,7 +41,7 @@ class MaterialReader:
 
     def read(self, *, ours: bool) -> list[Material]:
         """The materials; `numbers` then leads from those of the file to them, -1 for the one of faces without any."""
-        made: list[Material] = []
+        result: list[Material] = []
         self.numbers = [-1] * len(self._items)
         stands_for: dict[int, int] = {}
         for number, item in enumerate(self._items):
@@ -53,11 +53,11 @@ class MaterialReader:
                 continue
             material = self._issues.attempt(*((self._material, item) if kept is None else (self._restored, item, kept)))
             if material is not None:
-                self.numbers[number] = len(made)
-                made.append(material)
+                self.numbers[number] = len(result)
+                result.append(material)
         for number, other in stands_for.items():
             self.numbers[number] = self.numbers[other]
-        return made
+        return result
 
     def _stands_for(self, kept: Item) -> int | None:
         if kept.choice("helper", ("default", "unmapped")) == "default":
@@ -122,11 +122,11 @@ def _surface(item: Item) -> Item:
     older = item.extension("KHR_materials_pbrSpecularGlossiness")
     if older is None:
         return item.child("pbrMetallicRoughness") or Item({}, item.at("pbrMetallicRoughness"))
-    found: dict[str, Any] = {"metallicFactor": 0.0, "roughnessFactor": 1.0 - older.number("glossinessFactor", 1.0)}
+    surface: dict[str, Any] = {"metallicFactor": 0.0, "roughnessFactor": 1.0 - older.number("glossinessFactor", 1.0)}
     for name, theirs in (("baseColorFactor", "diffuseFactor"), ("baseColorTexture", "diffuseTexture")):
         if older.has(theirs):
-            found[name] = older.value[theirs]
-    return Item(found, older.path, older.findings)
+            surface[name] = older.value[theirs]
+    return Item(surface, older.path, older.findings)
 
 
 def _shininess(roughness: float) -> float:
@@ -156,24 +156,24 @@ def _restored(item: Item, kept: Item) -> Material:
 
 
 def _map(content: Item) -> TextureMap:
-    made = TextureMap(content.text("file_name", ""))
+    texture_map = TextureMap(content.text("file_name", ""))
     try:
-        made.raw_file_name = bytes.fromhex(content.text("raw_file_name", ""))
+        texture_map.raw_file_name = bytes.fromhex(content.text("raw_file_name", ""))
     except ValueError:
         raise content.wrong("raw_file_name", "hex digits", content.value["raw_file_name"]) from None
     flags = "mirror negative decal tiled summed_area alpha_source ignore_alpha"
-    extras_reading.restore(made, content, "amount rotation_degrees blur", flags)
+    extras_reading.restore(texture_map, content, "amount rotation_degrees blur", flags)
     for name in ("scale", "offset"):
         if content.has(name) and None not in content.entries(name):
             u, v = content.numbers(name, 2)
-            setattr(made, name, (u, v))
+            setattr(texture_map, name, (u, v))
     tints = content.child("tints")
     for name in tints.value if tints is not None else ():
         color: Any = None if tints is None else extras_reading.triple(tints, name)
         if color is not None:
-            made.tints[name] = color
-    made.extras = extras_reading.leftovers(content)
-    return made
+            texture_map.tints[name] = color
+    texture_map.extras = extras_reading.leftovers(content)
+    return texture_map
 
 
 _SAMPLING = ("magFilter", "minFilter", "wrapS", "wrapT")
@@ -192,14 +192,14 @@ class TextureReader:
             return None
         inside = self.images.is_inside(source)
         name = self.images.name(source) if inside else unquote(self.images.items[source].text("uri"))
-        made = TextureMap(name, extras={"gltf": {"image": source, "embedded": inside, "role": role}})
-        made.embedded = self._issues.attempt(self.images.take, source, role, makes_holes)
+        result = TextureMap(name, extras={"gltf": {"image": source, "embedded": inside, "role": role}})
+        result.embedded = self._issues.attempt(self.images.take, source, role, makes_holes)
         self._check_coordinates(reference)
-        self._repeat(made, self._texture(reference))
-        _lay(made, reference.extension("KHR_texture_transform"))
+        self._repeat(result, self._texture(reference))
+        _lay(result, reference.extension("KHR_texture_transform"))
         if reference.has("scale") or reference.has("strength"):
-            made.amount = reference.number("scale", reference.number("strength", 1.0))
-        return made
+            result.amount = reference.number("scale", reference.number("strength", 1.0))
+        return result
 
     def source(self, reference: Item) -> int | None:
         """The number of the image that a material refers to."""
@@ -207,28 +207,28 @@ class TextureReader:
         webp = texture.extension("EXT_texture_webp")
         if not texture.has("source") and webp is not None:
             texture = webp
-        found = texture.index("source", len(self.images.items), "image")
-        if found is None:
+        image = texture.index("source", len(self.images.items), "image")
+        if image is None:
             others = sorted((texture.child("extensions") or Item({}, texture.path)).value)
             if others:
                 effect = "the texture has no other image"
                 known = advice(others[0])
                 effect += f"; {known}" if known else ""
                 self._issues.add(SEM_EXTENSION_UNKNOWN, texture.path, 0, name=", ".join(others)[:80], effect=effect)
-        return found
+        return image
 
     def _texture(self, reference: Item) -> Item:
         return self._textures[reference.needed_index("index", len(self._textures), "texture")]
 
-    def _repeat(self, made: TextureMap, texture: Item) -> None:
+    def _repeat(self, texture_map: TextureMap, texture: Item) -> None:
         """Old maps repeat alike both ways and are always smooth; what else a sampler says is kept."""
         number = texture.index("sampler", len(self._samplers), "sampler")
         sampler = Item({}, texture.path) if number is None else self._samplers[number]
         stated = {name: sampler.integer(name) for name in _SAMPLING if sampler.has(name)}
         wrap = stated.get("wrapS", REPEAT)
-        made.mirror, made.tiled = wrap == MIRRORED, wrap != CLAMP
+        texture_map.mirror, texture_map.tiled = wrap == MIRRORED, wrap != CLAMP
         if stated:
-            about: dict[str, Any] = made.extras["gltf"]
+            about: dict[str, Any] = texture_map.extras["gltf"]
             about["sampler"] = stated
 
     def _check_coordinates(self, reference: Item) -> None:

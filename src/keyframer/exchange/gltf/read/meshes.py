@@ -120,7 +120,7 @@ class MeshReader:
         shape = self._joined(item, pieces, v_up)
         if not ours:  # where ours say nothing, the scene that they were made of said nothing
             smooth = ["NORMAL" in part.arrays for part in pieces.homes]
-            shape.mesh.smoothing = np.repeat(np.array(smooth, np.int64), [len(each) for each in pieces.faces])
+            shape.mesh.smoothing = np.repeat(np.array(smooth, np.int64), [len(face) for face in pieces.faces])
         if ours or shape.normals is not None:
             weld(shape, by_normal=not ours)
         mesh = shape.mesh
@@ -137,7 +137,7 @@ class MeshReader:
         if len(set(pieces.owners)) == 1:
             return np.broadcast_to(np.int64(pieces.owners[0]), count)
         self._budget.spend("copies", count, item.path)
-        return np.repeat(np.array(pieces.owners, np.int64), [len(each) for each in pieces.faces])
+        return np.repeat(np.array(pieces.owners, np.int64), [len(face) for face in pieces.faces])
 
     def _primitive(self, primitive: Item, pieces: _Pieces) -> None:
         mode = primitive.integer("mode", 4, most=6)
@@ -269,15 +269,15 @@ class MeshReader:
             shape.targets.append(
                 joined(
                     [
-                        np.broadcast_to(still, (part.count, 3)) if each is None else each
-                        for each, part in zip(moved, parts, strict=True)
+                        np.broadcast_to(still, (part.count, 3)) if offsets is None else offsets
+                        for offsets, part in zip(moved, parts, strict=True)
                     ]
                 )
             )
         sets = [number for number in range(MOST_SETS) if column(f"JOINTS_{number}", 4) is not None]
         joints = [column(f"JOINTS_{number}", 4) for number in sets]
         shares = [column(f"WEIGHTS_{number}", 4) for number in sets]
-        if sets and all(each is not None for each in shares):
+        if sets and all(share is not None for share in shares):
             shape.joints = np.concatenate(joints, axis=1).astype(np.int64)  # type: ignore[arg-type]
             shape.shares = np.concatenate(shares, axis=1).astype(np.float64)  # type: ignore[arg-type]
         return shape
@@ -328,18 +328,18 @@ def _used_only(pieces: _Pieces) -> tuple[Indices, list[Indices | None]]:
 
 def _distinct(lists: list[Indices], count: int) -> Indices | None:
     """The numbers below ``count`` that occur, in order; None where all do. The work depends on the lists alone."""
-    if sum(each.size for each in lists) < count // 8:
-        return np.unique(np.concatenate([each.reshape(-1) for each in lists]))
+    if sum(numbers.size for numbers in lists) < count // 8:
+        return np.unique(np.concatenate([numbers.reshape(-1) for numbers in lists]))
     occurs = np.zeros(count, np.bool_)
-    for each in lists:
-        occurs[each.reshape(-1)] = True
+    for numbers in lists:
+        occurs[numbers.reshape(-1)] = True
     return None if occurs.all() else np.flatnonzero(occurs)
 
 
 def _target_names(item: Item, count: int) -> list[str]:
     extras = item.value.get("extras")
-    found = extras.get("targetNames") if type(extras) is dict else None
-    names = found if type(found) is list else []
+    stated_names = extras.get("targetNames") if type(extras) is dict else None
+    names = stated_names if type(stated_names) is list else []
     return [
         names[number] if number < len(names) and type(names[number]) is str else f"target {number}"
         for number in range(count)
@@ -373,10 +373,10 @@ def weld(shape: Shape, *, by_normal: bool) -> None:
     image apart, so that they differ in the last bits there; what is that near counts as one.
     """
     mesh = shape.mesh
-    columns = [np.asarray(each, np.float32) for each in (mesh.positions, *shape.targets)]
+    columns = [np.asarray(positions, np.float32) for positions in (mesh.positions, *shape.targets)]
     if by_normal and shape.normals is not None:
         size = float(np.nan_to_num(np.abs(columns[0])).max(initial=0.0)) or 1.0
-        columns = [_rounded(each, _PLACES / size) for each in columns]
+        columns = [_rounded(column, _PLACES / size) for column in columns]
         columns.append(_rounded(shape.normals, _DIRECTIONS))
     if shape.joints is not None and shape.shares is not None:
         columns += [shape.joints.astype(np.float32), shape.shares.astype(np.float32)]
@@ -395,7 +395,7 @@ def weld(shape: Shape, *, by_normal: bool) -> None:
         mesh.color_corners = old
     mesh.corners = rank[number][old]
     mesh.positions = np.asarray(mesh.positions)[keep]
-    shape.targets = [each[keep] for each in shape.targets]
+    shape.targets = [target[keep] for target in shape.targets]
     if shape.joints is not None and shape.shares is not None:
         shape.joints, shape.shares = shape.joints[keep], shape.shares[keep]
 

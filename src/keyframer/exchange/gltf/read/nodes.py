@@ -74,8 +74,8 @@ class Hierarchy:
 
     def parts(self, number: int) -> dict[str, Item]:
         """The nodes of the file that one node of the scene is made of; ``head`` is itself."""
-        found = {kind: self.items[helper] for kind, helper in self.helpers.get(number, {}).items()}
-        return {"head": self.items[number], **found}
+        items = {kind: self.items[helper] for kind, helper in self.helpers.get(number, {}).items()}
+        return {"head": self.items[number], **items}
 
     def _link(self) -> None:
         for number, item in enumerate(self.items):
@@ -95,11 +95,11 @@ class Hierarchy:
 
     def _topological(self) -> list[int]:
         """All nodes, parents first. A circle is an error; to save it, its first node hangs on none."""
-        found = self._downwards()
-        if len(found) < len(self.items):
+        order = self._downwards()
+        if len(order) < len(self.items):
             self._cut(self.parents, range(len(self.items)))
-            found = self._downwards()
-        return found
+            order = self._downwards()
+        return order
 
     def _cut(self, parents: list[int | None], numbers: Sequence[int]) -> None:
         """Fail for every circle of parents, or cut it; ``numbers`` of nodes of the file by number in ``parents``."""
@@ -116,12 +116,12 @@ class Hierarchy:
         waiting: list[int] = []
         for number, parent in enumerate(self.parents):
             (waiting if parent is None else below[parent]).append(number)
-        found: list[int] = []
+        order: list[int] = []
         while waiting:
             number = waiting.pop()
-            found.append(number)
+            order.append(number)
             waiting += below[number]
-        return found
+        return order
 
     def _shown(self, root: Item) -> set[int]:
         """Everything below the roots of the scene to show, and what skins need besides."""
@@ -169,7 +169,7 @@ class Hierarchy:
 def circles(parents: Sequence[int | None]) -> list[list[int]]:
     """Nodes that hang on each other in a circle: each circle once, those with low numbers first; in linear time."""
     seen: set[int] = set()
-    found: list[list[int]] = []
+    cycles: list[list[int]] = []
     for start in range(len(parents)):
         way: dict[int, None] = {}
         above: int | None = start
@@ -179,8 +179,8 @@ def circles(parents: Sequence[int | None]) -> list[list[int]]:
             above = parents[above]
         if above in way:
             nodes = list(way)
-            found.append(nodes[nodes.index(above) :])
-    return sorted(found, key=min)
+            cycles.append(nodes[nodes.index(above) :])
+    return sorted(cycles, key=min)
 
 
 Floats = npt.NDArray[np.float64]
@@ -210,7 +210,7 @@ class NodeReader:
 
     def read(self, scene: Scene, shapes: Shapes, skins: SkinReader) -> None:
         names, attempt = Names(), self._issues.attempt
-        joints = {joint for each in self._hierarchy.joints for joint in each}
+        joints = {joint for skin in self._hierarchy.joints for joint in skin}
         for number in self._hierarchy.order:
             parts = self._hierarchy.parts(number)
             node = Node("", parent=self._hierarchy.parent_place(number))
@@ -251,8 +251,8 @@ class NodeReader:
         """Position and rotation; where there is shear, which these and a scale cannot say, axes for the scale, too."""
         matrix = np.array(head.numbers("matrix", 16)).reshape(4, 4).T
         if matrix[3].tolist() != [0.0, 0.0, 0.0, 1.0]:
-            found = " ".join(f"{number:g}" for number in matrix[3])
-            args = {"wanted": "0 0 0 1 as the last row", "found": found}
+            row = " ".join(f"{number:g}" for number in matrix[3])
+            args = {"wanted": "0 0 0 1 as the last row", "found": row}
             self._issues.add(STRUCT_SYNTAX, head.at("matrix"), 0, severity=Severity.WARNING, **args)
         if np.abs(matrix).max() > _HUGE:
             raise head.fail(STRUCT_SYNTAX, "matrix", wanted="an affine matrix", found="huge numbers")
@@ -424,8 +424,8 @@ class SkinReader:
         accessor = item.index("inverseBindMatrices", len(self._accessors), "accessor")
         if accessor is None:
             return np.broadcast_to(np.eye(4), (joints, 4, 4)).copy()
-        found = self._accessors.floats(accessor, "MAT4")
-        if len(found) < joints:
-            raise item.fail(STRUCT_SYNTAX, "inverseBindMatrices", wanted=f"{joints} matrices", found=f"{len(found)}")
-        columns = found[:joints].astype(np.float64).reshape(-1, 4, 4)
+        matrices = self._accessors.floats(accessor, "MAT4")
+        if len(matrices) < joints:
+            raise item.fail(STRUCT_SYNTAX, "inverseBindMatrices", wanted=f"{joints} matrices", found=f"{len(matrices)}")
+        columns = matrices[:joints].astype(np.float64).reshape(-1, 4, 4)
         return np.ascontiguousarray(np.swapaxes(columns, -1, -2))

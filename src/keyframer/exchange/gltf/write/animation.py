@@ -33,6 +33,7 @@ from keyframer.limits import left, room
 from keyframer.posing import Rig
 from keyframer.scene import Clip
 from keyframer.scene.loss_report import Outcome
+from keyframer.text import counted
 
 Floats32 = npt.NDArray[np.float32]
 
@@ -57,7 +58,7 @@ class ClipWriter:
         self.span = written_span(self.clip, context.options.fps)
         self._maker = MotionMaker(self.span, context.options.keys, rig.channels.bank)
         if context.options.keys == "frames" and self.span.frames() is None:
-            words = "too many frames for a key each: keys stand where the allowed error needs them"
+            words = "too many frames for one key per frame: keys are placed as the allowed error requires"
             context.report.add(Outcome.APPROXIMATED, f"/clips/{self.clip.name}", words)
         self._rig = rig
         moving = {
@@ -166,16 +167,16 @@ class ClipWriter:
 
     def _samplers(self) -> dict[tuple[int, str], Sampler]:
         """What moves nodes, as it will be written."""
-        found: dict[tuple[int, str], Sampler] = {}
+        samplers: dict[tuple[int, str], Sampler] = {}
         for (node, kind), motion in self._motions.items():
             if not motion.keys.is_still:
                 for target, path, signs in self._targets(node, kind):
-                    found[target, path] = motion.sampler.mirrored(signs)
+                    samplers[target, path] = motion.sampler.mirrored(signs)
         if self._number:
-            self._add_still_values(found)
-        return found
+            self._add_still_values(samplers)
+        return samplers
 
-    def _add_still_values(self, found: dict[tuple[int, str], Sampler]) -> None:
+    def _add_still_values(self, samplers: dict[tuple[int, str], Sampler]) -> None:
         """Clips after the first state what differs from the first one's beginning, even if it does not move: also nodes
         that only the first one moves."""
         begin, written = BaseValues(self._context, self._rig, self._rig.sample([self.span.begin])), self._tree.base
@@ -188,9 +189,9 @@ class ClipWriter:
             differs = ~np.isclose(values, usual, rtol=1e-6, atol=1e-7).all(axis=1)
             for node in np.flatnonzero(differs).tolist():
                 for target, path, signs in self._targets(node, kind):
-                    if (target, path) not in found:
+                    if (target, path) not in samplers:
                         still = single(values[node : node + 1] * signs_of_axes * signs)
-                        found[target, path] = Sampler.of(LINEAR, np.zeros(1, np.float32), still)
+                        samplers[target, path] = Sampler.of(LINEAR, np.zeros(1, np.float32), still)
 
     def _tighten(self, samplers: dict[tuple[int, str], Sampler]) -> None:
         """Fit more closely until the world agrees; fills ``samplers`` anew."""
@@ -253,7 +254,7 @@ def write_animations(
         clips.append(ClipWriter(context, tree, looks, lights, number, rig).write())
     for number in looks:
         node = context.scene.nodes[number]
-        detail = "looks by its rotation; the target stays as a node of its own"
+        detail = "aimed by its rotation; the target is kept as a separate node"
         context.report.add(Outcome.BAKED, f"/nodes/{node.name}/target", detail, extras=node.extras)
     return clips
 
@@ -298,7 +299,7 @@ def keep_tracks(
     """Put the authored keys of a clip onto their nodes, and say what became of those that change."""
     channels = context.scene.clips[number].channels
     if channels and not context.options.authored_keys:
-        words = f"authored keys of {len(channels)} tracks are left out of extras, as asked"
+        words = f"authored keys of {counted(len(channels), 'track')} are not stored in extras, as requested"
         context.report.add(Outcome.DROPPED, f"/clips/{number}/authored_keys", words)
     fitted = [place for place, motion in motions.items() if motion.outcome is not Outcome.EXACT]
     off = dict(zip(fitted, errors([motions[place] for place in fitted], span), strict=True))
@@ -343,21 +344,21 @@ def _report(
 
     bad = unusable(track.values) + unusable(track.times)
     if bad:
-        say(Outcome.DROPPED, f"{bad} numbers are not finite or too large for single precision")
+        say(Outcome.DROPPED, f"{counted(bad, 'number')} not finite or too large for single precision")
     last = float(track.times.max())
     if not np.isfinite(last):
         last = float(np.nanmax(np.where(np.isfinite(track.times), track.times, -np.inf)))
     if last > span.end and track.wrap.value == "single":
         say(Outcome.DROPPED, f"keys after {span.end:g}, up to {last:g}")
     if motion is None or motion.keys.is_still:
-        say(Outcome.EXACT, "holds still")
+        say(Outcome.EXACT, "does not move")
     elif node in looking and track.kind in ("rotation", "scale"):
-        say(Outcome.EXTRAS, "what looks at a target has none of its own")
+        say(Outcome.EXTRAS, "overridden by the target")
     elif track.kind == "roll":
         if (node, "gaze") in off:
-            say(Outcome.BAKED, "into the rotation", off[node, "gaze"], "degree")
+            say(Outcome.BAKED, "applied to the rotation", off[node, "gaze"], "degree")
         else:
-            say(Outcome.EXTRAS, "without a target there is nothing to roll about")
+            say(Outcome.EXTRAS, "a roll has no effect without a target")
     elif motion.outcome is Outcome.EXACT:
         say(
             Outcome.EXACT, motion.keys.mode + (f", {track.wrap.value} unrolled" if track.wrap.value != "single" else "")
@@ -365,6 +366,6 @@ def _report(
     else:
         sampler = motion.sampler
         unit = "degree" if track.is_rotation else "scene unit" if track.kind == "position" else "1"
-        sort = "of a cubic spline" if sampler.mode == CUBIC else "straight ones"
-        words = f"{len(track.times)} keys became {len(sampler.times)} {sort}"
+        sort = "cubic" if sampler.mode == CUBIC else "linear"
+        words = f"{len(track.times)} keys became {counted(len(sampler.times), f'{sort} key')}"
         say(motion.outcome, words, off[node, track.kind], unit)

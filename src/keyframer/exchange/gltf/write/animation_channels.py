@@ -89,7 +89,7 @@ class Properties:
         """``tracks`` of one node by kind, as numbers of the maker's bank."""
         if not self._context.extensions:
             for kind, number in tracks.items():
-                detail, extras = "core glTF cannot move it", self._maker.bank.tracks[number].extras
+                detail, extras = "core glTF cannot animate it", self._maker.bank.tracks[number].extras
                 self._context.report.add(Outcome.EXTRAS, self._path(node, kind), detail, extras=extras)
             return
         camera, light = self._context.scene.nodes[node].camera, self._context.scene.nodes[node].light
@@ -119,13 +119,13 @@ class Properties:
         motions = dict(zip(tracks, self._maker.outlines(list(tracks.values())), strict=True))
         begins = self._lights.beginnings[number]
         rests = {"hotspot": begins.hotspot_degrees, "falloff": begins.falloff_degrees or 45.0}
-        found = {kind: motions.get(kind) for kind in rests}
+        cones = {kind: motions.get(kind) for kind in rests}
 
         def full(kind: str, times: Floats) -> Floats:
-            motion = found[kind]
+            motion = cones[kind]
             return np.full((len(times), 1), rests[kind]) if motion is None else motion.truth(times)
 
-        breaks, jumps = breaks_of([motion for motion in found.values() if motion is not None], self._span)
+        breaks, jumps = breaks_of([motion for motion in cones.values() if motion is not None], self._span)
         for index, name, kind in ((0, "innerConeAngle", "hotspot"), (1, "outerConeAngle", "falloff")):
 
             def angle(times: Floats, index: int = index) -> Floats:
@@ -174,7 +174,7 @@ def hide_node(context: Context, number: int, placed: Placed, visible: bool) -> N
     path = f"/nodes/{hidden.name}/hidden"
     if hidden.skin is None:
         node["scale"] = [0.0, 0.0, 0.0]
-        context.report.add(Outcome.EXACT, path, "not shown: scale 0", extras=hidden.extras)
+        context.report.add(Outcome.EXACT, path, "hidden by scale 0", extras=hidden.extras)
     else:
         detail = "a skinned mesh cannot be hidden without KHR_node_visibility"
         context.report.add(Outcome.APPROXIMATED, path, detail, extras=hidden.extras)
@@ -196,5 +196,5 @@ def animate_visibility(context: Context, number: int, placed: Placed, motion: Mo
         pointer = f"/nodes/{placed.geometry}/extensions/{_EXTENSION}/visible"
         channels.pointer(pointer, steps, shown.astype(np.uint8))
     changing = context.scene.nodes[number]
-    detail = "steps of visibility, and of scale 0"
+    detail = "visibility keys, and scale 0 while hidden"
     context.report.add(Outcome.EXACT, f"/nodes/{changing.name}/visible", detail, extras=changing.extras)

@@ -277,7 +277,7 @@ def write_gltf(asset: Asset, path: Path, *, overwrite: bool) -> list[str]:
         named.append((binary, asset.buffers.parts()))
         buffers.append({"byteLength": size, "uri": quote(binary.name)})
     write_set((path, _json(asset.root(buffers), indent=1)), named=named, overwrite=overwrite)
-    return [str(path), *(str(each) for each, _ in named)]
+    return [str(path), *(str(file) for file, _ in named)]
 
 
 def _json(root: Json, indent: int | None = None) -> bytes:
@@ -297,10 +297,10 @@ def _json(root: Json, indent: int | None = None) -> bytes:
         )
 
     try:
-        found = text(root)
+        encoded = text(root)
     except (TypeError, ValueError):
-        found = text(_with_plain_extras(root))
-    return found.encode("utf-8", "backslashreplace")
+        encoded = text(_with_plain_extras(root))
+    return encoded.encode("utf-8", "backslashreplace")
 
 
 def _with_plain_extras(value: Any) -> Any:

@@ -64,7 +64,7 @@ def cone_angles(hotspot_degrees: npt.ArrayLike, falloff_degrees: npt.ArrayLike) 
 def strengths(scene: Scene, world: Floats, shown: list[bool], unit: float = 1.0) -> list[float]:
     """What a multiplier of 1 of each light is in glTF's units, where ``world`` (nodes, 4, 4) puts the nodes. A light
     that is nearer to the middle than a hundredth of the scene's size counts as that far away."""
-    found = [math.pi] * len(scene.lights)
+    result = [math.pi] * len(scene.lights)
     shining = [
         (number, node.light)
         for number, node in enumerate(scene.nodes)
@@ -77,8 +77,8 @@ def strengths(scene: Scene, world: Floats, shown: list[bool], unit: float = 1.0)
             distance = float(np.linalg.norm(world[node, :3, 3] - middle))
         if not math.isfinite(distance):
             distance = size
-        found[light] = math.pi * (max(distance, 0.01 * size) * unit) ** 2
-    return found
+        result[light] = math.pi * (max(distance, 0.01 * size) * unit) ** 2
+    return result
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -138,9 +138,7 @@ class Lights:
             inner, outer = cone_angles(begins.hotspot_degrees, begins.falloff_degrees or 45.0)
             written["spot"] = {"innerConeAngle": float(inner), "outerConeAngle": float(outer)}
         attach(written, light_extras(light))
-        report.add(
-            Outcome.APPROXIMATED, path, "weakens with distance, which the old light did not", extras=light.extras
-        )
+        report.add(Outcome.APPROXIMATED, path, "dims with distance; the original light did not", extras=light.extras)
         for attribute in stated(light, *_UNSAID):
             report.add(Outcome.EXTRAS, f"{path}/{attribute}", extras=light.extras)
         return written

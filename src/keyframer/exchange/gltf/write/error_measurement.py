@@ -54,10 +54,10 @@ def world_error(context: Context, rig: Rig, span: Span, placed: list[Placed], sa
     return worst / context.axes.unit
 
 
-def _largest_distance(found: Floats, wanted: Floats, boxes: list[tuple[Floats, Floats]]) -> float:
+def _largest_distance(measured: Floats, wanted: Floats, boxes: list[tuple[Floats, Floats]]) -> float:
     """Along an axis, of origins and corners of boxes (their centres and half sizes, (nodes, 3) each) under two lists of
     matrices (T, nodes, 4, 4). The farthest corner is as much farther off than the centre as each axis adds."""
-    difference = found - wanted
+    difference = measured - wanted
     columns, origins = np.abs(difference[..., :3, :3]), difference[..., :3, 3]
     worst = [np.fmax.reduce(np.abs(origins), axis=None, initial=0.0)]  # NaN does not count
     for centre, half in boxes:
@@ -87,11 +87,11 @@ class _Tree:
         self._samplers = samplers
         self._parents = _parents(context)
         self._levels = _levels(self._parents)
-        own = {node for node, _ in samplers}
+        animated = {node for node, _ in samplers}
         self.moving = [False] * len(self._nodes)
         for level in self._levels:
             for node in level:
-                self.moving[node] = node in own or (self._parents[node] >= 0 and self.moving[self._parents[node]])
+                self.moving[node] = node in animated or (self._parents[node] >= 0 and self.moving[self._parents[node]])
 
     def worlds(self, seconds: Floats, player: int, wanted: list[int]) -> Floats:
         """(T, wanted, 4, 4) as a player of `ROTATIONS` turns them."""
@@ -145,14 +145,14 @@ def _boxes(context: Context, numbers: list[int]) -> list[tuple[Floats, Floats]]:
     """Centres and half sizes (nodes, 3) of boxes around what nodes draw and move as joints, in their own space; who has
     less than others has a box of no size at its origin."""
     boxes = [_boxes_of(context, number) for number in numbers]
-    found = []
+    corners = []
     for slot in range(max(map(len, boxes))):
         having = [place for place, some in enumerate(boxes) if len(some) > slot]
         low, high = (np.array([boxes[place][slot][end] for place in having]) for end in (0, 1))
         centre, half = np.zeros((len(numbers), 3)), np.zeros((len(numbers), 3))
         centre[having], half[having] = context.axes.vectors((low + high) / 2), np.abs(high - low) / 2
-        found.append((centre, half))
-    return found
+        corners.append((centre, half))
+    return corners
 
 
 def _boxes_of(context: Context, number: int) -> list[tuple[Floats, Floats]]:

@@ -140,7 +140,7 @@ def _about(context: Context, clips: list[Json]) -> None:
         content["clips"] = clips
     if scene.extras:
         content["extras"] = scene.extras
-        context.report.add(Outcome.EXTRAS, "/extras", "what the scene model has no place for")
+        context.report.add(Outcome.EXTRAS, "/extras", "data that the scene model cannot store")
     for part, name, count in leftovers(scene, scene.clips[0] if scene.clips else Clip(), "gltf"):
         context.report.add(Outcome.EXTRAS, f"/{part}/{name}", f"stated by {count} of them" if count > 1 else "")
     if scene.title:
@@ -165,8 +165,8 @@ def _images(
     if not textures:
         return no_images
     given = [texture_path] if isinstance(texture_path, (str, os.PathLike)) else list(texture_path)
-    own = scene.origin.folder if scene.origin is not None else scene.folder
-    folders = given if own is None else [own, *given]
+    folder = scene.origin.folder if scene.origin is not None else scene.folder
+    folders = given if folder is None else [folder, *given]
     maps = [map for material in scene.materials for map in material.maps.values()]
     if not maps or not (folders or any(map.embedded is not None for map in maps)):
         return no_images
@@ -180,7 +180,7 @@ def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options
     chosen = GltfOptions(**{name: value for name, value in options.items() if name not in _TEXTURES})
     if "images" in options:
         if looked:
-            raise ValueError(f"images says where images come from, so {next(iter(looked))} has no meaning")
+            raise ValueError(f"{next(iter(looked))} cannot be combined with images")
     else:
         chosen = replace(chosen, images=_images(scene, **looked))
     check_output(path, overwrite=overwrite)

@@ -100,7 +100,7 @@ class Pictures:
         self._pngs: dict[tuple[object, ...], bytes] = {}
 
     def __call__(self, material: Material, slot: str, map: TextureMap) -> Image | Missing | None:
-        merged = [_key(each) for name in _MERGED.get(slot, ()) if (each := material.maps.get(name)) is not None]
+        merged = [_key(map_) for name in _MERGED.get(slot, ()) if (map_ := material.maps.get(name)) is not None]
         key = (
             slot,
             _key(map),
@@ -120,7 +120,7 @@ class Pictures:
         if _ROLES[slot] == role_of(map):
             return self._finished(material, map, slot, opened, texture)
         if slot in FROM_GLTF_ONLY:
-            return Missing(f"{_said(opened)}; of no use as {slot}")
+            return Missing(f"{_said(opened)}; not usable as {slot}")
         if slot == "base_color":
             return self._base(material, map, opened, texture)
         texture, opened = _workable(texture, opened)
@@ -129,7 +129,7 @@ class Pictures:
         if slot == "normal":
             amount = map.amount if math.isfinite(map.amount) else 1.0
             relief = normal_map(_levels(texture, map), amount, tiled=map.tiled and not (map.decal or map.mirror))
-            note = f"a normal map made of heights; {_said(opened)}"
+            note = f"a normal map computed from heights; {_said(opened)}"
             return self._png(texture, relief, {"bump": (Outcome.APPROXIMATED, note)}, "_normal")
         return self._glow(material, map, opened, texture)
 
@@ -175,7 +175,7 @@ class Pictures:
         how = "merged into the alpha of the base colour"
         alike = _laid(map) == _laid(under)
         notes["opacity"] = _note(
-            opened, how if alike else f"{how}, laid on as that is", Outcome.BAKED if alike else Outcome.APPROXIMATED
+            opened, how if alike else f"{how}, with its transform", Outcome.BAKED if alike else Outcome.APPROXIMATED
         )
         return _kept(_levels(opened.texture, map, texture.image.size), map)
 
@@ -220,7 +220,7 @@ class Pictures:
         if texture.format == "JPEG" and _is_plain_jpeg(texture.data):
             upright = upright_jpeg(texture.data)
             if upright is not texture.data:
-                notes[map_name] = outcome, f"{said}; its Exif orientation is set to none"
+                notes[map_name] = outcome, f"{said}; its Exif orientation is removed"
             return Image(name, upright, "image/jpeg", alpha, notes)
         notes[map_name] = outcome, f"{said}; {texture.format} as PNG"
         return Image(name, self._encoded(texture.image), "image/png", alpha, notes)
@@ -299,7 +299,7 @@ def _workable(texture: Texture, opened: Opened) -> tuple[Texture, Opened]:
         return texture, opened
     share = math.sqrt(_MOST_COMPUTED / (width * height))
     size = max(int(width * share), 1), max(int(height * share), 1)
-    reason = f"{width} x {height} pixels made {size[0]} x {size[1]}"
+    reason = f"resized from {width} x {height} to {size[0]} x {size[1]} pixels"
     small = replace(texture, image=texture.image.resize(size))
     return small, replace(opened, reason=f"{opened.reason}; {reason}" if opened.reason else reason)
 
@@ -386,8 +386,8 @@ def bare_png(data: bytes) -> bytes | None:
             break
     if not ended or at > len(data):
         return None
-    made = b"".join(parts)
-    return data if len(made) == len(data) else made
+    data_without_chunks = b"".join(parts)
+    return data if len(data_without_chunks) == len(data) else data_without_chunks
 
 
 STEEPNESS = 4.0

@@ -107,17 +107,17 @@ class Materials:
         return self._plain[number]
 
     def _find_images(self, material: Material) -> dict[str, Image]:
-        found: dict[str, Image] = {}
+        images: dict[str, Image] = {}
         for slot, map_name in SLOTS.items():
             texture = material.maps.get(map_name)
-            if texture is None or not texture.file_name or (slot == "alpha" and "base_color" in found):
+            if texture is None or not texture.file_name or (slot == "alpha" and "base_color" in images):
                 continue
             image = self._context.options.images(material, slot, texture)
             if isinstance(image, Missing):
                 self._missing.setdefault(id(material), {})[map_name] = image.reason
             elif image is not None:
-                found[slot] = image
-        return found
+                images[slot] = image
+        return images
 
     def _material(self, material: Material, images: dict[str, Image]) -> Json:
         written = self._surface(material, images)
@@ -179,10 +179,10 @@ class Materials:
             if type(stated.get(name)) is float:
                 surface[factor] = round(fraction(stated[name]), 6)
         glow = stated.get("emissive")
-        if isinstance(glow, list) and len(glow) == 3 and all(type(each) is float for each in glow):
+        if isinstance(glow, list) and len(glow) == 3 and all(type(component) is float for component in glow):
             written.pop("emissiveFactor", None)
             if any(glow):
-                written["emissiveFactor"] = [round(fraction(each), 6) for each in glow]
+                written["emissiveFactor"] = [round(fraction(component), 6) for component in glow]
         if written.get("alphaMode") == "MASK" and type(stated.get("alpha_cutoff")) is float:
             _state(written, "alphaCutoff", max(stated["alpha_cutoff"], 0.0), 0.5)
         self._extend(written, stated)
@@ -220,7 +220,7 @@ class Materials:
         report.add(
             Outcome.APPROXIMATED,
             path,
-            "as a metallic-roughness material; old numbers in extras",
+            "as a metallic-roughness material; original values in extras",
             extras=material.extras,
         )
         for attribute in stated(material, *_UNSAID):
@@ -245,12 +245,12 @@ class Materials:
         """What glTF cannot say about an image that is there."""
         report = self._context.report
         if texture.decal:
-            detail = "beyond its edges its border goes on"
+            detail = "outside the image its border pixels are repeated"
             report.add(Outcome.APPROXIMATED, f"{path}/decal", detail, extras=texture.extras)
         if texture.tints:
             report.add(Outcome.EXTRAS, f"{path}/tints", extras=texture.extras)
         if not self._context.extensions and transform(texture):
-            detail = "core glTF cannot move, tile or turn images"
+            detail = "core glTF cannot offset, tile or rotate textures"
             report.add(Outcome.EXTRAS, f"{path}/transform", detail, extras=texture.extras)
 
 
@@ -347,11 +347,11 @@ def transform(texture: TextureMap) -> Json:
     cosine, sine = math.cos(turn), math.sin(turn)
     u, v = su * (0.5 + ou), sv * (0.5 + ov)
     offset = (0.5 - (cosine * u + sine * v), 0.5 - (cosine * v - sine * u))
-    found: Json = {}
+    fields: Json = {}
     if any(abs(number) > 1e-9 for number in offset):
-        found["offset"] = [round(number, 9) for number in offset]
+        fields["offset"] = [round(number, 9) for number in offset]
     if turn:
-        found["rotation"] = turn
+        fields["rotation"] = turn
     if (su, sv) != (1.0, 1.0):
-        found["scale"] = [su, sv]
-    return found
+        fields["scale"] = [su, sv]
+    return fields

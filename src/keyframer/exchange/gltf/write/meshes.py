@@ -35,6 +35,7 @@ from keyframer.formats import facts_of
 from keyframer.maths.distinct_values import unique_values
 from keyframer.scene import Mesh, Morph, Skin
 from keyframer.scene.loss_report import Outcome
+from keyframer.text import counted
 
 Indices = npt.NDArray[np.int64]
 
@@ -72,12 +73,12 @@ class Meshes:
                 while self._waiting and faces + len(meshes[self._waiting[0]].corners) <= _FACES_SPLIT:
                     wanted.append(self._waiting.popleft())
                     faces += len(meshes[wanted[-1]].corners)
-            found = {each: self._surface(meshes[each]) for each in wanted}
-            shown = [each for each in found.values() if each.surface is not None]
-            parts = split([each.surface for each in shown if each.surface is not None], self._smooth) if shown else []
-            for each, parted in zip(shown, parts, strict=True):
-                each.parted = parted
-            self._drawn.update(found)
+            drawn = {mesh_number: self._surface(meshes[mesh_number]) for mesh_number in wanted}
+            shown = [item for item in drawn.values() if item.surface is not None]
+            parts = split([item.surface for item in shown if item.surface is not None], self._smooth) if shown else []
+            for item, parted in zip(shown, parts, strict=True):
+                item.parted = parted
+            self._drawn.update(drawn)
         return self._drawn.pop(number)
 
     def _surface(self, mesh: Mesh) -> _Drawn:
@@ -98,14 +99,16 @@ class Meshes:
         drawn = self._draw(number)
         corners, surface = drawn.corners, drawn.surface
         if corners.dropped:
-            report.add(Outcome.DROPPED, f"{path}/corners", f"{corners.dropped} faces point outside", extras=mesh.extras)
+            detail = f"{counted(corners.dropped, 'face')} with missing vertices"
+            report.add(Outcome.DROPPED, f"{path}/corners", detail, extras=mesh.extras)
         if surface is None:
             if len(mesh.positions):
-                report.add(Outcome.DROPPED, path, f"{len(mesh.positions)} vertices without a face", extras=mesh.extras)
+                detail = f"{counted(len(mesh.positions), 'vertex')} without a face"
+                report.add(Outcome.DROPPED, path, detail, extras=mesh.extras)
             return None
         bad = unusable(mesh.positions)
         if bad:
-            detail = f"{bad} numbers are not finite or too large for single precision"
+            detail = f"{counted(bad, 'number')} not finite or too large for single precision"
             report.add(Outcome.DROPPED, f"{path}/positions", detail, extras=mesh.extras)
         parted = drawn.parted
         attributes = self._attributes(mesh, corners, parted)
@@ -117,12 +120,13 @@ class Meshes:
         name = shown_name(mesh.name)
         plain_mesh: Json = {**({"name": name} if name else {}), "primitives": written}
         if targets and morph is not None:
-            plain_mesh["extras"] = {"targetNames": [shown_name(each) for each in morph.names]}
+            plain_mesh["extras"] = {"targetNames": [shown_name(name) for name in morph.names]}
         self._extras(mesh, corners, parted, plain_mesh)
         self._context.asset.meshes.append(plain_mesh)
         unused = len(surface.positions) - parted.used_vertices
         if unused:
-            report.add(Outcome.DROPPED, f"{path}/positions", f"{unused} vertices that no face uses", extras=mesh.extras)
+            detail = f"{counted(unused, 'vertex')} not used by any face"
+            report.add(Outcome.DROPPED, f"{path}/positions", detail, extras=mesh.extras)
         report.add(Outcome.EXACT, path, extras=mesh.extras)
         return number
 
@@ -151,17 +155,17 @@ class Meshes:
     def _attributes(self, mesh: Mesh, corners: _Corners, parted: Split) -> dict[str, npt.NDArray[Any]]:
         """Arrays over all vertices, by glTF's names."""
         vertex = parted.vertex
-        found: dict[str, npt.NDArray[Any]] = {"POSITION": parted.positions, "NORMAL": parted.normals}
+        attributes: dict[str, npt.NDArray[Any]] = {"POSITION": parted.positions, "NORMAL": parted.normals}
         if mesh.uv is not None and len(mesh.uv):
             number = vertex if corners.uv is None else np.maximum(corners.uv.reshape(-1)[parted.corner], 0)
             uv = single(mesh.uv).take(np.minimum(number, len(mesh.uv) - 1), axis=0)
             if self._context.scene.space.v_up:
                 uv[:, 1] = 1.0 - uv[:, 1]
-            found["TEXCOORD_0"] = uv
+            attributes["TEXCOORD_0"] = uv
         if mesh.colors is not None and len(mesh.colors):
             number = vertex if corners.colors is None else np.maximum(corners.colors.reshape(-1)[parted.corner], 0)
-            found["COLOR_0"] = single(linear_color(mesh.colors))[np.minimum(number, len(mesh.colors) - 1)]
-        return found
+            attributes["COLOR_0"] = single(linear_color(mesh.colors))[np.minimum(number, len(mesh.colors) - 1)]
+        return attributes
 
     def _targets(self, mesh: Mesh, morph: Morph, surface: Surface, parted: Split) -> list[dict[str, npt.NDArray[Any]]]:
         """Differences to the mesh, for each shape."""
@@ -184,12 +188,12 @@ class Meshes:
     def _skin_attributes(self, mesh: Mesh, skin: int, parted: Split) -> dict[str, npt.NDArray[Any]]:
         joints, weights = influences(self._context, skin, len(mesh.positions))
         vertex = parted.vertex
-        found: dict[str, npt.NDArray[Any]] = {}
+        attributes: dict[str, npt.NDArray[Any]] = {}
         for part in range(joints.shape[1] // 4):
             columns = slice(4 * part, 4 * part + 4)
-            found[f"JOINTS_{part}"] = np.ascontiguousarray(joints[vertex, columns])
-            found[f"WEIGHTS_{part}"] = np.ascontiguousarray(weights[vertex, columns])
-        return found
+            attributes[f"JOINTS_{part}"] = np.ascontiguousarray(joints[vertex, columns])
+            attributes[f"WEIGHTS_{part}"] = np.ascontiguousarray(weights[vertex, columns])
+        return attributes
 
     def _primitives(
         self, parted: Split, attributes: dict[str, npt.NDArray[Any]], targets: list[dict[str, npt.NDArray[Any]]]
@@ -297,7 +301,7 @@ def influences(context: Context, number: int, vertices: int) -> tuple[npt.NDArra
     widest = int(rank.max(initial=0)) + 1
     if widest > MOST:
         lost = int(np.count_nonzero(rank >= MOST))
-        detail = f"{lost} influences beyond {MOST} for a vertex are left out"
+        detail = f"{counted(lost, 'influence')} dropped: at most {MOST} per vertex"
         context.report.add(Outcome.APPROXIMATED, f"/skins/{skin.name}/weights", detail, extras=skin.extras)
         keep = rank < MOST
         owner, joint, weight, rank = owner[keep], joint[keep], weight[keep], rank[keep]
@@ -335,8 +339,8 @@ def bind_error(skin: Skin, positions: npt.ArrayLike) -> float:
     joint = np.asarray(skin.influences).astype(np.int64)
     bound = np.asarray(positions, np.float64)[np.asarray(skin.vertices).astype(np.int64)]
     matrices = np.asarray(skin.inverse_bind, np.float64)[joint]
-    made = np.einsum("nij,nj->ni", matrices[:, :3, :3], bound) + matrices[:, :3, 3]
-    differences = np.abs(made - skin.positions).max(axis=1) * (np.asarray(skin.weights, np.float64) > 0)
+    bound_positions = np.einsum("nij,nj->ni", matrices[:, :3, :3], bound) + matrices[:, :3, 3]
+    differences = np.abs(bound_positions - skin.positions).max(axis=1) * (np.asarray(skin.weights, np.float64) > 0)
     return float(np.nan_to_num(differences).max(initial=0.0))
 
 
@@ -375,7 +379,7 @@ class Skins:
         path = f"/skins/{skin.name}"
         error = bind_error(skin, context.scene.meshes[mesh].positions)
         if error > context.options.max_error * context.size:
-            detail = "positions for each influence become one bind position"
+            detail = "the positions of each influence became one bind position"
             context.report.add(Outcome.APPROXIMATED, path, detail, error=error, unit="scene unit", extras=skin.extras)
         else:
             context.report.add(Outcome.EXACT, path, extras=skin.extras)

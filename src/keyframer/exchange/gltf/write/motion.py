@@ -140,7 +140,7 @@ class Motion:
         last = float(self.keys.times[-1])
         if not self.complete:
             early = f"repeated only up to {last:g} of {span.end:g}"
-            return f"{early if last < span.end else 'not as close as was asked for'} (LIMIT_KEYS)"
+            return f"{early if last < span.end else 'less exact than requested'} (LIMIT_KEYS)"
         return f"it changes faster than keys {_CLOSEST:g} s apart can follow" if self.too_fast else ""
 
 
@@ -152,13 +152,13 @@ def errors(motions: Sequence[Motion], span: Span) -> list[float]:
         bank = motion.truth.bank if isinstance(motion.truth, TrackFunction) else number
         sampler = motion.sampler
         alike.setdefault((bank, motion.measure, sampler.mode, sampler.values.shape[1]), []).append(number)
-    found = np.zeros(len(motions))
+    largest = np.zeros(len(motions))
     with np.errstate(all="ignore"):
         for numbers in alike.values():
             for some in _portions([len(motions[number].sampler.times) for number in numbers], _KEYS_MEASURED):
                 chosen = [numbers[place] for place in some]
-                found[chosen] = _errors_of([motions[number] for number in chosen], span)
-    return found.tolist()
+                largest[chosen] = _errors_of([motions[number] for number in chosen], span)
+    return largest.tolist()
 
 
 def _errors_of(motions: list[Motion], span: Span) -> Floats:
@@ -334,8 +334,8 @@ class MotionMaker:
                 sort = draft.style, draft.motion.measure, draft.motion.keys.values.shape[1]
                 alike.setdefault(sort, []).append(draft)
         for (style, _, _), some in alike.items():
-            found = self._fitted([draft.wanted for draft in some if draft.wanted is not None], style)
-            for draft, (keys, complete, too_fast) in zip(some, found, strict=True):
+            fitted = self._fitted([draft.wanted for draft in some if draft.wanted is not None], style)
+            for draft, (keys, complete, too_fast) in zip(some, fitted, strict=True):
                 draft.motion.keys = keys
                 draft.motion.complete &= complete
                 draft.motion.too_fast = too_fast
@@ -343,30 +343,30 @@ class MotionMaker:
     def _fitted(self, wanted: list[_Wanted], style: str) -> Iterator[tuple[Keys, bool, bool]]:
         """Keys of tracks of one family, or of one function of any kind; whether they are complete, and too fast."""
         frames = self.span.frames() if style == "frames" else None
-        lengths = [(each.breaks[-1] - each.breaks[0]) / self.span.frame for each in wanted]
+        lengths = [(request.breaks[-1] - request.breaks[0]) / self.span.frame for request in wanted]
         sizes = [
-            len(each.breaks) + (int(length) if length <= FRAMES_PROBED else 0)
-            for each, length in zip(wanted, lengths, strict=True)
+            len(request.breaks) + (int(length) if length <= FRAMES_PROBED else 0)
+            for request, length in zip(wanted, lengths, strict=True)
         ]
         for some in _portions(sizes, _POINTS_FITTED):
             with np.errstate(all="ignore"):
-                found = self._keys_of([wanted[place] for place in some], style, frames)
-            for keys, complete, too_fast in found:
+                fitted_keys = self._keys_of([wanted[place] for place in some], style, frames)
+            for keys, complete, too_fast in fitted_keys:
                 yield keys, allows("keys", len(keys.times)) and complete, too_fast
 
     def _keys_of(self, wanted: list[_Wanted], style: str, frames: Floats | None) -> list[tuple[Keys, bool, bool]]:
         turning = wanted[0].measure is ROTATIONS
-        at = _function_of([each.truth for each in wanted])
-        tolerances = np.array([each.tolerance for each in wanted])
-        lasts = np.array([each.breaks[-1] for each in wanted])
+        at = _function_of([request.truth for request in wanted])
+        tolerances = np.array([request.tolerance for request in wanted])
+        lasts = np.array([request.breaks[-1] for request in wanted])
         if not turning:  # closer than single precision is in vain
-            owner = np.repeat(np.arange(len(wanted)), [len(each.breaks) for each in wanted])
+            owner = np.repeat(np.arange(len(wanted)), [len(request.breaks) for request in wanted])
             largest = np.zeros(len(wanted))
-            values = at(owner, np.concatenate([each.breaks for each in wanted]))
+            values = at(owner, np.concatenate([request.breaks for request in wanted]))
             np.maximum.at(largest, owner, np.nan_to_num(np.abs(values)).max(axis=1))
             tolerances = np.maximum(tolerances, _SINGLE * largest)
         tolerances = _MARGIN * tolerances
-        breaks, jumps = [each.breaks for each in wanted], [each.jumps for each in wanted]
+        breaks, jumps = [request.breaks for request in wanted], [request.jumps for request in wanted]
         if frames is not None:
             leaps = [times[leaping] for times, leaping in zip(breaks, jumps, strict=True)]
             breaks = [unique_values(np.concatenate([frames, times])) for times in leaps]

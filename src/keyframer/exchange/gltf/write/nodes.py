@@ -120,24 +120,24 @@ class Gaze:
 
     def turns(self, times: Floats) -> Floats:
         """rotation_xyzw (T, 4)."""
-        found = quat.from_matrix3(self.frames(times)[:, :3, :3])
+        rotations = quat.from_matrix3(self.frames(times)[:, :3, :3])
         if self._reference is None:
-            return found
+            return rotations
         known, turns = self._reference
         near = turns[np.clip(np.searchsorted(known, times, side="right") - 1, 0, len(known) - 1)]
-        return np.where(np.sum(found * near, axis=1, keepdims=True) < 0, -found, found)
+        return np.where(np.sum(rotations * near, axis=1, keepdims=True) < 0, -rotations, rotations)
 
 
-def frames_below(own: Floats, above: Floats | None) -> Floats:
+def frames_below(local: Floats, above: Floats | None) -> Floats:
     """World frames (T, 4, 4) in the space of a parent; the linear part stays a rotation."""
     if above is None:
-        return own
+        return local
     with np.errstate(all="ignore"):
         size = np.sqrt(np.sum(above[:, :3, 0] ** 2, axis=1))[:, None, None]
         turn = np.swapaxes(above[:, :3, :3] / np.where(size > 0, size, 1.0), -1, -2)
-        out = own.copy()
-        out[:, :3, :3] = turn @ own[:, :3, :3]
-        out[:, :3, 3] = (affine.inverse(above) @ own[:, :, 3:])[:, :3, 0]
+        out = local.copy()
+        out[:, :3, :3] = turn @ local[:, :3, :3]
+        out[:, :3, 3] = (affine.inverse(above) @ local[:, :, 3:])[:, :3, 0]
     return out
 
 
@@ -309,8 +309,8 @@ class BaseValues:
         nodes, axes = context.scene.nodes, context.axes
 
         def at(kind: str, field: str, usual: list[float]) -> Floats:
-            found = [stored(node, field) for node in nodes]
-            rows = usable_rows([usual if each is None else each for each in found], usual)
+            values = [stored(node, field) for node in nodes]
+            rows = usable_rows([usual if item is None else item for item in values], usual)
             rig.channels.set_still(kind, rows)
             for movers in rig.channels.movers.get(kind, ()):
                 rows[movers.nodes] = movers.values(samples)[0]
@@ -321,7 +321,7 @@ class BaseValues:
         self.scale = at("scale", "scale", _FULL_SIZE)
         channels = rig.channels
         if "scale_axes" in {*channels.still, *channels.movers} or any(
-            each.scale_axes_xyzw is not None for each in nodes
+            node.scale_axes_xyzw is not None for node in nodes
         ):
             self.axes = axes.turns(quat.normalise(at("scale_axes", "scale_axes_xyzw", _NO_TURN)))
         else:
@@ -332,7 +332,7 @@ class BaseValues:
 def _has_axes(context: Context, axes: Floats, scale: Floats) -> npt.NDArray[np.bool_]:
     """Where scale axes matter: they turn, and the scale is not even all the time."""
     turned = np.asarray(np.any(np.abs(axes[:, :3]) > 1e-9, axis=1))
-    channels = [each for clip in context.scene.clips for each in clip.channels if 0 <= each.node < len(axes)]
+    channels = [channel for clip in context.scene.clips for channel in clip.channels if 0 <= channel.node < len(axes)]
     for channel in channels:
         if channel.track.kind == "scale_axes":
             turned[channel.node] = True

@@ -29,7 +29,7 @@ Box = tuple[Floats, Floats]
 
 
 def mesh_boxes(scene: Scene) -> list[Box]:
-    """Lower and upper corner of each mesh, in its own space; numbers that are none do not count."""
+    """Lower and upper corner of each mesh, in its own space; non-finite numbers are ignored."""
     boxes: list[Box] = []
     for mesh in scene.meshes:
         points = np.asarray(mesh.positions)
@@ -73,7 +73,7 @@ def joint_boxes(scene: Scene) -> dict[int, Box]:
 def shown_extent(scene: Scene, world: Floats, shown: list[bool]) -> tuple[float, Floats]:
     """Diagonal and middle of the box around the faces of the nodes that are ``shown``, where ``world`` (nodes, 4, 4)
     puts them; 1 and the origin where there is none. Meshes that are scaled to nothing do not count."""
-    found: list[Floats] = []
+    visible_points: list[Floats] = []
     with np.errstate(all="ignore"):
         scales = np.abs(np.linalg.det(world[:, :3, :3]))
         for number, node in enumerate(scene.nodes):
@@ -83,8 +83,8 @@ def shown_extent(scene: Scene, world: Floats, shown: list[bool]) -> tuple[float,
             used = np.zeros(len(scene.meshes[node.mesh].positions), np.bool_)
             used[corners[(corners >= 0) & (corners < len(used))]] = True
             points = _usable(posed_vertices(scene, number, world[None], None)[0][used])
-            found += [np.array(bounds(points))] if len(points) else []
-    return _diagonal_and_middle(np.concatenate(found) if found else np.empty((0, 3)))
+            visible_points += [np.array(bounds(points))] if len(points) else []
+    return _diagonal_and_middle(np.concatenate(visible_points) if visible_points else np.empty((0, 3)))
 
 
 def _diagonal_and_middle(points: Floats) -> tuple[float, Floats]:
@@ -146,12 +146,12 @@ class GltfOptions:
     def __post_init__(self) -> None:
         check_max_error(self.max_error)
         if self.keys not in KEY_STYLES:
-            raise ValueError(f"keys is one of {', '.join(KEY_STYLES)}, not {self.keys!r}")
+            raise ValueError(f"keys must be one of {', '.join(KEY_STYLES)}, not {self.keys!r}")
         if self.fps is not None and not (math.isfinite(self.fps) and self.fps > 0):
             raise ValueError(f"fps must be positive, not {self.fps}")
         if isinstance(self.unit, str):
             if self.unit not in UNITS and self.unit != "file":
-                raise ValueError(f"unit is a number of metres, file, or one of {', '.join(UNITS)}, not {self.unit!r}")
+                raise ValueError(f"unit must be metres, file, or one of {', '.join(UNITS)}, not {self.unit!r}")
         elif self.unit is not None and not (math.isfinite(self.unit) and self.unit > 0):
             raise ValueError(f"unit must be positive, not {self.unit}")
 

@@ -206,12 +206,12 @@ class Sampler:
 def in_seconds(keys: Sequence[Keys], origin: float, rate: float) -> list[Sampler]:
     """Keys of any motions, rounded to what a file holds, all together."""
     alike: dict[tuple[str, int, bool], list[int]] = {}
-    for number, each in enumerate(keys):
-        alike.setdefault((each.mode, each.values.shape[1], each.is_rotation), []).append(number)
-    found: dict[int, Sampler] = {}
+    for number, key in enumerate(keys):
+        alike.setdefault((key.mode, key.values.shape[1], key.is_rotation), []).append(number)
+    samplers: dict[int, Sampler] = {}
     for numbers in alike.values():
-        found.update(zip(numbers, _rounded([keys[number] for number in numbers], origin, rate), strict=True))
-    return [found[number] for number in range(len(keys))]
+        samplers.update(zip(numbers, _rounded([keys[number] for number in numbers], origin, rate), strict=True))
+    return [samplers[number] for number in range(len(keys))]
 
 
 def _rounded(keys: list[Keys], origin: float, rate: float) -> Iterator[Sampler]:
@@ -219,9 +219,9 @@ def _rounded(keys: list[Keys], origin: float, rate: float) -> Iterator[Sampler]:
 
     A jump becomes two keys as close as single precision allows; the later value stands at the time itself.
     """
-    counts = np.array([len(each.times) for each in keys])
+    counts = np.array([len(key.times) for key in keys])
     owner = np.repeat(np.arange(len(keys)), counts)
-    given = np.concatenate([each.times for each in keys])
+    given = np.concatenate([key.times for key in keys])
     times = single(np.maximum((given - origin) / rate, 0.0))
     differs = np.ones(len(times) + 1, np.bool_)
     differs[1:-1] = (times[1:] != times[:-1]) | (owner[1:] != owner[:-1])
@@ -234,12 +234,12 @@ def _rounded(keys: list[Keys], origin: float, rate: float) -> Iterator[Sampler]:
     crowded[np.cumsum(counts[:-1])] = False
     keep = (first | last) & (times >= 0) & ~crowded
     times, owner, given = times[keep], owner[keep], given[keep]
-    values = np.concatenate([each.values for each in keys])[keep]
+    values = np.concatenate([key.values for key in keys])[keep]
     into, out = values[:0], values[:0]
     mode = keys[0].mode
     if mode == CUBIC:
-        into = np.concatenate([each.tangents_in for each in keys])[keep]
-        out = np.concatenate([each.tangents_out for each in keys])[keep]
+        into = np.concatenate([key.tangents_in for key in keys])[keep]
+        out = np.concatenate([key.tangents_out for key in keys])[keep]
         inner = owner[1:] == owner[:-1]
         spans = np.where(inner, np.diff(times.astype(np.float64)), 1.0)
         factor = np.where(inner & (np.diff(given) > 0), np.diff(given) / spans, 0.0)[:, None]
@@ -277,8 +277,8 @@ class Playing:
         height = len(ranks) + 1
         pairs = self.owner * height + rank
         wanted = np.searchsorted(ranks, seconds, side="right") - 1
-        found = np.searchsorted(pairs, np.arange(len(self.counts))[:, None] * height + wanted, side="right") - 1
-        return np.asarray(np.maximum(found, self.starts[:, None]))
+        segments = np.searchsorted(pairs, np.arange(len(self.counts))[:, None] * height + wanted, side="right") - 1
+        return np.asarray(np.maximum(segments, self.starts[:, None]))
 
     def shown(self, place: Indices, seconds: Floats, measure: Measure, player: int) -> Floats:
         """(P, k) at seconds (P,) after the keys ``place`` (P,) by the player that goes by

@@ -169,7 +169,7 @@ def split(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
     kinds, ranks = _material_ranks(surfaces, face_counts)
     keys = clusters
     if ranks is not None:
-        sizes = cluster_counts * np.array([len(each) for each in kinds])
+        sizes = cluster_counts * np.array([len(kind) for kind in kinds])
         keys = np.repeat(ranks, 3) * spread(cluster_counts) + clusters + spread(starts(sizes) - cluster_starts)
     number, count, corner = dense(keys)
     firsts = np.minimum.reduceat(number, corner_starts)
@@ -189,11 +189,11 @@ def split(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
     used_counts = np.add.reduceat(used, vertex_starts, dtype=np.int64).tolist()
     points = positions.take(kept, axis=0)
     triangles = (number - spread(firsts)).reshape(-1, 3)
-    found: list[Split] = []
+    results: list[Split] = []
     for mesh, (first, last) in enumerate(zip(firsts.tolist(), [*firsts[1:].tolist(), count], strict=True)):
         here = slice(first, last)
         begin, end = int(corner_starts[mesh]), int(corner_starts[mesh] + corner_counts[mesh])
-        found.append(
+        results.append(
             Split(
                 corner[here] - begin,
                 kept[here] - vertex_starts[mesh],
@@ -210,7 +210,7 @@ def split(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
                 ),
             )
         )
-    return found
+    return results
 
 
 def _other(surface: Surface, place: int) -> Indices:
@@ -225,13 +225,13 @@ def _material_ranks(surfaces: Sequence[Surface], face_counts: Indices) -> tuple[
     several = False
     for surface in surfaces:
         rank = np.zeros(len(surface.faces), np.int64)
-        own = [-1]
+        used = [-1]
         if surface.materials is not None:
-            own = [int(surface.materials[0])]
-            if (surface.materials != own[0]).any():
+            used = [int(surface.materials[0])]
+            if (surface.materials != used[0]).any():
                 numbers, rank = distinct(surface.materials)
-                own, several = numbers.tolist(), True
-        kinds.append(own)
+                used, several = numbers.tolist(), True
+        kinds.append(used)
         ranks.append(rank)
     return kinds, joined(ranks) if several else None
 

@@ -72,13 +72,13 @@ def setting_tracks(reporter: Reporter, node: Block, is_camera: bool) -> list[Tra
     times = np.array([one.number(b"TIMEVALUE", 0.0) for one in settings])
     if not len(times):
         return []
-    found: dict[str, list[object]] = {}
+    series: dict[str, list[object]] = {}
     for kind, keyword in (_CAMERA_TRACKS if is_camera else _LIGHT_TRACKS).items():
-        found[kind] = [one.number(keyword, math.nan) for one in settings]
+        series[kind] = [one.number(keyword, math.nan) for one in settings]
     if not is_camera:
-        found["color"] = [one.vector(b"LIGHT_COLOR") or (math.nan,) * 3 for one in settings]
+        series["color"] = [one.vector(b"LIGHT_COLOR") or (math.nan,) * 3 for one in settings]
     tracks: list[Track] = []
-    for kind, stored in found.items():
+    for kind, stored in series.items():
         values = np.array(stored, np.float64)
         usable = np.isfinite(values.reshape(len(times), -1)).all(axis=1)
         if not usable.any() or (values[usable] == values[usable][0]).all():

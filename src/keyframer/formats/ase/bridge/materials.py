@@ -70,9 +70,9 @@ class Palette:
         shading = block.name(b"MATERIAL_SHADING")
         material.shading = SHADINGS.get(shading or b"")
         for keyword, slot in SLOTS.items():
-            found = block.block(keyword)
-            if found is not None and found.name(b"BITMAP") is not None:
-                material.maps[slot] = self._map(found)
+            map_block = block.block(keyword)
+            if map_block is not None and map_block.name(b"BITMAP") is not None:
+                material.maps[slot] = self._map(map_block)
         said: dict[str, object] = {"shading": shading.decode("latin-1")} if shading else {}
         if owner is not None:
             said["part_of"] = decode_name(owner.name(b"MATERIAL_NAME") or b"", self._encoding)
@@ -81,18 +81,18 @@ class Palette:
 
     def _map(self, block: Block) -> TextureMap:
         raw = block.name(b"BITMAP") or b""
-        found = TextureMap(decode_name(raw, self._encoding), raw)
-        get_fields(found, block, (*MAP_AMOUNT, *MAP))
-        self._reporter.mark(found, "ase", block)
-        return found
+        texture = TextureMap(decode_name(raw, self._encoding), raw)
+        get_fields(texture, block, (*MAP_AMOUNT, *MAP))
+        self._reporter.mark(texture, "ase", block)
+        return texture
 
 
 def _leaves(block: Block) -> Iterator[Block]:
     """The materials that surfaces have: those without materials inside."""
     stack = [(block, 0)]
     while stack:
-        found, depth = stack.pop()
-        inner = found.blocks(b"SUBMATERIAL") if depth < _DEEPEST else []
+        material_block, depth = stack.pop()
+        inner = material_block.blocks(b"SUBMATERIAL") if depth < _DEEPEST else []
         if not inner:
-            yield found
+            yield material_block
         stack += [(one, depth + 1) for one in reversed(inner)]

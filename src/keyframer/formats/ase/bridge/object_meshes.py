@@ -131,8 +131,8 @@ def _per_corner(
     if stored is None or named is None or not len(stored.index) or not len(named.index):
         return None, None
     if len(named.index) != len(good):
-        found = len(named.index)
-        reporter.report(LINK_COUNT_MISMATCH, named, "values", claimed=len(good), found=found, what=f"faces of {what}s")
+        count = len(named.index)
+        reporter.report(LINK_COUNT_MISMATCH, named, "values", claimed=len(good), found=count, what=f"faces of {what}s")
         return None, None
     values = finite_rows(reporter, stored, "values", stored.values)[_order(reporter, stored, stored.index)]
     corners = np.asarray(named.values)[_order(reporter, named, named.index)]
@@ -151,5 +151,5 @@ def _face_materials(reporter: Reporter, node: Block, ids: Ints, palette: Palette
         reporter.report(LINK_UNRESOLVED_ID, node, "material_ref", kind="material", id=number)
         return None
     kinds, places = np.unique(ids, return_inverse=True)
-    found = np.array([palette.number(number, kind) for kind in kinds.tolist()], np.int32)
-    return found[places.reshape(-1)]
+    numbers = np.array([palette.number(number, kind) for kind in kinds.tolist()], np.int32)
+    return numbers[places.reshape(-1)]

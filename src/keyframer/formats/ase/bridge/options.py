@@ -19,4 +19,4 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.rotation_keys not in CHOICES:
-            raise ValueError(f"rotation_keys is one of {', '.join(CHOICES)}, not {self.rotation_keys!r}")
+            raise ValueError(f"rotation_keys must be one of {', '.join(CHOICES)}, not {self.rotation_keys!r}")

@@ -149,9 +149,9 @@ class _Builder:
         if block is None:
             return matrix
         for row, keyword in enumerate(_ROWS):
-            found = block.vector(keyword)
-            if found is not None:
-                matrix[:3, row] = found
+            vector = block.vector(keyword)
+            if vector is not None:
+                matrix[:3, row] = vector
             elif block.get(keyword) is not None:
                 self.reporter.report(DATA_NON_FINITE, block, keyword.decode().lower(), count=1, index=0)
         return matrix
@@ -204,8 +204,8 @@ class _Builder:
                 scene.lights.append(light)
                 if light.type is LightType.OMNI:
                     node.target = None
-            elif (found := block.block(b"MESH")) is not None and node.kind is not NodeKind.TARGET:
-                mesh = read_mesh(self.reporter, block, found, node.name, self.world[number], self.palette)
+            elif (mesh_block := block.block(b"MESH")) is not None and node.kind is not NodeKind.TARGET:
+                mesh = read_mesh(self.reporter, block, mesh_block, node.name, self.world[number], self.palette)
                 if mesh is not None:
                     node.mesh = len(scene.meshes)
                     scene.meshes.append(mesh)
@@ -218,7 +218,9 @@ class _Builder:
             return
         count = len(self.scene.meshes[node.mesh].positions)
         frames = [(one.number(b"TIMEVALUE", 0.0), table(one, VertexList)) for one in animation.blocks(b"MESH")]
-        usable = [(time, found) for time, found in frames if found is not None and len(found.index) == count]
+        usable = [
+            (time, vertices) for time, vertices in frames if vertices is not None and len(vertices.index) == count
+        ]
         if len(usable) < 2:
             return
         spend("copies", len(usable) ** 2, self.reporter.path(animation))

@@ -36,8 +36,8 @@ def read_skins(reporter: Reporter, document: Document, scene: Scene, blocks: lis
             continue
         vertices = np.repeat(np.arange(len(record.counts)), np.asarray(record.counts)).tolist()
         bones = [bone if isinstance(bone, bytes) else b"" for bone in record.names[1:]]
-        found = list(zip(vertices, bones, np.asarray(record.weights).tolist(), strict=True))
-        _attach(reporter, scene, owner, record, found, numbers, world)
+        influences = list(zip(vertices, bones, np.asarray(record.weights).tolist(), strict=True))
+        _attach(reporter, scene, owner, record, influences, numbers, world)
 
 
 def _listed(weights: Block) -> list[Influence]:
@@ -47,14 +47,14 @@ def _listed(weights: Block) -> list[Influence]:
         number, name = line.values[0], line.values[1]
         if isinstance(number, int) and isinstance(name, bytes):
             names.setdefault(number, name)
-    found: list[Influence] = []
+    influences: list[Influence] = []
     for line in _lines(weights.block(b"MESH_BONE_VERTEX_LIST")):
         vertex, pairs = line.values[0], line.values[4:]
         for bone, weight in zip(pairs[::2], pairs[1::2], strict=False):
             known = isinstance(bone, float) and bone >= 0 and bone.is_integer()
             if isinstance(vertex, int) and isinstance(weight, float) and known:
-                found.append((vertex, names.get(int(bone), b"?"), weight))
-    return found
+                influences.append((vertex, names.get(int(bone), b"?"), weight))
+    return influences
 
 
 def _lines(block: Block | None) -> list[Line]:
@@ -66,7 +66,7 @@ def _attach(
     scene: Scene,
     owner: int,
     record: Record,
-    found: list[Influence],
+    listed: list[Influence],
     numbers: dict[bytes, int],
     world: Floats,
 ) -> None:
@@ -74,14 +74,14 @@ def _attach(
     assert node.mesh is not None
     mesh = scene.meshes[node.mesh]
     count = len(mesh.positions)
-    outside = sum(not 0 <= vertex < count for vertex, _, _ in found)
+    outside = sum(not 0 <= vertex < count for vertex, _, _ in listed)
     if outside:
-        last = max(vertex for vertex, _, _ in found)
+        last = max(vertex for vertex, _, _ in listed)
         reporter.report(LINK_COUNT_MISMATCH, record, claimed=count, found=last + 1, what="vertices of a skin")
-    for bone in dict.fromkeys(bone for _, bone, _ in found if bone not in numbers):
+    for bone in dict.fromkeys(bone for _, bone, _ in listed if bone not in numbers):
         reporter.report(LINK_UNRESOLVED_NAME, record, kind="bone", name=shown(bone))
     usable = sorted(
-        (one for one in found if 0 <= one[0] < count and one[1] in numbers and np.isfinite(one[2])),
+        (one for one in listed if 0 <= one[0] < count and one[1] in numbers and np.isfinite(one[2])),
         key=lambda one: one[0],
     )
     if not usable or node.skin is not None:

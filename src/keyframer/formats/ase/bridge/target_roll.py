@@ -90,8 +90,8 @@ def aim(scene: Scene, motion: Motion, rest: Floats) -> None:
     for channel in scene.clips[0].channels:
         if channel.node not in replaced or channel.track.kind != "rotation":
             channels.append(channel)
-        elif (made := replaced[channel.node]) is not None:
-            channels.append(Channel(channel.node, made))
+        elif (replacement := replaced[channel.node]) is not None:
+            channels.append(Channel(channel.node, replacement))
     scene.clips[0].channels = channels
 
 

@@ -34,6 +34,6 @@ def floats(keyword: str, values: npt.ArrayLike) -> Line:
 
 def block(keyword: str, *inside: AseRecord | None, values: tuple[Any, ...] = ()) -> Block:
     """A block with what stands inside, without what is None."""
-    made = BLOCK_TYPES[keyword.encode()](values)
-    made.children = [one for one in inside if one is not None]
-    return made
+    record = BLOCK_TYPES[keyword.encode()](values)
+    record.children = [one for one in inside if one is not None]
+    return record

@@ -36,11 +36,11 @@ class SurfaceWriter:
         self.parts: dict[int, Hashable] = {}
 
     def material_list(self) -> Block:
-        made = [self._material(number, material) for number, material in enumerate(self.scene.materials)]
+        materials = [self._material(number, material) for number, material in enumerate(self.scene.materials)]
         if self.multi:
             head = (line("MATERIAL_NAME", b"materials"), line("MATERIAL_CLASS", b"Multi/Sub-Object"))
-            made = [block("MATERIAL", *head, line("NUMSUBMTLS", len(made)), *made, values=(0,))]
-        return block("MATERIAL_LIST", line("MATERIAL_COUNT", len(made)), *made)
+            materials = [block("MATERIAL", *head, line("NUMSUBMTLS", len(materials)), *materials, values=(0,))]
+        return block("MATERIAL_LIST", line("MATERIAL_COUNT", len(materials)), *materials)
 
     def of_faces(
         self, path: str, numbers: npt.NDArray[np.integer] | None, count: int
@@ -52,15 +52,15 @@ class SurfaceWriter:
         if not len(some):
             return None, np.zeros(count, np.int64)
         if len(some) < count:
-            self.report.add(Outcome.APPROXIMATED, path, f"{count - len(some)} faces without a material have one now")
+            self.report.add(Outcome.APPROXIMATED, path, f"{count - len(some)} faces without a material got one")
             given = np.where(given < 0, some[0], given)
         return (0, given) if self.multi else (int(some[0]), np.zeros(count, np.int64))
 
     def _material(self, number: int, material: Material) -> Block:
         keyword = "SUBMATERIAL" if self.multi else "MATERIAL"
-        made = block(keyword, *self._lines(material), *self._maps(material), values=(number,))
-        self.parts[id(made)] = ("materials", number)
-        return made
+        record = block(keyword, *self._lines(material), *self._maps(material), values=(number,))
+        self.parts[id(record)] = ("materials", number)
+        return record
 
     def _lines(self, material: Material) -> Iterator[AseRecord]:
         path = plain_path("materials", material.name)
@@ -74,27 +74,27 @@ class SurfaceWriter:
             usual = _SHADINGS.get(material.shading, b"Blinn")
             yield line("MATERIAL_SHADING", b"Blinn" if said == "Blinn" and material.shading == "phong" else usual)
         if material.falloff_inwards and not material.transparency_falloff:
-            self.report.add(Outcome.DROPPED, f"{path}/falloff_inwards", "there is no falloff that could run inwards")
+            self.report.add(Outcome.DROPPED, f"{path}/falloff_inwards", "its direction is lost without a falloff")
         yield from put_fields(material, MATERIAL_REST)
 
     def _maps(self, material: Material) -> Iterator[Block]:
         path = plain_path("materials", material.name)
         slots = {slot: keyword for keyword, slot in SLOTS.items()}
-        for number, (slot, found) in enumerate(material.maps.items()):
+        for number, (slot, texture) in enumerate(material.maps.items()):
             if slot in slots:
-                yield _map(slots[slot].decode(), number, found)
+                yield _map(slots[slot].decode(), number, texture)
             else:
                 self.report.add(Outcome.DROPPED, f"{path}/maps/{slot}", f"ASE has no slot for {slot} maps")
 
 
-def _map(keyword: str, number: int, found: TextureMap) -> Block:
+def _map(keyword: str, number: int, texture: TextureMap) -> Block:
     return block(
         keyword,
         line("MAP_NAME", f"Map #{number + 1}".encode()),
         line("MAP_CLASS", b"Bitmap"),
         line("MAP_SUBNO", 1),
-        *put_fields(found, MAP_AMOUNT),
-        line("BITMAP", text(found.file_name)),
+        *put_fields(texture, MAP_AMOUNT),
+        line("BITMAP", text(texture.file_name)),
         line("MAP_TYPE", b"Screen"),
-        *put_fields(found, MAP),
+        *put_fields(texture, MAP),
     )

@@ -81,7 +81,7 @@ class MeshWriter:
         joints = self.rest[np.asarray(skin.joints, np.int64)]
         bound = affine.multiply(affine.inverse(joints), self.rest[number])
         if skin.positions is not None or not np.allclose(bound, skin.inverse_bind, atol=1e-4):
-            words = "bound as the bones are at rest: ASE has no other bind pose"
+            words = "the rest pose replaced the bind pose, which ASE cannot store"
             self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/skin", words)
         placed: Floats = skinned(skin, positions[None], self.rest[None])[0]
         return placed
@@ -137,7 +137,7 @@ class MeshWriter:
         path = f"{plain_path('nodes', node.name)}/morph"
         shapes = [np.asarray(shape, np.float64) for shape in node.morph.positions]
         if track is None or not len(track.times) or track.values.reshape(len(track.times), -1).shape[1] != len(shapes):
-            self.report.add(Outcome.DROPPED, path, "shapes that no track asks for")
+            self.report.add(Outcome.DROPPED, path, "shapes that no track uses")
             return None
         times, exact = self._morph_times(track)
         expect("keys", len(times))

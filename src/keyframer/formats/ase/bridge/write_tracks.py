@@ -34,7 +34,11 @@ class TrackWriter:
 
     def controllers(self, node: Node, tracks: dict[str, Track]) -> list[Keys]:
         """The controllers that place a node."""
-        fitted = {kind: made for kind, track in tracks.items() if (made := self._fit(node, kind, track)) is not None}
+        fitted = {
+            kind: fitted_track
+            for kind, track in tracks.items()
+            if (fitted_track := self._fit(node, kind, track)) is not None
+        }
         if node.scale_axes_xyzw is not None and "scale_axes" not in fitted and "scale" in fitted:
             fitted["scale_axes"] = steady_axes(node, fitted["scale"])
         elif "scale_axes" in fitted and "scale" not in fitted:
@@ -54,10 +58,10 @@ class TrackWriter:
             tangents = given.interpolation is Interpolation.CUBIC and kind in ("position", "scale")
             if whole and (sampled or tangents) and len(times) > 1:
                 self.fitter.report.add(Outcome.EXACT, path, f"{len(times)} {given.interpolation.value} keys")
-                made = replace(given, times=times)
+                rounded = replace(given, times=times)
                 for side in ("tangents_in", "tangents_out") if tangents else ():
-                    setattr(made, side, getattr(made, side) / self.fitter.factor)
-                return made
+                    setattr(rounded, side, getattr(rounded, side) / self.fitter.factor)
+                return rounded
         made_keys = self.fitter.fit(track, path)
         if made_keys is None or kind == "scale_axes":
             return made_keys
@@ -87,7 +91,9 @@ class TrackWriter:
         columns = [short(values)]
         if way is Interpolation.TCB:
             zeros = np.zeros(len(values))
-            shapes = [zeros if (column := getattr(track, each)) is None else column for each in TCB_COLUMNS]
+            shapes = [
+                zeros if (column := getattr(track, column_name)) is None else column for column_name in TCB_COLUMNS
+            ]
             columns.append(short(np.column_stack(shapes)))
         elif way is Interpolation.CUBIC:
             assert track.tangents_in is not None
@@ -108,9 +114,9 @@ class TrackWriter:
     def straight(self, node: Node, kind: str, track: Track) -> Track | None:
         """A track of numbers as straight lines between keys."""
         path = f"{plain_path('nodes', node.name)}/{kind}"
-        made = self.fitter.fit(track, path)
-        if made is None or (made.interpolation is Interpolation.LINEAR and not is_eased(made)):
-            return made
+        fitted = self.fitter.fit(track, path)
+        if fitted is None or (fitted.interpolation is Interpolation.LINEAR and not is_eased(fitted)):
+            return fitted
         self.fitter.report.forget(path)
         begin, end = float(track.times.min()), float(track.times.max())
         count = math.ceil((end - begin) * self.fitter.factor / self.step) + 1

@@ -72,7 +72,7 @@ class Writer(SceneWriter[WriteOptions]):
         """A document of the scene, and what is not in it."""
         report = LossReport("ase")
         if not scene.nodes and not scene.materials:
-            raise NothingToWrite("an ASE file holds objects and materials, and this scene has none")
+            raise NothingToWrite("nothing to write: the scene has no objects or materials")
         placed = in_space(scene, Space("z", Handedness.RIGHT, scene.space.metres_per_unit))
         placed = with_still_shapes(placed, report)
         clip = first_clip(placed, report)
@@ -117,10 +117,10 @@ class _SceneWriter:
         names = []
         for node in self.scene.nodes:
             wanted = text(node.name).decode("utf-8", "replace")
-            made = claimed.claim(wanted)
-            if claimed.shown(made) != node.name:
+            name = claimed.claim(wanted)
+            if claimed.shown(name) != node.name:
                 self.report.add(Outcome.APPROXIMATED, plain_path("nodes", node.name), f"renamed to {wanted}")
-            names.append(made)
+            names.append(name)
         return names
 
     def _inner_targets(self) -> dict[int, int]:
@@ -148,9 +148,9 @@ class _SceneWriter:
         ]
         for number, node in enumerate(self.scene.nodes):
             if number not in self.inner:
-                made = self._node(number, node)
-                self.parts[id(made)] = ("nodes", number)
-                records.append(made)
+                record = self._node(number, node)
+                self.parts[id(record)] = ("nodes", number)
+                records.append(record)
         self.parts |= self.surfaces.parts
         return Document(FORMAT, list(records), dialect=Dialect())
 
@@ -167,12 +167,12 @@ class _SceneWriter:
         if around.background_color is not None and "background_color" in around.uses:
             parts.append(floats("SCENE_BACKGROUND_STATIC", around.background_color))
         elif around.background_color is not None:
-            self.report.add(Outcome.DROPPED, "/environment/background_color", "it is not in use")
+            self.report.add(Outcome.DROPPED, "/environment/background_color", "not in use")
         if around.ambient is not None:
             parts.append(floats("SCENE_AMBIENT_STATIC", around.ambient))
         for name in ("background_image", "gradient", "fog", "distance_cue", "layered_fog"):
             if getattr(around, name) is not None:
-                words = f"the format has no place for the {name.replace('_', ' ')}"
+                words = f"this format cannot store the {name.replace('_', ' ')}"
                 self.report.add(Outcome.DROPPED, f"/environment/{name}", words)
         return block("SCENE", *parts)
 
@@ -224,13 +224,13 @@ class _SceneWriter:
         return block("NODE_TM", *parts)
 
     def _animation(self, number: int, node: Node, turns: Keys | None = None) -> list[AseRecord]:
-        own = {kind: track for kind, track in self.own.get(number, {}).items() if kind in _PLACING}
+        tracks = {kind: track for kind, track in self.own.get(number, {}).items() if kind in _PLACING}
         if looks(self.scene, node):
-            own.pop("rotation", None)
-        made = self.tracks.controllers(node, own)
+            tracks.pop("rotation", None)
+        controllers = self.tracks.controllers(node, tracks)
         if turns is not None:
-            made.insert(1 if made and b"_POS_" in made[0].keyword else 0, turns)
-        return [block("TM_ANIMATION", line("NODE_NAME", self.names[number]), *made)] if made else []
+            controllers.insert(1 if controllers and b"_POS_" in controllers[0].keyword else 0, turns)
+        return [block("TM_ANIMATION", line("NODE_NAME", self.names[number]), *controllers)] if controllers else []
 
     def _visibility(self, number: int, node: Node) -> Block | None:
         track = self.own.get(number, {}).get("visible")
@@ -253,7 +253,7 @@ class _SceneWriter:
 
     # Cameras and lights
 
-    def _looking(self, number: int, node: Node) -> tuple[Block | None, list[AseRecord]]:
+    def _target_and_animation(self, number: int, node: Node) -> tuple[Block | None, list[AseRecord]]:
         """The place of the target, and the animation of what looks and of the target."""
         if not looks(self.scene, node):
             return None, self._animation(number, node)
@@ -264,13 +264,13 @@ class _SceneWriter:
         place = np.eye(4)
         place[:3, 3] = self.rest[target, :3, 3] if target is not None else stored
         turns, moving = self._sampled_look(number, node)
-        made = self._animation(number, node, turns)
+        animation = self._animation(number, node, turns)
         if inner and target is not None:
             place = self.rest[target]
             aim = self.scene.nodes[target]
-            made += self._animation(target, aim)
+            animation += self._animation(target, aim)
             if aim.hidden or "visible" in self.own.get(target, {}):
-                words = "a target is stored with what looks at it, and cannot be hidden"
+                words = "targets cannot be hidden in this format"
                 self.report.add(Outcome.DROPPED, f"{plain_path('nodes', aim.name)}/hidden", words)
         else:
             words = "the stored target became a node" if target is None else "its target became one of its own"
@@ -278,11 +278,11 @@ class _SceneWriter:
             if moving is not None and target is not None:
                 times, world = moving
                 keys = Keys(b"CONTROL_POS_TRACK", times.astype(np.int64), short(world[:, target, :3, 3]))
-                made.append(block("TM_ANIMATION", line("NODE_NAME", goal), keys))
+                animation.append(block("TM_ANIMATION", line("NODE_NAME", goal), keys))
         transform = self._transform(goal, place)
         if inner and target is not None:
             self.parts[id(transform)] = ("nodes", target)
-        return transform, made
+        return transform, animation
 
     def _stored_target(self, node: Node) -> tuple[float, float, float]:
         owner: Camera | Light | None = None
@@ -302,7 +302,7 @@ class _SceneWriter:
         local = affine.multiply(affine.inverse(above), world[:, number])
         turns = affine.decompose(local)[1]
         if "roll" in self.own.get(number, {}):
-            words = f"sampled with the way it looks, in {len(times)} frames"
+            words = f"sampled with its aim, in {len(times)} frames"
             self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/roll", words)
         return self.tracks.sampled_turns(times, quat.to_matrix3(turns)), (times, world)
 
@@ -329,7 +329,9 @@ class _SceneWriter:
 
     def _span(self) -> tuple[float, float]:
         """First and last time at which the place of a node may change."""
-        tracks = [track for own in self.own.values() for kind, track in own.items() if kind in (*_PLACING, "roll")]
+        tracks = [
+            track for by_kind in self.own.values() for kind, track in by_kind.items() if kind in (*_PLACING, "roll")
+        ]
         times = np.concatenate([track.times[np.isfinite(track.times)] for track in tracks])
         if any(track.wrap is not Wrap.SINGLE for track in tracks) or not len(times):
             return self.fitter.span
@@ -339,7 +341,7 @@ class _SceneWriter:
         self, number: int, node: Node, name: str, rest: list[AseRecord], kinds: dict[str, str]
     ) -> list[Block]:
         """The settings at rest, and for each time at which one of them has a key."""
-        made = [block(name, line("TIMEVALUE", 0), *rest)]
+        blocks = [block(name, line("TIMEVALUE", 0), *rest)]
         tracks: dict[str, Track] = {}
         for kind in kinds:
             track = self.own.get(number, {}).get(kind)
@@ -350,17 +352,17 @@ class _SceneWriter:
             times = np.unique(np.concatenate([track.times for track in tracks.values()]))
             if len(times) == 1:
                 times = np.append(times, times + self.ticks)
-            found = {kind: compile_track(track)(times) for kind, track in tracks.items()}
+            samples = {kind: compile_track(track)(times) for kind, track in tracks.items()}
             frames = []
             for at, time in enumerate(times.tolist()):
-                values = {kind: np.radians(rows[at]) if kind == "fov" else rows[at] for kind, rows in found.items()}
+                values = {kind: np.radians(rows[at]) if kind == "fov" else rows[at] for kind, rows in samples.items()}
                 lines = [floats(kinds[kind], value) for kind, value in values.items()]
                 frames.append(block(name, line("TIMEVALUE", round(time)), *lines))
-            made.append(block(name.replace("SETTINGS", "ANIMATION"), *frames))
-        return made
+            blocks.append(block(name.replace("SETTINGS", "ANIMATION"), *frames))
+        return blocks
 
     def _camera(self, number: int, node: Node, head: list[AseRecord | None], camera: Camera) -> Block:
-        goal, animation = self._looking(number, node)
+        goal, animation = self._target_and_animation(number, node)
         distance = 0.0 if goal is None else float(np.linalg.norm(self.rest[number, :3, 3] - _row(goal)))
         rest = put_fields(camera, CAMERA)
         rest += [floats("CAMERA_FOV", math.radians(camera.fov_degrees)), floats("CAMERA_TDIST", distance)]
@@ -371,7 +373,7 @@ class _SceneWriter:
         return block("CAMERAOBJECT", *head, kind, place, goal, *settings, *tail)
 
     def _light(self, number: int, node: Node, head: list[AseRecord | None], light: Light) -> Block:
-        goal, animation = self._looking(number, node)
+        goal, animation = self._target_and_animation(number, node)
         kind = b"Target" if goal is not None and light.type is LightType.SPOT else _LIGHT_KINDS[light.type]
         ranged = light.inner_range is not None or light.outer_range is not None
         if ranged and not light.attenuated:

@@ -65,7 +65,7 @@ class FollowingWriter:
             raise CannotMerge("a model alone does not move" if scene.clips else "an animation without a clip")
         wanted, above = wanted_joints(scene)
         if wanted & set(self.meshes):
-            raise CannotMerge("joints that hang on a mesh")
+            raise CannotMerge("joints below a mesh")
         self.new = sorted(wanted - set(self.joints))
         self.order = parents_first(above, [*sorted(self.joints, key=lambda new: self.joints[new]), *self.new])
         self.parents = places_above(self.order, above)
@@ -113,8 +113,8 @@ class FollowingWriter:
         stored = self.pair.names
         quoted = bool(stored) and all(unquoted(name) != name for name in stored)
         names = NamesThatFit(reserved=[unquoted(name) for name in stored])
-        made = {node: names.claim(self.scene.nodes[node].name) for node in self.new}
-        return {node: b'"' + name + b'"' if quoted else name for node, name in made.items()}
+        names_claimed = {node: names.claim(self.scene.nodes[node].name) for node in self.new}
+        return {node: b'"' + name + b'"' if quoted else name for node, name in names_claimed.items()}
 
     def _name(self, node: int, stored: bytes) -> bytes:
         """The name of a joint that stays, in quotes where it was."""
@@ -156,21 +156,21 @@ class FollowingWriter:
 
     def _joint(self, node: int, stored: Joint) -> Joint:
         """A joint that stays. Its name is that of the model where there is one."""
-        made, given, was = copy.copy(stored), self.scene.nodes[node], self.before.nodes[self.joints[node]]
+        joint, given, was = copy.copy(stored), self.scene.nodes[node], self.before.nodes[self.joints[node]]
         if not np.array_equal(given.scale, was.scale) or (node, "scale") in self.tracks:
             raise CannotMerge("scale of joints")
         if not np.array_equal(given.position, was.position):
-            made.position = tuple(float(value) for value in given.position)
+            joint.position = tuple(float(value) for value in given.position)
         if not np.array_equal(given.rotation_xyzw, was.rotation_xyzw):
-            made.orientation = tuple(float(value) for value in given.rotation_xyzw)
+            joint.orientation = tuple(float(value) for value in given.rotation_xyzw)
         if self.pair.model is None:
-            made.name = self._name(node, stored.name)
-        return made
+            joint.name = self._name(node, stored.name)
+        return joint
 
     def _columns(self, node: int, stored: Joint) -> dict[int, Floats]:
         """The components of a joint that stays: those that have columns, and those that left the base frame."""
         given, was = self.scene.nodes[node], self.before.nodes[self.joints[node]]
-        made: dict[int, Floats] = {}
+        columns: dict[int, Floats] = {}
         for kind, first, rest, rested in (
             ("position", 0, given.position, was.position),
             ("rotation", 3, given.rotation_xyzw, was.rotation_xyzw),
@@ -188,8 +188,8 @@ class FollowingWriter:
                 values = with_negative_w(quat.normalise(values))
             away = np.abs(values[moved, :3] - np.asarray(rest)[:3]).max(axis=0, initial=0.0) > _STILL
             bits = [bit for bit in range(3) if stored.flags >> first + bit & 1 or away[bit]]
-            made |= {first + bit: values[:, bit] for bit in bits}
-        return made
+            columns |= {first + bit: values[:, bit] for bit in bits}
+        return columns
 
     # The model
 
@@ -208,7 +208,7 @@ class FollowingWriter:
                 matrix = _matrix(record)
                 if node in inverse:
                     moved = bind_joint(affine.inverse(inverse[node]), record.parent, record.name)
-                    now, then = ((*each.position, *each.orientation) for each in (moved, record))
+                    now, then = ((*joint.position, *joint.orientation) for joint in (moved, record))
                     if not np.allclose(now, then, atol=1e-6):
                         record.position, record.orientation, matrix = moved.position, moved.orientation, _matrix(moved)
             else:
@@ -240,7 +240,7 @@ class FollowingWriter:
                     if joint not in self.joints:
                         bound.setdefault(joint, matrix)
                 elif not np.allclose(bound.setdefault(joint, matrix), matrix):
-                    raise CannotMerge("skins that are bound otherwise")
+                    raise CannotMerge("a skin with another bind pose")
         return bound
 
     def _new_bind(self, place: int, inverse: Floats | None, above: Floats | None) -> Floats:

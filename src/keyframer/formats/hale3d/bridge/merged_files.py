@@ -31,13 +31,13 @@ class MergedFiles:
         before = len(original.scene.nodes)
         self.key: dict[int, int] = {}
         """of joints and meshes, by the `id` of their records"""
-        for record in (each for top in tops for each in top.children if id(each) in merged.parts):
+        for record in (child for top in tops for child in top.children if id(child) in merged.parts):
             part: Any = merged.parts[id(record)]
             self.key[id(record)] = part[1] if part[1] >= 0 else before - 1 - part[1]
         holder = self.animation or self.model
         assert holder is not None
-        joints: list[Any] = [each for each in holder.children if isinstance(each, (Joint, ModelJoint))]
-        self.order = self._ordered({self.key[id(each)]: each.parent for each in joints})
+        joints: list[Any] = [child for child in holder.children if isinstance(child, (Joint, ModelJoint))]
+        self.order = self._ordered({self.key[id(joint)]: joint.parent for joint in joints})
         self.place = {key: place for place, key in enumerate(self.order)}
         self.renumbers = self.order != list(range(len(self.pair.names)))
 
@@ -57,14 +57,14 @@ class MergedFiles:
         documents: dict[type, Document] = {}
         if self.animation is not None and self.pair.animation is not None:
             documents[Animation] = replace(self.pair.animation, records=[self._animation(self.animation)])
-        meshes = [] if self.model is None else [each for each in self.model.children if isinstance(each, Mesh)]
+        meshes = [] if self.model is None else [child for child in self.model.children if isinstance(child, Mesh)]
         if self.model is not None:
             like = self.pair.model or Document(document.format, dialect=document.dialect)
             documents[Model] = replace(like, records=[self._model(self.model, meshes)])
-        made = documents.pop(Animation if document.first(Model) is None else Model)
+        main = documents.pop(Animation if document.first(Model) is None else Model)
         names = {Animation: "animation", Model: "model"}
         reading: dict[str, object] = {names[kind]: other for kind, other in documents.items()}
-        return bridge.Merged(made, {**reading, "found": ""} if reading else {}, self._places(meshes))
+        return bridge.Merged(main, {**reading, "found": ""} if reading else {}, self._places(meshes))
 
     def _places(self, meshes: list[Mesh]) -> tuple[dict[int, int], dict[int, int]]:
         """Where nodes and materials stand now: joints, then meshes, each with a material of its own."""
@@ -84,23 +84,23 @@ class MergedFiles:
         return record
 
     def _animation(self, top: Animation) -> Animation:
-        by_key = {self.key[id(each)]: each for each in top.children if isinstance(each, Joint)}
+        by_key = {self.key[id(child)]: child for child in top.children if isinstance(child, Joint)}
         joints = {key: self._numbered(by_key[key]) for key in self.order}
         stored = None if self.pair.animation is None else self.pair.animation.first(Frames)
-        frames = next((each for each in top.children if isinstance(each, Frames)), None)
+        frames = next((child for child in top.children if isinstance(child, Frames)), None)
         if frames is not None and stored is not None:
             table: Any = frames.rows
             stored = copy.copy(stored)
             stored.rows, joints = lay_out(self.pair.rows, dict(enumerate(self.pair.joints)), joints, table)
-        made = copy.copy(top)
-        made.children = [*joints.values(), *([] if stored is None else [stored])]
-        return made
+        animation = copy.copy(top)
+        animation.children = [*joints.values(), *([] if stored is None else [stored])]
+        return animation
 
     def _model(self, top: Model, meshes: list[Mesh]) -> Model:
-        bound = {self.key[id(each)]: each for each in top.children if isinstance(each, ModelJoint)}
-        made = copy.copy(top)
-        made.children = [*map(self._weighted, meshes), *(self._numbered(bound[key]) for key in self.order)]
-        return made
+        bound = {self.key[id(child)]: child for child in top.children if isinstance(child, ModelJoint)}
+        model = copy.copy(top)
+        model.children = [*map(self._weighted, meshes), *(self._numbered(bound[key]) for key in self.order)]
+        return model
 
     def _weighted(self, mesh: Mesh) -> Mesh:
         """A mesh whose weights have the numbers of joints now. Those of joints that are gone go to their parents."""
@@ -112,8 +112,8 @@ class MergedFiles:
             while above not in self.place and above >= 0 and steps < len(self.pair.bound):  # parents may be a circle
                 above, steps = self.pair.bound[above].parent, steps + 1
             numbers.setdefault(key, self.place.get(above, 0))
-        made, weights = copy.copy(mesh), np.array(mesh.weights)
+        weighted, weights = copy.copy(mesh), np.array(mesh.weights)
         keys, places = np.unique(weights["joint"], return_inverse=True)
         weights["joint"] = np.array([numbers[key] for key in keys.tolist()], np.int64)[places]
-        made.weights = weights
-        return made
+        weighted.weights = weights
+        return weighted

@@ -56,9 +56,9 @@ class Merger(bridge.Merger[Options]):
         clip, frames = scene.clips[0], int(scene.clips[0].end) + 1
         if clip.bounds is not None and len(clip.bounds) == frames:
             return scene
-        report.add(Outcome.BAKED, "/clips/bounds", "boxes were computed anew")
-        made = boxes_at(scene, np.arange(frames, dtype=np.float64))
-        return replace(scene, clips=[replace(clip, bounds=made), *scene.clips[1:]])
+        report.add(Outcome.BAKED, "/clips/bounds", "bounding boxes were recomputed")
+        bounds = boxes_at(scene, np.arange(frames, dtype=np.float64))
+        return replace(scene, clips=[replace(clip, bounds=bounds), *scene.clips[1:]])
 
     def align(self, scene: Scene, before: Scene) -> Scene:
         """The scene with a material for every mesh, and vertices that take the places of their influences along."""

@@ -86,19 +86,19 @@ def read_other(source: object, what: str) -> Document:
             return decode(read_companion(source, what))
         except FormatError as error:
             raise error if error.path.startswith(COMPANION) else in_companion(error, what) from None
-    raise ValueError(f"a path or a document is wanted as the companion, not {source!r}")
+    raise ValueError(f"the companion must be a path or a document, not {source!r}")
 
 
 def misfit(animation: Document, model: Document) -> str | None:
     """Why an animation cannot move a model: which joint, and what about it; None if it can."""
     if animation.first(Animation) is None:
-        return "the file given as the animation is none"
+        return "the file given as the animation is not a Hale3D animation"
     if model.first(Model) is None:
-        return "the file given as the model is none"
+        return "the file given as the model is not a Hale3D model"
     moving, bound = list(animation.find(Joint)), list(model.find(ModelJoint))
     for index, (ours, theirs) in enumerate(zip(moving, bound, strict=False)):
         if ours.parent != theirs.parent:
-            hangs = f"hangs on joint {ours.parent} in the animation, on {theirs.parent} in the model"
+            hangs = f"has parent {ours.parent} in the animation and {theirs.parent} in the model"
             return f"joint {index} ({_shown(theirs.name)!r}) {hangs}"
     if len(moving) != len(bound):
         first = min(len(moving), len(bound))
@@ -112,9 +112,9 @@ def _shown(name: bytes) -> str:
     return decode_name(unquoted(name))
 
 
-def _report_misfit(scene: Scene, why: str, found: bool) -> None:
+def _report_misfit(scene: Scene, why: str, is_warning: bool) -> None:
     """An error if the user asked for the companion; a warning if it only happened to lie there."""
-    severity = Severity.WARNING if found else None
+    severity = Severity.WARNING if is_warning else None
     scene.issues.add(LINK_SKELETON_MISMATCH, "/", 0, severity=severity, reason=why)
 
 

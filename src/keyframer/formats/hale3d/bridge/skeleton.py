@@ -66,8 +66,8 @@ def animate(reporter: Reporter, joints: list[Joint], frames: Frames, clip: Clip,
                 count=components.shape[1],
             )
             continue
-        made = len(components) * (3 * any(bit < 3 for bit in bits) + 4 * any(bit >= 3 for bit in bits))
-        if not budget.allows("copies", made):
+        sampled_values = len(components) * (3 * any(bit < 3 for bit in bits) + 4 * any(bit >= 3 for bit in bits))
+        if not budget.allows("copies", sampled_values):
             reporter.report(LIMIT_COPIES, joint, "start_index", what="components", **budget.state("copies"))
             return
         base = np.array([*joint.position, *joint.orientation[:3]], np.float64)

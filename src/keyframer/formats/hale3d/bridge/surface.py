@@ -85,7 +85,7 @@ def read_surface(
     mesh.face_materials = np.full(len(mesh.corners), number, np.int32)
     inverse = affine.inverse(bind) if len(bind) else bind
     skin = Skin(mesh.name, list(range(len(bind))), inverse, owners, joints, bias, offsets)
-    for extras in (mesh.extras, skin.extras, material.extras, *(each.extras for each in material.maps.values())):
+    for extras in (mesh.extras, skin.extras, material.extras, *(texture.extras for texture in material.maps.values())):
         extras["hale3d"] = reporter.where(record)
     return mesh, skin, material
 
@@ -127,12 +127,12 @@ def _corners(reporter: Reporter, record: MeshRecord) -> npt.NDArray[np.int32]:
 
 
 def _complain(
-    reporter: Reporter, record: MeshRecord, field: str, kind: str, bad: npt.NDArray[np.bool_], found: Ints, count: int
+    reporter: Reporter, record: MeshRecord, field: str, kind: str, bad: npt.NDArray[np.bool_], values: Ints, count: int
 ) -> None:
     reporter.report_each(
         LINK_INDEX_OUT_OF_RANGE,
         record,
         field,
         np.flatnonzero(bad),
-        lambda at: {"what": "entry", "item": at, "kind": kind, "index": int(found[at]), "count": count},
+        lambda at: {"what": "entry", "item": at, "kind": kind, "index": int(values[at]), "count": count},
     )

@@ -90,7 +90,7 @@ def _influences(scene: Scene, number: int, node: Node, joints: Joints, place_of:
     skin = scene.skins[node.skin]
     order = np.argsort(np.asarray(skin.vertices), kind="stable")
     vertices = np.asarray(skin.vertices, np.int64)[order]
-    own = np.asarray(skin.influences, np.int64)[order]
+    joint_numbers = np.asarray(skin.influences, np.int64)[order]
     chosen = np.array([place_of[bone] for bone in skin.joints], np.int64)
     change = affine.inverse(joints.rigid[0, chosen]) @ joints.world[0, np.asarray(skin.joints, np.int64)]
     if skin.positions is None:
@@ -98,28 +98,28 @@ def _influences(scene: Scene, number: int, node: Node, joints: Joints, place_of:
         placed = positions[vertices]
     else:
         placed = np.asarray(skin.positions, np.float64)[order]
-    offsets = np.einsum("nij,nj->ni", change[own][:, :3, :3], placed) + change[own][:, :3, 3]
-    found = _Influences(vertices, chosen[own], np.asarray(skin.weights, np.float64)[order], offsets)
+    offsets = np.einsum("nij,nj->ni", change[joint_numbers][:, :3, :3], placed) + change[joint_numbers][:, :3, 3]
+    influences = _Influences(vertices, chosen[joint_numbers], np.asarray(skin.weights, np.float64)[order], offsets)
     free = _free(scene, node)
-    return found if not len(free) else _anchored(found, free, positions, place_of[-1])
+    return influences if not len(free) else _anchored(influences, free, positions, place_of[-1])
 
 
-def _anchored(found: _Influences, free: Ints, positions: Floats, anchor: int) -> _Influences:
-    vertices = np.concatenate([found.vertices, free])
+def _anchored(influences: _Influences, free: Ints, positions: Floats, anchor: int) -> _Influences:
+    vertices = np.concatenate([influences.vertices, free])
     order = np.argsort(vertices, kind="stable")
     return _Influences(
         vertices[order],
-        np.concatenate([found.joints, np.full(len(free), anchor)])[order],
-        np.concatenate([found.weights, np.ones(len(free))])[order],
-        np.concatenate([found.offsets, positions[free]])[order],
+        np.concatenate([influences.joints, np.full(len(free), anchor)])[order],
+        np.concatenate([influences.weights, np.ones(len(free))])[order],
+        np.concatenate([influences.offsets, positions[free]])[order],
     )
 
 
-def _records(scene: Scene, node: Node, found: _Influences, report: LossReport) -> list[Mesh]:
+def _records(scene: Scene, node: Node, influences: _Influences, report: LossReport) -> list[Mesh]:
     assert node.mesh is not None
     mesh = scene.meshes[node.mesh]
-    starts = np.searchsorted(found.vertices, np.arange(len(mesh.positions) + 1))
-    made = []
+    starts = np.searchsorted(influences.vertices, np.arange(len(mesh.positions) + 1))
+    records = []
     for number, piece in pieces_by_material(mesh):
         counts = np.diff(starts)[piece.vertices]
         firsts = np.cumsum(counts) - counts
@@ -128,15 +128,15 @@ def _records(scene: Scene, node: Node, found: _Influences, report: LossReport) -
         vertices["st"] = 0.0 if piece.uv is None else piece.uv
         vertices["first_weight"], vertices["weight_count"] = firsts, counts
         weights = np.zeros(len(chosen), WEIGHT)
-        weights["bias"], weights["joint"] = found.weights[chosen], found.joints[chosen]
-        weights["position"] = found.offsets[chosen]
+        weights["bias"], weights["joint"] = influences.weights[chosen], influences.joints[chosen]
+        weights["position"] = influences.offsets[chosen]
         triangles = piece.corners[:, [0, 2, 1]].astype("<u4")  # clockwise
         name = _material(scene, number, node, report)
-        made.append(Mesh(len(vertices), len(weights), len(triangles), name, vertices, weights, triangles))
-    if len(made) > 1:
+        records.append(Mesh(len(vertices), len(weights), len(triangles), name, vertices, weights, triangles))
+    if len(records) > 1:
         path = f"{plain_path('nodes', node.name)}/mesh"
-        report.add(Outcome.BAKED, path, f"{len(made)} meshes: one for each material")
-    return made
+        report.add(Outcome.BAKED, path, f"{len(records)} meshes: one for each material")
+    return records
 
 
 def _material(scene: Scene, number: int, node: Node, report: LossReport) -> bytes:

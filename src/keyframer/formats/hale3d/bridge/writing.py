@@ -58,7 +58,7 @@ class WriteOptions:
 
     def __post_init__(self) -> None:
         if self.file not in ("animation", "model"):
-            raise ValueError(f"file is animation or model, not {self.file!r}")
+            raise ValueError(f"file must be animation or model, not {self.file!r}")
         if self.fps is not None and not 0 < self.fps <= FASTEST:
             raise ValueError(f"fps must be a positive whole number up to {FASTEST:g}, not {self.fps}")
         Dialect(self.dialect)
@@ -86,7 +86,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
         report.add(Outcome.APPROXIMATED, "/clips/rate", words)
     joints = sample_joints(placed, clip, float(fps), report, depth_first=False)
     if not joints.nodes:
-        raise NothingToWrite("a Hale3D file holds joints and meshes on them, and this scene has none")
+        raise NothingToWrite("nothing to write: the scene has no joints and no meshes")
     dialect = Dialect(options.dialect)
     if has_free_vertices(placed, range(len(placed.nodes))):
         joints = joints.with_anchor()
@@ -94,13 +94,13 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     model = write_model(placed, joints, names, dialect, report)
     if options.file == "model":
         if model is None:
-            raise NothingToWrite("a Hale3D model holds meshes, and this scene has none")
+            raise NothingToWrite("nothing to write: the scene has no meshes")
         beside = ((".anim", encode(_animation(placed, clip, joints, names, fps, dialect, report))),)
         return Written(model, report, beside if options.companion and joints.moves() else ())
     document = _animation(placed, clip, joints, names, fps, dialect, report)
     if model is None or not options.companion:
         if model is not None:
-            report.add(Outcome.DROPPED, "/meshes", "the model was not asked for")
+            report.add(Outcome.DROPPED, "/meshes", "no model was requested")
         return Written(document, report)
     return Written(document, report, ((".mdl", encode(model)),))
 
@@ -129,7 +129,7 @@ def _animation(
     moving_columns = np.concatenate(columns, axis=1)
     bounds = boxes(scene, joints)
     if clip.bounds is not None:
-        report.add(Outcome.BAKED, "/clips/bounds", "boxes were computed anew")
+        report.add(Outcome.BAKED, "/clips/bounds", "bounding boxes were recomputed")
     return new_animation(records, moving_columns, bounds=bounds, frame_rate=fps, dialect=dialect)
 
 
@@ -169,10 +169,12 @@ def boxes(scene: Scene, joints: Joints) -> Floats:
     for number in carriers:
         count = len(scene.meshes[scene.nodes[number].mesh or 0].positions)
         step = max(1, _BLOCK // count)
-        own = weights.get(number)
+        vertex_weights = weights.get(number)
         for begin in range(0, len(joints.times), step):
             some = slice(begin, begin + step)
-            points = posed_vertices(scene, number, joints.world[some], None if own is None else own[some])
+            points = posed_vertices(
+                scene, number, joints.world[some], None if vertex_weights is None else vertex_weights[some]
+            )
             np.minimum(low[some], points.min(axis=1), out=low[some])
             np.maximum(high[some], points.max(axis=1), out=high[some])
     return np.stack([low, high], axis=1)

@@ -59,7 +59,7 @@ class Merger(bridge.Merger[Options]):
 
     def read(self, document: Document, options: Options) -> tuple[Scene, list[AnyChannel]]:
         kinds = (r.Channel, r.OldChannel)
-        return to_scene(document, options), [each for each in document.find(Record) if isinstance(each, kinds)]
+        return to_scene(document, options), [record for record in document.find(Record) if isinstance(record, kinds)]
 
     def tree(self, document: Document, scene: Scene, links: list[AnyChannel]) -> Tree:
         """The clip with the columns of its frames by name."""
@@ -83,13 +83,13 @@ class Merger(bridge.Merger[Options]):
         scene = framed(scene, before.clips[0].rate, report)
         clip = scene.clips[0]
         count = int(clip.end) + 1
-        raw = [_as_long(each, count, report) for each in clip.raw_channels]
-        there = {(each.node, each.track.kind) for each in clip.channels}
-        still = [] if (0, "position") in there else [Channel(0, _still("position", scene.nodes[0].position, count))]
+        raw = [_as_long(raw_channel, count, report) for raw_channel in clip.raw_channels]
+        animated = {(channel.node, channel.track.kind) for channel in clip.channels}
+        still = [] if (0, "position") in animated else [Channel(0, _still("position", scene.nodes[0].position, count))]
         still += [
             Channel(number, _still("rotation", node.rotation_xyzw, count))
             for number, node in enumerate(scene.nodes)
-            if (number, "rotation") not in there and node.kind is NodeKind.BONE
+            if (number, "rotation") not in animated and node.kind is NodeKind.BONE
         ]
         clip = replace(clip, raw_channels=raw, channels=[*clip.channels, *still])
         return replace(scene, clips=[clip, *scene.clips[1:]])
@@ -129,14 +129,14 @@ def _with_rows(document: Document, rows: Mapping[int, Any]) -> Document:
     """A document whose channels have other rows, by their `id`; those that have none are left out."""
     tops = []
     for top in document.records:
-        made = copy.copy(top)
-        made.children = []
+        clip = copy.copy(top)
+        clip.children = []
         for channel in top.children:
             if id(channel) in rows:
                 changed: Any = copy.copy(channel)
                 changed.rows = rows[id(channel)]
-                made.children.append(changed)
-        tops.append(made)
+                clip.children.append(changed)
+        tops.append(clip)
     return replace(document, records=tops)
 
 
@@ -164,12 +164,12 @@ class _Writing:
         self.report = LossReport("midtown")
         posed = posed_channel(self.channels)
         if posed is None or not scene.clips or not self.matching.nodes:
-            raise CannotMerge("no bone is left of what there was")
+            raise CannotMerge("no bone of the original is left")
         self.posed = posed
         wanted, above = wanted_joints(scene)
-        there = sorted(self.matching.nodes, key=lambda new: self.matching.nodes[new])
-        self.order = nodes_depth_first(above, [*there, *sorted(wanted - set(there))])
-        if set(there) - set(self.order) or self.matching.nodes.get(self.order[0]) != 0:
+        kept = sorted(self.matching.nodes, key=lambda new: self.matching.nodes[new])
+        self.order = nodes_depth_first(above, [*kept, *sorted(wanted - set(kept))])
+        if set(kept) - set(self.order) or self.matching.nodes.get(self.order[0]) != 0:
             raise CannotMerge("the root bone changed")
         self.parents = places_above(self.order, above)
         self.olds = [self.matching.nodes.get(node) for node in self.order]
@@ -200,7 +200,7 @@ class _Writing:
     def _values(self, node: int, kind: str) -> Floats:
         track = self.tracks.get((node, kind))
         if track is None or len(track.times) != len(self.origins):
-            raise CannotMerge("a bone that moves otherwise than it did")
+            raise CannotMerge("changed motion of a bone")
         return np.asarray(track.values, np.float64)
 
     def _path(self) -> Floats:
@@ -216,11 +216,11 @@ class _Writing:
 
     def _raw_rows(self) -> dict[int, FrameTable]:
         """Channels that move no bones, by where the file has them."""
-        given = {_offset(each): each for each in self.scene.clips[0].raw_channels}
+        given = {_offset(raw_channel): raw_channel for raw_channel in self.scene.clips[0].raw_channels}
         known = [channel for channel in self.channels if channel is not self.posed]
         stored = {_offset(raw): channel for raw, channel in zip(self.before.clips[0].raw_channels, known, strict=True)}
         if given.keys() - stored.keys():
-            raise CannotMerge("raw channels that are new")
+            raise CannotMerge("new raw channels")
         return {
             id(stored[offset]): FrameTable({"row": raw.values}, self.origins if len(raw.values) else self.origins[:0])
             for offset, raw in given.items()
@@ -247,7 +247,7 @@ class _Writing:
                 x, y, z = map(float, position)
                 offset = x, y, z
                 if not all(map(math.isfinite, offset)):
-                    raise CannotMerge("offsets that are no numbers")
+                    raise CannotMerge("non-finite offsets")
             name = was.name if node in same else names.claim(node)
             bones.append(Bone(name, self.parents[place], offset, was.words))
         if tuple(bones) == skeleton.bones:

@@ -34,7 +34,7 @@ class Options:
 
     def __post_init__(self) -> None:
         if sorted(self.euler_order) != ["X", "Y", "Z"]:
-            raise ValueError(f"euler_order is an order of X, Y and Z such as YZX, not {self.euler_order!r}")
+            raise ValueError(f"euler_order must be an order of X, Y and Z such as YZX, not {self.euler_order!r}")
         if not 0 < self.fps < math.inf:
             raise ValueError(f"fps must be positive, not {self.fps}")
 

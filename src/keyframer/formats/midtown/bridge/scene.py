@@ -34,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 
 _MOST_BONES = 4096
 """of a figure (the game's have 19): a channel of more is a row of numbers, not a skeleton"""
-_SPACE = Space("y", metres_per_unit=1.0, unit_rule="the game counts metres")
+_SPACE = Space("y", metres_per_unit=1.0, unit_rule="the game uses metres")
 """metres, Y up, right-handed; figures face -Z"""
 
 
@@ -45,7 +45,7 @@ def to_scene(document: Document, options: Options | None = None) -> Scene:
     reporter = Reporter(document, scene.issues)
     clip = Clip(rate=options.fps)
     scene.clips.append(clip)
-    channels = [each for each in document.find(Record) if isinstance(each, (r.Channel, r.OldChannel))]
+    channels = [record for record in document.find(Record) if isinstance(record, (r.Channel, r.OldChannel))]
     posed = posed_channel(channels)
     for number, channel in enumerate(channels):
         clip.end = max(clip.end, float(len(channel.rows) - 1))
@@ -62,7 +62,7 @@ def to_scene(document: Document, options: Options | None = None) -> Scene:
 
 def posed_channel(channels: Iterable[r.Channel | r.OldChannel]) -> r.Channel | r.OldChannel | None:
     """The one that moves a figure: the first of roll, pitch and heading."""
-    fitting = (each for each in channels if each.bones and each.bones <= _MOST_BONES and len(each.rows))
+    fitting = (channel for channel in channels if channel.bones and channel.bones <= _MOST_BONES and len(channel.rows))
     return next(fitting, None)
 
 
@@ -106,13 +106,13 @@ def _skeleton(
     given = skeleton_of(options)
     if given is not None:
         if given.announced is not None and given.announced != len(given.bones):
-            path, found = f"{companion_path(options.found or options.skeleton)}/numbones", len(given.bones)
-            scene.issues.add(LINK_COUNT_MISMATCH, path, 0, claimed=given.announced, what="bones", found=found)
+            path, count = f"{companion_path(options.found or options.skeleton)}/numbones", len(given.bones)
+            scene.issues.add(LINK_COUNT_MISMATCH, path, 0, claimed=given.announced, what="bones", found=count)
         if len(given.bones) == bones:
             return given
-        reason = f"the clip turns {bones} bones, the skeleton has {len(given.bones)}"
+        reason = f"the clip animates {bones} bones, the skeleton has {len(given.bones)}"
         if len(given.bones) > bones:
-            reason += f"; nothing turns bone {bones} ({decode_name(given.bones[bones].name)!r})"
+            reason += f"; nothing animates bone {bones} ({decode_name(given.bones[bones].name)!r})"
         severity = Severity.WARNING if options.found else None
         reporter.report(LINK_SKELETON_MISMATCH, channel, severity=severity, reason=reason)
     elif options.unread:

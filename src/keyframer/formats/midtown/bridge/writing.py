@@ -61,8 +61,9 @@ class WriteOptions:
     def __post_init__(self) -> None:
         check_max_error(self.max_error)
         Options(euler_order=self.euler_order, fps=self.fps)
-        if self.dialect not in {each.value for each in Dialect}:
-            raise ValueError(f"dialect is one of {', '.join(each.value for each in Dialect)}, not {self.dialect!r}")
+        if self.dialect not in {dialect.value for dialect in Dialect}:
+            known = ", ".join(dialect.value for dialect in Dialect)
+            raise ValueError(f"dialect must be one of {known}, not {self.dialect!r}")
 
 
 class Writer(SceneWriter[WriteOptions]):
@@ -79,19 +80,19 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     report = LossReport("midtown")
     placed = in_space(scene, Space("y", metres_per_unit=1.0, v_up=scene.space.v_up))
     if scene.space.metres_per_unit != 1.0:
-        report.add(Outcome.BAKED, "/space", "the format counts metres: the numbers were kept as they are")
+        report.add(Outcome.BAKED, "/space", "the format uses metres: the numbers were not converted")
     clip = first_clip(placed, report)
     layout = Dialect(options.dialect)
     tell_dropped(placed, clip, report, HOLDINGS.silent | ({"raw channels"} if layout is Dialect.DOCUMENT else set()))
     joints = sample_joints(placed, clip, options.fps, report, depth_first=True)
     if not joints.nodes:
-        raise NothingToWrite("a Midtown clip holds the motion of bones, and this scene has no bones or objects")
+        raise NothingToWrite("nothing to write: the scene has no bones or objects")
     rows = np.concatenate([joints.positions[:, 0], angles(joints, options.euler_order)], axis=1)
     rows[np.abs(rows) <= NOISE] = 0.0
     if not np.abs(rows).max() <= FARTHEST:
         raise NothingToWrite(f"a Midtown clip counts metres, and {np.abs(rows).max():g} are too far")
     if not (rows != rows[:1]).any() and scene.source_format != "midtown":
-        raise NothingToWrite("a Midtown clip holds motion and nothing else, and nothing in this scene moves")
+        raise NothingToWrite("nothing to write: nothing in the scene is animated")
     tell_lost_motion(placed, joints, Tolerance.of(placed, options.max_error), report, set(joints.nodes))
     channels = [make_channel(rows, _distance(clip, options))]
     if layout is Dialect.DOCUMENT:
@@ -99,14 +100,15 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     tell_frames(clip, options.fps, len(rows), f"{len(joints.nodes)} bones", report)
     beside = ((".skel", write_skeleton(_skeleton(placed, joints, report))),) if options.skeleton else ()
     if not options.skeleton:
-        report.add(Outcome.DROPPED, "/tree", "names, offsets and parents of the bones are in no file")
+        report.add(Outcome.DROPPED, "/tree", "names, offsets and parents of bones need a skeleton file")
     reading: dict[str, object] = {}
     if options.euler_order != "YZX":
         reading["euler_order"] = options.euler_order
     if options.fps != 30.0:
         reading["fps"] = options.fps
     for name, value in reading.items():
-        report.add(Outcome.DROPPED, "/reading", f"readers must be told {name}={value}: the file does not say so")
+        detail = f"readers need the option {name}={value}, which the file does not store"
+        report.add(Outcome.DROPPED, "/reading", detail)
     return Written(new_document(channels, layout=layout), report, beside, reading)
 
 
@@ -131,20 +133,20 @@ def tell_lost_motion(
     for joint in np.flatnonzero(away > tolerance.length).tolist():
         if joint and joints.nodes[joint] in nodes:
             path = f"{plain_path('nodes', scene.nodes[joints.nodes[joint]].name)}/position"
-            words = "only the first bone moves, the others turn"
+            words = "only the first bone can move, the others only rotate"
             report.add(Outcome.DROPPED, path, words, error=float(away[joint]), unit="scene unit")
 
 
 def _raw_channels(clip: Clip, frames: int, report: LossReport) -> list[Channel]:
-    found = []
+    channels = []
     for raw in clip.raw_channels:
         said: Any = raw.extras.get("midtown", {})
         if len(raw.values) != frames:
             words = f"{len(raw.values)} frames where the clip has {frames}"
             report.add(Outcome.DROPPED, plain_path("raw_channels", raw.name), words)
             continue
-        found.append(make_channel(raw.values, said.get("distance", 0.0), said.get("type", 0)))
-    return found
+        channels.append(make_channel(raw.values, said.get("distance", 0.0), said.get("type", 0)))
+    return channels
 
 
 def _skeleton(scene: Scene, joints: Joints, report: LossReport) -> Skeleton:
@@ -177,6 +179,6 @@ class BoneNames:
         one_word = "".join("_" if mark.isspace() or mark in "{}" else mark for mark in given)
         name = self.names.claim(one_word, fallback="bone")
         if self.names.shown(name) != given:
-            words = f"is called {self.names.shown(name)!r} in the skeleton"
+            words = f"named {self.names.shown(name)!r} in the skeleton"
             self.report.add(Outcome.BAKED, plain_path("nodes", given), words)
         return name

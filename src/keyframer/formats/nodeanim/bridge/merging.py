@@ -57,13 +57,13 @@ class Merger(bridge.Merger[Options]):
         forms = {new: track.form for new, track in turned.items() if track is not None}
         habits = Habits(curves, forms, unit_detection.radians_per_unit(records, options) != 1.0, original.untouched)
         writer = NodeWriter(scene, first_clip(scene, report), choice, dialect, report, habits)
-        made = writer.document()
+        written_document = writer.document()
         if "rotation_keys" in writer.reading:
-            raise CannotMerge("readers would have to be told how to read the new keys")
+            raise CannotMerge("readers would need options for the new keys")
         new = matching.new_nodes(scene)
         if new:
             tell_dropped(*new_parts(scene, new), report, holdings(dialect).silent)
-        return Written(made, report, parts=writer.parts)
+        return Written(written_document, report, parts=writer.parts)
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """Times in the file's unit; one name for the scene and its clip; rights in the author's words or nowhere."""
@@ -71,7 +71,7 @@ class Merger(bridge.Merger[Options]):
         rights = copyright_in(scene.author)
         if scene.copyright != rights:
             if scene.copyright != before.copyright:
-                report.add(Outcome.DROPPED, "/copyright", "the format has no place for it but the author's name")
+                report.add(Outcome.DROPPED, "/copyright", "the format can store it only as the name of the author")
             scene = replace(scene, copyright=rights)
         if not scene.clips or not before.clips:
             return scene

@@ -33,6 +33,6 @@ class Options:
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is one of {', '.join(allowed)}, not {getattr(self, name)!r}")
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
         if self.fps is not None and not 0 < self.fps < math.inf:
             raise ValueError(f"fps must be positive, not {self.fps}")

@@ -67,9 +67,9 @@ def time_base(nodes: list[Node], options: Options) -> TimeBase:
 
 def _finite_times(nodes: list[Node]) -> Floats:
     tables = [keys.time for node in nodes for keys in (node.translation_keys, node.rotation_keys, node.scale_keys)]
-    times = np.concatenate([np.empty(0), *(np.asarray(each, np.float64) for each in tables)])
-    found: Floats = times[np.isfinite(times)]
-    return found
+    times = np.concatenate([np.empty(0), *(np.asarray(table, np.float64) for table in tables)])
+    finite: Floats = times[np.isfinite(times)]
+    return finite
 
 
 def radians_per_unit(nodes: list[Node], options: Options) -> float:

@@ -93,13 +93,13 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     report = LossReport("nodeanim")
     placed = in_space(scene, Space(options.up, Handedness(options.handedness), v_up=scene.space.v_up))
     clip = first_clip(placed, report)
-    if not any(each.track.kind in MOTION and len(each.track.times) for each in clip.channels):
-        raise NothingToWrite("a node animation holds keys and nothing else, and this scene has none")
+    if not any(channel.track.kind in MOTION and len(channel.track.times) for channel in clip.channels):
+        raise NothingToWrite("nothing to write: the scene has no keys")
     dialect = Dialect.parse(options.dialect) if isinstance(options.dialect, str) else options.dialect
     tell_dropped(placed, clip, report, holdings(dialect).silent)
     writer = NodeWriter(placed, clip, options, dialect, report)
-    made = writer.document()
-    return Written(made, report, reading=writer.reading, parts=writer.parts)
+    document = writer.document()
+    return Written(document, report, reading=writer.reading, parts=writer.parts)
 
 
 def holdings(dialect: Dialect) -> Holdings:
@@ -164,11 +164,11 @@ class NodeWriter:
             tracks = self._in_a_unit_that_is_recognised(tracks)
         degrees = self.like.degrees
         if degrees is None:
-            degrees = self._needs_degrees([each["rotation"] for each in tracks if "rotation" in each])
+            degrees = self._needs_degrees([track["rotation"] for track in tracks if "rotation" in track])
         claimed = [names.claim(_printable(node.name), node.raw_name) for _, node in nodes]
         records = [
-            self.record(number, node, each, name, degrees)
-            for (number, node), each, name in zip(nodes, tracks, claimed, strict=True)
+            self.record(number, node, track, name, degrees)
+            for (number, node), track, name in zip(nodes, tracks, claimed, strict=True)
         ]
         self.parts = {id(record): ("nodes", number) for record, (number, _) in zip(records, nodes, strict=True)}
         self._tell_readers(records)
@@ -185,17 +185,17 @@ class NodeWriter:
         """Whether an angle is so large that readers take it for degrees; absolute keys are 180 degrees at most."""
         if self.options.rotation_keys == "absolute":
             return False
-        return any((np.abs(increments(each)[1]) > unit_detection.MOST_RADIANS).any() for each in rotations)
+        return any((np.abs(increments(rotation)[1]) > unit_detection.MOST_RADIANS).any() for rotation in rotations)
 
     def _time_unit(self) -> str:
         """The unit of times: one in which those of the clip are exact, and which readers recognise."""
         if self.options.time_unit != "auto":
             return self.options.time_unit
-        tables = [each.track.times for each in self.clip.channels if each.track.kind in MOTION]
+        tables = [channel.track.times for channel in self.clip.channels if channel.track.kind in MOTION]
         times = np.concatenate([np.empty(0), *tables])
         times = np.unique(times[np.isfinite(times)])
-        own = UNITS.get(self.clip.unit, "frames")
-        for unit in dict.fromkeys((own, "ticks", "frames", "seconds")):
+        clip_unit = UNITS.get(self.clip.unit, "frames")
+        for unit in dict.fromkeys((clip_unit, "ticks", "frames", "seconds")):
             stored = times * (self.rates[unit] / units_per_second(self.clip))
             near = np.rint(stored)
             stored = np.where(np.abs(stored - near) < 1e-6, near, stored)
@@ -211,14 +211,16 @@ class NodeWriter:
 
     def _in_a_unit_that_is_recognised(self, tracks: list[dict[str, Track]]) -> list[dict[str, Track]]:
         """The tracks with times in another unit where keys that were made on the way hide which one it is."""
-        times = np.concatenate([np.empty(0), *(track.times for each in tracks for track in each.values())])
+        times = np.concatenate(
+            [np.empty(0), *(track.times for tracks_of_node in tracks for track in tracks_of_node.values())]
+        )
         for unit in (self.unit, "seconds", "ticks"):
             factor = self.rates[unit] / self.rates[self.unit]
             if self._is_recognised(times * factor, unit):
                 self.unit = unit
                 return [
-                    {kind: replace(track, times=track.times * factor) for kind, track in each.items()}
-                    for each in tracks
+                    {kind: replace(track, times=track.times * factor) for kind, track in tracks_of_node.items()}
+                    for tracks_of_node in tracks
                 ]
         return tracks
 
@@ -228,24 +230,24 @@ class NodeWriter:
 
     def tracks(self, number: int, node: SceneNode) -> dict[str, Track]:
         """What places the node, by kind, in the format's time unit; a rest place without keys becomes one key."""
-        found: dict[str, Track] = {}
+        tracks_by_kind: dict[str, Track] = {}
         for channel in self.scene.channels_of(number):
             kind = channel.track.kind
-            if self._is_held(kind) and (kind not in found or kind == "scale_axes"):
-                made = self.fitter.fit(channel.track, f"{plain_path('nodes', node.name)}/{kind}")
-                if made is not None:
-                    found[kind] = made
-        if "position" not in found and _is_stated(node.position, np.zeros(3)):
-            found["position"] = still_key("position", node.position)
+            if self._is_held(kind) and (kind not in tracks_by_kind or kind == "scale_axes"):
+                fitted = self.fitter.fit(channel.track, f"{plain_path('nodes', node.name)}/{kind}")
+                if fitted is not None:
+                    tracks_by_kind[kind] = fitted
+        if "position" not in tracks_by_kind and _is_stated(node.position, np.zeros(3)):
+            tracks_by_kind["position"] = still_key("position", node.position)
         turn = np.asarray(node.rotation_xyzw)
-        if "rotation" not in found and np.isfinite(turn).all() and np.any(turn[:3]):
-            found["rotation"] = still_key("rotation", node.rotation_xyzw, RotationForm.QUATERNION_ABSOLUTE)
-        if "scale" not in found and (_is_stated(node.scale, np.ones(3)) or "scale_axes" in found):
-            found["scale"] = still_key("scale", node.scale)
-        if self.dialect.scale_axis and node.scale_axes_xyzw is not None and "scale_axes" not in found:
-            scale = found.setdefault("scale", still_key("scale", node.scale))
-            found["scale_axes"] = steady_axes(node, scale)
-        return found
+        if "rotation" not in tracks_by_kind and np.isfinite(turn).all() and np.any(turn[:3]):
+            tracks_by_kind["rotation"] = still_key("rotation", node.rotation_xyzw, RotationForm.QUATERNION_ABSOLUTE)
+        if "scale" not in tracks_by_kind and (_is_stated(node.scale, np.ones(3)) or "scale_axes" in tracks_by_kind):
+            tracks_by_kind["scale"] = still_key("scale", node.scale)
+        if self.dialect.scale_axis and node.scale_axes_xyzw is not None and "scale_axes" not in tracks_by_kind:
+            scale = tracks_by_kind.setdefault("scale", still_key("scale", node.scale))
+            tracks_by_kind["scale_axes"] = steady_axes(node, scale)
+        return tracks_by_kind
 
     def record(self, number: int, node: SceneNode, tracks: dict[str, Track], name: bytes, degrees: bool) -> Node:
         """The record of one node with these tracks; ``degrees`` is the unit of angles in the whole file."""
@@ -259,21 +261,28 @@ class NodeWriter:
         common = kinds.pop() if len(kinds) == 1 else Interpolation.TCB if kinds else usual
         record = Node(name, _FLAGS[common])
         for kind, track in placing.items():
-            made = as_tcb(track) if common is Interpolation.TCB else replace(track, interpolation=common)
-            values = self._rotations(number, node, made, common, degrees) if kind == "rotation" else made.values
+            written_track = as_tcb(track) if common is Interpolation.TCB else replace(track, interpolation=common)
+            values = (
+                self._rotations(number, node, written_track, common, degrees)
+                if kind == "rotation"
+                else written_track.values
+            )
             columns: dict[str, npt.ArrayLike] = {}
             if common is Interpolation.TCB:
-                columns = {stored: _or_zeros(getattr(made, attribute), made) for attribute, stored in SHAPES.items()}
+                columns = {
+                    stored: _or_zeros(getattr(written_track, attribute), written_track)
+                    for attribute, stored in SHAPES.items()
+                }
             if kind == "scale" and self.dialect.scale_axis:
-                axes = axes_of_keys(tracks.get("scale_axes"), made, node, self.report)
-                columns["axis"] = np.tile(_STRAIGHT, (len(made.times), 1)) if axes is None else axes
-            flags = np.zeros(len(made.times), np.int64)
-            if self.scene.source_format == "nodeanim" and made.flags is not None:
-                flags = made.flags
+                axes = axes_of_keys(tracks.get("scale_axes"), written_track, node, self.report)
+                columns["axis"] = np.tile(_STRAIGHT, (len(written_track.times), 1)) if axes is None else axes
+            flags = np.zeros(len(written_track.times), np.int64)
+            if self.scene.source_format == "nodeanim" and written_track.flags is not None:
+                flags = written_track.flags
             if self.dialect.tcb_by_key:
                 flags = flags & ~TCB | (TCB if common is Interpolation.TCB else 0)
-            self._check_times(node, kind, made.times)
-            setattr(record, FIELDS[kind], NodeKeys.make(made.times, values, flags=flags, **columns))
+            self._check_times(node, kind, written_track.times)
+            setattr(record, FIELDS[kind], NodeKeys.make(written_track.times, values, flags=flags, **columns))
         record.translation_key_count = len(record.translation_keys)
         record.rotation_key_count = len(record.rotation_keys)
         record.scale_key_count = len(record.scale_keys)
@@ -298,7 +307,7 @@ class NodeWriter:
         asked = self.options.rotation_keys
         if asked == "absolute" and long_way:
             path = f"{plain_path('nodes', node.name)}/rotation"
-            self.report.add(Outcome.APPROXIMATED, path, "absolute keys turn the shortest way")
+            self.report.add(Outcome.APPROXIMATED, path, "absolute keys rotate the shortest way")
         wanted = ["relative", "absolute"] if tcb else ["absolute", "relative"]
         if asked != "auto" or long_way:
             wanted = ["relative" if asked == "auto" else asked]
@@ -336,7 +345,7 @@ class NodeWriter:
             self.reading |= {"up": self.options.up, "handedness": self.options.handedness}
         for name, value in self.reading.items():
             self.report.add(
-                Outcome.DROPPED, "/reading", f"readers must be told {name}={value}: the file does not say so"
+                Outcome.DROPPED, "/reading", f"readers need the option {name}={value}, which the file does not store"
             )
 
 
@@ -350,6 +359,6 @@ def _or_zeros(column: Floats | None, track: Track) -> Floats:
 
 
 def _is_stated(value: npt.ArrayLike, usual: Floats) -> bool:
-    """Whether a node rests elsewhere than nodes do that say nothing; numbers that are none say nothing."""
+    """Return whether the rest pose of a node differs from the default; non-finite numbers count as the default."""
     given = np.asarray(value, np.float64)
     return bool(np.isfinite(given).all() and (given != usual).any())

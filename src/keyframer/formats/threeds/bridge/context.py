@@ -56,15 +56,15 @@ class Context(Reporter):
 
 def child(parent: Chunk, kind: type[C]) -> C | None:
     """The first sub-chunk of a kind."""
-    for each in parent.children:
-        if isinstance(each, kind):
-            return each
+    for chunk in parent.children:
+        if isinstance(chunk, kind):
+            return chunk
     return None
 
 
 def children(parent: Chunk, kind: type[C]) -> Iterator[C]:
     """The sub-chunks of a kind, in file order."""
-    return (each for each in parent.children if isinstance(each, kind))
+    return (child for child in parent.children if isinstance(child, kind))
 
 
 def has(parent: Chunk, kind: type[Chunk]) -> bool:
@@ -92,10 +92,10 @@ _COLORS: tuple[type[AnyColor], ...] = (ColorFloatGamma, ColorByteGamma, ColorFlo
 
 
 def _color_chunk(parent: Chunk) -> AnyColor | None:
-    found = firsts(parent)
-    for kind in _COLORS if found else ():
-        if kind in found:
-            return cast(AnyColor, found[kind])
+    chunks = firsts(parent)
+    for kind in _COLORS if chunks else ():
+        if kind in chunks:
+            return cast(AnyColor, chunks[kind])
     return None
 
 
@@ -114,9 +114,9 @@ def percent(parent: Chunk | None) -> float | None:
 
 
 def _percent_chunk(parent: Chunk) -> PercentInt | PercentFloat | None:
-    for each in parent.children:
-        if isinstance(each, (PercentInt, PercentFloat)):
-            return each
+    for chunk in parent.children:
+        if isinstance(chunk, (PercentInt, PercentFloat)):
+            return chunk
     return None
 
 
@@ -129,13 +129,13 @@ def leftover(record: Record) -> dict[str, Any]:
         plain["name"] = type(record).__name__
     stack = [(record, plain)]
     while stack:
-        each, out = stack.pop()
-        out.update(dump_fields(each))
-        if each.tail:
-            out["tail"] = each.tail.hex()
-        if each.children:
+        chunk, out = stack.pop()
+        out.update(dump_fields(chunk))
+        if chunk.tail:
+            out["tail"] = chunk.tail.hex()
+        if chunk.children:
             out["children"] = []
-            for inner in each.children:
+            for inner in chunk.children:
                 entry: dict[str, Any] = {"chunk": inner.segment, "name": type(inner).__name__}
                 out["children"].append(entry)
                 stack.append((inner, entry))
@@ -164,21 +164,21 @@ def unread(parent: Chunk, known: Kinds, inside: Kinds = _NO_KINDS) -> list[dict[
         return []
     rest: list[dict[str, Any]] = []
     seen: set[type[Record]] = set()
-    for number, each in enumerate(parent.children):
+    for number, chunk in enumerate(parent.children):
         if len(rest) == MOST_LEFTOVERS:  # the document has them all
             rest.append({"chunk": "more", "count": len(parent.children) - number})
             break
-        kind = type(each)
-        fresh = kind not in seen or each.repeats
+        kind = type(chunk)
+        fresh = kind not in seen or chunk.repeats
         seen.add(kind)
         if fresh and kind in inside:
-            within = each.children
-            if len(within) > 1 or each.tail or (within and within[0].tail):
-                rest.append(leftover(each))
+            within = chunk.children
+            if len(within) > 1 or chunk.tail or (within and within[0].tail):
+                rest.append(leftover(chunk))
         elif not (fresh and kind in known):
-            rest.append(leftover(each))
-        elif tails and each.tail and not each.children:
-            rest.append({"chunk": each.segment, "tail": each.tail.hex()})
+            rest.append(leftover(chunk))
+        elif tails and chunk.tail and not chunk.children:
+            rest.append({"chunk": chunk.segment, "tail": chunk.tail.hex()})
     if parent.tail:
         rest.append({"chunk": "tail", "data": parent.tail.hex()})
     return rest
@@ -193,4 +193,4 @@ def leftovers(parent: Chunk, known: Kinds, inside: Kinds = _NO_KINDS) -> dict[st
 def own_value(parent: Chunk) -> set[type[Record]]:
     """The kind of the colour that is read from a chunk and of the percentage: the others beside them are left over."""
     chosen = (_color_chunk(parent), _percent_chunk(parent))
-    return {type(each) for each in chosen if each is not None}
+    return {type(item) for item in chosen if item is not None}

@@ -37,12 +37,12 @@ def fields_by_kind(fields: Iterable[ChunkField]) -> dict[type[Record], ChunkFiel
     return {kind: field for field in fields for kind in field.kinds}
 
 
-def get_stated_fields(part: Any, found: Firsts, fields: Mapping[type[Record], ChunkField]) -> None:
+def get_stated_fields(part: Any, chunks: Firsts, fields: Mapping[type[Record], ChunkField]) -> None:
     """Set the attributes that chunks say; ``part`` is fresh, and its defaults are what a missing chunk means."""
-    for kind in found:
+    for kind in chunks:
         declared = fields.get(kind)
         if declared is not None:
-            setattr(part, declared.name, declared.get(found))
+            setattr(part, declared.name, declared.get(chunks))
 
 
 def rgb(value: Sequence[float]) -> r.ColorFloat:
@@ -60,7 +60,7 @@ def share(value: float) -> Chunk:
 def _color(name: str, kind: type[Chunk]) -> ChunkField:
     return ChunkField(
         name,
-        lambda found: color(found.get(kind)),
+        lambda chunks: color(chunks.get(kind)),
         lambda value: [] if value is None else [kind(children=[rgb(value)])],
         (kind,),
         wraps=True,
@@ -70,8 +70,8 @@ def _color(name: str, kind: type[Chunk]) -> ChunkField:
 def _share(name: str, kind: type[Chunk], *, least: float | None = None, says_least: bool = True) -> ChunkField:
     """A percentage; ``least`` is what a part means that says none, which is written all the same or not."""
 
-    def get(found: Firsts) -> float | None:
-        value = percent(found.get(kind))
+    def get(chunks: Firsts) -> float | None:
+        value = percent(chunks.get(kind))
         return value or least if least is not None else value
 
     def put(value: float | None) -> list[Chunk]:
@@ -83,15 +83,15 @@ def _share(name: str, kind: type[Chunk], *, least: float | None = None, says_lea
 def _flag(name: str, kind: type[Chunk], *, means: bool = True) -> ChunkField:
     """A chunk that says something by being there."""
     return ChunkField(
-        name, lambda found: (kind in found) is means, lambda value: [kind()] if bool(value) is means else [], (kind,)
+        name, lambda chunks: (kind in chunks) is means, lambda value: [kind()] if bool(value) is means else [], (kind,)
     )
 
 
 def _number(name: str, kind: Any, field: str, usual: float | None = None, *, says_usual: bool = False) -> ChunkField:
     """The only number of a chunk."""
 
-    def get(found: Firsts) -> Any:
-        return getattr(found[kind], field) if kind in found else usual
+    def get(chunks: Firsts) -> Any:
+        return getattr(chunks[kind], field) if kind in chunks else usual
 
     def put(value: Any) -> list[Chunk]:
         return [] if value is None or (value == usual and not says_usual) else [kind(value)]
@@ -102,11 +102,11 @@ def _number(name: str, kind: Any, field: str, usual: float | None = None, *, say
 def _pair(name: str, first: Any, second: Any, usual: float) -> ChunkField:
     """Two chunks with a number each."""
 
-    def one(found: Firsts, kind: Any) -> float:
-        return float(found[kind].value) if kind in found else usual
+    def one(chunks: Firsts, kind: Any) -> float:
+        return float(chunks[kind].value) if kind in chunks else usual
 
-    def get(found: Firsts) -> tuple[float, float]:
-        return one(found, first), one(found, second)
+    def get(chunks: Firsts) -> tuple[float, float]:
+        return one(chunks, first), one(chunks, second)
 
     def put(value: tuple[float, float]) -> list[Chunk]:
         pairs = zip((first, second), value, strict=True)
@@ -115,8 +115,8 @@ def _pair(name: str, first: Any, second: Any, usual: float) -> ChunkField:
     return ChunkField(name, get, put, (first, second))
 
 
-def _ranges(found: Firsts) -> tuple[float, float] | None:
-    ranges = found.get(r.CameraRanges)
+def _ranges(chunks: Firsts) -> tuple[float, float] | None:
+    ranges = chunks.get(r.CameraRanges)
     return None if ranges is None else (ranges.near, ranges.far)
 
 

@@ -71,14 +71,14 @@ _COLORS = kinds_of((AMBIENT, BACKGROUND), wraps=True)
 def read_editor(context: Context, editor: Editor, scene: Scene) -> None:
     """Surroundings, unit, and what the model has no place for (views, shadow settings) as leftovers."""
     scale = child(editor, MasterScale)
-    metres, rule = None, "the file has no master scale; 3D Studio counts inches"
+    metres, rule = None, "the file has no master scale; 3D Studio uses inches"
     if scale is not None:
         metres = (scale.scale or 1.0) * METRES_PER_INCH  # 0 occurs and means 1
         rule = f"master scale {scale.scale:g}, in inches"
     scene.space = Space("z", metres_per_unit=metres, unit_rule=rule)
     scene.environment = _environment(context, editor)
-    for namespace, found in leftovers(editor, _KNOWN, _COLORS).items():
-        scene.extras.setdefault(namespace, {})["editor"] = found["chunks"]
+    for namespace, content in leftovers(editor, _KNOWN, _COLORS).items():
+        scene.extras.setdefault(namespace, {})["editor"] = content["chunks"]
 
 
 def _environment(context: Context, editor: Editor) -> Environment:
@@ -95,9 +95,9 @@ def _environment(context: Context, editor: Editor) -> Environment:
     gradient = child(editor, BackgroundGradient)
     if gradient is not None:
         kind = ColorFloat if has(gradient, ColorFloat) else ColorByte
-        colors = [rgb_of(each) for each in gradient.children if isinstance(each, kind)]
+        colors = [rgb_of(child) for child in gradient.children if isinstance(child, kind)]
         environment.gradient = Gradient(gradient.midpoint, colors)
-        kept += [leftover(each) for each in gradient.children if not isinstance(each, kind)]
+        kept += [leftover(child) for child in gradient.children if not isinstance(child, kind)]
     fog = child(editor, FogChunk)
     if fog is not None:
         environment.fog = Fog(fog.near, fog.near_density, fog.far, fog.far_density, color(fog))

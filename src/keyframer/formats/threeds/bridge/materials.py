@@ -79,8 +79,8 @@ def read_material(context: Context, chunk: r.Material) -> Material:
         else:
             add_extras(material, "3ds", {"shading": shading.shading})
     if not inside.keys().isdisjoint(SLOTS):
-        for each in children(chunk, r.Map):
-            material.maps.setdefault(SLOTS[type(each)], _read_map(context, each))
+        for child in children(chunk, r.Map):
+            material.maps.setdefault(SLOTS[type(child)], _read_map(context, child))
     context.mark(material, "3ds", chunk, leftovers(chunk, _KNOWN, _WRAPPED).get("3ds"))
     return material
 
@@ -90,17 +90,17 @@ def _read_map(context: Context, chunk: r.Map) -> TextureMap:
     name: r.MapName | None = inside.get(r.MapName)
     raw = name.name if name else b""
     amount = percent(chunk)
-    found = TextureMap(context.text(raw), raw, 1.0 if amount is None else amount)
+    texture = TextureMap(context.text(raw), raw, 1.0 if amount is None else amount)
     parameters = inside.get(r.MapParameters)
     if parameters is not None:
         for attribute, bit in MAP_FLAGS.items():
-            setattr(found, attribute, bool(parameters.flags & bit))
-        found.tiled = not parameters.flags & 0x10
-        add_extras(found, "3ds", {"flags": parameters.flags})
-    get_stated_fields(found, inside, _MAP_FIELDS)
+            setattr(texture, attribute, bool(parameters.flags & bit))
+        texture.tiled = not parameters.flags & 0x10
+        add_extras(texture, "3ds", {"flags": parameters.flags})
+    get_stated_fields(texture, inside, _MAP_FIELDS)
     for kind, tint in TINTS.items():
         if kind in inside:
             rgb = inside[kind].rgb
-            found.tints[tint] = (rgb[0] / 255, rgb[1] / 255, rgb[2] / 255)
-    context.mark(found, "3ds", chunk, leftovers(chunk, _MAP_KNOWN | own_value(chunk)).get("3ds"))
-    return found
+            texture.tints[tint] = (rgb[0] / 255, rgb[1] / 255, rgb[2] / 255)
+    context.mark(texture, "3ds", chunk, leftovers(chunk, _MAP_KNOWN | own_value(chunk)).get("3ds"))
+    return texture

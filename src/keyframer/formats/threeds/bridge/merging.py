@@ -78,7 +78,7 @@ class StudioRules(RecordRules):
             before: tuple[type[Record], ...] = (r.NamedObject,)
             if isinstance(new, r.Material):
                 return _behind(siblings, (r.MeshVersion,))
-            return next((i for i, each in enumerate(siblings) if isinstance(each, before)), len(siblings))
+            return next((i for i, sibling in enumerate(siblings) if isinstance(sibling, before)), len(siblings))
         if isinstance(parent, r.Node) and not isinstance(new, r.Track):
             return _behind(siblings, (r.NodeHeader,))
         if isinstance(parent, r.NamedObject):
@@ -96,11 +96,11 @@ class StudioRules(RecordRules):
             table = np.zeros(len(points.points), "<u2")
             common = min(len(table), len(flags.flags))
             table[:common] = flags.flags[:common]
-            record.children = [r.PointFlags(table) if each is flags else each for each in record.children]
+            record.children = [r.PointFlags(table) if child is flags else child for child in record.children]
 
 
 def _behind(siblings: Sequence[Record], kinds: tuple[type[Record], ...]) -> int:
-    return max((i + 1 for i, each in enumerate(siblings) if isinstance(each, kinds)), default=0)
+    return max((i + 1 for i, sibling in enumerate(siblings) if isinstance(sibling, kinds)), default=0)
 
 
 class Merger(bridge.Merger[Options]):
@@ -114,17 +114,17 @@ class Merger(bridge.Merger[Options]):
         return to_linked_scene(document, options)
 
     def tree(self, document: Document, scene: Scene, links: Links) -> Tree:
-        found: dict[int, tuple[str, int]] = {}
+        parts: dict[int, tuple[str, int]] = {}
         for number, node in enumerate(scene.nodes):
             for chunk in (links.nodes[number], object_of(links, node)):
                 if chunk is not None:
-                    found.setdefault(id(chunk), ("nodes", number))
+                    parts.setdefault(id(chunk), ("nodes", number))
         numbers: dict[bytes, int] = {}
         for number, material in enumerate(links.materials):
-            found[id(material)] = ("materials", number)
+            parts[id(material)] = ("materials", number)
             name = child(material, r.MaterialName)
             numbers.setdefault(b"" if name is None else name.name.lower(), number)
-        return Tree(document, found | painted_groups(document, numbers))
+        return Tree(document, parts | painted_groups(document, numbers))
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         report = LossReport("3ds")
@@ -146,20 +146,20 @@ class Merger(bridge.Merger[Options]):
         return super().normalise(scene, before, report)
 
 
-def _framed(made: Document, original: Document) -> list[Record]:
+def _framed(written: Document, original: Document) -> list[Record]:
     """The records of a new document in the frame that the original has: a project, a library of materials without an
     editor, or an editor's section alone."""
     frame = next((top for top in original.records if not isinstance(top, Raw)), None)
-    (top,) = made.records
-    editor = made.first(r.Editor)
+    (top,) = written.records
+    editor = written.first(r.Editor)
     if frame is None or editor is None:
-        return made.records
+        return written.records
     if isinstance(frame, r.Editor):
         return [editor]
-    outside = any(isinstance(each, r.Material) for each in frame.children)
-    materials = [each for each in editor.children if isinstance(each, r.Material)] if outside else []
+    outside = any(isinstance(child, r.Material) for child in frame.children)
+    materials = [child for child in editor.children if isinstance(child, r.Material)] if outside else []
     if materials:
-        editor.children = [each for each in editor.children if not isinstance(each, r.Material)]
+        editor.children = [child for child in editor.children if not isinstance(child, r.Material)]
     framed = type(frame)()
     framed.children = [*materials, *top.children]
     return [framed]
@@ -169,7 +169,7 @@ def _with_known_shading(scene: Scene, original: bridge.Original) -> Scene:
     """Ways of shading have a number each: a material with another one keeps what it had."""
     known = {new: original.scene.materials[old].shading for new, old in original.matching.materials.items()}
     materials = [
-        each if each.shading in (None, *SHADINGS) else replace(each, shading=known.get(number))
-        for number, each in enumerate(scene.materials)
+        material if material.shading in (None, *SHADINGS) else replace(material, shading=known.get(number))
+        for number, material in enumerate(scene.materials)
     ]
     return replace(scene, materials=materials)

@@ -75,7 +75,7 @@ class KeyframerNode:
 
     @property
     def tracks(self) -> list[r.Track]:
-        return [each for each in self.chunk.children if isinstance(each, r.Track)]
+        return [child for child in self.chunk.children if isinstance(child, r.Track)]
 
 
 @dataclass(frozen=True)
@@ -97,14 +97,14 @@ class Writer:
 
 def read_nodes(context: Context, keyframer: r.Keyframer, writer: Writer, names: UniqueNames) -> list[KeyframerNode]:
     """All nodes with parents resolved; channels come later, when objects are known."""
-    found = [_read_node(context, chunk, writer, names) for chunk in keyframer.children if isinstance(chunk, r.Node)]
-    _number(context, found)
-    _link(context, found)
-    if any(map(_parent_name, found)):
-        _link_by_name(context, found)
-    _link_targets(found)
-    _cut_cycles(context, found)
-    return found
+    entries = [_read_node(context, chunk, writer, names) for chunk in keyframer.children if isinstance(chunk, r.Node)]
+    _number(context, entries)
+    _link(context, entries)
+    if any(map(_parent_name, entries)):
+        _link_by_name(context, entries)
+    _link_targets(entries)
+    _cut_cycles(context, entries)
+    return entries
 
 
 _new_node = unchecked(Node)
@@ -158,90 +158,90 @@ def _read_node(context: Context, chunk: r.Node, writer: Writer, names: UniqueNam
     return KeyframerNode(chunk, node, header, name)
 
 
-def _number(context: Context, found: list[KeyframerNode]) -> None:
+def _number(context: Context, entries: list[KeyframerNode]) -> None:
     """Nodes without B030 (three old files) are numbered by their order, not counting the ambient light."""
     count = 0
-    for each in found:
-        if each.node.kind is NodeKind.AMBIENT:
+    for entry in entries:
+        if entry.node.kind is NodeKind.AMBIENT:
             continue
-        if each.node.file_id is None:
-            each.node.file_id = count
+        if entry.node.file_id is None:
+            entry.node.file_id = count
         count += 1
 
 
-def _link(context: Context, found: list[KeyframerNode]) -> None:
+def _link(context: Context, entries: list[KeyframerNode]) -> None:
     """Parents by id, in two passes because a parent may come after its child. The first of equal ids wins."""
     by_id: dict[int, int] = {}
-    wanted = {each.header.parent for each in found if each.header}
-    for index, each in enumerate(found):
-        number = each.node.file_id
-        if number is None or each.node.kind is NodeKind.AMBIENT:
+    wanted = {entry.header.parent for entry in entries if entry.header}
+    for index, entry in enumerate(entries):
+        number = entry.node.file_id
+        if number is None or entry.node.kind is NodeKind.AMBIENT:
             continue
         if number in by_id:
             # which of the two is meant matters only if a child names the id
             severity = Severity.ERROR if number in wanted and number != -1 else None
-            name, other = context.shown(each.object_name), context.shown(found[by_id[number]].object_name)
-            context.report(LINK_DUPLICATE_ID, each.chunk, severity=severity, id=number, name=name, other=other)
+            name, other = context.shown(entry.object_name), context.shown(entries[by_id[number]].object_name)
+            context.report(LINK_DUPLICATE_ID, entry.chunk, severity=severity, id=number, name=name, other=other)
         by_id.setdefault(number, index)
-    for each in found:
-        parent = each.header.parent if each.header else -1
-        if parent == -1 or each.node.kind is NodeKind.AMBIENT:
+    for entry in entries:
+        parent = entry.header.parent if entry.header else -1
+        if parent == -1 or entry.node.kind is NodeKind.AMBIENT:
             continue
         if parent in by_id:
-            each.node.parent = by_id[parent]
-        elif each.header is not None:
+            entry.node.parent = by_id[parent]
+        elif entry.header is not None:
             context.report(
-                LINK_PARENT_MISSING, each.header, "parent", parent=parent, name=context.shown(each.header.name)
+                LINK_PARENT_MISSING, entry.header, "parent", parent=parent, name=context.shown(entry.header.name)
             )
 
 
-def _link_by_name(context: Context, found: list[KeyframerNode]) -> None:
+def _link_by_name(context: Context, entries: list[KeyframerNode]) -> None:
     """80F0 names the parent: inside the header (Autodesk's toolkit) or beside it (Blender, which has nothing else)."""
     by_name: dict[bytes, int] = {}
-    for index, each in enumerate(found):
-        if each.node.kind is not NodeKind.TARGET:
-            by_name.setdefault(each.object_name, index)
-    for index, each in enumerate(found):
-        stored = _parent_name(each)
-        if stored is None or each.node.parent is not None or not stored.name:
+    for index, entry in enumerate(entries):
+        if entry.node.kind is not NodeKind.TARGET:
+            by_name.setdefault(entry.object_name, index)
+    for index, entry in enumerate(entries):
+        stored = _parent_name(entry)
+        if stored is None or entry.node.parent is not None or not stored.name:
             continue
         parent = by_name.get(stored.name)
         if parent is None or parent == index:
             context.report(LINK_UNRESOLVED_NAME, stored, "name", kind="parent node", name=context.shown(stored.name))
         else:
-            each.node.parent = parent
+            entry.node.parent = parent
 
 
-def _parent_name(each: KeyframerNode) -> r.ParentName | None:
-    return child(each.chunk, r.ParentName) or (child(each.header, r.ParentName) if each.header else None)
+def _parent_name(entry: KeyframerNode) -> r.ParentName | None:
+    return child(entry.chunk, r.ParentName) or (child(entry.header, r.ParentName) if entry.header else None)
 
 
-def _link_targets(found: list[KeyframerNode]) -> None:
+def _link_targets(entries: list[KeyframerNode]) -> None:
     """Cameras and spot lights look at the target node that carries their name."""
     for looker, goal in ((r.CameraNode, r.CameraTargetNode), (r.SpotNode, r.SpotTargetNode)):
         waiting: dict[bytes, list[int]] = {}
-        for index, each in enumerate(found):
-            if isinstance(each.chunk, goal):
-                waiting.setdefault(each.object_name, []).append(index)
+        for index, entry in enumerate(entries):
+            if isinstance(entry.chunk, goal):
+                waiting.setdefault(entry.object_name, []).append(index)
         taken: dict[bytes, int] = {}
-        for each in found:
-            goals = waiting.get(each.object_name)
-            if isinstance(each.chunk, looker) and goals:
-                number = taken.get(each.object_name, 0)
-                each.node.target = goals[min(number, len(goals) - 1)]
-                taken[each.object_name] = number + 1
+        for entry in entries:
+            goals = waiting.get(entry.object_name)
+            if isinstance(entry.chunk, looker) and goals:
+                number = taken.get(entry.object_name, 0)
+                entry.node.target = goals[min(number, len(goals) - 1)]
+                taken[entry.object_name] = number + 1
 
 
-def _cut_cycles(context: Context, found: list[KeyframerNode]) -> None:
-    order = placing_order([each.node for each in found])
+def _cut_cycles(context: Context, entries: list[KeyframerNode]) -> None:
+    order = placing_order([entry.node for entry in entries])
     for index in order.cut:
-        each = found[index]
-        context.report(LINK_PARENT_CYCLE, each.header or each.chunk, name=context.shown(each.object_name))
-        each.node.parent = None
+        entry = entries[index]
+        context.report(LINK_PARENT_CYCLE, entry.header or entry.chunk, name=context.shown(entry.object_name))
+        entry.node.parent = None
     for index in order.blind:
-        each = found[index]
-        context.report(LINK_TARGET_CYCLE, each.header or each.chunk, name=context.shown(each.object_name))
-        each.node.target = None
+        entry = entries[index]
+        context.report(LINK_TARGET_CYCLE, entry.header or entry.chunk, name=context.shown(entry.object_name))
+        entry.node.target = None
 
 
 class ChannelReader:
@@ -253,7 +253,7 @@ class ChannelReader:
     def __init__(
         self,
         context: Context,
-        found: list[KeyframerNode],
+        entries: list[KeyframerNode],
         writer: Writer,
         shape_of: Callable[[bytes], Floats | None],
     ) -> None:
@@ -264,7 +264,7 @@ class ChannelReader:
         self._max_scene = writer.is_max
         self._shape_of = shape_of
         self._turns: list[tuple[Node, Floats]] = []
-        self._tracks = [[chunk for chunk in each.chunk.children if isinstance(chunk, r.Track)] for each in found]
+        self._tracks = [[chunk for chunk in entry.chunk.children if isinstance(chunk, r.Track)] for entry in entries]
         self._usual = read_usual_tracks(
             context, chain.from_iterable(self._tracks), absolute=self._absolute, max_scene=self._max_scene
         )

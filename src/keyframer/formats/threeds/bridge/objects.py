@@ -153,12 +153,12 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
     owners.fill(-1)
     lost = {}
     smooth = None
-    for each in (*chunk.children, *body.children):
-        if isinstance(each, r.MaterialGroup):
-            if not _assign(context, each, owners, materials):
-                lost[context.text(each.material)] = each.faces
-        elif smooth is None and isinstance(each, r.SmoothGroups):
-            smooth = each
+    for part in (*chunk.children, *body.children):
+        if isinstance(part, r.MaterialGroup):
+            if not _assign(context, part, owners, materials):
+                lost[context.text(part.material)] = part.faces
+        elif smooth is None and isinstance(part, r.SmoothGroups):
+            smooth = part
     if lost:
         add_extras(mesh, "3ds", {"faces_of_missing_materials": lost})
     mesh.corners = corners[good]
@@ -259,13 +259,13 @@ def find_axes(items: Sequence[MeshObject]) -> None:
     if not stating:
         return
     stated = [item.stated for item in stating if item.stated is not None]
-    matrices = np.array([each.rows for each in stated])
-    inverses = np.linalg.inv(np.array([_UNIT_ROWS if each.singular else each.rows for each in stated]))
-    for item, each, matrix, inverse in zip(stating, stated, matrices, inverses, strict=True):
+    matrices = np.array([axes.rows for axes in stated])
+    inverses = np.linalg.inv(np.array([_UNIT_ROWS if axes.singular else axes.rows for axes in stated]))
+    for item, axes, matrix, inverse in zip(stating, stated, matrices, inverses, strict=True):
         item.matrix = item.mesh.axes = matrix
-        if each.mirrored:
+        if axes.mirrored:
             inverse[0] = -inverse[0]
-        item.to_local = None if each.singular else inverse
+        item.to_local = None if axes.singular else inverse
 
 
 _MESH_KNOWN = frozenset((r.PointArray, r.FaceArray, r.MaterialGroup, r.SmoothGroups, r.TextureVertices, r.MeshMatrix))
@@ -289,14 +289,14 @@ def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:
     )
     get_fields(camera, firsts(body), CAMERA)
     camera.extras["3ds"] = {"lens": body.lens, **context.where(chunk)}
-    kept = unread(body, kinds_of(CAMERA, wraps=False)) + _beside(chunk)
+    kept = unread(body, kinds_of(CAMERA, wraps=False)) + _unknown_siblings(chunk)
     if kept:
         camera.extras["3ds"]["chunks"] = kept
     position = context.finite(body, "position", body.position, _ORIGIN)
     return PlacedCamera(chunk.name, camera, position, has(chunk, r.ObjectHidden), chunk)
 
 
-def _beside(chunk: r.NamedObject) -> list[dict[str, Any]]:
+def _unknown_siblings(chunk: r.NamedObject) -> list[dict[str, Any]]:
     """What an object holds besides its light or camera; a mesh in the same object keeps it already."""
     return [] if has(chunk, r.Mesh) else unread(chunk, _BESIDE_KNOWN)
 
@@ -318,8 +318,8 @@ def read_light(context: Context, chunk: r.NamedObject) -> PlacedLight | None:
     light = Light(context.text(chunk.name), raw_name=chunk.name)
     light.color = color(body) or light.color
     get_fields(light, firsts(body), LIGHT)
-    light.excludes = [context.text(each.name) for each in children(body, r.LightExclude)]
-    kept = unread(body, _LIGHT_KNOWN | own_value(body)) + _beside(chunk)
+    light.excludes = [context.text(child.name) for child in children(body, r.LightExclude)]
+    kept = unread(body, _LIGHT_KNOWN | own_value(body)) + _unknown_siblings(chunk)
     spot = child(body, r.Spotlight)
     if spot is not None:
         _read_spot(context, spot, light)

@@ -30,7 +30,7 @@ class Options:
             ("sign_flips", ("auto", "keep")),
         ):
             if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is one of {', '.join(allowed)}, not {getattr(self, name)!r}")
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
         if not 0 < self.fps < float("inf"):
             raise ValueError(f"fps must be positive, not {self.fps}")
         if self.encoding is not None:

@@ -74,9 +74,9 @@ class Habits:
 
     def hides_object(self, number: int) -> bool:
         """Whether the object of a hidden node is hidden, too: where it was, and where nothing else can say so."""
-        there = self.object(number)
+        original_object = self.object(number)
         old = self.header is not None and self.header.revision < _HIDING_REVISION
-        return number in self.unplaced or old or (there is not None and has(there, r.ObjectHidden))
+        return number in self.unplaced or old or (original_object is not None and has(original_object, r.ObjectHidden))
 
     def is_absolute(self, number: int) -> bool:
         """Whether rotation keys count from rest, as Blender writes them."""
@@ -92,7 +92,7 @@ class Habits:
         kind = "rotation" if name == "rotation_xyzw" else name
         said = _AT_REST[name]
         if node.kind is not NodeKind.OBJECT and not any(
-            each.track.kind == kind for each in self.scene.channels_of(self.nodes[number])
+            channel.track.kind == kind for channel in self.scene.channels_of(self.nodes[number])
         ):
             said = np.asarray(getattr(before, name))
         return bool(np.array_equal(np.asarray(getattr(node, name)), said))
@@ -113,10 +113,10 @@ class Habits:
 def stored_matrix(chunk: r.NamedObject) -> Floats:
     """4160 as it is stored; the identity where it is missing."""
     body = child(chunk, r.Mesh)
-    found = None if body is None else child(body, r.MeshMatrix)
+    matrix_chunk = None if body is None else child(body, r.MeshMatrix)
     matrix = np.eye(4)
-    if found is not None:
-        matrix[:3] = np.array([found.x_axis, found.y_axis, found.z_axis, found.origin]).T
+    if matrix_chunk is not None:
+        matrix[:3] = np.array([matrix_chunk.x_axis, matrix_chunk.y_axis, matrix_chunk.z_axis, matrix_chunk.origin]).T
     return matrix
 
 
@@ -168,13 +168,13 @@ def _stored_name(links: Links, before: Scene, old: int) -> bytes:
 
 
 def _taken(original: Original, links: Links, names: Mapping[int, bytes]) -> frozenset[bytes]:
-    there = {each.name for each in original.document.find(r.NamedObject)}
-    there |= {each.name for each in original.document.find(r.InstanceName)}
-    there |= {each.name for each in original.document.find(r.NodeHeader)}
+    taken = {named_object.name for named_object in original.document.find(r.NamedObject)}
+    taken |= {instance_name.name for instance_name in original.document.find(r.InstanceName)}
+    taken |= {node_header.name for node_header in original.document.find(r.NodeHeader)}
     free = set()
     for old in original.matching.gone_nodes(original.scene):
         free |= {_stored_name(links, original.scene, old), original.scene.nodes[old].raw_name or b""}
-    return frozenset((there - free) | set(names.values()))
+    return frozenset((taken - free) | set(names.values()))
 
 
 def _moved(
@@ -183,31 +183,31 @@ def _moved(
     """How far nodes stand elsewhere at rest than they did, where stored vertices stood with them."""
     if all(number in untouched for number in nodes):
         return {}
-    clips = [each.clips[0] if each.clips else Clip() for each in (scene, before)]
+    clips = [state.clips[0] if state.clips else Clip() for state in (scene, before)]
     worlds, old_worlds = (
-        world_at(each, clip, links.rest_frame) for each, clip in zip((scene, before), clips, strict=True)
+        world_at(state, clip, links.rest_frame) for state, clip in zip((scene, before), clips, strict=True)
     )
-    found: dict[int, Floats] = {}
+    moved: dict[int, Floats] = {}
     for number, old in nodes.items():
         mesh = before.nodes[old].mesh
-        here, there = worlds[number], old_worlds[old]
-        if mesh is None or np.allclose(here, there, rtol=1e-7, atol=1e-9):
+        world, old_world = worlds[number], old_worlds[old]
+        if mesh is None or np.allclose(world, old_world, rtol=1e-7, atol=1e-9):
             continue
         body = child(links.meshes[mesh], r.Mesh)
         points = None if body is None else child(body, r.PointArray)
-        if points is None or not len(points.points) or abs(np.linalg.det(there[:3, :3])) < 1e-12:
+        if points is None or not len(points.points) or abs(np.linalg.det(old_world[:3, :3])) < 1e-12:
             continue
         stored = np.asarray(points.points, np.float64)
         size = max(float(np.ptp(stored, axis=0).max()), 1e-12)
         shift = np.eye(4)
         shift[:3, 3] = -np.asarray(before.nodes[old].pivot)
-        ways = [there @ shift @ links.to_mesh[mesh]]
+        ways = [old_world @ shift @ links.to_mesh[mesh]]
         matrix = stored_matrix(links.meshes[mesh])
         if abs(np.linalg.det(matrix[:3, :3])) > 1e-12:
-            ways.append(there @ np.linalg.inv(matrix))
+            ways.append(old_world @ np.linalg.inv(matrix))
         if any(np.abs(apply(way, stored) - stored).max() <= _AGREE * size for way in ways):
-            found[number] = here @ np.linalg.inv(there)
-    return found
+            moved[number] = world @ np.linalg.inv(old_world)
+    return moved
 
 
 def apply(matrix: Floats, points: npt.ArrayLike) -> Floats:
@@ -216,7 +216,7 @@ def apply(matrix: Floats, points: npt.ArrayLike) -> Floats:
 
 def _changed_shapes(scene: Scene, before: Scene, links: Links, nodes: Mapping[int, int]) -> dict[bytes, Floats]:
     """Stored vertices of shapes that are objects of the file and were changed."""
-    found: dict[bytes, Floats] = {}
+    changed: dict[bytes, Floats] = {}
     for new, old in nodes.items():
         morph, was, mesh = scene.nodes[new].morph, before.nodes[old].morph, before.nodes[old].mesh
         if morph is None or mesh is None:
@@ -232,13 +232,13 @@ def _changed_shapes(scene: Scene, before: Scene, links: Links, nodes: Mapping[in
                 raise CannotMerge(f"the shape {word!r} has another number of vertices")
             stored = apply(to_shape(links, mesh, surface[1]), shape)
             if not np.allclose(stored, points.points, rtol=1e-6, atol=1e-6):
-                found[surface[0].name] = stored
-    return found
+                changed[surface[0].name] = stored
+    return changed
 
 
-def to_shape(links: Links, mesh: int, own: Floats | None) -> Floats:
+def to_shape(links: Links, mesh: int, positions: Floats | None) -> Floats:
     """(4, 4) from a shape in the space of the mesh to its stored vertices; ``own``: from those to the shape's axes."""
     whole = links.surfaces[links.meshes[mesh].name][1]
-    if own is None or whole is None:
+    if positions is None or whole is None:
         raise CannotMerge("a shape whose matrix is singular")
-    return np.asarray(np.linalg.inv(links.to_mesh[mesh] @ np.linalg.inv(whole) @ own), np.float64)
+    return np.asarray(np.linalg.inv(links.to_mesh[mesh] @ np.linalg.inv(whole) @ positions), np.float64)

@@ -55,7 +55,7 @@ class Stage:
 
     def _fit(self) -> dict[int, dict[str, Track]]:
         """The tracks of every node, in frames."""
-        found: dict[int, dict[str, Track]] = {}
+        fitted_tracks: dict[int, dict[str, Track]] = {}
         known = {*PLACING, "fov", "roll", "color", "hotspot", "falloff", "morph"}
         clip = self.scene.clips[0] if self.scene.clips else Clip()
         still = self._out_of_sight()
@@ -63,12 +63,12 @@ class Stage:
         self.fitter.fit_ahead(channel.track for channel in shown)
         for channel in clip.channels:
             kind, node = channel.track.kind, self.scene.nodes[channel.node]
-            own = found.setdefault(channel.node, {})
-            if channel.node not in still and kind in known and kind not in own:
+            tracks_of_node = fitted_tracks.setdefault(channel.node, {})
+            if channel.node not in still and kind in known and kind not in tracks_of_node:
                 fitted = self.fitter.fit(channel.track, f"{plain_path('nodes', node.name)}/{kind}")
                 if fitted is not None:
-                    own[kind] = fitted
-        return found
+                    tracks_of_node[kind] = fitted
+        return fitted_tracks
 
     def _out_of_sight(self) -> set[int]:
         """Nodes of a document that are not written, nor is any node below them."""
@@ -103,11 +103,11 @@ class Stage:
 
     def tracks(self, number: int, node: Node, kinds: tuple[str, ...]) -> list[Chunk]:
         """Tracks in the format's order; those that place a node have a key at least."""
-        own = self.fitted.get(number, {})
+        fitted = self.fitted.get(number, {})
         absolute = self.like.is_absolute(number)
         if number in self.like.nodes and number not in self.like.unplaced:
             rest = self._other_rest(number, node)
-            chosen = [own.get(kind) or rest.get(kind) for kind in kinds]
+            chosen = [fitted.get(kind) or rest.get(kind) for kind in kinds]
             return [write_track(track, self.announced, absolute=absolute) for track in chosen if track is not None]
         rest = {"position": still_key("position", node.position), "scale": still_key("scale", node.scale)}
         rest["rotation"] = still_turn(node.rotation_xyzw)
@@ -119,7 +119,7 @@ class Stage:
             rest["color"] = still_key("color", light.color)
             for kind, angle in zip(("hotspot", "falloff"), cones(light), strict=True):
                 rest[kind] = still_key(kind, angle)
-        chosen = [own.get(kind) or rest.get(kind) for kind in kinds]
+        chosen = [fitted.get(kind) or rest.get(kind) for kind in kinds]
         return [write_track(track, self.announced) for track in chosen if track is not None]
 
     def _other_rest(self, number: int, node: Node) -> dict[str, Track]:

@@ -90,13 +90,13 @@ class _Builder:
         editor: r.Editor | None = None
         keyframer: r.Keyframer | None = None
         blocks: list[r.Material] = []
-        for found in document.find((r.Editor, r.Keyframer, r.Material)):
-            if isinstance(found, r.Material):
-                blocks.append(found)
-            elif isinstance(found, r.Editor):
-                editor = editor or found
-            elif isinstance(found, r.Keyframer):
-                keyframer = keyframer or found
+        for chunk in document.find((r.Editor, r.Keyframer, r.Material)):
+            if isinstance(chunk, r.Material):
+                blocks.append(chunk)
+            elif isinstance(chunk, r.Editor):
+                editor = editor or chunk
+            elif isinstance(chunk, r.Keyframer):
+                keyframer = keyframer or chunk
         materials = self._materials(blocks)
         if editor is not None:
             read_editor(self.context, editor, self.scene)
@@ -153,19 +153,19 @@ class _Builder:
         self.scene.clips.append(clip)
         if writer.is_max:
             self._repair_spot_rolls()
-        found = read_nodes(self.context, keyframer, writer, self.names)
-        channels = ChannelReader(self.context, found, writer, self._shape)
-        for index, each in enumerate(found):
-            self.scene.nodes.append(each.node)
-            self.links.nodes.append(each.chunk)
-            mesh = self._mesh_of(each)
-            self._carry(each)
+        entries = read_nodes(self.context, keyframer, writer, self.names)
+        channels = ChannelReader(self.context, entries, writer, self._shape)
+        for index, entry in enumerate(entries):
+            self.scene.nodes.append(entry.node)
+            self.links.nodes.append(entry.chunk)
+            mesh = self._mesh_of(entry)
+            self._carry(entry)
             vertices = len(mesh.mesh.positions) if mesh else 0
-            clip.channels += channels.read(index, each.node, vertices)
+            clip.channels += channels.read(index, entry.node, vertices)
         channels.set_turns()
-        for each in found:
-            self._rest_target(each, found)
-        self._place_meshes(found, writer, clip)
+        for entry in entries:
+            self._rest_target(entry, entries)
+        self._place_meshes(entries, writer, clip)
 
     def _clip(self, keyframer: r.Keyframer, header: r.KeyframerHeader | None, writer: Writer) -> Clip:
         clip = Clip(rate=self.context.options.fps)
@@ -181,10 +181,10 @@ class _Builder:
             clip.current = current.time / TICKS_PER_FRAME if writer.is_max else float(current.time)
         return clip
 
-    def _mesh_of(self, each: KeyframerNode) -> objects.MeshObject | None:
-        if not isinstance(each.chunk, r.ObjectNode) or each.object_name not in self.mesh_by_name:
+    def _mesh_of(self, entry: KeyframerNode) -> objects.MeshObject | None:
+        if not isinstance(entry.chunk, r.ObjectNode) or entry.object_name not in self.mesh_by_name:
             return None
-        return self.meshes[self.mesh_by_name[each.object_name]]
+        return self.meshes[self.mesh_by_name[entry.object_name]]
 
     def _shape(self, name: bytes) -> Floats | None:
         """The vertices of a mesh in its own axes: what morph keys mix."""
@@ -199,37 +199,37 @@ class _Builder:
             self.shapes[number] = points
         return self.shapes[number]
 
-    def _carry(self, each: KeyframerNode) -> None:
+    def _carry(self, entry: KeyframerNode) -> None:
         """Cameras and lights of the editor that the node stands for."""
-        node = each.node
-        if isinstance(each.chunk, r.CameraNode) and each.object_name in self.cameras:
-            placed = self.cameras[each.object_name]
+        node = entry.node
+        if isinstance(entry.chunk, r.CameraNode) and entry.object_name in self.cameras:
+            placed = self.cameras[entry.object_name]
             self.placed.add(id(placed))
             node.camera = len(self.scene.cameras)
             node.position = np.array(placed.position)
             node.hidden = node.hidden or placed.hidden
             self.scene.cameras.append(placed.camera)
             self.links.cameras.append(placed.chunk)
-        elif isinstance(each.chunk, (r.OmniNode, r.SpotNode)) and each.object_name in self.lights:
-            lamp = self.lights[each.object_name]
+        elif isinstance(entry.chunk, (r.OmniNode, r.SpotNode)) and entry.object_name in self.lights:
+            lamp = self.lights[entry.object_name]
             self.placed.add(id(lamp))
             node.light = len(self.scene.lights)
             node.position = np.array(lamp.position)
             node.hidden = node.hidden or lamp.hidden
             self.scene.lights.append(lamp.light)
             self.links.lights.append(lamp.chunk)
-        elif isinstance(each.chunk, r.AmbientNode):
+        elif isinstance(entry.chunk, r.AmbientNode):
             node.light = len(self.scene.lights)
             ambient = self.scene.environment.ambient or (0.0, 0.0, 0.0)
             light = Light(node.name, LightType.AMBIENT, ambient)
-            self.context.mark(light, "3ds", each.chunk)
+            self.context.mark(light, "3ds", entry.chunk)
             self.scene.lights.append(light)
             self.links.lights.append(None)
 
-    def _rest_target(self, each: KeyframerNode, found: list[KeyframerNode]) -> None:
+    def _rest_target(self, entry: KeyframerNode, entries: list[KeyframerNode]) -> None:
         """A target node without a position track is where the editor has the target."""
-        node = each.node
-        if node.target is None or child(found[node.target].chunk, r.PositionTrack) is not None:
+        node = entry.node
+        if node.target is None or child(entries[node.target].chunk, r.PositionTrack) is not None:
             return
         stored = None
         if node.camera is not None:
@@ -237,16 +237,16 @@ class _Builder:
         elif node.light is not None:
             stored = self.scene.lights[node.light].target
         if stored is not None:
-            found[node.target].node.position = np.array(stored)
+            entries[node.target].node.position = np.array(stored)
 
     def _repair_spot_rolls(self) -> None:
         """3ds Max writes 4656 in radians where 3D Studio has degrees (the roll track is right in both)."""
         for lamp in self.lights.values():
             lamp.light.roll_degrees = math.degrees(lamp.light.roll_degrees)
 
-    def _place_meshes(self, found: list[KeyframerNode], writer: Writer, clip: Clip) -> None:
+    def _place_meshes(self, entries: list[KeyframerNode], writer: Writer, clip: Clip) -> None:
         """Give nodes their meshes, with vertices in the node's own space."""
-        if all(self._mesh_of(each) is None for each in found):
+        if all(self._mesh_of(mesh_object) is None for mesh_object in entries):
             return
         moment = clip.current if writer.is_max and clip.current is not None else 0.0
         self.links.rest_frame = moment
@@ -255,75 +255,85 @@ class _Builder:
         world: Floats | None = None
         shared: dict[int, int] = {}
         looks: Counter[int] = Counter()
-        users = Counter(each.object_name for each in found if isinstance(each.chunk, r.ObjectNode))
-        for index, each in enumerate(found):
-            item = self._mesh_of(each)
-            if item is None:
+        users = Counter(
+            mesh_object.object_name for mesh_object in entries if isinstance(mesh_object.chunk, r.ObjectNode)
+        )
+        for index, entry in enumerate(entries):
+            mesh_object = self._mesh_of(entry)
+            if mesh_object is None:
                 continue
-            looks[id(item)] += 1
+            looks[id(mesh_object)] += 1
             place = rough.world(index) if few else None
-            if place is not None and vertex_space.agrees(item, each.node, place):
+            if place is not None and vertex_space.agrees(mesh_object, entry.node, place):
                 choice = vertex_space.AGREE
-                there = _AS_STORED
+                node_world = _AS_STORED
             else:
                 if world is None:
                     world = world_at(self.scene, _moving_part(clip), moment)
-                    animated = any(len(track.keys) > 1 for each in found for track in each.tracks)  # type: ignore[attr-defined]
-                there = world[index]
-                points = item.mesh.positions if looks[id(item)] <= _FULL_LOOKS else self._some_points(item)
+                    animated = any(len(track.keys) > 1 for mesh_object in entries for track in mesh_object.tracks)  # type: ignore[attr-defined]
+                node_world = world[index]
+                points = (
+                    mesh_object.mesh.positions
+                    if looks[id(mesh_object)] <= _FULL_LOOKS
+                    else self._some_points(mesh_object)
+                )
                 choice = vertex_space.choose(
-                    item, each.node, there, points, writer, animated, self.context.options.geometry
+                    mesh_object, entry.node, node_world, points, writer, animated, self.context.options.geometry
                 )
             positions = None
-            if not choice.formula or id(item) not in shared:
-                if not self._may_copy(each, item, first=looks[id(item)] == 1):
+            if not choice.formula or id(mesh_object) not in shared:
+                if not self._may_copy(entry, mesh_object, first=looks[id(mesh_object)] == 1):
                     return
-                positions = vertex_space.local_positions(item, each.node, there, choice)
+                positions = vertex_space.local_positions(mesh_object, entry.node, node_world, choice)
                 if positions is None:
                     continue
-            self._report(each, choice)
-            self.placed.add(id(item))
-            each.node.hidden = each.node.hidden or item.hidden
-            add_extras(each.node, "3ds", {"geometry": "keyframer" if choice.formula else "raw"})
+            self._report(entry, choice)
+            self.placed.add(id(mesh_object))
+            entry.node.hidden = entry.node.hidden or mesh_object.hidden
+            add_extras(entry.node, "3ds", {"geometry": "keyframer" if choice.formula else "raw"})
             if positions is None:
-                each.node.mesh = shared[id(item)]
+                entry.node.mesh = shared[id(mesh_object)]
                 continue
-            each.node.mesh = len(self.scene.meshes)
-            mesh = item.mesh
-            if users[item.name] == 1:
+            entry.node.mesh = len(self.scene.meshes)
+            mesh = mesh_object.mesh
+            if users[mesh_object.name] == 1:
                 mesh.positions = positions
             else:  # others begin with the stored vertices again
                 mesh = replace(mesh, positions=positions)
             self.scene.meshes.append(mesh)
-            self.links.meshes.append(item.chunk)
-            change = vertex_space.to_node(item, each.node, there, choice)
+            self.links.meshes.append(mesh_object.chunk)
+            change = vertex_space.to_node(mesh_object, entry.node, node_world, choice)
             self.links.to_mesh.append(_AS_STORED if change is None else change)
             if choice.formula:
-                shared[id(item)] = each.node.mesh
-            elif each.node.morph is not None:
-                moved = vertex_space.local_change(item, each.node, there)
-                each.node.morph.positions = [moved(shape) for shape in each.node.morph.positions]
+                shared[id(mesh_object)] = entry.node.mesh
+            elif entry.node.morph is not None:
+                moved = vertex_space.local_change(mesh_object, entry.node, node_world)
+                entry.node.morph.positions = [moved(shape) for shape in entry.node.morph.positions]
 
     def _some_points(self, item: objects.MeshObject) -> Points:
         if id(item) not in self.some_points:
             self.some_points[id(item)] = vertex_space.some_points(item.mesh.positions)
         return self.some_points[id(item)]
 
-    def _may_copy(self, each: KeyframerNode, item: objects.MeshObject, *, first: bool) -> bool:
+    def _may_copy(self, entry: KeyframerNode, item: objects.MeshObject, *, first: bool) -> bool:
         """Whether the node may have vertices of its own; from the first that may not, no node gets any."""
-        shapes = each.node.morph.positions if each.node.morph is not None else []
+        shapes = entry.node.morph.positions if entry.node.morph is not None else []
         count = sum(shape.size for shape in shapes) + (0 if first else item.mesh.positions.size)
         budget = self.context.budget
         if budget.allows("copies", count):
             return True
-        self.context.report(LIMIT_COPIES, each.chunk, what="vertices", **budget.state("copies"))
+        self.context.report(LIMIT_COPIES, entry.chunk, what="vertices", **budget.state("copies"))
         return False
 
-    def _report(self, each: KeyframerNode, choice: vertex_space.Choice) -> None:
+    def _report(self, entry: KeyframerNode, choice: vertex_space.Choice) -> None:
         if choice.difference > 0.01:
-            picture = "the keyframer's picture is taken" if choice.formula else "the stored vertices are kept"
+            picture = "the keyframer data is used" if choice.formula else "the stored vertices are used"
             self.context.report(
-                SCENE_REST_POSE, each.chunk, percent=100 * min(choice.difference, 1e9), choice=picture, rule=choice.rule
+                SCENE_REST_POSE,
+                entry.chunk,
+                percent=100 * min(choice.difference, 1e9),
+                choice=picture,
+                rule=choice.rule,
             )
 
     def _place_without_node(self, item: Item) -> None:
@@ -356,11 +366,11 @@ class _Builder:
                 if top.tail:
                     kept.append({"chunk": "tail", "data": top.tail.hex()})
                 others = [
-                    each
-                    for each in top.children
-                    if each is not editor and each is not keyframer and not isinstance(each, r.Material)
+                    child
+                    for child in top.children
+                    if child is not editor and child is not keyframer and not isinstance(child, r.Material)
                 ]
-                kept += [leftover(each) for each in others[:MOST_LEFTOVERS]]
+                kept += [leftover(other) for other in others[:MOST_LEFTOVERS]]
         if keyframer is not None:
             kept += unread(keyframer, {*NODE_KINDS, r.KeyframerHeader, r.Frames, r.CurrentTime})
         if kept:
@@ -372,14 +382,14 @@ class _Builder:
 def _nodes_not_at_rest(clip: Clip, moment: float) -> set[int]:
     """Nodes that tracks place in another way at this moment than they rest; roughly: there may be too many."""
     seen: set[tuple[int, str]] = set()
-    found: set[int] = set()
+    numbers: set[int] = set()
     for channel in clip.channels:
         node, track = channel.node, channel.track
         if track.kind in AT_REST:
             if (node, track.kind) in seen or not (len(track.times) == 1 or only_first_counts(track, moment)):
-                found.add(node)
+                numbers.add(node)
             seen.add((node, track.kind))
-    return found
+    return numbers
 
 
 def _moving_part(clip: Clip) -> Clip:

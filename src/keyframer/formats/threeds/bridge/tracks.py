@@ -63,15 +63,15 @@ def read_usual_tracks(context: Context, chunks: Iterable[r.Track], *, absolute: 
             same, tables = shapes.setdefault((rows[3].width or 0, rows[4]), ([], []))
             same.append(chunk)
             tables.append(rows)
-    found: UsualTracks = {}
+    tracks: UsualTracks = {}
     flips = max_scene and context.options.sign_flips == "auto"
     for same, tables in shapes.values():
-        _read_alike(same, tables, absolute, flips, found)
-    return found
+        _read_alike(same, tables, absolute, flips, tracks)
+    return tracks
 
 
 def _read_alike(
-    chunks: list[r.Track], tables: list[StoredRows], absolute: bool, flips: bool, found: UsualTracks
+    chunks: list[r.Track], tables: list[StoredRows], absolute: bool, flips: bool, tracks: UsualTracks
 ) -> None:
     """Add the usual ones of tracks whose rows have the same shape; ``flips``: turns may be changes of sign."""
     rows = joined_rows(tables)
@@ -108,7 +108,7 @@ def _read_alike(
         if flags is not None and flags[start:end].any():
             track.flags = flags[start:end]
         set_extras(track, _EXTRAS, chunk.flags, chunk.time_min, chunk.time_max, chunk.offset)
-        found[id(chunk)] = track
+        tracks[id(chunk)] = track
 
 
 def _odd_tables(
@@ -195,7 +195,7 @@ _HUGE_VALUE = 1e12
 
 
 def check_keys(context: Context, chunk: r.Track, keys: Keys) -> None:
-    """Report keys out of order, absurd ones, and numbers that are none; evaluation copes with all of them."""
+    """Report unsorted keys, keys outside their range and non-finite numbers, which evaluation can handle."""
     late = np.flatnonzero(np.diff(keys.time.astype(np.int64)) <= 0)
     if len(late):
         index = int(late[0]) + 1

@@ -65,8 +65,8 @@ def agrees(item: MeshObject, node: Node, world_at_rest: Rows) -> bool:
         return False
     pivot = stored(node, "pivot")
     x, y, z = (0.0, 0.0, 0.0) if pivot is None else pivot.tolist()
-    own = item.to_local.tolist()
-    (ax, ay, az, at), (bx, by, bz, bt), (cx, cy, cz, ct), _ = own
+    to_local = item.to_local.tolist()
+    (ax, ay, az, at), (bx, by, bz, bt), (cx, cy, cz, ct), _ = to_local
     at, bt, ct = at - x, bt - y, ct - z
     most = _SURELY_SAME * size
     for axis, (a, b, c, t) in enumerate(world_at_rest):
@@ -76,7 +76,7 @@ def agrees(item: MeshObject, node: Node, world_at_rest: Rows) -> bool:
         shift = a * at + b * bt + c * ct + t
         lowest = min(x * low_x, x * high_x) + min(y * low_y, y * high_y) + min(z * low_z, z * high_z) + shift
         highest = max(x * low_x, x * high_x) + max(y * low_y, y * high_y) + max(z * low_z, z * high_z) + shift
-        if not (-most <= lowest <= most and -most <= highest <= most):  # neither are numbers that are none
+        if not (-most <= lowest <= most and -most <= highest <= most):  # also refuses NaN
             return False
     return True
 
@@ -115,7 +115,7 @@ def choose(
         return Choice(True, "the file is animated", difference)
     if identity and not np.allclose(world_at_rest, np.eye(4), atol=1e-6):
         return Choice(True, "vertices are local: the mesh's matrix is the identity", difference)
-    return Choice(False, "the node's place was lost on the way into the file", difference)
+    return Choice(False, "the file lost the position of the node", difference)
 
 
 def local_positions(item: MeshObject, node: Node, world_at_rest: Floats, choice: Choice) -> Floats | None:

@@ -46,17 +46,17 @@ class MapNames:
         stem, suffix = os.path.splitext(re.split(r"[\\/]", name)[-1])
         wanted = stem.upper().replace(" ", "_") or "MAP"
         ending = cut_name(suffix.upper(), _SUFFIX + 1)
-        made = cut_name(wanted, _STEM) + ending
+        candidate = cut_name(wanted, _STEM) + ending
         number = 2
-        while made in self._taken:
+        while candidate in self._taken:
             mark = str(number).encode()
-            made = cut_name(wanted, _STEM - len(mark)) + mark + ending
+            candidate = cut_name(wanted, _STEM - len(mark)) + mark + ending
             number += 1
-        self._taken.add(made)
-        self._made[name] = made
-        if made != encode_name(name):
-            self._report.add(Outcome.BAKED, plain_path("maps", name), f"is called {made.decode('latin-1')}")
-        return made
+        self._taken.add(candidate)
+        self._made[name] = candidate
+        if candidate != encode_name(name):
+            self._report.add(Outcome.BAKED, plain_path("maps", name), f"renamed to {candidate.decode('latin-1')}")
+        return candidate
 
 
 def write_material(material: Material, name: bytes, maps: MapNames) -> r.Material:
@@ -70,32 +70,32 @@ def write_material(material: Material, name: bytes, maps: MapNames) -> r.Materia
     return r.Material(children=list(parts))
 
 
-def write_map(kind: type[Chunk], found: TextureMap, names: MapNames) -> Chunk:
+def write_map(kind: type[Chunk], texture: TextureMap, names: MapNames) -> Chunk:
     """One map of a material, as a chunk of its slot."""
-    flags = sum(bit for attribute, bit in MAP_FLAGS.items() if getattr(found, attribute))
-    flags |= 0 if found.tiled else 0x10
-    parts: list[Chunk] = [share(found.amount), r.MapName(names.claim(found.file_name)), r.MapParameters(flags)]
-    parts += put_fields(found, MAP)
+    flags = sum(bit for attribute, bit in MAP_FLAGS.items() if getattr(texture, attribute))
+    flags |= 0 if texture.tiled else 0x10
+    parts: list[Chunk] = [share(texture.amount), r.MapName(names.claim(texture.file_name)), r.MapParameters(flags)]
+    parts += put_fields(texture, MAP)
     tint_kinds: dict[Any, str] = dict(reading.TINTS)
     for make, tint in tint_kinds.items():
-        if tint in found.tints:
-            parts.append(make(tuple(min(max(round(part * 255), 0), 255) for part in found.tints[tint])))
+        if tint in texture.tints:
+            parts.append(make(tuple(min(max(round(part * 255), 0), 255) for part in texture.tints[tint])))
     return kind(children=list(parts))
 
 
 def material_names(materials: Sequence[Material], report: LossReport, known: Mapping[int, bytes]) -> list[bytes]:
     """The name of each material; ``known`` are those that a document has already, by number."""
     names = NamesThatFit(16, reserved=known.values())
-    made = [
-        known[number] if number in known else names.claim(each.name, each.raw_name, "material")
-        for number, each in enumerate(materials)
+    claimed = [
+        known[number] if number in known else names.claim(material.name, material.raw_name, "material")
+        for number, material in enumerate(materials)
     ]
-    for material, name in zip(materials, made, strict=True):
+    for material, name in zip(materials, claimed, strict=True):
         if names.shown(name) != material.name:
             path = plain_path("materials", material.name)
-            words = f"is called {names.shown(name)!r}: names have 1 to 16 letters, and there is one of each"
+            words = f"renamed to {names.shown(name)!r}: names have 1 to 16 characters and must be unique"
             report.add(Outcome.BAKED, path, words)
-    return made
+    return claimed
 
 
 def write_environment(environment: Environment, maps: MapNames) -> list[Chunk]:

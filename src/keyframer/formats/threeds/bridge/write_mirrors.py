@@ -40,16 +40,18 @@ def without_mirrors(scene: Scene, report: LossReport) -> tuple[Scene, npt.NDArra
         nodes[number] = _node(node, bool(parent >= 0 and flipped[parent]), bool(flipped[number]))
         if flipped[number] and (signs[number] < 0):
             path = f"{plain_path('nodes', node.name)}/scale"
-            report.add(Outcome.BAKED, path, "the mirror went from the node into its mesh and children")
+            report.add(Outcome.BAKED, path, "the mirroring was moved from the node to its mesh and children")
     clips = list(scene.clips)
     if clips:
         parents = order.parents
         channels = [
             Channel(
-                each.node,
-                _track(each.track, parents[each.node] >= 0 and flipped[parents[each.node]], flipped[each.node]),
+                channel.node,
+                _track(
+                    channel.track, parents[channel.node] >= 0 and flipped[parents[channel.node]], flipped[channel.node]
+                ),
             )
-            for each in clips[0].channels
+            for channel in clips[0].channels
         ]
         clips[0] = replace(clips[0], channels=channels)
     return replace(scene, nodes=nodes, clips=clips), flipped
@@ -66,17 +68,17 @@ def _sign(scene: Scene, number: int, node: Node) -> float:
 def _node(node: Node, above: bool, here: bool) -> Node:
     if not above and not here:
         return node
-    made = replace(node)
+    mirrored = replace(node)
     if above:
-        made.position = np.asarray(node.position) * _FLIP
-        made.rotation_xyzw = np.asarray(node.rotation_xyzw) * _TURN_FLIP
+        mirrored.position = np.asarray(node.position) * _FLIP
+        mirrored.rotation_xyzw = np.asarray(node.rotation_xyzw) * _TURN_FLIP
     if above != here:
-        made.scale = np.asarray(node.scale) * _FLIP
+        mirrored.scale = np.asarray(node.scale) * _FLIP
     if here:
-        made.pivot = np.asarray(node.pivot) * _FLIP
+        mirrored.pivot = np.asarray(node.pivot) * _FLIP
         if node.scale_axes_xyzw is not None:
-            made.scale_axes_xyzw = np.asarray(node.scale_axes_xyzw) * _TURN_FLIP
-    return made
+            mirrored.scale_axes_xyzw = np.asarray(node.scale_axes_xyzw) * _TURN_FLIP
+    return mirrored
 
 
 def _track(track: Track, above: bool, here: bool) -> Track:

@@ -98,15 +98,15 @@ class NodeWriter:
         if not self.like.unplaced:
             return frozenset()
         parents = {node.parent for node in self.scene.nodes}
-        moved = {each.node for each in (self.scene.clips[0].channels if self.scene.clips else [])}
-        found = set()
+        moved = {channel.node for channel in (self.scene.clips[0].channels if self.scene.clips else [])}
+        numbers = set()
         for number in self.like.unplaced:
             node = self.scene.nodes[number]
             placed = np.any(node.position) or np.any(np.asarray(node.scale) != 1) or np.any(node.rotation_xyzw[:3])
             hangs = node.parent is not None or number in parents or number in moved or node.morph is not None
             if hangs or (node.mesh is not None and placed):
-                found.add(number)
-        return frozenset(found)
+                numbers.add(number)
+        return frozenset(numbers)
 
     def place_all(self) -> None:
         """Parents before children, and depth first: assimp finds parents in no other order."""
@@ -117,17 +117,17 @@ class NodeWriter:
                 continue
             placed = len(self.placed)
             self._place(number, self.scene.nodes[number])
-            for made in self.placed[placed:]:
-                made.node = number
+            for placed_node in self.placed[placed:]:
+                placed_node.node = number
         for number, aim in self.aims.items():
             if aim.position is not None:
                 self._place_new_target(number, aim)
 
     def chunks(self) -> list[Chunk]:
-        made = [each.chunk() for each in self.placed]
-        pairs = zip(made, self.placed, strict=True)
-        self.parts |= {id(chunk): ("nodes", each.node) for chunk, each in pairs if each.node is not None}
-        return list(made)
+        node_chunks = [placed.chunk() for placed in self.placed]
+        pairs = zip(node_chunks, self.placed, strict=True)
+        self.parts |= {id(chunk): ("nodes", placed.node) for chunk, placed in pairs if placed.node is not None}
+        return list(node_chunks)
 
     def _claim_number(self, number: int | None) -> int:
         """The number of a node in the keyframer: that of the document, or the next free one."""
@@ -139,20 +139,20 @@ class NodeWriter:
         return known
 
     def _claim(self, number: int, node: Node) -> bytes:
-        """The name in the file. Targets are called as what looks at them."""
+        """Return the name in the file. A target has the name of its camera or light."""
         if number in self.like.names:
             return self.like.names[number]
         if number in self.lookers or node.kind is NodeKind.AMBIENT:
             return b""
-        made = self.names.claim(node.name, node.raw_name)
-        if self.names.shown(made) != node.name:
-            shown = self.names.shown(made)
+        name = self.names.claim(node.name, node.raw_name)
+        if self.names.shown(name) != node.name:
+            shown = self.names.shown(name)
             self.report.add(
                 Outcome.BAKED,
                 plain_path("nodes", node.name),
-                f"is called {shown!r}: names have at most 10 letters, and there is one of each",
+                f"renamed to {shown!r}: names have at most 10 characters and must be unique",
             )
-        return made
+        return name
 
     def _place(self, number: int, node: Node) -> None:
         parent = None if node.parent is None else self.numbers.get(node.parent)
@@ -161,39 +161,39 @@ class NodeWriter:
             looker = self.lookers[number]
             is_camera = self.scene.nodes[looker].camera is not None
             name = self.claimed[looker]
-            made = Placed(r.CameraTargetNode if is_camera else r.SpotTargetNode, name, parent)
-            made.tracks = self.stage.tracks(number, node, ("position",))
+            placed = Placed(r.CameraTargetNode if is_camera else r.SpotTargetNode, name, parent)
+            placed.tracks = self.stage.tracks(number, node, ("position",))
         elif node.light is not None and self.scene.lights[node.light].type is LightType.AMBIENT:
-            made = Placed(r.AmbientNode, b"$AMBIENT$", None, self.stage.tracks(number, node, ("color",)))
+            placed = Placed(r.AmbientNode, b"$AMBIENT$", None, self.stage.tracks(number, node, ("color",)))
         elif node.camera is not None:
-            made = self._camera(number, node, name, parent)
+            placed = self._camera(number, node, name, parent)
         elif node.light is not None:
-            made = self._light(number, node, name, parent)
+            placed = self._light(number, node, name, parent)
         elif node.mesh is not None:
             self._mesh(number, node, name, parent)
             return
         else:
-            made = self._dummy(number, node, name, parent)
-        self._hide(made, number, node)
+            placed = self._dummy(number, node, name, parent)
+        self._hide(placed, number, node)
         if number in self.asleep:
             return
-        if made.kind is r.AmbientNode:  # that has no number: nothing can hang on it
+        if placed.kind is r.AmbientNode:  # that has no number: nothing can hang on it
             self.free += number not in self.like.nodes
         else:
-            made.number = self._claim_number(number)
-        self.placed.append(made)
+            placed.number = self._claim_number(number)
+        self.placed.append(placed)
 
     def _dummy(self, number: int, node: Node, name: bytes, parent: int | None) -> Placed:
         chunk = self.like.chunk(number)
         if chunk is not None and node.kind is not NodeKind.DUMMY:  # it shows nothing in the document either
             return Placed(type(chunk), name, parent, self.stage.tracks(number, node, PLACING), self._instance(number))
         if node.kind is not NodeKind.DUMMY:
-            words = f"the {node.kind.value} became a dummy: nothing to see belongs to it"
+            words = f"written as a dummy: the {node.kind.value} has nothing visible"
             self.report.add(Outcome.BAKED, plain_path("nodes", node.name), words, extras=node.extras)
         tracks = self.stage.tracks(number, node, PLACING)
-        made = Placed(r.ObjectNode, b"$$$DUMMY", parent, tracks, name, box=node.bounding_box)
-        made.pivot = self._pivot(number, node)
-        return made
+        placed = Placed(r.ObjectNode, b"$$$DUMMY", parent, tracks, name, box=node.bounding_box)
+        placed.pivot = self._pivot(number, node)
+        return placed
 
     def _pivot(self, number: int, node: Node) -> tuple[float, ...]:
         """The pivot of a node that the document has; those of new nodes are in their vertices."""
@@ -203,7 +203,7 @@ class NodeWriter:
         assert node.camera is not None
         camera = self.scene.cameras[node.camera]
         if camera.clip is not None and number not in self.like.nodes:
-            self.report.add(Outcome.DROPPED, plain_path("cameras", camera.name), "clip planes have no place")
+            self.report.add(Outcome.DROPPED, plain_path("cameras", camera.name), "clip planes cannot be stored")
         aim = self.aims[number]
         body = write_camera(camera, self.stage.world[number, :3, 3], aim.place)
         self._add_object(number, node, name, body)
@@ -218,7 +218,7 @@ class NodeWriter:
         aim = self.aims.get(number)
         if light.type is LightType.DIRECTIONAL:
             path = plain_path("lights", light.name or node.name)
-            self.report.add(Outcome.BAKED, path, "the directional light became a spot light: the format has none")
+            self.report.add(Outcome.BAKED, path, "written as a spot light (the format has no directional lights)")
         body = write_light(light, self.stage.world[number, :3, 3], None if aim is None else aim.place, self.maps)
         self._add_object(number, node, name, body)
         if aim is None:
@@ -231,9 +231,9 @@ class NodeWriter:
         assert node.mesh is not None
         mesh, path = self.scene.meshes[node.mesh], plain_path("nodes", node.name)
         if mesh.axes is not None and number not in self.like.nodes:
-            self.report.add(Outcome.BAKED, f"{path}/axes", "the mesh's own axes are those of its node")
+            self.report.add(Outcome.BAKED, f"{path}/axes", "the mesh axes were replaced by those of its node")
         if np.any(node.pivot) and number not in self.like.nodes:
-            self.report.add(Outcome.BAKED, f"{path}/pivot", "the mesh is moved instead", extras=node.extras)
+            self.report.add(Outcome.BAKED, f"{path}/pivot", "the vertices were moved instead", extras=node.extras)
         matrix, points = self.stage.matrix_and_points(number, roused=number in self.roused)
         parts = pieces(mesh, _MOST)
         if len(parts) > 1:
@@ -241,34 +241,34 @@ class NodeWriter:
             self.report.add(Outcome.BAKED, path, f"{words}: {len(parts)} pieces")
         elif len(parts[0].vertices) > len(mesh.positions):
             doubled = len(parts[0].vertices) - len(mesh.positions)
-            self.report.add(Outcome.BAKED, path, f"{doubled} vertices were doubled at the seams of the texture")
+            self.report.add(Outcome.BAKED, path, f"{doubled} vertices were duplicated at texture seams")
         reverse = bool(self.stage.flipped[number])
         for place, piece in enumerate(parts):
-            own = name if place == 0 else self.names.claim(self.names.shown(name))
+            object_name = name if place == 0 else self.names.claim(self.names.shown(name))
             body = write_mesh(mesh, piece, points, matrix, self.materials, reverse=reverse)
             if place == 0:
-                made = Placed(r.ObjectNode, own, parent, self.stage.tracks(number, node, PLACING))
-                made.pivot = self._pivot(number, node)
-                made.instance, made.box = self._instance(number), self._box(number, node)
-                first = made.number = -1 if number in self.asleep else self._claim_number(number)
+                placed = Placed(r.ObjectNode, object_name, parent, self.stage.tracks(number, node, PLACING))
+                placed.pivot = self._pivot(number, node)
+                placed.instance, placed.box = self._instance(number), self._box(number, node)
+                first = placed.number = -1 if number in self.asleep else self._claim_number(number)
                 if node.morph is not None:
-                    made.tracks += self._morph(number, node, own, matrix, parts)
+                    placed.tracks += self._morph(number, node, object_name, matrix, parts)
             else:
-                made = Placed(r.ObjectNode, own, first, self.stage.tracks(-1, Node(""), PLACING))
-                made.number = self._claim_number(None)
-            self._hide(made, number, node)
-            hidden = made.hidden and not _has_hide(made)
+                placed = Placed(r.ObjectNode, object_name, first, self.stage.tracks(-1, Node(""), PLACING))
+                placed.number = self._claim_number(None)
+            self._hide(placed, number, node)
+            hidden = placed.hidden and not _has_hide(placed)
             if number in self.like.nodes:
-                hidden = made.hidden and self.like.hides_object(number)
-            self._keep_object(number, self._object(own, mesh, body, hidden=hidden))
+                hidden = placed.hidden and self.like.hides_object(number)
+            self._keep_object(number, self._object(object_name, mesh, body, hidden=hidden))
             if number not in self.asleep:
-                self.placed.append(made)
+                self.placed.append(placed)
 
     def _instance(self, number: int) -> bytes | None:
         """What tells nodes of a document apart that show one mesh."""
         chunk = self.like.chunk(number)
-        found = None if chunk is None else child(chunk, r.InstanceName)
-        return None if found is None else found.name
+        instance = None if chunk is None else child(chunk, r.InstanceName)
+        return None if instance is None else instance.name
 
     def _box(self, number: int, node: Node) -> tuple[Any, Any] | None:
         return node.bounding_box if number in self.like.nodes else None
@@ -279,23 +279,23 @@ class NodeWriter:
         flags: list[Chunk] = [r.ObjectHidden()] if hidden else []
         self._keep_object(number, r.NamedObject(name, children=[*flags, body]))
 
-    def _keep_object(self, number: int, made: r.NamedObject) -> None:
+    def _keep_object(self, number: int, written: r.NamedObject) -> None:
         """Add an object, unless it is one of a document that another node stands for as well."""
-        there = self.like.object(number)
-        if there is not None and id(there) in self.shared:
+        original_object = self.like.object(number)
+        if original_object is not None and id(original_object) in self.shared:
             return
-        if there is not None:
-            self.shared.add(id(there))
-            self._take_shape(there, made)
-        self.parts[id(made)] = ("nodes", number)
-        self.objects.append(made)
+        if original_object is not None:
+            self.shared.add(id(original_object))
+            self._take_shape(original_object, written)
+        self.parts[id(written)] = ("nodes", number)
+        self.objects.append(written)
 
-    def _take_shape(self, there: r.NamedObject, made: r.NamedObject) -> None:
+    def _take_shape(self, original_object: r.NamedObject, written: r.NamedObject) -> None:
         """Vertices of an object that is the shape of a morph."""
-        body = child(made, r.Mesh)
+        body = child(written, r.Mesh)
         points = None if body is None else child(body, r.PointArray)
-        if there.name in self.like.shapes and points is not None:
-            points.points = self.like.shapes[there.name].astype("<f4")
+        if original_object.name in self.like.shapes and points is not None:
+            points.points = self.like.shapes[original_object.name].astype("<f4")
 
     @staticmethod
     def _object(name: bytes, mesh: Mesh, body: r.Mesh, *, hidden: bool) -> r.NamedObject:
@@ -309,14 +309,14 @@ class NodeWriter:
         track = self.stage.fitted.get(number, {}).get("morph")
         path = f"{plain_path('nodes', node.name)}/morph"
         if track is None or node.morph is None or node.mesh is None:
-            self.report.add(Outcome.DROPPED, path, "shapes that no key uses have no place in the format")
+            self.report.add(Outcome.DROPPED, path, "unused shapes cannot be stored in this format")
             return []
         mesh = self.scene.meshes[node.mesh]
         names = [self._shape(word) or name for word in node.morph.names]
-        made = None if len(parts) > 1 else write_morph_track(track, names, self.stage.announced)
-        if made is None:
+        morph_track = None if len(parts) > 1 else write_morph_track(track, names, self.stage.announced)
+        if morph_track is None:
             self.report.losses = [loss for loss in self.report if loss.path != path]  # what was said of its keys
-            self.report.add(Outcome.DROPPED, path, "keys name one shape each, in a mesh of one piece")
+            self.report.add(Outcome.DROPPED, path, "blended and split shapes cannot be stored")
             return []
         flip = (-1.0, 1.0, 1.0) if self.stage.flipped[number] else (1.0, 1.0, 1.0)
         pivot = self.stage.original.nodes[number].pivot
@@ -331,15 +331,15 @@ class NodeWriter:
                 points = apply(surface[0], shape)
             body = write_mesh(mesh, parts[0], points, matrix, [], reverse=bool(self.stage.flipped[number]))
             self.objects.append(self._object(names[place], mesh, body, hidden=True))
-        made = write_morph_track(track, names, self.stage.announced)
-        return [] if made is None else [made]
+        morph_track = write_morph_track(track, names, self.stage.announced)
+        return [] if morph_track is None else [morph_track]
 
     def _shape(self, word: str) -> bytes | None:
         """The object of the document that is called as a shape."""
         return next((name for name in self.like.links.surfaces if self.names.shown(name) == word), None)
 
-    def _hide(self, made: Placed, number: int, node: Node) -> None:
-        made.hidden = node.hidden
+    def _hide(self, placed: Placed, number: int, node: Node) -> None:
+        placed.hidden = node.hidden
         for channel in self.scene.channels_of(number):
             if channel.track.kind == "visible":
                 times = self.stage.fitter.times(channel.track.times)
@@ -349,9 +349,9 @@ class NodeWriter:
                     path = f"{plain_path('nodes', node.name)}/visible"
                     self.report.add(Outcome.APPROXIMATED, path, "times were rounded", error=float(late), unit="second")
                 hidden, track = write_hide_track(channel.track, frames, node.hidden)
-                made.hidden = hidden
+                placed.hidden = hidden
                 if track is not None:
-                    made.tracks.append(track)
+                    placed.tracks.append(track)
                 return
 
     def _place_new_target(self, number: int, aim: Aim) -> None:
@@ -359,10 +359,10 @@ class NodeWriter:
         is_camera = self.scene.nodes[number].camera is not None
         parent = None if aim.parent is None else self.numbers.get(aim.parent)
         kind = r.CameraTargetNode if is_camera else r.SpotTargetNode
-        made = Placed(kind, self.claimed[number], parent, [write_track(aim.position, False)])
-        made.number = self._claim_number(None)
-        self.placed.append(made)
+        placed = Placed(kind, self.claimed[number], parent, [write_track(aim.position, False)])
+        placed.number = self._claim_number(None)
+        self.placed.append(placed)
 
 
-def _has_hide(made: Placed) -> bool:
-    return any(isinstance(track, r.HideTrack) for track in made.tracks)
+def _has_hide(placed: Placed) -> bool:
+    return any(isinstance(track, r.HideTrack) for track in placed.tracks)

@@ -63,9 +63,9 @@ def write_camera(camera: Camera, position: Floats, target: Floats) -> r.Camera:
     stored = camera.extras.get("3ds", {}).get("lens")
     if isinstance(stored, float) and fov_of_lens(stored) == camera.fov_degrees:
         lens = stored
-    made = r.Camera(_tuple(position), _tuple(target), camera.roll_degrees, lens)
-    made.children = [*put_fields(camera, CAMERA)]
-    return made
+    chunk = r.Camera(_tuple(position), _tuple(target), camera.roll_degrees, lens)
+    chunk.children = [*put_fields(camera, CAMERA)]
+    return chunk
 
 
 def write_light(light: Light, position: Floats, target: Floats | None, maps: MapNames) -> r.Light:

@@ -42,32 +42,32 @@ def find_aims(scene: Scene, world: Floats, fitter: KeyFitter, known: Collection[
 
     Those that are ``known`` have their targets already.
     """
-    found: dict[int, Aim] = {}
+    aims: dict[int, Aim] = {}
     taken = {node.target for number, node in enumerate(scene.nodes) if number in known}
     for number, node in enumerate(scene.nodes):
         if not _needs_aim(scene, node):
             continue
         if number in known and (node.target is None or node.target in known):
-            found[number] = Aim(np.array(_stored(scene, node) or (0.0, 0.0, 0.0)), node=node.target)
+            aims[number] = Aim(np.array(_stored(scene, node) or (0.0, 0.0, 0.0)), node=node.target)
             continue
         path = f"{plain_path('nodes', node.name)}/target"
         if node.target is not None:
             place = world[node.target, :3, 3]
             if scene.nodes[node.target].kind is NodeKind.TARGET and node.target not in taken:
                 taken.add(node.target)
-                found[number] = Aim(place, node=node.target)
+                aims[number] = Aim(place, node=node.target)
             else:  # an object that is looked at, or a target that another one looks at, too
-                found[number] = Aim(place, parent=node.target, position=still_key("position", np.zeros(3)))
+                aims[number] = Aim(place, parent=node.target, position=still_key("position", np.zeros(3)))
                 fitter.report.add(Outcome.BAKED, path, "a target of its own goes with what it looks at")
             continue
         stored = _stored(scene, node)
         if stored is not None:
-            found[number] = Aim(np.array(stored), position=still_key("position", stored))
+            aims[number] = Aim(np.array(stored), position=still_key("position", stored))
             fitter.report.add(Outcome.BAKED, path, "the stored target became a node")
         else:
-            found[number] = _free(scene, number, world, fitter)
-            fitter.report.add(Outcome.BAKED, path, "the way it looks became a target and a roll")
-    return found
+            aims[number] = _free(scene, number, world, fitter)
+            fitter.report.add(Outcome.BAKED, path, "its orientation became a target and a roll")
+    return aims
 
 
 def _needs_aim(scene: Scene, node: Node) -> bool:

@@ -80,7 +80,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     options = options or WriteOptions()
     report = LossReport("3ds")
     if not scene.nodes and not scene.materials:
-        raise NothingToWrite("a 3D Studio file holds objects and materials, and this scene has none")
+        raise NothingToWrite("nothing to write: the scene has no objects or materials")
     placed = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit))
     placed = with_still_shapes(placed, report, names_shapes)
     placed = without_skins(placed, Tolerance.of(placed, options.max_error), report)
@@ -90,7 +90,8 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     tell_dropped(placed, clip, report, HOLDINGS.silent)
     reading: dict[str, object] = {} if options.fps == 30.0 else {"fps": options.fps}
     if reading:
-        report.add(Outcome.DROPPED, "/reading", f"readers must be told fps={options.fps:g}: the file does not say so")
+        detail = f"readers need the option fps={options.fps:g}, which the file does not store"
+        report.add(Outcome.DROPPED, "/reading", detail)
     return Written(_document(placed, clip, options, report), report, reading=reading)
 
 
@@ -107,7 +108,7 @@ def write_document(stage: Stage, clip: Clip, report: LossReport) -> tuple[Docume
     names = material_names(scene.materials, report, like.material_names)
     nodes = NodeWriter(stage, names, maps, report)
     nodes.place_all()
-    materials = [write_material(each, name, maps) for each, name in zip(scene.materials, names, strict=True)]
+    materials = [write_material(material, name, maps) for material, name in zip(scene.materials, names, strict=True)]
     metres = scene.space.metres_per_unit
     scale = r.MasterScale(1.0 if metres is None else metres / METRES_PER_INCH)
     around = write_environment(scene.environment, maps)
@@ -137,7 +138,7 @@ def keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport, like: Habi
     shown = 0.0 if clip.current is None else float(fitter.times(clip.current))
     now = round(shown) if math.isfinite(shown) else 0
     if now != shown:
-        report.add(Outcome.APPROXIMATED, "/clips/current", f"the frame that is shown became {now}")
+        report.add(Outcome.APPROXIMATED, "/clips/current", f"the current frame became {now}")
     header = r.KeyframerHeader(5, _WRITER, last)
     if like.has_keyframer:
         known = like.header or header

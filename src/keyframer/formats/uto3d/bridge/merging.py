@@ -1,4 +1,4 @@
-"""How an edited scene gets back into its U3D document: which records are the same, and what new ones look like."""
+"""Merging an edited scene into its U3D (UTO!) document: how records are matched, and how new ones are made."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SceneRules(RecordRules):
 
     def place(self, parent: Record | None, siblings: Sequence[Record], new: Record) -> int | None:
         """Before what could not be read, which has no end."""
-        rest = [place for place, each in enumerate(siblings) if isinstance(each, RawRest)]
+        rest = [place for place, sibling in enumerate(siblings) if isinstance(sibling, RawRest)]
         return rest[0] if rest else None
 
 
@@ -58,7 +58,9 @@ class Merger(bridge.Merger[Options]):
 
     def read(self, document: Document, options: Options) -> tuple[Scene, Records]:
         kinds = (r.Controller, r.SampledController)
-        controllers = [each for each in document.find(r.AnyController) if isinstance(each, kinds)]
+        controllers = [
+            any_controller for any_controller in document.find(r.AnyController) if isinstance(any_controller, kinds)
+        ]
         return to_scene(document, options), Records(
             list(node_records(document)), list(document.find(r.Material)), controllers
         )
@@ -138,7 +140,7 @@ def _habits(scene: Scene, original: bridge.Original) -> Habits:
     return Habits(
         records={new: records[old] for new, old in matching.nodes.items()},
         ids={new: records[old].id for new, old in {**matching.nodes, **matching.instead}.items()},
-        controllers={(each.owner_id, each.type): each.id for each in reversed(controllers)},
+        controllers={(controller.owner_id, controller.type): controller.id for controller in reversed(controllers)},
         materials={
             new: (paints[old].name if scene.materials[new].name == before.materials[old].name else b"", paints[old].id)
             for new, old in matching.materials.items()
@@ -149,8 +151,8 @@ def _habits(scene: Scene, original: bridge.Original) -> Habits:
             if scene.nodes[new].name == before.nodes[old].name
         },
         taken=tuple(records[old].name for old in matching.nodes.values()),
-        next_id=max((each.id for each in [*records, *controllers]), default=0) + 1,
-        next_material=max((each.id for each in paints), default=0) + 1,
+        next_id=max((record.id for record in [*records, *controllers]), default=0) + 1,
+        next_material=max((paint.id for paint in paints), default=0) + 1,
         position_scale=position_scale(document, options),
         flexporter=is_flexporter(document),
         untouched=original.untouched,
@@ -161,7 +163,7 @@ def _habits(scene: Scene, original: bridge.Original) -> Habits:
 def _with_rolls(scene: Scene) -> Scene:
     """The scene with a key for each camera that is rolled at rest: its record cannot say so."""
     clip = scene.clips[0]
-    there = {each.node for each in clip.channels if each.track.kind == "roll"}
+    rolling = {channel.node for channel in clip.channels if channel.track.kind == "roll"}
     rolled = {
         node.camera: number
         for number, node in enumerate(scene.nodes)
@@ -172,7 +174,7 @@ def _with_rolls(scene: Scene) -> Scene:
     keys = [
         Channel(number, still_key("roll", scene.cameras[camera].roll_degrees))
         for camera, number in rolled.items()
-        if number not in there
+        if number not in rolling
     ]
-    cameras = [replace(each, roll_degrees=0.0) for each in scene.cameras]
+    cameras = [replace(camera, roll_degrees=0.0) for camera in scene.cameras]
     return replace(scene, cameras=cameras, clips=[replace(clip, channels=[*clip.channels, *keys]), *scene.clips[1:]])

@@ -56,8 +56,8 @@ def _finite(reporter: Reporter, record: Record, field: str, stored: Sequence[flo
 
 
 def _number(reporter: Reporter, record: Record, field: str) -> float | None:
-    found = _finite(reporter, record, field, (getattr(record, field),))
-    return None if found is None else found[0]
+    numbers = _finite(reporter, record, field, (getattr(record, field),))
+    return None if numbers is None else numbers[0]
 
 
 def read_mesh(reporter: Reporter, record: r.Mesh, name: str, materials: dict[int, int], material_count: int) -> Mesh:

@@ -1,4 +1,4 @@
-"""What a user may decide about the meaning of a U3D scene."""
+"""What a user may decide about the meaning of a U3D (UTO!) scene."""
 
 from __future__ import annotations
 
@@ -23,4 +23,4 @@ class Options:
             ("fov_keys", ("auto", "degrees", "radians")),
         ):
             if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is one of {', '.join(allowed)}, not {getattr(self, name)!r}")
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")

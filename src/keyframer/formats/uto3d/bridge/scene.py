@@ -1,4 +1,4 @@
-"""The whole way from a U3D document to a scene."""
+"""The whole way from a U3D (UTO!) document to a scene."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def position_scale(document: Document, options: Options) -> float:
 def segment_step(document: Document, last_frame: int, delta: int) -> int:
     """How many ticks the numbers of MAIN's first and last frame count: the Flexporter writes frames; the other exporter
     may mean ticks, which then still cover all keys."""
-    keys = (each.keys.time for each in document.find(r.Controller) if each.scheme != r.BEZIER)
+    keys = (controller.keys.time for controller in document.find(r.Controller) if controller.scheme != r.BEZIER)
     last_key = max((int(times.max()) for times in keys if len(times)), default=0)
     in_ticks = not is_flexporter(document) and last_frame % delta == 0 and last_frame >= last_key
     return 1 if in_ticks else delta

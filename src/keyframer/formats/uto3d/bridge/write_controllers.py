@@ -43,7 +43,7 @@ def write_controllers(
         values = np.tile(np.asarray(node.scale, np.float64), (len(times), 1))
         tracks["scale"] = Track("scale", times, values, Interpolation.LINEAR)
     axes = tracks.pop("scale_axes", None)
-    found = []
+    controllers = []
     for kind, track in tracks.items():
         shaped = _writable(track)
         values = shaped.values.reshape(len(shaped.times), -1)
@@ -56,8 +56,8 @@ def write_controllers(
             values = np.column_stack([values, np.zeros((len(shaped.times), 4)) if turned is None else turned])
         elif kind == "roll":
             values = 0.0 - np.radians(values)
-        found.append(_controller(_TYPES[kind], shaped, values, announced))
-    return found
+        controllers.append(_controller(_TYPES[kind], shaped, values, announced))
+    return controllers
 
 
 def _writable(track: Track) -> Track:

@@ -15,6 +15,7 @@ from keyframer.formats.uto3d.bridge.declared_fields import LIGHT
 from keyframer.limits import spend
 from keyframer.scene import Camera, Light, LightType, Mesh, Node, NodeKind, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.text import plural
 from keyframer.wire.record import Record
 
 
@@ -41,7 +42,8 @@ def record_of(scene: Scene, node: Node, sort: Sort, report: LossReport) -> Recor
     if node.kind is NodeKind.TARGET:
         return r.CameraTarget()
     if node.kind is not NodeKind.BONE:
-        report.add(Outcome.BAKED, path, f"the {node.kind.value} became a bone: the format has none", extras=node.extras)
+        detail = f"written as a bone: U3D (UTO!) has no {plural(node.kind.value)}"
+        report.add(Outcome.BAKED, path, detail, extras=node.extras)
     return r.Bone()
 
 
@@ -52,7 +54,7 @@ def _camera(camera: Camera, sort: Sort, path: str, report: LossReport) -> r.Came
         record.near, record.far = kept
     if lost is not None:
         what = "clip planes" if sort is Sort.FLEXPORTER else "atmosphere ranges"
-        report.add(Outcome.DROPPED, f"{path}/camera", f"this dialect has no place for {what}")
+        report.add(Outcome.DROPPED, f"{path}/camera", f"this dialect cannot store {what}")
     return record
 
 
@@ -63,7 +65,7 @@ def _light(light: Light, has_target: bool, sort: Sort, path: str, report: LossRe
         types = {LightType.OMNI: 0, LightType.SPOT: 1 if aims else 3, LightType.DIRECTIONAL: 4 if aims else 2}
         record = r.FlexporterLight(type=types[light.type])
         if light.falloff_degrees is not None:
-            report.add(Outcome.DROPPED, f"{path}/cone", "this dialect has no place for the angles of spot lights")
+            report.add(Outcome.DROPPED, f"{path}/cone", "this dialect cannot store the angles of spot lights")
     else:
         record = (r.Light if sort is Sort.MAXSCRIPT else r.LiteralLight)(type=_LIGHTS[light.type])
         if light.type is LightType.SPOT:
@@ -73,17 +75,17 @@ def _light(light: Light, has_target: bool, sort: Sort, path: str, report: LossRe
         setattr(record, field, value)
     lost = [
         words
-        for words, there in (
+        for words, is_lost in (
             ("off", not light.on),
             ("shadows", light.casts_shadows),
             ("a projected image", light.projector),
             ("excluded objects", light.excludes),
             ("a rectangular cone", light.rectangular),
         )
-        if there
+        if is_lost
     ]
     if lost:
-        report.add(Outcome.DROPPED, path, f"lights cannot say: {', '.join(lost)}", extras=light.extras)
+        report.add(Outcome.DROPPED, path, f"lights cannot store: {', '.join(lost)}", extras=light.extras)
     return record  # type: ignore[no-any-return]
 
 

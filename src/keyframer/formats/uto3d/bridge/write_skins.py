@@ -65,12 +65,12 @@ def bind_pose(scene: Scene, rest: Floats) -> dict[int, Place]:
     if not moved:
         return {}
     kept = moved | {i for i, node in enumerate(scene.nodes) if node.parent in moved}
-    found: dict[int, Place] = {}
+    places: dict[int, Place] = {}
     for number in sorted(kept):
         parent = scene.nodes[number].parent
         local = world[number] if parent is None else affine.inverse(world[parent]) @ world[number]
-        found[number] = affine.decompose(local)
-    return found
+        places[number] = affine.decompose(local)
+    return places
 
 
 def write_skin(
@@ -118,5 +118,5 @@ def _compare(
     placed = np.einsum("nij,nj->ni", bind[:, :3, :3], stored) + bind[:, :3, 3]
     apart = float(np.sqrt(((placed - positions[owners]) ** 2).sum(axis=1)).max())
     if apart > tolerance.length:
-        words = "influences of one vertex stand apart; their mean is bound"
+        words = "bind positions of a vertex differ between bones; their mean is used"
         report.add(Outcome.APPROXIMATED, path, words, error=apart, unit="scene unit")

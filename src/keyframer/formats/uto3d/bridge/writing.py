@@ -1,4 +1,4 @@
-"""The whole way from a scene to a U3D document."""
+"""The whole way from a scene to a U3D (UTO!) document."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class WriteOptions:
     def __post_init__(self) -> None:
         check_max_error(self.max_error)
         if self.dialect not in DIALECTS:
-            raise ValueError(f"dialect is one of {', '.join(DIALECTS)}, not {self.dialect!r}")
+            raise ValueError(f"dialect must be one of {', '.join(DIALECTS)}, not {self.dialect!r}")
 
 
 class Writer(SceneWriter[WriteOptions]):
@@ -97,7 +97,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     options = options or WriteOptions()
     report = LossReport("uto3d")
     if not scene.nodes and not scene.materials:
-        raise NothingToWrite("a Fantasy 2 scene holds objects and materials, and this scene has none")
+        raise NothingToWrite("nothing to write: the scene has no objects or materials")
     placed = in_space(scene, Space("y", Handedness.LEFT, scene.space.metres_per_unit))
     placed = with_bones(with_still_shapes(placed, report))
     clip = first_clip(placed, report)
@@ -176,10 +176,10 @@ class RecordWriter:
         nodes = [(number, node) for number, node in nodes if number not in self.like.untouched]
         materials = self._materials()
         bound = bind_pose(self.scene, self.rest) if self.scene.skins else {}
-        made = {number: self._node(number, node, bound.get(number), materials) for number, node in nodes}
-        self.records += made.values()
-        self.parts |= {id(record): ("nodes", number) for number, record in made.items()}
-        self._aim(made)
+        records_by_node = {number: self._node(number, node, bound.get(number), materials) for number, node in nodes}
+        self.records += records_by_node.values()
+        self.parts |= {id(record): ("nodes", number) for number, record in records_by_node.items()}
+        self._aim(records_by_node)
         controllers = self._controllers(nodes, set(bound))
         first, last = self._segment(controllers)
         document = new_document(
@@ -200,21 +200,21 @@ class RecordWriter:
         names = NamesThatFit(encoding=self.encoding, reserved=[name for name, _ in known.values()])
         next_id, ids = self.like.next_material, []
         for number, material in enumerate(self.scene.materials):
-            name, there = known.get(number, (b"", next_id))
+            name, material_id = known.get(number, (b"", next_id))
             next_id += number not in known
-            record = r.Material(name or names.claim(material.name, material.raw_name, "material"), there)
+            record = r.Material(name or names.claim(material.name, material.raw_name, "material"), material_id)
             self.parts[id(record)] = ("materials", number)
             self.records.append(record)
-            ids.append(there)
+            ids.append(material_id)
         if any(material.diffuse or material.maps for material in self.scene.materials):
             self.report.add(Outcome.DROPPED, "/materials", "only the names of materials are kept")
         return ids
 
     def _node(self, number: int, node: Node, bind: tuple[Any, Any, Any] | None, materials: list[int]) -> Record:
         record = record_of(self.scene, node, self.sort, self.report)
-        there = self.like.records.get(number)
-        if isinstance(record, r.Mesh) and isinstance(there, r.Mesh):
-            record = type(there)()
+        original_record = self.like.records.get(number)
+        if isinstance(record, r.Mesh) and isinstance(original_record, r.Mesh):
+            record = type(original_record)()
         thing: Any = record
         thing.name = self.like.names.get(number) or self.names.claim(node.name, node.raw_name)
         thing.id = self.ids[number]
@@ -222,22 +222,22 @@ class RecordWriter:
         thing.hidden = int(node.hidden)
         place = (node.position, node.rotation_xyzw, node.scale) if bind is None else bind
         thing.position, thing.rotation, thing.scale = (_tuple(part) for part in place)
-        thing.pivot = _tuple(self.rest[number, :3, 3]) if there is None else there.pivot
+        thing.pivot = _tuple(self.rest[number, :3, 3]) if original_record is None else original_record.pivot
         if isinstance(record, r.Mesh) and node.mesh is not None:
             mesh = self.scene.meshes[node.mesh]
             write_surface(record, mesh, node.pivot, materials)
             if np.any(node.pivot):
                 path = f"{plain_path('nodes', node.name)}/pivot"
-                self.report.add(Outcome.BAKED, path, "the mesh is moved instead", extras=node.extras)
+                self.report.add(Outcome.BAKED, path, "the vertices were moved instead", extras=node.extras)
             if node.skin is not None:
                 write_skin(record, self.scene, node, self.ids, self.fitter.tolerance, self.report)
         return record
 
-    def _aim(self, made: dict[int, Record]) -> None:
+    def _aim(self, records_by_node: dict[int, Record]) -> None:
         """Targets of cameras and lights: by id, by name in the Flexporter's files, as a point where that is stored."""
-        for number, record in made.items():
+        for number, record in records_by_node.items():
             node = self.scene.nodes[number]
-            goal = None if node.target is None else made.get(node.target)
+            goal = None if node.target is None else records_by_node.get(node.target)
             place = self._target_place(number, node)
             thing: Any = record
             if isinstance(record, r.Light):
@@ -259,7 +259,7 @@ class RecordWriter:
         light = self.scene.lights[node.light or 0]
         if node.target is None and light.target is None:
             path = f"{plain_path('nodes', node.name)}/target"
-            self.report.add(Outcome.BAKED, path, "the way it shines at rest became a target")
+            self.report.add(Outcome.BAKED, path, "its direction at rest became a target")
 
     def _target_place(self, number: int, node: Node) -> Floats | None:
         """Where a camera or light looks at rest, in the scene; None for free cameras."""
@@ -289,7 +289,7 @@ class RecordWriter:
 
     def _controllers(self, nodes: list[tuple[int, Node]], bound: set[int]) -> list[r.Controller]:
         announced = facts_of(self.scene.source_format).key_flags_are_tcb_bits
-        found: list[r.Controller] = []
+        controllers: list[r.Controller] = []
         written = {number for number, _ in nodes}
         clips = self.scene.clips[:1]
         channels = [channel for clip in clips for channel in clip.channels if channel.node in written]
@@ -303,20 +303,22 @@ class RecordWriter:
                     fitted = self.fitter.fit(channel.track, path)
                     if fitted is not None:
                         tracks[kind] = fitted
-            made = write_controllers(self.scene, node, tracks, number in bound, announced, self.report)
-            for controller in made:
+            node_controllers = write_controllers(self.scene, node, tracks, number in bound, announced, self.report)
+            for controller in node_controllers:
                 controller.owner_id = self.ids[number]
-                there = self.like.controllers.get((controller.owner_id, controller.type))
-                controller.id = self.next_id if there is None else there
-                self.next_id += there is None
+                original_controller = self.like.controllers.get((controller.owner_id, controller.type))
+                controller.id = self.next_id if original_controller is None else original_controller
+                self.next_id += original_controller is None
                 if controller.type == r.POSITION and self.like.position_scale != 1.0:
                     controller.keys.value = (controller.keys.value / self.like.position_scale).astype("<f4")
-            found += made
-        return found
+            controllers += node_controllers
+        return controllers
 
     def _segment(self, controllers: list[r.Controller]) -> tuple[int, int]:
         """First and last frame, in the unit that readers will take them for."""
-        last_key = max((int(each.keys.time.max()) for each in controllers if len(each.keys)), default=0)
+        last_key = max(
+            (int(controller.keys.time.max()) for controller in controllers if len(controller.keys)), default=0
+        )
         times = (float(value) for value in self.fitter.times([self.clip.start, self.clip.end]))
         begin, end = (time if math.isfinite(time) else 0.0 for time in times)
         flexporter = self.like.flexporter if self.follows else self._looks_like_flexporter()
@@ -336,12 +338,14 @@ class RecordWriter:
         return first, last
 
     def _looks_like_flexporter(self) -> bool:
-        if any(isinstance(each, r.AnyLight) for each in self.records):
+        if any(isinstance(record, r.AnyLight) for record in self.records):
             return self.sort is Sort.FLEXPORTER
         without_uvs = [
-            each for each in self.records if isinstance(each, r.Mesh) and len(each.faces) and not len(each.uvs)
+            record
+            for record in self.records
+            if isinstance(record, r.Mesh) and len(record.faces) and not len(record.uvs)
         ]
-        return any(isinstance(each, r.MeshWithUvFaces) for each in without_uvs)
+        return any(isinstance(without_uv, r.MeshWithUvFaces) for without_uv in without_uvs)
 
 
 def _leave_out_empty(document: Document) -> None:

@@ -1,0 +1,132 @@
+"""Code, messages and pages use plain words: no banned phrases or names, one name for U3D (UTO!), a linked glossary."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted((ROOT / "src").rglob("*.py")) + sorted((ROOT / "blender").rglob("*.py"))
+PAGES = sorted((ROOT / "docs").rglob("*.md")) + [
+    ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+]
+VIEWER = sorted((ROOT / "web" / "src").rglob("*.ts"))
+
+PHRASES = {
+    r"numbers? that (is|are) none": "non-finite number",
+    r"\bno say\b": "overridden",
+    r"told once": "reported once",
+    r"bearable": "truncated",
+    r"counts as none": "treated as equal",
+    r"as what looks at": "named as its camera or light",
+    r"files that ended so": "files with this status",
+    r"(bytes|numbers?|rows?|text|list|array) (is|are) wanted": "expected …",
+    r"bytes wanted, \d+ left": "expected 2 bytes, 1 remaining",
+    r"no place for (it|them|a|the)\b": "cannot be stored",
+    r"\b1 (cameras|lights|meshes|nodes|keys|turns|tracks|files|bytes|frames|faces)\b": "singular",
+}
+"""phrases that have to be read twice, as regular expressions, and what to write instead"""
+
+NAMES = {
+    *("strangers", "unheld", "lean", "nursery", "relief", "laying", "standing", "uncollected", "dangling", "looking"),
+    *("in_its_terms", "in_its_order", "beside"),
+}
+"""names that a newcomer would not search for"""
+
+
+LOCALS = {"each", "found", "made", "own", "there"}
+"""variables that do not name the thing they hold"""
+
+
+@cache
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(text_of(path))
+
+
+def lines_with(pattern: re.Pattern[str], paths: Iterable[Path]) -> list[str]:
+    """Location and text of each line that matches."""
+    lines = []
+    for path in paths:
+        text = text_of(path)
+        for match in pattern.finditer(text):
+            start = text.rfind("\n", 0, match.start()) + 1
+            line = text[start : text.find("\n", match.start())]
+            lines.append(f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, start) + 1}: {line.strip()}")
+    return lines
+
+
+@pytest.mark.parametrize("phrase", PHRASES)
+def test_no_banned_phrase(phrase: str) -> None:
+    lines = lines_with(re.compile(phrase, re.IGNORECASE), (*SOURCES, *PAGES, *VIEWER))
+    assert not lines, f"write {PHRASES[phrase]!r} instead:\n" + "\n".join(lines)
+
+
+def test_modules_classes_and_functions_have_names_of_the_field() -> None:
+    unclear = []
+    for path in SOURCES:
+        names = {path.stem}
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+                names.add(node.name)
+        unclear += [f"{path.relative_to(ROOT)}: {name}" for name in sorted(names) if name.strip("_").lower() in NAMES]
+    assert not unclear, "\n".join(unclear)
+
+
+def test_variables_name_the_thing_they_hold() -> None:
+    """Fields of options, and arguments of ``expected …, found …`` messages, are not variables."""
+    unclear = []
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for function in ast.walk(tree_of(path)):
+            if isinstance(function, ast.FunctionDef) and function.name != "wrong":
+                for node in ast.walk(function):
+                    name = node.arg if isinstance(node, ast.arg) else getattr(node, "id", None)
+                    if name in LOCALS and (
+                        isinstance(node, ast.arg) or isinstance(getattr(node, "ctx", None), ast.Store)
+                    ):
+                        unclear.append(f"{path.relative_to(ROOT)}:{function.name}: {name}")
+    assert not unclear, "\n".join(unclear)
+
+
+def test_u3d_has_one_name() -> None:
+    """In every text it is ``U3D (UTO!)``; the other U3D is that of ECMA-363."""
+    lines = lines_with(re.compile(r"\bU3D\b(?! \(UTO!\)| of ECMA)"), (*SOURCES, *PAGES))
+    assert not lines, "\n".join(lines)
+
+
+def test_the_glossary_is_linked_and_has_one_meaning_for_each_word() -> None:
+    glossary = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    words = re.findall(r"^\| ([^|]+?) \|", glossary, re.MULTILINE)
+    words = [word for row in words if row not in ("word", "---") for word in row.split(", ")]
+    assert len(words) == len(set(words)) > 40
+    for word in (
+        "document",
+        "record",
+        "chunk",
+        "scene",
+        "node",
+        "clip",
+        "track",
+        "key",
+        "pose",
+        "bridge",
+        "dialect",
+        "companion",
+        "loss report",
+        "salvage",
+        "rest pose",
+        "bind pose",
+        "keyframer",
+    ):
+        assert word in words, word
+    for page in ("README.md", "CONTRIBUTING.md"):
+        assert "docs/glossary.md" in (ROOT / page).read_text(encoding="utf-8"), page
