@@ -1,4 +1,4 @@
-"""Cameras and lights that look at a target: who does, at what, and the frame that makes of them."""
+"""Aim constraints: cameras and lights with a target, and their frames."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OTHER_UP = {"x": (0.0, 1.0, 0.0), "y": (0.0, 0.0, 1.0), "z": (0.0, 1.0, 0.0)}
 
 
 def looks(scene: Scene, node: Node) -> bool:
-    """Cameras, spot and directional lights look at their target, if they have one."""
+    """Return whether a node is aimed at a target: a camera, spot or directional light that has one."""
     if node.camera is not None:
         return node.target is not None or scene.cameras[node.camera].target is not None
     if node.light is not None:
@@ -29,7 +29,7 @@ def looks(scene: Scene, node: Node) -> bool:
 
 
 def stored_target(scene: Scene, node: Node) -> Floats | None:
-    """The point that a camera or light looks at where it has no target node."""
+    """Return the stored target position of a camera or light without a target node."""
     stored = None
     if node.camera is not None:
         stored = scene.cameras[node.camera].target
@@ -39,7 +39,7 @@ def stored_target(scene: Scene, node: Node) -> Floats | None:
 
 
 def rest_roll(scene: Scene, node: Node) -> float:
-    """The stored roll in degrees; 0 where it is no number."""
+    """Return the stored roll in degrees; 0 if it is not finite."""
     degrees = 0.0
     if node.camera is not None:
         degrees = scene.cameras[node.camera].roll_degrees

@@ -62,7 +62,7 @@ def clip_span(clip: Clip) -> tuple[float, float]:
 
 
 def _playing_times(track: Track, longest: float) -> Floats:
-    """The times of a track that count for the length of a clip; none if it holds still."""
+    """Return the times of a track that count for the length of a clip; empty if it does not move."""
     times = track.times
     if len(times) > 1:
         times = times[np.abs(times) <= longest]  # false for NaN, too
@@ -89,7 +89,7 @@ def measured_once() -> Iterator[None]:
 
 
 def scene_size(scene: Scene, rig: Rig | None = None) -> float:
-    """The diagonal of the box around everything while the first clip plays, in scene units; 1 where there is none."""
+    """Return the diagonal of the box around everything during the first clip, in scene units; 1 if there is none."""
     known = _MEASURED.get()
     if known:
         return known[0]
@@ -111,7 +111,7 @@ def _diagonal(scene: Scene, rig: Rig) -> float:
 
 
 def _moments(clip: Clip, nodes: int) -> Floats:
-    """Times in the clip's unit, the ends first; any number of them from the first on is spread over the clip."""
+    """Return times in the unit of the clip, the ends first; any prefix of them is spread over the clip."""
     begin, end = clip_span(clip)
     if not end > begin:
         return np.array([begin])
@@ -122,7 +122,7 @@ def _moments(clip: Clip, nodes: int) -> Floats:
 
 
 class _Box:
-    """Grows around points; those that are nowhere do not count."""
+    """A bounding box that grows around points; non-finite points are ignored."""
 
     def __init__(self) -> None:
         self.low, self.high = np.full(3, np.inf), np.full(3, -np.inf)
@@ -181,7 +181,7 @@ def _add_rigid(box: _Box, scene: Scene, numbers: list[int], world: Floats) -> No
 
 
 def _own_points(scene: Scene, number: int) -> Floats:
-    """(V, 3) the mesh of a node, in the node's space."""
+    """Return the vertices (V, 3) of a node, in the space of the node."""
     node = scene.nodes[number]
     pivot = stored(node, "pivot")
     return np.asarray(scene.meshes[node.mesh or 0].positions, np.float64) - (_NO_PIVOT if pivot is None else pivot)

@@ -1,4 +1,4 @@
-"""The channels of a clip, sorted: which never change and which move, what they move and where a bank keeps them."""
+"""The channels of a clip, divided into constant and animated ones, with their positions in a curve bank."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHANNELS_PER_BLOCK = 8_192
 
 @dataclass(eq=False, repr=False)
 class Movers:
-    """Channels of one kind and family that change, and the nodes they belong to (in rising order)."""
+    """Animated channels of one kind and family, and their nodes (in ascending order)."""
 
     nodes: Indices
     family: str
@@ -120,7 +120,7 @@ class Channels:
         return result
 
     def moving_nodes(self, kinds: Iterable[str]) -> Indices:
-        """The nodes that have a channel of one of these kinds that changes, in rising order."""
+        """Return the nodes with an animated channel of one of these kinds, in ascending order."""
         nodes = [movers.nodes for kind in kinds for movers in self.movers.get(kind, ())]
         return unique_values(np.concatenate(nodes)) if nodes else np.empty(0, np.int64)
 
@@ -130,7 +130,7 @@ class Channels:
             self.still[kind].put_into(rows, first)
 
     def one(self, samples: Samples, kind: str, node: int) -> Floats | None:
-        """(T, k) of one node, (1, k) if it never changes, None if no channel says anything."""
+        """Return (T, k) for one node, (1, k) if it is constant, None if it has no channel."""
         for movers in self.movers.get(kind, ()):
             rows = np.flatnonzero(movers.nodes == node)
             if len(rows):
@@ -172,7 +172,7 @@ def _joined(parts: Iterable[tuple[Indices, Floats]]) -> Iterator[tuple[Indices, 
 
 
 def as_slice(numbers: Indices) -> Indices | slice:
-    """Numbers that follow each other as a slice, which numpy reads without a copy."""
+    """Return consecutive numbers as a slice, which numpy reads without a copy."""
     if len(numbers) == 1:
         return slice(int(numbers[0]), int(numbers[0]) + 1)
     if len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1 and (numbers[1:] - numbers[:-1] == 1).all():

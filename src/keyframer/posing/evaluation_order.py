@@ -28,7 +28,7 @@ class Order:
 
     flat: Indices
     level_of: Indices
-    """(nodes,) counted from 0"""
+    """(nodes,) level of each node, from 0"""
     parents: Indices
     targets: Indices
     cut: list[int]
@@ -36,7 +36,7 @@ class Order:
 
 
 def placing_order(nodes: Sequence[Node]) -> Order:
-    """The order for these nodes. Numbers that are no node count as none."""
+    """Return the evaluation order of nodes. Invalid indices count as none."""
     count = len(nodes)
     parents = [_valid(node.parent, count) for node in nodes]
     targets = [_valid(node.target, count) for node in nodes]
@@ -73,7 +73,7 @@ def _valid(number: int | None, count: int) -> int:
 
 
 def _cut_circles(parents: list[int]) -> list[int]:
-    """Make every circle of parents a root where it was entered first; returns the nodes that lost their parent."""
+    """Cut every cycle of parents at the first node reached; returns the nodes that lost their parent."""
     state = bytearray(len(parents))  # 0 not seen, 1 on the way up, 2 done
     cut: list[int] = []
     for start in range(len(parents)):

@@ -24,7 +24,7 @@ _NODES_PER_BLOCK = 8_192
 
 
 class Locals:
-    """The local matrices of nodes: ``rest`` of all, with channels that never change, and of those that move."""
+    """The local matrices of nodes: ``rest`` for all, including constant channels, and those of animated nodes."""
 
     def __init__(self, nodes: Sequence[Node], channels: Channels) -> None:
         turning = channels.moving_nodes(("rotation", "scale", "scale_axes"))
@@ -52,7 +52,7 @@ class Locals:
                 if kind in parts:
                     kept[here] = parts[kind][turning[here] - begin]
         self.moving = channels.moving_nodes(("position", "rotation", "scale", "scale_axes"))
-        """the nodes whose local matrix changes, in rising order"""
+        """the nodes with an animated local matrix, in ascending order"""
         self._moving_rest = self.rest[self.moving]
         self._slides = _rows_of(channels.movers.get("position", []), self.moving)
         self._turning = as_slice(np.searchsorted(self.moving, turning))
@@ -63,7 +63,7 @@ class Locals:
         self._keeps_size = not has_axes and "scale" not in channels.movers and bool((scale == 1).all())
 
     def at(self, samples: Samples, count: int) -> Floats:
-        """(T, moving, 4, 4) of the nodes that move."""
+        """Return (T, moving, 4, 4) for the animated nodes."""
         out = np.empty((count, len(self.moving), 4, 4))
         out[:] = self._moving_rest
         if self._turns:
@@ -74,7 +74,7 @@ class Locals:
         return out
 
     def _write_turns(self, samples: Samples, out: Floats) -> None:
-        """The 3 x 3 parts of nodes that turn or change size."""
+        """Write the 3 x 3 parts of nodes with animated rotation or scale."""
         turning = out[:, self._turning]
         rotation = self._rotation.at(samples)
         if self._axes is not None:
@@ -115,7 +115,7 @@ def _rows_of(movers: Sequence[Movers], nodes: Indices) -> list[tuple[Movers, Ind
 
 
 def usable_rows(rows: Sequence[npt.ArrayLike], default: Sequence[float]) -> Floats:
-    """(n, k) numbers; a row with an unusable one becomes the default."""
+    """Return rows (n, k); a row with an unusable number is replaced by the default."""
     out = np.array(rows, np.float64).reshape(len(rows), len(default))
     good = (np.abs(out) <= _WILD).all(axis=1)  # false for NaN, too
     if not good.all():
@@ -136,7 +136,7 @@ def _stated_parts(nodes: Sequence[Node], has_axes: bool) -> dict[str, Floats]:
 
 
 def _stated(node: Node, name: str, default: Sequence[float]) -> npt.ArrayLike:
-    """What a node states about its rest, without making an array for one that states nothing."""
+    """Return a stored rest value of a node, without creating an array for a default."""
     value: npt.ArrayLike | None = stored(node, name)
     return default if value is None else value
 

@@ -1,4 +1,4 @@
-"""A cursor for playing in real time: which two frames to show, and how to mix them."""
+"""A cursor for playback in real time: which two frames to show, and how to blend them."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Playback:
     direction: Direction = Direction.FORWARD
     speed: float = 1.0
     travelled: float = 0.0
-    """frames played since the beginning, in the playing direction"""
+    """frames played since the start, in the direction of playback"""
 
     @property
     def span(self) -> float:
         return max(self.end - self.start, 0.0)
 
     def advance(self, seconds: float) -> float:
-        """Play on and return the new time in frames."""
+        """Advance by seconds and return the new time in frames."""
         step = seconds * self.rate * self.speed
         if math.isfinite(step):
             self.travelled += step
@@ -47,7 +47,7 @@ class Playback:
         return self.time
 
     def seek(self, time: float) -> None:
-        """Jump to a time in frames; times outside the clip go to its nearer end, and NaN leads nowhere."""
+        """Jump to a time in frames; times outside the clip are clamped to it, and NaN is ignored."""
         if math.isnan(time):
             return
         place = min(max(time, self.start), self.end) - self.start
@@ -61,12 +61,12 @@ class Playback:
 
     @property
     def finished(self) -> bool:
-        """Whether it has run into the end and stays there."""
+        """Whether playback has reached the end and stopped."""
         return not self.loop and self.travelled >= self._length
 
     @property
     def time(self) -> float:
-        """The time to show, in frames; in the seam of a loop it lies behind the end."""
+        """The time to show, in frames; in the seam of a loop it is after the end."""
         length = self._length
         if length == 0:
             return self.start
@@ -94,7 +94,7 @@ class Playback:
 
     @property
     def blend(self) -> float:
-        """How far from ``current`` to ``following``."""
+        """The weight of ``following``, 0 to 1."""
         if self.time > self.end and self.seam:
             return (self.time - self.end) / self.seam
         return self.time - self.current

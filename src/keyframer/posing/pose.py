@@ -1,4 +1,4 @@
-"""A pose: where everything is at given times, as arrays."""
+"""A pose: a scene at given times, as arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Pose:
 
     scene: Scene
     times_seconds: Floats
-    """(T,) seconds from time 0 of the clip; NaN where the clip has no usable rate"""
+    """(T,) seconds from time 0 of the clip; NaN if the clip has no valid rate"""
     frames: Floats
     """(T,) the same times in frames"""
     world: Floats
@@ -37,7 +37,7 @@ class Pose:
     light_multipliers: Floats
     """(T, L)"""
     light_hotspot_degrees: Floats
-    """(T, L) full angle, 0 for lights that are no spots"""
+    """(T, L) full angle of the inner cone, 0 for lights that are not spots"""
     light_falloff_degrees: Floats
     """(T, L) full angle"""
     morph_weights: dict[int, Floats]
@@ -47,11 +47,11 @@ class Pose:
 
     @cached_property
     def local(self) -> Floats:
-        """(T, N, 4, 4) under the parent, made when first asked for; cameras and lights are not turned to targets."""
+        """(T, N, 4, 4) relative to the parent, computed on first use; cameras and lights are not aimed at targets."""
         return self.rig.local(self.samples, len(self.frames))
 
     def vertices(self, node: int) -> Floats:
-        """(T, V, 3) the node's mesh in scene space: morphed, skinned, placed."""
+        """Return the vertices (T, V, 3) of a node in scene space: morphed, skinned and transformed."""
         return posed_vertices(self.scene, node, self.world, self.morph_weights.get(node))
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""A scene as it stands: its nodes in order, their matrices under their parents, and where that puts each of them."""
+"""The rest pose of a scene: nodes in evaluation order, their local matrices and world matrices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Picks = npt.NDArray[np.int64] | slice
 
 @dataclass(eq=False, repr=False)
 class Group:
-    """Nodes of one level that are placed in one go: numbers, parents, and rows among the local matrices."""
+    """Nodes of one level that are placed together: indices, parents, and rows in the local matrices."""
 
     nodes: Picks
     parents: Picks | None
@@ -36,7 +36,7 @@ class Group:
 
 @dataclass(eq=False, repr=False)
 class Level:
-    """What can be placed at once, and those of them that then turn towards something."""
+    """Nodes that can be placed together, and those of them that are aimed at a target."""
 
     groups: list[Group]
     looking: list[int]
@@ -84,7 +84,7 @@ class RestPose:
                 self._turn(node, local, world, samples)
 
     def _turn(self, number: int, local: Floats, world: Floats, samples: Samples | None) -> None:
-        """Turn a camera or light that is placed already towards its target."""
+        """Aim a placed camera or light at its target."""
         node = self.scene.nodes[number]
         goal = self._target_position(number, local, world, samples)
         if goal is None:
@@ -189,7 +189,7 @@ _SCENE: Rows = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0)
 
 
 def _plain_matrix(node: Node) -> Rows | None:
-    """``T(position) . R . S`` as the node states it."""
+    """Return the stored matrix ``T(position) . R . S`` of a node."""
     position, rotation, scale = stored(node, "position"), stored(node, "rotation_xyzw"), stored(node, "scale")
     px, py, pz = (0.0, 0.0, 0.0) if position is None else position.tolist()
     sx, sy, sz = (1.0, 1.0, 1.0) if scale is None else scale.tolist()

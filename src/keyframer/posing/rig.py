@@ -54,7 +54,7 @@ class State:
 
 
 class States:
-    """All of them for one scene and clip."""
+    """All animated properties of one scene and clip."""
 
     def __init__(self, scene: Scene, channels: Channels) -> None:
         cameras = {i: node.camera for i, node in enumerate(scene.nodes) if node.camera is not None}
@@ -113,11 +113,11 @@ class Rig(RestPose):
         return f"<Rig of {self.clip!r}>"
 
     def sample(self, times: npt.ArrayLike) -> Samples:
-        """The channels that change, at times in the clip's own unit."""
+        """Sample the animated channels at times in the unit of the clip."""
         return self.channels.bank.evaluate_moving(times)
 
     def local(self, samples: Samples, count: int) -> Floats:
-        """(T, nodes, 4, 4) of each node under its parent."""
+        """Return the matrices (T, nodes, 4, 4) relative to the parents."""
         spend("samples", count * self.locals.rest.size)
         out = np.empty((count, *self.locals.rest.shape))
         out[:] = self.locals.rest
@@ -126,7 +126,7 @@ class Rig(RestPose):
         return out
 
     def world(self, samples: Samples, count: int) -> Floats:
-        """(T, nodes, 4, 4) of each node in scene space; what looks at a target is turned towards it."""
+        """Return the matrices (T, nodes, 4, 4) in scene space, with cameras and lights aimed at their targets."""
         looks = sum(len(level.looking) for level in self._moving_levels)
         blocks = -(-count // self._times_per_block)
         spend("samples", count * self.locals.rest.size + blocks * looks * _LOOK)
@@ -143,7 +143,7 @@ class Rig(RestPose):
         return out
 
     def _find_moving(self, rows: Indices) -> Flags:
-        """Which nodes move in the world: they or an ancestor have channels, or look at something that moves."""
+        """Return which nodes move: they or an ancestor have channels, or are aimed at something that moves."""
         moves = (rows >= 0).tolist()
         moving = list(moves)
         for node in self.channels.moving_nodes(("roll",)).tolist():

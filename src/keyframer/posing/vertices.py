@@ -1,4 +1,4 @@
-"""Vertices of a posed mesh: mixed from shapes, carried by bones, placed in the scene."""
+"""Vertices of a posed mesh: morphed, skinned, transformed to scene space."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ matrices this thin, and ten times the time where other programs use the processo
 
 
 def posed_vertices(scene: Scene, number: int, world: Floats, weights: Floats | None) -> Floats:
-    """(T, V, 3) in scene space; (T, 0, 3) for a node without a mesh."""
+    """Return vertices (T, V, 3) in scene space; (T, 0, 3) for a node without a mesh."""
     node = scene.nodes[number]
     count = len(world)
     if node.mesh is None:

@@ -14,10 +14,10 @@ from keyframer.curves.lazy_fields import Lazy
 Floats = npt.NDArray[np.floating[Any]]
 Ints = npt.NDArray[np.integer[Any]]
 Extras = dict[str, Any]
-"""What a format says and the model has no place for, under the format's id: ``{"3ds": {...}}``."""
+"""Data that the model cannot store, under the id of the format: ``{"3ds": {...}}``."""
 
 Shape = tuple[int | None, ...]
-"""of an array; None is any number"""
+"""expected shape of an array; None matches any length"""
 
 
 def check_arrays(part: Any, shapes: Mapping[str, Shape], *, whole: bool = False) -> None:
@@ -49,14 +49,14 @@ def check_links(part: Any, links: Mapping[str, str]) -> None:
 
 
 def check_color(part: Any, name: str) -> None:
-    """ValueError for what is not three numbers; None is not stated."""
+    """Raise ValueError unless a colour is None or has three numbers."""
     value = getattr(part, name)
     if value is not None and (isinstance(value, str) or not hasattr(value, "__len__") or len(value) != 3):
         raise wrong(part, name, "red, green and blue from 0 to 1", repr(value))
 
 
 def check_choice(part: Any, name: str, choices: type[Enum]) -> None:
-    """ValueError for what is no member of an enumeration."""
+    """Raise ValueError unless a value is a member of an enumeration."""
     value = getattr(part, name)
     if type(value) is not choices:
         near = next((f"; did you mean {member}?" for member in choices if member.value == value), "")
@@ -64,7 +64,7 @@ def check_choice(part: Any, name: str, choices: type[Enum]) -> None:
 
 
 def wrong(part: Any, field: str, wanted: str, found: str) -> ValueError:
-    """What is said of a field that was given something else than is wanted."""
+    """Return the ValueError for a field with an unexpected value."""
     shown = f" {part.name!r}" if hasattr(part, "name") else ""
     return ValueError(f"{type(part).__name__}{shown}: {field} must be {wanted}, not {found}")
 
@@ -77,7 +77,7 @@ def _array(part: Any, name: str, value: Sequence[Any], *, whole: bool) -> npt.ND
 
 
 def shape_words(shape: Shape) -> str:
-    """``3 numbers`` or ``n x 3``."""
+    """Return a shape in words: ``3 numbers`` or ``n x 3``."""
     if len(shape) == 1 and shape[0] is not None:
         return f"{shape[0]} number{'' if shape[0] == 1 else 's'}"
     return " x ".join("n" if size is None else str(size) for size in shape) or "a single number"

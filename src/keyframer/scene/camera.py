@@ -1,4 +1,4 @@
-"""Cameras: what the file states at rest; animation is in the clip's channels."""
+"""Cameras at rest; their animation is in the channels of a clip."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from keyframer.scene._arrays import Extras, wrong
 @documented
 @dataclass(eq=False, repr=False, slots=True)
 class Camera(LazyFields):
-    """A camera looks along -Z of its frame (X right, Y up), or at its node's target."""
+    """A camera. It is aimed along -Z of its node (X right, Y up), or at the target of its node."""
 
     name: str
-    """shown name"""
+    """name, made safe to show"""
     fov_degrees: float = 48.0
     """horizontal field of view"""
     roll_degrees: float = 0.0
-    """positive: its X axis turns down, away from Y (clockwise as seen from behind the camera)"""
+    """positive rotates the camera clockwise, seen from behind"""
     target: tuple[float, float, float] | None = None
-    """the stored point it looks at, in scene space; used where its node has no target node"""
+    """stored target position in scene space; used if its node has no target node"""
     ranges: tuple[float, float] | None = None
-    """near and far of the atmosphere"""
+    """near and far atmosphere range"""
     clip: tuple[float, float] | None = None
-    """near and far clip planes, where the file means that"""
+    """near and far clip planes, if the file stores them"""
     shows_cone: bool = False
-    """whether the program showed what it sees"""
+    """whether the original program displayed its cone"""
     extras: Extras = lazy(dict)
-    """what else the file says, under the id of its format"""
+    """further data of the file, under the id of its format"""
     raw_name: bytes | None = None
-    """the name as it stands in the file"""
+    """the name as stored in the file"""
 
     def __post_init__(self) -> None:
         for name in ("fov_degrees", "roll_degrees"):

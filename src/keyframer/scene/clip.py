@@ -23,7 +23,7 @@ class Channel:
     """
 
     node: int
-    """number into the scene's nodes"""
+    """index of the node in the scene"""
     track: Track
     """the keys"""
 
@@ -40,7 +40,7 @@ class Channel:
 @documented
 @dataclass(eq=False, repr=False, slots=True)
 class RawChannel(LazyFields):
-    """Numbers per frame whose meaning nobody knows: kept, shown and plotted, never posed."""
+    """Numbers per frame with unknown meaning: kept, shown and plotted, but not posed."""
 
     name: str
     values: Floats
@@ -52,38 +52,38 @@ class RawChannel(LazyFields):
 
 
 UNITS = ("frame", "tick", "second")
-"""that times may count in"""
+"""units of key times"""
 FASTEST, SLOWEST = 10_000.0, 0.001
-"""frames a second: beyond these a rate means nothing"""
+"""largest plausible rate, in frames per second"""
 
 
 @documented
 @dataclass(eq=False, repr=False)
 class Clip:
-    """An animation. Key times count in ``unit``, of which ``rate`` make a second."""
+    """An animation. Key times are in ``unit``, with ``rate`` units per second."""
 
     name: str = ""
-    """shown name"""
+    """name, made safe to show"""
     channels: list[Channel] = field(default_factory=list)
-    """tracks with the nodes they move"""
+    """tracks with the nodes they animate"""
     start: float = 0.0
     """first time of the active segment, in ``unit``"""
     end: float = 0.0
     """last time of the active segment"""
     rate: float = 30.0
-    """units of time in a second"""
+    """time units per second"""
     unit: str = "frame"
     """``frame``, ``tick`` or ``second``"""
     units_per_frame: float = 1.0
-    """1 where times are frames; the ticks of a frame where they are ticks"""
+    """1 if times are frames; the number of ticks per frame if they are ticks"""
     current: float | None = None
-    """the time that the program showed when it saved"""
+    """the current time when the file was saved"""
     bounds: Floats | None = None
-    """(frames, 2, 3) lower and upper corner of a box for each frame, as the file states them"""
+    """(frames, 2, 3) lower and upper corner of the bounding box of each frame, as stored"""
     raw_channels: list[RawChannel] = field(default_factory=list)
-    """numbers per frame whose meaning nobody knows"""
+    """numbers per frame with unknown meaning"""
     extras: Extras = field(default_factory=dict)
-    """what else the file says, under the id of its format"""
+    """further data of the file, under the id of its format"""
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:
@@ -96,7 +96,7 @@ class Clip:
 
     @property
     def frames_per_second(self) -> float:
-        """0 where the clip states no usable time base."""
+        """Frames per second; 0 if the clip has no valid time base."""
         return self.rate / self.units_per_frame if self.units_per_frame else 0.0
 
     def __repr__(self) -> str:

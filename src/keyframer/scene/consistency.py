@@ -1,4 +1,4 @@
-"""Whether the parts of a scene fit together: said in words, before a writer stumbles over one that was made by hand."""
+"""Consistency checks for scenes, with clear messages for scenes that were built by hand."""
 
 from __future__ import annotations
 
@@ -90,14 +90,14 @@ def _skin_faults(skin: Skin, nodes: int) -> Iterator[str]:
 
 
 def _other(name: str, values: npt.ArrayLike, wanted: tuple[int | None, ...]) -> Iterator[str]:
-    """A fault if an array has another shape than the one that is wanted; None is any number."""
+    """Return a message if an array does not have the expected shape; None matches any length."""
     shape = np.shape(values)
     if len(shape) != len(wanted) or any(size not in (None, actual) for size, actual in zip(wanted, shape, strict=True)):
         yield f"{name} must be {shape_words(wanted)}, not {shape_words(shape)}"
 
 
 def _beyond(name: str, numbers: npt.ArrayLike, count: int, what: str, lowest: int = 0) -> Iterator[str]:
-    """A fault if numbers point at something that does not exist."""
+    """Return a message if an index is out of range."""
     given = np.asarray(numbers)
     if given.size and not lowest <= int(given.min()) <= int(given.max()) < max(count, lowest + 1):
         wrong = int(given.max()) if int(given.max()) >= count else int(given.min())

@@ -1,4 +1,4 @@
-"""What surrounds a scene: background, fog, ambient light."""
+"""The environment of a scene: background, fog, ambient light."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class LayeredFog:
 
 @dataclass(eq=False, repr=False)
 class Environment:
-    """The surroundings as stated; ``uses`` names those that are switched on."""
+    """Background, fog and ambient light as stored; ``uses`` names those that are switched on."""
 
     ambient: Rgb | None = None
     background_color: Rgb | None = None
@@ -52,7 +52,7 @@ class Environment:
     distance_cue: Fog | None = None
     layered_fog: LayeredFog | None = None
     uses: set[str] = field(default_factory=set)
-    """of ``background_color``, ``background_image``, ``gradient``, ``fog``, ``distance_cue``, ``layered_fog``"""
+    """any of ``background_color``, ``background_image``, ``gradient``, ``fog``, ``distance_cue``, ``layered_fog``"""
     extras: Extras = field(default_factory=dict)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Lights: what the file states at rest; animation is in the clip's channels."""
+"""Lights at rest; their animation is in the channels of a clip."""
 
 from __future__ import annotations
 
@@ -20,46 +20,46 @@ class LightType(Enum):
 @documented
 @dataclass(eq=False, repr=False, slots=True)
 class Light(LazyFields):
-    """A light; spot and directional ones shine along -Z of their frame, or at their node's target."""
+    """A light. Spot and directional lights are aimed along -Z of their node, or at the target of their node."""
 
     name: str
-    """shown name"""
+    """name, made safe to show"""
     type: LightType = LightType.OMNI
-    """how it shines"""
+    """omni, spot, directional or ambient"""
     color: tuple[float, float, float] = (1.0, 1.0, 1.0)
     """red, green, blue, 0 to 1"""
     multiplier: float = 1.0
-    """may be negative: such a light darkens"""
+    """factor of the colour; negative lights darken"""
     on: bool = True
-    """whether it shines at all"""
+    """whether it is switched on"""
     attenuated: bool = False
-    """whether its light ends with distance"""
+    """whether it dims with distance"""
     inner_range: float | None = None
-    """full light up to here, where ``attenuated``"""
+    """distance up to which the light is full, if ``attenuated``"""
     outer_range: float | None = None
-    """no light from here on, where ``attenuated``"""
+    """distance at which the light ends, if ``attenuated``"""
     target: tuple[float, float, float] | None = None
-    """the stored point it shines at, in scene space; used where its node has no target node"""
+    """stored target position in scene space; used if its node has no target node"""
     hotspot_degrees: float | None = None
     """full angle of the bright cone (spot)"""
     falloff_degrees: float | None = None
     """full angle of the outer cone (spot)"""
     roll_degrees: float = 0.0
-    """of the cone about its axis; positive as for cameras"""
+    """rotation of the cone about its axis, with the sign of cameras"""
     rectangular: bool = False
-    """whether its cone is one of four sides (spot)"""
+    """whether its cone is rectangular (spot)"""
     aspect: float = 1.0
-    """width by height of such a cone"""
+    """width / height of a rectangular cone"""
     casts_shadows: bool = False
-    """whether what stands in its light throws shadows"""
+    """whether objects in its light cast shadows"""
     projector: str | None = None
-    """name of the image it projects"""
+    """file name of a projected image"""
     excludes: list[str] = lazy(list)
-    """names of objects it does not reach"""
+    """names of objects that it does not light"""
     extras: Extras = lazy(dict)
-    """what else the file says, under the id of its format"""
+    """further data of the file, under the id of its format"""
     raw_name: bytes | None = None
-    """the name as it stands in the file"""
+    """the name as stored in the file"""
 
     def __post_init__(self) -> None:
         check_choice(self, "type", LightType)

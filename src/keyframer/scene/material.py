@@ -1,4 +1,4 @@
-"""Materials and the texture maps they name."""
+"""Materials and their texture maps."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ Rgb = tuple[float, float, float]
 @documented
 @dataclass(frozen=True, slots=True, eq=False)
 class EmbeddedImage:
-    """An image that stands inside the file itself, as its bytes."""
+    """An image embedded in the file, as bytes."""
 
     name: str
-    """what the file calls it; no path"""
+    """name of the image in the file, without a path"""
     data: bytes = field(repr=False)
     mime_type: str
-    """``image/png``, ``image/jpeg``, or what the file claims"""
+    """``image/png``, ``image/jpeg``, or the type stated in the file"""
     role: str = "color"
     """what its pixels are: ``color``, ``alpha`` (white, with the opacity in its alpha), ``normal`` (a normal map is no
     height map), ``emission``, ``metallic_roughness``, ``occlusion``"""
     makes_holes: bool = True
-    """whether its alpha counts"""
+    """whether its alpha is used"""
 
 
 @documented
 @dataclass(eq=False, repr=False, slots=True)
 class TextureMap(LazyFields):
-    """An image in one slot of a material, and how it is laid on."""
+    """An image in one slot of a material, with its texture transform."""
 
     file_name: str
-    """the image as the file names it"""
+    """file name of the image"""
     raw_file_name: bytes = b""
-    """the same as its bytes"""
+    """the file name as stored in the file"""
     amount: float = 1.0
     """0 to 1"""
     scale: tuple[float, float] = (1.0, 1.0)
     """how often the image repeats along U and V"""
     offset: tuple[float, float] = (0.0, 0.0)
-    """to the right and down, whichever way V runs, in texture coordinates"""
+    """offset to the right and down in texture coordinates, for either direction of V"""
     rotation_degrees: float = 0.0
     """counter-clockwise as the image is seen, about its middle. 3ds Max shows -V and -angle of what 3D Studio stores,
     and that is what stands here: ``w' = R S (w - 1/2 - offset) + 1/2`` with v running down, ``R = [c -s; s c]``"""
@@ -53,21 +53,21 @@ class TextureMap(LazyFields):
     negative: bool = False
     """the image is inverted"""
     decal: bool = False
-    """outside the image the material itself shows"""
+    """the material shows outside the image"""
     tiled: bool = True
     """whether the image repeats"""
     summed_area: bool = False
-    """the other way of filtering"""
+    """summed-area filtering"""
     alpha_source: bool = False
-    """take the alpha channel of the image"""
+    """use the alpha channel of the image"""
     ignore_alpha: bool = False
-    """take no notice of the alpha channel of the image"""
+    """ignore the alpha channel of the image"""
     tints: dict[str, Rgb] = lazy(dict)
     """colours that replace channels: ``first``, ``second``, ``red``, ``green``, ``blue``"""
     extras: Extras = lazy(dict)
-    """what else the file says, under the id of its format"""
+    """further data of the file, under the id of its format"""
     embedded: EmbeddedImage | None = field(default=None, metadata={"apart": True})
-    """the image, where the file itself holds it; it comes before any file of that name"""
+    """the image, if it is embedded in the file; it is used instead of a file of that name"""
 
     def __repr__(self) -> str:
         return f"<TextureMap {self.file_name!r}>"
@@ -76,55 +76,55 @@ class TextureMap(LazyFields):
 @documented
 @dataclass(eq=False, repr=False, slots=True)
 class Material(LazyFields):
-    """How a surface looks, in the terms of the old programs. Fractions are 0 to 1, None means not stated."""
+    """A material with the parameters of the original programs. Fractions are 0 to 1; None means not stored."""
 
     name: str
-    """shown name"""
+    """name, made safe to show"""
     ambient: Rgb | None = None
-    """red, green, blue where no light falls"""
+    """ambient colour: red, green, blue"""
     diffuse: Rgb | None = None
-    """red, green, blue in the light"""
+    """diffuse colour: red, green, blue"""
     specular: Rgb | None = None
-    """red, green, blue of highlights"""
+    """specular colour: red, green, blue"""
     shininess: float | None = None
-    """how small highlights are"""
+    """size of highlights; 1 is the smallest"""
     shininess_strength: float | None = None
-    """how bright highlights are"""
+    """brightness of highlights"""
     transparency: float = 0.0
     """0 is opaque"""
     transparency_falloff: float | None = None
-    """how much the transparency changes towards the edge"""
+    """change of the transparency towards the edge"""
     falloff_inwards: bool = False
-    """whether the middle is the more transparent part"""
+    """whether the middle is more transparent than the edge"""
     reflection_blur: float | None = None
     """0 to 1"""
     self_illumination: float = 0.0
-    """how much it shines by itself"""
+    """self-illumination"""
     two_sided: bool = False
-    """whether faces are seen from behind, too"""
+    """whether faces are visible from both sides"""
     additive: bool = False
-    """transparency adds light instead of covering"""
+    """additive transparency"""
     wire: bool = False
-    """only the edges are drawn"""
+    """wireframe: only edges are drawn"""
     wire_size: float | None = None
     """thickness of the edges"""
     wire_in_units: bool = False
     """the thickness is in units of the scene instead of pixels"""
     face_map: bool = False
-    """the image is laid on each face anew"""
+    """the image is mapped to each face"""
     soften: bool = False
     """highlights are softened"""
     supersample: bool = False
-    """rendered more finely"""
+    """rendered with supersampling"""
     shading: str | None = None
     """``wire``, ``flat``, ``gouraud``, ``phong`` or ``metal``"""
     maps: dict[str, TextureMap] = lazy(dict)
     """by slot: ``texture1``, ``texture2``, ``opacity``, ``bump``, ``specular``, ``shininess``, ``self_illumination``,
     ``reflection``, and the same with ``_mask``"""
     extras: Extras = lazy(dict)
-    """what else the file says, under the id of its format"""
+    """further data of the file, under the id of its format"""
     raw_name: bytes | None = None
-    """the name as it stands in the file"""
+    """the name as stored in the file"""
 
     def __post_init__(self) -> None:
         for name in ("ambient", "diffuse", "specular"):

@@ -1,4 +1,4 @@
-"""Triangle meshes with everything that belongs to corners, faces and the object itself."""
+"""Triangle meshes with the data of their corners, faces and object."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Mesh(LazyFields):
     """Triangles. Arrays are parallel: V vertices, F faces, U texture vertices, C colours."""
 
     name: str
-    """shown name"""
+    """name, made safe to show"""
     positions: Floats
-    """(V, 3) in the node's own space, before the node's pivot is taken off"""
+    """(V, 3) vertex positions in the space of the node, before the pivot is subtracted"""
     corners: Ints
     """(F, 3) vertex numbers, counter-clockwise seen from outside"""
     uv: Floats | None = None
@@ -33,21 +33,21 @@ class Mesh(LazyFields):
     edges: Ints | None = None
     """(F,) visible edges: bit 0: corners 0-1, bit 1: 1-2, bit 2: 2-0"""
     face_materials: Ints | None = None
-    """(F,) numbers into the scene's materials, -1 for none"""
+    """(F,) indices into the materials of the scene, -1 for none"""
     axes: Floats | None = None
-    """(4, 4) the object's own coordinate system as the file states it, in scene space"""
+    """(4, 4) the coordinate system of the object as stored, in scene space"""
     bounding_sphere: tuple[Floats, float] | None = None
-    """centre and radius, where the file states one"""
+    """centre and radius, if stored"""
     casts_shadows: bool = True
-    """whether it throws shadows"""
+    """whether it casts shadows"""
     receives_shadows: bool = True
-    """whether shadows fall on it"""
+    """whether it receives shadows"""
     dynamic: bool = False
-    """the file says that the program will change the mesh"""
+    """the file declares that a program will change the mesh"""
     extras: Extras = lazy(dict)
-    """what else the file says, under the id of its format"""
+    """further data of the file, under the id of its format"""
     raw_name: bytes | None = None
-    """the name as it stands in the file"""
+    """the name as stored in the file"""
 
     def __post_init__(self) -> None:
         check_arrays(self, _POINTS)

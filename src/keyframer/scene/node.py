@@ -1,4 +1,4 @@
-"""Nodes: the tree, and what hangs in it."""
+"""Nodes: the hierarchy of a scene."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class NodeKind(Enum):
 @documented
 @dataclass(eq=False, repr=False)
 class Morph:
-    """Shapes that a node's mesh takes: the clip's ``morph`` channel holds the weights of these."""
+    """Morph shapes of the mesh of a node; the ``morph`` channel of a clip has their weights."""
 
     names: list[str]
     """name of each shape"""
     positions: Sequence[Floats]
-    """(V, 3) for each shape, with as many vertices as the node's mesh and in the same space"""
+    """(V, 3) vertex positions of each shape, in the order and the space of the mesh"""
 
     def __repr__(self) -> str:
         return f"<Morph of {len(self.names)} shapes>"
@@ -41,46 +41,46 @@ class Morph:
 @documented
 @dataclass(eq=False, repr=False, slots=True)
 class Node(LazyFields):
-    """A place in the tree. What is not animated is at rest: ``T(position) . R . S`` under the parent."""
+    """A node of the hierarchy. At rest its matrix relative to the parent is ``T(position) . R . S``."""
 
     name: str
     """shown name, unique in the scene"""
     kind: NodeKind = NodeKind.OBJECT
     """what it is: an object with a mesh, a dummy, a bone, a camera …"""
     parent: int | None = None
-    """number into the scene's nodes; None stands in the scene itself"""
+    """index of the parent node; None for a root"""
     position: Floats = lazy(lambda: np.zeros(3))
-    """(3,) under the parent, at rest"""
+    """(3,) position relative to the parent, at rest"""
     rotation_xyzw: Floats = lazy(lambda: np.array([0.0, 0.0, 0.0, 1.0]))
     """(4,) quaternion x, y, z, w, at rest"""
     scale: Floats = lazy(lambda: np.ones(3))
-    """(3,) along its own axes, at rest"""
+    """(3,) scale, at rest"""
     scale_axes_xyzw: Floats | None = None
     """orientation Q of the scale axes: the scale is ``Q . diag(scale) . Q^-1``"""
     pivot: Floats = lazy(lambda: np.zeros(3))
-    """(3,) taken off the node's own geometry; children do not see it"""
+    """(3,) subtracted from the vertices of the node; children are not affected"""
     mesh: int | None = None
-    """number into the scene's meshes"""
+    """index of its mesh in the scene"""
     camera: int | None = None
-    """number into the scene's cameras"""
+    """index of its camera in the scene"""
     light: int | None = None
-    """number into the scene's lights"""
+    """index of its light in the scene"""
     skin: int | None = None
-    """number into the scene's skins: its mesh follows bones"""
+    """index of its skin in the scene"""
     target: int | None = None
-    """the node it looks at (cameras, spot lights)"""
+    """index of its target node (cameras, spot and directional lights)"""
     morph: Morph | None = None
-    """shapes that its mesh takes"""
+    """morph shapes of its mesh"""
     hidden: bool = False
-    """not shown, unless a ``visible`` channel says otherwise; children are not affected"""
+    """hidden, unless a ``visible`` channel overrides it; children are not affected"""
     bounding_box: tuple[Floats, Floats] | None = None
-    """lower and upper corner, where the file states them"""
+    """lower and upper corner, if stored"""
     file_id: int | None = None
-    """the number the file knows it by"""
+    """id of the node in the file"""
     raw_name: bytes | None = None
-    """the name as it stands in the file"""
+    """the name as stored in the file"""
     extras: Extras = lazy(dict)
-    """what else the file says, under the id of its format"""
+    """further data of the file, under the id of its format"""
 
     def __post_init__(self) -> None:
         if type(self.kind) is not NodeKind:

@@ -30,7 +30,7 @@ class Origin:
     document: Any
     options: Mapping[str, object]
     folder: Path | None = None
-    """where its file lies, if it came from one"""
+    """folder of the file, if it was loaded from one"""
 
     def __repr__(self) -> str:
         return f"<Origin: {self.document!r}>"
@@ -45,17 +45,17 @@ class Scene:
     """
 
     nodes: list[Node] = field(default_factory=list)
-    """the tree: each names its parent, and what it carries"""
+    """nodes; each has the index of its parent, mesh, camera, light and skin"""
     meshes: list[Mesh] = field(default_factory=list)
-    """triangles, shown by nodes"""
+    """triangle meshes, used by nodes"""
     materials: list[Material] = field(default_factory=list)
-    """how the faces of meshes look"""
+    """materials of the faces of meshes"""
     cameras: list[Camera] = field(default_factory=list)
-    """carried by nodes"""
+    """used by nodes"""
     lights: list[Light] = field(default_factory=list)
-    """carried by nodes"""
+    """used by nodes"""
     skins: list[Skin] = field(default_factory=list)
-    """which bones move the mesh of a node"""
+    """skins: bones and weights of meshes"""
     clips: list[Clip] = field(default_factory=list)
     """animations; the first one plays"""
     environment: Environment = field(default_factory=Environment)
@@ -63,17 +63,17 @@ class Scene:
     space: Space = field(default_factory=Space)
     """axes, handedness, unit"""
     title: str = ""
-    """what the file is called inside"""
+    """title stored in the file"""
     author: str = ""
-    """who made it"""
+    """author"""
     copyright: str = ""
-    """whose it is"""
+    """copyright"""
     source_format: str | None = None
-    """id of the format it was read from"""
+    """id of the source format"""
     extras: Extras = field(default_factory=dict)
-    """what else the file says, under the id of its format"""
+    """further data of the file, under the id of its format"""
     issues: IssueLog = field(default_factory=IssueLog)
-    """what was odd on the way from the file to the scene"""
+    """issues found while building the scene"""
     folder: Path | None = None
     """where files lie that belong to it, for scenes of files that have no document"""
     sources: Any = None
@@ -95,7 +95,7 @@ class Scene:
             raise ValueError(f"Scene: a node is among its own parents: {names}")
 
     def node(self, name: str) -> Node:
-        """The node with this shown name; LookupError if there is none."""
+        """Return the node with this name; raises LookupError if there is none."""
         return self.nodes[self.find(name)]
 
     def find(self, name: str) -> int:
@@ -120,7 +120,7 @@ class Scene:
         return LookupError(f"no node is called {name!r}{did_you_mean(name, (node.name for node in self.nodes))}")
 
     def channels_of(self, node: int, clip: int = 0) -> Iterator[Channel]:
-        """The channels that move a node, in file order."""
+        """Return the channels of a node, in file order."""
         if self.clips:
             yield from (channel for channel in self.clips[clip].channels if channel.node == node)
 

@@ -18,7 +18,7 @@ class Skin:
     """
 
     name: str
-    """shown name"""
+    """name, made safe to show"""
     joints: list[int]
     """node numbers"""
     inverse_bind: Floats
@@ -35,7 +35,7 @@ class Skin:
     rigid: bool = False
     """whether each vertex follows one joint alone"""
     extras: Extras = field(default_factory=dict)
-    """what else the file says, under the id of its format"""
+    """further data of the file, under the id of its format"""
 
     def __post_init__(self) -> None:
         check_arrays(self, {"inverse_bind": (None, 4, 4), "weights": (None,), "positions": (None, 3)})

@@ -32,7 +32,7 @@ class Space:
 
     @property
     def unit(self) -> str:
-        """How long a unit is, and why."""
+        """Return the length of a unit in words, with its source."""
         length = "unknown" if self.metres_per_unit is None else f"{self.metres_per_unit:g} m"
         return f"{length} ({self.unit_rule})" if self.unit_rule else length
 
