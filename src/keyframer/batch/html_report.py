@@ -41,7 +41,7 @@ td.hash { font-family: monospace; max-width: 9em; overflow: hidden; text-overflo
 
 
 def record_of(row: dict[str, Any]) -> dict[str, object]:
-    """A row of the ledger as a JSON record; text is safe to show."""
+    """Return a row of the ledger as a JSON record; text is safe to show."""
     record: dict[str, object] = {name: _safe(row[name]) for name in COLUMNS}
     record["outputs"] = [
         {"path": _safe(output["path"]), "size": output["size"], "sha256": output["sha256"]} for output in row["outputs"]
@@ -61,13 +61,13 @@ def _safe(value: Any) -> Any:
 
 
 def cells_of(row: dict[str, Any]) -> list[Any]:
-    """A row of the ledger as the cells of a table."""
+    """Return a row of the ledger as the cells of a table."""
     issues = " ".join(f"{code}:{count}" for code, count in row["issues"].items())
     return [issues if name == "issues" else row[name] for name in COLUMNS]
 
 
 def html_page(ledger: Ledger, rows: Iterable[dict[str, Any]], operation: str | None = None) -> Iterator[str]:
-    """The page, piece by piece."""
+    """Yield the pieces of the HTML page."""
     yield _HEAD
     yield from _table(("operation", "status", "code", "files"), map(list, ledger.counts(operation)), status=1)
     renamed = ledger.renamed(operation)

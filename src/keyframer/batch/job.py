@@ -21,7 +21,7 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One file to do. Nothing but text and numbers: paths and options travel, content does not."""
+    """One file to process. Only text and numbers: paths and options are sent, content is not."""
 
     operation: str
     """a key of `OPERATIONS`"""
@@ -40,18 +40,18 @@ class Job:
 
     @property
     def key(self) -> str:
-        """What the ledger calls the source."""
+        """Name of the source in the ledger."""
         return self.source if not self.occurrence else f"{self.source}!#{self.occurrence}"
 
 
 def options_hash(operation: str, options: Mapping[str, Any]) -> str:
-    """The same for the same options, whatever their order."""
+    """Return a hash of options that does not depend on their order."""
     text = json.dumps([operation, dict(options)], sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def new_result(job: Job) -> Result:
-    """A result with everything a result has; the operation fills it in."""
+    """Return a result with all fields empty; the operation fills them in."""
     return {
         "operation": job.operation,
         "source": job.key,
@@ -74,7 +74,7 @@ def new_result(job: Job) -> Result:
 
 
 def fail(result: Result, code: str, message: str, offset: int = 0, path: str = "/") -> Result:
-    """Make a result that of a failure."""
+    """Turn a result into a failure."""
     result["status"] = FAILED
     result["error"] = {
         "code": code,

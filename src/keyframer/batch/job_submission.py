@@ -90,7 +90,7 @@ def _results(
 
 
 def _lost(job: Job, error: BaseException) -> Result:
-    """The result of a job that did not come back."""
+    """Return the result for a job that was lost."""
     result = new_result(job)
     if isinstance(error, FormatError):
         result["seconds"] = float(str(error.details.get("seconds", 0.0)))  # of LIMIT_TIME
@@ -99,7 +99,7 @@ def _lost(job: Job, error: BaseException) -> Result:
 
 
 def _workers_of(executor: Executor) -> int:
-    """How many tasks the executor can work on at once; a guess where it does not say."""
+    """Return how many tasks the executor runs at once; a guess if unknown."""
     for name in ("workers", "_max_workers"):
         count = getattr(executor, name, None)
         if isinstance(count, int) and count > 0:

@@ -35,11 +35,11 @@ _DEEPEST = 20
 
 
 class BadRow(Exception):
-    """The row is not one that we wrote; the message says why."""
+    """Raised for a row that this program cannot have written; the message says why."""
 
 
 class Row(NamedTuple):
-    """What a row says about whether its source is still done."""
+    """The values of a row that decide whether its source must be processed again."""
 
     source: str
     status: str
@@ -59,7 +59,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_name(value: Any) -> bool:
-    """Whether the system takes it for the name of a file: no NUL, no half of a character."""
+    """Return whether text is a valid file name: no NUL, no lone surrogate."""
     if not isinstance(value, str) or value == "" or "\0" in value:
         return False
     try:
@@ -104,7 +104,7 @@ def _are_outputs(value: Any) -> bool:
 
 
 def _is_entry(entry: Any) -> bool:
-    """As `keyframer.batch.dependencies` makes them."""
+    """Return whether a value is an entry as made by `keyframer.batch.dependencies`."""
     if not (isinstance(entry, list) and len(entry) == 3 and _is_name(entry[0])):
         return False
     _, what, known = entry
@@ -159,7 +159,7 @@ JSON = ("issues", "outputs", "also", "details")
 
 
 def checked(names: tuple[str, ...], values: tuple[Any, ...]) -> Iterator[Any]:
-    """The values of these columns, JSON decoded; `BadRow` where one could not be ours."""
+    """Return the values of these columns with JSON decoded; raises `BadRow` for an invalid one."""
     for name, value in zip(names, values, strict=True):
         known = _loaded(name, value) if name in JSON else value
         if name in COLUMNS and not COLUMNS[name](known):

@@ -48,7 +48,7 @@ def log_near(v: Parts, w: Floats, predicted: Parts) -> tuple[Parts, Floats]:
 
 
 def _use_prediction(rows: Indices, v: Parts, w: Floats, predicted: Parts, axis: Parts, angle: Floats) -> None:
-    """Overwrite axis and angle in the rows whose vector part vanishes."""
+    """Overwrite axis and angle in rows with a zero vector part."""
     short = np.stack([part[rows] for part in v])
     wanted = np.stack([part[rows] for part in predicted])
     front = w[rows] > 0
@@ -72,7 +72,7 @@ Quaternion = tuple[Any, Any, Any, Any]
 
 
 def still_rotations(columns: KeyColumns, turns: Floats) -> Flags:
-    """(n,) true where no key after the first turns."""
+    """Return (n,) flags: true if no key after the first rotates."""
     moving = np.any(turns != 0, axis=1) & ~columns.is_first
     return np.asarray(np.bincount(columns.track[moving], minlength=len(columns.counts)) == 0)
 

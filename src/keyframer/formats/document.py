@@ -1,4 +1,4 @@
-"""What a file says, in file order, nothing interpreted: the same shape for every format."""
+"""Documents: the content of a file in file order, not interpreted, in the same form for every format."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class Document:
 
     @property
     def budget(self) -> Budget:
-        """What making a scene of it may cost."""
+        """The budget for building a scene from the document."""
         return open_budget(self.limits, self.size)
 
     def walk(self) -> Iterator[tuple[Place, Record]]:
-        """Every record with its place (``str(place)`` is its path), parents before children, in file order."""
+        """Yield every record with its place (``str(place)`` is its path), parents before children, in file order."""
         root = Place()
         stack = [_placed(self.records, root)]
         while stack:
@@ -66,7 +66,7 @@ class Document:
                 stack.append(_placed(entry[1].children, entry[0]))
 
     def find(self, kind: type[R] | tuple[type[R], ...]) -> Iterator[R]:
-        """All records of a type (or of its subtypes), or of several types, in file order."""
+        """Yield all records of one or several types (or their subtypes), in file order."""
         stack = self.records[::-1]
         while stack:
             record = stack.pop()
@@ -76,7 +76,7 @@ class Document:
                 stack += record.children[::-1]
 
     def first(self, kind: type[R]) -> R | None:
-        """The first record of a type, or None."""
+        """Return the first record of a type, or None."""
         return next(self.find(kind), None)
 
     def path_of(self, record: Record) -> str:
@@ -102,5 +102,5 @@ def _placed(records: list[Record], parent: Place) -> Iterator[tuple[Place, Recor
 
 
 def place_of(record: Record, index: int, parent: Place) -> Place:
-    """The place of the ``index``-th record of its name in a parent; single records show no index."""
+    """Return the path step of the ``index``-th record of a name in its parent; single records have no index."""
     return parent.inner(record.segment, index if index or record.numbered else None)

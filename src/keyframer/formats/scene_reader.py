@@ -1,4 +1,4 @@
-"""What the bridge of a format offers to those who only read: a reader of scenes, without what writing needs."""
+"""The interface for reading scenes from documents, without what writing needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ O = TypeVar("O")  # noqa: E741  # a dataclass of options
 
 
 class KeyLayout(NamedTuple):
-    """Where the keys of a track lie: rows of a table."""
+    """Position of the keys of a track in the file: rows of a table."""
 
     field: str = "keys"
     """of the record: a table with a row for each key"""
@@ -28,19 +28,19 @@ class KeyLayout(NamedTuple):
 
 
 class SceneReader(ABC, Generic[O]):
-    """Makes scenes of documents."""
+    """Reads scenes from documents."""
 
     options: type[O]
     """a dataclass; all its fields have defaults"""
 
     @abstractmethod
     def to_scene(self, document: Document, options: O) -> Scene:
-        """What a document means."""
+        """Return the scene of a document."""
 
     def companions(self, document: Document, path: Path) -> dict[str, object]:
-        """Options for the companions that stand beside a file."""
+        """Return options for the companions in the folder of a file."""
         return {}
 
     def key_layout(self, record: Record, channel: Channel) -> KeyLayout | None:
-        """How the keys of a channel lie, by the record that it was read from; None where they have no place."""
+        """Return the position of the keys of a channel in the record it was read from; None if they are not stored."""
         return KeyLayout() if hasattr(record, "keys") else None

@@ -106,7 +106,7 @@ class Drawing:
 
 
 def inert(text: str) -> str:
-    """Text that can stand in SVG or HTML and is nothing but text there."""
+    """Return text escaped for SVG or HTML."""
     shown = safe_text(text).replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
     shown = shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
     for mark, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
@@ -196,7 +196,7 @@ class _Pen:
 
 
 def _dashes(points: list[Point], on: float, off: float) -> Iterator[list[Point]]:
-    """Pieces of a line, for painters that cannot dash."""
+    """Yield the pieces of a dashed line."""
     left, drawing = on, True
     part = points[:1]
     for (x, y), (to_x, to_y) in pairwise(points):

@@ -1,4 +1,4 @@
-"""A stretch of an animation."""
+"""Cut a range of frames out of an animation."""
 
 from __future__ import annotations
 

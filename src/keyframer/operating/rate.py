@@ -1,4 +1,4 @@
-"""Another number of frames a second."""
+"""Change the frame rate of an animation."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def change_rate(scene: Scene, frames_per_second: float) -> Scene:
 
 
 def _steeper(track: Track, factor: float) -> dict[str, Any]:
-    """Tangents are slopes: they change with the unit of time."""
+    """Scale tangents, which are slopes, with the unit of time."""
     if track.tangents_in is None or track.tangents_out is None:
         return {}
     return {"tangents_in": track.tangents_in / factor, "tangents_out": track.tangents_out / factor}

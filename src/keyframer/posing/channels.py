@@ -153,7 +153,7 @@ def _places(channels: Sequence[Channel], bank: CurveBank) -> dict[str, dict[int,
 
 
 def _rising(nodes: Indices, values: Floats) -> tuple[Indices, Floats]:
-    """Both in the order of the nodes."""
+    """Return both arrays sorted by node."""
     if (nodes[1:] > nodes[:-1]).all():
         return nodes, values
     order = np.argsort(nodes)
@@ -161,7 +161,7 @@ def _rising(nodes: Indices, values: Floats) -> tuple[Indices, Floats]:
 
 
 def _joined(parts: Iterable[tuple[Indices, Floats]]) -> Iterator[tuple[Indices, Floats]]:
-    """One part for each width of values."""
+    """Join parts of the same width."""
     alike: dict[int, tuple[list[Indices], list[Floats]]] = {}
     for nodes, values in parts:
         columns = alike.setdefault(values.shape[1], ([], []))

@@ -43,7 +43,7 @@ def kind_of(name: str) -> str | None:
 
 
 def check_kind(kind: str, *, transparent: bool = False) -> None:
-    """ValueError for a kind that cannot be written here, or not with a transparent background."""
+    """Raise ValueError for a kind that cannot be written, or not with a transparent background."""
     if kind not in (*STILL, *ANIMATED):
         raise ValueError(f"{kind!r} must be one of {', '.join((*STILL, *ANIMATED))}")
     if transparent and kind in OPAQUE:
@@ -53,7 +53,7 @@ def check_kind(kind: str, *, transparent: bool = False) -> None:
 
 
 def encode_still(picture: Image, kind: str = "png") -> bytes:
-    """As one of the kinds `STILL`."""
+    """Encode a picture as one of the kinds `STILL`."""
     stream = io.BytesIO()
     if kind == "jpg":
         picture.save(stream, "JPEG", quality=90)
@@ -73,7 +73,7 @@ def durations(seconds: Sequence[float], step: int) -> list[int]:
 
 
 def encode_film(pictures: Sequence[Image], seconds: float | Sequence[float], kind: str) -> bytes:
-    """A moving picture of one of the kinds `ANIMATED`, playing round and round; ``seconds`` in all, or of each."""
+    """Encode a looping animation of one of the kinds `ANIMATED`; ``seconds`` in total, or of each picture."""
     seconds_each = [seconds / len(pictures)] * len(pictures) if isinstance(seconds, (int, float)) else seconds
     stream = io.BytesIO()
     if kind == "gif":
@@ -103,7 +103,7 @@ def encode_film(pictures: Sequence[Image], seconds: float | Sequence[float], kin
 
 
 def _mp4(pictures: Sequence[Image], milliseconds: Sequence[int]) -> bytes:
-    """H.264 by the program ffmpeg, which is given nothing but pixels: each picture as often as it takes to last."""
+    """Encode H.264 with ffmpeg, which receives only pixels; pictures are repeated for their duration."""
     step = math.gcd(*milliseconds)
     width, height = pictures[0].size
     raw = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"1000/{step}", "-i", "pipe:0"]

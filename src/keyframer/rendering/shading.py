@@ -1,4 +1,4 @@
-"""The colour of pixels: which part of a face each shows, its normal, its material, and the light that falls there."""
+"""Shading: the part of a face that each pixel shows, its normal, material and light."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WIRE_PIXELS = 1.2
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is seen at n pixels. Vectors and colours are in rows, (3, n)."""
+    """Surface data of n pixels. Vectors and colours are in rows, (3, n)."""
 
     place: Singles
     normal: Singles
@@ -39,14 +39,14 @@ class Look:
     """(n,) 0 where nothing is mirrored"""
 
     def shade(self, light: Lighting) -> tuple[Singles, Singles]:
-        """(3, n) colours from 0 to 1, and (n,) how much light falls on each pixel."""
+        """Return (3, n) colours from 0 to 1, and (n,) the light on each pixel."""
         fallen, shine = light.fall(self.place, self.normal, self.to_eye, self.exponent)
         out = self.color * np.maximum(fallen, self.glow) + self.emitted + shine * self.specular
         return np.clip(out, 0, 1), fallen.mean(axis=0)
 
 
 class Shader:
-    """Finds out what the pixels of one screen show: (pixel, triangle) pairs."""
+    """Computes surface data for (pixel, triangle) pairs of one screen."""
 
     def __init__(self, stage: DrawableScene, shape: Shape, screen: Screen, view: View, width: int, finer: int) -> None:
         self._stage, self._shape, self._screen, self._view, self._width = stage, shape, screen, view, width
@@ -97,7 +97,7 @@ class Shader:
         return deep, flat
 
     def geometry(self, shares: Floats, face: Indices) -> tuple[Singles, Singles, Singles]:
-        """Places, normals that face the viewer, and directions to the eye: (3, n) each."""
+        """Return positions, normals facing the viewer, and directions to the eye: (3, n) each."""
         place = np.zeros((3, len(face)))
         normal = np.zeros((3, len(face)), np.float32)
         for corner in range(3):
@@ -110,7 +110,7 @@ class Shader:
         return place.astype(np.float32), normal, to_eye
 
     def look(self, pixel: Indices, triangle: Indices) -> Look:
-        """What is seen at pixels, in whatever light."""
+        """Return the surface data of pixels, independent of light."""
         stage, shape = self._stage, self._shape
         shares, flat = self.shares(pixel, triangle)
         source = self._screen.source[triangle]

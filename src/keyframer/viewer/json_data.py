@@ -1,4 +1,4 @@
-"""Numbers and texts on their way into JSON: finite, short, safe."""
+"""Conversion of numbers and text to JSON: finite, short, safe."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ LONGEST_NAME = 200
 
 
 def to_json(value: object) -> bytes:
-    """ASCII JSON; a number that JSON does not know is a mistake of ours, not of the file."""
+    """Return ASCII JSON; raises ValueError for a non-finite number, which would be a bug."""
     return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
 def shown(text: str, longest: int = LONGEST_NAME) -> str:
-    """Text of a file's making: safe, and no longer than anybody reads."""
+    """Return text from a file, safe to show and truncated."""
     text = safe_text(text[: 2 * longest])
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def number(value: float) -> float | None:
-    """Seven digits, which is what the files hold; None for what is no number."""
+    """Return a number with seven digits, the precision of the files; None if it is not finite."""
     return float(f"{value:.7g}") if math.isfinite(value) else None
 
 
 def numbers(values: npt.NDArray[Any]) -> list[float | None]:
-    """A column of numbers."""
+    """Return a column of rounded numbers."""
     return columns(np.asarray(values).reshape(-1, 1))[0] if len(values) else []
 
 
 def columns(values: npt.NDArray[Any]) -> list[list[float | None]]:
-    """(n,) or (n, k) as k columns, rounded as `number` does it, but all at once."""
+    """Return (n,) or (n, k) as k columns, rounded as by `number`."""
     given = table_of(np.asarray(values, np.float64)).T
     size = np.abs(given)
     plain = (size >= 1e-12) & (size <= 1e12)
@@ -50,5 +50,5 @@ def columns(values: npt.NDArray[Any]) -> list[list[float | None]]:
 
 
 def table_of(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """(n,) or (n, …) as (n, k); of rows without numbers, or of no rows at all, k is 0."""
+    """Return (n,) or (n, …) as (n, k); k is 0 without rows or numbers."""
     return values.reshape(len(values), -1) if values.size else np.empty((len(values), 0))

@@ -1,4 +1,4 @@
-"""Wire types that the layout of what follows depends on, and that depend on earlier fields of their record."""
+"""Wire types that decide the layout of later fields, or depend on earlier fields of their record."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from keyframer.wire.sink import Sink
 
 
 class Choice(Kind):
-    """A whole number that decides how the rest lies in the file: behind an unknown value nothing can be read."""
+    """An integer that decides the layout of the following data, which cannot be read after an unknown value."""
 
     def __init__(self, code: str, values: Mapping[int, str], otherwise: IssueType = SEM_UNKNOWN_ENUM) -> None:
         self.number = Numbers(code)
@@ -93,7 +93,7 @@ class Tallies(Linked):
 
 
 class LinkedKeys(Kind):
-    """Keys whose count stands in an earlier field, and whose layout follows from the record."""
+    """Keys whose count is in an earlier field and whose layout depends on the record."""
 
     def __init__(self, layout: Callable[[Any], KeyLayout], count: str, type_name: str) -> None:
         self.layout = layout

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 
 class Sink:
-    """Bytes to come, in one growing buffer: a file of a million tiny chunks costs no object for each."""
+    """One growing output buffer, so that a file of a million small chunks needs no object for each."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
@@ -23,12 +23,12 @@ class Sink:
         self._buffer += part
 
     def write_array(self, array: npt.NDArray[Any]) -> None:
-        """An array as it lies in memory (the caller has given it its wire dtype)."""
+        """Append an array as stored in memory (the caller has converted it to its wire dtype)."""
         if array.nbytes:
             self._buffer += np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
     def open_block(self, header_size: int) -> int:
-        """Leave room for a header; give what comes back to `close_block`."""
+        """Reserve space for a header; returns the mark for `close_block`."""
         mark = len(self._buffer)
         self._buffer += bytes(header_size)
         return mark

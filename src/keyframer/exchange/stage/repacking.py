@@ -22,7 +22,7 @@ _VERSION = 20
 
 @dataclass(frozen=True)
 class NewMember:
-    """A member to be written: its name and content. How it is packed and dated follows an old member."""
+    """A new member: name and content. Compression and date are those of an old member."""
 
     name: str
     data: bytes
@@ -62,7 +62,7 @@ class _Writer:
             raise ValueError("the archive would be larger than 4 GiB")
 
     def copy(self, member: ZipInfo) -> None:
-        """Take over the local header and the packed content of a member."""
+        """Copy the local header and the compressed content of a member."""
         start = member.header_offset
         header = self._data[start : start + _LOCAL.size]
         if len(header) < _LOCAL.size or header[:4] != _LOCAL_MARK:
@@ -78,7 +78,7 @@ class _Writer:
         self._append(self._data[start:end])
 
     def add(self, new: NewMember, like: ZipInfo) -> None:
-        """Write a new member, packed and dated like an old one."""
+        """Write a new member with the compression and date of an old one."""
         packed = new.data
         if like.compress_type == ZIP_DEFLATED:
             squeeze = zlib.compressobj(zlib.Z_DEFAULT_COMPRESSION, zlib.DEFLATED, -zlib.MAX_WBITS)
@@ -116,7 +116,7 @@ class _Writer:
 
 
 def _packing(member: ZipInfo) -> tuple[int, int, int]:
-    """Method, time and day in the words of a zip header."""
+    """Return compression method, time and date as in a zip header."""
     method = member.compress_type if member.compress_type in (ZIP_STORED, ZIP_DEFLATED) else ZIP_STORED
     year, month, day, hour, minute, second = member.date_time
     return method, hour << 11 | minute << 5 | second // 2, (year - 1980) << 9 | month << 5 | day

@@ -44,13 +44,13 @@ class Show:
 
 
 def model_name(geometry: Element) -> str:
-    """The file that a ``Geometry3D`` names, with its ending."""
+    """Return the file name of a ``Geometry3D``, with its extension."""
     name = geometry.get("fileName")
     return name if os.path.splitext(name)[1] else f"{name}{DEFAULT_ENDING}"
 
 
 def fixture_name(spec: str) -> str:
-    """The archive that a ``GDTFSpec`` names, with its ending."""
+    """Return the archive name of a ``GDTFSpec``, with its extension."""
     return spec if spec.lower().endswith(FIXTURE_ENDING) else f"{spec}{FIXTURE_ENDING}"
 
 
@@ -66,7 +66,7 @@ class ShowBuilder:
             self._add(layer, None)
 
     def _add(self, top: Element, root: int | None) -> None:
-        """An object and all below it: groups may be nested as deep as the XML is."""
+        """Add an object and all its descendants; groups may be nested as deep as the XML."""
         waiting: list[tuple[Element, int | None]] = [(top, root)]
         while waiting:
             element, parent = waiting.pop()

@@ -15,7 +15,7 @@ _LISTS = (records.VertexList, records.FaceList)
 
 
 def summarise(document: Document) -> list[Table]:
-    """The tables of ``keyframer info``."""
+    """Return the tables for ``keyframer info``."""
     lines = {
         line.keyword: line.values[0] for line in document.records if isinstance(line, records.Line) and line.values
     }

@@ -41,7 +41,7 @@ _CHECKED = np.linspace(0, 1, 9)[1:-1]
 
 @dataclass(frozen=True, slots=True)
 class KeyRules:
-    """What a format's keys can be."""
+    """What kinds of keys a format can store."""
 
     per_second: float
     """its time units a second"""
@@ -243,7 +243,7 @@ def _count(track: Track) -> str:
 
 
 def _steps_as_jumps(track: Track) -> Track:
-    """Keys that hold until the next: the value stands twice, at its time and where the next one takes over."""
+    """Replace step keys by two keys each: at the time of the key and just before the next."""
     values = absolute(track) if track.is_rotation else track.values
     form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
     order = np.repeat(np.arange(len(track.times)), 2)[:-1]
@@ -267,7 +267,7 @@ def as_tcb(track: Track) -> Track:
 
 
 def still_key(kind: str, value: npt.ArrayLike, form: RotationForm = RotationForm.NONE) -> Track:
-    """One key at time 0."""
+    """Return a track with one key at time 0."""
     values = np.asarray(value, np.float64)
     return Track(kind, np.zeros(1), values[None] if values.ndim else values.reshape(1), Interpolation.LINEAR, form=form)
 
@@ -288,7 +288,7 @@ def is_eased(track: Track) -> bool:
 
 
 def steady_axes(node: Node, scale: Track) -> Track:
-    """The axes at rest, once for each key of the scale."""
+    """Return the scale axes at rest, once for each key of the scale."""
     values = np.tile(np.asarray(node.scale_axes_xyzw, np.float64), (len(scale.times), 1))
     return Track("scale_axes", scale.times, values, Interpolation.LINEAR, form=RotationForm.QUATERNION_ABSOLUTE)
 

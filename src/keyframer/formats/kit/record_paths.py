@@ -1,4 +1,4 @@
-"""The paths of records, worked out when first asked for and kept small: a hostile file has millions of records."""
+"""Paths of records, computed on first use in little memory: a hostile file has millions of records."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _begin(record: Record) -> int:
 
 
 class Places:
-    """Answers for every record of a document what its path is, in 20 bytes a record."""
+    """Finds the path of every record of a document, with 20 bytes of memory per record."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
@@ -47,7 +47,7 @@ class Places:
         """numbers of the records in the order of their `id`"""
 
     def path(self, record: Record) -> str:
-        """The path of a record; LookupError if it is not part of the document."""
+        """Return the path of a record; raises LookupError if it is not part of the document."""
         if self._by_id is None and self._asked < _FEW_PATHS:
             self._asked += 1
             path = self._descend(record)

@@ -1,4 +1,4 @@
-"""How a file lies in bytes: the answers to everything that the document leaves open, as one value."""
+"""The dialect of a file: all layout decisions that the specification leaves open, as one value."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CODES = {1: "B", 2: "H", 4: "I"}
 
 @dataclass(frozen=True, slots=True)
 class Dialect(Style):
-    """Byte order and text (see `Style`), chunk headers, and what a key holds. The default is the likeliest reading."""
+    """Byte order and text (see `Style`), chunk headers, and the fields of a key. The default is the most likely."""
 
     id_size: Literal[0, 1, 2, 4] = 2
     """bytes of a chunk's id; 0: there are no headers at all"""
@@ -55,7 +55,7 @@ class Dialect(Style):
 
     @property
     def header(self) -> struct.Struct:
-        """id and size, id alone, or nothing."""
+        """Return the header of a chunk: id and size, id only, or nothing."""
         return _header(self.order, self.id_size, self.length_size)
 
     def row_sizes(self, flags: int) -> tuple[int, int, int]:
@@ -71,7 +71,7 @@ class Dialect(Style):
         return translation, rotation, scale
 
     def __str__(self) -> str:
-        """Short and complete: ``little text:nul chunk:u16+u32 size:all`` is the default."""
+        """Return the dialect as text; ``little text:nul chunk:u16+u32 size:all`` is the default."""
         words = ["big" if self.big_endian else "little", f"text:{self.text}"]
         fields = [f"u{8 * size}" for size in (self.id_size, self.length_size) if size]
         words.append("chunk:" + ("+".join(fields) or "none"))
@@ -82,7 +82,7 @@ class Dialect(Style):
 
     @staticmethod
     def parse(text: str) -> Dialect:
-        """The dialect behind its text form; ValueError where there is none."""
+        """Return the dialect for its text form; raises ValueError if it is invalid."""
         dialect = _by_text().get(text)
         if dialect is None:
             raise ValueError(f"{text!r} is not a dialect (the default is {str(Dialect())!r})")
@@ -130,7 +130,7 @@ RANK = {dialect: rank for rank, dialect in enumerate(DIALECTS)}
 
 @cache
 def with_options(dialect: Dialect, options: frozenset[str]) -> Dialect:
-    """The dialect with just these options on."""
+    """Return the dialect with only these options switched on."""
     return replace(
         dialect,
         tcb_by_key="tcb_by_key" in options,
@@ -140,7 +140,7 @@ def with_options(dialect: Dialect, options: frozenset[str]) -> Dialect:
 
 
 def options_on(dialect: Dialect) -> int:
-    """How many options a dialect has on."""
+    """Return how many options of a dialect are switched on."""
     return dialect.tcb_by_key + dialect.bezier_tangents + dialect.scale_axis
 
 

@@ -1,4 +1,4 @@
-"""What a 3D Studio document says, as tables: overview, objects, materials, maps, nodes, tracks."""
+"""Tables of a 3D Studio document: overview, objects, materials, maps, nodes, tracks."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ _NODE_KINDS = {
 
 
 def summarise(document: Document) -> list[Table]:
-    """The tables of ``keyframer info``."""
+    """Return the tables for ``keyframer info``."""
     nodes, tracks = _nodes(document)
     return [_overview(document), _objects(document), *_materials(document), nodes, tracks]
 
 
 def describe(cls: type[Chunk]) -> dict[str, str]:
-    """Id and home of a chunk, for the documentation."""
+    """Return id and parent of a chunk, for the documentation."""
     homes = ["any chunk"] if cls.homes == ANYWHERE else [chunk_name(home) for home in cls.homes]
     if len(homes) > 4:  # the sixteen map slots and the like: ids are enough
         homes = [f"{home:04x}" for home in cls.homes]
@@ -89,7 +89,7 @@ def _value(record: object | None, name: str) -> Cell:
 
 
 def _inside(record: Record, kind: type[C]) -> Iterator[C]:
-    """The records of a kind directly inside another."""
+    """Yield the direct children of a kind."""
     return (child for child in record.children if isinstance(child, kind))
 
 
@@ -181,7 +181,7 @@ def _name_of(node: Node) -> bytes:
 
 
 def _as_tree(nodes: list[Node]) -> Iterator[tuple[Node, int]]:
-    """Each node with its depth, parents before their children. Nodes in a parent cycle come last, as roots."""
+    """Yield each node with its depth, parents before children. Nodes in a parent cycle come last, as roots."""
     ids: dict[int, int] = {}
     for index, node in enumerate(nodes):
         number = _first(node, NodeId)

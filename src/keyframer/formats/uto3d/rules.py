@@ -1,4 +1,4 @@
-"""What is checked of a U3D (UTO!) scene beyond what reading it and making a scene of it find."""
+"""Rules for U3D (UTO!) documents, besides the checks of reading."""
 
 from __future__ import annotations
 

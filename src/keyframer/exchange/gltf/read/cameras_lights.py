@@ -115,7 +115,7 @@ class LightReader:
 
 
 def restored_light(kept: Item, name: str) -> Light:
-    """The old light, whole."""
+    """Return all original values of a light, for extras."""
     light = Light(name, LightType(kept.choice("type", tuple(kind.value for kind in LightType), "omni")))
     color = extras_reading.triple(kept, "color")
     if color is not None:

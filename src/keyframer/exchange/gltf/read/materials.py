@@ -101,7 +101,7 @@ class MaterialReader:
         return material
 
     def _restored(self, item: Item, kept: Item) -> Material:
-        """An old material, with the images that were made for glTF of its maps."""
+        """Return the original material from extras, with the images that glTF has for its maps."""
         material = _restored(item, kept)
         surface = item.child("pbrMetallicRoughness")
         makes_holes = item.value.get("alphaMode", "OPAQUE") != "OPAQUE"
@@ -130,7 +130,7 @@ def _surface(item: Item) -> Item:
 
 
 def _shininess(roughness: float) -> float:
-    """The way back from the exporter's roughness, for highlights of full strength."""
+    """Return shininess from roughness, the inverse of the exporter, for highlights of full strength."""
     width = min(max(roughness, 1e-3), 1.0)
     exponent = max(2.0 / (width * width) - 2.0, 1.0)
     return min(math.log2(exponent) / 10.0, 1.0)
@@ -202,7 +202,7 @@ class TextureReader:
         return result
 
     def source(self, reference: Item) -> int | None:
-        """The number of the image that a material refers to."""
+        """Return the index of the image of a texture."""
         texture = self._texture(reference)
         webp = texture.extension("EXT_texture_webp")
         if not texture.has("source") and webp is not None:
@@ -269,7 +269,7 @@ _KINDS = (
 
 
 class ImageReader:
-    """Each image is taken out once, whatever uses it."""
+    """Extracts each embedded image once."""
 
     def __init__(self, root: Item, buffers: Buffers, budget: Budget) -> None:
         self.items = root.children("images")

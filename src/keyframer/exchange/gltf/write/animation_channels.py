@@ -34,14 +34,14 @@ class Channels:
         return len(self._channels)
 
     def node(self, node: int, path: str, sampler: Sampler) -> None:
-        """Move a property of a node."""
+        """Add a channel for a property of a node."""
         output: npt.NDArray[Any] = sampler.output()
         if path == "weights":
             output = output.reshape(-1)
         self._add(sampler, output, {"node": node, "path": path})
 
     def pointer(self, pointer: str, sampler: Sampler, output: npt.NDArray[Any] | None = None) -> None:
-        """Move any property, with KHR_animation_pointer; numbers that stand alone are written as scalars."""
+        """Add a channel for any property, with KHR_animation_pointer; single numbers are written as scalars."""
         values: npt.NDArray[Any] = sampler.output() if output is None else output
         if values.ndim == 2 and values.shape[1] == 1:
             values = values[:, 0]
@@ -76,7 +76,7 @@ _COLOR_ERROR = 1e-3
 
 
 class Properties:
-    """Writes the channels of one clip that move cameras and lights."""
+    """Writes the channels of one clip that animate cameras and lights."""
 
     def __init__(self, context: Context, lights: Lights, channels: Channels, maker: MotionMaker) -> None:
         self._context = context
@@ -86,7 +86,7 @@ class Properties:
         self._span = maker.span
 
     def write(self, node: int, tracks: dict[str, int]) -> None:
-        """``tracks`` of one node by kind, as numbers of the maker's bank."""
+        """Write the tracks of one node; ``tracks`` maps kinds to indices in the curve bank."""
         if not self._context.extensions:
             for kind, number in tracks.items():
                 detail, extras = "core glTF cannot animate it", self._maker.bank.tracks[number].extras
@@ -163,7 +163,7 @@ _EXTENSION = "KHR_node_visibility"
 
 
 def hide_node(context: Context, number: int, placed: Placed, visible: bool) -> None:
-    """State whether a node's geometry is shown at the beginning."""
+    """Write whether the geometry of a node is visible at the start."""
     if placed.geometry is None or visible:
         return
     node: Json = context.asset.nodes[placed.geometry]

@@ -54,7 +54,7 @@ _GAP = math.radians(0.25)
 
 
 def cone_angles(hotspot_degrees: npt.ArrayLike, falloff_degrees: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Inner and outer half angles in radians from the full angles of the cones."""
+    """Return inner and outer half angles in radians from the full angles of the cones."""
     outer = np.nan_to_num(np.radians(np.asarray(falloff_degrees, np.float64)) / 2, nan=0.5)
     outer = np.clip(outer, 2 * _GAP, math.pi / 2)
     inner = np.nan_to_num(np.radians(np.asarray(hotspot_degrees, np.float64)) / 2, nan=0.0)
@@ -83,7 +83,7 @@ def strengths(scene: Scene, world: Floats, shown: list[bool], unit: float = 1.0)
 
 @dataclass(eq=False, repr=False, slots=True)
 class Beginning:
-    """What tracks say of a light at the beginning; the values of the light itself where there are none."""
+    """Values of a light at the start of the clip, from tracks or else from the light itself."""
 
     color: tuple[float, ...]
     multiplier: float
@@ -92,7 +92,7 @@ class Beginning:
 
 
 class Lights:
-    """All lights but ambient ones; `numbers` leads from the scene's numbers to glTF's."""
+    """All lights except ambient ones; `numbers` maps scene indices to glTF indices."""
 
     def __init__(self, context: Context, strengths: list[float], beginnings: list[Beginning]) -> None:
         self.numbers: dict[int, int] = {}
@@ -145,7 +145,7 @@ class Lights:
 
 
 def light_extras(light: Light) -> Json:
-    """The old light, whole."""
+    """Return all original values of a light, for extras."""
     content: Json = {"type": light.type.value, "color": light.color}
     content.update({**raw_name(light.raw_name, light.name), **stated(light, *_KEPT)})
     if light.extras:
@@ -160,7 +160,7 @@ _NARROWEST = 1e-4
 
 
 def vertical_fov(horizontal_degrees: npt.ArrayLike) -> Floats:
-    """Radians of the vertical field of view."""
+    """Return the vertical field of view in radians."""
     usual = np.nan_to_num(np.asarray(horizontal_degrees, np.float64), nan=48.0, posinf=_WIDEST, neginf=_NARROWEST)
     half = np.radians(np.clip(usual, _NARROWEST, _WIDEST)) / 2
     return np.asarray(2 * np.arctan(np.tan(half) / ASPECT_RATIO))

@@ -1,4 +1,4 @@
-"""How far what is written is from what was meant: the written tree is moved and compared with the scene's pose."""
+"""Error measurement: the written nodes are posed and compared with the pose of the scene."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _REST = {"translation": (0.0, 0.0, 0.0), "rotation": (0.0, 0.0, 0.0, 1.0), "scal
 
 
 def world_error(context: Context, rig: Rig, span: Span, placed: list[Placed], samplers: Samplers) -> float:
-    """The largest distance, in scene units, of origins and of the corners of boxes around geometry."""
+    """Return the largest distance, in scene units, of node origins and of corners of boxes around geometry."""
     written = unique_values(np.concatenate([sampler.times for sampler in samplers.values()])).astype(np.float64)
     gaps = span.wide_gaps(written, float(written[-1]))
     seconds = (written[gaps, None] + np.diff(written)[gaps, None] * _SHARES).reshape(-1)
@@ -80,7 +80,7 @@ def _parents(context: Context) -> list[int]:
 
 
 class _Tree:
-    """The written nodes, moved by samplers."""
+    """The written nodes, animated by samplers."""
 
     def __init__(self, context: Context, samplers: Samplers) -> None:
         self._nodes = context.asset.nodes
@@ -111,7 +111,7 @@ class _Tree:
         return np.asarray(local[:, [row[node] for node in wanted]])
 
     def _played(self, path: str, order: list[int], seconds: Floats, player: int) -> Floats:
-        """(T, nodes, k) of one property."""
+        """Return (T, nodes, k) values of one property."""
         rest = _REST[path]
         out = np.empty((len(seconds), len(order), len(rest)))
         out[:] = np.array([self._nodes[node].get(path, rest) for node in order], np.float64)
@@ -129,7 +129,7 @@ class _Tree:
 
 
 def _levels(parents: list[int]) -> list[list[int]]:
-    """Nodes by their depth, roots first."""
+    """Return nodes by depth, roots first."""
     children: dict[int, list[int]] = {}
     for node, parent in enumerate(parents):
         children.setdefault(parent, []).append(node)

@@ -41,7 +41,7 @@ SLOTS = {
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image that glTF can hold."""
+    """An image that glTF can store."""
 
     name: str
     data: bytes
@@ -55,7 +55,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Why there is no image, for the report."""
+    """The reason why there is no image, for the report."""
 
     reason: str
 
@@ -68,11 +68,11 @@ white, with the map in its alpha), ``normal`` (for ``bump``: a normal map made o
 
 
 def no_images(material: Material, slot: str, map: TextureMap) -> None:
-    """No image is found: names of textures are kept in extras only."""
+    """An image source without images: texture names are kept in extras only."""
 
 
 def role_of(map: TextureMap) -> str | None:
-    """What glTF says the pixels of an image are; None for maps that come from the old formats."""
+    """Return the role of an image from glTF; None for maps of the original formats."""
     if map.embedded is not None:
         return map.embedded.role
     role = said_in_gltf(map.extras).get("role")
@@ -275,7 +275,7 @@ def _levels(texture: Texture, map: TextureMap, size: tuple[int, int] | None = No
 
 
 def _kept(levels: Floats, map: TextureMap) -> Floats:
-    """Opacity: a map of half amount hides half as much."""
+    """Return opacity weighted by the amount of the map."""
     amount = min(max(map.amount, 0.0), 1.0) if math.isfinite(map.amount) else 1.0
     return 1 - amount * (1 - levels)
 

@@ -118,7 +118,7 @@ UNITS = {"mm": 0.001, "cm": 0.01, "m": 1.0, "km": 1000.0, "inch": 0.0254, "foot"
 
 @dataclass(frozen=True, slots=True)
 class GltfOptions:
-    """How a scene is written as glTF."""
+    """Options for writing glTF."""
 
     core_only: bool = False
     """leave out all extensions"""
@@ -160,7 +160,7 @@ class GltfOptions:
         return self.max_error / DEFAULT_MAX_ERROR * DEGREES_AT_DEFAULT
 
     def metres_per_unit(self, scene: Scene) -> float:
-        """By what the scene is scaled."""
+        """Factor by which the scene is scaled."""
         if self.unit is None:
             return 1.0
         if self.unit == "file":
@@ -180,7 +180,7 @@ class GltfOptions:
 
 @dataclass(eq=False, repr=False)
 class Context:
-    """One export: what is written, how, and what all its parts need."""
+    """The state of one export: scene, options, and shared data."""
 
     scene: Scene
     options: GltfOptions

@@ -1,4 +1,4 @@
-"""What a user may decide about the meaning of an ASE scene."""
+"""Options for reading ASE scenes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ CHOICES = ("auto", "relative", "absolute")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Defaults are what 3ds Max's own exporter did."""
+    """Options; the defaults match the exporter of 3ds Max."""
 
     rotation_keys: str = "auto"
     """what linear, Bezier and TCB rotation keys are: ``relative`` to the key before, ``absolute``, or ``auto``: TCB

@@ -33,7 +33,7 @@ class TrackWriter:
         self.step = step
 
     def controllers(self, node: Node, tracks: dict[str, Track]) -> list[Keys]:
-        """The controllers that place a node."""
+        """Return the position, rotation and scale controllers of a node."""
         fitted = {
             kind: fitted_track
             for kind, track in tracks.items()
@@ -48,7 +48,7 @@ class TrackWriter:
         return [self._keys(node, fitted[kind], axes) for kind in _NAMES if kind in fitted]
 
     def _fit(self, node: Node, kind: str, track: Track) -> Track | None:
-        """The track in ticks: as it is where ASE has such keys, else with keys that it has."""
+        """Return the track in ticks, with its own keys if ASE has such keys, else converted."""
         path = f"{plain_path('nodes', node.name)}/{kind}"
         given = usable_keys(track)
         if len(given.times) == len(track.times) and len(given.times) and given.wrap is Wrap.SINGLE:
@@ -68,7 +68,7 @@ class TrackWriter:
         return self._writable(made_keys)
 
     def _writable(self, track: Track) -> Track:
-        """Linear where linear keys say the same; else TCB."""
+        """Return linear keys if they are equivalent, else TCB keys."""
         straight = track.interpolation is Interpolation.LINEAR and not is_eased(track)
         wide = straight and track.is_rotation and (np.abs(increments(track)[1][1:]) > math.pi - 1e-3).any()
         return track if straight and not wide else as_tcb(track)
@@ -104,7 +104,7 @@ class TrackWriter:
         return Keys(keyword.encode(), np.rint(track.times).astype(np.int64), np.column_stack(columns))
 
     def sampled_turns(self, frames: Floats, turns: Floats) -> Keys:
-        """A sampled rotation from matrices (T, 3, 3) at ticks."""
+        """Return a sampled rotation from matrices (T, 3, 3) at ticks."""
         track = Track(
             "rotation", frames, quat.from_matrix3(turns), Interpolation.SAMPLED, form=RotationForm.QUATERNION_ABSOLUTE
         )
@@ -112,7 +112,7 @@ class TrackWriter:
         return Keys(b"CONTROL_ROT_TRACK", np.rint(frames).astype(np.int64), short(values))
 
     def straight(self, node: Node, kind: str, track: Track) -> Track | None:
-        """A track of numbers as straight lines between keys."""
+        """Return a track of numbers with linear keys."""
         path = f"{plain_path('nodes', node.name)}/{kind}"
         fitted = self.fitter.fit(track, path)
         if fitted is None or (fitted.interpolation is Interpolation.LINEAR and not is_eased(fitted)):

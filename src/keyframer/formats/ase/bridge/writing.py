@@ -55,7 +55,7 @@ _LIGHT_KINDS = {LightType.OMNI: b"Omni", LightType.SPOT: b"Free", LightType.DIRE
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """Defaults are what 3ds Max's own exporter did."""
+    """Options; the defaults match the exporter of 3ds Max."""
 
     max_error: float = DEFAULT_MAX_ERROR
     """how far motion may be off where keys cannot hold it exactly: a fraction of the scene's size"""

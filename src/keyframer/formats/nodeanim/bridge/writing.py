@@ -60,7 +60,7 @@ _FLAGS = {Interpolation.TCB: TCB, Interpolation.BEZIER: BEZIER, Interpolation.LI
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """``auto`` writes what a reader that looks at the numbers takes for what it is."""
+    """Options for writing; ``auto`` chooses values that readers recognise from the numbers."""
 
     dialect: Dialect | str = "little text:nul chunk:u16+u32 size:all"
     """framing and byte order"""
@@ -88,7 +88,7 @@ class Writer(SceneWriter[WriteOptions]):
 
 
 def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
-    """A document of the scene's keys, and what else of the scene is not in it."""
+    """Return a document with the keys of the scene, and the loss report."""
     options = options or WriteOptions()
     report = LossReport("nodeanim")
     placed = in_space(scene, Space(options.up, Handedness(options.handedness), v_up=scene.space.v_up))
@@ -103,13 +103,13 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
 
 
 def holdings(dialect: Dialect) -> Holdings:
-    """What files of a dialect hold."""
+    """Return what files of a dialect can store."""
     return HOLDINGS.with_features("scale_axes", "scale axes") if dialect.scale_axis else HOLDINGS
 
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """The choices of a document that the scene came from."""
+    """Conventions of the original document that the writer follows."""
 
     curves: Mapping[int, Interpolation] = field(default_factory=dict)
     """of nodes, by their number in the scene that is written"""
@@ -122,7 +122,7 @@ class Habits:
 
 
 class NodeWriter:
-    """Makes records for the nodes of a scene."""
+    """Writes records for the nodes of a scene."""
 
     def __init__(
         self,
@@ -350,7 +350,7 @@ class NodeWriter:
 
 
 def _printable(text: str) -> str:
-    """Without control characters: files that have them are not recognised."""
+    """Remove control characters, because files with them are not recognised."""
     return "".join("_" if ord(mark) < 32 or ord(mark) == 127 else mark for mark in text)
 
 

@@ -50,7 +50,7 @@ def rgb(value: Sequence[float]) -> r.ColorFloat:
 
 
 def share(value: float) -> Chunk:
-    """A percentage: whole ones as such, which all readers know, others as a float."""
+    """Return a percentage chunk: an integer if it is whole, as all readers know, else a float."""
     whole = value * 100
     if abs(whole) < 1 << 15 and abs(whole - round(whole)) < 1e-4:  # neither for what an i16 cannot hold, nor NaN
         return r.PercentInt(round(whole))
@@ -81,7 +81,7 @@ def _share(name: str, kind: type[Chunk], *, least: float | None = None, says_lea
 
 
 def _flag(name: str, kind: type[Chunk], *, means: bool = True) -> ChunkField:
-    """A chunk that says something by being there."""
+    """Declare a field that is true if its chunk is present."""
     return ChunkField(
         name, lambda chunks: (kind in chunks) is means, lambda value: [kind()] if bool(value) is means else [], (kind,)
     )

@@ -171,7 +171,7 @@ def _head(chunk: r.Track) -> dict[str, object]:
 
 
 def _rotations(context: Context, chunk: r.Track, keys: Keys, values: Floats, max_scene: bool) -> Floats:
-    """Stored angle (clockwise) and axis as axis and angle (counter-clockwise)."""
+    """Convert stored angle (clockwise) and axis to axis and angle (counter-clockwise)."""
     angles = values[:, 0].copy()
     still = (values[:, 1:4] == 0).all(axis=1) & (angles != 0)
     if still.any():
@@ -210,7 +210,7 @@ def check_keys(context: Context, chunk: r.Track, keys: Keys) -> None:
 
 
 def _check_size(context: Context, chunk: r.Track, keys: Keys) -> None:
-    """Report numbers that are far outside anything the format means."""
+    """Report numbers far outside the plausible range of the format."""
     late = np.abs(keys.time.astype(np.int64)) > _HUGE_TIME
     if late.any():
         index = int(late.argmax())

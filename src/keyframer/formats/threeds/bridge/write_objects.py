@@ -1,4 +1,4 @@
-"""Meshes, cameras and lights as the editor has them: where they are at frame 0, in the scene's own space."""
+"""Write meshes, cameras and lights of the editor section: positions at frame 0, in scene space."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def write_mesh(
 
 
 def _face_flags(mesh: Mesh, piece: Piece, reverse: bool) -> npt.NDArray[np.int64]:
-    """Visible edges, stored as CA, BC, AB; all where the mesh does not say."""
+    """Return visible edges, stored as CA, BC, AB; all edges if the mesh has no flags."""
     if mesh.edges is None:
         return np.full(len(piece.faces), 7)
     edges = np.asarray(mesh.edges, np.int64)[piece.faces]
@@ -77,7 +77,7 @@ def write_light(light: Light, position: Floats, target: Floats | None, maps: Map
 
 
 def cones(light: Light) -> tuple[float, float]:
-    """Hotspot and falloff in degrees, as they are stored for a light that has a target."""
+    """Return hotspot and falloff in degrees, as stored for a light with a target."""
     if light.type is LightType.DIRECTIONAL:
         return 80.0, 90.0
     falloff = light.falloff_degrees if light.falloff_degrees is not None else 45.0

@@ -1,4 +1,4 @@
-"""What a user may decide about the meaning of a U3D (UTO!) scene."""
+"""Options for reading U3D (UTO!) scenes."""
 
 from __future__ import annotations
 

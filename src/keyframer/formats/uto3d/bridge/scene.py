@@ -1,4 +1,4 @@
-"""The whole way from a U3D (UTO!) document to a scene."""
+"""Read a scene from a U3D (UTO!) document."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ _KINDS: dict[type[Record], NodeKind] = {
 
 
 def to_scene(document: Document, options: Options | None = None) -> Scene:
-    """What the document means, in the file's own left-handed space."""
+    """Return the scene of a document, in the left-handed space of the file."""
     scene = Scene(source_format="uto3d", space=_SPACE)
     _Builder(document, options or Options(), scene).build()
     return scene
 
 
 def is_flexporter(document: Document) -> bool:
-    """Whether the Flexporter wrote it, as far as the layout tells."""
+    """Return whether the layout is that of the Flexporter."""
     layout = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
     return layout.lights is LightLayout.FLEXPORTER or (layout.lights is None and layout.uv_faces is True)
 
 
 def position_scale(document: Document, options: Options) -> float:
-    """What position keys are multiplied by; 1 where the global scale is none."""
+    """Return the factor of position keys; 1 if the global scale is invalid."""
     main = document.first(Main)
     scale = 1.0 if main is None else float(main.global_scale)
     applied = options.scale_position_keys
@@ -76,7 +76,7 @@ def segment_step(document: Document, last_frame: int, delta: int) -> int:
 
 
 def node_records(document: Document) -> list[Record]:
-    """The records that become nodes, in the order of the scene's."""
+    """Return the records that become nodes, in the order of the nodes of the scene."""
     return [record for record in document.find(Record) if isinstance(record, tuple(_KINDS))]
 
 
@@ -161,7 +161,7 @@ class _Builder:
         self._tell_doubled_ids(used)
 
     def _tell_doubled_ids(self, used: set[int]) -> None:
-        """Two records with one id are an error where something goes by that id: the first is taken."""
+        """Report duplicate ids that something refers to; the first record is used."""
         if not self.doubled:
             return
         for controller in self.document.find(r.AnyController):

@@ -1,4 +1,4 @@
-"""Tracks as controllers: TCB rotations as increments, linear ones as they are."""
+"""Write tracks as controllers: TCB rotations as increments, linear rotations unchanged."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def write_controllers(
 
 
 def _writable(track: Track) -> Track:
-    """Linear where linear keys say the same; else TCB."""
+    """Return linear keys if they are equivalent, else TCB keys."""
     if track.interpolation is Interpolation.LINEAR and not is_eased(track):
         if track.is_rotation:
             if not (np.abs(increments(track)[1][1:]) > math.pi).any():

@@ -1,4 +1,4 @@
-"""The whole way from a scene to a U3D (UTO!) document."""
+"""Write a scene as a U3D (UTO!) document."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Habits:
 
 
 class RecordWriter:
-    """Makes records for the nodes of a scene."""
+    """Writes records for the nodes of a scene."""
 
     def __init__(
         self, scene: Scene, clip: Clip, options: WriteOptions, report: LossReport, like: Habits | None = None
