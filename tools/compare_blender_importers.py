@@ -2,27 +2,24 @@
 
     .venv/bin/python -m tools.compare_blender_importers
 
-Three ways: our extension, glTF files of ``keyframer convert`` through Blender's own glTF importer, and the rule by
-which the add-on io_scene_3ds places rotations. That add-on comes from the extensions platform since Blender 4.2 and is
-not part of bpy, so its rule is computed: its source takes rotation keys for absolute ones. Everything else about it is
-taken to be right, so the figure is the least that it is off. Needs bpy and the shared corpus.
+Three ways: our extension, glTF files of ``keyframer convert`` through Blender's own glTF importer, and Blender's own
+3DS importer: the add-on io_scene_3ds, which pip brings into a folder of its own. Needs bpy and the shared corpus.
 """
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from tests.blender.outside import ROOT, Case, ask, builder, ten_frames
+from tests.blender.outside import PYTHON, ROOT, Case, ask, builder, ten_frames
 from tests.corpus import CORPUS
 from tests.exchange.players import cases_of, in_blender
 
 import keyframer
-from keyframer.curves import RotationForm
-from keyframer.posing.bounds_and_duration import scene_size
-from keyframer.scene import Channel, Scene
 
 FILES = [
     ROOT / "examples" / "windmill.3ds",
@@ -38,25 +35,34 @@ FILES = [
 ]
 
 
-def with_absolute_rotations(scene: Scene) -> Scene:
-    """The scene as it moves if increments are taken for absolute rotations."""
-
-    def changed(channel: Channel) -> Channel:
-        track = channel.track
-        if track.form is not RotationForm.AXIS_ANGLE_RELATIVE:
-            return channel
-        return Channel(channel.node, replace(track, form=RotationForm.AXIS_ANGLE_ABSOLUTE))
-
-    clips = [replace(clip, channels=[changed(channel) for channel in clip.channels]) for clip in scene.clips]
-    return replace(scene, clips=clips)
+ADDON = "io_scene_3ds==2.8.6"
 
 
-def vertices_off(scene: Scene, other: Scene, frames: list[float]) -> float:
-    """The largest distance of vertices of two scenes, in sizes of the first."""
-    poses = [keyframer.pose(each, frames=frames) for each in (scene, other)]
-    meshes = [number for number, node in enumerate(scene.nodes) if node.mesh is not None]
-    away = [np.abs(poses[0].vertices(number) - poses[1].vertices(number)).max(initial=0.0) for number in meshes]
-    return float(max(away, default=0.0)) / scene_size(scene)
+def own_importer(cases: list[Case], folder: Path) -> list[float]:
+    """How far Blender's own 3DS importer is off, with the better of its two ways to place things."""
+    command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder / "addon"), ADDON]
+    subprocess.run(command, check=True)
+    lines = (json.dumps({"file": str(case.path), "frames": case.frames}) for case in cases)
+    (folder / "requests").write_text("\n".join(lines), encoding="utf-8")
+    script = ROOT / "tests" / "oracles" / "blender" / "own_importer.py"
+    files = [str(folder / name) for name in ("addon", "requests", "answers")]
+    subprocess.run([str(PYTHON), str(script), *files], check=True, stdout=subprocess.DEVNULL)
+    answers = (folder / "answers").read_text(encoding="utf-8").splitlines()
+    return [
+        min(vertices_off(case, shown) for shown in json.loads(answer))
+        for case, answer in zip(cases, answers, strict=True)
+    ]
+
+
+def vertices_off(case: Case, shown: dict[str, list[list[list[float]]]]) -> float:
+    """The largest distance of a vertex from where it belongs, in sizes of the scene."""
+    away = [0.0]
+    for number, node in enumerate(case.scene.nodes):
+        if node.mesh is not None:
+            wanted = case.in_blender(case.pose.vertices(number)) / case.unit  # the importer keeps the file's numbers
+            off = np.abs(np.reshape(shown[node.name], wanted.shape) - wanted)[case.pose.visible[:, number]]
+            away.append(float(off.max(initial=0.0)) * case.unit / case.size)
+    return max(away)
 
 
 def main() -> None:
@@ -73,13 +79,12 @@ def main() -> None:
             cases_of((path.name, each) for path, each in zip(FILES, scenes, strict=True)), folder
         ):
             gltf[case.name] = max(found.places, found.vertices)
-        print("| file | nodes that turn | this extension | glTF and its importer | rotations taken for absolute |")
+        print("| file | nodes that turn | this extension | glTF and its importer | its 3DS importer |")
         print("| --- | --- | --- | --- | --- |")
-        for path, scene, case, off in zip(FILES, scenes, cases, ours, strict=True):
+        for path, scene, off, other in zip(FILES, scenes, ours, own_importer(cases, folder), strict=True):
             turning = sum(c.track.kind == "rotation" and len(c.track.times) > 1 for c in scene.clips[0].channels)
-            wrong = vertices_off(scene, with_absolute_rotations(scene), case.frames)
             print(
-                f"| {path.name} | {turning} of {len(scene.nodes)} | {off:.1e} | {gltf[path.name]:.1e} | {wrong:.2f} |"
+                f"| {path.name} | {turning} of {len(scene.nodes)} | {off:.1e} | {gltf[path.name]:.1e} | {other:.2g} |"
             )
 
 
