@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import json
+import math
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from tests.exchange.lit import CORPUS_FILES, Ball, ball, lamps
 from tests.exchange.players import PYTHON, needs_blender
 from tests.exchange.reading.making import glb, taken_apart
 from tests.exchange.scenes import cube
-from tests.exchange.truth import ORACLES, glb_of
+from tests.exchange.truth import ORACLES, glb_of, needs_node_tools, node_lines
 from tests.oracles.gltf.pictures import open_painter, why_no_pictures
 
 NO_PICTURES = why_no_pictures()
@@ -164,13 +165,33 @@ def test_three_shows_lights_as_bright_as_our_thumbnails(balls: dict[str, Ball]) 
 
 @needs_blender
 def test_blender_shows_lights_as_bright_as_our_thumbnails(balls: dict[str, Ball], tmp_path: Path) -> None:
-    """With its importer's *Lighting Mode: Unitless*; its *Standard* divides every light by 683."""
-    modes = [(name, mode) for mode in ("COMPAT", "SPEC") for name in balls]
+    """With its importer's *Lighting Mode: Unitless*; and with *Standard*, its default, which divides every light by 683
+    lumens a watt, at an exposure that makes up for it."""
+    modes = [(name, mode, stops) for mode, stops in (("COMPAT", 0.0), ("SPEC", math.log2(683))) for name in balls]
+    modes.append(("made", "SPEC", 0.0))
     requests, answers = tmp_path / "requests", tmp_path / "answers"
-    requests.write_text("".join(json.dumps(balls[name].request(mode)) + "\n" for name, mode in modes))
+    lines = ({**balls[name].request(mode), "exposure": stops} for name, mode, stops in modes)
+    requests.write_text("".join(json.dumps(line) + "\n" for line in lines))
     command = [str(PYTHON), str(ORACLES / "blender" / "light.py"), str(requests), str(answers)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr[-4000:]
     shown = dict(zip(modes, map(float, answers.read_text().split()), strict=True))
-    _assert_as_bright(balls, {name: shown[name, "COMPAT"] for name in balls})
-    assert shown["made", "SPEC"] < shown["made", "COMPAT"] / 50  # what docs/gltf.md warns of
+    for mode, stops in (("COMPAT", 0.0), ("SPEC", math.log2(683))):
+        _assert_as_bright(balls, {name: shown[name, mode, stops] for name in balls})
+    assert shown["made", "SPEC", 0.0] < shown["made", "COMPAT", 0.0] / 50  # what docs/gltf.md warns of
+
+
+@needs_node_tools
+def test_no_number_of_a_light_suits_three_and_blenders_default_alike(tmp_path: Path) -> None:
+    """Blender's default divides the intensity and nothing else. The colour, which it leaves alone, ends at 1: a file
+    that puts the strength there would be as bright in both programs, and is not valid."""
+    root, binary = taken_apart(glb_of(lamps())[0])
+    light = root["extensions"]["KHR_lights_punctual"]["lights"][0]
+    light["color"] = [light.pop("intensity")] * 3
+    (tmp_path / "colored.glb").write_bytes(glb(root, binary))
+    (report,) = map(json.loads, node_lines("validate.mjs", [str(tmp_path / "colored.glb")]))
+    (found,) = (message for message in report["messages"] if message["severity"] == 0)
+    assert (found["code"], found["pointer"]) == (
+        "VALUE_NOT_IN_RANGE",
+        "/extensions/KHR_lights_punctual/lights/0/color/0",
+    )

@@ -3,7 +3,8 @@
     python light.py REQUESTS ANSWERS
 
 Each line of REQUESTS is JSON: ``file``, ``mode`` (of the importer: COMPAT is called *Unitless*, SPEC *Standard*),
-``centre``, ``radius`` and ``eye`` in the axes of the file. Each line of ANSWERS is the mean of the pixels, 0 to 1.
+``centre``, ``radius`` and ``eye`` in the axes of the file, and perhaps the ``exposure`` of the scene, in stops. Each
+line of ANSWERS is the mean of the pixels, 0 to 1.
 """
 
 import json
@@ -23,13 +24,19 @@ def brightness(request):
     for part in bpy.data.objects:
         part.hide_render = part.type == "MESH"
     centre, eye = ((x, -z, y) for x, y, z in (request["centre"], request["eye"]))
+    bpy.context.scene.view_settings.exposure = request.get("exposure", 0.0)
+    return sphere_brightness(centre, request["radius"], eye, request["file"] + ".png")
+
+
+def sphere_brightness(centre, radius, eye, picture):
+    """The mean of the pixels that show a grey sphere, 0 to 1, in Blender's axes."""
     scene = bpy.context.scene
-    _add_sphere(centre, request["radius"])
+    _add_sphere(centre, radius)
     camera = bpy.data.objects.new("eye", bpy.data.cameras.new("eye"))
     camera.location = eye
     camera.rotation_euler = (Vector(centre) - Vector(eye)).to_track_quat("-Z", "Y").to_euler()
     camera.data.angle = math.radians(20)
-    camera.data.clip_start, camera.data.clip_end = request["radius"] / 100, request["radius"] * 100
+    camera.data.clip_start, camera.data.clip_end = radius / 100, radius * 100
     scene.collection.objects.link(camera)
     scene.camera = camera
     scene.render.engine = "CYCLES"
@@ -39,7 +46,7 @@ def brightness(request):
     scene.render.film_transparent = True
     scene.view_settings.view_transform = "Standard"
     scene.render.image_settings.file_format, scene.render.image_settings.color_mode = "PNG", "RGBA"
-    scene.render.filepath = request["file"] + ".png"
+    scene.render.filepath = picture
     bpy.ops.render.render(write_still=True)
     image = bpy.data.images.load(scene.render.filepath)
     image.colorspace_settings.name = "Non-Color"
@@ -63,6 +70,7 @@ def _add_sphere(centre, radius):
     sphere.data.materials.append(grey)
 
 
-with open(sys.argv[-2], encoding="utf-8") as requests, open(sys.argv[-1], "w", encoding="utf-8") as answers:
-    for line in requests:
-        answers.write(f"{brightness(json.loads(line))}\n")
+if __name__ == "__main__":
+    with open(sys.argv[-2], encoding="utf-8") as requests, open(sys.argv[-1], "w", encoding="utf-8") as answers:
+        for line in requests:
+            answers.write(f"{brightness(json.loads(line))}\n")
