@@ -13,7 +13,7 @@ import numpy as np
 import keyframer
 from keyframer.curves import RotationForm, Track
 from keyframer.curves.cubic_fit import largest_difference, turn_degrees
-from keyframer.curves.key_reduction import fewest_keys
+from keyframer.curves.key_reduction import fewest_keys, sample_together
 from keyframer.exchange import Exporter
 from keyframer.exchange.gltf.conventions import shown_color
 from keyframer.formats.kit.coordinates import in_space
@@ -40,6 +40,7 @@ from keyframer.scene import (
 )  # fmt: skip
 from keyframer.scene.loss_report import LossReport, Outcome
 
+from .animation import clip_actions
 from .importing import TARGET, WATTS
 
 _LIGHTS = {"POINT": LightType.OMNI, "SPOT": LightType.SPOT, "SUN": LightType.DIRECTIONAL, "AREA": LightType.SPOT}
@@ -93,6 +94,7 @@ class _Reader:
             scene.clips.append(self.clip)
             self.length = _TOLERANCE * scene_size(scene)
             self._keys(world, states)
+        self._tell_other_clips()
         background = self._background()
         if background is not None:
             scene.environment = Environment(background_color=background, uses={"background_color"})
@@ -104,6 +106,9 @@ class _Reader:
         if thing.parent is not None:
             bone = thing.parent_bone if thing.parent_type == "BONE" else ""
             parent = self.numbers.get((thing.parent.name, bone), self.numbers.get((thing.parent.name, "")))
+        if thing.instance_type != "NONE":
+            detail = "instances are not written; make them real objects first"
+            self.report.add(Outcome.DROPPED, f"/nodes/{thing.name}/instances", detail)
         self._append((thing.name, ""), Node(thing.name, kind.get(thing.type, NodeKind.OBJECT), parent))
         if thing.type == "ARMATURE":
             self.scene.nodes[-1].kind = NodeKind.DUMMY
@@ -180,6 +185,11 @@ class _Reader:
         if thing.type == "CAMERA":
             node.camera = len(scene.cameras)
             planes = (thing.data.clip_start, thing.data.clip_end)
+            if thing.data.type != "PERSP":
+                detail = "cameras without perspective are written with a field of view"
+                self.report.add(Outcome.DROPPED, f"/cameras/{thing.data.name}/{thing.data.type.lower()}", detail)
+            if thing.data.shift_x or thing.data.shift_y:
+                self.report.add(Outcome.DROPPED, f"/cameras/{thing.data.name}/shift", "old cameras look straight ahead")
             scene.cameras.append(Camera(thing.data.name, fov_degrees=math.degrees(thing.data.angle_x), clip=planes))
         elif thing.type == "LIGHT":
             node.light = len(scene.lights)
@@ -250,6 +260,7 @@ class _Reader:
             self.scene.skins.append(self._skin(thing, rig))
 
     def _mesh(self, thing: Any, data: Any) -> Mesh:
+        self._tell_layers(data)
         data.calc_loop_triangles()
         triangles = data.loop_triangles
         loops = _column(triangles, "loops", 3, np.int32)
@@ -276,6 +287,25 @@ class _Reader:
             mesh.face_materials = np.array(numbers)[np.minimum(chosen, len(numbers) - 1)]
         return mesh
 
+    def _tell_layers(self, data: Any) -> None:
+        """What a mesh has more of than old files hold."""
+        for name, count in (("uv", len(data.uv_layers)), ("colors", len(data.color_attributes))):
+            if count > 1:
+                self.report.add(
+                    Outcome.DROPPED, f"/meshes/{data.name}/{name}", f"only the active one of {count} layers"
+                )
+        if data.has_custom_normals:
+            detail = "custom normals become smoothing groups"
+            self.report.add(Outcome.APPROXIMATED, f"/meshes/{data.name}/normals", detail)
+
+    def _tell_other_clips(self) -> None:
+        """Imported clips that the scene does not play."""
+        moved = [*bpy.data.objects, *bpy.data.cameras, *bpy.data.lights, *bpy.data.shape_keys]
+        played = [each.animation_data.action for each in moved if each.animation_data is not None]
+        for action in clip_actions():
+            if action not in played:
+                self.report.add(Outcome.DROPPED, f"/clips/{action.name}", "only what the scene plays is written")
+
     def _skin(self, thing: Any, rig: Any) -> Skin:
         bones = [bone.name for bone in rig.data.bones]
         group_of = {group.index: bones.index(group.name) for group in thing.vertex_groups if group.name in bones}
@@ -300,7 +330,7 @@ class _Reader:
             return -1
         if material.name not in self.materials:
             self.materials[material.name] = len(self.scene.materials)
-            self.scene.materials.append(_read_material(material))
+            self.scene.materials.append(_read_material(material, self.report))
             self.report.add(Outcome.APPROXIMATED, f"/materials/{material.name}", "colours, gloss and images only")
         return self.materials[material.name]
 
@@ -343,7 +373,8 @@ class _Reader:
         form = RotationForm.QUATERNION_ABSOLUTE if turning else RotationForm.NONE
         given = values[:, 0] if keyframer.curves.track.KINDS[kind] == 1 else values
         widest = 120.0 if turning else np.inf
-        track, _ = fewest_keys(kind, self.frames, given, form, tolerance, distance, widest)
+        search = fewest_keys(kind, self.frames, given, form, tolerance, distance, widest)
+        ((track, _),) = sample_together([search])
         self.clip.channels.append(Channel(number, track))
 
 
@@ -368,7 +399,7 @@ def _column(rows: Any, name: str, width: int, kind: Any = np.float32) -> np.ndar
     return values.reshape(-1, width).astype(np.float64 if kind is np.float32 else kind)
 
 
-def _read_material(material: Any) -> Material:
+def _read_material(material: Any, report: LossReport) -> Material:
     """Colours, gloss, opacity, glow and images of the Principled BSDF; else the colour of the viewport."""
     nodes = list(material.node_tree.nodes) if material.node_tree is not None else []
     shader = next((node for node in nodes if node.type == "BSDF_PRINCIPLED"), None)
@@ -383,22 +414,32 @@ def _read_material(material: Any) -> Material:
     made.shininess = min(max(math.log2(max(2.0 / rough**2 - 2.0, 1.0)) / 10.0, 0.0), 1.0)
     made.shininess_strength = min(2.0 * max(inputs["Specular IOR Level"].default_value, 0.0), 1.0)
     made.self_illumination = min(max(inputs["Emission Strength"].default_value, 0.0), 1.0)
-    for socket, slot in (("Base Color", "texture1"), ("Alpha", "opacity")):
-        image = _image_behind(inputs[socket])
-        if image is not None and not (slot == "opacity" and "texture1" in made.maps):
+    written: list[Any] = []
+    for socket, slot in _SLOTS.items():
+        image = next((each for each in _images_behind(inputs[socket]) if each not in written), None)
+        through_bump = slot != "bump" or any(link.from_node.type == "BUMP" for link in inputs[socket].links)
+        if image is not None and through_bump:
             made.maps[slot] = TextureMap(Path(bpy.path.abspath(image.filepath) or image.name).name)
+            written.append(image)
+    left = {image.name for socket in inputs for image in _images_behind(socket) if image not in written}
+    for name in sorted(left):
+        report.add(Outcome.DROPPED, f"/materials/{material.name}/images", f"{name} has no place in old materials")
     return made
 
 
-def _image_behind(socket: Any) -> Any:
-    """The image that a socket is linked to, through any number of nodes."""
-    waiting, seen = [link.from_node for link in socket.links], set()
+_SLOTS = {"Base Color": "texture1", "Alpha": "opacity", "Emission Color": "self_illumination", "Normal": "bump"}
+"""inputs of the shader whose images are written; an image is written once"""
+
+
+def _images_behind(socket: Any) -> list[Any]:
+    """The images that a socket is linked to, through any number of nodes."""
+    waiting, seen, found = [link.from_node for link in socket.links], set(), []
     while waiting:
-        node = waiting.pop()
+        node = waiting.pop(0)
         if node.name in seen:
             continue
         seen.add(node.name)
         if node.type == "TEX_IMAGE" and node.image is not None:
-            return node.image
+            found.append(node.image)
         waiting += [link.from_node for entry in node.inputs for link in entry.links]
-    return None
+    return found

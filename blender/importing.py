@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from keyframer.exchange.fcurves import ClipCurves, Derived, FCurves, Place, clip
 from keyframer.exchange.gltf.conventions import linear_color
 from keyframer.exchange.gltf.write.cameras_lights import strengths
 from keyframer.formats.kit.coordinates import in_space
+from keyframer.formats.kit.declared_fields import Holdings
+from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.posing.bounds_and_duration import clip_span, scene_size
-from keyframer.scene import Handedness, LightType, Node, NodeKind, Scene, Space
+from keyframer.scene import Clip, Environment, Handedness, LightType, Node, NodeKind, Scene, Space
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import safe_text
 
@@ -33,6 +36,40 @@ WATTS = "keyframer_watts"
 """custom property of lights: what a multiplier of 1 is in Blender's unit"""
 TARGET = "keyframer_target"
 """custom property of cameras and lights: the object they looked at in the file"""
+HOLDS = Holdings(
+    features=(
+        *(
+            "tree",
+            "names",
+            "kinds",
+            "hidden",
+            "pivots",
+            "scale axes",
+            "scale_axes",
+            "meshes",
+            "smoothing",
+            "vertex colours",
+        ),
+        *("cast shadows", "morphs", "skins", "materials", "textures", "cameras", "lights", "frames", "visible", "fov"),
+        *("roll", "color", "multiplier", "hotspot", "falloff"),
+    ),
+    in_code={
+        "meshes": ("name",),
+        "materials": ("diffuse", "shininess", "shininess_strength", "transparency", "self_illumination", "two_sided"),
+        "maps": (
+            *("amount", "scale", "offset", "rotation_degrees", "mirror", "negative", "decal", "tiled"),
+            *("alpha_source", "ignore_alpha"),
+        ),
+        "cameras": ("name", "fov_degrees", "roll_degrees", "clip"),
+        "lights": (
+            *("name", "color", "multiplier", "on", "hotspot_degrees", "falloff_degrees", "roll_degrees"),
+            "casts_shadows",
+        ),
+        "clips": ("name",),
+    },
+    reported=("environment", "other maps", "raw channels"),
+)
+"""what Blender shows of a scene; everything else is reported"""
 _LIGHTS = {LightType.OMNI: "POINT", LightType.SPOT: "SPOT", LightType.DIRECTIONAL: "SUN"}
 _EMPTIES = {NodeKind.TARGET: "CIRCLE", NodeKind.DUMMY: "CUBE", NodeKind.AMBIENT: "SPHERE"}
 _EVERY_NUMBER = 1e-6
@@ -94,6 +131,7 @@ class _Builder:
         self.path = path
         self.options = options
         self.report = LossReport("blender")
+        self.before = set(_blocks())
         self.materials = Materials(scene.materials, path.parent, self.report)
         self.collection = bpy.data.collections.new(path.name)
         context.scene.collection.children.link(self.collection)
@@ -117,9 +155,7 @@ class _Builder:
 
     def take_back(self) -> None:
         """Remove what was built of a scene that could not be built to its end."""
-        for thing in list(self.collection.objects):
-            bpy.data.objects.remove(thing)
-        bpy.data.collections.remove(self.collection)
+        bpy.data.batch_remove([block for block in _blocks() if block not in self.before])
 
     def build(self) -> Built:
         clips = [self._curves(number) for number in range(len(self.scene.clips))]
@@ -182,6 +218,7 @@ class _Builder:
         for thing in things:
             thing.rotation_mode = "QUATERNION"
             self.collection.objects.link(thing)
+            thing.visible_shadow = node.mesh is None or self.scene.meshes[node.mesh].casts_shadows
             thing.hide_render = thing.hide_viewport = not self.pose.visible[0, number]
             steps = [Target(thing, name, -np.eye(1), np.ones(1)) for name in ("hide_viewport", "hide_render")]
             self.targets.setdefault((number, "visible"), []).extend(steps)
@@ -316,8 +353,6 @@ class _Builder:
         data.clip_start, data.clip_end = 1e-4 * size, 100.0 * size
         if camera.clip is not None and 0 < camera.clip[0] < camera.clip[1] < math.inf:
             data.clip_start, data.clip_end = camera.clip
-        if camera.ranges is not None and any(camera.ranges):
-            self.report.add(Outcome.DROPPED, f"/cameras/{camera.name}/ranges", extras=camera.extras)
         self.targets[number, "lens"] = [Target(data, "lens", np.eye(1))]
         thing = bpy.data.objects.new(safe_text(node.name), data)
         if self.context.scene.camera is None:
@@ -343,9 +378,6 @@ class _Builder:
         path = f"/lights/{light.name}"
         detail = "dims with distance; the original light did not"
         self.report.add(Outcome.APPROXIMATED, path, detail, extras=light.extras)
-        for name in ("attenuated", "rectangular", "projector", "excludes"):
-            if getattr(light, name):
-                self.report.add(Outcome.DROPPED, f"{path}/{name}", extras=light.extras)
         return bpy.data.objects.new(safe_text(node.name), data)
 
     def _watts(self, number: int) -> float:
@@ -365,7 +397,8 @@ class _Builder:
 
     def _surroundings(self) -> None:
         environment = self.scene.environment
-        if environment.background_color is not None and "background_color" in environment.uses:
+        shown = {"background_color"} & environment.uses
+        if environment.background_color is not None and shown:
             world = bpy.data.worlds.new(self.path.stem)
             world.use_nodes = True
             color = linear_color(environment.background_color).tolist()
@@ -374,10 +407,10 @@ class _Builder:
             world.color = color
             if self.context.scene.world is None or self.context.scene.world.users <= 1:
                 self.context.scene.world = world
-        for name in sorted(environment.uses - {"background_color"}):
-            self.report.add(Outcome.DROPPED, f"/environment/{name}")
-        if environment.ambient is not None and any(environment.ambient):
-            self.report.add(Outcome.DROPPED, "/environment/ambient", "light from everywhere")
+        for name in (item.name for item in fields(Environment) if item.name not in ("uses", "extras", *shown)):
+            value = getattr(environment, name)
+            if value is not None and value != (0.0, 0.0, 0.0):
+                self.report.add(Outcome.DROPPED, f"/environment/{name}", extras=environment.extras)
 
     # Motion
 
@@ -445,10 +478,24 @@ class _Builder:
         for clip in self.scene.clips:
             for channel in clip.raw_channels:
                 self.report.add(Outcome.DROPPED, f"/clips/{clip.name}/{channel.name}", "numbers of unknown meaning")
+        lines = set()
+        for each in self.scene.clips or [Clip()]:
+            dropped = LossReport("blender")
+            tell_dropped(self.scene, each, dropped, HOLDS.silent, "Blender")
+            self.report.losses += [loss for loss in dropped if loss not in lines]
+            lines |= set(dropped)
         for number, node in enumerate(self.scene.nodes):
             if node.target is not None and number in self.objects and (node.camera is not None or self._shines(node)):
                 detail = "looks by its rotation; the target stays as an empty"
                 self.report.add(Outcome.BAKED, f"/nodes/{node.name}/target", detail, extras=node.extras)
+
+
+_KINDS = ("objects", "meshes", "materials", "cameras", "lights", "armatures", "images", "worlds", "actions")
+
+
+def _blocks() -> Iterator[Any]:
+    """Everything of the kinds that an import makes."""
+    return (block for kind in (*_KINDS, "collections") for block in getattr(bpy.data, kind))
 
 
 def _layer_of(layer: Any, collection: Any) -> Any:

@@ -16,9 +16,6 @@ from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import safe_text
 from keyframer.textures import TextureFinder
 
-_UNSAID = ("additive", "wire", "face_map", "soften", "supersample")
-"""flags that Blender's material does not have"""
-
 
 class Materials:
     """Makes each material once for every way in which meshes use it: with or without vertex colours and images."""
@@ -44,11 +41,6 @@ class Materials:
     def _tell(self, material: Material) -> None:
         path = f"/materials/{material.name}"
         self._report.add(Outcome.APPROXIMATED, path, "as a Principled BSDF", extras=material.extras)
-        for name in _UNSAID:
-            if getattr(material, name):
-                self._report.add(Outcome.DROPPED, f"{path}/{name}", extras=material.extras)
-        if material.transparency > 0 and material.transparency_falloff:
-            self._report.add(Outcome.DROPPED, f"{path}/transparency_falloff", extras=material.extras)
         for slot in material.maps:
             if slot not in ("texture1", "opacity", "bump", "self_illumination"):
                 self._report.add(Outcome.DROPPED, f"{path}/maps/{slot}", "not shown", extras=material.extras)
@@ -68,16 +60,8 @@ class Materials:
         made.diffuse_color = (*color, alpha)
         shader.inputs["Base Color"].default_value = (*color, 1.0)
         graph = _Graph(tree, shader)
-        base = self._texture(graph, material, "texture1") if mapped else None
-        if base is not None:
-            amount = fraction(material.maps["texture1"].amount, 1.0)
-            output = base.outputs["Color"]
-            if amount < 1.0:
-                output = graph.mix(color, output, amount, "MIX")
-            graph.base = output
-            texture = material.maps["texture1"]
-            if not texture.ignore_alpha and texture.alpha_source:
-                graph.link(base.outputs["Alpha"], "Alpha")
+        if mapped:
+            self._base_map(graph, material, color)
         if colored:
             attribute = graph.node("ShaderNodeVertexColor", 0)
             attribute.layer_name = "Color"
@@ -93,10 +77,28 @@ class Materials:
             self._other_maps(graph, material)
         return made
 
+    def _base_map(self, graph: _Graph, material: Material, color: list[float]) -> None:
+        """The image of the colour. Its alpha makes holes, unless the image is a decal: then the material shows."""
+        node = self._texture(graph, material, "texture1")
+        if node is None:
+            return
+        texture = material.maps["texture1"]
+        output = graph.inverted(node.outputs["Color"]) if texture.negative else node.outputs["Color"]
+        if texture.decal and not texture.mirror:
+            output = graph.mix(color, output, node.outputs["Alpha"], "MIX")
+        amount = fraction(texture.amount, 1.0)
+        graph.base = graph.mix(color, output, amount, "MIX") if amount < 1.0 else output
+        has_alpha = node.image.depth in _DEPTHS_WITH_ALPHA and not texture.ignore_alpha
+        if has_alpha and (texture.alpha_source or not texture.decal):
+            graph.cover(node.outputs["Alpha"])
+
     def _other_maps(self, graph: _Graph, material: Material) -> None:
         stencil = self._texture(graph, material, "opacity", data=True)
         if stencil is not None:
-            graph.link(stencil.outputs["Color"], "Alpha")
+            texture = material.maps["opacity"]
+            through = texture.alpha_source and stencil.image.depth in _DEPTHS_WITH_ALPHA
+            levels = stencil.outputs["Alpha" if through else "Color"]
+            graph.cover(graph.inverted(levels) if texture.negative else levels)
         shining = self._texture(graph, material, "self_illumination")
         if shining is not None:
             graph.link(shining.outputs["Color"], "Emission Color")
@@ -105,6 +107,7 @@ class Materials:
         if heights is not None:
             bump = graph.node("ShaderNodeBump", 1)
             bump.inputs["Strength"].default_value = fraction(material.maps["bump"].amount, 1.0)
+            bump.invert = material.maps["bump"].negative
             graph.tree.links.new(heights.outputs["Color"], bump.inputs["Height"])
             graph.tree.links.new(bump.outputs["Normal"], graph.shader.inputs["Normal"])
 
@@ -113,27 +116,28 @@ class Materials:
         texture = material.maps.get(slot)
         if texture is None or not (texture.file_name or texture.embedded):
             return None
-        image = self._image(texture, f"/materials/{material.name}/maps/{slot}")
+        image = self._image(texture, f"/materials/{material.name}/maps/{slot}", data)
         if image is None:
             return None
         node = graph.node("ShaderNodeTexImage", 2)
         node.image = image
-        if data:
-            image.colorspace_settings.name = "Non-Color"
-        node.extension = "MIRROR" if texture.mirror else "REPEAT" if texture.tiled and not texture.decal else "CLIP"
+        once = "CLIP" if texture.decal else "REPEAT" if texture.tiled else "EXTEND"
+        node.extension = "MIRROR" if texture.mirror else once
         _lay_on(graph, node, texture)
         return node
 
-    def _image(self, texture: TextureMap, path: str) -> Any:
-        key: object = texture.file_name if texture.embedded is None else id(texture.embedded.data)
+    def _image(self, texture: TextureMap, path: str, data: bool) -> Any:
+        """The image; one that is ``data`` instead of colours is an image of its own."""
+        named: object = texture.file_name if texture.embedded is None else id(texture.embedded.data)
+        key = (named, data)
         if key not in self._images:
-            image, reason = self._open(texture)
+            image, reason = self._open(texture, data)
             if image is None:
                 self._report.add(Outcome.DROPPED, path, reason, extras=texture.extras)
             self._images[key] = image
         return self._images[key]
 
-    def _open(self, texture: TextureMap) -> tuple[Any, str]:
+    def _open(self, texture: TextureMap, data: bool) -> tuple[Any, str]:
         """The image, or why there is none."""
         if texture.embedded is not None:
             image = bpy.data.images.new(safe_text(texture.embedded.name) or "Image", 1, 1)
@@ -143,15 +147,40 @@ class Materials:
             match = self._finder.find(texture.file_name)
             if match.path is None:
                 return None, str(match)
+            known = _loaded(str(match.path), data)
+            if known is not None:
+                return known, ""
             try:
-                image = bpy.data.images.load(str(match.path), check_existing=True)
+                image = bpy.data.images.load(str(match.path))
             except RuntimeError:
                 return None, f"{match}; Blender cannot read it"
         if image.size[0] == 0:
             name = image.name
             bpy.data.images.remove(image)
             return None, f"{name}: Blender cannot read this kind of image"
+        if data:
+            image.colorspace_settings.name = _DATA
         return image, ""
+
+
+_DATA = "Non-Color"
+"""the colour space of images that are no colours"""
+_DEPTHS_WITH_ALPHA = (32, 64, 128)
+"""bits of a pixel: four channels of 8, 16 or 32"""
+
+
+def _loaded(path: str, data: bool) -> Any:
+    """An image of the file that was loaded before, for the same use."""
+    return next(
+        (
+            image
+            for image in bpy.data.images
+            if bpy.path.abspath(image.filepath) == path
+            and image.size[0] > 0
+            and (image.colorspace_settings.name == _DATA) == data
+        ),
+        None,
+    )
 
 
 class _Graph:
@@ -172,12 +201,32 @@ class _Graph:
     def link(self, output: Any, socket: str) -> None:
         self.tree.links.new(output, self.shader.inputs[socket])
 
-    def mix(self, first: Any, second: Any, factor: float, blend: str) -> Any:
-        """Mixed colours; ``first`` is an output or a colour."""
+    def inverted(self, output: Any) -> Any:
+        """The negative of a colour."""
+        made = self.node("ShaderNodeInvert", 1)
+        self.tree.links.new(output, made.inputs["Color"])
+        return made.outputs["Color"]
+
+    def cover(self, output: Any) -> None:
+        """Multiply the opacity by an output."""
+        opacity = self.shader.inputs["Alpha"]
+        product = self.node("ShaderNodeMath", 1)
+        product.operation = "MULTIPLY"
+        self.tree.links.new(output, product.inputs[0])
+        product.inputs[1].default_value = opacity.default_value
+        if opacity.is_linked:
+            self.tree.links.new(opacity.links[0].from_socket, product.inputs[1])
+        self.tree.links.new(product.outputs[0], opacity)
+
+    def mix(self, first: Any, second: Any, factor: Any, blend: str) -> Any:
+        """Mixed colours; ``first`` is an output or a colour, ``factor`` an output or a number."""
         made = self.node("ShaderNodeMix", 1)
         made.data_type, made.blend_type = "RGBA", blend
         sockets = {socket.identifier: socket for socket in made.inputs}
-        sockets["Factor_Float"].default_value = factor
+        if isinstance(factor, float):
+            sockets["Factor_Float"].default_value = factor
+        else:
+            self.tree.links.new(factor, sockets["Factor_Float"])
         if isinstance(first, list):
             sockets["A_Color"].default_value = (*first, 1.0)
         else:

@@ -7,9 +7,10 @@ and ``n.npz`` for its arrays. Shares nothing with the tests but files.
 from __future__ import annotations
 
 import contextlib
-import importlib
+import importlib.util
 import io
 import json
+import pickle
 import sys
 import traceback
 from pathlib import Path
@@ -93,6 +94,7 @@ def do_play(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str,
         "losses": [str(loss) for loss in built[-1].report],
         "curves": count_curves(),
         "aspect": stage.render.resolution_x / stage.render.resolution_y,
+        "materials": {material.name: shading(material) for material in bpy.data.materials},
         "meshes": {key: describe(thing) for key, thing in built[-1].objects.items() if thing.type == "MESH"},
     }
 
@@ -108,6 +110,14 @@ def count_curves() -> dict[str, int]:
                         name = curve.data_path.rpartition(".")[2]
                         found[name] = found.get(name, 0) + 1
     return found
+
+
+def shading(material: Any) -> dict[str, Any]:
+    """The numbers of the shader that are not images."""
+    shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
+    names = ("Base Color", "Alpha", "Emission Strength")
+    plain = {name: shader.inputs[name].default_value for name in names}
+    return {name: value if isinstance(value, float) else list(value) for name, value in plain.items()}
 
 
 def describe(thing: Any) -> dict[str, Any]:
@@ -161,6 +171,10 @@ def watch(built: Any, frames: list[float], points: Any, arrays: dict[str, np.nda
             values = np.empty(9 * len(thing.data.polygons), np.float32)
             thing.data.corner_normals.foreach_get("vector", values)
             arrays[f"normals {number}"] = values.reshape(-1, 3, 3)
+            for layer in thing.data.uv_layers:
+                arrays[f"uv {number}"] = np.array([item.vector for item in layer.uv]).reshape(-1, 3, 2)
+            for attribute in thing.data.color_attributes:
+                arrays[f"colors {number}"] = np.array([item.color for item in attribute.data]).reshape(-1, 3, 4)
 
 
 def light(thing: Any, seen: Any) -> list[float]:
@@ -241,6 +255,83 @@ def do_round_trip(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dic
     return {"exported": sorted(exported), "said": said, "names": [names, [node.name for node in again[0].scene.nodes]]}
 
 
+def do_build(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Build a scene that comes as a pickle: what is not exact by the report, and everything that Blender then holds."""
+    new_file()
+    importing = part("importing")
+    scene = pickle.loads(Path(request["pickle"]).read_bytes())
+    built = importing.build(bpy.context, scene, Path(request["path"]), importing.Options())
+    said = [f"{loss.path}: {loss.detail}" for loss in built.report if loss.outcome.value != "exact"]
+    return {"said": said, "held": held()}
+
+
+HOLDERS = ("objects", "meshes", "materials", "cameras", "lights", "armatures", "shape_keys", "images", "worlds")
+UNTOLD = {"session_uid", "is_evaluated", "tag"}
+
+
+def held() -> list[str]:
+    """Every simple property of every data-block, the numbers of meshes, shape keys and bones, the nodes of materials
+    and worlds, and the keys of actions, as text."""
+    found = [
+        f"{block.name} {line}" for holder in HOLDERS for block in getattr(bpy.data, holder) for line in lines(block)
+    ]
+    for mesh in bpy.data.meshes:
+        for attribute in (each for each in mesh.attributes if each.name != ".select_edge"):  # never set
+            name = {"FLOAT_VECTOR": "vector", "FLOAT2": "vector", "FLOAT_COLOR": "color"}.get(
+                attribute.data_type, "value"
+            )
+            values = [getattr(item, name) for item in attribute.data]
+            found.append(f"{mesh.name}.{attribute.name} {[text(value) for value in values]}")
+    for keys in bpy.data.shape_keys:
+        for block in keys.key_blocks:
+            found.append(f"{keys.name}.{block.name} {[text(point.co) for point in block.data]} {text(block.value)}")
+    for thing in bpy.data.objects:
+        found += [f"{thing.name} modifier {line}" for modifier in thing.modifiers for line in lines(modifier)]
+        groups = {group.index: group.name for group in thing.vertex_groups}
+        for vertex in thing.data.vertices if thing.type == "MESH" else ():
+            found += [f"{thing.name} {vertex.index} {groups[each.group]} {text(each.weight)}" for each in vertex.groups]
+        for bone in thing.pose.bones if thing.type == "ARMATURE" else ():
+            found += [f"{thing.name} pose {line}" for line in lines(bone)]
+    for owner in [*bpy.data.materials, *bpy.data.worlds]:
+        for node in owner.node_tree.nodes if owner.node_tree else ():
+            found += [f"{owner.name}.{node.name} {line}" for line in lines(node)]
+            found += [
+                f"{owner.name}.{node.name}.{socket.name} {line}" for socket in node.inputs for line in lines(socket)
+            ]
+        for link in owner.node_tree.links if owner.node_tree else ():
+            found.append(
+                f"{owner.name} {link.from_node.name} {link.from_socket.name} {link.to_node.name} {link.to_socket.name}"
+            )
+    for action in bpy.data.actions:
+        found += [f"{action.name} {line}" for line in lines(action)]
+        for bag in (bag for layer in action.layers for strip in layer.strips for bag in strip.channelbags):
+            for curve in bag.fcurves:
+                keys = [
+                    (text(point.co), text(point.handle_left), point.interpolation) for point in curve.keyframe_points
+                ]
+                found.append(f"{action.name} {bag.slot.identifier} {curve.data_path} {curve.array_index} {keys}")
+    stage = bpy.context.scene
+    return [*found, *lines(stage), *lines(stage.render)]
+
+
+def lines(block: Any) -> list[str]:
+    """The simple properties of a block, those that a user added included."""
+    found = [f"{name} {text(value)}" for name, value in block.items()] if isinstance(block, bpy.types.ID) else []
+    names = [prop.identifier for prop in block.bl_rna.properties if prop.type != "COLLECTION"]
+    return found + [f"{name} {text(getattr(block, name))}" for name in names if name not in UNTOLD]
+
+
+def text(value: Any) -> str:
+    """A value in few digits: of another block its name."""
+    if isinstance(value, bpy.types.bpy_struct):
+        return str(getattr(value, "name", type(value).__name__))
+    if isinstance(value, float):
+        return f"{value:.5g}"
+    if isinstance(value, str | int | None):
+        return str(value)
+    return f"[{', '.join(text(item) for item in value)}]" if hasattr(value, "__len__") else type(value).__name__
+
+
 def do_export(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """Import, select some objects by name, and export."""
     new_file()
@@ -261,6 +352,77 @@ def do_state(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str
         "entries": [len(menu._dyn_ui_initialize()) for menu in menus],
         "handlers": {name: len(getattr(bpy.app.handlers, name)) for name in ("load_post", "frame_change_post")},
     }
+
+
+def do_dropping(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """What Blender asks when files are dropped onto a window."""
+    handler = bpy.types.IO_FH_keyframer
+
+    class Context:
+        area = type("Area", (), {"type": "VIEW_3D"})
+
+    operator = [handler.bl_import_operator, handler.bl_export_operator]
+    return {"extensions": handler.bl_file_extensions, "operators": operator, "poll": handler.poll_drop(Context)}
+
+
+def do_interrupted(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """An import that fails at its very end: how many data-blocks there were before and after, and what was said."""
+    new_file()
+    before = len(bpy.data.user_map())
+    builder = part("importing")._Builder
+    tell = builder._tell
+
+    def fail(*_: object) -> None:
+        raise ValueError("failed on purpose")
+
+    builder._tell = fail
+    try:
+        _, _, said = run_import(request)
+    finally:
+        builder._tell = tell
+    return {"blocks": [before, len(bpy.data.user_map())], "said": said}
+
+
+def do_left_out(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Export a scene of things that old files have no place for; the text of the report."""
+    new_file()
+    run_import(request)  # two clips
+    stage = bpy.context.scene
+    mesh = bpy.data.meshes.new("Layers")
+    mesh.from_pydata([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [], [(0, 1, 2)])
+    for name in ("first", "second"):
+        mesh.uv_layers.new(name=name)
+        mesh.color_attributes.new(name, "FLOAT_COLOR", "CORNER")
+    material = bpy.data.materials.new("Rough")
+    material.use_nodes = True
+    shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
+    for socket in ("Base Color", "Roughness"):
+        node = material.node_tree.nodes.new("ShaderNodeTexImage")
+        node.image = bpy.data.images.new(f"{socket}.png", 1, 1)
+        material.node_tree.links.new(node.outputs[0], shader.inputs[socket])
+    mesh.materials.append(material)
+    camera = bpy.data.cameras.new("Flat")
+    camera.type, camera.shift_x = "ORTHO", 0.5
+    group = bpy.data.collections.new("Group")
+    instance = bpy.data.objects.new("Instance", None)
+    instance.instance_type, instance.instance_collection = "COLLECTION", group
+    for thing in (bpy.data.objects.new("Layers", mesh), bpy.data.objects.new("Flat", camera), instance):
+        stage.collection.objects.link(thing)
+    bpy.ops.export_scene.keyframer(filepath=request["target"])
+    return {"text": bpy.data.texts[f"Keyframer: {Path(request['target']).name}"].as_string()}
+
+
+def do_sphere(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Import, put a grey sphere in the place of all meshes, and measure how bright Cycles shows it."""
+    new_file()
+    run_import(request)
+    for thing in bpy.data.objects:
+        thing.hide_render = thing.type == "MESH"
+    spec = importlib.util.spec_from_file_location("light", request["oracle"])
+    light = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(light)
+    where = request["centre"], request["radius"], request["eye"]
+    return {"brightness": light.sphere_brightness(*where, request["picture"])}
 
 
 def do_disable(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:

@@ -125,7 +125,7 @@ class Case:
         """What, of which node, and how far off, in sizes of the scene."""
         for name, found in answer.arrays.items():
             what, number = name.split()
-            if what != "normals":
+            if what not in ("normals", "uv", "colors"):
                 yield what, int(number), self._difference(what, int(number), found, answer)
 
     def troubles(self, answer: Answer) -> list[str]:

@@ -14,10 +14,15 @@ import pytest
 from PIL import Image
 
 import keyframer
-from keyframer import Material, Mesh, Node, Scene, TextureMap
-from keyframer.exchange import EXPORTERS, Exporter
+from keyframer import Channel, Clip, Interpolation, Material, Mesh, Node, Scene, TextureMap, Track
+from keyframer.exchange import EXPORTERS, IMPORTERS, Exporter
+from keyframer.formats import FORMATS
+from keyframer.formats.threeds import records
+from keyframer.formats.threeds.document import new_document
 from keyframer.rendering.drawable_scene import corner_normals, face_normals, normal_groups
 from tests.blender.outside import ROOT, Answer, Case, ask, builder, needs_blender, ten_frames
+from tests.corpus import CORPUS
+from tests.exchange.lit import CORPUS_FILES, Ball, ball, lamps
 
 pytestmark = needs_blender
 WINDMILL = ROOT / "examples" / "windmill.3ds"
@@ -69,7 +74,8 @@ def session(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
     found.add("centimetres", "play", **played(WINDMILL), metres=0.01)
     found.add("faster", "play", operator={"filepath": str(WINDMILL), "fps": 60.0}, frames=[0, 20, 100])
     found.add("baked", "play", **played(WINDMILL, keys="BAKE"))
-    found.add("raw", "play", **played(WINDMILL, options="geometry=raw"))
+    found.add("local", "play", **played(local_vertices(folder)))
+    found.add("raw", "play", **played(local_vertices(folder), options="geometry=raw"))
     found.add("textured", "play", **played(textured / "windmill.3ds"))
     found.add("images", "images")
     found.add("laid on", "play", **played(laid_on(folder / "textured")))
@@ -84,6 +90,11 @@ def session(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
     found.add("several", "operate", operator={"directory": str(files), "files": several})
     found.add("folder", "operate", operator={"directory": str(files)})
     found.add("empty folder", "operate", operator={"directory": str(folder / "settings")})
+    found.add("dropped", "dropping")
+    found.add("interrupted", "interrupted", operator={"filepath": str(textured / "windmill.3ds")})
+    found.add("left out", "left_out", operator={"filepath": str(two_clips(folder))}, target=str(folder / "left.3ds"))
+    for name, lit in balls(folder).items():
+        found.add(f"sphere in {name}", "sphere", **lit)
     found.add("popup", "popup", operator={"filepath": str(WINDMILL)})
     found.add("undo", "undo", operator={"filepath": str(WINDMILL)})
     for name, source, target in ROUND_TRIPS:
@@ -109,6 +120,57 @@ def session(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
     found.add("state again", "state", classes=CLASSES)
     found.add("windmill again", "play", **played(WINDMILL))
     found.run(archive, folder)
+    return found
+
+
+def local_vertices(folder: Path) -> Path:
+    """A file whose node stands apart from the vertices that it stores."""
+    points, faces = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0)], "<f4"), np.array([(0, 1, 2, 7)], "<u2")
+    named = records.NamedObject(
+        b"Face", children=[records.Mesh(children=[records.PointArray(points), records.FaceArray(faces)])]
+    )
+    place = records.PositionTrack(keys=records.Keys.make(np.zeros(1, int), np.array([[5.0, 6.0, 7.0]])))
+    node = records.ObjectNode(children=[records.NodeId(0), records.NodeHeader(b"Face"), place])
+    document = new_document(
+        records.Editor(children=[named]), records.Keyframer(children=[records.KeyframerHeader(length=50), node])
+    )
+    path = folder / "local.3ds"
+    path.write_bytes(keyframer.encode(document))
+    return path
+
+
+def two_clips(folder: Path) -> Path:
+    """A file with two clips."""
+    track = Track("position", [0, 10], [(0, 0, 0), (4, 0, 1)], Interpolation.LINEAR)
+    clips = [Clip(name, [Channel(0, track)], 0, 10) for name in ("first", "second")]
+    path = folder / "two.glb"
+    keyframer.save(Scene(nodes=[Node("Thing")], clips=clips), path)
+    return path
+
+
+LIT: dict[str, Ball] = {}
+"""by name, what a grey sphere in the middle of a file's scene should look like"""
+
+
+def balls(folder: Path) -> dict[str, dict[str, Any]]:
+    """Requests for a sphere in the lights of files: where it is, in Blender's axes and unit."""
+    (folder / "balls").mkdir()
+    keyframer.save(lamps(), folder / "lamps.glb")
+    files = [folder / "lamps.glb", *(CORPUS / "3ds" / name for name in CORPUS_FILES if CORPUS.is_dir())]
+    found = {}
+    for path in files:
+        scene = lamps() if path.stem == "lamps" else keyframer.load(path)
+        unit = scene.space.metres_per_unit or 1.0
+        each = LIT[path.name] = ball(scene, folder / "balls", path.name)
+        (centre, eye) = ([x * unit, -z * unit, y * unit] for x, y, z in (each.centre, each.eye))
+        found[path.name] = {
+            "operator": {"filepath": str(path)},
+            "oracle": str(ROOT / "tests" / "oracles" / "blender" / "light.py"),
+            "centre": centre,
+            "eye": eye,
+            "radius": each.radius * unit,
+            "picture": str(folder / "sphere.png"),
+        }
     return found
 
 
@@ -271,7 +333,10 @@ def test_baked_keys_stand_on_every_frame_and_play_the_same(session: Session) -> 
 
 
 def test_options_of_the_format_are_taken(session: Session) -> None:
-    assert session.said("raw")["result"] == ["FINISHED"]
+    path = session.folder / "local.3ds"
+    raw = Case(path, keyframer.load(path, geometry="raw"), [0.0, 10.0, 50.0])
+    assert raw.troubles(session.answers["raw"]) == []
+    assert raw.troubles(session.answers["local"]) != []
     for name, words in (("unknown option", "shape"), ("bad option", "name=value")):
         said = session.said(name)
         assert said["result"] == ["ERROR"]
@@ -328,6 +393,44 @@ def test_torn_files_never_raise_a_traceback(session: Session) -> None:
         assert said["result"] in (["FINISHED"], ["ERROR"])
         assert "Traceback" not in said["said"], said["said"]
     assert any(said["result"] == ["ERROR"] for said in answers)
+
+
+def test_every_known_file_can_be_dropped_onto_a_window(session: Session) -> None:
+    said = session.said("dropped")
+    known = {ending for each in (*FORMATS, *IMPORTERS) for ending in each.extensions}
+    assert set(said["extensions"].split(";")) == known
+    assert said["operators"] == ["import_scene.keyframer", "export_scene.keyframer"]
+    assert said["poll"]
+
+
+def test_an_import_that_fails_leaves_nothing_behind(session: Session) -> None:
+    said = session.said("interrupted")
+    assert "failed on purpose" in said["said"]
+    assert said["blocks"][0] == said["blocks"][1]
+
+
+def test_the_export_names_what_old_files_have_no_place_for(session: Session) -> None:
+    text = session.said("left out")["text"]
+    for line in (
+        "dropped: /clips/second: only what the scene plays is written",
+        "dropped: /cameras/Flat/ortho: ",
+        "dropped: /cameras/Flat/shift: ",
+        "dropped: /nodes/Instance/instances: ",
+        "dropped: /meshes/Layers/uv: only the active one of 2 layers",
+        "dropped: /meshes/Layers/colors: only the active one of 2 layers",
+        "dropped: /materials/Rough/images: Roughness.png",
+    ):
+        assert line in text, text
+    assert "/clips/first" not in text
+
+
+def test_lights_are_as_bright_as_in_our_thumbnails(session: Session) -> None:
+    """The mean of a grey sphere's pixels, within a factor of two: with the lights of the file, and by default."""
+    assert LIT
+    for name, each in LIT.items():
+        shown = session.said(f"sphere in {name}")["brightness"]
+        for thumbnail in each.thumbnails.values():
+            assert thumbnail / 2 < shown < 2 * thumbnail, (name, each.thumbnails, shown)
 
 
 def test_the_popup_lists_losses_and_names_the_text(session: Session) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,8 @@ import pytest
 import keyframer
 from keyframer import Channel, Clip, Interpolation, Mesh, Node, RotationForm, Scene, Track
 from keyframer.errors import FormatError
+from keyframer.exchange import IMPORTERS
+from keyframer.formats import FORMATS
 from tests.blender.outside import ROOT, Answer, Case, ask, needs_blender, ten_frames
 
 pytestmark = needs_blender
@@ -44,10 +48,18 @@ def two_clips(folder: Path) -> list[Case]:
     return [Case(path, scene, ten_frames(scene, clip), clip) for clip in range(2)]
 
 
+def fixtures(folder: Path) -> list[Case]:
+    """The lamps inside the example of a show."""
+    with zipfile.ZipFile(ROOT / "examples" / "stage.mvr") as show:
+        paths = [Path(show.extract(name, folder)) for name in show.namelist() if name.endswith(".gdtf")]
+    scenes = [keyframer.load(path) for path in paths]
+    return [Case(path, scene, ten_frames(scene)) for path, scene in zip(paths, scenes, strict=True)]
+
+
 @pytest.fixture(scope="module")
 def played(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Case, Answer]]:
     folder = tmp_path_factory.mktemp("samples")
-    every = [*cases(), *two_clips(folder)]
+    every = [*cases(), *two_clips(folder), *fixtures(folder)]
     answers = ask(archive, [case.request() for case in every], folder)
     return list(zip(every, answers, strict=True))
 
@@ -63,6 +75,66 @@ def test_blender_plays_every_sample_as_keyframer_does(played: list[tuple[Case, A
 def test_every_clip_is_an_action_of_its_own(played: list[tuple[Case, Answer]]) -> None:
     first, second = (answer for case, answer in played if case.path.name == "clips.glb")
     assert first.said["actions"] == second.said["actions"] == ["slide", "turn"]
+
+
+def test_every_format_that_is_read_is_among_the_files(played: list[tuple[Case, Answer]]) -> None:
+    known = {each.name for each in (*FORMATS, *IMPORTERS)}
+    assert {case.scene.source_format for case, _ in played} >= known
+
+
+def test_corners_have_their_texture_coordinates_colours_and_normals(played: list[tuple[Case, Answer]]) -> None:
+    compared = dict.fromkeys(("uv", "colors", "normals"), 0)
+    for case, answer in played:
+        for number in map(int, answer.said["meshes"]):
+            mesh = case.scene.meshes[case.scene.nodes[number].mesh or 0]
+            for what, wanted in corners_of(mesh, case):
+                found = answer.arrays[f"{what} {number}"][..., : wanted.shape[-1]]
+                assert np.abs(found - wanted).max(initial=0.0) < 2e-3, (case.path.name, what, mesh.name)
+                compared[what] += len(wanted)
+    assert all(compared.values()), compared
+
+
+def corners_of(mesh: Mesh, case: Case) -> Iterator[tuple[str, np.ndarray]]:
+    """(faces, 3, k) what the corners of faces with an area should have."""
+    corners = np.asarray(mesh.corners, np.int64)
+    whole = (np.diff(np.sort(corners, axis=1), axis=1) > 0).all(axis=1)
+    if mesh.uv is not None and len(mesh.uv):
+        numbers = corners if mesh.uv_corners is None else np.asarray(mesh.uv_corners)
+        uv = np.asarray(mesh.uv, np.float64)[numbers[whole]]
+        yield "uv", uv if case.scene.space.v_up else uv * (1, -1) + (0, 1)
+    if mesh.colors is not None and len(mesh.colors):
+        numbers = corners if mesh.color_corners is None else np.asarray(mesh.color_corners)
+        shown = np.asarray(mesh.colors, np.float64)[numbers[whole]]
+        yield "colors", np.where(shown <= 0.04045, shown / 12.92, ((shown + 0.055) / 1.055) ** 2.4)
+    smooth = None if mesh.smoothing is None else np.asarray(mesh.smoothing)[whole]
+    if smooth is not None and len(smooth) and (smooth == smooth[0]).all() and smooth[0]:
+        # One group for all: each vertex has one normal, the sum of those of its faces.
+        points = np.asarray(mesh.positions, np.float64) @ case.axes.T
+        faces = corners[whole]
+        across = np.cross(points[faces[:, 1]] - points[faces[:, 0]], points[faces[:, 2]] - points[faces[:, 0]])
+        sizes = np.linalg.norm(across, axis=1, keepdims=True)
+        total = np.zeros_like(points)
+        np.add.at(total, faces.reshape(-1), np.repeat(across / np.where(sizes > 0, sizes, 1.0), 3, axis=0))
+        lengths = np.linalg.norm(total, axis=1, keepdims=True)
+        if (sizes > 0).all() and (lengths[np.unique(faces)] > 1e-3).all():
+            yield "normals", (total / np.where(lengths > 0, lengths, 1.0))[faces]
+
+
+def test_materials_have_their_colour_opacity_and_glow(played: list[tuple[Case, Answer]]) -> None:
+    compared = 0
+    for case, answer in played:
+        names = [material.name for material in case.scene.materials]
+        for material in case.scene.materials:
+            found = answer.said["materials"].get(material.name)
+            if found is None or names.count(material.name) > 1 or material.diffuse is None:
+                continue
+            shown = np.clip(np.asarray(material.diffuse, np.float64), 0, 1)
+            linear = np.where(shown <= 0.04045, shown / 12.92, ((shown + 0.055) / 1.055) ** 2.4)
+            assert np.abs(np.array(found["Base Color"][:3]) - linear).max() < 1e-4, (case.path.name, material.name)
+            assert abs(found["Alpha"] - (1 - np.clip(material.transparency, 0, 1))) < 1e-5
+            assert found["Emission Strength"] >= np.clip(material.self_illumination, 0, 1) - 1e-5
+            compared += 1
+    assert compared > 10
 
 
 def test_meshes_have_everything_that_the_file_says(played: list[tuple[Case, Answer]]) -> None:

@@ -85,33 +85,35 @@ def every(part: str) -> tuple[str, ...]:
     return tuple(f"{part}.{name}" for name in names if name not in _NEVER or (part, name) == ("clips", "name"))
 
 
-def tell_dropped(scene: Scene, clip: Clip, report: LossReport, holds: Collection[str]) -> None:
+def tell_dropped(
+    scene: Scene, clip: Clip, report: LossReport, holds: Collection[str], target: str = "this format"
+) -> None:
     """Report what the scene has and the format does not hold: kinds of things, single fields, and what a file of
     another format said that the model has no place for.
 
     ``holds`` are the words of what it does hold: those of `declared_fields.FEATURES`, and fields (``meshes.edges``);
-    see `declared_fields.Holdings`.
+    see `declared_fields.Holdings`. ``target`` is how the report calls it.
     """
     for what, detail in _present(scene, clip):
         inside = _INSIDE.get(what)  # said already where the whole has no place
         if what not in holds and (inside is None or inside in holds):
-            report.add(Outcome.DROPPED, f"/{what.replace(' ', '_')}", f"this format cannot store {detail}")
+            report.add(Outcome.DROPPED, f"/{what.replace(' ', '_')}", f"{target} cannot store {detail}")
     kinds = Counter(channel.track.kind for channel in clip.channels)
     for kind in sorted(set(kinds) - set(MOTION) - {"morph"} - set(holds)):
-        words = f"this format cannot store {counted(kinds[kind], f'{kind} track')}"
+        words = f"{target} cannot store {counted(kinds[kind], f'{kind} track')}"
         report.add(Outcome.DROPPED, f"/channels/{kind}", words)
     for part, item, count in _stated_fields(scene, clip):
         inside = _FIELDS_INSIDE.get(part, part)
         if f"{part}.{item}" not in holds and (inside is None or inside in holds):
-            words = f"this format cannot store {item.replace('_', ' ')} of {_counted(count, part)}"
+            words = f"{target} cannot store {item.replace('_', ' ')} of {_counted(count, part)}"
             report.add(Outcome.DROPPED, f"/{part}/{item}", words)
     for part, count in _lost_names(scene, holds):
         words = "meshes, cameras and lights are named as their node" if "names" in holds else "only nodes have names"
         report.add(Outcome.DROPPED, f"/{part}/name", f"{words}: lost with {_counted(count, part)}")
     for part, name, count in leftovers(scene, clip, report.target):
-        words = f"this format cannot store {name} of {_counted(count, part)}"
+        words = f"{target} cannot store {name} of {_counted(count, part)}"
         report.add(Outcome.DROPPED, f"/{part}/{name}", words)
-    _tell_segment(clip, report, holds)
+    _tell_segment(clip, report, holds, target)
 
 
 _CARRIED = {"meshes": "mesh", "cameras": "camera", "lights": "light", "skins": "skin"}
@@ -121,7 +123,7 @@ _CARRIED = {"meshes": "mesh", "cameras": "camera", "lights": "light", "skins": "
 def _lost_names(scene: Scene, holds: Collection[str]) -> Iterator[tuple[str, int]]:
     """How many of the parts that the format holds have a name that no node gives them."""
     for part, field in _CARRIED.items():
-        if part in holds:
+        if part in holds and f"{part}.name" not in holds:
             carriers: dict[int, set[str]] = {}
             for node in scene.nodes if "names" in holds else ():
                 carriers.setdefault(getattr(node, field), set()).add(node.name)
@@ -196,7 +198,7 @@ def _is_stated(value: Any, item: Field[Any]) -> bool:
     return bool(value != item.default)
 
 
-def _tell_segment(clip: Clip, report: LossReport, holds: Collection[str]) -> None:
+def _tell_segment(clip: Clip, report: LossReport, holds: Collection[str], target: str) -> None:
     """The active segment, where the format has none: what is played is then all that is written."""
     if "segment" in holds:
         return
@@ -207,7 +209,7 @@ def _tell_segment(clip: Clip, report: LossReport, holds: Collection[str]) -> Non
         ]
         first, last = min(ends, default=clip.start), max(ends, default=clip.end)
     if (clip.start, clip.end) != (first, last):
-        words = f"the format has no active segment: {clip.start:g} to {clip.end:g} becomes {first:g} to {last:g}"
+        words = f"{target} has no active segment: {clip.start:g} to {clip.end:g} becomes {first:g} to {last:g}"
         report.add(Outcome.DROPPED, "/clips/segment", words)
 
 
