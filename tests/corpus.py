@@ -19,6 +19,11 @@ def threeds_files() -> list[Path]:
     return sorted(path for path in folder.glob("*") if path.suffix.lower() == ".3ds")
 
 
+def animation_files() -> list[Path]:
+    """The real files of all formats that a scene can be loaded from by their name alone."""
+    return [*threeds_files(), *sorted((CORPUS / "ase").glob("*")), *sorted((CORPUS / "hale3d").glob("*.anim"))]
+
+
 def invalid_files() -> list[Path]:
     return sorted((CORPUS / "3ds" / "invalid").glob("*"))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import keyframer
 from keyframer.errors import FormatError
 from tests.blender.outside import Case, ask, needs_blender, ten_frames
-from tests.corpus import CORPUS, needs_corpus, threeds_files
+from tests.corpus import animation_files, needs_corpus
 
 pytestmark = [needs_blender, needs_corpus]
 
@@ -15,8 +15,7 @@ pytestmark = [needs_blender, needs_corpus]
 def animated() -> list[Case]:
     """Every file that moves; those of more than 1,000,000 vertices take too long."""
     found = []
-    others = [path for folder in ("ase", "hale3d") for path in sorted((CORPUS / folder).glob("*"))]
-    for path in [*threeds_files(), *others]:
+    for path in animation_files():
         try:
             scene = keyframer.load(path, salvage=True)
         except (FormatError, OSError):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import keyframer
 from keyframer.formats import FORMATS
-from tests.corpus import CORPUS, needs_corpus, threeds_files
+from tests.corpus import animation_files, needs_corpus
 from tests.exchange.players import cases_of, in_blender, needs_blender, troubles
 from tests.exchange.scenes import SCENES
 from tests.exchange.test_gltf_corpus import is_animated, strict_scene
@@ -37,10 +37,9 @@ def test_blender_plays_scenes_and_samples_as_they_are_meant(tmp_path: Path) -> N
 @needs_blender
 @needs_corpus
 def test_blender_plays_real_files_as_they_are_meant(tmp_path: Path) -> None:
-    scenes = [(path.name, strict_scene(path)) for path in threeds_files()]
+    scenes = [(path.name, strict_scene(path)) for path in animation_files()]
     wanted = [(name, scene) for name, scene in scenes if scene is not None and is_animated(scene)]
-    folder = CORPUS / "hale3d"
-    bob = keyframer.load(folder / "bob_lamp_update.anim", model=folder / "bob_lamp_update.mdl")
-    found = list(in_blender(cases_of([*wanted, ("bob", bob)]), tmp_path, most=4))
+    assert {scene.source_format for _, scene in wanted} == {"3ds", "ase", "hale3d"}
+    found = list(in_blender(cases_of(wanted), tmp_path, most=4))
     assert len(found) > 40
     assert [said for case, difference in found for said in troubles(case, difference, NOT_BLENDERS_WAY)] == []

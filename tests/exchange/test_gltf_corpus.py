@@ -13,7 +13,7 @@ import pytest
 import keyframer
 from keyframer.scene import LightType, Scene
 from keyframer.scene.loss_report import LossReport
-from tests.corpus import needs_corpus, threeds_files
+from tests.corpus import animation_files, needs_corpus
 from tests.exchange.players import cases, in_sampler, in_three, troubles
 from tests.exchange.test_gltf_lights import without_our_extras
 from tests.exchange.truth import (
@@ -52,7 +52,7 @@ class Exported(NamedTuple):
 @pytest.fixture(scope="module", params=range(GROUPS))
 def exports(request: pytest.FixtureRequest) -> list[Exported]:
     """Some of the files that can be loaded: loading and exporting them takes most of the time, so it is done once."""
-    scenes = [(path.name, strict_scene(path)) for path in threeds_files()[request.param :: GROUPS]]
+    scenes = [(path.name, strict_scene(path)) for path in animation_files()[request.param :: GROUPS]]
     return [Exported(name, scene, *glb_of(scene)) for name, scene in scenes if scene is not None]
 
 
