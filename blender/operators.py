@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ from bpy_extras.io_utils import ExportHelper, ImportHelper
 
 from keyframer.errors import FormatError
 from keyframer.exchange import EXPORTERS, IMPORTERS, exporter_for
+from keyframer.exchange.opening import open_file
 from keyframer.formats import FORMATS
-from keyframer.formats.contract import options_from_text
+from keyframer.formats.contract import companion_names, options_from_text
 from keyframer.scene.loss_report import LossReport
 
 from . import animation, exporting, importing, report
@@ -49,6 +50,24 @@ def _given(text: str) -> dict[str, object]:
             raise ValueError(f"options are written as name=value, not {part!r}")
         pairs[name.strip()] = value.strip()
     return pairs
+
+
+def _belongings(names: Iterable[str]) -> set[str]:
+    """Files of a folder that are read with another one: models and skeletons of animations."""
+    there = set(names)
+    endings = [companion.extension for known in FORMATS for companion in known.companions]
+    owners = [name for name in there if Path(name).suffix.lower() not in endings]
+    return there & {other for name in owners for other in companion_names(name, endings)}
+
+
+def _is_recognised(path: Path) -> bool:
+    """False for what only shares its ending with a format, such as the buffers of a glTF file."""
+    try:
+        return open_file(path).reader is not None
+    except FormatError as error:
+        return error.code != "IO_UNRECOGNISED"
+    except OSError:
+        return True  # importing it says what is wrong
 
 
 class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
@@ -119,7 +138,14 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
         elif self.filepath and not Path(self.filepath).is_dir():
             yield Path(self.filepath)
         elif folder.is_dir():
-            yield from sorted(path for path in folder.iterdir() if path.suffix.lower() in EXTENSIONS and path.is_file())
+            there = sorted(path for path in folder.iterdir() if path.suffix.lower() in EXTENSIONS and path.is_file())
+            for path in there:
+                if path.name in _belongings(each.name for each in there):
+                    continue
+                if _is_recognised(path):
+                    yield path
+                else:
+                    self.report({"INFO"}, f"{path.name} was passed over: not a format that is known")
 
     def _chosen(self) -> importing.Options:
         return importing.Options(

@@ -89,6 +89,12 @@ def session(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
     several = [{"name": name} for name in ("windmill.3ds", "damaged.3ds")]
     found.add("several", "operate", operator={"directory": str(files), "files": several})
     found.add("folder", "operate", operator={"directory": str(files)})
+    pairs = folder / "pairs"
+    pairs.mkdir()
+    keyframer.save(keyframer.load(WINDMILL), pairs / "windmill.gltf")
+    (pairs / "wave.anim").write_bytes((SAMPLES / "hale3d" / "wave-length.anim").read_bytes())
+    (pairs / "wave.mdl").write_bytes((SAMPLES / "hale3d" / "arm-length.mdl").read_bytes())
+    found.add("pairs", "operate", operator={"directory": str(pairs)})
     found.add("empty folder", "operate", operator={"directory": str(folder / "settings")})
     found.add("dropped", "dropping")
     found.add("interrupted", "interrupted", operator={"filepath": str(textured / "windmill.3ds")})
@@ -384,6 +390,11 @@ def test_several_files_and_folders_are_imported_past_those_that_cannot_be_read(s
     assert session.said("folder")["built"] == 1
     assert list(session.said("folder")["texts"]) == ["Keyframer: windmill.3ds"]
     assert session.said("empty folder")["result"] == ["ERROR"]
+
+
+def test_files_that_belong_to_others_in_a_folder_are_not_imported_twice(session: Session) -> None:
+    assert list(session.folder.glob("pairs/windmill*.bin"))
+    assert list(session.said("pairs")["texts"]) == ["Keyframer: wave.anim", "Keyframer: windmill.gltf"]
 
 
 def test_torn_files_never_raise_a_traceback(session: Session) -> None:
