@@ -127,9 +127,9 @@ class Materials:
         return node
 
     def _image(self, texture: TextureMap, path: str, data: bool) -> Any:
-        """The image; one that is ``data`` instead of colours is an image of its own."""
+        """The image; one that is ``data`` instead of colours, or whose alpha does not count, is an image of its own."""
         named: object = texture.file_name if texture.embedded is None else id(texture.embedded.data)
-        key = (named, data)
+        key = (named, data, texture.ignore_alpha)
         if key not in self._images:
             image, reason = self._open(texture, data)
             if image is None:
@@ -147,7 +147,7 @@ class Materials:
             match = self._finder.find(texture.file_name)
             if match.path is None:
                 return None, str(match)
-            known = _loaded(str(match.path), data)
+            known = _loaded(str(match.path), data, texture.ignore_alpha)
             if known is not None:
                 return known, ""
             try:
@@ -160,16 +160,20 @@ class Materials:
             return None, f"{name}: Blender cannot read this kind of image"
         if data:
             image.colorspace_settings.name = _DATA
+        if texture.ignore_alpha:
+            image.alpha_mode = _UNCOVERED
         return image, ""
 
 
 _DATA = "Non-Color"
 """the colour space of images that are no colours"""
+_UNCOVERED = "CHANNEL_PACKED"
+"""how Blender reads images whose colours count where alpha is 0"""
 _DEPTHS_WITH_ALPHA = (32, 64, 128)
 """bits of a pixel: four channels of 8, 16 or 32"""
 
 
-def _loaded(path: str, data: bool) -> Any:
+def _loaded(path: str, data: bool, uncovered: bool) -> Any:
     """An image of the file that was loaded before, for the same use."""
     return next(
         (
@@ -178,6 +182,7 @@ def _loaded(path: str, data: bool) -> Any:
             if bpy.path.abspath(image.filepath) == path
             and image.size[0] > 0
             and (image.colorspace_settings.name == _DATA) == data
+            and (image.alpha_mode == _UNCOVERED) == uncovered
         ),
         None,
     )

@@ -412,6 +412,28 @@ def do_left_out(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[
     return {"text": bpy.data.texts[f"Keyframer: {Path(request['target']).name}"].as_string()}
 
 
+def do_look(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Import, and render everything from the front, 40 pixels high, before a new world."""
+    new_file()
+    run_import(request)
+    stage = bpy.context.scene
+    corners = [thing.matrix_world @ vertex.co for thing in bpy.data.objects for vertex in thing.data.vertices]
+    low, high = np.min(corners, axis=0), np.max(corners, axis=0)
+    wide, tall = high[0] - low[0], high[2] - low[2]
+    camera = bpy.data.objects.new("eye", bpy.data.cameras.new("eye"))
+    camera.data.type, camera.data.ortho_scale, camera.data.clip_end = "ORTHO", wide, 10 * wide
+    camera.location = ((low[0] + high[0]) / 2, low[1] - wide, (low[2] + high[2]) / 2)
+    camera.rotation_euler = (np.pi / 2, 0, 0)
+    stage.collection.objects.link(camera)
+    stage.camera, stage.world = camera, bpy.data.worlds.new("World")
+    stage.render.engine, stage.view_settings.view_transform = "CYCLES", "Standard"
+    stage.cycles.device, stage.cycles.samples, stage.cycles.use_denoising = "CPU", 8, False
+    stage.render.resolution_x, stage.render.resolution_y = round(40 * wide / tall), 40
+    stage.render.filepath = request["picture"]
+    bpy.ops.render.render(write_still=True)
+    return {}
+
+
 def do_sphere(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """Import, put a grey sphere in the place of all meshes, and measure how bright Cycles shows it."""
     new_file()

@@ -80,6 +80,8 @@ def session(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
     found.add("images", "images")
     found.add("laid on", "play", **played(laid_on(folder / "textured")))
     found.add("mappings", "mappings")
+    looked = {"operator": {"filepath": str(painted(folder / "textured"))}, "picture": str(folder / "painted.png")}
+    found.add("painted", "look", **looked)
     found.add("unknown option", "operate", operator={"filepath": str(WINDMILL), "options": "shape=round"})
     found.add("bad option", "operate", operator={"filepath": str(WINDMILL), "options": "round"})
     found.add("damaged", "operate", operator={"filepath": str(damaged)})
@@ -151,6 +153,37 @@ def two_clips(folder: Path) -> Path:
     clips = [Clip(name, [Channel(0, track)], 0, 10) for name in ("first", "second")]
     path = folder / "two.glb"
     keyframer.save(Scene(nodes=[Node("Thing")], clips=clips), path)
+    return path
+
+
+PAINTS = {
+    "holes": TextureMap("window.png"),
+    "decal": TextureMap("window.png", decal=True, scale=(2.0, 2.0)),
+    "negative": TextureMap("window.png", negative=True),
+    "uncovered": TextureMap("window.png", ignore_alpha=True),
+}
+"""ways to use an image that is red and opaque, but for its middle, which is yellow and clear"""
+
+
+def painted(folder: Path) -> Path:
+    """Four squares in a row that glow blue under an image with holes."""
+    pixels = np.zeros((16, 16, 4), np.uint8)
+    pixels[:] = (255, 0, 0, 255)
+    pixels[4:12, 4:12] = (255, 255, 0, 0)
+    Image.fromarray(pixels).save(folder / "window.png")
+    square = np.array([(0, 0, 0), (1, 0, 0), (1, 0, 1), (0, 0, 1)], np.float64)
+    uv, faces = [(0, 0), (1, 0), (1, 1), (0, 1)], [(0, 1, 2), (0, 2, 3)]
+    meshes = [
+        Mesh(name, np.add(square, (number, 0, 0)), faces, uv=uv, face_materials=[number] * 2)
+        for number, name in enumerate(PAINTS)
+    ]
+    materials = [
+        Material(name, diffuse=(0, 0, 1), self_illumination=1.0, two_sided=True, maps={"texture1": texture})
+        for name, texture in PAINTS.items()
+    ]
+    nodes = [Node(name, mesh=number) for number, name in enumerate(PAINTS)]
+    path = folder / "painted.3ds"
+    keyframer.save(Scene(nodes=nodes, meshes=meshes, materials=materials), path)
     return path
 
 
@@ -368,6 +401,20 @@ def test_images_are_tiled_moved_and_turned_as_the_scene_says(session: Session) -
         down = np.array([point[0], 1.0 - point[1]])
         u, v = wanted_turn @ (np.array(LAID_ON.scale) * (down - 0.5 - np.array(LAID_ON.offset))) + 0.5
         assert np.allclose(found, [u, 1.0 - v], atol=1e-5), point
+
+
+def test_images_are_shown_with_holes_as_decals_and_negatives(session: Session) -> None:
+    with Image.open(session.folder / "painted.png") as picture:
+        pixels = np.asarray(picture.convert("RGB"), np.int64)
+    assert pixels.shape == (40, 160, 3)
+    red, yellow, blue, cyan = (255, 0, 0), (255, 255, 0), (0, 0, 255), (0, 255, 255)
+    grey = (63, 63, 63)  # Blender's usual world behind
+    wanted = {"holes": (red, grey), "decal": (blue, blue), "negative": (cyan, grey), "uncovered": (red, yellow)}
+    for number, (edge, middle) in enumerate(wanted.values()):
+        for (x, y), color in (((3, 3), edge), ((20, 20), middle)):
+            found = pixels[y, 40 * number + x]
+            assert np.abs(found - color).max() < 60, (list(wanted)[number], (x, y), found)
+    assert np.abs(pixels[20, 40 + 12] - red).max() < 60  # the decal itself
 
 
 def test_a_damaged_file_is_one_line_and_leaves_nothing(session: Session) -> None:
