@@ -44,9 +44,12 @@ class Place:
     def __post_init__(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
         (self.folder / "out").mkdir(parents=True)
+        self.files = [self.path]
+        """the input and what stands beside it"""
         self.path.write_bytes(self.given.data)
         for name, content in self.given.beside:
-            (self.folder / (f"in{name}" if name.startswith(".") else name)).write_bytes(content)
+            self.files.append(self.folder / (f"in{name}" if name.startswith(".") else name))
+            self.files[-1].write_bytes(content)
 
     @property
     def path(self) -> Path:
@@ -278,7 +281,8 @@ def convert(target: str, ending: str) -> Callable[[Place], str]:
         if out.exists():
             allowed: set[str] = set()
             if target == place.given.kind:
-                allowed |= set(keyframer.check(place.path, format=target).issues.counts)
+                for path in place.files:  # what was not changed is written as it was, a companion too
+                    allowed |= set(keyframer.check(path, format=target).issues.counts)
             if target in STAGE and isinstance(refusal := _loaded(place, False), str):
                 allowed.add(refusal)  # models are kept as they are, damaged ones too
             read_again(out, target, allowed)

@@ -593,6 +593,19 @@ def a_chain_of_references() -> Files:
     return {"a.gdtf": stage.fixture("", chain)}
 
 
+def nodes_of_three_bytes() -> Files:
+    return {"a.gltf": b'{"asset":{"version":"2.0"},"nodes":[' + b"{}," * 21_000 + b"{}]}"}
+
+
+def nodes_as_many_as_pass() -> Files:
+    return {"a.gltf": b'{"asset":{"version":"2.0"},"nodes":[' + b"{}," * 3_200 + b"{}]}"}
+
+
+def objects_of_a_show() -> Files:
+    """Objects of few bytes, which compress well."""
+    return {"a.mvr": stage.show('<SceneObject name="a"/>' * 20_000)}
+
+
 # archives
 
 
@@ -648,7 +661,7 @@ ATTACKS: dict[str, Attack] = {
         *(a_skin_of_zeros, images_inside, json_in_json, many_small_things),
         *(ase_turns, ase_to_the_end_of_time, ase_chain),
         *(symbols_of_symbols, a_chain_of_symbols, a_symbol_with_a_long_name, elements_with_long_paths),
-        *(a_chain_of_references,),
+        *(a_chain_of_references, nodes_of_three_bytes, nodes_as_many_as_pass, objects_of_a_show),
         *(a_member_of_zeros, a_member_of_chunks, a_member_of_nodes, a_member_of_keys, a_member_of_text, many_members),
     )
 }

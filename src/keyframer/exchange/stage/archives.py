@@ -28,7 +28,7 @@ class Archive:
         self._archive = zip_archives.Archive(io.BytesIO(data), len(data), limits)
         self.all_members = self._archive.members
         """folders too, in the order of the directory"""
-        self.members = [member for member in self.all_members if not member.is_dir()]
+        self.members = [member for member in self.all_members if not member.filename.endswith("/")]
         self.used: set[str] = set()
         """names of members that were read"""
         self._by_name: dict[str, ZipInfo] = {}

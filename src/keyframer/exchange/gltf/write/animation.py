@@ -309,7 +309,11 @@ def keep_tracks(
             continue
         track = channel.track
         shapes = context.scene.nodes[channel.node].morph
-        if track.kind == "morph" and (shapes is None or np.shape(track.values)[1:] != (len(shapes.names),)):
+        if track.kind == "morph" and not (
+            shapes is not None
+            and np.shape(track.values)[1:] == (len(shapes.names),)
+            and "mesh" in context.asset.nodes[placed[channel.node].geometry or 0]  # a mesh without faces is left out
+        ):
             path = f"/nodes/{context.scene.nodes[channel.node].name}/morph"
             context.report.add(Outcome.DROPPED, path, "weights of shapes that the node does not have")
             continue

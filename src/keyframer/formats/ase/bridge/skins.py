@@ -44,9 +44,9 @@ def _listed(weights: Block) -> list[Influence]:
     """The influences of a MESH_WEIGHTS block; a bone of -1 is none."""
     names: dict[int, bytes] = {}
     for line in _lines(weights.block(b"MESH_BONE_LIST")):
-        number, name = line.values[0], line.values[1]
-        if isinstance(number, int) and isinstance(name, bytes):
-            names.setdefault(number, name)
+        number, *rest = line.values
+        if isinstance(number, int) and rest and isinstance(rest[0], bytes):
+            names.setdefault(number, rest[0])
     influences: list[Influence] = []
     for line in _lines(weights.block(b"MESH_BONE_VERTEX_LIST")):
         vertex, pairs = line.values[0], line.values[4:]
