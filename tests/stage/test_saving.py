@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
+from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, ZipFile
 
 import numpy as np
 import pytest
@@ -87,6 +87,22 @@ def test_new_members_are_packed_as_the_old_ones_were(tmp_path: Path, method: int
     data = pack({name: archive.read(name) for name in archive.namelist()}, method)
     written, _ = rewrite(data, tmp_path, ".mvr", models="gltf")
     assert {member.compress_type for member in ZipFile(io.BytesIO(written)).infolist()} == {method}
+
+
+@pytest.mark.parametrize("method", [ZIP_BZIP2, ZIP_LZMA])
+def test_members_of_other_packing_are_still_readable_when_they_are_copied(tmp_path: Path, method: int) -> None:
+    archive = ZipFile(io.BytesIO(SHOW))
+    data = pack({name: archive.read(name) for name in archive.namelist()}, **{"notes.txt": method})
+    written, _ = rewrite(data, tmp_path, ".mvr", models="gltf")
+    with ZipFile(io.BytesIO(written)) as copied:
+        assert copied.testzip() is None
+        assert copied.read("notes.txt") == b"kept as it is"
+
+
+def test_a_member_whose_header_says_something_else_is_not_copied(tmp_path: Path) -> None:
+    """Readers go by the directory, copies would go by the header."""
+    with pytest.raises(keyframer.FormatError, match="the header of this member cannot be copied"):
+        rewrite(SHOW.replace(b"notes.txt", b"notes.bin", 1), tmp_path, ".mvr", models="gltf")
 
 
 def test_a_new_name_never_meets_an_old_one(tmp_path: Path) -> None:

@@ -74,7 +74,11 @@ class _Writer:
         if end > len(self._data) or member.compress_size >= _LARGEST:
             raise self._damaged(member)
         name = self._data[start + _LOCAL.size : start + _LOCAL.size + fields[9]]
-        self._list(member, name, member.CRC, member.compress_size, member.file_size, member.flag_bits, member.extra)
+        listed = member.orig_filename.encode("utf-8" if member.flag_bits & _UTF8 else "cp437")
+        if name != listed or fields[3] != member.compress_type:  # the directory says something else than the header
+            raise self._damaged(member)
+        numbers = member.CRC, member.compress_size, member.file_size
+        self._list(member, name, *numbers, member.flag_bits, member.extra, member.compress_type)
         self._append(self._data[start:end])
 
     def add(self, new: NewMember, like: ZipInfo) -> None:
@@ -88,13 +92,13 @@ class _Writer:
         checksum = zlib.crc32(new.data)
         method, time, day = _packing(like)
         numbers = (checksum, len(packed), len(new.data), len(name), 0)
-        self._list(like, name, checksum, len(packed), len(new.data), flags, b"")
+        self._list(like, name, checksum, len(packed), len(new.data), flags, b"", method)
         self._append(_LOCAL.pack(_LOCAL_MARK, _VERSION, flags, method, time, day, *numbers), name, packed)
 
     def _list(
-        self, member: ZipInfo, name: bytes, checksum: int, packed: int, size: int, flags: int, extra: bytes
+        self, member: ZipInfo, name: bytes, checksum: int, packed: int, size: int, flags: int, extra: bytes, method: int
     ) -> None:
-        method, time, day = _packing(member)
+        _, time, day = _packing(member)
         numbers = (checksum, packed, size, len(name), len(extra), len(member.comment), 0, member.internal_attr)
         made_by = member.create_version | member.create_system << 8
         version = max(member.extract_version, _VERSION)
