@@ -63,6 +63,9 @@ OPERATIONS: dict[str, list[str]] = {
     "diff-self": ["diff", "{file}", "{file}"],
 }
 
+_PICTURES = {"film": 90 * 64 * 64 / (256 * 256)}
+"""operations that make more pixels than a thumbnail: how many times as many"""
+
 
 class Expense(NamedTuple):
     attack: str
@@ -87,7 +90,8 @@ class Expense(NamedTuple):
 
     @property
     def within(self) -> bool:
-        return self.seconds <= MOST_SECONDS * _share(self.size) and self.growth <= most_growth(self.size)
+        most = MOST_SECONDS * _share(self.size) * _PICTURES.get(self.operation, 1.0)
+        return self.seconds <= most and self.growth <= most_growth(self.size)
 
 
 def most_growth(size: int) -> int:

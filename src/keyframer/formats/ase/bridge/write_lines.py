@@ -12,13 +12,19 @@ from keyframer.formats.ase.text_numbers import Array
 from keyframer.wire.lossless_json import array_to_json
 
 _LARGEST = 3e38
+_FEW = 16
+"""numbers that are shortened one by one: most lines of a node have three"""
 
 
 def short(values: npt.ArrayLike) -> Array:
     """The same numbers with as few digits as float32 needs; what is not finite is 0."""
-    given = np.nan_to_num(np.asarray(values, np.float64), nan=0.0, posinf=_LARGEST, neginf=-_LARGEST)
-    singles = np.clip(given, -_LARGEST, _LARGEST).astype(np.float32) + np.float32(0)  # normalises -0.0
-    return np.array(array_to_json(singles.reshape(-1)), np.float64).reshape(singles.shape)
+    given = np.asarray(values, np.float64)
+    if not (np.abs(given) <= _LARGEST).all():
+        given = np.clip(np.nan_to_num(given, nan=0.0), -_LARGEST, _LARGEST)
+    singles = given.astype(np.float32) + np.float32(0)  # normalises -0.0
+    flat = singles.reshape(-1)
+    shortest = [float(str(number)) for number in flat] if len(flat) < _FEW else array_to_json(flat)
+    return np.array(shortest, np.float64).reshape(singles.shape)
 
 
 def line(keyword: str, *values: Any) -> Line:
