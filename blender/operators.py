@@ -139,9 +139,8 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
             yield Path(self.filepath)
         elif folder.is_dir():
             there = sorted(path for path in folder.iterdir() if path.suffix.lower() in EXTENSIONS and path.is_file())
-            for path in there:
-                if path.name in _belongings(each.name for each in there):
-                    continue
+            belongings = _belongings(path.name for path in there)
+            for path in (each for each in there if each.name not in belongings):
                 if _is_recognised(path):
                     yield path
                 else:
