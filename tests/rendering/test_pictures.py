@@ -97,6 +97,14 @@ def test_holes_in_an_image_and_in_an_opacity_map(tmp_path: Path) -> None:
     assert picture[16, 28, 3] == 255
 
 
+def test_colours_show_where_the_alpha_of_an_image_is_ignored(tmp_path: Path) -> None:
+    """As in glTF, where an OPAQUE material has all colours of its image; the material itself is green."""
+    picture = textured(tmp_path, Image.new("RGBA", (16, 16), (255, 0, 0, 0)), ignore_alpha=True)
+    assert picture[16, 16, 3] == 255
+    assert picture[16, 16, 0] > 100
+    assert picture[16, 16, 1] < 20
+
+
 def test_what_is_behind_glass_shines_through() -> None:
     glass = Material("glass", diffuse=(1.0, 1.0, 1.0), transparency=0.5)
     plain = shot(scene_of(square(1.0, 1.0), materials=[BLUE]))

@@ -153,7 +153,7 @@ def test_durations_do_not_drift() -> None:
     assert min(durations([0.001] * 1000, 10)) == 20  # no browser plays faster
     assert durations([0.1, 0.5, 0.2], 10) == [100, 500, 200]
     assert durations([1e300, 1.0], 10) == [300_000, 1_000]  # ten minutes are enough
-    with pytest.raises(ValueError, match="none of png, jpg, gif, apng, webp, mp4"):
+    with pytest.raises(ValueError, match="must be one of png, jpg, gif, apng, webp, mp4"):
         encode_film([Image.new("RGB", (2, 2))], 1.0, "mpeg")
 
 

@@ -133,6 +133,8 @@ class Layer:
     tiled: bool
     """beyond the image it begins again; else its border goes on"""
     negative: bool
+    opaque: bool
+    """the alpha of the image does not count"""
 
     def lookup(self, uv: Singles, level: Indices) -> tuple[Singles, npt.NDArray[np.bool_]]:
         """(n, 4) colours, and where the image lies at all."""
@@ -148,6 +150,8 @@ class Layer:
         colors = self.pyramid.lookup(u, v, level)
         if self.negative:
             colors[:, :3] = 1 - colors[:, :3]
+        if self.opaque:
+            colors[:, 3] = 1
         return colors, inside
 
 
@@ -244,7 +248,7 @@ class Surfaces:
         amount = _fraction(texture.amount, 1.0)
         once, tiled = texture.decal and not texture.mirror, texture.tiled or texture.mirror
         matrix = _matrix(texture, self._v_up)
-        return Layer(pyramid, matrix, amount, once, texture.mirror, tiled, texture.negative)
+        return Layer(pyramid, matrix, amount, once, texture.mirror, tiled, texture.negative, texture.ignore_alpha)
 
     def _pyramid(self, texture: TextureMap) -> MipMaps | None:
         if self._source is None:
