@@ -300,6 +300,7 @@ WHOLE = {
     "clips.bounds": ("bounds",),
     "nodes.pivot": ("meshes",),
     "meshes.color_corners": ("vertex_colours", "meshes"),
+    "materials.maps": ("materials", "textures"),
     "channels.fov": ("cameras",),
     "channels.roll": ("cameras",),
     **{f"channels.{kind}": ("lights",) for kind in ON_LIGHTS},

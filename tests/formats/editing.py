@@ -1,4 +1,4 @@
-"""What tests of edits share: an edit as a function of the scene, and why an original was not patched."""
+"""What tests of edits share: an edit as a function of the scene, and why a file was written anew."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from keyframer.formats.kit.declared_fields import FEATURES
 from keyframer.formats.kit.unsupported_features import REPORTED_PARTS, every
 from keyframer.formats.uto3d import records as uto3d_records
 from keyframer.formats.uto3d.bridge import declared_fields as uto3d
-from keyframer.scene import Camera, Light, Material, TextureMap
+from keyframer.scene import Camera, Environment, Light, LightType, Material, TextureMap
 
 KNOWN = {*FEATURES, *(word for part in REPORTED_PARTS for word in every(part))}
 
@@ -33,14 +33,18 @@ PARTS: dict[str, tuple[Any, tuple[ase.LineField, ...]]] = {
     "maps": (TextureMap("a.tga"), (*ase.MAP_AMOUNT, *ase.MAP)),
     "lights": (Light("lamp"), (*ase.LIGHT, *ase.LIGHT_SETTINGS, *ase.CONE)),
     "cameras": (Camera("eye"), ase.CAMERA),
+    "environment": (Environment(), ase.ENVIRONMENT),
 }
 LINES = [(part, field.name) for part, (_, table) in PARTS.items() for field in table]
 NUMBERS = st.floats(0, 1000, width=32)
-PAIRS, COLORS = ("scale", "offset", "ranges", "clip"), ("ambient", "diffuse", "specular", "color")
+PAIRS = ("scale", "offset", "ranges", "clip")
+COLORS = ("ambient", "diffuse", "specular", "color", "background_color")
 ALWAYS = ("transparency", "self_illumination", "amount", "multiplier", "scale", "offset", "rotation_degrees", "color")
 
 
 def values(name: str, usual: Any) -> st.SearchStrategy[Any]:
+    if name == "fov_degrees":
+        return st.floats(0.125, 179.0, width=32)
     if isinstance(usual, bool):
         return st.booleans()
     kind: st.SearchStrategy[Any] = NUMBERS
@@ -69,14 +73,34 @@ def test_a_block_that_says_nothing_means_the_default_of_the_model(part: str, nam
     assert next(each for each in table if each.name == name).get(Block()) == getattr(thing, name)
 
 
-@pytest.mark.parametrize("field", uto3d.LIGHT, ids=lambda field: field.name)
+RECORDS: dict[str, tuple[tuple[uto3d.StoredField, ...], Any, Any]] = {
+    "light": ((*uto3d.LIGHT, *uto3d.CONE), Light("lamp"), uto3d_records.Light),
+    "camera": (uto3d.CAMERA, Camera("eye"), uto3d_records.Camera),
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "name"), [(part, field.name) for part, (table, _, _) in RECORDS.items() for field in table]
+)
 @given(data=st.data())
-def test_records_say_what_was_put_into_them(field: uto3d.StoredField, data: Any) -> None:
-    usual = getattr(Light("lamp"), field.name)
-    value = data.draw(values(field.name, usual) if usual is not None else NUMBERS)
+def test_records_say_what_was_put_into_them(part: str, name: str, data: Any) -> None:
+    table, thing, kind = RECORDS[part]
+    field = next(each for each in table if each.name == name)
+    usual = getattr(thing, name)
+    value = data.draw(values(name, usual) if usual is not None else NUMBERS)
     value = 1.5 if value is None else value
-    record = uto3d_records.Light()
-    for name, stored in field.put(value):
-        assert name == field.stored
-        setattr(record, name, stored)
+    record = kind()
+    for stored_name, stored in field.put(value):
+        assert stored_name == field.stored
+        setattr(record, stored_name, stored)
     assert field.get(record) == value
+
+
+@pytest.mark.parametrize("kind", [uto3d_records.Light, uto3d_records.FlexporterLight, uto3d_records.LiteralLight])
+@pytest.mark.parametrize("type", [LightType.OMNI, LightType.SPOT, LightType.DIRECTIONAL])
+@pytest.mark.parametrize("aims", [True, False])
+def test_numbers_of_lights_mean_their_types(kind: Any, type: LightType, aims: bool) -> None:
+    number = uto3d.light_number(kind, type, aims=aims)
+    assert uto3d.light_type(kind(), number) is type
+    words = kind.types[number]
+    assert ("target" in words) is (aims and f"target {words.split()[-1]}" in kind.types.values())

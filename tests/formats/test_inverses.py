@@ -9,10 +9,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from keyframer.curves import Interpolation, RotationForm, Track, Wrap
+from keyframer.curves.rotation_forms import increments
+from keyframer.formats import format_by_name
+from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.frame_table import lay_out, named_columns
 from keyframer.formats.hale3d.bridge.quaternions import with_negative_w, with_w
 from keyframer.formats.hale3d.records import Joint
+from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.formats.midtown.bridge.stored_motion import angles_of, quaternions_of, root_path, stored_path
+from keyframer.formats.threeds.bridge import options as threeds_options
+from keyframer.formats.threeds.bridge.context import Context
+from keyframer.formats.threeds.bridge.objects import TURNED_EDGES, fov_of_lens, lens_of_fov
+from keyframer.formats.threeds.bridge.tracks import read_track
+from keyframer.formats.threeds.bridge.write_tracks import write_track
+from keyframer.formats.threeds.document import new_document
+from keyframer.formats.uto3d.bridge import options as uto3d_options
+from keyframer.formats.uto3d.bridge.controllers import read_controller
+from keyframer.formats.uto3d.bridge.write_controllers import write_controllers
+from keyframer.issues import IssueLog
+from keyframer.scene import Node, Scene
+from keyframer.scene.loss_report import LossReport
 
 Floats = npt.NDArray[np.float64]
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
@@ -58,3 +75,71 @@ def test_columns_that_are_named_and_laid_out_again(rows: npt.NDArray[np.float32]
     made, again = lay_out(rows, before, before, named_columns(rows, joints))
     assert made.tobytes() == rows.tobytes()
     assert [(each.flags, each.start_index) for each in again.values()] == [(j.flags, j.start_index) for j in joints]
+
+
+@given(fov=st.floats(0.001, 160))
+def test_the_lens_of_a_field_of_view(fov: float) -> None:
+    assert fov_of_lens(lens_of_fov(fov)) == pytest.approx(fov, rel=1e-12)
+
+
+@pytest.mark.parametrize("flags", range(8))
+def test_edges_and_flags_of_faces(flags: int) -> None:
+    """AB, BC, CA are bits 0, 1, 2 of a mesh and 2, 1, 0 of a stored face."""
+    edges = int(TURNED_EDGES[flags])
+    assert TURNED_EDGES[edges] == flags
+    assert [edges >> bit & 1 for bit in range(3)] == [flags >> bit & 1 for bit in (2, 1, 0)]
+
+
+TIMES = np.array([0.0, 10.0, 25.0])
+AXES = arrays(np.float64, (3, 3), elements=st.floats(-1, 1)).filter(lambda axes: (np.abs(axes).max(axis=1) > 0.1).all())
+ANGLES = arrays(np.float64, 3, elements=st.floats(-20, 20).filter(lambda angle: abs(angle) > 1e-3))
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+@given(axes=AXES, angles=ANGLES)
+def test_rotation_keys_of_3d_studio_turn_as_those_that_were_written(
+    axes: Floats, angles: Floats, absolute: bool
+) -> None:
+    """Stored are angle (clockwise) and axis; increments of any size, absolute ones of half a turn."""
+    form = RotationForm.AXIS_ANGLE_ABSOLUTE if absolute else RotationForm.AXIS_ANGLE_RELATIVE
+    angles = np.clip(angles, -3, 3) if absolute else angles
+    axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
+    track = Track("rotation", TIMES, np.column_stack([axes, angles]), Interpolation.TCB, form=form)
+    chunk = write_track(track, False, absolute=absolute)
+    found = read_track(context(), chunk, absolute=absolute, max_scene=False)
+    assert found is not None
+    assert found.form is form
+    before, after = (increments(each) for each in (track, found))
+    assert np.allclose(before[0] * before[1][:, None], after[0] * after[1][:, None], atol=1e-4)
+
+
+@pytest.mark.parametrize("wrap", list(Wrap))
+def test_ends_of_tracks_of_3d_studio(wrap: Wrap) -> None:
+    track = Track("position", TIMES, np.eye(3), Interpolation.TCB, wrap)
+    found = read_track(context(), write_track(track, False), absolute=False, max_scene=False)
+    assert found is not None
+    assert found.wrap is wrap
+
+
+@given(
+    axes=AXES,
+    angles=ANGLES,
+    way=st.sampled_from([Interpolation.TCB, Interpolation.LINEAR]),
+)
+def test_rotation_controllers_of_u3d_turn_as_those_that_were_written(
+    axes: Floats, angles: Floats, way: Interpolation
+) -> None:
+    axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
+    values = np.column_stack([axes, np.clip(angles, -3, 3)])
+    given_track = Track("rotation", TIMES, values, way, form=RotationForm.AXIS_ANGLE_RELATIVE)
+    scene = Scene([Node("box")])
+    (record,) = write_controllers(scene, scene.nodes[0], {"rotation": given_track}, False, False, LossReport("uto3d"))
+    reporter = Reporter(Document(format_by_name("uto3d"), [record]), IssueLog())
+    (found,) = read_controller(reporter, record, uto3d_options.Options(), 1.0)
+    before, after = (increments(each) for each in (given_track, found))
+    assert np.allclose(before[0] * before[1][:, None], after[0] * after[1][:, None], atol=1e-4)
+
+
+def context() -> Context:
+    document = new_document()
+    return Context(document, threeds_options.Options(), IssueLog())

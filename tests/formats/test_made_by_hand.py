@@ -1,4 +1,4 @@
-"""Scenes that somebody changed by hand into something odd: the original is patched all the same, or told why not."""
+"""Scenes that somebody changed by hand into something odd: edits are merged, or the report says why not."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_shading_that_3d_studio_does_not_know_is_told() -> None:
 
 @pytest.mark.parametrize("field", ["position", "rotation_xyzw", "scale"])
 def test_a_rest_of_no_numbers_is_none(field: str) -> None:
-    """Nodes without keys: neither a patch nor a new file gets a key of NaN."""
+    """Nodes without keys: neither a merged nor a new file gets a key of NaN."""
     name = "nodeanim/big_no_header_u16_text.nanim"
     scene = loaded(name)
     moved = {each.node for each in scene.clips[0].channels if each.track.kind == field.removesuffix("_xyzw")}
@@ -132,7 +132,7 @@ def test_a_figure_behind_a_channel_of_too_many_bones() -> None:
     assert keyframer.encode(made.document) == midtown.beta(3, wide, midtown.channel(rows))
 
 
-@pytest.mark.parametrize("origin", [True, False], ids=["patched", "anew"])
+@pytest.mark.parametrize("origin", [True, False], ids=["merged", "anew"])
 @pytest.mark.parametrize("name", MOVING)
 def test_nodes_in_a_circle_make_no_file_that_is_refused(name: str, origin: bool) -> None:
     scene = loaded(name)

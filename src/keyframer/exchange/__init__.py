@@ -311,12 +311,12 @@ def save(
     ``max_error`` is how far motion may be off where the format cannot hold it exactly, as a fraction of the scene's
     size (default 1e-4, and 0.01 degree for turns). ``options`` are those of the format; for glTF `GltfOptions`:
     ``keys`` (``linear``, ``cubic`` or ``frames``), ``core_only``, ``unit``, ``fps`` …, for the five the `WriteOptions`
-    of their bridge. A scene that came from a file of the same format patches it: what was not changed stays byte for
-    byte. Files that belong beside it (the model of a Hale3D animation, the skeleton of a Midtown clip) are written,
-    too. A file appears whole or not at all; an existing one is left alone unless ``overwrite``. Motion that would cost
-    more than ``limits`` allow is cut short, and the report says so; what cannot be cut short is refused with
-    `FormatError`. ValueError where the format could hold nothing of the scene, or where a scene made by hand
-    contradicts itself.
+    of their bridge. Edits of a scene that came from a file of the same format are merged into it: what was not
+    changed stays byte for byte. Files that belong beside it (the model of a Hale3D animation, the skeleton of a Midtown
+    clip) are written, too. A file appears whole or not at all; an existing one is left alone unless ``overwrite``.
+    Motion that would cost more than ``limits`` allow is cut short, and the report says so; what cannot be cut short is
+    refused with `FormatError`. ValueError where the format could hold nothing of the scene, or where a scene made by
+    hand contradicts itself.
     """
     from pathlib import Path
 

@@ -6,7 +6,7 @@ name decides, and its number where names changed. A node that became another kin
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -133,12 +133,14 @@ def _name_of_new(part: Node | Material) -> object:
 
 
 def arranged(scene: Scene, like: Scene, nodes: Mapping[int, int], materials: Mapping[int, int]) -> Scene:
-    """The scene ``found`` with its parts where ``like`` has them; parts that it lacks are those of ``like``.
+    """The scene with its parts where ``like`` has them; parts that it lacks are those of ``like``.
 
-    ``nodes`` and ``materials``: numbers in ``like`` to numbers in ``found``.
+    ``nodes`` and ``materials``: numbers in ``like`` to numbers in the scene.
     """
-    back = {theirs: here for here, theirs in nodes.items()}
-    paint = {theirs: here for here, theirs in materials.items()}
+    if _stands_as(scene, like, nodes, materials):
+        return scene
+    back = {there: here for here, there in nodes.items()}
+    paint = {there: here for here, there in materials.items()}
     parts: dict[str, Any] = {name: list(getattr(like, name)) for name in _LISTS.values()}
     channels = []
     for number, mine in enumerate(like.nodes):
@@ -164,6 +166,20 @@ def arranged(scene: Scene, like: Scene, nodes: Mapping[int, int], materials: Map
     return replace(scene, nodes=channels, materials=paints, clips=clips, **parts)
 
 
+def _stands_as(found: Scene, like: Scene, nodes: Mapping[int, int], materials: Mapping[int, int]) -> bool:
+    """Whether all parts have the same numbers in both scenes."""
+    return (
+        len(nodes) == len(found.nodes) == len(like.nodes)
+        and len(materials) == len(found.materials) == len(like.materials)
+        and all(here == there for pairs in (nodes, materials) for here, there in pairs.items())
+        and all(
+            getattr(mine, name) == getattr(node, name)
+            for mine, node in zip(like.nodes, found.nodes, strict=True)
+            for name in CARRIED
+        )
+    )
+
+
 _NOWHERE = -1
 """the number of a part that the other scene does not have"""
 
@@ -181,15 +197,16 @@ def _renumbered(part: Any, back: Mapping[int, int], paint: Mapping[int, int]) ->
     return part if joints is None else replace(part, joints=[_back(joint, back) for joint in joints])
 
 
-def new_parts(after: Scene, numbers: Collection[int]) -> tuple[Scene, Clip]:
-    """Some nodes with what they show and their channels, for reports: the numbers in them are those of ``after``."""
-    chosen_numbers = set(numbers)
-    nodes = [node for number, node in enumerate(after.nodes) if number in chosen_numbers]
-    result = Scene()
-    result.nodes = nodes  # parents are numbers of other nodes than these: no scene to be made whole
+def new_parts(after: Scene, matching: Matching) -> tuple[Scene, Clip]:
+    """Nodes and materials that were not there before, with what the nodes show and their channels, for reports."""
+    chosen = set(matching.new_nodes(after))
+    made = Scene(materials=[each for number, each in enumerate(after.materials) if number not in matching.materials])
+    made.nodes = [replace(node) for number, node in enumerate(after.nodes) if number in chosen]
     for name, kind in _LISTS.items():
-        used = sorted({getattr(node, name) for node in nodes} - {None})
-        setattr(result, kind, [getattr(after, kind)[number] for number in used])
-    clip = after.clips[0] if after.clips else Clip()
-    chosen = [channel for channel in clip.channels if channel.node in chosen_numbers]
-    return result, replace(clip, channels=chosen, raw_channels=[], bounds=None)
+        used = sorted({getattr(node, name) for node in made.nodes} - {None})
+        setattr(made, kind, [getattr(after, kind)[number] for number in used])
+        for node in made.nodes:
+            if getattr(node, name) is not None:
+                setattr(node, name, used.index(getattr(node, name)))
+    channels = after.clips[0].channels if after.clips else []
+    return made, Clip(channels=[each for each in channels if each.node in chosen])

@@ -144,8 +144,8 @@ def _says_the_rest(after: Scene, again: Scene, path: Path) -> bool:
     return _NEAR.same(np.asarray(getattr(after.nodes[node], name)), np.asarray(getattr(again.nodes[node], name)))
 
 
-def displaced(wanted: Scene, read: Scene, places: Mapping[int, int]) -> str | None:
-    """The name of a node that stands elsewhere at some time than it should; ``places`` are numbers in both scenes."""
+def displaced(wanted: Scene, read: Scene, places: Mapping[int, int]) -> set[int]:
+    """The nodes that stand elsewhere at some time than they should; ``places`` are numbers in both scenes."""
     clip = wanted.clips[0] if wanted.clips else None
     times = np.linspace(*clip_span(clip), 5) if clip is not None else np.zeros(1)
     numbers = sorted(places)
@@ -154,7 +154,7 @@ def displaced(wanted: Scene, read: Scene, places: Mapping[int, int]) -> str | No
     allowed = np.full((4, 4), _PLACED) * max(1.0, float(np.abs(mine[..., :3, :3]).max(initial=0.0)))
     allowed[:3, 3] = _PLACED * max(scene_size(wanted), float(np.abs(mine[..., :3, 3]).max(initial=0.0)))
     off = ~(np.abs(mine - others) <= allowed).all(axis=(0, 2, 3)) & np.isfinite(mine).all(axis=(0, 2, 3))
-    return wanted.nodes[numbers[int(off.argmax())]].name if off.any() else None
+    return {numbers[place] for place in np.flatnonzero(off).tolist()}
 
 
 def _world(scene: Scene, times: Floats) -> Floats:

@@ -8,13 +8,13 @@ whole document is written anew, and the report says why and what of the original
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from keyframer.formats._matching import Matching, arranged, match
+from keyframer.formats._matching import Matching, arranged, match, new_parts
 from keyframer.formats._merge_check import displaced, is_overridden, misread, read_again
 from keyframer.formats._rewrite_report import report_nodes, report_rewrite
 from keyframer.formats._scene_differences import Comparison, Path, by_kind, shown
@@ -22,12 +22,14 @@ from keyframer.formats.bridge import Merger, Original
 from keyframer.formats.contract import Format, make_options
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
+from keyframer.formats.kit.frame_times import counted_like
 from keyframer.formats.kit.scene_writing import CannotMerge, Written, plain_path, without_invalid_links
+from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.merging import Parts, Tree, merge
 from keyframer.limits import budgeted
 from keyframer.posing.bounds_and_duration import measured_once
 from keyframer.scene import Scene
-from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 from keyframer.wire.gc_paused import GcPaused
 from keyframer.wire.record import Raw, Record
 
@@ -45,7 +47,8 @@ def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Wri
     chosen = make_options(format.name, writer.options, options)
     scene, dangling = without_invalid_links(scene)
     with np.errstate(all="ignore"), measured_once():
-        merged = _merged(format, scene, options)
+        with GcPaused():
+            merged = _merged(format, scene, options)
         written = merged if isinstance(merged, Written) else writer.from_scene(scene, chosen)
     for path, why in dangling:
         written.report.add(Outcome.DROPPED, path, why)
@@ -72,7 +75,7 @@ def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written
         return "a different layout was requested"
     given = dict(origin.options)
     chosen = make_options(format.name, format.scene_reader().options, given)
-    with budgeted(original.limits, original.size), GcPaused():
+    with budgeted(original.limits, original.size):
         before, links = merger.read(original, chosen)
     report = LossReport(format.name)
     metres = (scene.space.metres_per_unit if merger.stores_unit else None) or before.space.metres_per_unit
@@ -131,19 +134,19 @@ class _Merging:
         options = {**self.given, **reading}
         data, read, again = read_again(merged_document, options)
         nodes, materials = places or self._places(Tree(merged_document, tree.parts), read, again)
-        if not set(matching.nodes) <= set(nodes):
+        new = set(matching.new_nodes(after))
+        missing = set(range(len(after.nodes))) - set(nodes)
+        if missing - new:
             raise CannotMerge("nodes would be lost")
         read_scene = arranged(again, after, nodes, materials)
-        apart = misread(
-            after, read_scene, {number for number in range(len(after.nodes)) if number not in matching.nodes}
-        )
-        self._excuse([path for path in apart if not is_overridden(after, path)], start, read_scene, theirs)
-        if not matching.plain:
-            lost = displaced(after, again, nodes)
-            if lost is not None:
-                raise CannotMerge(f"{lost!r} would be misplaced")
+        apart = misread(after, read_scene, new)
+        wrong = [path for path in apart if not is_overridden(after, path)]
+        elsewhere = set() if matching.plain else displaced(after, again, nodes)
+        if wrong or missing or elsewhere:
+            self._excuse(wrong, missing, elsewhere, start, read_scene, theirs)
         self._tell_unknown(merged_document, ours)
-        dropped = [path for path in apart if path in changed]
+        dropped = [path for path in apart if path in changed or path in (("clips", 0, "start"), ("clips", 0, "end"))]
+        self._tell_new(materials, again, theirs.report)
         self._tell(base.report, theirs.report, [path for path in changed if path not in dropped], dropped, nodes)
         return Written(merged_document, self.report, self.merger.companion_files(merged_document, options), data=data)
 
@@ -162,14 +165,25 @@ class _Merging:
             raise CannotMerge("removed materials would remain")
         return nodes, materials
 
-    def _excuse(self, apart: list[Path], start: Scene, read_scene: Scene, theirs: Written) -> None:
-        """`CannotMerge` for fields that do not come out as they are meant, unless a new file would not hold them."""
-        if not apart:
-            return
+    def _excuse(
+        self,
+        apart: list[Path],
+        missing: Collection[int],
+        elsewhere: Collection[int],
+        start: Scene,
+        read_scene: Scene,
+        theirs: Written,
+    ) -> None:
+        """`CannotMerge` for fields that do not come out as they are meant, for new nodes that are ``missing`` and for
+        nodes that stand ``elsewhere``: but not if that is so in a new file, too."""
         writer = self.format.scene_writer()
-        written = writer.from_scene(self.after, make_options(self.format.name, writer.options, {}))
+        try:
+            written = writer.from_scene(self.after, make_options(self.format.name, writer.options, {}))
+        except NothingToWrite:
+            return
         options = {**written.reading, **self.merger.companion_options(written)}
         _, read, fresh = read_again(written.document, options)
+        fresh = counted_like(replace(in_space(fresh, start.space), space=fresh.space), start)
         moved = _moved(written.document, read)
         nodes = _pairs("nodes", self.after.nodes, fresh.nodes, moved, written.parts)
         materials = _pairs("materials", self.after.materials, fresh.materials, moved, written.parts)
@@ -182,6 +196,32 @@ class _Merging:
                 continue  # it is not free in the original
             if path not in never or path in other:
                 raise CannotMerge(f"{shown(path)} would not be read back as given")
+        for number in missing:
+            if number in nodes:
+                raise CannotMerge(f"there is no place for {self.after.nodes[number].name!r}")
+        for number in set(elsewhere) - (displaced(self.after, fresh, nodes) if elsewhere else set()):
+            raise CannotMerge(f"{self.after.nodes[number].name!r} would be misplaced")
+
+    def _tell_new(self, materials: Mapping[int, int], again: Scene, report: LossReport) -> None:
+        """What the format has no place for, of nodes and materials that were not there before; materials that came and
+        went. ``materials`` are numbers in the scene that was read ``again``."""
+        matching, before, after = self.original.matching, self.original.scene, self.after
+        new = new_parts(after, matching)
+        if new[0].nodes or new[0].materials:
+            tell_dropped(*new, report, self.merger.holdings(self.original.document).silent | {"segment"})
+        left = {each.name for place, each in enumerate(again.materials) if place not in materials.values()}
+        for number in sorted(set(range(len(before.materials))) - set(matching.materials.values())):
+            name = before.materials[number].name
+            if name in left:
+                self.report.add(Outcome.DROPPED, plain_path("materials", name), "a mesh still shows it")
+            else:
+                self.report.add(Outcome.EXACT, plain_path("materials", name), "removed from the original")
+        for number, material in enumerate(after.materials):
+            path = plain_path("materials", material.name)
+            if number in matching.materials and number not in materials:
+                self.report.add(Outcome.DROPPED, path, "no mesh shows it")
+            elif number in materials and number not in matching.materials:
+                self.report.add(Outcome.EXACT, path, "added to the original")
 
     def _tell_unknown(self, document: Document, ours: Tree) -> None:
         """Unknown records that went with the nodes that they stood in."""
@@ -212,12 +252,6 @@ class _Merging:
         ]
         told = {loss.path for loss in self.report}
         report_nodes(self.report, before, after, matching, places)
-        for number in set(range(len(before.materials))) - set(matching.materials.values()):
-            path = plain_path("materials", before.materials[number].name)
-            self.report.add(Outcome.EXACT, path, "removed from the original")
-        for number in set(range(len(after.materials))) - set(matching.materials):
-            path = plain_path("materials", after.materials[number].name)
-            self.report.add(Outcome.EXACT, path, "added to the original")
         for field in changed:
             self.report.add(Outcome.EXACT, shown(field), "changed in the original")
         names = {path.split("/")[2] for path in told if path.count("/") > 1}
@@ -228,7 +262,7 @@ class _Merging:
 
 def _untouched(after: Scene, before: Scene, changed: list[Path]) -> frozenset[int]:
     """Nodes that an edit has nothing to do with, of two scenes with the same nodes: they did not change, nor what they
-    show, hang on or look at. None of them where the edit is about more than single nodes."""
+    show, hang on, look at or are bound to. None of them where the edit is about more than single nodes."""
     touched: set[int] = set()
     for path in changed:
         match path:
@@ -249,7 +283,10 @@ def _untouched(after: Scene, before: Scene, changed: list[Path]) -> frozenset[in
             i
             for scene in (before, after)
             for i, node in enumerate(scene.nodes)
-            if node.parent in fresh or node.target in fresh or (i in fresh and node.target is not None)
+            if node.parent in fresh
+            or node.target in fresh
+            or (i in fresh and node.target is not None)
+            or (node.skin is not None and not fresh.isdisjoint(scene.skins[node.skin].joints))
         }
         goals = [node.target for scene in (before, after) for i, node in enumerate(scene.nodes) if i in fresh]
         fresh = {*around, *(goal for goal in goals if goal is not None)} - touched

@@ -100,6 +100,10 @@ class Merger(ABC, Generic[O]):
     def write(self, scene: Scene, original: Original) -> Written:
         """A document of the scene with the choices of the original, and ``parts``: the other two trees of a merge."""
 
+    def holdings(self, original: Document) -> Holdings:
+        """What documents like the original hold."""
+        return original.format.scene_writer().holdings
+
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """The scene as the format would say it."""
         return counted_like(scene, before)

@@ -208,8 +208,9 @@ class Format:
     def from_scene(self, scene: Scene, options: Mapping[str, object] | None = None) -> Written:
         """A document of a scene with what was lost on the way; ``options`` are those of the writer.
 
-        A scene that came from a document of this format patches it, unless an option asks for something else. Raises
-        ValueError for an option that the format does not have, and where it could hold nothing of the scene.
+        Edits of a scene that came from a document of this format are merged into it, unless an option asks for
+        something else. Raises ValueError for an option that the format does not have, and where it could hold nothing
+        of the scene.
         """
         from keyframer.formats._saving import write_scene
 

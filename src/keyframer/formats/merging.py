@@ -83,6 +83,10 @@ class RecordRules:
         """What ``theirs`` says in the manner of ``ours``, a record of the same kind and another type."""
         return theirs
 
+    def corresponds(self, ours: Record, base: Record) -> bool:
+        """Whether the rows of two records are the same rows. If not, what changed is taken over whole."""
+        return True
+
     def settle(self, record: Record) -> None:
         """Put in order what depends on the fields or children of a record that changed."""
 
@@ -212,6 +216,8 @@ class _Merge:
             old = mine if base is None else getattr(base, plan.name)
             if not equal(old, new):
                 fields[plan.name] = self._value(ours, plan.name, mine, old, new)
+        if fields and base is not None and not self.rules.corresponds(ours, base):
+            fields = {plan.name: getattr(theirs, plan.name) for plan in ours.plan.fields}
         children = self.children(ours, ours.children, () if base is None else base.children, theirs.children, siblings)
         if not fields and children is ours.children:
             return ours

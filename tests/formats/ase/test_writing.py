@@ -265,6 +265,15 @@ def test_a_renamed_node_changes_the_lines_with_its_name(tmp_path: Path) -> None:
     assert after == before.replace(b'*NODE_NAME "Flag"', b'*NODE_NAME "Banner"')
 
 
+def test_a_renamed_bone_is_renamed_in_the_skin_that_it_carries(tmp_path: Path) -> None:
+    text = (FOLDER / "ase" / "skinned.ase").read_bytes().partition(b"*MESH_SOFTSKINVERTS")[0]
+    (tmp_path / "skinned.ase").write_bytes(text)
+    scene = keyframer.load(tmp_path / "skinned.ase")
+    scene.node("knee").name = "shin"
+    keyframer.save(scene, tmp_path / "edited.ase")
+    assert (tmp_path / "edited.ase").read_bytes() == text.replace(b'"knee"', b'"shin"')
+
+
 def test_an_edited_key_changes_its_row(tmp_path: Path) -> None:
     def edit(scene: Scene) -> None:
         values = scene.clips[0].channels[0].track.values.copy()
@@ -286,12 +295,94 @@ def test_an_edited_material_in_utf_16(tmp_path: Path) -> None:
     assert (tmp_path / "edited.ase").read_bytes() == b"\xff\xfe" + expected.encode("utf-16-le")
 
 
-def test_what_cannot_be_merged_is_written_anew_and_the_report_says_so(tmp_path: Path) -> None:
-    """The first material is a part of another one."""
-    _, after, report = edited("textured.ase", lambda scene: setattr(scene.materials[0], "shininess", 0.75), tmp_path)
-    assert any("a new file was written" in loss.detail for loss in report)
+def test_an_edited_part_of_a_material_stays_a_part(tmp_path: Path) -> None:
+    before, after, _ = edited("textured.ase", lambda scene: setattr(scene.materials[0], "shininess", 0.75), tmp_path)
+    assert after == before.replace(b"*MATERIAL_SHINE 0.2500", b"*MATERIAL_SHINE 0.7500")
+
+
+def test_a_part_of_a_material_that_goes_is_cut_out_and_counted(tmp_path: Path) -> None:
+    def edit(scene: Scene) -> None:
+        scene.materials.pop(1)
+        mesh = scene.meshes[0]
+        assert mesh.face_materials is not None
+        mesh.face_materials = np.where(mesh.face_materials == 1, 0, mesh.face_materials)
+
+    before, after, report = edited("textured.ase", edit, tmp_path)
+    assert not any("a new file was written" in loss.detail for loss in report)
+    begin, end = before.index(b"\n\t\t*SUBMATERIAL 1"), before.index(b"\n\t}\n\t*MATERIAL 1 {")
+    expected = (before[:begin] + before[end:]).replace(b"*NUMSUBMTLS 2", b"*NUMSUBMTLS 1")
+    assert after.replace(b"MTLID 0", b"MTLID 1") == expected.replace(b"MTLID 0", b"MTLID 1")
+
+
+def test_faces_with_materials_that_are_not_parts_of_one_are_written_anew_and_that_is_said(tmp_path: Path) -> None:
+    def edit(scene: Scene) -> None:
+        mesh = scene.meshes[0]
+        twice = {
+            name: np.repeat(getattr(mesh, name), 2, axis=0) for name in PER_FACE if getattr(mesh, name) is not None
+        }
+        scene.meshes[0] = replace(mesh, **{**twice, "face_materials": np.array([0, 2], np.int32)})
+
+    _, after, report = edited("textured.ase", edit, tmp_path)
+    assert any("not parts of one" in loss.detail and "a new file was written" in loss.detail for loss in report)
     document = keyframer.decode(after)
-    assert document.format.to_scene(document, {}).materials[0].shininess == 0.75
+    assert document.format.to_scene(document, {}).meshes[0].face_materials.tolist() == [0, 2]
+
+
+PER_FACE = ("corners", "uv_corners", "color_corners", "smoothing", "edges")
+
+
+def test_a_node_in_a_group_stays_there(tmp_path: Path) -> None:
+    before, after, _ = edited("stage.ase", lambda scene: setattr(scene.node("Line01"), "name", "Line02"), tmp_path)
+    assert after == before.replace(b'"Line01"', b'"Line02"')
+
+
+def test_the_first_keys_of_a_node_whose_name_is_not_ascii(tmp_path: Path) -> None:
+    def edit(scene: Scene) -> None:
+        track = Track("position", np.array([0.0, 160.0]), np.array([[0.0, 0, 0], [1, 2, 3]]), Interpolation.LINEAR)
+        scene.clips[0].channels.append(Channel(0, track))
+
+    before, after, report = edited("cp1252_crlf.ase", edit, tmp_path)
+    assert not any("a new file was written" in loss.detail for loss in report)
+    assert after.count("Fähre".encode("cp1252")) == before.count("Fähre".encode("cp1252"))
+    assert len(keyframer.load(tmp_path / "edited.ase").clips[0].channels) == 1
+
+
+def test_an_edited_sample_changes_its_row_where_samples_are_left_out(tmp_path: Path) -> None:
+    """Between 0 and 480 nothing moves: the scene has one more sample there, and the file does not get it."""
+    row = b"\t\t\t\t*CONTROL_POS_SAMPLE %d\t%d.0000\t0.0000\t0.0000\n"
+    rows = b"".join(row % each for each in ((0, 1), (480, 2), (640, 3)))
+    lines = b"\t\t*SHAPE_LINECOUNT 1\n"
+    head = b'\t\t*TM_ANIMATION {\n\t\t\t*NODE_NAME "Line01"\n\t\t\t*CONTROL_POS_TRACK {\n'
+    text = (FOLDER / "ase" / "stage.ase").read_bytes()
+    text = text.replace(lines, head + rows + b"\t\t\t}\n\t\t}\n" + lines)
+    source = tmp_path / "sampled.ase"
+    source.write_bytes(text)
+    scene = keyframer.load(source)
+    (track,) = [each.track for each in scene.clips[0].channels if each.track.kind == "position"]
+    assert track.times.tolist() == [0, 320, 480, 640]
+    values = track.values.copy()
+    values[3, 0] = 4.0
+    track.values = values
+    keyframer.save(scene, tmp_path / "edited.ase")
+    assert (tmp_path / "edited.ase").read_bytes() == text.replace(b"640\t3.0000", b"640\t4.0000")
+
+
+def test_vertices_are_stored_by_the_matrix_that_the_file_has(tmp_path: Path) -> None:
+    """Its four decimals are not quite the matrix of the scene: vertices come out as they are meant all the same."""
+    text = (FOLDER / "ase" / "textured.ase").read_text()
+    turned = {"TM_ROW0 1.0000\t0.0000\t0.0000": "TM_ROW0 0.8662\t0.5000\t0.0000"}
+    turned["TM_ROW1 0.0000\t1.0000\t0.0000"] = "TM_ROW1 -0.5000\t0.8659\t0.0000"
+    for old, new in turned.items():
+        assert old in text
+        text = text.replace(old, new)
+    source = tmp_path / "turned.ase"
+    source.write_text(text)
+    scene = keyframer.load(source)
+    meant = scene.meshes[0].positions * 64
+    scene.meshes[0].positions = meant
+    report = keyframer.save(scene, tmp_path / "edited.ase")
+    assert not any("a new file was written" in loss.detail for loss in report)
+    np.testing.assert_allclose(keyframer.load(tmp_path / "edited.ase").meshes[0].positions, meant, atol=1e-4)
 
 
 def test_nothing_to_write(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def turned(z: float) -> list[float]:
     return [0.0, 0.0, z, -((1 - z * z) ** 0.5)]
 
 
-PATCHED: dict[str, tuple[Callable[[Scene], None], bytes]] = {
+MERGED: dict[str, tuple[Callable[[Scene], None], bytes]] = {
     "nothing": (lambda scene: None, wave()),
     "rate": (lambda scene: setattr(scene.clips[0], "rate", 30.0), wave(rate=30)),
     "box": (set_box, wave(box=4.0)),
@@ -91,9 +91,9 @@ PATCHED: dict[str, tuple[Callable[[Scene], None], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("name", PATCHED)
+@pytest.mark.parametrize("name", MERGED)
 def test_one_edit_is_one_change_of_the_bytes(name: str) -> None:
-    edit, data = PATCHED[name]
+    edit, data = MERGED[name]
     written = edited(edit)
     assert why_anew(written) == []
     assert keyframer.encode(written.document) == data
@@ -241,7 +241,7 @@ def test_a_model_cannot_be_patched_but_written_anew() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "patched"),
+    ("options", "kept"),
     [
         ({"dialect": "nul-ended"}, True),
         ({"file": "animation"}, True),
@@ -250,7 +250,7 @@ def test_a_model_cannot_be_patched_but_written_anew() -> None:
         ({"fps": 24}, False),
     ],
 )
-def test_another_layout_is_written_anew(options: dict[str, object], patched: bool) -> None:
+def test_another_layout_is_written_anew(options: dict[str, object], kept: bool) -> None:
     written = edited(lambda scene: None, **options)
-    assert (keyframer.encode(written.document) == wave()) is patched
-    assert ("a different layout was requested" in "".join(why_anew(written))) is not patched
+    assert (keyframer.encode(written.document) == wave()) is kept
+    assert ("a different layout was requested" in "".join(why_anew(written))) is not kept

@@ -1,4 +1,4 @@
-"""Hale3D animations and models from scenes: frames, boxes, weights; originals that are patched."""
+"""Hale3D animations and models from scenes: frames, boxes, weights; edited originals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patched Midtown clips: frames that come and go, and the skeleton beside the clip with its own words and blanks."""
+"""Edited Midtown clips: frames that come and go, and the skeleton beside the clip with its own words and blanks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Midtown clips from scenes: layouts, skeletons, what is left out; originals that are patched."""
+"""Midtown clips from scenes: layouts, skeletons, what is left out; edited originals."""
 
 from __future__ import annotations
 

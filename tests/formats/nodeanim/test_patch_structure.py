@@ -89,7 +89,7 @@ def test_the_end_is_where_the_last_key_is_and_that_is_said(tmp_path: Path) -> No
     assert [str(loss) for loss in report.of(Outcome.DROPPED)] == [words]
 
 
-def test_what_cannot_be_patched_is_written_anew_and_all_that_is_lost_is_said(tmp_path: Path) -> None:
+def test_what_cannot_be_merged_is_written_anew_and_all_that_is_lost_is_said(tmp_path: Path) -> None:
     (tmp_path / "clip.nanim").write_bytes(original(How())[1])
     scene = keyframer.load(tmp_path / "clip.nanim")
     report = keyframer.save(scene, tmp_path / "other.nanim", dialect=str(HOWS["big"]))

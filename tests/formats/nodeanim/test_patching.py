@@ -87,7 +87,7 @@ def tailed(given: Clip) -> Clip:
     return replace(given, bones=(given.bones[0], tail))
 
 
-PATCHED: dict[str, tuple[Callable[[Scene], object], Callable[[Clip], Clip]]] = {
+MERGED: dict[str, tuple[Callable[[Scene], object], Callable[[Clip], Clip]]] = {
     "nothing": (lambda scene: None, lambda given: given),
     "place": (put("position", 1, [7.0, 8.0, 9.0]), keys("translations", 1, (7.0, 8.0, 9.0))),
     "size": (put("scale", 2, [2.0, 2.0, 2.0]), keys("scales", 2, (2.0, 2.0, 2.0))),
@@ -113,14 +113,14 @@ HOWS = {
     "axis": How(axis=True),
     "tcb by key": How(tcb_by_key=True),
 }
-CASES = [(how, flags, name) for how in HOWS for flags in (LINEAR, TCB) for name in PATCHED]
+CASES = [(how, flags, name) for how in HOWS for flags in (LINEAR, TCB) for name in MERGED]
 # Without scale keys nothing in a file tells that they would have an axis.
 CASES = [case for case in CASES if case[::2] != ("axis", "no scales")]
 
 
 @pytest.mark.parametrize(("how", "flags", "name"), CASES)
 def test_one_edit_is_one_change_of_the_bytes(how: str, flags: int, name: str) -> None:
-    edit, same = PATCHED[name]
+    edit, same = MERGED[name]
     written = edited(edit, flags, HOWS[how])
     assert why_anew(written) == []
     assert keyframer.encode(written.document) == write(same(clip(flags)), HOWS[how])

@@ -1,4 +1,4 @@
-"""Node animations from scenes: in any framing, recognised as what they are; originals that are patched."""
+"""Node animations from scenes: in any framing, recognised as what they are; edited originals."""
 
 from __future__ import annotations
 

@@ -479,7 +479,7 @@ def test_keys_without_shapes(morphing: Path, tmp_path: Path) -> None:
     assert (added, changed) == ([], [])
 
 
-# --- files without a keyframer, and what cannot be patched -----------------------------------------------------------
+# --- files without a keyframer, and what cannot be merged -----------------------------------------------------------
 
 
 @pytest.fixture
@@ -510,7 +510,7 @@ def test_an_object_that_begins_to_move_gets_a_node(still: Path, tmp_path: Path) 
     same_picture(scene, tmp_path / "moves.3ds")
 
 
-def test_what_cannot_be_patched_is_written_anew_and_all_that_is_lost_is_said(mill: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_merged_is_written_anew_and_all_that_is_lost_is_said(mill: Path, tmp_path: Path) -> None:
     scene = keyframer.load(mill)
     scene.nodes[0].scale_axes_xyzw = np.array([0.0, 0.0, 0.6, 0.8])  # they go into the vertices
     report = keyframer.save(scene, tmp_path / "other.3ds", overwrite=True)

@@ -186,7 +186,7 @@ def without_keys(scene: Scene) -> None:
 BOX = r.BoundBox((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0))
 HIDE_AT_5 = make.hide((5,))
 
-PATCHED: dict[str, tuple[Callable[[Scene], object], Callable[[SimpleNamespace], Any]]] = {
+MERGED: dict[str, tuple[Callable[[Scene], object], Callable[[SimpleNamespace], Any]]] = {
     "nothing": (lambda scene: None, lambda found: None),
     # nodes
     "hidden": (node("Box", hidden=True), header("box_node", flags1=0x4800)),
@@ -285,9 +285,9 @@ PATCHED: dict[str, tuple[Callable[[Scene], object], Callable[[SimpleNamespace], 
 }
 
 
-@pytest.mark.parametrize("name", PATCHED)
+@pytest.mark.parametrize("name", MERGED)
 def test_one_edit_is_one_change_of_the_bytes(name: str) -> None:
-    edit, same = PATCHED[name]
+    edit, same = MERGED[name]
     found = parts()
     same(found)
     written = edited(edit)

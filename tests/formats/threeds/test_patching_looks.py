@@ -117,7 +117,7 @@ def second_image(scene: Scene) -> None:
     scene.materials[0].maps["texture1"].amount = 0.75
 
 
-PATCHED: dict[str, tuple[tuple[Callable[[Scene], object], ...], Callable[[SimpleNamespace], Any]]] = {
+MERGED: dict[str, tuple[tuple[Callable[[Scene], object], ...], Callable[[SimpleNamespace], Any]]] = {
     # materials
     "colour in bytes": (
         (paint(diffuse=GREEN),),
@@ -259,9 +259,9 @@ PATCHED: dict[str, tuple[tuple[Callable[[Scene], object], ...], Callable[[Simple
 }
 
 
-@pytest.mark.parametrize("name", PATCHED)
+@pytest.mark.parametrize("name", MERGED)
 def test_one_edit_is_one_change_of_the_bytes(name: str) -> None:
-    edits, same = PATCHED[name]
+    edits, same = MERGED[name]
     found = parts()
     same(found)
     assert edited(*edits) == file_of(found)

@@ -150,7 +150,7 @@ def joint(flags1: int) -> r.Node:
     return make.node("object", "$$$DUMMY", 1, r.InstanceName(b"joint"), flags1=flags1)
 
 
-PATCHED: dict[str, tuple[bytes, Callable[[Scene], object], bytes]] = {
+MERGED: dict[str, tuple[bytes, Callable[[Scene], object], bytes]] = {
     # surroundings
     "a gradient of one colour": (
         file_with(gradient(RED)),
@@ -261,9 +261,9 @@ PATCHED: dict[str, tuple[bytes, Callable[[Scene], object], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("name", PATCHED)
+@pytest.mark.parametrize("name", MERGED)
 def test_one_edit_is_one_change_of_the_bytes(name: str) -> None:
-    data, edit, wanted = PATCHED[name]
+    data, edit, wanted = MERGED[name]
     found = written(data, edit)
     assert why_anew(found) == []
     assert keyframer.encode(found.document) == wanted

@@ -193,7 +193,7 @@ def test_shapes_and_hiding_go_with_the_parts(tmp_path: Path) -> None:
 
 
 def test_a_skinned_mesh_added_to_a_3ds_file_moves(tmp_path: Path) -> None:
-    """The original is patched: the parts hang on nodes that it has."""
+    """The edit is merged: the parts hang on nodes that it has."""
     scene = keyframer.load(WINDMILL)
     names = [node.name for node in scene.nodes]
     rotor = names.index("Rotor")

@@ -1,4 +1,4 @@
-"""3D Studio documents from scenes: the advice of the format's notes, and originals that are patched."""
+"""3D Studio documents from scenes: the advice of the format's notes, and edited originals."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ def test_rates(tmp_path: Path) -> None:
     assert usual.keys.time.tolist() == [0, 12]  # 10 / 24 seconds are 12.5 frames
 
 
-# --- patching -------------------------------------------------------------------------------------------------------
+# --- edited originals ------------------------------------------------------------------------------------------------
 
 
 def changed_bytes(before: bytes, after: bytes) -> int:
@@ -273,7 +273,7 @@ def changed_bytes(before: bytes, after: bytes) -> int:
     return sum(a != b for a, b in zip(before, after, strict=True))
 
 
-def patched(scene: Scene) -> bytes:
+def edited_bytes(scene: Scene) -> bytes:
     document, report = write(scene)
     assert not [loss for loss in report if "a new file was written" in loss.detail], list(report)
     return keyframer.encode(document)
@@ -284,9 +284,9 @@ def test_a_changed_key_changes_its_bytes_only(tmp_path: Path) -> None:
     scene = keyframer.load(WINDMILL)
     channel = next(each for each in scene.clips[0].channels if each.track.kind == "fov")
     channel.track.values = channel.track.values + 1.0
-    made = patched(scene)
+    made = edited_bytes(scene)
     assert 1 <= changed_bytes(data, made) <= 4 * len(channel.track.times)
-    path = tmp_path / "patched.3ds"
+    path = tmp_path / "edited.3ds"
     path.write_bytes(made)
     found = keyframer.load(path)
     again_ = next(each for each in found.clips[0].channels if each.track.kind == "fov")
@@ -305,7 +305,7 @@ def test_unknown_chunks_and_other_records_survive_an_edit(tmp_path: Path) -> Non
     scene = keyframer.load(path)
     scene.materials[0].diffuse = (0.25, 0.5, 1.0)
     scene.node("Rotor").hidden = True
-    made = patched(scene)
+    made = edited_bytes(scene)
     assert b"nobody knows" in made
     target = tmp_path / "edited.3ds"
     target.write_bytes(made)
@@ -366,7 +366,7 @@ def test_edits_are_patched_and_come_back(name: str, tmp_path: Path) -> None:
     edit = edits()[name]
     edit(scene)  # type: ignore[operator]
     path = tmp_path / "edited.3ds"
-    path.write_bytes(patched(scene))
+    path.write_bytes(edited_bytes(scene))
     left = [
         each
         for each in Comparison(1e-5).scenes(scene, keyframer.load(path))
@@ -379,9 +379,9 @@ def test_edits_are_patched_and_come_back(name: str, tmp_path: Path) -> None:
 
 
 @needs_corpus
-def test_a_nudged_key_is_patched_in_real_files(tmp_path: Path) -> None:
+def test_a_nudged_key_is_merged_into_real_files(tmp_path: Path) -> None:
     files = sorted((CORPUS / "3ds").glob("*.3[dD][sS]"))[::9]
-    patched_files = anew = 0
+    merged_files = anew = 0
     for path in files:
         try:
             scene = keyframer.load(path)
@@ -398,10 +398,10 @@ def test_a_nudged_key_is_patched_in_real_files(tmp_path: Path) -> None:
         if any("a new file was written" in loss.detail for loss in report):
             anew += 1
             continue
-        patched_files += 1
+        merged_files += 1
         assert len(keyframer.encode(document)) == path.stat().st_size
-    assert patched_files >= 3
-    assert anew <= patched_files
+    assert merged_files >= 3
+    assert anew <= merged_files
 
 
 def test_a_scene_of_another_space_is_turned_back() -> None:

@@ -72,12 +72,18 @@ def test_ambient_light_has_no_place() -> None:
 
 
 @pytest.mark.parametrize(
-    "material", [Material("paint", diffuse=(1.0, 0, 0)), Material("paint", maps={"texture1": TextureMap("a.png")})]
+    ("material", "lost"),
+    [
+        (Material("paint", diffuse=(1.0, 0, 0)), {"/materials/diffuse": "diffuse of 1 material"}),
+        (Material("paint", two_sided=True), {"/materials/two_sided": "two sided of 1 material"}),
+        (Material("paint", maps={"texture1": TextureMap("a.png")}), {"/textures": "1 material with maps"}),
+    ],
 )
-def test_materials_are_names(material: Material) -> None:
+def test_materials_are_names(material: Material, lost: dict[str, str]) -> None:
     scene = Scene([Node("box", mesh=0)], [mesh(face_materials=np.array([1]))], [Material("first"), material])
     document, report, found = write(scene)
-    assert said(report, Outcome.DROPPED)["/materials"] == "only the names of materials are kept"
+    words = {path: f"this format cannot store {what}" for path, what in lost.items()}
+    assert said(report, Outcome.DROPPED) == words
     assert [(each.name, each.id) for each in document.find(r.Material)] == [(b"first", 1), (b"paint", 2)]
     assert found.meshes[0].face_materials is not None
     assert found.meshes[0].face_materials.tolist() == [1]
@@ -149,8 +155,9 @@ def test_a_camera_without_either_says_nothing() -> None:
 
 def test_what_lights_cannot_say() -> None:
     light = Light("lamp", on=False, casts_shadows=True, projector="a.png", excludes=["box"], rectangular=True)
-    words = "lights cannot store: off, shadows, a projected image, excluded objects, a rectangular cone"
-    assert said(write(lit(light))[1], Outcome.DROPPED) == {"/nodes/lamp": words}
+    names = ("on", "casts_shadows", "projector", "excludes", "rectangular")
+    words = {f"/lights/{each}": f"this format cannot store {each.replace('_', ' ')} of 1 light" for each in names}
+    assert said(write(lit(light))[1], Outcome.DROPPED) == words
 
 
 @pytest.mark.parametrize("dialect", ["A", "B", "literal"])

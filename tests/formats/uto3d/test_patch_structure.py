@@ -230,7 +230,7 @@ def test_materials_that_go(tmp_path: Path) -> None:
     assert data == expected(plain, "literal")
 
 
-def test_what_cannot_be_patched_is_written_anew_and_all_that_is_lost_is_said(tmp_path: Path) -> None:
+def test_what_cannot_be_merged_is_written_anew_and_all_that_is_lost_is_said(tmp_path: Path) -> None:
     _, path = original("maxscript", tmp_path)
     scene = keyframer.load(path)
     report = keyframer.save(replace(scene), tmp_path / "other.u3d", dialect="A")

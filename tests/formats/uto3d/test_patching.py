@@ -266,7 +266,7 @@ def test_what_has_no_place_is_said_and_all_written_anew(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "patched"),
+    ("options", "kept"),
     [
         ({}, True),
         ({"dialect": "B"}, True),
@@ -275,12 +275,12 @@ def test_what_has_no_place_is_said_and_all_written_anew(name: str) -> None:
         ({"encoding": "cp1250"}, False),
     ],
 )
-def test_another_layout_is_written_anew(options: dict[str, object], patched: bool) -> None:
+def test_another_layout_is_written_anew(options: dict[str, object], kept: bool) -> None:
     written = edited("B", lambda scene: None, **options)
     make, how = MANNERS["B"]
     same = keyframer.encode(written.document) == w.write(make(), how)
-    assert same is patched
-    assert ("a different layout was requested" in "".join(why_anew(written))) is not patched
+    assert same is kept
+    assert ("a different layout was requested" in "".join(why_anew(written))) is not kept
 
 
 @pytest.mark.parametrize("manner", "AB")

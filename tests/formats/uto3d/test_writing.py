@@ -1,4 +1,4 @@
-"""U3D documents from scenes, in each writer's manner; originals that are patched."""
+"""U3D documents from scenes, in each writer's manner; edited originals."""
 
 from __future__ import annotations
 

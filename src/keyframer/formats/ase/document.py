@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from operator import is_
 
 from keyframer.catalogue import (
     IO_UNRECOGNISED,
@@ -137,6 +138,7 @@ class _Reader:
         if not table.read(body):
             return None
         table.body, table.depth = body, len(self.blocks)
+        table.as_read = table.fields()
         table.text = None if opening == b" {" else opening.decode("latin-1")
         return table
 
@@ -257,6 +259,8 @@ def _opening(record: Line | Block) -> bytes:
 
 def _body(record: Table, depth: int) -> bytes:
     """The text of a table: as it was written, as long as its columns are the same."""
+    if record.body and all(map(is_, getattr(record, "as_read", (None,)), record.fields())):
+        return record.body
     if record.body:
         again = record.empty(record.keyword)
         if again.read(record.body) and again.same(record):

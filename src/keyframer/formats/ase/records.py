@@ -141,12 +141,17 @@ globals().update({cls.__name__: cls for cls in BLOCK_TYPES.values()})  # where p
 class Table(AseRecord):
     """A block of numbers; it is written as it was read as long as its columns are the same."""
 
-    __slots__ = ("depth",)
+    __slots__ = ("as_read", "depth")
     KEYWORD: ClassVar[bytes]
     body: bytes
     text: str | None
     depth: int
     """how many blocks it is in"""
+    as_read: tuple[object, ...]
+    """its fields when it was read: while these are the same objects, nothing has changed"""
+
+    def fields(self) -> tuple[object, ...]:
+        return tuple([getattr(self, plan.name) for plan in self.plan.fields])
 
     @property
     def keyword(self) -> bytes:

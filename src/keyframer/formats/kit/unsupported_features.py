@@ -59,6 +59,7 @@ _FIELDS: dict[str, tuple[type, frozenset[str]]] = {
     "maps": (TextureMap, frozenset({"file_name", "raw_file_name", "embedded"})),
     "cameras": (Camera, frozenset({"target"})),
     "lights": (Light, frozenset({"type", "target"})),
+    "environment": (Environment, frozenset()),
     "clips": (
         Clip,
         frozenset(("channels", "start", "end", "rate", "unit", "units_per_frame", "bounds", "raw_channels")),

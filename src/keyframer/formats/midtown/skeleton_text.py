@@ -27,7 +27,7 @@ class _Block:
     """the one that ends it"""
 
 
-def patch_skeleton(old: Skeleton, bones: tuple[Bone, ...], origins: Sequence[int | None]) -> Skeleton:
+def with_bones(old: Skeleton, bones: tuple[Bone, ...], origins: Sequence[int | None]) -> Skeleton:
     """A skeleton with other bones; ``origins`` says which of the old ones each is, None for new ones."""
     announced = old.announced if old.announced is None or len(bones) == len(old.bones) else len(bones)
     if old.text is None or not _fits(old, bones, origins):

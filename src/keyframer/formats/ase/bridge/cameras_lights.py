@@ -7,7 +7,15 @@ import math
 import numpy as np
 
 from keyframer.curves import Track
-from keyframer.formats.ase.bridge.declared_fields import CAMERA, CONE, LIGHT, LIGHT_SETTINGS
+from keyframer.formats.ase.bridge.declared_fields import (
+    CAMERA,
+    CAMERA_TRACKS,
+    CONE,
+    LIGHT,
+    LIGHT_SETTINGS,
+    LIGHT_TRACKS,
+    LIGHT_TYPES,
+)
 from keyframer.formats.ase.bridge.tracks import sampled
 from keyframer.formats.ase.records import Block
 from keyframer.formats.kit.declared_fields import get_fields
@@ -15,12 +23,6 @@ from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.scene import Camera, Light, LightType
 from keyframer.text import decode_name
 
-LIGHT_TYPES = {
-    b"Omni": LightType.OMNI,
-    b"Target": LightType.SPOT,
-    b"Free": LightType.SPOT,
-    b"Directional": LightType.DIRECTIONAL,
-}
 _NOTHING = Block()
 
 
@@ -28,9 +30,6 @@ def read_camera(reporter: Reporter, node: Block, name: str) -> Camera:
     """The camera of a node as its first settings say."""
     settings = node.block(b"CAMERA_SETTINGS") or _NOTHING
     camera = Camera(name, raw_name=node.name(b"NODE_NAME"))
-    fov = settings.number(b"CAMERA_FOV", 0.0)
-    if 0 < fov < math.pi:
-        camera.fov_degrees = math.degrees(fov)
     get_fields(camera, settings, CAMERA)
     distance = settings.number(b"CAMERA_TDIST", -1.0)
     reporter.mark(camera, "ase", node, {"target_distance": distance} if distance >= 0 else None)
@@ -59,10 +58,6 @@ def read_light(reporter: Reporter, node: Block, name: str, encoding: str | None)
     return light
 
 
-_CAMERA_TRACKS = {"fov": b"CAMERA_FOV"}
-_LIGHT_TRACKS = {"multiplier": b"LIGHT_INTENS", "hotspot": b"LIGHT_HOTSPOT", "falloff": b"LIGHT_FALLOFF"}
-
-
 def setting_tracks(reporter: Reporter, node: Block, is_camera: bool) -> list[Track]:
     """The tracks of settings that change, from the settings for each sampled time."""
     animation = node.block(b"CAMERA_ANIMATION" if is_camera else b"LIGHT_ANIMATION")
@@ -73,10 +68,12 @@ def setting_tracks(reporter: Reporter, node: Block, is_camera: bool) -> list[Tra
     if not len(times):
         return []
     series: dict[str, list[object]] = {}
-    for kind, keyword in (_CAMERA_TRACKS if is_camera else _LIGHT_TRACKS).items():
-        series[kind] = [one.number(keyword, math.nan) for one in settings]
-    if not is_camera:
-        series["color"] = [one.vector(b"LIGHT_COLOR") or (math.nan,) * 3 for one in settings]
+    for kind, word in (CAMERA_TRACKS if is_camera else LIGHT_TRACKS).items():
+        keyword = word.encode()
+        if kind == "color":
+            series[kind] = [one.vector(keyword) or (math.nan,) * 3 for one in settings]
+        else:
+            series[kind] = [one.number(keyword, math.nan) for one in settings]
     tracks: list[Track] = []
     for kind, stored in series.items():
         values = np.array(stored, np.float64)

@@ -13,6 +13,7 @@ from typing import Any
 from keyframer.formats.ase.bridge.write_lines import floats, line
 from keyframer.formats.ase.records import AseRecord, Block
 from keyframer.formats.kit.declared_fields import Field, Holdings
+from keyframer.scene import Camera, LightType
 
 LineField = Field[Block, AseRecord]
 
@@ -137,25 +138,59 @@ LIGHT_SETTINGS = (_color("color", "LIGHT_COLOR", (1.0, 1.0, 1.0)), _number("mult
 CONE = (_angle("hotspot_degrees", "LIGHT_HOTSPOT"), _angle("falloff_degrees", "LIGHT_FALLOFF"))
 """of spot lights"""
 
-CAMERA = (_pair("clip", "CAMERA_HITHER", "CAMERA_YON"), _pair("ranges", "CAMERA_NEAR", "CAMERA_FAR"))
+LIGHT_TYPES = {
+    b"Omni": LightType.OMNI,
+    b"Target": LightType.SPOT,
+    b"Free": LightType.SPOT,
+    b"Directional": LightType.DIRECTIONAL,
+}
+"""of two words for a type, the second is that of a light without a target"""
+
+
+def _fov(block: Block) -> float:
+    radians = block.number(b"CAMERA_FOV", 0.0)
+    return math.degrees(radians) if 0 < radians < math.pi else Camera("").fov_degrees
+
+
+CAMERA = (
+    _pair("clip", "CAMERA_HITHER", "CAMERA_YON"),
+    _pair("ranges", "CAMERA_NEAR", "CAMERA_FAR"),
+    LineField("fov_degrees", _fov, lambda value: [floats("CAMERA_FOV", math.radians(value))]),
+)
+
+CAMERA_TRACKS = {"fov": "CAMERA_FOV"}
+LIGHT_TRACKS = {
+    "multiplier": "LIGHT_INTENS",
+    "color": "LIGHT_COLOR",
+    "hotspot": "LIGHT_HOTSPOT",
+    "falloff": "LIGHT_FALLOFF",
+}
+"""settings that may change with time"""
+
+SHADINGS = {b"Constant": "flat", b"Phong": "phong", b"Blinn": "phong", b"Metal": "metal"}
+"""of two words for one shading, new files have the first"""
+
+ENVIRONMENT = (_color("background_color", "SCENE_BACKGROUND_STATIC"), _color("ambient", "SCENE_AMBIENT_STATIC"))
 
 HOLDINGS = Holdings(
     (
         *("tree", "meshes", "materials", "cameras", "lights", "skins", "morphs", "pivots", "scale axes", "hidden"),
         *("smoothing", "vertex colours", "cast shadows", "received shadows", "textures", "other maps", "kinds"),
-        *("environment", "title", "segment", "fov", "roll", "scale_axes", "visible", "color", "multiplier"),
-        *("hotspot", "falloff", "names"),
+        *("environment", "title", "segment", "roll", "scale_axes", "visible", "names"),
+        *(*CAMERA_TRACKS, *LIGHT_TRACKS),
     ),
     {
         "materials": (*MATERIAL, *MATERIAL_REST),
         "maps": (*MAP_AMOUNT, *MAP),
         "lights": (*LIGHT, *LIGHT_SETTINGS, *CONE),
         "cameras": CAMERA,
+        "environment": ENVIRONMENT,
     },
     {
         "materials": ("shading",),
         "lights": ("aspect", "attenuated", "inner_range", "outer_range", "excludes", "roll_degrees"),
-        "cameras": ("fov_degrees", "roll_degrees"),
+        "cameras": ("roll_degrees",),
         "meshes": ("edges",),
+        "environment": ("uses",),
     },
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from keyframer.formats.ase.bridge.declared_fields import MAP, MAP_AMOUNT, MATERIAL, MATERIAL_REST
+from keyframer.formats.ase.bridge.declared_fields import MAP, MAP_AMOUNT, MATERIAL, MATERIAL_REST, SHADINGS
 from keyframer.formats.ase.records import Block
 from keyframer.formats.kit.declared_fields import get_fields
 from keyframer.formats.kit.scene_reading import Reporter
@@ -20,7 +20,6 @@ SLOTS = {
     b"MAP_SELFILLUM": "self_illumination",
     b"MAP_REFLECT": "reflection",
 }
-SHADINGS = {b"Constant": "flat", b"Phong": "phong", b"Blinn": "phong", b"Metal": "metal"}
 _DEEPEST = 8
 """sub-materials inside each other"""
 
@@ -62,6 +61,14 @@ class Palette:
                 break
             block = inner[max(face_id, 0) % len(inner)]
         return -1 if block is None else self.numbers.get(id(block), -1)
+
+    def places(self) -> dict[int, tuple[int, int]]:
+        """For each material that faces can have: the material of the object, and the id of the face."""
+        found: dict[int, tuple[int, int]] = {}
+        for reference, block in self._top.items():
+            for face_id in range(max(len(block.blocks(b"SUBMATERIAL")), 1)):
+                found.setdefault(self.number(reference, face_id), (reference, face_id))
+        return found
 
     def _material(self, block: Block, owner: Block | None) -> Material:
         raw = block.name(b"MATERIAL_NAME") or b""

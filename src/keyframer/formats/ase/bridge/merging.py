@@ -1,21 +1,34 @@
 """How an edited scene gets back into its ASE document: which records are the same.
 
-Lines go by their keywords, nodes and materials by the part of the scene that they are. Keys of one kind of motion are
-the same track, whatever controller it has.
+Lines go by their keywords, nodes, their animations and materials by the part of the scene that they are. Keys of one
+kind of motion are the same track, whatever controller it has. Nodes in groups and materials that are parts of others
+are written flat, and then put where the document has them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from keyframer.curves import Interpolation
 from keyframer.formats import bridge
 from keyframer.formats.ase.bridge.options import Options
-from keyframer.formats.ase.bridge.scene import read_scene
-from keyframer.formats.ase.bridge.writing import write_records
-from keyframer.formats.ase.records import Block, Keys, Line
+from keyframer.formats.ase.bridge.scene import Links, read_scene
+from keyframer.formats.ase.bridge.tracks import way_of
+from keyframer.formats.ase.bridge.write_lines import line
+from keyframer.formats.ase.bridge.writing import Habits, rest_world, write_records
+from keyframer.formats.ase.records import Block, Keys, Line, Table
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_writing import Written
-from keyframer.formats.merging import Parts, RecordRules, Tree
+from keyframer.formats.merging import RecordRules, Tree, equal
 from keyframer.scene import Scene
 from keyframer.wire.record import Record
+
+_CONTAINERS = {b"GROUP": None, b"MATERIAL": "NUMSUBMTLS", b"SUBMATERIAL": "NUMSUBMTLS"}
+"""blocks that hold nodes and other materials, and the line that counts these"""
 
 
 class LineRules(RecordRules):
@@ -24,15 +37,99 @@ class LineRules(RecordRules):
             return record.keyword
         return record.keyword.split(b"_")[1] if isinstance(record, Keys) else type(record)
 
+    def key(self, record: Record) -> Hashable:
+        """Groups go by their names, materials of several parts by their numbers."""
+        return record.values if isinstance(record, Block) and record.keyword in _CONTAINERS else None
+
+    def corresponds(self, ours: Record, base: Record) -> bool:
+        """Keys correspond where they have the same times; other tables where they are as long."""
+        if isinstance(ours, Keys) and isinstance(base, Keys):
+            return ours.keyword == base.keyword and equal(ours.times, base.times)
+        if not isinstance(ours, Table):
+            return True
+        names = [plan.name for plan in ours.plan.fields]
+        return all(np.shape(getattr(ours, name)) == np.shape(getattr(base, name)) for name in names)
+
 
 class Merger(bridge.Merger[Options]):
     rules = LineRules()
 
-    def read(self, document: Document, options: Options) -> tuple[Scene, Parts]:
+    def read(self, document: Document, options: Options) -> tuple[Scene, Links]:
         return read_scene(document, options)
 
-    def tree(self, document: Document, scene: Scene, links: Parts) -> Tree:
-        return Tree(document, links)
+    def tree(self, document: Document, scene: Scene, links: Links) -> Tree:
+        return Tree(document, links.parts)
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
-        return write_records(scene)
+        document, links, matching = original.document, original.links, original.matching
+        before = original.scene.nodes
+        names = {
+            new: before[old].raw_name or b""
+            for new, old in matching.nodes.items()
+            if scene.nodes[new].name == before[old].name and before[old].raw_name
+        }
+        known, new = matching.materials, max((place[0] for place in links.surfaces.values()), default=-1) + 1
+        surfaces = {
+            number: links.surfaces.get(known[number], (new, 0)) if number in known else (new + number, 0)
+            for number in range(len(scene.materials))
+        }
+        sampled = (keys for keys in document.find(Keys) if way_of(keys) is Interpolation.SAMPLED)
+        samples = {keys.offset: keys.times for keys in sampled if keys.offset is not None}
+        rest = rest_world(original.scene)
+        matrices = {new: (links.world[old], rest[old]) for new, old in matching.nodes.items()}
+        return _Nesting(original).nested(
+            write_records(scene, Habits(names, surfaces, samples, matrices, original.untouched))
+        )
+
+
+class _Nesting:
+    """Where a document has the nodes and materials of its scene."""
+
+    def __init__(self, original: bridge.Original) -> None:
+        matching, parts = original.matching, original.links.parts
+        self.parents: dict[int, Block] = {}
+        records: dict[Any, Block] = {}
+        for record in original.document.find(Block):
+            self.parents |= {id(each): record for each in record.children}
+            records[parts.get(id(record))] = record
+        self.homes: dict[Hashable, Block] = {}
+        """by node or material of the scene that is written: its record in the document"""
+        for kind, numbers in (("nodes", matching.nodes), ("materials", matching.materials)):
+            self.homes |= {(kind, new): records[kind, old] for new, old in numbers.items() if (kind, old) in records}
+        self.made: dict[int, Block] = {}
+        """by the `id` of a block of the document that holds others: the one that stands for it"""
+        self.parts: dict[int, Hashable] = {}
+
+    def nested(self, written: Written) -> Written:
+        self.parts = dict(written.parts)
+        records = self._placed(written.document.records)
+        return written._replace(document=replace(written.document, records=records), parts=self.parts)
+
+    def _placed(self, records: list[Record]) -> list[Record]:
+        found: list[Record] = []
+        for record in records:
+            home = self.homes.get(self.parts.get(id(record)))
+            if home is not None and type(home) is not type(record):
+                made = type(home)(home.values)
+                made.children = record.children
+                self.parts[id(made)] = self.parts.pop(id(record))
+                record = made
+            if isinstance(record, Block) and record.keyword == b"MATERIAL_LIST":
+                materials = self._placed([each for each in record.children if isinstance(each, Block)])
+                record.children = [line("MATERIAL_COUNT", len(materials)), *materials]
+            place = self._container(home, record)
+            if not any(each is place for each in found):
+                found.append(place)
+        return found
+
+    def _container(self, home: Block | None, record: Record) -> Record:
+        """A record, or what it stands in: as many containers as the document has about it."""
+        parent = None if home is None else self.parents.get(id(home))
+        while parent is not None and parent.keyword in _CONTAINERS:
+            known = self.made.setdefault(id(parent), type(parent)(parent.values))
+            if not any(each is record for each in known.children):
+                inside = [*(each for each in known.children if not isinstance(each, Line)), record]
+                word = _CONTAINERS[parent.keyword]
+                known.children = [*([] if word is None else [line(word, len(inside))]), *inside]
+            record, parent = known, self.parents.get(id(parent))
+        return record

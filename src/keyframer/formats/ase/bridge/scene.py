@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ from keyframer.catalogue import DATA_NON_FINITE, DATA_RATE_INVALID, LINK_PARENT_
 from keyframer.curves import Interpolation, Track
 from keyframer.formats.ase.bridge import skins
 from keyframer.formats.ase.bridge.cameras_lights import read_camera, read_light, setting_tracks
+from keyframer.formats.ase.bridge.declared_fields import ENVIRONMENT
 from keyframer.formats.ase.bridge.materials import Palette
 from keyframer.formats.ase.bridge.object_meshes import local_positions, read_mesh, table
 from keyframer.formats.ase.bridge.options import Options
@@ -19,6 +21,7 @@ from keyframer.formats.ase.bridge.tracks import read_tracks, sample_step, visibi
 from keyframer.formats.ase.keywords import NODES
 from keyframer.formats.ase.records import Block, Keys, VertexList
 from keyframer.formats.document import Document
+from keyframer.formats.kit.declared_fields import get_fields
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
 from keyframer.formats.merging import Parts
 from keyframer.issues import Severity
@@ -47,8 +50,18 @@ def to_scene(document: Document, options: Options) -> Scene:
     return read_scene(document, options)[0]
 
 
-def read_scene(document: Document, options: Options) -> tuple[Scene, Parts]:
-    """The same, and the records of its nodes and materials."""
+class Links(NamedTuple):
+    """What of a document helps to find its records again."""
+
+    parts: Parts
+    surfaces: Mapping[int, tuple[int, int]]
+    """see `Palette.places`"""
+    world: Floats
+    """(N, 4, 4): the stored matrices of nodes"""
+
+
+def read_scene(document: Document, options: Options) -> tuple[Scene, Links]:
+    """The same, and the records of its nodes, their animations, and materials."""
     scene = Scene(source_format="ase")
     builder = _Builder(document, options, scene)
     builder.build()
@@ -56,7 +69,9 @@ def read_scene(document: Document, options: Options) -> tuple[Scene, Parts]:
     for number, (node, block) in enumerate(zip(scene.nodes, builder.blocks, strict=True)):
         record = builder.transforms[number] if node.kind is NodeKind.TARGET else block
         parts[id(record)] = ("nodes", number)
-    return scene, parts
+        for animation in builder.animations_of(node, block):
+            parts.setdefault(id(animation), ("nodes", number, "animation"))
+    return scene, Links(parts, builder.palette.places(), builder.world)
 
 
 class _Builder:
@@ -178,15 +193,18 @@ class _Builder:
                     tracks += setting_tracks(self.reporter, block, node.kind is NodeKind.CAMERA)
             clip.channels += [Channel(number, track) for track in _first_of_kind(tracks)]
 
-    def _tracks(self, node: Node, block: Block, start: float, step: float) -> list[Track]:
-        """The tracks of a node: those of the animation that has its name, or the first that has none."""
+    @staticmethod
+    def animations_of(node: Node, block: Block) -> list[Block]:
+        """The animation that has the name of a node, or the first that has none; empty without any."""
         animations = block.blocks(b"TM_ANIMATION")
-        wanted = node.raw_name
-        named = [one for one in animations if one.name(b"NODE_NAME") == wanted]
+        named = [one for one in animations if one.name(b"NODE_NAME") == node.raw_name]
         if not named and node.kind is not NodeKind.TARGET:
             named = [one for one in animations if one.name(b"NODE_NAME") is None]
+        return named[:1]
+
+    def _tracks(self, node: Node, block: Block, start: float, step: float) -> list[Track]:
         tracks: list[Track] = []
-        for animation in named[:1]:
+        for animation in self.animations_of(node, block):
             for keys in animation.children:
                 if isinstance(keys, Keys):
                     tracks += read_tracks(self.reporter, keys, self.options, start, step)
@@ -240,8 +258,7 @@ class _Builder:
             if block.keyword != b"SCENE":
                 continue
             around = self.scene.environment
-            around.ambient = block.vector(b"SCENE_AMBIENT_STATIC")
-            around.background_color = block.vector(b"SCENE_BACKGROUND_STATIC")
+            get_fields(around, block, ENVIRONMENT)
             if around.background_color is not None:
                 around.uses.add("background_color")
             self.scene.title = self._text(block.name(b"SCENE_FILENAME") or b"")

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.formats.ase.bridge.declared_fields import MAP, MAP_AMOUNT, MATERIAL, MATERIAL_REST
+from keyframer.formats.ase.bridge.declared_fields import MAP, MAP_AMOUNT, MATERIAL, MATERIAL_REST, SHADINGS
 from keyframer.formats.ase.bridge.materials import SLOTS
 from keyframer.formats.ase.bridge.write_lines import block, line
 from keyframer.formats.ase.records import AseRecord, Block
 from keyframer.formats.kit.declared_fields import put_fields
-from keyframer.formats.kit.scene_writing import encode_name, plain_path
+from keyframer.formats.kit.scene_writing import CannotMerge, encode_name, plain_path
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.loss_report import LossReport, Outcome
 
-_SHADINGS = {"flat": b"Constant", "phong": b"Phong", "metal": b"Metal"}
+_SHADINGS = {shading: word for word, shading in reversed(SHADINGS.items())}
 
 
 def text(name: str) -> bytes:
@@ -27,11 +27,13 @@ def text(name: str) -> bytes:
 class SurfaceWriter:
     """The materials of a scene: one each, or the parts of one where a mesh has several."""
 
-    def __init__(self, scene: Scene, report: LossReport) -> None:
+    def __init__(self, scene: Scene, report: LossReport, like: Mapping[int, tuple[int, int]] | None = None) -> None:
         self.scene = scene
         self.report = report
+        self.like = like
+        """where a document has the materials: the number of an object's material, and the id of a face"""
         used = [np.unique(mesh.face_materials) for mesh in scene.meshes if mesh.face_materials is not None]
-        self.multi = any((numbers >= 0).sum() > 1 for numbers in used)
+        self.multi = like is None and any((numbers >= 0).sum() > 1 for numbers in used)
         """whether all are parts of one"""
         self.parts: dict[int, Hashable] = {}
 
@@ -54,13 +56,20 @@ class SurfaceWriter:
         if len(some) < count:
             self.report.add(Outcome.APPROXIMATED, path, f"{count - len(some)} faces without a material got one")
             given = np.where(given < 0, some[0], given)
-        return (0, given) if self.multi else (int(some[0]), np.zeros(count, np.int64))
+        if self.like is None:
+            return (0, given) if self.multi else (int(some[0]), np.zeros(count, np.int64))
+        numbers, faces = np.unique(given, return_inverse=True)
+        places = np.array([self.like[number] for number in numbers.tolist()], np.int64)
+        if len(np.unique(places[:, 0])) > 1:
+            raise CannotMerge(f"{path} has faces with materials that are not parts of one")
+        return int(places[0, 0]), places[faces.reshape(-1), 1]
 
     def _material(self, number: int, material: Material) -> Block:
         keyword = "SUBMATERIAL" if self.multi else "MATERIAL"
-        record = block(keyword, *self._lines(material), *self._maps(material), values=(number,))
-        self.parts[id(record)] = ("materials", number)
-        return record
+        reference = number if self.like is None else self.like[number][0]
+        made = block(keyword, *self._lines(material), *self._maps(material), values=(reference,))
+        self.parts[id(made)] = ("materials", number)
+        return made
 
     def _lines(self, material: Material) -> Iterator[AseRecord]:
         path = plain_path("materials", material.name)

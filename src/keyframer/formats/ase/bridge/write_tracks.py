@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +30,11 @@ _NAMES = {"position": "POS", "rotation": "ROT", "scale": "SCALE"}
 class TrackWriter:
     """Writes the tracks of one clip; times are ticks."""
 
-    def __init__(self, fitter: KeyFitter, step: int) -> None:
+    def __init__(self, fitter: KeyFitter, step: int, samples: Mapping[int, npt.NDArray[Any]] | None = None) -> None:
         self.fitter = fitter
         self.step = step
+        self.samples = samples or {}
+        """times of the samples of a document that the tracks came from, by where it has them"""
 
     def controllers(self, node: Node, tracks: dict[str, Track]) -> list[Keys]:
         """Return the position, rotation and scale controllers of a node."""
@@ -56,6 +60,10 @@ class TrackWriter:
             whole = bool((times == np.rint(times)).all()) and bool((np.diff(times) > 0).all())
             sampled = given.interpolation is Interpolation.SAMPLED and bool((np.diff(times) == self.step).all())
             tangents = given.interpolation is Interpolation.CUBIC and kind in ("position", "scale")
+            if whole and given.interpolation is Interpolation.SAMPLED:
+                followed = self._followed(replace(given, times=times))
+                if followed is not None:
+                    return followed
             if whole and (sampled or tangents) and len(times) > 1:
                 self.fitter.report.add(Outcome.EXACT, path, f"{len(times)} {given.interpolation.value} keys")
                 rounded = replace(given, times=times)
@@ -66,6 +74,20 @@ class TrackWriter:
         if made_keys is None or kind == "scale_axes":
             return made_keys
         return self._writable(made_keys)
+
+    def _followed(self, track: Track) -> Track | None:
+        """Samples of the document that the scene came from, without those that readers add where some are left out
+        (`tracks.held`); None if they are not its samples."""
+        stored = self.samples.get(track.extras.get("ase", {}).get("offset", -1))
+        if stored is None:
+            return None
+        values = track.values.reshape(len(track.times), -1)
+        still = values[:, 3] == 0 if track.is_rotation else np.append(False, (values[1:] == values[:-1]).all(axis=1))
+        known = np.isin(track.times, stored)
+        kept = known | ~still
+        if (kept & ~known).any():
+            return None
+        return replace(track, times=track.times[kept], values=track.values[kept])
 
     def _writable(self, track: Track) -> Track:
         """Return linear keys if they are equivalent, else TCB keys."""

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, Track, Wrap, compile_track
 from keyframer.formats.ase import FORMAT
-from keyframer.formats.ase.bridge.declared_fields import CAMERA, CONE, HOLDINGS, LIGHT, LIGHT_SETTINGS
+from keyframer.formats.ase.bridge.declared_fields import (
+    CAMERA,
+    CAMERA_TRACKS,
+    CONE,
+    ENVIRONMENT,
+    HOLDINGS,
+    LIGHT,
+    LIGHT_SETTINGS,
+    LIGHT_TRACKS,
+    LIGHT_TYPES,
+)
 from keyframer.formats.ase.bridge.target_roll import Motion
 from keyframer.formats.ase.bridge.write_lines import block, floats, line, short
 from keyframer.formats.ase.bridge.write_materials import SurfaceWriter, text
@@ -50,7 +61,7 @@ Floats = npt.NDArray[np.float64]
 
 TICKS_PER_SECOND = 4800
 _PLACING = ("position", "rotation", "scale", "scale_axes")
-_LIGHT_KINDS = {LightType.OMNI: b"Omni", LightType.SPOT: b"Free", LightType.DIRECTIONAL: b"Directional"}
+_LIGHT_KINDS = {kind: word for word, kind in LIGHT_TYPES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,30 +92,64 @@ class Writer(SceneWriter[WriteOptions]):
         return Written(writer.document(), report, parts=writer.parts)
 
 
-def write_records(scene: Scene) -> Written:
+class Habits(NamedTuple):
+    """The choices of a document that the scene came from."""
+
+    names: Mapping[int, bytes]
+    """of nodes that are called as before"""
+    surfaces: Mapping[int, tuple[int, int]]
+    """where it has the materials of the scene: the number of an object's material, and the id of a face"""
+    samples: Mapping[int, npt.NDArray[Any]]
+    """times of its sampled keys, by where it has them"""
+    matrices: Mapping[int, tuple[Floats, Floats]]
+    """by node: the stored matrix, and the one that it has at rest in the scene as it was read: not quite the same, as
+    files have four decimals"""
+
+    untouched: Collection[int]
+    """nodes that need no record"""
+
+    def stored(self, rest: Floats) -> Floats:
+        """The matrices that nodes will have in the merged document: rows that do not change stay."""
+        made = rest.copy()
+        for number, (stored, was) in self.matrices.items():
+            same = (rest[number].astype(np.float32) == was.astype(np.float32)).all(axis=0)
+            made[number][:, same] = stored[:, same]
+        return made
+
+
+def rest_world(scene: Scene) -> Floats:
+    """(N, 4, 4) of all nodes at rest."""
+    still = Scene(nodes=scene.nodes, cameras=scene.cameras, lights=scene.lights, space=scene.space)
+    return Rig(still).world({}, 1)[0] if scene.nodes else np.empty((0, 4, 4))
+
+
+def write_records(scene: Scene, like: Habits) -> Written:
     """A document of a scene that is in the space of ASE files, to be merged into the one that it came from."""
     report = LossReport("ase")
     placed = with_still_shapes(scene, report)
-    writer = _SceneWriter(placed, first_clip(placed, report), WriteOptions(), report)
+    writer = _SceneWriter(placed, first_clip(placed, report), WriteOptions(), report, like)
     return Written(writer.document(), report, parts=writer.parts)
 
 
 class _SceneWriter:
-    def __init__(self, scene: Scene, clip: Clip, options: WriteOptions, report: LossReport) -> None:
+    def __init__(
+        self, scene: Scene, clip: Clip, options: WriteOptions, report: LossReport, like: Habits | None = None
+    ) -> None:
         self.scene = scene
         self.clip = clip
         self.report = report
+        self.like = like
         self.rate = max(round(frames_per_second(clip)), 1)
         self.ticks = max(round(TICKS_PER_SECOND / frames_per_second(clip)), 1)
         rules = KeyRules(float(self.rate * self.ticks), float(self.ticks))
         self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, options.max_error), report)
-        self.tracks = TrackWriter(self.fitter, self.ticks)
-        self.surfaces = SurfaceWriter(scene, report)
-        still = Scene(nodes=scene.nodes, cameras=scene.cameras, lights=scene.lights, space=scene.space)
-        self.rest: Floats = Rig(still).world({}, 1)[0] if scene.nodes else np.empty((0, 4, 4))
+        self.tracks = TrackWriter(self.fitter, self.ticks, None if like is None else like.samples)
+        self.surfaces = SurfaceWriter(scene, report, None if like is None else like.surfaces)
+        self.rest = rest_world(scene)
         motion = Motion(scene)
         self.own = motion.tracks
-        self.meshes = MeshWriter(motion, self.rest, self.surfaces, self.fitter, report)
+        stored = self.rest if like is None else like.stored(self.rest)
+        self.meshes = MeshWriter(motion, stored, self.surfaces, self.fitter, report)
         self.names = self._claim_names()
         self.moves = self._moving_nodes()
         self.inner = self._inner_targets()
@@ -113,9 +158,13 @@ class _SceneWriter:
         """which records are nodes and materials"""
 
     def _claim_names(self) -> list[bytes]:
-        claimed = NamesThatFit(encoding="utf-8")
+        known = {} if self.like is None else self.like.names
+        claimed = NamesThatFit(encoding="utf-8", reserved=known.values())
         names = []
-        for node in self.scene.nodes:
+        for number, node in enumerate(self.scene.nodes):
+            if number in known:
+                names.append(known[number])
+                continue
             wanted = text(node.name).decode("utf-8", "replace")
             name = claimed.claim(wanted)
             if claimed.shown(name) != node.name:
@@ -147,10 +196,10 @@ class _SceneWriter:
             self.surfaces.material_list(),
         ]
         for number, node in enumerate(self.scene.nodes):
-            if number not in self.inner:
-                record = self._node(number, node)
-                self.parts[id(record)] = ("nodes", number)
-                records.append(record)
+            if number not in self.inner and (self.like is None or number not in self.like.untouched):
+                made = self._node(number, node)
+                self.parts[id(made)] = ("nodes", number)
+                records.append(made)
         self.parts |= self.surfaces.parts
         return Document(FORMAT, list(records), dialect=Dialect())
 
@@ -164,17 +213,10 @@ class _SceneWriter:
             line("SCENE_FRAMESPEED", self.rate),
             line("SCENE_TICKSPERFRAME", self.ticks),
         ]
-        if around.background_color is not None and "background_color" in around.uses:
-            parts.append(floats("SCENE_BACKGROUND_STATIC", around.background_color))
-        elif around.background_color is not None:
+        if around.background_color is not None and "background_color" not in around.uses:
             self.report.add(Outcome.DROPPED, "/environment/background_color", "not in use")
-        if around.ambient is not None:
-            parts.append(floats("SCENE_AMBIENT_STATIC", around.ambient))
-        for name in ("background_image", "gradient", "fog", "distance_cue", "layered_fog"):
-            if getattr(around, name) is not None:
-                words = f"this format cannot store the {name.replace('_', ' ')}"
-                self.report.add(Outcome.DROPPED, f"/environment/{name}", words)
-        return block("SCENE", *parts)
+            around = replace(around, background_color=None)
+        return block("SCENE", *parts, *put_fields(around, ENVIRONMENT))
 
     def _segment(self) -> tuple[int, int]:
         times = [float(value) / self.ticks for value in self.fitter.times([self.clip.start, self.clip.end])]
@@ -230,7 +272,11 @@ class _SceneWriter:
         controllers = self.tracks.controllers(node, tracks)
         if turns is not None:
             controllers.insert(1 if controllers and b"_POS_" in controllers[0].keyword else 0, turns)
-        return [block("TM_ANIMATION", line("NODE_NAME", self.names[number]), *controllers)] if controllers else []
+        if not controllers:
+            return []
+        animation = block("TM_ANIMATION", line("NODE_NAME", self.names[number]), *controllers)
+        self.parts[id(animation)] = ("nodes", number, "animation")
+        return [animation]
 
     def _visibility(self, number: int, node: Node) -> Block | None:
         track = self.own.get(number, {}).get("visible")
@@ -364,9 +410,8 @@ class _SceneWriter:
     def _camera(self, number: int, node: Node, head: list[AseRecord | None], camera: Camera) -> Block:
         goal, animation = self._target_and_animation(number, node)
         distance = 0.0 if goal is None else float(np.linalg.norm(self.rest[number, :3, 3] - _row(goal)))
-        rest = put_fields(camera, CAMERA)
-        rest += [floats("CAMERA_FOV", math.radians(camera.fov_degrees)), floats("CAMERA_TDIST", distance)]
-        settings = self._settings(number, node, "CAMERA_SETTINGS", rest, {"fov": "CAMERA_FOV"})
+        rest = [*put_fields(camera, CAMERA), floats("CAMERA_TDIST", distance)]
+        settings = self._settings(number, node, "CAMERA_SETTINGS", rest, CAMERA_TRACKS)
         kind = line("CAMERA_TYPE", b"Free" if goal is None else b"Target")
         place = self._transform(self.names[number], self.rest[number])
         tail = (*animation, self._visibility(number, node))
@@ -385,9 +430,7 @@ class _SceneWriter:
         if light.attenuated:
             rest.append(floats("LIGHT_ATTNSTART", light.inner_range or 0.0))
             rest.append(floats("LIGHT_ATTNEND", light.outer_range or 0.0))
-        kinds = {"multiplier": "LIGHT_INTENS", "color": "LIGHT_COLOR"}
-        kinds |= {"hotspot": "LIGHT_HOTSPOT", "falloff": "LIGHT_FALLOFF"}
-        settings = self._settings(number, node, "LIGHT_SETTINGS", rest, kinds)
+        settings = self._settings(number, node, "LIGHT_SETTINGS", rest, LIGHT_TRACKS)
         excluded = None
         if light.excludes:
             names = [line("LIGHT_EXCLUDED", text(name)) for name in light.excludes]

@@ -13,19 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.formats import bridge
-from keyframer.formats._matching import new_parts
 from keyframer.formats._scene_differences import by_kind
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.original_pair import Pair, frames_record, with_children
 from keyframer.formats.hale3d.bridge.quaternions import with_negative_w, with_w
 from keyframer.formats.hale3d.bridge.write_model import bind_joint, has_free_vertices, mesh_records
-from keyframer.formats.hale3d.bridge.writing import HOLDINGS, components, joint_record
+from keyframer.formats.hale3d.bridge.writing import components, joint_record
 from keyframer.formats.hale3d.model import VERTEX, Mesh, Model, ModelJoint
 from keyframer.formats.hale3d.records import Animation, Joint, unquoted
 from keyframer.formats.kit.frame_times import frame_origins
 from keyframer.formats.kit.rigid_joints import Joints, joints_at, parents_first, places_above, wanted_joints
 from keyframer.formats.kit.scene_writing import CannotMerge, NamesThatFit, Written, encode_name
-from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.merging import FrameTable
 from keyframer.maths import affine, quat
 from keyframer.scene import Mesh as SceneMesh
@@ -104,8 +102,6 @@ class FollowingWriter:
             top = Model() if self.pair.model is None else with_children(self.pair.model, Model, [])
             top.children = [*meshes, *self._bound(names)]
             tops.append(top)
-        if self.new:
-            tell_dropped(*new_parts(self.scene, self.new), self.report, HOLDINGS.silent)
         return Written(replace(self.document, records=tops), self.report, parts=self.parts)
 
     def _new_names(self) -> dict[int, bytes]:

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from keyframer.curves import RotationForm, Track
 from keyframer.formats import bridge
-from keyframer.formats._matching import new_parts
 from keyframer.formats._scene_differences import by_kind
 from keyframer.formats.document import Document
 from keyframer.formats.kit.frame_times import frame_origins, framed
@@ -30,16 +29,15 @@ from keyframer.formats.kit.scene_writing import (
     Written,
     plain_path,
 )
-from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.merging import FrameTable, RecordRules, Tree
 from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.options import Options
 from keyframer.formats.midtown.bridge.rig import default_rig
 from keyframer.formats.midtown.bridge.scene import posed_channel, skeleton_of, to_scene
 from keyframer.formats.midtown.bridge.stored_motion import angles_of, stored_path
-from keyframer.formats.midtown.bridge.writing import HOLDINGS, NOISE, BoneNames, angles, tell_lost_motion
+from keyframer.formats.midtown.bridge.writing import NOISE, BoneNames, angles, tell_lost_motion
 from keyframer.formats.midtown.skeleton import Bone, read_skeleton, write_skeleton
-from keyframer.formats.midtown.skeleton_text import patch_skeleton
+from keyframer.formats.midtown.skeleton_text import with_bones
 from keyframer.scene import Channel, NodeKind, RawChannel, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.record import Record
@@ -180,7 +178,6 @@ class _Writing:
         frames = np.arange(len(self.origins), dtype=np.float64)
         self.sampled = joints_at(scene, self.order, self.parents, frames)[0] if new else None
         if self.sampled is not None:
-            tell_dropped(*new_parts(scene, new), self.report, HOLDINGS.silent)
             tell_lost_motion(scene, self.sampled, Tolerance.of(scene, DEFAULT_MAX_ERROR), self.report, set(new))
 
     def written(self) -> Written:
@@ -252,7 +249,7 @@ class _Writing:
             bones.append(Bone(name, self.parents[place], offset, was.words))
         if tuple(bones) == skeleton.bones:
             return {}
-        return {"skeleton": patch_skeleton(skeleton, tuple(bones), self.olds), "found": ""}
+        return {"skeleton": with_bones(skeleton, tuple(bones), self.olds), "found": ""}
 
 
 def _offset(channel: RawChannel) -> object:

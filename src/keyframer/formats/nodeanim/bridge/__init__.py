@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from keyframer.formats.document import Document
 from keyframer.formats.nodeanim.bridge.options import Options
-from keyframer.formats.nodeanim.bridge.scene import to_scene
-from keyframer.formats.nodeanim.bridge.writing import FIELDS
+from keyframer.formats.nodeanim.bridge.scene import KEY_FIELDS, to_scene
 from keyframer.formats.scene_reader import KeyLayout, SceneReader
 from keyframer.scene import Channel, Scene
 from keyframer.wire.record import Record
@@ -19,4 +18,4 @@ class Reader(SceneReader[Options]):
 
     def key_layout(self, record: Record, channel: Channel) -> KeyLayout:
         """A node has three tables."""
-        return KeyLayout(FIELDS.get(channel.track.kind, "scale_keys"))
+        return KeyLayout(KEY_FIELDS.get(channel.track.kind, "scale_keys"))

@@ -8,12 +8,10 @@ from typing import Any, ClassVar
 
 from keyframer.curves import Interpolation
 from keyframer.formats import bridge
-from keyframer.formats._matching import new_parts
 from keyframer.formats._scene_differences import by_kind
 from keyframer.formats.document import Document
 from keyframer.formats.kit.frame_times import counted_like
 from keyframer.formats.kit.scene_writing import CannotMerge, Written, first_clip
-from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.nodeanim.bridge import unit_detection
 from keyframer.formats.nodeanim.bridge.options import Options
@@ -41,7 +39,7 @@ class Merger(bridge.Merger[Options]):
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         document, before, options, matching = original[:4]
         report = LossReport("nodeanim")
-        dialect = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
+        dialect = _dialect(document)
         choice = WriteOptions(
             dialect,
             UNITS[before.clips[0].unit],
@@ -60,10 +58,10 @@ class Merger(bridge.Merger[Options]):
         written_document = writer.document()
         if "rotation_keys" in writer.reading:
             raise CannotMerge("readers would need options for the new keys")
-        new = matching.new_nodes(scene)
-        if new:
-            tell_dropped(*new_parts(scene, new), report, holdings(dialect).silent)
         return Written(written_document, report, parts=writer.parts)
+
+    def holdings(self, original: Document) -> bridge.Holdings:
+        return holdings(_dialect(original))
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """Times in the file's unit; one name for the scene and its clip; rights in the author's words or nowhere."""
@@ -82,3 +80,7 @@ class Merger(bridge.Merger[Options]):
 
     def keeps_layout(self, original: Document, asked: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
         return set(asked) <= {"dialect"} and str(asked.get("dialect", original.dialect)) == str(original.dialect)
+
+
+def _dialect(document: Document) -> Dialect:
+    return document.dialect if isinstance(document.dialect, Dialect) else Dialect()

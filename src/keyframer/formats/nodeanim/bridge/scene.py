@@ -25,14 +25,16 @@ Floats = npt.NDArray[np.float64]
 
 _MOST_CHUNKS = 10_000
 """unknown chunks that a scene carries along; the document has all of them"""
-_EASES = {
+KEY_FIELDS = {"position": "translation_keys", "rotation": "rotation_keys", "scale": "scale_keys"}
+"""the keys of a record, by kind of track"""
+SHAPES = {
     "tension": "tension",
     "continuity": "continuity",
     "bias": "bias",
-    "ease_in": "ease_to",
-    "ease_out": "ease_from",
+    "ease_to": "ease_in",
+    "ease_from": "ease_out",
 }
-"""easeIn is how a key is approached (3ds Max), which others call ease to"""
+"""columns of tracks and those of stored keys; easeIn is how a key is approached (3ds Max), which others call ease to"""
 
 
 def to_scene(document: Document, options: Options | None = None) -> Scene:
@@ -71,14 +73,11 @@ def copyright_in(author: str) -> str:
 def _tracks(reporter: Reporter, record: Node, options: Options, radians: float) -> list[Track]:
     interpolation = interpolation_of(record)
     tracks: list[Track] = []
-    for kind, field, keys in (
-        ("position", "translation_keys", record.translation_keys),
-        ("rotation", "rotation_keys", record.rotation_keys),
-        ("scale", "scale_keys", record.scale_keys),
-    ):
+    for kind, field in KEY_FIELDS.items():
+        keys: NodeKeys = getattr(record, field)
         if not len(keys):
             continue
-        columns = [keys.column(name) for name in _EASES if keys.has(name)]
+        columns = [keys.column(stored) for stored in SHAPES.values() if keys.has(stored)]
         check_keys(reporter, record, field, keys.time, keys.value, *columns)
         if kind == "rotation":
             tracks.append(_rotation(reporter, record, keys, interpolation, options, radians))
@@ -130,7 +129,7 @@ def _track(
 ) -> Track:
     track = Track(kind, np.asarray(keys.time, np.float64), values, interpolation, form=form)
     track.flags = np.asarray(keys.flags, np.int64)
-    for stored, name in _EASES.items():
+    for name, stored in SHAPES.items():
         if keys.has(stored):
             setattr(track, name, np.asarray(keys.column(stored), np.float64))
     if keys.has("tangents"):

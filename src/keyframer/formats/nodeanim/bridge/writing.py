@@ -31,6 +31,7 @@ from keyframer.formats.kit.scene_writing import (
 from keyframer.formats.kit.unsupported_features import MOTION, tell_dropped
 from keyframer.formats.nodeanim.bridge import unit_detection
 from keyframer.formats.nodeanim.bridge.options import Options
+from keyframer.formats.nodeanim.bridge.scene import KEY_FIELDS, SHAPES
 from keyframer.formats.nodeanim.dialect import BEZIER, LINEAR, TCB, Dialect
 from keyframer.formats.nodeanim.document import new_document
 from keyframer.formats.nodeanim.keys import NodeKeys
@@ -46,14 +47,6 @@ _STRAIGHT = (0.0, 0.0, 0.0, 1.0)
 UNITS = {"frame": "frames", "tick": "ticks", "second": "seconds"}
 HOLDINGS = Holdings(("title", "author"), in_code={"clips": ("name",)})
 """beside keys"""
-FIELDS = {"position": "translation_keys", "rotation": "rotation_keys", "scale": "scale_keys"}
-SHAPES = {
-    "tension": "tension",
-    "continuity": "continuity",
-    "bias": "bias",
-    "ease_to": "ease_in",
-    "ease_from": "ease_out",
-}
 _FORMS = {"relative": RotationForm.AXIS_ANGLE_RELATIVE, "absolute": RotationForm.AXIS_ANGLE_ABSOLUTE}
 _FLAGS = {Interpolation.TCB: TCB, Interpolation.BEZIER: BEZIER, Interpolation.LINEAR: LINEAR}
 
@@ -282,7 +275,7 @@ class NodeWriter:
             if self.dialect.tcb_by_key:
                 flags = flags & ~TCB | (TCB if common is Interpolation.TCB else 0)
             self._check_times(node, kind, written_track.times)
-            setattr(record, FIELDS[kind], NodeKeys.make(written_track.times, values, flags=flags, **columns))
+            setattr(record, KEY_FIELDS[kind], NodeKeys.make(written_track.times, values, flags=flags, **columns))
         record.translation_key_count = len(record.translation_keys)
         record.rotation_key_count = len(record.rotation_keys)
         record.scale_key_count = len(record.scale_keys)

@@ -12,8 +12,9 @@ from typing import Any
 
 from keyframer.formats.kit.declared_fields import Field, Holdings
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import Firsts, color, percent
+from keyframer.formats.threeds.bridge.context import Firsts, color, has, percent, rgb_of
 from keyframer.formats.threeds.chunk import Chunk
+from keyframer.scene import Fog, Gradient, LayeredFog
 from keyframer.wire.record import Record
 
 
@@ -115,9 +116,40 @@ def _pair(name: str, first: Any, second: Any, usual: float) -> ChunkField:
     return ChunkField(name, get, put, (first, second))
 
 
-def _ranges(chunks: Firsts) -> tuple[float, float] | None:
-    ranges = chunks.get(r.CameraRanges)
+def _amount(chunk: Chunk) -> float:
+    value = percent(chunk)
+    return 1.0 if value is None else value
+
+
+def _ranges(found: Firsts) -> tuple[float, float] | None:
+    ranges = found.get(r.CameraRanges)
     return None if ranges is None else (ranges.near, ranges.far)
+
+
+SHADINGS = ("wire", "flat", "gouraud", "phong", "metal")
+
+
+def _shading(found: Firsts) -> str | None:
+    chunk = found.get(r.MaterialShading)
+    return SHADINGS[chunk.shading] if chunk is not None and 0 <= chunk.shading < len(SHADINGS) else None
+
+
+TINTS: dict[Any, str] = {
+    r.MapTint1: "first",
+    r.MapTint2: "second",
+    r.MapTintRed: "red",
+    r.MapTintGreen: "green",
+    r.MapTintBlue: "blue",
+}
+
+
+def _tints(found: Firsts) -> dict[str, tuple[float, ...]]:
+    return {tint: tuple(part / 255 for part in found[kind].rgb) for kind, tint in TINTS.items() if kind in found}
+
+
+def _put_tints(tints: dict[str, tuple[float, ...]]) -> list[Chunk]:
+    stored = {tint: tuple(min(max(round(part * 255), 0), 255) for part in value) for tint, value in tints.items()}
+    return [kind(stored[tint]) for kind, tint in TINTS.items() if tint in stored]
 
 
 MATERIAL = (
@@ -139,14 +171,29 @@ MATERIAL = (
     _flag("supersample", r.MaterialSupersample),
     _flag("falloff_inwards", r.MaterialFalloffIn),
     _number("wire_size", r.MaterialWireSize, "size"),
+    ChunkField(
+        "shading",
+        _shading,
+        lambda value: [r.MaterialShading(SHADINGS.index(value))] if value in SHADINGS else [],
+        (r.MaterialShading,),
+    ),
 )
+
+MAP_AMOUNT: tuple[Field[Chunk, Chunk], ...] = (Field("amount", _amount, lambda value: [share(value)]),)
+"""got from the chunk of the map itself"""
 
 MAP = (
     _number("blur", r.MapBlur, "value", 0.0),
     _pair("scale", r.MapUScale, r.MapVScale, 1.0),
     _pair("offset", r.MapUOffset, r.MapVOffset, 0.0),
     _number("rotation_degrees", r.MapRotation, "value", 0.0),
+    ChunkField("tints", _tints, _put_tints, tuple(TINTS)),
 )
+
+LIGHT_COLOR: tuple[Field[Chunk, Chunk], ...] = (
+    Field("color", lambda chunk: color(chunk) or (1.0, 1.0, 1.0), lambda value: [rgb(value)]),
+)
+"""got from the chunk of the light itself"""
 
 LIGHT = (
     _flag("on", r.LightOff, means=False),
@@ -166,17 +213,103 @@ CAMERA = (
 )
 
 MAP_FLAGS = {
-    "decal": 0x1,
-    "mirror": 0x2,
-    "negative": 0x8,
-    "summed_area": 0x20,
-    "alpha_source": 0x40,
-    "ignore_alpha": 0x100,
+    "decal": (0x1, True),
+    "mirror": (0x2, True),
+    "negative": (0x8, True),
+    "tiled": (0x10, False),
+    "summed_area": (0x20, True),
+    "alpha_source": (0x40, True),
+    "ignore_alpha": (0x100, True),
 }
-"""bits of A351; 0x10 says that a map is not tiled"""
+"""bits of A351, and what a set bit means"""
 
-AMBIENT = _color("ambient", r.AmbientColor)
-BACKGROUND = _color("background_color", r.BackgroundColor)
+
+def _fog(found: Firsts) -> Fog | None:
+    chunk = found.get(r.Fog)
+    if chunk is None:
+        return None
+    background = has(chunk, r.FogBackground) or r.FogBackground in found  # some files have it beside the fog
+    return Fog(chunk.near, chunk.near_density, chunk.far, chunk.far_density, color(chunk), background)
+
+
+def _put_fog(fog: Fog | None) -> list[Chunk]:
+    if fog is None:
+        return []
+    inside: list[Chunk] = [] if fog.color is None else [rgb(fog.color)]
+    inside += [r.FogBackground()] if fog.affects_background else []
+    return [r.Fog(fog.near, fog.near_density, fog.far, fog.far_density, children=list(inside))]
+
+
+def _cue(found: Firsts) -> Fog | None:
+    chunk = found.get(r.DistanceCue)
+    if chunk is None:
+        return None
+    background = has(chunk, r.DimBackground) or r.DimBackground in found
+    return Fog(chunk.near, chunk.near_dimming, chunk.far, chunk.far_dimming, affects_background=background)
+
+
+def _put_cue(cue: Fog | None) -> list[Chunk]:
+    if cue is None:
+        return []
+    inside: list[Record] = [r.DimBackground()] if cue.affects_background else []
+    return [r.DistanceCue(cue.near, cue.near_density, cue.far, cue.far_density, children=inside)]
+
+
+def _layers(found: Firsts) -> LayeredFog | None:
+    chunk = found.get(r.LayerFog)
+    return None if chunk is None else LayeredFog(chunk.z_min, chunk.z_max, chunk.density, chunk.flags, color(chunk))
+
+
+def _put_layers(fog: LayeredFog | None) -> list[Chunk]:
+    if fog is None:
+        return []
+    inside: list[Record] = [] if fog.color is None else [rgb(fog.color)]
+    return [r.LayerFog(fog.z_min, fog.z_max, fog.density, fog.flags, children=inside)]
+
+
+def gradient_colors(chunk: r.BackgroundGradient) -> type[r.ColorFloat | r.ColorByte]:
+    """The kind of those colours of a gradient that count: floats where there are any."""
+    return r.ColorFloat if has(chunk, r.ColorFloat) else r.ColorByte
+
+
+def _gradient(found: Firsts) -> Gradient | None:
+    chunk = found.get(r.BackgroundGradient)
+    if chunk is None:
+        return None
+    kind = gradient_colors(chunk)
+    return Gradient(chunk.midpoint, [rgb_of(each) for each in chunk.children if isinstance(each, kind)])
+
+
+def _put_gradient(gradient: Gradient | None) -> list[Chunk]:
+    if gradient is None:
+        return []
+    return [r.BackgroundGradient(gradient.midpoint, children=[rgb(each) for each in gradient.colors])]
+
+
+USES: dict[type[Chunk], str] = {
+    r.UseBackgroundBitmap: "background_image",
+    r.UseBackgroundColor: "background_color",
+    r.UseBackgroundGradient: "gradient",
+    r.UseFog: "fog",
+    r.UseDistanceCue: "distance_cue",
+    r.UseLayerFog: "layered_fog",
+}
+"""what is switched on"""
+
+ENVIRONMENT = (
+    _color("background_color", r.BackgroundColor),
+    ChunkField("gradient", _gradient, _put_gradient, (r.BackgroundGradient,)),
+    _color("ambient", r.AmbientColor),
+    ChunkField("fog", _fog, _put_fog, (r.Fog, r.FogBackground)),
+    ChunkField("distance_cue", _cue, _put_cue, (r.DistanceCue, r.DimBackground)),
+    ChunkField("layered_fog", _layers, _put_layers, (r.LayerFog,)),
+    ChunkField(
+        "uses",
+        lambda found: {name for kind, name in USES.items() if kind in found},
+        lambda uses: [kind() for kind, name in USES.items() if name in uses],
+        tuple(USES),
+    ),
+)
 
 HOLDINGS = Holdings(
     (
@@ -185,11 +318,17 @@ HOLDINGS = Holdings(
         "scale axes",  # the vertices are placed by them
         *("segment", "morphs", "fov", "roll", "color", "hotspot", "falloff", "visible", "kinds"),
     ),
-    {"materials": MATERIAL, "maps": MAP, "lights": (*LIGHT, *SPOT, *SPOT_NUMBERS), "cameras": CAMERA},
     {
-        "materials": ("shading",),
-        "maps": ("amount", "tints", "tiled", *MAP_FLAGS),
-        "lights": ("color", "excludes", "projector", "roll_degrees", "hotspot_degrees", "falloff_degrees"),
+        "materials": MATERIAL,
+        "maps": (*MAP_AMOUNT, *MAP),
+        "lights": (*LIGHT_COLOR, *LIGHT, *SPOT, *SPOT_NUMBERS),
+        "cameras": CAMERA,
+        "environment": ENVIRONMENT,
+    },
+    {
+        "maps": MAP_FLAGS,
+        "environment": ("background_image",),
+        "lights": ("excludes", "projector", "roll_degrees", "hotspot_degrees", "falloff_degrees"),
         "cameras": ("fov_degrees", "roll_degrees"),
         "nodes": ("bounding_box",),
         "meshes": ("edges", "axes"),

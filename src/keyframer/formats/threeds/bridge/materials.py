@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from keyframer.curves.lazy_fields import add_extras, unchecked
+from keyframer.formats.kit.declared_fields import get_fields
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import (
     Context,
@@ -10,10 +11,10 @@ from keyframer.formats.threeds.bridge.context import (
     firsts,
     leftovers,
     own_value,
-    percent,
 )
 from keyframer.formats.threeds.bridge.declared_fields import (
     MAP,
+    MAP_AMOUNT,
     MAP_FLAGS,
     MATERIAL,
     fields_by_kind,
@@ -42,20 +43,10 @@ SLOTS: dict[type[Chunk], str] = {
     r.ReflectionMask: "reflection_mask",
 }
 
-SHADINGS = ("wire", "flat", "gouraud", "phong", "metal")
-
-_KNOWN = kinds_of(MATERIAL, wraps=False) | {*SLOTS, r.MaterialName, r.MaterialShading}
+_KNOWN = kinds_of(MATERIAL, wraps=False) | {*SLOTS, r.MaterialName}
 _WRAPPED = kinds_of(MATERIAL, wraps=True)
 
-TINTS: dict[type[Chunk], str] = {
-    r.MapTint1: "first",
-    r.MapTint2: "second",
-    r.MapTintRed: "red",
-    r.MapTintGreen: "green",
-    r.MapTintBlue: "blue",
-}
-
-_MAP_KNOWN = kinds_of(MAP, wraps=False) | {*TINTS, r.MapName, r.MapParameters}
+_MAP_KNOWN = kinds_of(MAP, wraps=False) | {r.MapName, r.MapParameters}
 
 
 _new_material = unchecked(Material)
@@ -73,11 +64,8 @@ def read_material(context: Context, chunk: r.Material) -> Material:
     if r.MaterialSelfIlluminated in inside:  # the flag of older releases
         material.self_illumination = material.self_illumination or 1.0
     shading = inside.get(r.MaterialShading)
-    if shading is not None:
-        if 0 <= shading.shading < len(SHADINGS):
-            material.shading = SHADINGS[shading.shading]
-        else:
-            add_extras(material, "3ds", {"shading": shading.shading})
+    if shading is not None and material.shading is None:
+        add_extras(material, "3ds", {"shading": shading.shading})
     if not inside.keys().isdisjoint(SLOTS):
         for child in children(chunk, r.Map):
             material.maps.setdefault(SLOTS[type(child)], _read_map(context, child))
@@ -89,18 +77,13 @@ def _read_map(context: Context, chunk: r.Map) -> TextureMap:
     inside = firsts(chunk)
     name: r.MapName | None = inside.get(r.MapName)
     raw = name.name if name else b""
-    amount = percent(chunk)
-    texture = TextureMap(context.text(raw), raw, 1.0 if amount is None else amount)
+    found = TextureMap(context.text(raw), raw)
+    get_fields(found, chunk, MAP_AMOUNT)
     parameters = inside.get(r.MapParameters)
     if parameters is not None:
-        for attribute, bit in MAP_FLAGS.items():
-            setattr(texture, attribute, bool(parameters.flags & bit))
-        texture.tiled = not parameters.flags & 0x10
-        add_extras(texture, "3ds", {"flags": parameters.flags})
-    get_stated_fields(texture, inside, _MAP_FIELDS)
-    for kind, tint in TINTS.items():
-        if kind in inside:
-            rgb = inside[kind].rgb
-            texture.tints[tint] = (rgb[0] / 255, rgb[1] / 255, rgb[2] / 255)
-    context.mark(texture, "3ds", chunk, leftovers(chunk, _MAP_KNOWN | own_value(chunk)).get("3ds"))
-    return texture
+        for attribute, (bit, meaning) in MAP_FLAGS.items():
+            setattr(found, attribute, bool(parameters.flags & bit) is meaning)
+        add_extras(found, "3ds", {"flags": parameters.flags})
+    get_stated_fields(found, inside, _MAP_FIELDS)
+    context.mark(found, "3ds", chunk, leftovers(chunk, _MAP_KNOWN | own_value(chunk)).get("3ds"))
+    return found

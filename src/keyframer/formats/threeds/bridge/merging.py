@@ -9,18 +9,15 @@ from typing import ClassVar
 import numpy as np
 
 from keyframer.formats import bridge
-from keyframer.formats._matching import new_parts
 from keyframer.formats.document import Document
 from keyframer.formats.kit.mesh_writing import with_still_shapes
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance, Written, first_clip, units_per_second
 from keyframer.formats.kit.skin_writing import without_skins
-from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.chunk_links import Links
 from keyframer.formats.threeds.bridge.context import child
-from keyframer.formats.threeds.bridge.declared_fields import HOLDINGS
-from keyframer.formats.threeds.bridge.materials import SHADINGS
+from keyframer.formats.threeds.bridge.declared_fields import SHADINGS
 from keyframer.formats.threeds.bridge.options import Options
 from keyframer.formats.threeds.bridge.original_conventions import find_habits, object_of
 from keyframer.formats.threeds.bridge.prepared_scene import Stage
@@ -135,9 +132,6 @@ class Merger(bridge.Merger[Options]):
         stage = Stage(scene, clip, units_per_second(clip), DEFAULT_MAX_ERROR, report, like=like)
         document, parts = write_document(stage, clip, report)
         document.records = _framed(document, original.document)
-        new = original.matching.new_nodes(scene)
-        if new:
-            tell_dropped(*new_parts(scene, new), report, HOLDINGS.silent | {"clips.name"})
         return Written(document, report, parts=parts)
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:

@@ -20,14 +20,15 @@ from keyframer.catalogue import (
 from keyframer.curves.lazy_fields import add_extras, unchecked
 from keyframer.formats.kit.declared_fields import get_fields
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import Context, child, children, color, firsts, has, own_value, unread
-from keyframer.formats.threeds.bridge.declared_fields import CAMERA, LIGHT, SPOT, SPOT_NUMBERS, kinds_of
+from keyframer.formats.threeds.bridge.context import Context, child, children, firsts, has, own_value, unread
+from keyframer.formats.threeds.bridge.declared_fields import CAMERA, LIGHT, LIGHT_COLOR, SPOT, SPOT_NUMBERS, kinds_of
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Camera, Light, LightType, Mesh
 
 Floats = npt.NDArray[np.float64]
 
 _ORIGIN = (0.0, 0.0, 0.0)
+_LONGEST_LENS = 1e7
 _IDENTITY = np.eye(4)
 _IDENTITY.flags.writeable = False
 _NO_POINTS = np.empty((0, 3), np.float32)
@@ -162,7 +163,7 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
     if lost:
         add_extras(mesh, "3ds", {"faces_of_missing_materials": lost})
     mesh.corners = corners[good]
-    mesh.edges = _EDGES_OF_FLAGS.take(flags[good] & 7)
+    mesh.edges = TURNED_EDGES.take(flags[good] & 7)
     mesh.face_materials = owners[good]
     if smooth is not None:
         masks = np.zeros(len(faces), np.uint32)
@@ -177,8 +178,8 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
         add_extras(mesh, "3ds", {"face_flags": flags[good]})
 
 
-_EDGES_OF_FLAGS = np.array([0, 4, 2, 6, 1, 5, 3, 7], np.uint8)
-"""bits of AB, BC, CA by the lowest bits of stored flags, where they are CA, BC, AB"""
+TURNED_EDGES = np.array([0, 4, 2, 6, 1, 5, 3, 7], np.uint8)
+"""bits of AB, BC, CA by the lowest bits of stored flags, where they are CA, BC, AB; and the other way round"""
 
 
 def _assign(
@@ -304,7 +305,12 @@ def _unknown_siblings(chunk: r.NamedObject) -> list[dict[str, Any]]:
 def fov_of_lens(lens: float) -> float:
     """2400 / lens degrees (146 of 153 real cameras that have both agree); 48 where the lens is no lens."""
     fov = 2400.0 / lens if lens > 0 else 48.0
-    return min(max(fov, 0.00025), 160.0)  # the range of Autodesk's toolkit
+    return min(max(fov, 2400.0 / _LONGEST_LENS), 160.0)  # the range of Autodesk's toolkit
+
+
+def lens_of_fov(fov_degrees: float) -> float:
+    """The other way round."""
+    return min(2400.0 / max(fov_degrees, 2400.0 / _LONGEST_LENS), _LONGEST_LENS)
 
 
 _LIGHT_KNOWN = kinds_of(LIGHT, wraps=False) | {r.Spotlight, r.LightExclude}
@@ -316,7 +322,7 @@ def read_light(context: Context, chunk: r.NamedObject) -> PlacedLight | None:
     if body is None:
         return None
     light = Light(context.text(chunk.name), raw_name=chunk.name)
-    light.color = color(body) or light.color
+    get_fields(light, body, LIGHT_COLOR)
     get_fields(light, firsts(body), LIGHT)
     light.excludes = [context.text(child.name) for child in children(body, r.LightExclude)]
     kept = unread(body, _LIGHT_KNOWN | own_value(body)) + _unknown_siblings(chunk)

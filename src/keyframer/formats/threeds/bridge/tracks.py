@@ -33,7 +33,7 @@ Floats = npt.NDArray[np.float64]
 UsualTracks = dict[int, Track]
 """tracks by `id` of the chunk that they were read from"""
 
-_WRAPS = {2: Wrap.REPEAT, 3: Wrap.LOOP}
+WRAPS = {0: Wrap.SINGLE, 2: Wrap.REPEAT, 3: Wrap.LOOP}
 """bits 0 and 1; 1 alone is not defined and plays once"""
 
 KINDS: dict[type[Chunk], str] = {
@@ -100,7 +100,7 @@ def _read_alike(
             times[start:end],
             values[start:end],
             Interpolation.TCB,
-            _WRAPS.get(chunk.flags & 3, Wrap.SINGLE),
+            WRAPS.get(chunk.flags & 3, Wrap.SINGLE),
             form,
         )
         if bits:
@@ -155,7 +155,7 @@ def read_track(context: Context, chunk: r.Track, *, absolute: bool, max_scene: b
 
 
 def _track(kind: str, chunk: r.Track, keys: Keys, values: Floats, form: RotationForm = RotationForm.NONE) -> Track:
-    wrap = _WRAPS.get(chunk.flags & 3, Wrap.SINGLE)
+    wrap = WRAPS.get(chunk.flags & 3, Wrap.SINGLE)
     track: Track = _new_track(kind, keys.time.astype(np.float64), values, Interpolation.TCB, wrap, form)
     if keys.flags.any():
         track.flags = keys.flags.astype(np.int64)
@@ -242,7 +242,7 @@ def read_hide_track(context: Context, chunk: r.HideTrack, hidden: bool) -> Track
         np.concatenate([[times[0] - 1], times]),
         states.astype(np.float64),
         Interpolation.STEP,
-        _WRAPS.get(chunk.flags & 3, Wrap.SINGLE),
+        WRAPS.get(chunk.flags & 3, Wrap.SINGLE),
     )
     context.mark(track, "3ds", chunk, {"toggles": True, **_head(chunk)})
     add_extras(track, "3ds", {"key_flags": keys.flags.tolist()})

@@ -5,22 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from keyframer.formats.kit.declared_fields import put_fields
 from keyframer.formats.kit.scene_writing import NamesThatFit, cut_name, encode_name, plain_path
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge import materials as reading
-from keyframer.formats.threeds.bridge.declared_fields import (
-    AMBIENT,
-    BACKGROUND,
-    MAP,
-    MAP_FLAGS,
-    MATERIAL,
-    rgb,
-    share,
-)
-from keyframer.formats.threeds.bridge.editor import USES
+from keyframer.formats.threeds.bridge.declared_fields import ENVIRONMENT, MAP, MAP_AMOUNT, MAP_FLAGS, MATERIAL
+from keyframer.formats.threeds.bridge.materials import SLOTS
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Environment, Material, TextureMap
 from keyframer.scene.loss_report import LossReport, Outcome
@@ -62,9 +52,7 @@ class MapNames:
 def write_material(material: Material, name: bytes, maps: MapNames) -> r.Material:
     parts: list[Chunk] = [r.MaterialName(name)]
     parts += put_fields(material, MATERIAL)
-    if material.shading in reading.SHADINGS:
-        parts.append(r.MaterialShading(reading.SHADINGS.index(material.shading)))
-    for kind, slot in reading.SLOTS.items():
+    for kind, slot in SLOTS.items():
         if slot in material.maps:
             parts.append(write_map(kind, material.maps[slot], maps))
     return r.Material(children=list(parts))
@@ -72,14 +60,9 @@ def write_material(material: Material, name: bytes, maps: MapNames) -> r.Materia
 
 def write_map(kind: type[Chunk], texture: TextureMap, names: MapNames) -> Chunk:
     """One map of a material, as a chunk of its slot."""
-    flags = sum(bit for attribute, bit in MAP_FLAGS.items() if getattr(texture, attribute))
-    flags |= 0 if texture.tiled else 0x10
-    parts: list[Chunk] = [share(texture.amount), r.MapName(names.claim(texture.file_name)), r.MapParameters(flags)]
-    parts += put_fields(texture, MAP)
-    tint_kinds: dict[Any, str] = dict(reading.TINTS)
-    for make, tint in tint_kinds.items():
-        if tint in texture.tints:
-            parts.append(make(tuple(min(max(round(part * 255), 0), 255) for part in texture.tints[tint])))
+    flags = sum(bit for attribute, (bit, meaning) in MAP_FLAGS.items() if getattr(texture, attribute) is meaning)
+    parts: list[Chunk] = [*put_fields(texture, MAP_AMOUNT), r.MapName(names.claim(texture.file_name))]
+    parts += [r.MapParameters(flags), *put_fields(texture, MAP)]
     return kind(children=list(parts))
 
 
@@ -100,23 +83,6 @@ def material_names(materials: Sequence[Material], report: LossReport, known: Map
 
 def write_environment(environment: Environment, maps: MapNames) -> list[Chunk]:
     """Background, fog and ambient light; what is switched on comes with its flag."""
-    parts: list[Chunk] = []
-    if environment.background_image is not None:
-        parts.append(r.BackgroundBitmap(maps.claim(environment.background_image)))
-    parts += BACKGROUND.put(environment.background_color)
-    gradient = environment.gradient
-    if gradient is not None:
-        parts.append(r.BackgroundGradient(gradient.midpoint, children=[rgb(color) for color in gradient.colors]))
-    parts += AMBIENT.put(environment.ambient)
-    fog, cue, layers = environment.fog, environment.distance_cue, environment.layered_fog
-    if fog is not None:
-        inside: list[Chunk] = [] if fog.color is None else [rgb(fog.color)]
-        inside += [r.FogBackground()] if fog.affects_background else []
-        parts.append(r.Fog(fog.near, fog.near_density, fog.far, fog.far_density, children=list(inside)))
-    if cue is not None:
-        inside = [r.DimBackground()] if cue.affects_background else []
-        parts.append(r.DistanceCue(cue.near, cue.near_density, cue.far, cue.far_density, children=list(inside)))
-    if layers is not None:
-        inside = [] if layers.color is None else [rgb(layers.color)]
-        parts.append(r.LayerFog(layers.z_min, layers.z_max, layers.density, layers.flags, children=list(inside)))
-    return parts + [kind() for kind, word in USES.items() if word in environment.uses]
+    image = environment.background_image
+    parts: list[Chunk] = [] if image is None else [r.BackgroundBitmap(maps.claim(image))]
+    return parts + put_fields(environment, ENVIRONMENT)

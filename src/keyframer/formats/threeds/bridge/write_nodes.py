@@ -65,6 +65,17 @@ class Placed:
         return self.kind(children=[*parts, *self.tracks])
 
 
+_KINDS: dict[type[Chunk], tuple[str, ...]] = {
+    r.CameraNode: ("position", "fov", "roll"),
+    r.CameraTargetNode: ("position",),
+    r.OmniNode: ("position", "color"),
+    r.SpotNode: ("position", "color", "hotspot", "falloff", "roll"),
+    r.SpotTargetNode: ("position",),
+    r.AmbientNode: ("color",),
+}
+"""the tracks of nodes, in the order of the format; objects have those that place them"""
+
+
 class NodeWriter:
     """Places the nodes of a stage one by one."""
 
@@ -161,10 +172,11 @@ class NodeWriter:
             looker = self.lookers[number]
             is_camera = self.scene.nodes[looker].camera is not None
             name = self.claimed[looker]
-            placed = Placed(r.CameraTargetNode if is_camera else r.SpotTargetNode, name, parent)
-            placed.tracks = self.stage.tracks(number, node, ("position",))
+            kind = r.CameraTargetNode if is_camera else r.SpotTargetNode
+            placed = Placed(kind, name, parent, self.stage.tracks(number, node, _KINDS[kind]))
         elif node.light is not None and self.scene.lights[node.light].type is LightType.AMBIENT:
-            placed = Placed(r.AmbientNode, b"$AMBIENT$", None, self.stage.tracks(number, node, ("color",)))
+            tracks = self.stage.tracks(number, node, _KINDS[r.AmbientNode])
+            placed = Placed(r.AmbientNode, b"$AMBIENT$", None, tracks)
         elif node.camera is not None:
             placed = self._camera(number, node, name, parent)
         elif node.light is not None:
@@ -186,7 +198,8 @@ class NodeWriter:
     def _dummy(self, number: int, node: Node, name: bytes, parent: int | None) -> Placed:
         chunk = self.like.chunk(number)
         if chunk is not None and node.kind is not NodeKind.DUMMY:  # it shows nothing in the document either
-            return Placed(type(chunk), name, parent, self.stage.tracks(number, node, PLACING), self._instance(number))
+            tracks = self.stage.tracks(number, node, _KINDS.get(type(chunk), PLACING))
+            return Placed(type(chunk), name, parent, tracks, self._instance(number))
         if node.kind is not NodeKind.DUMMY:
             words = f"written as a dummy: the {node.kind.value} has nothing visible"
             self.report.add(Outcome.BAKED, plain_path("nodes", node.name), words, extras=node.extras)
@@ -207,7 +220,7 @@ class NodeWriter:
         aim = self.aims[number]
         body = write_camera(camera, self.stage.world[number, :3, 3], aim.place)
         self._add_object(number, node, name, body)
-        tracks = self.stage.tracks(number, node, ("position", "fov", "roll"))
+        tracks = self.stage.tracks(number, node, _KINDS[r.CameraNode])
         if aim.roll is not None:
             tracks[-1] = write_track(aim.roll, False)
         return Placed(r.CameraNode, name, parent, tracks)
@@ -221,10 +234,8 @@ class NodeWriter:
             self.report.add(Outcome.BAKED, path, "written as a spot light (the format has no directional lights)")
         body = write_light(light, self.stage.world[number, :3, 3], None if aim is None else aim.place, self.maps)
         self._add_object(number, node, name, body)
-        if aim is None:
-            return Placed(r.OmniNode, name, parent, self.stage.tracks(number, node, ("position", "color")))
-        kinds = ("position", "color", "hotspot", "falloff", "roll")
-        return Placed(r.SpotNode, name, parent, self.stage.tracks(number, node, kinds))
+        kind = r.OmniNode if aim is None else r.SpotNode
+        return Placed(kind, name, parent, self.stage.tracks(number, node, _KINDS[kind]))
 
     def _mesh(self, number: int, node: Node, name: bytes, parent: int | None) -> None:
         """The mesh's pieces, each an object with its node; all but the first hang on the first."""

@@ -11,16 +11,13 @@ from keyframer.formats.kit.declared_fields import put_fields
 from keyframer.formats.kit.mesh_writing import Piece
 from keyframer.formats.kit.scene_writing import encode_name
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.declared_fields import CAMERA, LIGHT, SPOT, SPOT_NUMBERS, rgb
-from keyframer.formats.threeds.bridge.objects import fov_of_lens
+from keyframer.formats.threeds.bridge.declared_fields import CAMERA, LIGHT, LIGHT_COLOR, SPOT, SPOT_NUMBERS
+from keyframer.formats.threeds.bridge.objects import TURNED_EDGES, fov_of_lens, lens_of_fov
 from keyframer.formats.threeds.bridge.write_materials import MapNames
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Camera, Light, LightType, Mesh
 
 Floats = npt.NDArray[np.float64]
-
-_LONGEST_LENS = 1e7
-"""the range of Autodesk's toolkit"""
 
 
 def write_mesh(
@@ -52,14 +49,12 @@ def _face_flags(mesh: Mesh, piece: Piece, reverse: bool) -> npt.NDArray[np.int64
     """Return visible edges, stored as CA, BC, AB; all edges if the mesh has no flags."""
     if mesh.edges is None:
         return np.full(len(piece.faces), 7)
-    edges = np.asarray(mesh.edges, np.int64)[piece.faces]
-    if reverse:
-        return edges & 7  # A, C, B: the first edge is the last, which is how they are stored
-    return (edges >> 2 & 1) | (edges >> 1 & 1) << 1 | (edges & 1) << 2
+    edges = np.asarray(mesh.edges, np.int64)[piece.faces] & 7
+    return edges if reverse else TURNED_EDGES[edges]  # A, C, B: the first edge is the last, as they are stored
 
 
 def write_camera(camera: Camera, position: Floats, target: Floats) -> r.Camera:
-    lens = min(2400.0 / max(camera.fov_degrees, 2400.0 / _LONGEST_LENS), _LONGEST_LENS)
+    lens = lens_of_fov(camera.fov_degrees)
     stored = camera.extras.get("3ds", {}).get("lens")
     if isinstance(stored, float) and fov_of_lens(stored) == camera.fov_degrees:
         lens = stored
@@ -69,7 +64,7 @@ def write_camera(camera: Camera, position: Floats, target: Floats) -> r.Camera:
 
 
 def write_light(light: Light, position: Floats, target: Floats | None, maps: MapNames) -> r.Light:
-    parts: list[Chunk] = [rgb(light.color), *put_fields(light, LIGHT)]
+    parts: list[Chunk] = [*put_fields(light, LIGHT_COLOR), *put_fields(light, LIGHT)]
     parts += [r.LightExclude(encode_name(name)) for name in light.excludes]
     if target is not None:
         parts.append(_spot(light, target, maps))

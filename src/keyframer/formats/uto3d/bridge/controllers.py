@@ -14,7 +14,7 @@ from keyframer.wire.key_table import EXTRAS
 
 Floats = npt.NDArray[np.float64]
 
-_RADIANS_BELOW = 3.2
+RADIANS_BELOW = 3.2
 """a field of view is less than pi"""
 
 _COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "flags")
@@ -64,7 +64,7 @@ def _degrees(values: Floats, tcb: bool, options: Options) -> Floats:
     unit = options.fov_keys
     if unit == "auto":
         usable = values[np.isfinite(values)]
-        small = len(usable) > 0 and bool((np.abs(usable) < _RADIANS_BELOW).all())
+        small = len(usable) > 0 and bool((np.abs(usable) < RADIANS_BELOW).all())
         unit = "radians" if small and not tcb else "degrees"
     return np.degrees(values) if unit == "radians" else values
 

@@ -1,6 +1,6 @@
 """What fields of records mean in a scene, declared once: reading, writing and loss reports follow from the table.
 
-What needs more than one field, or depends on the dialect (targets, cones, near and far of cameras), is code.
+What needs more than one field, or depends on the dialect (targets, near and far of cameras), is code.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from keyframer.formats.kit.declared_fields import Field
+from keyframer.formats.uto3d import records as r
+from keyframer.scene import Camera, LightType
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -43,3 +45,37 @@ LIGHT = (
     _range("inner_range", "attenuation_start"),
     _range("outer_range", "attenuation_end"),
 )
+
+CONE = (
+    StoredField(
+        "falloff_degrees",
+        lambda record: 2 * float(record.cut_off),
+        lambda value: [("cut_off", 0.5 * (45.0 if value is None else value))],
+        "cut_off",
+    ),
+    _range("hotspot_degrees", "exponent"),
+)
+"""of spot lights, which the Flexporter does not store; the cut-off is half of the angle"""
+
+
+def _fov(record: r.Camera) -> float:
+    return float(record.fov) if 0 < record.fov < 180 else Camera("").fov_degrees
+
+
+CAMERA = (StoredField("fov_degrees", _fov, lambda value: [("fov", value)], "fov"),)
+
+MESH_FLAGS = {"casts_shadows": r.CASTS_SHADOWS, "dynamic": r.DYNAMIC}
+
+_LIGHT_WORDS = {"omni": LightType.OMNI, "directional": LightType.DIRECTIONAL, "spot": LightType.SPOT}
+
+
+def light_type(record: r.AnyLight, number: int) -> LightType:
+    """What a stored number means; unknown ones are omni lights."""
+    return _LIGHT_WORDS[record.types.get(number, "omni").split()[-1]]
+
+
+def light_number(kind: type[r.AnyLight], type: LightType, *, aims: bool) -> int:
+    """The number of a type in records of a kind; some have one for lights with a target and one for those without."""
+    word = next(word for word, known in _LIGHT_WORDS.items() if known is type)
+    numbers = {words: number for number, words in kind.types.items()}
+    return next(numbers[each] for each in (f"{'target' if aims else 'free'} {word}", word) if each in numbers)

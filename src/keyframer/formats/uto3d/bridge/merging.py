@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from keyframer.formats import bridge
-from keyframer.formats._matching import new_parts
 from keyframer.formats.document import Document
 from keyframer.formats.kit.frame_times import counted
 from keyframer.formats.kit.key_tracks import still_key
 from keyframer.formats.kit.scene_writing import CannotMerge, Written, first_clip, frames_per_second
 from keyframer.formats.kit.skin_writing import with_moved_vertices
-from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.options import Options
 from keyframer.formats.uto3d.bridge.scene import is_flexporter, node_records, position_scale, segment_step, to_scene
-from keyframer.formats.uto3d.bridge.writing import DIALECTS, HOLDINGS, Habits, RecordWriter, WriteOptions
+from keyframer.formats.uto3d.bridge.writing import DIALECTS, Habits, RecordWriter, WriteOptions
 from keyframer.formats.uto3d.dialect import Dialect, LightLayout, dialect_of
 from keyframer.formats.uto3d.sections import Main, RawRest
 from keyframer.scene import Channel, Scene
@@ -74,9 +74,6 @@ class Merger(bridge.Merger[Options]):
         choice = WriteOptions(dialect=_manner(original.document), encoding=original.options.encoding or "cp1252")
         writer = RecordWriter(scene, first_clip(scene, report), choice, report, _habits(scene, original))
         document = writer.document()
-        new = original.matching.new_nodes(scene)
-        if new:
-            tell_dropped(*new_parts(scene, new), report, HOLDINGS.silent)
         return Written(document, report, parts=writer.parts)
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
@@ -151,13 +148,18 @@ def _habits(scene: Scene, original: bridge.Original) -> Habits:
             if scene.nodes[new].name == before.nodes[old].name
         },
         taken=tuple(records[old].name for old in matching.nodes.values()),
-        next_id=max((record.id for record in [*records, *controllers]), default=0) + 1,
-        next_material=max((paint.id for paint in paints), default=0) + 1,
+        next_id=max((each.id for each in [*records, *controllers]), default=0) + 1,
+        next_material=max((*(each.id for each in paints), *_named_materials(document)), default=0) + 1,
         position_scale=position_scale(document, options),
         flexporter=is_flexporter(document),
         untouched=original.untouched,
         step=1 if main is None else segment_step(document, main.last_frame, max(main.delta_time, 1)),
     )
+
+
+def _named_materials(document: Document) -> Iterator[int]:
+    """The largest number of a material that each mesh has for its faces; some are those of no material."""
+    return (int(np.max(mesh.face_materials, initial=0)) for mesh in document.find(r.Mesh))
 
 
 def _with_rolls(scene: Scene) -> Scene:

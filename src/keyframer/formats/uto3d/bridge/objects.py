@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from keyframer.catalogue import DATA_NON_FINITE, LINK_INDEX_OUT_OF_RANGE, LINK_UNRESOLVED_ID
 from keyframer.formats.kit.scene_reading import Reporter, finite_rows
 from keyframer.formats.uto3d import records as r
-from keyframer.formats.uto3d.bridge.declared_fields import LIGHT
+from keyframer.formats.uto3d.bridge.declared_fields import CAMERA, CONE, LIGHT, MESH_FLAGS, StoredField, light_type
 from keyframer.scene import Camera, Light, LightType, Mesh, Node
 from keyframer.wire.record import Record
 
@@ -64,36 +64,41 @@ def read_mesh(reporter: Reporter, record: r.Mesh, name: str, materials: dict[int
     """The surface; corners that point nowhere make their face fall away."""
     vertices = finite_rows(reporter, record, "vertices", record.vertices)
     faces = np.asarray(record.faces, np.int64)
-    good = _good(reporter, record, "faces", faces, len(vertices), "vertex")
+    found = _good(reporter, record, "faces", faces, len(vertices), "vertex")
+    good = slice(None) if found is None else found
     mesh = Mesh(name, vertices, faces[good].astype(np.int32), raw_name=record.name)
     uvs = finite_rows(reporter, record, "uvs", record.uvs)
     if len(uvs) and len(record.uv_faces):
-        usable = _good(reporter, record, "uv_faces", np.asarray(record.uv_faces, np.int64), len(uvs), "UV")
+        stored = np.asarray(record.uv_faces, np.int64)
+        usable = _good(reporter, record, "uv_faces", stored, len(uvs), "UV")
         mesh.uv = uvs
-        mesh.uv_corners = np.where(usable[:, None], record.uv_faces, 0)[good].astype(np.int32)
+        mesh.uv_corners = _or_zero(stored, usable)[good].astype(np.int32)
     colours = finite_rows(reporter, record, "colours", record.colours)
     if len(colours) and len(record.colour_faces):
         stored = np.asarray(record.colour_faces, np.int64)
         usable = _good(reporter, record, "colour_faces", stored, len(colours), "colour")
         mesh.colors = colours
-        mesh.color_corners = np.where(usable[:, None], stored, 0)[good].astype(np.int32)
-    mesh.edges = np.asarray(record.edges)[good] & 7
+        mesh.color_corners = _or_zero(stored, usable)[good].astype(np.int32)
+    edges = np.asarray(record.edges)[good]
+    mesh.edges = edges & 7
     mesh.face_materials = _materials(reporter, record, materials, material_count)[good]
-    mesh.casts_shadows = bool(record.flags & r.CASTS_SHADOWS)
-    mesh.dynamic = bool(record.flags & r.DYNAMIC)
+    for name, bit in MESH_FLAGS.items():
+        setattr(mesh, name, bool(record.flags & bit))
     if record.flags & r.HAS_BOUNDING_SPHERE:
         centre = _finite(reporter, record, "sphere_centre", record.sphere_centre)
         radius = _number(reporter, record, "sphere_radius")
         if centre is not None and radius is not None:
             mesh.bounding_sphere = (np.array(centre), radius)
-    edges = np.asarray(record.edges)[good]
     reporter.mark(mesh, "uto3d", record, {"flags": record.flags, "edges": edges})
     return mesh
 
 
 def _good(
     reporter: Reporter, record: Record, field: str, corners: Ints, count: int, kind: str
-) -> npt.NDArray[np.bool_]:
+) -> npt.NDArray[np.bool_] | None:
+    """Which faces point to what is there; None for all."""
+    if not len(corners) or (corners.min() >= 0 and corners.max() < count):
+        return None
     good = np.asarray(((corners >= 0) & (corners < count)).all(axis=1))
 
     def args_of(face: int) -> dict[str, object]:
@@ -103,6 +108,10 @@ def _good(
 
     reporter.report_each(LINK_INDEX_OUT_OF_RANGE, record, field, np.flatnonzero(~good), args_of)
     return good
+
+
+def _or_zero(corners: Ints, usable: npt.NDArray[np.bool_] | None) -> Ints:
+    return corners if usable is None else np.where(usable[:, None], corners, 0)
 
 
 def _materials(reporter: Reporter, record: r.Mesh, materials: dict[int, int], count: int) -> npt.NDArray[np.int32]:
@@ -118,9 +127,7 @@ def _materials(reporter: Reporter, record: r.Mesh, materials: dict[int, int], co
 
 def read_camera(reporter: Reporter, record: r.Camera, name: str, flexporter: bool) -> Camera:
     camera = Camera(name, raw_name=record.name)
-    fov = _number(reporter, record, "fov")
-    if fov is not None and 0 < fov < 180:
-        camera.fov_degrees = fov
+    _get_stored(reporter, camera, record, CAMERA)
     near, far = _number(reporter, record, "near"), _number(reporter, record, "far")
     if near is not None and far is not None:
         if flexporter:
@@ -131,24 +138,23 @@ def read_camera(reporter: Reporter, record: r.Camera, name: str, flexporter: boo
     return camera
 
 
-_LIGHTS = {"omni": LightType.OMNI, "directional": LightType.DIRECTIONAL, "spot": LightType.SPOT}
+def _get_stored(reporter: Reporter, part: Any, record: Record, table: Iterable[StoredField]) -> None:
+    """Set attributes of a part from fields of its record, but not from numbers that are not finite."""
+    for field in table:
+        stored = getattr(record, field.stored)
+        if _finite(reporter, record, field.stored, stored if isinstance(stored, tuple) else (stored,)) is not None:
+            setattr(part, field.name, field.get(record))
 
 
 def read_light(reporter: Reporter, record: r.AnyLight, name: str) -> Light:
     assert isinstance(record, (r.Light, r.FlexporterLight))
-    word = record.types.get(record.type, "omni")
-    light = Light(name, _LIGHTS[word.split()[-1]], raw_name=record.name)
-    for field in LIGHT:
-        stored = getattr(record, field.stored)
-        if _finite(reporter, record, field.stored, stored if isinstance(stored, tuple) else (stored,)) is not None:
-            setattr(light, field.name, field.get(record))
+    light = Light(name, light_type(record, record.type), raw_name=record.name)
+    _get_stored(reporter, light, record, LIGHT)
     reporter.mark(light, "uto3d", record, {"type": record.type})
     if isinstance(record, r.Light) and light.type is not LightType.OMNI:
         goal = _finite(reporter, record, "target_position", record.target_position)
         if goal is not None:
             light.target = (goal[0], goal[1], goal[2])
         if light.type is LightType.SPOT:
-            half = _number(reporter, record, "cut_off")
-            light.falloff_degrees = None if half is None else 2 * half
-            light.hotspot_degrees = _number(reporter, record, "exponent")
+            _get_stored(reporter, light, record, CONE)
     return light

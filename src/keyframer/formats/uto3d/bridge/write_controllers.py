@@ -11,14 +11,14 @@ from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.rotation_forms import increments, with_form
 from keyframer.formats.kit.key_tracks import as_tcb, axes_of_keys, is_eased, steady_axes, still_key, tcb_keys
 from keyframer.formats.uto3d import records as r
+from keyframer.formats.uto3d.bridge.controllers import RADIANS_BELOW
 from keyframer.scene import Node, Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.wire.key_table import Keys
 
 Floats = npt.NDArray[np.float64]
 
-_RADIANS_BELOW = 3.2
-_TYPES = {"position": r.POSITION, "rotation": r.ROTATION, "scale": r.SCALE, "fov": r.FOV, "roll": r.ROLL}
+_TYPES = {kind: number for number, kind in r.CONTROLLED.items()}
 
 
 def write_controllers(
@@ -66,7 +66,7 @@ def _writable(track: Track) -> Track:
         if track.is_rotation:
             if not (np.abs(increments(track)[1][1:]) > math.pi).any():
                 return track
-        elif track.kind != "fov" or (np.abs(track.values) >= _RADIANS_BELOW).any():
+        elif track.kind != "fov" or (np.abs(track.values) >= RADIANS_BELOW).any():
             return track  # small linear fields of view would be taken for radians
     return as_tcb(track)
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from keyframer.formats.kit.declared_fields import put_fields
 from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.formats.uto3d import records as r
-from keyframer.formats.uto3d.bridge.declared_fields import LIGHT
+from keyframer.formats.uto3d.bridge.declared_fields import CAMERA, CONE, LIGHT, MESH_FLAGS, light_number
 from keyframer.limits import spend
 from keyframer.scene import Camera, Light, LightType, Mesh, Node, NodeKind, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
@@ -27,7 +27,7 @@ class Sort(Enum):
     LITERAL = "literal"
 
 
-_LIGHTS = {LightType.OMNI: 0, LightType.DIRECTIONAL: 1, LightType.SPOT: 2}
+_LIGHTS = {Sort.FLEXPORTER: r.FlexporterLight, Sort.MAXSCRIPT: r.Light, Sort.LITERAL: r.LiteralLight}
 
 
 def record_of(scene: Scene, node: Node, sort: Sort, report: LossReport) -> Record:
@@ -48,7 +48,7 @@ def record_of(scene: Scene, node: Node, sort: Sort, report: LossReport) -> Recor
 
 
 def _camera(camera: Camera, sort: Sort, path: str, report: LossReport) -> r.Camera:
-    record = r.Camera(fov=camera.fov_degrees)
+    record = r.Camera(**dict(put_fields(camera, CAMERA)))
     kept, lost = (camera.ranges, camera.clip) if sort is Sort.FLEXPORTER else (camera.clip, camera.ranges)
     if kept is not None:
         record.near, record.far = kept
@@ -59,34 +59,14 @@ def _camera(camera: Camera, sort: Sort, path: str, report: LossReport) -> r.Came
 
 
 def _light(light: Light, has_target: bool, sort: Sort, path: str, report: LossReport) -> r.AnyLight:
-    record: Any
-    if sort is Sort.FLEXPORTER:
-        aims = has_target or light.target is not None
-        types = {LightType.OMNI: 0, LightType.SPOT: 1 if aims else 3, LightType.DIRECTIONAL: 4 if aims else 2}
-        record = r.FlexporterLight(type=types[light.type])
-        if light.falloff_degrees is not None:
-            report.add(Outcome.DROPPED, f"{path}/cone", "this dialect cannot store the angles of spot lights")
-    else:
-        record = (r.Light if sort is Sort.MAXSCRIPT else r.LiteralLight)(type=_LIGHTS[light.type])
-        if light.type is LightType.SPOT:
-            record.cut_off = 0.5 * (light.falloff_degrees if light.falloff_degrees is not None else 45.0)
-            record.exponent = light.hotspot_degrees or 0.0
-    for field, value in put_fields(light, LIGHT):
-        setattr(record, field, value)
-    lost = [
-        words
-        for words, is_lost in (
-            ("off", not light.on),
-            ("shadows", light.casts_shadows),
-            ("a projected image", light.projector),
-            ("excluded objects", light.excludes),
-            ("a rectangular cone", light.rectangular),
-        )
-        if is_lost
-    ]
-    if lost:
-        report.add(Outcome.DROPPED, path, f"lights cannot store: {', '.join(lost)}", extras=light.extras)
-    return record  # type: ignore[no-any-return]
+    kind: Any = _LIGHTS[sort]
+    number = light_number(kind, light.type, aims=has_target or light.target is not None)
+    stored = put_fields(light, LIGHT)
+    if sort is not Sort.FLEXPORTER:
+        stored += put_fields(light, CONE) if light.type is LightType.SPOT else []
+    elif light.falloff_degrees is not None:
+        report.add(Outcome.DROPPED, f"{path}/cone", "this dialect cannot store the angles of spot lights")
+    return kind(type=number, **dict(stored))  # type: ignore[no-any-return]
 
 
 def write_surface(record: r.Mesh, mesh: Mesh, pivot: npt.ArrayLike, materials: list[int]) -> None:
@@ -110,7 +90,7 @@ def write_surface(record: r.Mesh, mesh: Mesh, pivot: npt.ArrayLike, materials: l
     numbers = np.full(faces, -1) if mesh.face_materials is None else np.asarray(mesh.face_materials, np.int64)
     ids = np.array([*materials, -1], np.int64)
     record.face_materials = ids[np.where((numbers < 0) | (numbers >= len(materials)), -1, numbers)].astype("<i4")
-    record.flags = (r.CASTS_SHADOWS if mesh.casts_shadows else 0) | (r.DYNAMIC if mesh.dynamic else 0)
+    record.flags = sum(bit for name, bit in MESH_FLAGS.items() if getattr(mesh, name))
     if mesh.bounding_sphere is not None:
         centre, radius = mesh.bounding_sphere
         record.flags |= r.HAS_BOUNDING_SPHERE

@@ -30,9 +30,9 @@ from keyframer.formats.kit.scene_writing import (
     plain_path,
     whole_frame,
 )
-from keyframer.formats.kit.unsupported_features import every, tell_dropped
+from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.formats.uto3d import records as r
-from keyframer.formats.uto3d.bridge.declared_fields import LIGHT
+from keyframer.formats.uto3d.bridge.declared_fields import CAMERA, CONE, LIGHT
 from keyframer.formats.uto3d.bridge.skins import rest_world
 from keyframer.formats.uto3d.bridge.write_controllers import write_controllers
 from keyframer.formats.uto3d.bridge.write_objects import Sort, record_of, write_surface
@@ -50,20 +50,15 @@ HOLDINGS = Holdings(
         *("tree", "meshes", "materials", "cameras", "lights", "skins", "vertex colours", "hidden", "segment", "pivots"),
         *("fov", "roll", "scale_axes", "scale axes", "cast shadows", "names"),
     ),
-    {"lights": LIGHT},
+    {"lights": (*LIGHT, *CONE), "cameras": CAMERA},
     {
-        "lights": ("hotspot_degrees", "falloff_degrees"),
-        "cameras": ("fov_degrees", "roll_degrees", "ranges", "clip"),
+        "cameras": ("roll_degrees", "ranges", "clip"),
         "meshes": ("edges", "bounding_sphere", "dynamic"),
     },
-    (
-        "kinds",
-        *every("materials"),
-        *(f"lights.{name}" for name in ("on", "casts_shadows", "projector", "excludes", "rectangular")),
-    ),
+    ("kinds",),
 )
 
-CONTROLLED = ("position", "rotation", "scale", "scale_axes", "fov", "roll")
+CONTROLLED = (*r.CONTROLLED.values(), "scale_axes")
 """tracks that controllers hold"""
 DIALECTS = {"A": Sort.FLEXPORTER, "B": Sort.MAXSCRIPT, "literal": Sort.LITERAL}
 
@@ -206,8 +201,6 @@ class RecordWriter:
             self.parts[id(record)] = ("materials", number)
             self.records.append(record)
             ids.append(material_id)
-        if any(material.diffuse or material.maps for material in self.scene.materials):
-            self.report.add(Outcome.DROPPED, "/materials", "only the names of materials are kept")
         return ids
 
     def _node(self, number: int, node: Node, bind: tuple[Any, Any, Any] | None, materials: list[int]) -> Record:
