@@ -281,6 +281,15 @@ def test_in_a_batch_neither_links_nor_pairs_replace_a_source(place: Path, run: R
     assert (source / "deep" / "c.mdl").read_bytes() == SAMPLES["arm-nul-ended.mdl"]
 
 
+def test_what_is_no_ledger_gets_no_lock(place: Path, run: Run) -> None:
+    before = sorted(os.listdir(place))
+    shutil.copyfile(place / "a.3ds", place / "other.3ds")
+    ran = run("batch", "info", place / "a.3ds", "-o", place / "out", "--ledger", place / "other.3ds", "-j", "1")
+    assert ran.code == 3
+    assert "other.3ds is not a usable ledger" in ran.err
+    assert sorted(os.listdir(place)) == sorted([*before, "other.3ds"])
+
+
 def test_nor_does_its_ledger(place: Path, run: Run) -> None:
     """An empty file is a ledger to SQLite."""
     (place / "empty.3ds").touch()
