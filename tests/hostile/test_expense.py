@@ -92,6 +92,16 @@ def test_attacks_are_small_and_of_every_format() -> None:
     assert {"glb", "view", "thumbnail", "plot", "sample", "check", "info", "diff"} <= set(OPERATIONS)
 
 
+@pytest.mark.parametrize("attack", ["nodes_of_three_bytes", "objects_of_a_show", "a_chain_of_references"])
+def test_thousands_of_nodes_of_hardly_any_bytes_need_a_higher_limit(tmp_path: Path, attack: str) -> None:
+    ((name, data),) = ATTACKS[attack]().items()
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(keyframer.FormatError, match="nodes that take hardly any room") as refused:
+        keyframer.load(tmp_path / name)
+    assert (refused.value.code, refused.value.path) == ("LIMIT_COPIES", "/nodes")
+    assert len(keyframer.load(tmp_path / name, limits=Limits(copies=10**9)).nodes) > 8_000
+
+
 def test_costs_are_those_of_the_input_alone(tmp_path: Path) -> None:
     """Whatever was done before in this process, in whatever order: nothing is charged less because it is known."""
     source = tmp_path / "all.3ds"
