@@ -74,6 +74,15 @@ def test_a_material_that_no_mesh_shows_any_more_is_told() -> None:
     assert dropped(found) == [f"/materials/{scene.materials[1].name}"]
 
 
+def test_a_material_whose_mesh_gets_another_one_is_told() -> None:
+    scene = loaded("hale3d/arm-length.mdl")
+    scene.meshes[0].face_materials = np.ones(len(scene.meshes[0].corners), np.int32)
+    found = written(scene)
+    assert why_anew(found) == []
+    assert [each.name for each in again(found).materials] == [scene.materials[1].name] * 2
+    assert dropped(found) == [f"/materials/{scene.materials[0].name}"]
+
+
 def test_a_material_that_a_mesh_goes_on_to_show_is_told() -> None:
     scene = loaded("hale3d/arm-length.mdl")
     name = scene.materials.pop(0).name

@@ -121,7 +121,7 @@ class _Merging:
             raise CannotMerge("clips/0/channels")
         start = before if matching.plain else arranged(before, self.after, matching.nodes, matching.materials)
         given = self.after
-        after = self.after = self.merger.align(given, start)
+        after = self.after = self.merger.align(given, start, self.report)
         changed = comparison.scenes(start, after) if known is None or after is not given else known
         untouched = frozenset() if known is None else _untouched(after, before, changed)
         unchanged = Matching({i: i for i in range(len(before.nodes))}, {i: i for i in range(len(before.materials))})

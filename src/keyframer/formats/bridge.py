@@ -108,7 +108,7 @@ class Merger(ABC, Generic[O]):
         """The scene as the format would say it."""
         return counted_like(scene, before)
 
-    def align(self, scene: Scene, before: Scene) -> Scene:
+    def align(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """The same for what depends on how a part was; ``before`` has its parts where the scene has them."""
         return scene
 

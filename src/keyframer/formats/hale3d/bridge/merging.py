@@ -24,7 +24,7 @@ from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import decode, encode
 from keyframer.formats.hale3d.model import Model
 from keyframer.formats.kit.frame_times import framed
-from keyframer.formats.kit.scene_writing import Written, frames_per_second
+from keyframer.formats.kit.scene_writing import Written, frames_per_second, plain_path
 from keyframer.formats.kit.skin_writing import with_moved_vertices
 from keyframer.formats.merging import Tree
 from keyframer.scene import Scene
@@ -60,7 +60,7 @@ class Merger(bridge.Merger[Options]):
         bounds = boxes_at(scene, np.arange(frames, dtype=np.float64))
         return replace(scene, clips=[replace(clip, bounds=bounds), *scene.clips[1:]])
 
-    def align(self, scene: Scene, before: Scene) -> Scene:
+    def align(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """The scene with a material for every mesh, and vertices that take the places of their influences along."""
         meshes, materials = [], list(scene.materials)
         for mesh, was in zip(scene.meshes, before.meshes, strict=True):
@@ -72,6 +72,9 @@ class Merger(bridge.Merger[Options]):
             if owner is not None and place >= 0:
                 materials[place] = scene.materials[owner]
             meshes.append(replace(mesh, face_materials=np.full(len(mesh.corners), place, np.int32)))
+        for material in scene.materials:
+            if not any(shown is material for shown in materials):
+                report.add(Outcome.DROPPED, plain_path("materials", material.name), "no mesh shows it")
         return with_moved_vertices(replace(scene, meshes=meshes, materials=materials), before)
 
     def finish(self, merged: Tree, theirs: Written, original: bridge.Original) -> bridge.Merged:

@@ -101,7 +101,7 @@ class Merger(bridge.Merger[Options]):
             clip = replace(clip, start=first, end=last)
         return _with_rolls(scene if clip is given else replace(scene, clips=[clip, *scene.clips[1:]]))
 
-    def align(self, scene: Scene, before: Scene) -> Scene:
+    def align(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """The scene with skins that follow their vertices."""
         return with_moved_vertices(scene, before) if scene.skins else scene
 
