@@ -24,6 +24,14 @@ def decode_name(raw: bytes, encoding: str | None = None) -> str:
     return raw.decode(encoding, errors="backslashreplace")
 
 
+def is_utf8(raw: bytes) -> bool:
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def dos_beginning(stem: str) -> str | None:
     """Return ``STONEW`` for ``STONEW~1``, a name that DOS shortened; None for any other name."""
     short, tilde, number = stem.partition("~")
@@ -37,6 +45,12 @@ def safe_text(text: str) -> str:
     import re
 
     return re.sub(_UNSAFE, lambda match: _visible(match.group()), text)
+
+
+def shortened(text: str, most: int) -> str:
+    """Text from a file, safe to show and truncated to this many characters."""
+    text = safe_text(text[: 2 * most])
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ from keyframer.formats.kit.scene_reading import Reporter, scene_of
 from keyframer.issues import Issue, IssueLog, IssueType, Severity
 from keyframer.limits import DEFAULT_LIMITS, Limits, budgeted
 from keyframer.scene import Scene
-from keyframer.text import safe_text
+from keyframer.text import safe_text, shortened
 
 PASSES = {
     "structure": "whether the bytes have the structure of the format",
@@ -114,9 +114,6 @@ SCHEMA_VERSION = 1
 
 COLUMNS = ("file", "verdict", "severity", "code", "offset", "path", "message")
 
-_LONGEST = 1_000
-"""most characters of a message or a path"""
-
 
 def report_record(report: Report, name: str) -> dict[str, object]:
     """Return a report as a JSON object; text from the file is safe to show and truncated."""
@@ -147,8 +144,7 @@ def issue_record(issue: Issue) -> dict[str, object]:
 
 def truncated_text(text: str) -> str:
     """Make text from a file safe to show, truncated to 1,000 characters."""
-    text = safe_text(text[: 2 * _LONGEST])
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return shortened(text, 1_000)
 
 
 def unlisted(report: Report) -> dict[str, int]:

@@ -46,17 +46,7 @@ def _convert(parser: argparse.ArgumentParser) -> None:
 
 
 def _check(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("check")
-    group.add_argument(
-        "--fail-on",
-        choices=("error", "warning", "info"),
-        default="error",
-        help="lowest severity that makes the exit code 1 (default: error)",
-    )
-    group.add_argument(
-        "--ignore", action="append", default=[], metavar="CODE", help="leave out this code (may be repeated)"
-    )
-    group.add_argument("--only", action="append", default=[], metavar="CODE", help="only this code (may be repeated)")
+    shared_arguments.add_issues(parser.add_argument_group("check"))
 
 
 def _info(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ import sys
 from keyframer.catalogue import CATALOGUE
 from keyframer.checking import Report, check_opened, unreadable
 from keyframer.checking.check_report import COLUMNS, SCHEMA, SCHEMA_VERSION, report_record, truncated_text, unlisted
-from keyframer.cli import inputs, reading_options, record_output
+from keyframer.cli import inputs, reading_options, record_output, shared_arguments
 from keyframer.cli.exit_handling import FINDINGS, FINE
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import as_format_error, is_outside, note, shown_name
@@ -39,17 +39,7 @@ EXAMPLES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     reading_options.add_arguments(parser)
-    rules = parser.add_argument_group("issues")
-    rules.add_argument(
-        "--fail-on",
-        choices=("error", "warning", "info"),
-        default="error",
-        help="lowest severity that makes the exit code 1 (default: error)",
-    )
-    rules.add_argument(
-        "--ignore", action="append", default=[], metavar="CODE", help="leave out this code (may be repeated)"
-    )
-    rules.add_argument("--only", action="append", default=[], metavar="CODE", help="only this code (may be repeated)")
+    shared_arguments.add_issues(parser.add_argument_group("issues"))
     record_output.add_arguments(parser)
 
 

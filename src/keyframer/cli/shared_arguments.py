@@ -88,6 +88,19 @@ def add_picture(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_issues(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--fail-on",
+        choices=("error", "warning", "info"),
+        default="error",
+        help="lowest severity that makes the exit code 1 (default: error)",
+    )
+    group.add_argument(
+        "--ignore", action="append", default=[], metavar="CODE", help="leave out this code (may be repeated)"
+    )
+    group.add_argument("--only", action="append", default=[], metavar="CODE", help="only this code (may be repeated)")
+
+
 def add_textures(parser: argparse.ArgumentParser) -> None:
     textures = parser.add_argument_group("textures")
     textures.add_argument(

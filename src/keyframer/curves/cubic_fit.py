@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..maths import quat
 from .key_columns import Flags, Indices
 from .track import Floats
 from .vector_curves import Hermite
@@ -112,14 +113,14 @@ class Fit:
 
 def largest_difference(a: Floats, b: Floats) -> Floats:
     """The distance of vectors."""
-    return _length(a - b)
+    return quat.length_of(a - b)
 
 
 def turn_degrees(a_xyzw: Floats, b_xyzw: Floats) -> Floats:
     """The angle between rotations; neither needs unit length, and the sign of a quaternion does not matter."""
-    a = a_xyzw / _length(a_xyzw)[..., None]
-    b = b_xyzw / _length(b_xyzw)[..., None]
-    near, far = _length(a - b), _length(a + b)
+    a = a_xyzw / quat.length_of(a_xyzw)[..., None]
+    b = b_xyzw / quat.length_of(b_xyzw)[..., None]
+    near, far = quat.length_of(a - b), quat.length_of(a + b)
     return np.asarray(np.degrees(4.0 * np.arctan2(np.minimum(near, far), np.maximum(near, far))))
 
 
@@ -275,11 +276,3 @@ def _with_still_key(keys: Hermite, time: float, value: Floats, place: int) -> He
         np.insert(keys.tangents_in, place, nothing, axis=0),
         np.insert(keys.tangents_out, place, nothing, axis=0),
     )
-
-
-def _length(values: Floats) -> Floats:
-    """Lengths of vectors (..., k): numpy adds up a short axis much slower than columns."""
-    total = values[..., 0] * values[..., 0]
-    for i in range(1, values.shape[-1]):
-        total = total + values[..., i] * values[..., i]
-    return np.asarray(np.sqrt(total))

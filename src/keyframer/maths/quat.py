@@ -38,7 +38,7 @@ def conjugate(rotation_xyzw: ArrayLike) -> Floats:
 def normalise(rotation_xyzw: ArrayLike) -> Floats:
     """Unit quaternions of the same direction; one without a direction (zero) becomes the identity."""
     q = _floats(rotation_xyzw)
-    length = _length(q)[..., None]
+    length = length_of(q)[..., None]
     usable = length > 0
     if usable.all():
         return np.asarray(q / length)
@@ -48,7 +48,7 @@ def normalise(rotation_xyzw: ArrayLike) -> Floats:
 def exp(half_turns: ArrayLike) -> Floats:
     """The quaternion turning by 2|v| about v, for vectors v of three components."""
     v = _floats(half_turns)
-    angle = _length(v)
+    angle = length_of(v)
     turning = angle > 0
     factor = np.where(turning, np.sin(angle) / np.where(turning, angle, 1.0), 1.0)
     out = np.empty((*v.shape[:-1], 4))
@@ -62,7 +62,7 @@ def log(rotation_xyzw: ArrayLike) -> Floats:
     """The half-angle vector of a unit quaternion, its length in 0..pi; -1 has no axis and gives zero."""
     q = _floats(rotation_xyzw)
     v = q[..., :3]
-    length = _length(v)
+    length = length_of(v)
     angle = np.arctan2(length, q[..., 3])
     usable = length > 0
     factor = np.where(usable, angle / np.where(usable, length, 1.0), 0.0)
@@ -77,7 +77,7 @@ def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Floats:
 def half_turn(axis: ArrayLike, angle: ArrayLike) -> Floats:
     """Half the angle along the unit axis: the logarithm of `from_axis_angle`, on the angle's own branch."""
     v, angles = _floats(axis), _floats(angle)
-    length = _length(v)[..., None]
+    length = length_of(v)[..., None]
     usable = length > 0
     unit = np.where(usable, v / np.where(usable, length, 1.0), 0.0)
     return np.asarray(unit * (0.5 * angles[..., None]))
@@ -168,8 +168,8 @@ def _floats(values: ArrayLike) -> Floats:
     return np.asarray(values, dtype=np.float64)
 
 
-def _length(v: Floats) -> Floats:
-    """Lengths of vectors: numpy adds up an axis of three or four much slower than columns."""
+def length_of(v: Floats) -> Floats:
+    """Lengths of vectors (..., k): numpy adds up a short axis much slower than columns."""
     total = v[..., 0] * v[..., 0]
     for i in range(1, v.shape[-1]):
         total = total + v[..., i] * v[..., i]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.text import safe_text
+from keyframer.text import shortened
 
 LONGEST_NAME = 200
 """characters of a name that are shown; a file may hold a name of a megabyte"""
@@ -22,8 +22,7 @@ def to_json(value: object) -> bytes:
 
 def shown(text: str, longest: int = LONGEST_NAME) -> str:
     """Return text from a file, safe to show and truncated."""
-    text = safe_text(text[: 2 * longest])
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+    return shortened(text, longest)
 
 
 def number(value: float) -> float | None:

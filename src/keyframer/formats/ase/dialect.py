@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from keyframer.formats.ase.sniff import MARKS, find_encoding
+from keyframer.text import is_utf8
 
 Encoding = Literal["utf-8", "cp1252", "utf-16-le", "utf-16-be"]
 
@@ -42,7 +43,7 @@ def read_text(data: bytes) -> tuple[bytes, Dialect, bytes]:
         whole = len(text) // 2 * 2
         text, rest = text[:whole], text[whole:]
         text = text.decode(encoding, "surrogatepass").encode("utf-8", "surrogatepass")
-    elif not text.isascii() and not _is_utf8(text):
+    elif not text.isascii() and not is_utf8(text):
         encoding = "cp1252"
     ends = text.count(b"\r\n")
     uniform = ends > 0 and ends == text.count(b"\n") == text.count(b"\r")
@@ -82,11 +83,3 @@ class Offsets:
         self._start += len(stored(self._text[self._place : place], self._dialect))
         self._place = place
         return self._start
-
-
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -38,7 +38,7 @@ from keyframer.catalogue import (
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.issues import IssueType
-from keyframer.text import decode_name, safe_text
+from keyframer.text import decode_name, is_utf8, safe_text
 from keyframer.wire.record import Record
 
 Array = npt.NDArray[Any]
@@ -217,7 +217,7 @@ def check_name(reporter: Reporter, record: Record, field: str, name: bytes, long
     text = decode_name(name[:_LOOK])
     if plain and text.isalnum():  # the usual case
         return
-    if not plain and not _is_utf8(name):
+    if not plain and not is_utf8(name):
         reporter.report(SEM_NAME_ENCODING, record, field, name=shown(name))
     for kind in name_problems(text):
         reporter.report(kind, record, field, name=shown(name))
@@ -275,11 +275,3 @@ def shown(name: bytes | str) -> str:
     """Return a name for messages: safe to show, in quotes, truncated."""
     text = safe_text(name[: 4 * _SHOWN] if isinstance(name, str) else decode_name(name[: 4 * _SHOWN]))
     return f"'{text}'" if len(text) <= _SHOWN else f"'{text[:_SHOWN]}…'"
-
-
-def _is_utf8(name: bytes) -> bool:
-    try:
-        name.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
