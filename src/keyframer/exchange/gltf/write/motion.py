@@ -167,7 +167,8 @@ def _errors_of(motions: list[Motion], span: Span) -> Floats:
     measure = motions[0].measure
     lasts = playing.times[playing.starts + playing.counts - 1]
     crowded = np.array([motion.too_fast or not motion.complete for motion in motions])[playing.owner[1:]]
-    gaps = np.union1d(span.wide_gaps(playing.times, lasts[playing.owner[1:]]), np.flatnonzero(crowded))
+    wide = span.wide_gaps(playing.times, lasts[playing.owner[1:]])
+    gaps = unique_values(np.concatenate([wide, np.flatnonzero(crowded)]))  # `np.union1d` would load `numpy.ma`
     gaps = gaps[playing.owner[gaps] == playing.owner[gaps + 1]]
     worst = np.zeros(len(motions))
     if not len(gaps):
