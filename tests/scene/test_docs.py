@@ -23,7 +23,7 @@ def test_the_examples_run(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_page_names_every_option() -> None:
     from dataclasses import fields
 
-    from keyframer.formats.threeds.bridge import Options
+    from keyframer.formats.threeds.bridge.options import Options
 
     page = PAGE.read_text(encoding="utf-8")
     for option in fields(Options):

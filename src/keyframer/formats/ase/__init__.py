@@ -41,7 +41,7 @@ class Ase(Format):
         return document
 
     def reader(self) -> SceneReader[Options]:
-        from keyframer.formats.ase.bridge import Reader
+        from keyframer.formats.ase.bridge.scene import Reader
 
         return Reader()
 

@@ -39,7 +39,7 @@ class Hale3D(Format):
         return document
 
     def reader(self) -> SceneReader[Options]:
-        from keyframer.formats.hale3d.bridge import Reader
+        from keyframer.formats.hale3d.bridge.scene import Reader
 
         return Reader()
 

@@ -44,7 +44,7 @@ class Midtown(Format):
         return document
 
     def reader(self) -> SceneReader[Options]:
-        from keyframer.formats.midtown.bridge import Reader
+        from keyframer.formats.midtown.bridge.scene import Reader
 
         return Reader()
 

@@ -37,7 +37,7 @@ class NodeAnimation(Format):
         return document
 
     def reader(self) -> SceneReader[Options]:
-        from keyframer.formats.nodeanim.bridge import Reader
+        from keyframer.formats.nodeanim.bridge.scene import Reader
 
         return Reader()
 

@@ -53,7 +53,7 @@ class ThreeDS(Format):
         return document
 
     def reader(self) -> SceneReader[Options]:
-        from keyframer.formats.threeds.bridge import Reader
+        from keyframer.formats.threeds.bridge.scene import Reader
 
         return Reader()
 

@@ -44,7 +44,7 @@ class Uto3D(Format):
         return document
 
     def reader(self) -> SceneReader[Options]:
-        from keyframer.formats.uto3d.bridge import Reader
+        from keyframer.formats.uto3d.bridge.scene import Reader
 
         return Reader()
 

@@ -24,6 +24,7 @@ from keyframer.formats.document import Document
 from keyframer.formats.kit.declared_fields import get_fields
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
 from keyframer.formats.merging import Parts
+from keyframer.formats.scene_reader import SceneReader
 from keyframer.issues import Severity
 from keyframer.limits import spend
 from keyframer.maths import affine
@@ -278,3 +279,10 @@ def _parts(local: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     position, rotation, scale, axes, _ = affine.decompose_with_axes(local, _ROUNDING, 1.0)
     none = np.all(np.abs(scale - 1) <= _ROUNDING, axis=-1, keepdims=True)
     return position, rotation, np.where(none, 1.0, scale), axes
+
+
+class Reader(SceneReader[Options]):
+    options = Options
+
+    def to_scene(self, document: Document, options: Options) -> Scene:
+        return to_scene(document, options)

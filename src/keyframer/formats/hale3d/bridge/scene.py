@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from keyframer.catalogue import DATA_RATE_INVALID, LINK_SKELETON_MISMATCH
 from keyframer.errors import FormatError
 from keyframer.formats.document import Document
-from keyframer.formats.hale3d.bridge.options import Options
+from keyframer.formats.hale3d.bridge.options import Options, companions
 from keyframer.formats.hale3d.bridge.skeleton import animate, joint_nodes
 from keyframer.formats.hale3d.bridge.surface import bind_locals, bind_matrices, read_surface
 from keyframer.formats.hale3d.document import decode
 from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
-from keyframer.formats.hale3d.records import Animation, Frames, Joint, unquoted
+from keyframer.formats.hale3d.records import BOUNDS_FLOATS, Animation, Frames, Joint, unquoted
 from keyframer.formats.kit.scene_reading import (
     COMPANION,
     Reporter,
@@ -22,9 +23,11 @@ from keyframer.formats.kit.scene_reading import (
     read_companion,
     safe_parents,
 )
+from keyframer.formats.scene_reader import KeyLayout, SceneReader
 from keyframer.issues import Issue, Severity
-from keyframer.scene import Clip, Node, NodeKind, Scene, Space
+from keyframer.scene import Channel, Clip, Node, NodeKind, Scene, Space
 from keyframer.text import decode_name
+from keyframer.wire.record import Record
 
 _SPACE = Space("z", v_up=False)
 """MD5 space: right-handed, Z up, textures run down from their upper left"""
@@ -166,3 +169,21 @@ def _add_model(scene: Scene, reporter: Reporter, model: Document, with_joints: b
     top = model.first(Model)
     assert top is not None
     scene.extras["hale3d"] = {"model_version": top.version}
+
+
+class Reader(SceneReader[Options]):
+    options = Options
+
+    def to_scene(self, document: Document, options: Options) -> Scene:
+        return to_scene(document, options)
+
+    def companions(self, document: Document, path: Path) -> dict[str, object]:
+        return companions(document, path)
+
+    def key_layout(self, record: Record, channel: Channel) -> KeyLayout | None:
+        """A frame holds a box, then for each joint those of Tx Ty Tz Qx Qy Qz that its flags announce."""
+        if not isinstance(record, Joint):
+            return None
+        moved, turned = (record.flags & 7).bit_count(), (record.flags >> 3 & 7).bit_count()
+        first, count = (0, moved) if channel.track.kind == "position" else (moved, turned)
+        return KeyLayout("rows", Frames, (4 * (BOUNDS_FLOATS + record.start_index + first), 4 * count))

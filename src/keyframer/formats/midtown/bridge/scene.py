@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +22,11 @@ from keyframer.files import PathLike
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames, companion_path, in_companion, read_companion
 from keyframer.formats.midtown import records as r
-from keyframer.formats.midtown.bridge.options import Options
+from keyframer.formats.midtown.bridge.options import Options, companions
 from keyframer.formats.midtown.bridge.rig import default_rig
 from keyframer.formats.midtown.bridge.stored_motion import quaternions_of, root_path
 from keyframer.formats.midtown.skeleton import Skeleton, read_skeleton
+from keyframer.formats.scene_reader import KeyLayout, SceneReader
 from keyframer.issues import Severity
 from keyframer.scene import Channel, Clip, Node, NodeKind, RawChannel, Scene, Space
 from keyframer.text import decode_name
@@ -129,3 +131,18 @@ def _read(path: PathLike) -> Skeleton:
         return read_skeleton(data)
     except FormatError as error:
         raise in_companion(error, what) from None
+
+
+class Reader(SceneReader[Options]):
+    options = Options
+
+    def to_scene(self, document: Document, options: Options) -> Scene:
+        return to_scene(document, options)
+
+    def companions(self, document: Document, path: Path) -> dict[str, object]:
+        return companions(document, path)
+
+    def key_layout(self, record: Record, channel: Channel) -> KeyLayout:
+        """A frame holds the place of the root, then three angles for each bone."""
+        first = 0 if channel.track.kind == "position" else 3 + 3 * channel.node
+        return KeyLayout("rows", columns=(4 * first, 12))

@@ -17,9 +17,11 @@ from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.dialect import BEZIER, TCB
 from keyframer.formats.nodeanim.keys import NodeKeys
 from keyframer.formats.nodeanim.records import Animations, Header, Node, Prefix, RawChunk
+from keyframer.formats.scene_reader import KeyLayout, SceneReader
 from keyframer.scene import Channel, Handedness, NodeKind, Scene, Space
 from keyframer.scene import Node as SceneNode
 from keyframer.text import decode_name
+from keyframer.wire.record import Record
 
 Floats = npt.NDArray[np.float64]
 
@@ -155,3 +157,14 @@ def _keep_the_rest(document: Document, scene: Scene) -> None:
         rest["dialect"] = str(document.dialect)
     if rest:
         scene.extras["nodeanim"] = rest
+
+
+class Reader(SceneReader[Options]):
+    options = Options
+
+    def to_scene(self, document: Document, options: Options) -> Scene:
+        return to_scene(document, options)
+
+    def key_layout(self, record: Record, channel: Channel) -> KeyLayout:
+        """A node has three tables."""
+        return KeyLayout(KEY_FIELDS.get(channel.track.kind, "scale_keys"))

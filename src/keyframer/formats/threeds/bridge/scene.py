@@ -15,6 +15,7 @@ from keyframer.curves.curve_bank import only_first_counts
 from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import UniqueNames
+from keyframer.formats.scene_reader import KeyLayout, SceneReader
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import objects, vertex_space
 from keyframer.formats.threeds.bridge.chunk_links import Links
@@ -30,9 +31,11 @@ from keyframer.formats.threeds.bridge.nodes import (
     read_nodes,
 )
 from keyframer.formats.threeds.bridge.options import Options
+from keyframer.formats.threeds.records import HideTrack
 from keyframer.issues import IssueLog
 from keyframer.posing.rest_pose import RoughPlaces, world_at
-from keyframer.scene import Clip, Light, LightType, Node, NodeKind, Scene
+from keyframer.scene import Channel, Clip, Light, LightType, Node, NodeKind, Scene
+from keyframer.wire.record import Record
 
 Floats = npt.NDArray[np.float64]
 
@@ -400,3 +403,17 @@ def _moving_part(clip: Clip) -> Clip:
         if len(channel.track.times) > 1 or channel.track.kind not in AT_REST
     }
     return Clip(channels=[channel for channel in clip.channels if (channel.node, channel.track.kind) in wanted])
+
+
+class Reader(SceneReader[Options]):
+    options = Options
+
+    def to_scene(self, document: Document, options: Options) -> Scene:
+        return to_scene(document, options)
+
+    def key_layout(self, record: Record, channel: Channel) -> KeyLayout | None:
+        """Visibility is sorted, and begins with a state before the first toggle, which is not stored."""
+        layout = super().key_layout(record, channel)
+        if layout is None or not isinstance(record, HideTrack):
+            return layout
+        return layout._replace(order=[None, *record.keys.time.argsort(kind="stable").tolist()])
