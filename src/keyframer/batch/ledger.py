@@ -75,7 +75,11 @@ def copy_to_read(path: str) -> tempfile.TemporaryDirectory[str] | None:
 VERSION = 1
 
 _SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
-_NAMES = ("source", "output", "output_key", "wanted", "given")
+_NAMES = ("source", "output", "output_key")
+_RECORD = "INSERT OR REPLACE INTO files ({}) VALUES ({})".format(
+    ", ".join((*COLUMNS, "output_key")),
+    ", ".join(f"CAST(:{name} AS TEXT)" if name in _NAMES else f":{name}" for name in (*COLUMNS, "output_key")),
+)
 
 
 class LedgerError(Exception):
@@ -194,23 +198,19 @@ class Ledger:
 
     def record(self, result: Result) -> None:
         """Keep a result; it replaces what was known of the same source."""
-        error = result["error"] or {}
         output = str(result["output"]).removeprefix(self._prefix)
         values = {
-            **{name: result[name] for name in COLUMNS if name in result},
+            **result,
+            **dict.fromkeys(("code", "message", "offset", "path")),
+            **(result["error"] or {}),
             **{name: json.dumps(result[name]) for name in JSON},
-            **{name: error.get(name) for name in ("code", "message", "offset", "path")},
-            "output": output,
-            "output_key": key_of(output),
+            "output": _raw(output),
+            "output_key": _raw(key_of(output)),
+            "source": _raw(result["source"]),
             "finished": time.time(),
         }
-        names = list(values)
-        marks = ", ".join("CAST(? AS TEXT)" if name in _NAMES else "?" for name in names)
         with self._writing():
-            self._base.execute(
-                f"INSERT OR REPLACE INTO files ({', '.join(names)}) VALUES ({marks})",
-                [_raw(value) if name in _NAMES else value for name, value in values.items()],
-            )
+            self._base.execute(_RECORD, values)
 
     def find(self, operation: str, sources: Sequence[str]) -> dict[str, Row]:
         """The rows of some sources, a few hundred at most."""

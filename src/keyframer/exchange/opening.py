@@ -93,12 +93,12 @@ class OpenedFile:
         opened._scene = scene
         return opened
 
-    @property
+    @cached_property
     def path(self) -> Path | None:
         """Where the file stands on disk."""
         return None if self._path is None else Path(self._path)
 
-    @property
+    @cached_property
     def folder(self) -> Path | None:
         """Where files that belong to it may stand."""
         return None if self._path is None else Path(os.path.dirname(self._path))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from keyframer.formats.nodeanim.dialect import DIALECTS, FRAMINGS, RANK, Dialect, options_on, with_options
 from keyframer.formats.nodeanim.dialect_trial import Stage, Walk, walks
@@ -17,6 +18,8 @@ PREFIX = 64
 """how far from the beginning chunk 1 is looked for"""
 
 DEFAULT = DIALECTS[0]
+_REMEMBERED = 4096
+"""bytes of a file whose walks are remembered: the head that detection looks at"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +49,14 @@ def search(data: bytes) -> Finding | None:
     return _best_partial(seen) or _by_default(data)
 
 
-def from_start(data: bytes, size: int) -> Iterator[Walk]:
-    """Every dialect with chunk 1 at the very beginning."""
-    for chunk_1, framing in _BY_ID:
-        if data.startswith(chunk_1):
-            yield from walks(data, size, 0, framing)
+def from_start(data: bytes, size: int) -> list[Walk]:
+    """Every dialect with chunk 1 at the very beginning. Detection and reading ask the same of a small file."""
+    return _last_from_start(data, size) if size <= _REMEMBERED else _last_from_start.__wrapped__(data, size)
+
+
+@lru_cache(maxsize=1)
+def _last_from_start(data: bytes, size: int) -> list[Walk]:
+    return [walk for chunk_1, framing in _BY_ID if data.startswith(chunk_1) for walk in walks(data, size, 0, framing)]
 
 
 def behind_other_chunks(data: bytes, size: int) -> Iterator[Walk]:
