@@ -22,7 +22,8 @@ def multiply(a_xyzw: ArrayLike, b_xyzw: ArrayLike) -> Floats:
     a, b = _floats(a_xyzw), _floats(b_xyzw)
     ax, ay, az, aw = _parts(a)
     bx, by, bz, bw = _parts(b)
-    out = np.moveaxis(np.empty((4, *np.broadcast_shapes(a.shape, b.shape)[:-1])), 0, -1)
+    columns = np.empty((4, *(a.shape if a.shape == b.shape else np.broadcast_shapes(a.shape, b.shape))[:-1]))
+    out = columns.transpose(*range(1, columns.ndim), 0)  # `np.moveaxis`, which takes longer than a product of few
     out[..., 0] = aw * bx + ax * bw + ay * bz - az * by
     out[..., 1] = aw * by - ax * bz + ay * bw + az * bx
     out[..., 2] = aw * bz + ax * by - ay * bx + az * bw
