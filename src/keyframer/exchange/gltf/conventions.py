@@ -185,6 +185,13 @@ def plain(value: Any) -> Any:
     return _plain_other(value)
 
 
+def as_met(value: Any) -> Any:
+    """`plain` for a value in the middle of JSON; numbers that JSON does not know are left to those who find them."""
+    if type(value) is np.ndarray and value.size < PACKED_FROM:
+        return value.tolist()
+    return plain(value)
+
+
 _AS_THEY_ARE = frozenset((str, int, bool, type(None)))
 
 

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer._version import __version__
-from keyframer.exchange.gltf.conventions import Json, plain
+from keyframer.exchange.gltf.conventions import Json, as_met, plain
 from keyframer.exchange.gltf.conventions import bounds as column_bounds
 from keyframer.files import content_name, write_bytes, write_set
 
@@ -281,8 +281,8 @@ def write_gltf(asset: Asset, path: Path, *, overwrite: bool) -> list[str]:
 
 
 def _json(root: Json, indent: int | None = None) -> bytes:
-    """The text. Extras hold values of the scene as they are, which `plain` turns into JSON as they are met; going
-    through them before is left to the rare ones with numbers or keys that JSON does not know."""
+    """The text. Extras hold values of the scene as they are, which become JSON as they are met; going through them
+    before is left to the rare ones with numbers or keys that JSON does not know."""
     separators = (",", ":") if indent is None else (",", ": ")
 
     def text(root: Json) -> str:
@@ -293,7 +293,7 @@ def _json(root: Json, indent: int | None = None) -> bytes:
             allow_nan=False,
             indent=indent,
             separators=separators,
-            default=plain,
+            default=as_met,
         )
 
     try:

@@ -324,9 +324,10 @@ class BaseValues:
             node.scale_axes_xyzw is not None for node in nodes
         ):
             self.axes = axes.turns(quat.normalise(at("scale_axes", "scale_axes_xyzw", _NO_TURN)))
+            self.has_axes = _has_axes(context, self.axes, self.scale).tolist()
         else:
             self.axes = np.tile(_NO_TURN, (len(nodes), 1))
-        self.has_axes = _has_axes(context, self.axes, self.scale)
+            self.has_axes = [False] * len(nodes)
 
 
 def _has_axes(context: Context, axes: Floats, scale: Floats) -> npt.NDArray[np.bool_]:

@@ -23,12 +23,11 @@ Indices = npt.NDArray[np.int64]
 def face_normals(positions: npt.NDArray[Any], corners: Indices) -> Floats:
     """(3, F) unit normals, components apart (which numpy does several times faster); zero for a face without area."""
     points = np.ascontiguousarray(positions.T, np.float64)
-    a, b, c = (np.ascontiguousarray(column) for column in corners.T)
     out = np.empty((3, len(corners)))
     with np.errstate(all="ignore"):
-        first = points.take(a, axis=1)
-        ux, uy, uz = points.take(b, axis=1) - first
-        vx, vy, vz = points.take(c, axis=1) - first
+        a, b, c = points.take(np.ascontiguousarray(corners.T), axis=1).transpose(1, 0, 2)
+        ux, uy, uz = b - a
+        vx, vy, vz = c - a
         np.subtract(uy * vz, uz * vy, out[0])
         np.subtract(uz * vx, ux * vz, out[1])
         np.subtract(ux * vy, uy * vx, out[2])
@@ -42,19 +41,23 @@ def cluster_normals(faces: Floats, clusters: Indices, counts: Indices, corner_co
     """
     per_corner = np.repeat(faces, 3, axis=1)
     count = int(counts.sum())
-    alone = (counts == corner_counts) & np.logical_and.reduceat(
-        clusters == np.arange(len(clusters)) + np.repeat(starts(counts) - starts(corner_counts), corner_counts),
-        starts(corner_counts),
-    )
+    alone = counts == corner_counts
     """meshes without a shared normal: those of their faces are unit vectors already"""
-    if alone.all():
-        return _never_zero(per_corner)
+    some_alone = bool(alone.any())
+    if some_alone:
+        alone &= np.logical_and.reduceat(
+            clusters == np.arange(len(clusters)) + np.repeat(starts(counts) - starts(corner_counts), corner_counts),
+            starts(corner_counts),
+        )
+        if alone.all():
+            return _never_zero(per_corner)
+        some_alone = bool(alone.any())
     sums = np.empty((3, count))
     for axis in range(3):
         sums[axis] = np.bincount(clusters, per_corner[axis], count)
     squares = np.einsum("ij,ij->j", sums, sums)
     strong = squares > 1e-12
-    if alone.any():  # as they are: no rounding, and zeros keep their sign
+    if some_alone:  # as they are: no rounding, and zeros keep their sign
         as_they_are = np.repeat(alone, corner_counts)
         sums[:, clusters[as_they_are]] = per_corner[:, as_they_are]
         squares[np.repeat(alone, counts) & strong] = 1.0
