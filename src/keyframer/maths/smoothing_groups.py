@@ -59,16 +59,16 @@ def clusters_of_meshes(
     if whole.all():
         return vertex, vertex_counts
     mixed = ~(flat | whole)
-    of_corner = np.repeat(bits, 3)
-    if low.min() > 0 and mixed.all():  # every corner has a mask, and every mesh several
-        shared, _ = _joined(vertex, of_corner)
+    if low.min() > 0 and mixed.all():  # every face has a mask, and every mesh several
+        shared, _ = _joined(vertex, bits)
         ends = np.maximum.reduceat(shared, starts(corner_counts)) + 1
         ends[1:] -= ends[:-1].copy()
         return shared, ends
     counts = np.where(whole, vertex_counts, corner_counts)
     owner = np.repeat(np.arange(len(counts)), corner_counts)
-    rounded = mixed[owner] & (of_corner != 0)
-    shared, _ = _joined(vertex[rounded], of_corner[rounded])
+    smooth_faces = np.repeat(mixed, face_counts) & (bits != 0)
+    rounded = np.repeat(smooth_faces, 3)
+    shared, _ = _joined(vertex[rounded], bits[smooth_faces])
     ends = np.zeros(len(counts), np.int64)
     np.maximum.at(ends, owner[rounded], shared + 1)  # a mesh follows the mesh before it
     ends = np.maximum.accumulate(ends)
@@ -89,12 +89,12 @@ def clusters_of_meshes(
 
 
 def _joined(vertex: Indices, mask: Indices) -> tuple[Indices, int]:
-    """Clusters of corners with masks, none of them 0."""
+    """Clusters of 3 F corners of faces with masks, none of them 0."""
     kinds, kind = distinct(mask)
     if len(kinds) == 1:
         return dense(vertex)[:2]
-    pair, count, pick = dense(vertex * len(kinds) + kind)  # pairs of a vertex and a mask, in order of vertices
-    owner, reach = vertex.take(pick), mask.take(pick)
+    pair, count, pick = dense(vertex * len(kinds) + np.repeat(kind, 3))  # a vertex and a mask, in order of vertices
+    owner, reach = vertex.take(pick), mask.take(pick // 3)
     new = _changes(owner)
     begins = np.flatnonzero(new)
     bits = _joining(kinds.tolist())

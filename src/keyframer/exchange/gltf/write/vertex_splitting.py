@@ -65,10 +65,10 @@ def cluster_normals(faces: Floats, clusters: Indices, counts: Indices, corner_co
         sums /= np.sqrt(squares)
         return np.ascontiguousarray(sums.T, np.float32)
     weak = np.flatnonzero(~strong)  # faces back to back: their sum is rounding
-    some = np.zeros_like(sums)
-    real = np.flatnonzero(per_corner.any(axis=0))
-    some[:, clusters[real]] = per_corner[:, real]
-    sums[:, weak] = some[:, weak]
+    sums[:, weak] = 0.0
+    among = np.flatnonzero(~strong.take(clusters))
+    real = among[per_corner[:, among].any(axis=0)]
+    sums[:, clusters[real]] = per_corner[:, real]
     squares[weak] = np.einsum("ij,ij->j", sums[:, weak], sums[:, weak])
     sums /= np.sqrt(np.where(squares > 0, squares, 1.0))
     return _never_zero(sums)
