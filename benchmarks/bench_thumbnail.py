@@ -78,8 +78,10 @@ WORK = """
 import sys, time
 from pathlib import Path
 import keyframer
-from keyframer.rendering import Settings, Renderer, encode_still
+import keyframer.rendering
+from keyframer.rendering import Settings, encode_still
 from keyframer.textures import TextureFinder, TextureSource
+Renderer = getattr(keyframer.rendering, "Renderer", None) or keyframer.rendering.Studio  # its name at cc89646
 
 def make(path):
     scene = keyframer.load(path, salvage=True)

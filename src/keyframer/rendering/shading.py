@@ -83,14 +83,15 @@ class Shader:
 
     def shares(self, pixel: Indices, triangle: Indices) -> tuple[Floats, Floats]:
         """(3, n) of the face's corners, right in perspective, and (3, n) of the corners on the picture."""
-        start = self._start[:, triangle]
+        start = self._start.take(triangle, axis=1)
         x = (pixel % self._width) + 0.5 - start[0]
         y = (pixel // self._width) + 0.5 - start[1]
         flat = np.empty((3, len(pixel)))
-        flat[1] = self._second[0, triangle] * x + self._second[1, triangle] * y
-        flat[2] = self._third[0, triangle] * x + self._third[1, triangle] * y
+        flat[1] = self._second[0].take(triangle) * x + self._second[1].take(triangle) * y
+        flat[2] = self._third[0].take(triangle) * x + self._third[1].take(triangle) * y
         flat[0] = 1 - flat[1] - flat[2]
-        deep = np.clip(flat, 0, 1) * self._closeness[:, triangle]
+        deep = np.clip(flat, 0, 1)
+        deep *= self._closeness.take(triangle, axis=1)
         deep /= np.maximum(deep.sum(axis=0), 1e-300)
         if not self._uncut:
             deep = np.einsum("in,nij->jn", deep, self._screen.shares[triangle])
@@ -101,8 +102,8 @@ class Shader:
         place = np.zeros((3, len(face)))
         normal = np.zeros((3, len(face)), np.float32)
         for corner in range(3):
-            place += self._points[corner][:, face] * shares[corner]
-            normal += self._normals[corner][:, face] * shares[corner].astype(np.float32)
+            place += self._points[corner].take(face, axis=1) * shares[corner]
+            normal += self._normals[corner].take(face, axis=1) * shares[corner].astype(np.float32)
         to_eye = (self._view.eye[:, None] - place).astype(np.float32)
         to_eye /= np.maximum(np.sqrt(_dot(to_eye, to_eye)), np.float32(1e-20))
         length = np.sqrt(_dot(normal, normal))
@@ -129,7 +130,7 @@ class Shader:
         wire = stage.surfaces.wire[material]
         if wire.any():
             alpha = np.where(wire & ~self._near_edge(flat, triangle), 0, alpha)
-        specular = stage.surfaces.specular.T[:, material]
+        specular = stage.surfaces.specular.T.take(material, axis=1)
         exponent = np.where(specular.any(axis=0), stage.surfaces.exponent[material], np.float32(0))
         return Look(place, normal, to_eye, color, alpha, glow, emitted, specular, exponent)
 
