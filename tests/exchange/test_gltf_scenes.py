@@ -291,3 +291,29 @@ def test_very_many_nodes_that_are_nowhere_still_have_an_extent(x: float) -> None
     data, report = glb_of(Scene(nodes, [mesh]))
     assert len(Gltf(data).json["nodes"]) >= 1100
     assert report.measured["size"] == pytest.approx(np.sqrt(3.0) if x == 3.0 else 1.0)
+
+
+def test_extras_of_any_kind_become_json() -> None:
+    """Most are turned into JSON while it is written; numbers and keys that JSON does not know need another way."""
+    usual = {"bytes": b"\x01\xff", "array": np.arange(3, dtype=np.float32), "one": np.float32(0.5), "set": {3, 1}}
+    odd = {"nan": float("nan"), "rows": np.array([[1.0, np.inf]]), "deep": {(1, 2): np.int16(7)}}
+    written = {"bytes": "01ff", "array": [0.0, 1.0, 2.0], "one": 0.5, "set": [1, 3]}
+    for said, wanted in (
+        (usual, written),
+        ({**usual, **odd}, {**written, "nan": None, "rows": [[1.0, None]], "deep": {"(1, 2)": 7}}),
+    ):
+        scene = Scene([Node("n", extras={"other": said})])
+        node = next(each for each in Gltf(glb_of(scene)[0]).json["nodes"] if each["name"] == "n")
+        assert node["extras"]["keyframer"]["extras"]["other"] == wanted
+
+
+def test_arrays_of_one_checksum_are_the_same_only_if_their_bytes_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("keyframer.exchange.gltf.write.asset.crc32", lambda _: 0)
+    corners = np.array([[0, 1, 2]])
+    shapes = [np.eye(3, dtype=np.float32), 2 * np.eye(3, dtype=np.float32), np.eye(3, dtype=np.float32)]
+    meshes = [Mesh(f"m{number}", shape, corners) for number, shape in enumerate(shapes)]
+    gltf = Gltf(glb_of(Scene([Node(f"n{number}", mesh=number) for number in range(3)], meshes))[0])
+    places = [mesh["primitives"][0]["attributes"]["POSITION"] for mesh in gltf.json["meshes"]]
+    for place, shape in zip(places, shapes, strict=True):
+        assert sorted(map(tuple, gltf.accessor(place).tolist())) == sorted(map(tuple, shape.tolist()))
+    assert places[0] == places[2] != places[1]
