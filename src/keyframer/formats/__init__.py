@@ -1,7 +1,7 @@
-"""The formats, and the way from bytes to documents and back.
+"""The registry of formats: detect, decode, encode and write documents of any format.
 
-A further format is one folder and one line in `BUILT_IN`, or a package of its own that declares the entry point group
-``keyframer.formats``; everything else iterates over `FORMATS`.
+To add a format, add one folder and one line in `BUILT_IN`, or install a package that declares the entry point group
+``keyframer.formats``. All other code iterates over `FORMATS`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from keyframer.formats import ase, hale3d, midtown, nodeanim, threeds, uto3d
 from keyframer.formats.contract import HEAD_SIZE, Format, Match
 from keyframer.plugins import ask, load_plugins
 
-TYPE_CHECKING = False  # detection starts fast: what only reading needs is imported where it is used
+TYPE_CHECKING = False  # detection must start fast: modules that only decoding needs are imported where they are used
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -32,7 +32,7 @@ FORMATS: tuple[Format, ...] = (
     *BUILT_IN,
     *load_plugins("keyframer.formats", Format, {known.name for known in BUILT_IN}),
 )
-"""those of other packages last"""
+"""all formats; those of other packages come last"""
 COMPANION_ENDINGS = tuple(
     dict.fromkeys(
         ending
@@ -41,15 +41,15 @@ COMPANION_ENDINGS = tuple(
         for ending in (*known.extensions, *(companion.extension for companion in known.companions))
     )
 )
-"""of files that belong to each other when they stand side by side under one stem"""
+"""extensions of companion files: files of the same stem in one folder that belong together"""
 
 
 SURE = 0.9
-"""a match of this score is taken without asking the formats behind it"""
+"""a match with at least this score is accepted without asking the remaining formats"""
 
 
 class Detection:
-    """What the bytes are: the format (None if no reader claims them), how surely (0 to 1), and why."""
+    """Result of detection: the format (None if no reader matches), a score from 0 to 1, and the reason."""
 
     __slots__ = ("dialect", "format", "reason", "score", "version")
 
@@ -72,12 +72,12 @@ class Detection:
 
 
 def supported_formats() -> tuple[Format, ...]:
-    """Every format that can be read and written."""
+    """Return every format that can be read and written."""
     return FORMATS
 
 
 def format_by_name(name: str) -> Format:
-    """The format with this id; ValueError lists the ids there are."""
+    """Return the format with this id. ValueError lists the known ids."""
     for known in FORMATS:
         if known.name == name:
             return known
@@ -85,18 +85,18 @@ def format_by_name(name: str) -> Format:
 
 
 _ANY = Format()
-"""what holds for files of which nothing is known"""
+"""properties of a file of unknown format"""
 
 
 def facts_of(name: str | None) -> Format:
-    """The format with this id, for what it says of itself; the defaults of all formats where there is none."""
+    """Return the format with this id, for its properties; a format with default properties if the id is unknown."""
     return next((known for known in FORMATS if known.name == name), _ANY)
 
 
 def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection:
-    """The format of a file from its content.
+    """Detect the format of a file from its content.
 
-    ``data`` may be just the head of the file (the first 4096 bytes) if ``size`` gives its whole size. The extension of
+    ``data`` may be only the head of the file (the first 4096 bytes) if ``size`` gives its full size. The extension of
     ``name`` only breaks ties.
     """
     head = bytes(data[:HEAD_SIZE])
@@ -109,7 +109,7 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
         match = match_format(candidate, head, size)
         if match is not None:
             matches.append((match.score, extension in candidate.extensions, candidate, match))
-            if match.score >= SURE:  # formats without a signature, which look closer, need not be asked
+            if match.score >= SURE:  # formats without a signature take longer and need not be asked
                 break
     if not matches:
         from keyframer.formats.foreign_files import describe_foreign_file
@@ -123,12 +123,12 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
 
 
 def match_format(candidate: Format, head: bytes, size: int) -> Match | None:
-    """What a format says of a head; one of another package that fails says nothing."""
+    """Return the match of a format for the head of a file; None if a format of another package raises an error."""
     return ask(candidate, _sniff, candidate, head, size)
 
 
 def _sniff(candidate: Format, head: bytes, size: int) -> Match | None:
-    """What a format says of a head; ValueError for an answer that cannot be compared with others."""
+    """Return the match of a format for the head of a file; ValueError if its score is not comparable."""
     match = candidate.sniff(head, size)
     if match is not None and not (isinstance(match, Match) and 0 <= match.score <= 1):
         raise ValueError("detection must return a Match with a score from 0 to 1")
@@ -136,9 +136,9 @@ def _sniff(candidate: Format, head: bytes, size: int) -> Match | None:
 
 
 def decode(data: bytes, *, format: str | None = None, limits: Limits | None = None) -> Document:
-    """The document in these bytes. Raises nothing but `FormatError`.
+    """Decode bytes to a document. Raises only `FormatError`.
 
-    ``format`` is the id of a format where the content does not decide (see `supported_formats`).
+    ``format`` is the id of a format, for content that can be read as several (see `supported_formats`).
     """
     from keyframer.catalogue import IO_EMPTY, IO_UNRECOGNISED
     from keyframer.files import check_size
@@ -159,12 +159,12 @@ def decode(data: bytes, *, format: str | None = None, limits: Limits | None = No
 
 
 def encode(document: Document) -> bytes:
-    """The bytes of a document; ``encode(decode(data)) == data`` for all data that can be read."""
+    """Return the bytes of a document; ``encode(decode(data)) == data`` for all data that can be decoded."""
     return document.format.encode(document)
 
 
 def write(document: Document, path: PathLike, *, overwrite: bool = False) -> None:
-    """Write a document to a file: the whole of it, or nothing."""
+    """Write a document to a file. The file is complete or not written at all."""
     from keyframer.files import write_bytes
 
     write_bytes(path, encode(document), overwrite=overwrite)

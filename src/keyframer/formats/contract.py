@@ -1,7 +1,7 @@
-"""The contract of a format: one class, of which every format folder makes a subclass.
+"""The interface of a format: a class with one subclass for each format.
 
-What is optional has a default here. Whatever needs more than the standard library is loaded when first asked for, so
-that naming a format and looking at a file's first bytes cost nothing.
+Optional parts have defaults here. Modules that need more than the standard library are imported on first use, so that
+listing formats and detecting files start fast.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from keyframer.scene import Scene
 
     class Codec(Protocol):
-        """Bytes to documents and back: usually the module ``document`` of the format."""
+        """Decodes bytes to documents and encodes them: usually the module ``document`` of the format."""
 
         def decode(self, data: bytes, limits: Limits) -> Document: ...
 
         def encode(self, document: Document) -> bytes: ...
 
         def record_types(self) -> Mapping[str, type[Any]]:
-            """Every record the format declares, by name."""
+            """Return every record type that the format declares, by name."""
 
     Rules = Callable[[Document, "Scene | None", Reporter], None]
 
     class Summary(Protocol):
-        """What a format says about a document, and about its records in the documentation."""
+        """Summarises a document in tables and describes record types for the documentation."""
 
         def summarise(self, document: Document) -> list[Table]: ...
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class Match:
-    """How surely the bytes are of a format (0 to 1), why, and what the head says about version and layout."""
+    """Result of `Format.sniff`: a score from 0 to 1, the reason, and the version and layout found in the head."""
 
     __slots__ = ("dialect", "reason", "score", "version")
 
@@ -60,7 +60,7 @@ class Match:
 
 
 def companion_names(name: str, endings: Iterable[str]) -> list[str]:
-    """The names that files beside this one may have if they belong to it: its stem, in the usual spellings."""
+    """Return the possible names of companions of a file: its stem with each ending, in the usual spellings."""
     stem = name[: name.rfind(".")] if "." in name[1:] else name
     spelt = [ending for lower in endings for ending in (lower, lower.upper())]
     names = dict.fromkeys(start + ending for start in (stem, stem.lower(), stem.upper()) for ending in spelt)
@@ -68,7 +68,7 @@ def companion_names(name: str, endings: Iterable[str]) -> list[str]:
 
 
 class Companion:
-    """A second file that belongs to one: the option that names it, its extension, and words for ``--help``."""
+    """A second file that belongs to a file: the option that names it, its extension, and its text in ``--help``."""
 
     __slots__ = ("extension", "option", "words")
 
@@ -79,107 +79,109 @@ class Companion:
 
 
 class ImageNames:
-    """How a format names images: how long a name may be without its extension, and for which maps."""
+    """How a format stores image names: the longest name without extension, and the map slots that have one."""
 
     __slots__ = ("longest", "slots", "upper")
 
     def __init__(self, longest: int, *, slots: tuple[str, ...] | None = None, upper: bool = False) -> None:
         self.longest = longest
         self.slots = slots
-        """None: all of them"""
+        """map slots; None for all"""
         self.upper = upper
 
 
 class Format:
-    """A file format. A subclass says what it is and overrides what it offers."""
+    """A file format. Subclasses set its properties and override the parts that it supports."""
 
     # Identity
     name: str
-    """its id, as in ``--from``"""
+    """the id of the format, as in ``--from``"""
     title: str
     extensions: tuple[str, ...]
-    """the first is that of new files"""
+    """extensions; new files get the first"""
     pronom: str | None = None
-    """identifier in The National Archives' PRONOM registry, where it has one"""
+    """identifier in The National Archives' PRONOM registry, if any"""
 
     # Facts
     axes: tuple[str, str] = ("z", "right")
-    """which axis is up in its files, and their handedness"""
+    """the up axis of its files and their handedness"""
     dialects: tuple[str, ...] = ()
-    """layouts that can be asked for when writing; the first is the default"""
+    """layouts that the writer can write; the first is the default"""
     companions: tuple[Companion, ...] = ()
-    """files that belong to a file and stand beside it under the same stem"""
+    """companions: files of the same stem in the same folder"""
     image_names: ImageNames | None = None
-    """None where the format names no images"""
+    """None if the format stores no image names"""
     smooth_without_groups: bool = True
     """whether a mesh without smoothing groups is smooth"""
     plays_between_frames: bool = True
     """whether the original program showed anything between two whole frames"""
     record_per_track: bool = False
-    """whether every track is a record of its own"""
+    """whether every track is a separate record"""
     key_flags_are_tcb_bits: bool = False
-    """whether bits 0 to 4 of a key's flags say which of tension, continuity, bias and the two eases it has"""
+    """whether bits 0 to 4 of a key's flags say which of tension, continuity, bias, ease to and ease from are stored"""
     tables: tuple[str, ...] = ()
-    """names of the tables that its `summary` gives besides the overview"""
+    """names of the tables that its `summary` adds to the overview"""
     bookkeeping: tuple[str, ...] = ()
-    """words of its extras about how its files number, count and lay out their parts: files of others lose nothing"""
+    """keys of its extras that only describe the numbering and layout of its files: other formats lose nothing without
+    them
+    """
     preload: tuple[str, ...] = ()
-    """modules that batch workers load ahead, for a format that archives are full of"""
+    """modules that batch workers import in advance, for formats that are common in archives"""
     diagnoses_damage: bool = False
-    """whether `diagnose` can tell anything, which takes the whole file"""
+    """whether `diagnose` is implemented; it reads the whole file"""
 
     def sniff(self, head: bytes, size: int) -> Match | None:
-        """Whether a file is of this format, from its first `HEAD_SIZE` bytes and its size."""
+        """Match a file against this format, by its first `HEAD_SIZE` bytes and its size."""
         raise NotImplementedError
 
     def name_relative(self, head: bytes, size: int) -> str | None:
-        """What a file is that comes from the same program and cannot be read: words for "this is …"."""
+        """Name a related file type of the same program that cannot be read: text for "this is …"."""
         return None
 
-    # Parts, each imported by its method when first asked for
+    # Parts; each method imports its module on first use
     def codec(self) -> Codec:
         """Bytes to documents and back, usually the module ``document``."""
         raise NotImplementedError
 
     def reader(self) -> SceneReader[Any] | None:
-        """Makes scenes of documents; None for a format whose meaning is not read."""
+        """Return the reader, which makes scenes from documents; None if the format has no scene reader."""
         return None
 
     def writer(self) -> SceneWriter[Any] | None:
-        """Makes documents of scenes."""
+        """Return the writer, which makes documents from scenes."""
         return None
 
     def merger(self) -> Merger[Any] | None:
-        """Merges edited scenes into their documents."""
+        """Return the merger, which merges edited scenes into their original documents."""
         return None
 
     def rules(self) -> Rules | None:
-        """The format's own checks of a document."""
+        """Return the checks that only this format has."""
         return None
 
     def summary(self) -> Summary | None:
-        """Tables about a document that only this format has."""
+        """Return the summary, which makes tables that only this format has."""
         return None
 
     def dialect_type(self) -> type[Any] | None:
-        """The type of ``document.dialect``: an enum or a dataclass of plain values."""
+        """Return the type of ``document.dialect``: an enum or a dataclass of plain values."""
         return None
 
     def diagnose(self, data: bytes) -> str | None:
-        """What damaged a file on its way, if that shows."""
+        """Describe how a file was damaged in transfer; None if no damage is recognised."""
         return None
 
     def check_dialect(self, dialect: str) -> None:
-        """ValueError for a dialect that cannot be written."""
+        """Raise ValueError for a dialect that cannot be written."""
         if dialect not in self.dialects:
             known = f"it has: {', '.join(self.dialects)}" if self.dialects else "it has none"
             raise ValueError(f"{self.name} has no dialect {dialect!r} ({known})")
 
     def options_for(self, suffix: str) -> dict[str, object]:
-        """Options of writing that the extension of the output decides."""
+        """Return options for writing that follow from the extension of the output."""
         return {}
 
-    # What everybody calls
+    # Methods for callers
     def decode(self, data: bytes, limits: Limits) -> Document:
         with GcPaused(), Blame(self):
             document = self.codec().decode(data, limits)
@@ -190,27 +192,26 @@ class Format:
         return self.codec().encode(document)
 
     def record_types(self) -> Mapping[str, type[Any]]:
-        """Every record the format declares, by name."""
+        """Return every record type that the format declares, by name."""
         return self.codec().record_types()
 
     def to_scene(self, document: Document, options: Mapping[str, object]) -> Scene:
-        """What a document means; ``options`` are those of the reader. ValueError for one it does not have."""
+        """Return the scene of a document; ``options`` are those of the reader. ValueError for an unknown option."""
         import numpy as np
 
         from keyframer.limits import budgeted
 
         reader = self.scene_reader()
         chosen = make_options(self.name, reader.options, options)
-        # readers ask numbers whether they are finite: no warning
+        # readers test numbers with isfinite: no warnings
         with budgeted(document.limits, document.size), GcPaused(), np.errstate(all="ignore"), Blame(self):
             return reader.to_scene(document, chosen)
 
     def from_scene(self, scene: Scene, options: Mapping[str, object] | None = None) -> Written:
-        """A document of a scene with what was lost on the way; ``options`` are those of the writer.
+        """Write a scene as a document and report losses; ``options`` are those of the writer.
 
-        Edits of a scene that came from a document of this format are merged into it, unless an option asks for
-        something else. Raises ValueError for an option that the format does not have, and where it could hold nothing
-        of the scene.
+        A scene that was loaded from a document of this format is merged into it, unless an option requires a new
+        document. Raises ValueError for an unknown option, and if the format can store no part of the scene.
         """
         from keyframer.formats._saving import write_scene
 
@@ -218,16 +219,18 @@ class Format:
             return write_scene(self, scene, dict(options or {}))
 
     def option_types(self) -> dict[str, str]:
-        """The options of reading a scene, and the type of each in the words of its declaration."""
+        """Return the options for reading a scene, with the declared type of each as text."""
         return _types(self.scene_reader().options)
 
     def write_option_types(self) -> dict[str, str]:
-        """The options of writing a scene, and the type of each in the words of its declaration."""
+        """Return the options for writing a scene, with the declared type of each as text."""
         return _types(self.scene_writer().options)
 
     def find_companions(self, document: Document, path: Path, options: Mapping[str, object]) -> dict[str, object]:
-        """Options for the companions that stand beside a file; none where the user named any of them. `FormatError`
-        where the pair is half written."""
+        """Return options for the companions in the folder of a file; empty if the user named one.
+
+        Raises `FormatError` if one file of a pair was written and the other was not.
+        """
         if not self.companions:
             return {}
         from keyframer.files import is_unfinished
@@ -240,7 +243,7 @@ class Format:
         return {} if set(companions) & set(options) else companions
 
     def apply_rules(self, document: Document, scene: Scene | None, reporter: Reporter) -> None:
-        """Report what the format's own rules find in a document."""
+        """Check a document with the rules of the format and report issues."""
         rules = self.rules()
         if rules is not None:
             import numpy as np
@@ -249,7 +252,7 @@ class Format:
                 rules(document, scene, reporter)
 
     def scene_reader(self) -> SceneReader[Any]:
-        """The reader; ValueError for a format whose meaning is not read."""
+        """Return the reader; ValueError if the format has no scene reader."""
         with Blame(self):
             reader = self.reader()
         if reader is None:
@@ -257,7 +260,7 @@ class Format:
         return reader
 
     def scene_writer(self) -> SceneWriter[Any]:
-        """The writer; ValueError for a format that scenes cannot be written to."""
+        """Return the writer; ValueError if scenes cannot be written to the format."""
         with Blame(self):
             writer = self.writer()
         if writer is None:
@@ -269,14 +272,14 @@ class Format:
 
 
 def make_options(name: str, options: type[Any], given: Mapping[str, object]) -> Any:
-    """Options of a format from names and values; ValueError for a name that it does not have."""
+    """Make the options object of a format from names and values; ValueError for an unknown name."""
     if given:
         refuse_unknown(name, _types(options), given)
     return options(**given)
 
 
 def refuse_unknown(owner: str, known: Iterable[str], given: Iterable[str]) -> None:
-    """ValueError for the first option that the owner, a format, does not have."""
+    """Raise ValueError for the first option that the owner, a format, does not know."""
     names = list(known)
     unknown = sorted(set(given) - set(names))
     if unknown:
@@ -288,8 +291,9 @@ _WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 
 def options_from_text(types: Mapping[str, str], given: Mapping[str, object]) -> dict[str, object]:
-    """Options with their text values as numbers and booleans where ``types`` (see `Format.option_types`) ask for that;
-    ValueError names an option whose value does not fit."""
+    """Convert text values of options to numbers and booleans as ``types`` (see `Format.option_types`) require;
+    ValueError names an option with an invalid value.
+    """
     return {name: _value(name, value, types.get(name, "")) for name, value in given.items()}
 
 
@@ -316,4 +320,4 @@ def _types(options: type[Any]) -> dict[str, str]:
 
 
 HEAD_SIZE = 4096
-"""how much of a file detection looks at"""
+"""number of bytes that detection reads"""

@@ -23,7 +23,7 @@ class RawRun(Raw, Record):
 
     data: bytes = blob("bytes as they are")
     reason: str = ""
-    """the code of the issue that says why"""
+    """code of the issue that gives the cause"""
 
     @property
     def segment(self) -> str:
@@ -32,9 +32,9 @@ class RawRun(Raw, Record):
 
 @dataclass(eq=False, repr=False, slots=True)
 class Document:
-    """Records in file order, the bytes behind the last of them, and what was noticed on the way.
+    """Records in file order, the bytes after the last one, and the issues found.
 
-    ``dialect`` is the layout that was found, for formats whose files come in several; None where there is only one.
+    ``dialect`` is the detected layout; None for formats with a single layout.
     """
 
     format: Format
@@ -43,9 +43,9 @@ class Document:
     dialect: object | None = None
     issues: IssueLog = field(default_factory=IssueLog)
     limits: Limits = DEFAULT_LIMITS
-    """what reading was allowed to cost, and making a scene may"""
+    """limits for decoding and for building a scene"""
     size: int = 0
-    """bytes of the file it was read from"""
+    """size of the source file in bytes"""
 
     @property
     def budget(self) -> Budget:
@@ -80,7 +80,7 @@ class Document:
         return next(self.find(kind), None)
 
     def path_of(self, record: Record) -> str:
-        """The path of a record of this document; LookupError if it is not part of it."""
+        """Return the path of a record; LookupError if the record is not part of this document."""
         for place, other in self.walk():
             if other is record:
                 return str(place)

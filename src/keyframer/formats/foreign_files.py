@@ -1,4 +1,4 @@
-"""What else it may be: files that carry our extensions, or our first bytes, and are something else."""
+"""Recognise files of other types that have a known extension or similar first bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ def is_apple_double(head: bytes) -> bool:
 
 
 def describe_foreign_file(head: bytes, size: int) -> str | None:
-    """What a file is that no format claims, in a few words; None where that is not known either."""
+    """Describe a file that no format matches, in a few words; None if its type is unknown."""
     if is_apple_double(head):
         return "an AppleDouble file: resource data that a Mac left beside the real file (the same name without ._)"
     if head.startswith(b"version https://git-lfs.github.com/spec/"):
@@ -44,7 +44,7 @@ _MAGICS = (
 
 
 def _is_text(head: bytes) -> bool:
-    """No control characters, and mostly ASCII: a run of FF bytes is no text."""
+    """Return whether the head is text: no control characters and mostly ASCII (a run of FF bytes is not text)."""
     sample = head[:512]
     plain = sum(0x20 <= byte < 0x7F or byte in b"\t\r\n\f" for byte in sample)
     return plain > len(sample) / 2 and all(byte >= 0x20 or byte in b"\t\r\n\f" for byte in sample)

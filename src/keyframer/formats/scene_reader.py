@@ -1,4 +1,4 @@
-"""The interface for reading scenes from documents, without what writing needs."""
+"""The interface for reading scenes from documents; it imports nothing that only writing needs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class KeyLayout(NamedTuple):
     """Position of the keys of a track in the file: rows of a table."""
 
     field: str = "keys"
-    """of the record: a table with a row for each key"""
+    """field of the record: a table with one row for each key"""
     holder: type[Record] | None = None
-    """the kind of record that has the table, where it is not the track's own"""
+    """type of the record that has the table, if it is not the record of the track"""
     columns: tuple[int, int] | None = None
     """first byte and number of bytes in each row; None for the whole row"""
     order: Sequence[int | None] | None = None
-    """the row of each key, None for a key that is not stored; without it rows are keys"""
+    """the row of each key, None for a key that is not stored; by default row n is key n"""
 
 
 class SceneReader(ABC, Generic[O]):

@@ -1,1 +1,1 @@
-"""What the bridges, rules and summaries of several formats share; formats of other packages may use it too."""
+"""Code shared by the bridges, rules and summaries of several formats; formats of other packages may use it too."""

@@ -1,4 +1,4 @@
-"""Rules that formats share: times, angles, tension, ranges, depth, non-finite numbers, names of things and files."""
+"""Rules shared by formats: times, angles, tension, ranges, depth, non-finite numbers, names of nodes and files."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ HUGE_TIME = 10_000_000
 HUGE_RANGE = 1_000_000
 """frames"""
 HUGE_ANGLE = 1e6
-"""radians; float32 steps are 0.06 wide here"""
+"""radians; steps of float32 are 0.06 here"""
 DEEPEST = 1_000
 
 
 def check_early(reporter: Reporter, record: Record, field: str, times: Array) -> None:
-    """Keys before the beginning of time."""
+    """Report keys with negative times."""
     _check_moments(reporter, record, field, DATA_TIME_NEGATIVE, times, times < 0)
 
 
 def check_late(reporter: Reporter, record: Record, field: str, times: Array, units_per_frame: int = 1) -> None:
-    """Absurdly late keys."""
+    """Report keys with implausibly late times."""
     far = np.abs(np.asarray(times, np.float64)) > HUGE_TIME * units_per_frame
     _check_moments(reporter, record, field, DATA_TIME_HUGE, times, far)
 
@@ -70,7 +70,7 @@ def _check_moments(reporter: Reporter, record: Record, field: str, kind: IssueTy
 
 
 def check_tcb(reporter: Reporter, record: Record, field: str, shapes: Array, eases: Array) -> None:
-    """Tension, continuity and bias outside -1..1, eases outside 0..1."""
+    """Report tension, continuity and bias outside -1..1 and eases outside 0..1."""
     outside = np.asarray((np.abs(shapes) > 1).any(axis=1) | ((eases < 0) | (eases > 1)).any(axis=1))
     if outside.any():
         index = int(outside.argmax())
@@ -78,7 +78,7 @@ def check_tcb(reporter: Reporter, record: Record, field: str, shapes: Array, eas
 
 
 def check_angles(reporter: Reporter, record: Record, field: str, angles: Array) -> None:
-    """Angles in radians so large that what is left of a turn is noise; ``angles`` may have several a row."""
+    """Report angles so large that rounding hides the direction: in radians, possibly several in each row."""
     wild = (np.abs(angles) > HUGE_ANGLE) & np.isfinite(angles)
     if wild.any():
         first = np.unravel_index(int(wild.argmax()), wild.shape)
@@ -87,13 +87,13 @@ def check_angles(reporter: Reporter, record: Record, field: str, angles: Array) 
 
 
 def check_flags(reporter: Reporter, record: Record, field: str, flags: int, known: int) -> None:
-    """Bits that have no meaning."""
+    """Report flag bits of unknown meaning."""
     if flags & ~known:
         reporter.report(SEM_UNKNOWN_FLAG_BITS, record, field, bits=flags & ~known)
 
 
 def check_key_flags(reporter: Reporter, record: Record, field: str, flags: Array, known: int) -> None:
-    """The same for the flags of keys: the first key that has such bits."""
+    """Report the first key that has flag bits of unknown meaning."""
     odd = (flags | known) != known
     if odd.any():
         index = int(odd.argmax())
@@ -102,7 +102,7 @@ def check_key_flags(reporter: Reporter, record: Record, field: str, flags: Array
 
 
 def check_range(reporter: Reporter, record: Record, field: str, start: float, end: float) -> None:
-    """A range of frames that runs backwards, or that nobody should walk through."""
+    """Report a range of frames that is reversed or implausibly long."""
     if start > end:
         reporter.report(DATA_FRAME_RANGE_INVERTED, record, field, start=f"{start:g}", end=f"{end:g}")
     elif end - start > HUGE_RANGE:
@@ -110,14 +110,14 @@ def check_range(reporter: Reporter, record: Record, field: str, start: float, en
 
 
 def check_boxes(reporter: Reporter, record: Record, field: str, lower: Array, upper: Array) -> None:
-    """Boxes whose corners are swapped, in any axis, or are no numbers."""
+    """Report boxes with swapped corners, in any axis, or with non-finite numbers."""
     wrong = ~(np.asarray(lower) <= np.asarray(upper)).all(axis=1)
     if wrong.any():
         reporter.report(DATA_BOUNDS_INVERTED, record, field, count=int(wrong.sum()), index=int(wrong.argmax()))
 
 
 def check_depth(reporter: Reporter, records: Sequence[Record], parents: Sequence[int | None]) -> None:
-    """A hierarchy so deep that recursive programs fail on it; ``parents`` are indices without circles."""
+    """Report a hierarchy so deep that recursive programs fail on it; ``parents`` are indices without cycles."""
     depths = _depths(parents)
     deepest = max(range(len(depths)), key=depths.__getitem__, default=None)
     if deepest is not None and depths[deepest] > DEEPEST:
@@ -125,7 +125,7 @@ def check_depth(reporter: Reporter, records: Sequence[Record], parents: Sequence
 
 
 def _depths(parents: Sequence[int | None]) -> list[int]:
-    """How many ancestors each has; every one is visited once."""
+    """Return the number of ancestors of each node; every node is visited once."""
     depths = [-1] * len(parents)
     for start in range(len(parents)):
         way: list[int] = []
@@ -141,7 +141,9 @@ def _depths(parents: Sequence[int | None]) -> list[int]:
 
 
 def check_numbers(reporter: Reporter, document: Document, covered: Container[tuple[type[Record], str]]) -> None:
-    """NaN and infinity in every field of every record but those ``covered`` by the bridge, which meets them itself."""
+    """Report NaN and infinity in every field of every record, except the fields in ``covered``, which the bridge
+    checks.
+    """
     fields: dict[type[Record], list[str]] = {}
     for record in document.find(Record):
         cls = type(record)
@@ -152,7 +154,7 @@ def check_numbers(reporter: Reporter, document: Document, covered: Container[tup
 
 
 def check_fields(reporter: Reporter, record: Record, names: Iterable[str]) -> None:
-    """NaN and infinity in some fields of a record."""
+    """Report NaN and infinity in the named fields of a record."""
     for name in names:
         value = getattr(record, name)
         if isinstance(value, float):
@@ -184,15 +186,16 @@ def _check_many(reporter: Reporter, record: Record, name: str, values: Array) ->
 
 
 LONGEST = 255
-"""bytes of a name, where the format itself sets no limit"""
+"""longest plausible name in bytes, for formats without a limit"""
 _LOOK = 4096
-"""of a name, so many bytes are looked at for what could harm: nothing shows more"""
+"""only the first bytes of a name are searched for harmful text: no output shows more"""
 _SHOWN = 60
 
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _MARKUP = re.compile(r"<[a-zA-Z/!?]|javascript:|&#", re.IGNORECASE)
-# '=' begins a formula in every spreadsheet; '+', '-' and '@' begin many honest names too, and harm only with a call.
+# '=' begins a formula in every spreadsheet; '+', '-' and '@' begin many harmless names and are a risk only with a
+# call.
 _FORMULA = re.compile(r"[\t\r]?(=.|[+\-@].*[(!|])", re.DOTALL)
 
 _DEVICES = r"(con|prn|aux|nul|com[0-9]|lpt[0-9]|conin\$|conout\$|clock\$)"
@@ -207,7 +210,7 @@ _STREAM = re.compile(r"(?<!^[a-zA-Z]):[^\\/]*$")
 
 
 def check_name(reporter: Reporter, record: Record, field: str, name: bytes, longest: int = LONGEST) -> None:
-    """Length, encoding, and what could harm whoever shows it."""
+    """Report a name that is too long, badly encoded, or harmful when shown."""
     if len(name) > longest:
         reporter.report(SEM_NAME_TOO_LONG, record, field, size=len(name), most=longest)
     if not name:
@@ -224,7 +227,7 @@ def check_name(reporter: Reporter, record: Record, field: str, name: bytes, long
 
 
 def name_problems(text: str) -> Iterator[IssueType]:
-    """What in a name could harm whoever shows it."""
+    """Return the parts of a name that are harmful when shown."""
     for kind, problem in (
         (SEC_NAME_CONTROL_CHARS, _CONTROLS.search(text)),
         (SEC_NAME_BIDI, None if text.isascii() else _BIDI.search(text)),
@@ -236,8 +239,8 @@ def name_problems(text: str) -> Iterator[IssueType]:
 
 
 def check_file_name(reporter: Reporter, record: Record, field: str, name: bytes, longest: int = LONGEST) -> None:
-    """The name of another file: all that holds for names, and where it leads. It is never followed here."""
-    if not name:  # no file
+    """Report a file name with a name problem or a path that leaves the folder. The file is never opened here."""
+    if not name:  # the field names no file
         return
     check_name(reporter, record, field, name, longest)
     text = decode_name(name[:_LOOK])
@@ -246,7 +249,7 @@ def check_file_name(reporter: Reporter, record: Record, field: str, name: bytes,
 
 
 def path_problems(text: str) -> Iterator[IssueType]:
-    """Where the name of a file leads that it should not."""
+    """Return the problems of a file name as a path: absolute, parent folders, devices …"""
     kind = next((kind for kind, pattern in _PATHS if pattern.match(text)), None)
     if kind is not None:
         yield kind
@@ -259,7 +262,7 @@ def path_problems(text: str) -> Iterator[IssueType]:
 
 
 def check_unique(reporter: Reporter, kind: str, field: str, named: Iterable[tuple[Record, bytes]]) -> None:
-    """Report names that several records of a kind have, each once, at the second record."""
+    """Report names that several records of a kind share, once each, at the second record."""
     counts: dict[bytes, int] = {}
     second: dict[bytes, Record] = {}
     for record, name in named:

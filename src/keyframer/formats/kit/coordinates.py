@@ -1,8 +1,8 @@
-"""A scene in other axes, of the other hand, in another unit: what writers need before they write.
+"""Convert a scene to other axes, another handedness and another unit, for writers.
 
-The change C is a signed permutation of the axes, so numbers change their place and sign and nothing is rounded.
-Every node's own frame changes with the scene's: ``W' = C . W . C^-1``. Cameras and lights keep theirs (X right, Y up,
-looking along -Z, along +Z where the axes are left-handed), so their children get the difference.
+The change C is a signed permutation of the axes, so values change place and sign and nothing is rounded. The local
+frame of every node changes with the scene: ``W' = C . W . C^-1``. Cameras and lights keep their frames (X right, Y up,
+view along -Z, or +Z for left-handed axes), so their children get the difference.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _TO_Y_UP = {
     "y": np.eye(3),
     "z": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]),
 }
-"""turns to right-handed Y up"""
+"""rotation to right-handed Y up"""
 
 
 def in_space(scene: Scene, space: Space, unit: float = 1.0) -> Scene:
-    """The same scene in another space, its lengths multiplied by ``unit``. The same object where nothing changes."""
+    """Return the scene in another space, with lengths multiplied by ``unit``; the same object if nothing changes."""
     if scene.space.up not in _TO_Y_UP or space.up not in _TO_Y_UP:
         raise ValueError(f"up is x, y or z, not {scene.space.up!r} to {space.up!r}")
     matrix = _to_common(space).T @ _to_common(scene.space)
@@ -41,12 +41,12 @@ def in_space(scene: Scene, space: Space, unit: float = 1.0) -> Scene:
 
 
 def _to_common(space: Space) -> Floats:
-    """From a space to right-handed Y up: the mirror of left-handed axes first, as glTF is written."""
+    """Return the change from a space to right-handed Y up: left-handed axes are mirrored first, as in glTF export."""
     return np.asarray(_TO_Y_UP[space.up] * _mirror(space))
 
 
 def _mirror(space: Space) -> Floats:
-    """(3,) signs: left-handed axes are mirrored along one that is not up."""
+    """Return (3,) signs that mirror left-handed axes along one axis that is not up."""
     signs = np.ones(3)
     if space.handedness is Handedness.LEFT:
         signs[1 if space.up == "z" else 2] = -1.0
@@ -54,15 +54,16 @@ def _mirror(space: Space) -> Floats:
 
 
 def upright(space: Space) -> tuple[Floats, Floats]:
-    """Two (4, 4) matrices: ``turn @ world @ own`` is a node's world in right-handed Y up. The space of a node is
-    mirrored with the scene's, and otherwise stays."""
+    """Return two (4, 4) matrices: ``turn @ world @ own`` is the world matrix of a node in right-handed Y up. The local
+    frame of a node is mirrored with the scene and otherwise unchanged.
+    """
     turn, mirror = np.eye(4), np.diag([*_mirror(space), 1.0])
     turn[:3, :3] = _to_common(space)
     return turn, mirror
 
 
 class _Signed:
-    """A signed permutation of three axes, applied by picking and negating: exact for every float."""
+    """A signed permutation of three axes, applied by indexing and negation: exact for every float."""
 
     def __init__(self, matrix: Floats) -> None:
         self.matrix = matrix
@@ -75,18 +76,20 @@ class _Signed:
         return np.asarray(given[..., self.picks] * self.signs)
 
     def sizes(self, values: Any) -> Floats:
-        """Scale factors: they move with the axes and keep their sign."""
+        """Permute scale factors: their signs do not change."""
         return np.asarray(np.asarray(values, np.float64)[..., self.picks])
 
     def turns(self, values: Any) -> Floats:
-        """``G R G^-1`` of quaternions or of axes with angles: the axis is turned, and mirrored with the hand."""
+        """Return ``G R G^-1`` for quaternions or for axes with angles: the axis is permuted, and the angle mirrored if
+        needed.
+        """
         given = np.asarray(values, np.float64)
         out = given.copy()
         out[..., :3] = self.vectors(given[..., :3]) * self.determinant
         return out
 
     def matrices(self, values: Any, unit: float) -> Floats:
-        """``C M C^-1`` of (..., 4, 4)."""
+        """Return ``C M C^-1`` for (..., 4, 4) matrices."""
         out = np.array(values, np.float64)
         out[..., :3, :3] = self.matrix @ out[..., :3, :3] @ self.matrix.T
         out[..., :3, 3] = self.vectors(out[..., :3, 3]) * unit
@@ -94,7 +97,7 @@ class _Signed:
 
 
 class _Change:
-    """The change of one scene."""
+    """Applies a change of space to the parts of one scene."""
 
     def __init__(self, scene: Scene, matrix: Floats, unit: float, flip_v: bool) -> None:
         self.scene = scene
@@ -104,10 +107,10 @@ class _Change:
         mirror = np.diag([1.0, 1.0, self.all.determinant])
         aims = [node.camera is not None or node.light is not None for node in scene.nodes]
         self.frames = [mirror if aim else matrix.T for aim in aims]
-        """what each node's frame is multiplied by from behind"""
+        """matrix that the frame of each node is multiplied by on the right"""
         self.before = [_Signed(matrix if node.parent is None else self.frames[node.parent].T) for node in scene.nodes]
-        """what each node's place is multiplied by from the front"""
-        # What looks at a target is turned anew by whoever poses it: its own rotation is overridden.
+        """matrix that the transform of each node is multiplied by on the left"""
+        # The pose computes the rotation of a node that is aimed at a target: the stored rotation is overridden.
         blind = {
             number for number in placing_order(scene.nodes).blind if stored_target(scene, scene.nodes[number]) is None
         }
@@ -244,7 +247,10 @@ class _Change:
         )
 
     def _turned(self, track: Track, tangents: dict[str, Floats], front: _Signed, extra: Floats | None) -> Track:
-        """Increments stay increments: only the first key, which is absolute, takes up the node's new frame."""
+        """Change the rotation keys of a node.
+
+        Relative keys stay relative: only the first key, which is absolute, includes the change of the node's frame.
+        """
         if extra is None:
             return self._mapped(track, tangents, front.turns)
         if track.form is RotationForm.QUATERNION_ABSOLUTE:
@@ -261,6 +267,6 @@ class _Change:
 
 
 def _earliest(track: Track) -> npt.NDArray[np.intp]:
-    """The key that the others are relative to."""
+    """Return the index of the key that the others are relative to."""
     usable = np.flatnonzero(np.isfinite(track.times) & np.isfinite(track.values).all(axis=1))
     return usable[np.argsort(track.times[usable], kind="stable")[:1]]

@@ -1,7 +1,8 @@
-"""Fields of a scene's parts as the records of a format say them, and what a format holds: declared once.
+"""Declare once which fields of a scene a format stores, and how its records store them.
 
-A table of `Field` serves reading (`get_fields`) and writing (`put_fields`). `Holdings` collects the tables and what is
-read and written by code; loss reports (`unsupported_features`) and a table in docs/converting.md follow from it.
+A table of `Field` is used for reading (`get_fields`) and writing (`put_fields`). `Holdings` combines these tables with
+the fields that are read and written by code. Loss reports (`unsupported_features`) and a table in docs/converting.md
+are made from it.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ FEATURES = {
     "hotspot": "tracks of the bright cone",
     "falloff": "tracks of the outer cone",
 }
-"""kinds of things that a format holds or not: the words of `Holdings.features`, and what they mean"""
+"""kinds of features that a format may store: the words of `Holdings.features` and their meaning"""
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -59,9 +60,9 @@ class Field(Generic[R, S]):
 
     name: str
     get: Callable[[R], Any]
-    """the value, from the record of the part"""
+    """returns the value from the record of the part"""
     put: Callable[[Any], list[S]]
-    """what says a value in a record"""
+    """returns what the record needs to store a value"""
 
 
 def get_fields(part: Any, record: R, fields: Iterable[Field[R, S]]) -> None:
@@ -71,13 +72,16 @@ def get_fields(part: Any, record: R, fields: Iterable[Field[R, S]]) -> None:
 
 
 def put_fields(part: Any, fields: Iterable[Field[R, S]]) -> list[S]:
-    """What says the attributes of a part, in the order of the table."""
+    """Return what the records need to store the attributes of a part, in the order of the table."""
     return [said for declared in fields for said in declared.put(getattr(part, declared.name))]
 
 
 @dataclass(frozen=True)
 class Holdings:
-    """What files of a format hold. What is not here is reported as dropped, new fields of the model included."""
+    """The features and fields that files of a format store.
+
+    All others are reported as dropped, including fields that are added to the model later.
+    """
 
     features: tuple[str, ...]
     """words of `FEATURES`"""
@@ -86,20 +90,20 @@ class Holdings:
     in_code: Mapping[str, Iterable[str]] = field(default_factory=dict)
     """fields that are read and written by code, by part"""
     reported: tuple[str, ...] = ()
-    """fields that files do not hold, and that the writer reports in words of its own: ``lights.projector``"""
+    """fields that files do not store and that the writer reports itself: ``lights.projector``"""
 
     @cached_property
     def held(self) -> frozenset[str]:
-        """Features, and fields as ``materials.shininess``."""
+        """Return the stored features, and the stored fields as ``materials.shininess``."""
         fields = {f"{part}.{row.name}" for part, table in self.declared.items() for row in table}
         fields |= {f"{part}.{name}" for part, names in self.in_code.items() for name in names}
         return frozenset({*self.features, *fields})
 
     @cached_property
     def silent(self) -> frozenset[str]:
-        """What `unsupported_features.tell_dropped` says nothing about."""
+        """Return the features and fields that `unsupported_features.tell_dropped` does not report."""
         return self.held | set(self.reported)
 
     def with_features(self, *features: str) -> Holdings:
-        """The same for files that hold more."""
+        """Return a copy with more features."""
         return Holdings((*self.features, *features), self.declared, self.in_code, self.reported)

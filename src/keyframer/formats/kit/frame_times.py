@@ -1,6 +1,6 @@
-"""Times of a clip: counted in another unit, and which frames of an original those of an edited scene are.
+"""Convert the times of a clip to another unit, and match frames of an edited scene to frames of the original.
 
-The second is for formats with a value for every frame.
+Matching is for formats that store a value for every frame.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _KINDS = ("position", "rotation")
 
 
 def frame_count(clip: Clip) -> int:
-    """How many frames a clip takes that is counted in frames from 0."""
+    """Return the number of frames of a clip whose times are frames from 0."""
     begin, end = clip_span(clip)
     if begin < 0:
         raise CannotMerge("frames before the first")
@@ -35,8 +35,9 @@ def frame_count(clip: Clip) -> int:
 
 
 def framed(scene: Scene, fps: float, report: LossReport) -> Scene:
-    """The scene with places and turns at frames 0, 1, 2 … to the end of its clip, so many a second; itself where it has
-    them so."""
+    """Return the scene with position and rotation values at frames 0, 1, 2 … to the end of its clip, at ``fps`` frames
+    per second; the same object if it has them already.
+    """
     if not scene.clips:
         return scene
     given = scene.clips[0]
@@ -69,7 +70,7 @@ def _at_frames(scene: Scene, channel: Channel, frames: npt.NDArray[np.float64], 
 
 
 def frame_origins(before: Scene, after: Scene, nodes: Mapping[int, int], had: int) -> Indices:
-    """`frames_kept` for the clips of two scenes; ``nodes`` are numbers in ``after``, to those in ``before``."""
+    """Call `frames_kept` for the clips of two scenes; ``nodes`` maps node numbers from ``after`` to ``before``."""
     tracks = {(channel.node, channel.track.kind): channel.track for channel in after.clips[0].channels}
     new = {old: number for number, old in nodes.items()}
     known = {
@@ -81,7 +82,10 @@ def frame_origins(before: Scene, after: Scene, nodes: Mapping[int, int], had: in
 
 
 def frames_kept(before: Tracks, after: Tracks, had: int, count: int) -> Indices:
-    """For each of ``count`` frames the one of the original (of ``had``) that says the same, or stands where it does."""
+    """Return for each of ``count`` frames the frame of the original with the same values, else the one nearest in time.
+
+    ``had`` is the number of frames in the original.
+    """
     shared = [key for key in after if key in before and len(after[key].times) == count]
     near = np.rint(np.arange(count) * ((had - 1) / max(count - 1, 1))).astype(np.int64)
     original_rows = np.arange(count) if count == had else near
@@ -105,18 +109,18 @@ def frames_kept(before: Tracks, after: Tracks, had: int, count: int) -> Indices:
 
 
 def _bytes_of_rows(tracks: list[Track]) -> list[bytes]:
-    """Frame by frame what tracks say, in the precision of files."""
+    """Return the values of all tracks at each frame as bytes, in file precision."""
     columns = [np.asarray(track.values, np.float64).reshape(len(track.times), -1) for track in tracks]
     table = np.ascontiguousarray(np.concatenate(columns, axis=1), "<f4")
     return [row.tobytes() for row in table]
 
 
 _SNAP = 1e-9
-"""closer to a whole number is the number itself, rounded on the way"""
+"""a time closer than this to a whole number is rounded to it"""
 
 
 def counted(clip: Clip, unit: str, rate: float, units_per_frame: float) -> Clip:
-    """The same motion with times in this unit, of which ``rate`` make a second; itself where they are."""
+    """Return the clip with times in another unit, ``rate`` of them per second; the same object if nothing changes."""
     factor = rate / units_per_second(clip)
     if factor == 1.0 and (clip.unit, clip.units_per_frame) == (unit, units_per_frame):
         return clip
@@ -128,7 +132,9 @@ def counted(clip: Clip, unit: str, rate: float, units_per_frame: float) -> Clip:
 
 
 def counted_like(scene: Scene, other: Scene) -> Scene:
-    """The scene with the times of its clip in the unit of another's; itself where they are, or where one has none."""
+    """Return the scene with clip times in the unit of the other scene's clip; the same object if they match or a clip
+    is missing.
+    """
     if not scene.clips or not other.clips:
         return scene
     like = other.clips[0]

@@ -1,8 +1,8 @@
-"""Authored tracks made fit for a format with keys of its own: times on its grid, curves it has, turns it can say.
+"""Fit authored tracks to the keys of a format: its time grid, its interpolations and its rotations.
 
-A track whose keys fit keeps them: values, tension, continuity, bias and ease are not touched. What does not fit
-(frames, curves of another kind, whole turns where keys are quaternions, keys that fall on one time) is sampled on the
-format's grid and put through as few keys as the tolerance allows.
+A track whose keys fit keeps them: values, tension, continuity, bias and ease stay unchanged. All others (sampled
+frames, other interpolations, full turns if keys are quaternions, several keys at one time) are sampled on the format's
+grid and fitted with as few keys as the tolerance allows.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from keyframer.wire.key_table import EXTRAS, Keys
 Floats = npt.NDArray[np.float64]
 
 _SNAP = 1e-6
-"""of a grid step, or of a large time: closer is the grid's own time, rounded on the way"""
+"""fraction of a grid step, or of a large time: a closer time is rounded to the grid"""
 _EXTRA_BITS = (1 << len(EXTRAS)) - 1
 _LEAST, _LOOKS = 8, 40
-"""numbers that are sampled for each time of a grid until keys are found, at least and about"""
+"""samples for each time of a grid before keys are fitted: the minimum, and the usual number"""
 _FINER = (2, 4, 8)
-"""parts of a frame that keys may stand at, where frames are too far apart"""
+"""divisions of a frame tried for keys if whole frames are too coarse"""
 _CHECKED = np.linspace(0, 1, 9)[1:-1]
-"""between frames: where the error that is reported is measured"""
+"""points between frames at which the reported error is measured"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +44,21 @@ class KeyRules:
     """What kinds of keys a format can store."""
 
     per_second: float
-    """its time units a second"""
+    """time units per second"""
     step: float
-    """time units from one frame to the next: where what does not fit is sampled"""
+    """time units per frame: the sampling step"""
     whole: bool = True
-    """times are whole numbers"""
+    """whether times are whole numbers"""
     wraps: bool = False
-    """tracks can repeat and loop"""
+    """whether tracks can repeat and loop"""
     full_turns: bool = True
-    """a rotation key can turn by 360 degrees and more"""
+    """whether a rotation key can turn by 360 degrees and more"""
     widest_degrees: float = 90.0
-    """how far one rotation key made here may be from the next"""
+    """largest angle between two rotation keys that are made here"""
     more_frames: str = ""
-    """where times are frames, and whoever writes may ask for more of them a second: advice on how to find how many"""
+    """if times are frames and the caller can choose a higher rate: advice on how to find that rate"""
     find_rate: bool = False
-    """where frames are too far apart, fit again at finer rates, to say which would do (up to three fits more)"""
+    """if frames are too coarse, fit again at higher rates and report one that is sufficient (up to three more fits)"""
 
 
 class KeyFitter:
@@ -72,22 +72,24 @@ class KeyFitter:
         self.factor = rules.per_second / units_per_second(clip)
         self.span = clip_span(clip)
         self._ahead: dict[int, tuple[Track, tuple[Track | None, list[Loss]]]] = {}
-        """by id(): tracks that were fitted before they were asked for"""
+        """tracks fitted in advance, by id()"""
 
     def times(self, given: npt.ArrayLike) -> Floats:
-        """Times of the clip in the format's unit, not rounded unless that is all that is wrong with them."""
+        """Convert times of the clip to the format's unit; only rounding errors are rounded."""
         rough = np.asarray(given, np.float64) * self.factor
         near = np.rint(rough)
         return np.where(np.abs(rough - near) <= _SNAP * np.maximum(1.0, np.abs(rough) * 1e-3), near, rough)
 
     def fit_ahead(self, tracks: Iterable[Track]) -> None:
-        """Fit these tracks now, all together, which is much faster; `fit` then has them at hand."""
+        """Fit all these tracks together, which is much faster; `fit` then returns the stored results."""
         given = list({id(track): track for track in tracks}.values())
         for track, fitted in zip(given, sample_together(map(self._fitted, given)), strict=True):
             self._ahead[id(track)] = track, fitted
 
     def fit(self, track: Track, path: str) -> Track | None:
-        """The track in the format's time unit, with interpolation TCB, LINEAR or BEZIER; None without usable keys."""
+        """Return the track in the format's time unit, with interpolation TCB, LINEAR or BEZIER; None if no key is
+        usable.
+        """
         if id(track) not in self._ahead:
             self.fit_ahead([track])
         _, (fitted, losses) = self._ahead.pop(id(track))
@@ -95,7 +97,7 @@ class KeyFitter:
         return fitted
 
     def _fitted(self, track: Track) -> Sampling[tuple[Track | None, list[Loss]]]:
-        """The fitted track, and what is lost on the way."""
+        """Return the fitted track and its losses."""
         report = LossReport(self.report.target)
         return (yield from self._fit(track, report)), report.losses
 
@@ -125,7 +127,7 @@ class KeyFitter:
         return replace(source, times=times)
 
     def _rounded(self, track: Track, times: Floats, report: LossReport) -> Track:
-        """The same keys at whole times; what that does to the values is measured."""
+        """Round the keys to whole times and report the resulting error."""
         rounded = replace(track, times=np.rint(times))
         tolerance, distance, unit = self.tolerance.for_track(track)
         checks = np.unique(np.concatenate([track.times, subframes(track.times, _CHECKED)]))
@@ -149,20 +151,20 @@ class KeyFitter:
             return "keys with tangents"
         if track.wrap is not Wrap.SINGLE and not self.rules.wraps and track.times[-1] > 0:
             if self.span[0] >= 0 and self.span[1] <= track.times[-1] and track.wrap is Wrap.REPEAT:
-                return None  # the second round is never played
+                return None  # the repetition is after the end of the clip
             return f"the format cannot store {track.wrap.value} tracks"
         if not self.rules.full_turns and has_full_turns(track):
             return "turns of 360 degrees and more"
         return None
 
     def _baked(self, track: Track, report: LossReport, why: str) -> Sampling[Track]:
-        """As few keys as the tolerance allows, through samples on the format's grid."""
+        """Fit as few keys as the tolerance allows to samples on the format's grid."""
         begin, end = float(track.times[0]), float(track.times[-1])
         if track.wrap is not Wrap.SINGLE and not self.rules.wraps:
             begin, end = min(begin, self.span[0]), max(end, self.span[1])
         tolerance, _, unit = self.tolerance.for_track(track)
         fitted, error = yield from self._fewest(track, self._grid(track, begin, end))
-        for parts in _FINER:  # keys may stand between frames where the format's times are finer
+        for parts in _FINER:  # keys may lie between frames if the format's times are finer
             finer = self._grid(track, begin, end, parts)
             if error <= tolerance or track.interpolation is Interpolation.SAMPLED or not len(finer):
                 break
@@ -181,7 +183,7 @@ class KeyFitter:
         return fitted
 
     def _enough(self, track: Track, begin: float, end: float) -> Sampling[float | None]:
-        """How many frames a second would hold the track as near as is asked; None where that is not known."""
+        """Return a frame rate at which keys meet the tolerance; None if none is known."""
         for parts in _FINER:
             first, last = (float(value) for value in self.times([begin, end]))
             count = math.ceil((last - first) * parts / self.rules.step)
@@ -193,8 +195,11 @@ class KeyFitter:
         return None
 
     def _fewest(self, track: Track, grid: Floats) -> Sampling[tuple[Track, float]]:
-        """Keys at some times of a grid, and how far they are off: at the grid and the track's own times, and between
-        them where that is known."""
+        """Fit keys at some times of a grid.
+
+        Return the track and its error, measured on the grid, at the original keys, and between them if the values there
+        are known.
+        """
         moments = grid / self.factor
         tolerance, distance, _ = self.tolerance.for_track(track)
         form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
@@ -210,9 +215,11 @@ class KeyFitter:
         return fitted, float(distance(samples, wanted).max())
 
     def _between(self, track: Track, grid: Floats) -> Between | None:
-        """The track at any time of the format, where its own playback says what stands between two frames; None where
-        frames are all there is, and where they are not on the grid: keys that stand
-        beside them cannot follow their corners."""
+        """Return a function that evaluates the track at any time of the format.
+
+        None for sampled tracks whose program showed only whole frames, or whose frames are not on the grid: keys
+        between frames cannot follow the corners.
+        """
         if track.interpolation is Interpolation.SAMPLED:
             key_times = np.unique(self.times(track.times))
             played = all(facts_of(name).plays_between_frames for name in self.clip.extras)
@@ -221,8 +228,9 @@ class KeyFitter:
         return lambda times: values_of(track, times / self.factor)
 
     def _grid(self, track: Track, begin: float, end: float, parts: int = 1) -> Floats:
-        """Where the track is sampled: at its own frames if they are on the grid, else at the format's, or at so many
-        parts of them; empty where its times do not go so fine."""
+        """Return the times at which the track is sampled: its own frames if they are on the grid, else the frames of
+        the format, divided into ``parts``. Empty if whole times are too coarse for that.
+        """
         key_times = np.unique(self.times(track.times))
         if track.interpolation is Interpolation.SAMPLED and (not self.rules.whole or not np.mod(key_times, 1).any()):
             return key_times
@@ -252,16 +260,16 @@ def _steps_as_jumps(track: Track) -> Track:
 
 
 def as_tcb(track: Track) -> Track:
-    """The same curve as TCB keys: straight lines are continuity -1 (tangents along both chords), Bezier is zeros."""
+    """Return the same curve as TCB keys: linear keys get continuity -1 (tangents along both chords), Bezier keys 0."""
     if track.interpolation is Interpolation.TCB:
         return track
     if track.is_rotation and track.form is not RotationForm.AXIS_ANGLE_RELATIVE:
-        axes, angles = increments(track)  # absolute keys mean the shortest way; relative ones say it
+        axes, angles = increments(track)  # absolute keys mean the shortest rotation; relative keys store it
         track = replace(track, values=np.column_stack([axes, angles]), form=RotationForm.AXIS_ANGLE_RELATIVE)
     plain: dict[str, Any] = {"tension": None, "continuity": None, "bias": None, "flags": None}
     if track.interpolation is not Interpolation.LINEAR:
         plain |= {"ease_to": None, "ease_from": None}
-    elif len(track.times) > 2:  # two keys are a straight line anyway
+    elif len(track.times) > 2:  # two keys are interpolated linearly anyway
         plain["continuity"] = np.full(len(track.times), -1.0)
     return replace(track, interpolation=Interpolation.TCB, **plain)
 
@@ -273,7 +281,7 @@ def still_key(kind: str, value: npt.ArrayLike, form: RotationForm = RotationForm
 
 
 def tcb_keys(track: Track, values: Floats, announced: bool) -> Keys:
-    """Rows of TCB keys. With ``announced`` the track's own flags say which floats stand there even if they are 0."""
+    """Return rows of TCB keys. With ``announced``, the track's flags say which floats are stored even if they are 0."""
     shapes = {name: column for name in EXTRAS if (column := getattr(track, name)) is not None}
     keys = Keys.make(np.rint(track.times).astype(np.int64), values, **shapes)
     if announced and track.flags is not None:
@@ -294,8 +302,10 @@ def steady_axes(node: Node, scale: Track) -> Track:
 
 
 def axes_of_keys(axes: Track | None, scale: Track, node: Node, report: LossReport) -> npt.NDArray[np.float64] | None:
-    """(K, 4) quaternions, one for each key of the scale; None where there are none, or where they stand at other times,
-    which is reported in place of what became of them before."""
+    """Return (K, 4) quaternions, one for each key of the scale.
+
+    None if there are no axes, or if their times differ, which replaces earlier reports about them.
+    """
     if axes is None:
         return None
     if not np.array_equal(axes.times, scale.times):

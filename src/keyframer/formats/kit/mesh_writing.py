@@ -1,5 +1,6 @@
-"""Meshes as a format holds them: one texture vertex for each vertex, so many vertices and faces, one material, no morph
-that stands still."""
+"""Convert meshes to what a format can store: one texture vertex for each vertex, limited counts, one material, no
+morphs with constant weights.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +22,12 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(eq=False)
 class Piece:
-    """A part of a mesh that fits."""
+    """A part of a mesh within the limits of the format."""
 
     vertices: Ints
-    """the mesh's vertex of each"""
+    """number of each vertex in the mesh"""
     faces: Ints
-    """the mesh's face of each"""
+    """number of each face in the mesh"""
     corners: Ints
     """(F, 3) into ``vertices``"""
     uv: Floats | None
@@ -34,8 +35,9 @@ class Piece:
 
 
 def with_still_shapes(scene: Scene, report: LossReport, keeps: Callable[[Track], bool] | None = None) -> Scene:
-    """The scene with the shapes of morphs that stand still in its first clip as meshes; those that a format ``keeps``
-    as they are stay."""
+    """Return the scene with constant morphs of its first clip replaced by their shapes; ``keeps`` selects morphs that
+    stay.
+    """
     meshes, nodes, done = list(scene.meshes), list(scene.nodes), set()
     users = Counter(node.mesh for node in nodes)
     for channel in scene.clips[0].channels if scene.clips else ():
@@ -69,8 +71,7 @@ def with_still_shapes(scene: Scene, report: LossReport, keeps: Callable[[Track],
 
 
 def pieces(mesh: Mesh, most: int) -> list[Piece]:
-    """The mesh as one piece, or several where it has more than ``most`` vertices or faces. Vertices are doubled where
-    texture seams need it."""
+    """Split a mesh into pieces of at most ``most`` vertices and faces. Vertices at texture seams are duplicated."""
     spend("faces", len(mesh.corners))
     corners = np.asarray(mesh.corners, np.int64).reshape(-1, 3)
     vertices, corners, uv = _unseamed(mesh, corners)
@@ -86,7 +87,9 @@ def pieces(mesh: Mesh, most: int) -> list[Piece]:
 
 
 def pieces_by_material(mesh: Mesh) -> list[tuple[int, Piece]]:
-    """A piece for each material of the mesh (-1 for none), with the material's number; a mesh without faces is one."""
+    """Return one piece for each material of the mesh (-1 for none), with the material's number; one piece if it has no
+    faces.
+    """
     spend("faces", len(mesh.corners))
     corners = np.asarray(mesh.corners, np.int64).reshape(-1, 3)
     vertices, corners, uv = _unseamed(mesh, corners)
@@ -98,7 +101,9 @@ def pieces_by_material(mesh: Mesh) -> list[tuple[int, Piece]]:
 
 
 def mesh_part(mesh: Mesh, faces: Ints, vertices: Ints, positions: Floats) -> Mesh:
-    """The mesh of some faces; ``vertices`` (V,) are the ones it keeps, in rising order, ``positions`` (V, 3) theirs."""
+    """Return a mesh with some of the faces; ``vertices`` (V,) are the vertices it keeps, in rising order, ``positions``
+    (V, 3) theirs.
+    """
     corners = np.asarray(mesh.corners, np.int64)[faces]
     part = replace(mesh, positions=positions, corners=np.searchsorted(vertices, corners))
     for values, chosen in (("uv", "uv_corners"), ("colors", "color_corners")):
@@ -122,25 +127,25 @@ def _part(vertices: Ints, faces: Ints, corners: Ints, uv: Floats | None) -> Piec
 
 
 def _chosen(count: int, corners: Ints, uv_corners: Ints) -> Ints:
-    """A texture vertex for each vertex: the last one that a corner has; -1 for vertices without faces."""
+    """Return a texture vertex for each vertex: that of its last corner; -1 for vertices without faces."""
     chosen = np.full(count, -1)
     chosen[corners.reshape(-1)] = uv_corners.reshape(-1)
     return chosen
 
 
 def _unseamed(mesh: Mesh, corners: Ints) -> tuple[Ints, Ints, Floats | None]:
-    """Vertices, corners and texture vertices with the same numbers."""
+    """Return vertices, corners and texture vertices that share one numbering."""
     numbers = np.arange(len(mesh.positions))
     if mesh.uv is None or not len(mesh.uv):
         return numbers, corners, None
     uv = np.asarray(mesh.uv, np.float64)
     uv_corners = corners if mesh.uv_corners is None else np.asarray(mesh.uv_corners, np.int64).reshape(-1, 3)
     chosen = _chosen(len(numbers), corners, uv_corners)
-    if not np.array_equal(chosen[corners], uv_corners):  # texture vertices in the same place are no seam
+    if not np.array_equal(chosen[corners], uv_corners):  # texture vertices at the same coordinates are not a seam
         uv, same = np.unique(uv, axis=0, return_inverse=True)
         uv_corners = same.reshape(-1)[uv_corners]
         chosen = _chosen(len(numbers), corners, uv_corners)
-    # One texture vertex for each vertex is enough where no vertex has two.
+    # No vertex needs duplication if each has one texture vertex.
     if np.array_equal(chosen[corners], uv_corners):
         spread = np.zeros((len(numbers), 2))
         if uv_corners is corners:
@@ -154,7 +159,7 @@ def _unseamed(mesh: Mesh, corners: Ints) -> tuple[Ints, Ints, Floats | None]:
 
 
 def _end(corners: Ints, begin: int, most: int) -> int:
-    """How many faces from ``begin`` on fit together: as many as there may be, then fewer until the vertices fit."""
+    """Return the end of a run of faces from ``begin`` within ``most`` faces and ``most`` vertices."""
     end = min(begin + most, len(corners))
     if len(np.unique(corners[begin:end])) <= most:
         return end

@@ -1,4 +1,4 @@
-"""Paths of records, computed on first use in little memory: a hostile file has millions of records."""
+"""Find the paths of records on demand, in little memory: a hostile file has millions of records."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from keyframer.wire.record import Record
 
 
 def path_finder(document: Document) -> Callable[[int], str | None]:
-    """A function from the offset of a record to its path. Of records that begin at one byte it is the innermost: outer
-    ones are only frames. The document is walked when the function is first called."""
+    """Return a function that maps the offset of a record to its path.
+
+    If several records begin at one byte, it returns the innermost, since the outer ones only contain it. The function
+    walks the document on its first call.
+    """
     known: dict[int, str] = {}
 
     def find(offset: int) -> str | None:
@@ -26,7 +29,7 @@ def path_finder(document: Document) -> Callable[[int], str | None]:
 
 
 _FEW_PATHS = 8
-"""so many paths are found one by one before all records are looked at"""
+"""number of paths that are searched one by one before all records are indexed"""
 
 
 def _begin(record: Record) -> int:
@@ -42,9 +45,9 @@ class Places:
         self._records: list[Record] = []
         self._parents = array("i")
         self._indices = array("i")
-        """which of its name a record is in its parent; -1 where paths show no number"""
+        """index of a record among siblings of the same name; -1 if paths show no index"""
         self._by_id: np.ndarray[tuple[int], np.dtype[np.uint32]] | None = None
-        """numbers of the records in the order of their `id`"""
+        """record numbers sorted by `id`"""
 
     def path(self, record: Record) -> str:
         """Return the path of a record; raises LookupError if it is not part of the document."""
@@ -63,8 +66,9 @@ class Places:
         return "/" + "/".join(reversed(names))
 
     def _descend(self, record: Record) -> str | None:
-        """The path by way of the records that begin before it and at it, without a walk through the whole document;
-        None where offsets do not lead there."""
+        """Search for a record among the records that begin before or at its offset, without a walk through the whole
+        document; None if offsets do not lead to it.
+        """
         path = ""
         inside = self._document.records
         offset = -1 if record.offset is None else record.offset

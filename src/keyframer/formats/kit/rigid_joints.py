@@ -1,7 +1,7 @@
-"""A scene as rigid joints at frames: what formats hold that know places and turns, a value for every frame, no scale.
+"""Sample a scene as rigid joints: for formats that store a position and rotation for every frame, and no scale.
 
-A joint stands where its node stands and is turned as its node is; the node's scale, and that of all above it, is taken
-out of the joint, so that origins and turns stay true.
+A joint has the position and rotation of its node. Scale, of the node and of its ancestors, is removed from the joint;
+world positions and rotations do not change.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from keyframer.text import plural
 Floats = npt.NDArray[np.float64]
 
 _NUMBERS = 48
-"""sampled for a joint at a frame, beside the matrix of its node: with scale, without it, and under its parent"""
+"""numbers sampled for each joint and frame in addition to the node matrix: matrices with scale, without it, and
+relative to the parent
+"""
 _SCALE = 1e-6
 
 
@@ -37,28 +39,28 @@ class Joints:
     """J joints at T frames, parents before children."""
 
     nodes: list[int]
-    """the scene's node of each"""
+    """node of each joint"""
     parents: list[int]
-    """the joint that each hangs on, -1 for none"""
+    """parent joint of each joint, -1 for none"""
     world: Floats
-    """(T, nodes, 4, 4) of all nodes of the scene, with their scale"""
+    """(T, nodes, 4, 4) world matrices of all nodes of the scene, with scale"""
     rigid: Floats
-    """(T, J, 4, 4) without scale"""
+    """(T, J, 4, 4) world matrices without scale"""
     positions: Floats
-    """(T, J, 3) under the parent"""
+    """(T, J, 3) relative to the parent"""
     rotations_xyzw: Floats
-    """(T, J, 4) under the parent, signs continuous"""
+    """(T, J, 4) relative to the parent, with continuous signs"""
     rig: Rig
     times: Floats
     """(T,) in the clip's unit"""
 
     @property
     def place_of(self) -> dict[int, int]:
-        """Node number to joint number."""
+        """Map node numbers to joint numbers."""
         return {node: joint for joint, node in enumerate(self.nodes)}
 
     def with_anchor(self) -> Joints:
-        """The same and one more joint, of no node, that never moves: for vertices that hang on nothing."""
+        """Return a copy with one more joint, which belongs to no node and never moves: for vertices without a joint."""
         count = len(self.times)
         still = np.broadcast_to(np.eye(4), (count, 1, 4, 4))
         return Joints(
@@ -73,7 +75,7 @@ class Joints:
         )
 
     def moves(self) -> bool:
-        """Whether anything is not where it was at the first frame."""
+        """Return whether any joint leaves its position or rotation at the first frame."""
         return bool(
             (np.abs(self.positions - self.positions[:1]) > 0).any()
             or (np.abs(self.rotations_xyzw - self.rotations_xyzw[:1]) > 0).any()
@@ -81,7 +83,7 @@ class Joints:
 
 
 def sample_joints(scene: Scene, clip: Clip, fps: float, report: LossReport, *, depth_first: bool) -> Joints:
-    """The joints of a scene at ``fps`` frames a second from time 0 (from the first key, if that is earlier)."""
+    """Sample the joints of a scene at ``fps`` frames per second from time 0, or from an earlier first key."""
     nodes, parents = _choose(scene, depth_first)
     _tell_left_out(scene, set(nodes), report)
     times = _frames(clip, fps, len(nodes), report)
@@ -91,7 +93,7 @@ def sample_joints(scene: Scene, clip: Clip, fps: float, report: LossReport, *, d
 
 
 def joints_at(scene: Scene, nodes: list[int], parents: list[int], times: Floats) -> tuple[Joints, Floats]:
-    """Some nodes as joints at these times of the clip; and their sizes (T, J, 3), which joints do not have."""
+    """Sample nodes as joints at these times of the clip. Return the joints and the scale (T, J, 3) of their nodes."""
     spend("samples", len(times) * len(nodes) * _NUMBERS)
     rig = Rig(scene)
     world = rig.world(rig.sample(times), len(times))
@@ -110,21 +112,22 @@ def joints_at(scene: Scene, nodes: list[int], parents: list[int], times: Floats)
 
 
 def _choose(scene: Scene, depth_first: bool) -> tuple[list[int], list[int]]:
-    """Which nodes are joints, parents first, and the joint that each hangs on."""
+    """Return the nodes that become joints, parents first, and the parent joint of each."""
     wanted, above = wanted_joints(scene)
     order = nodes_depth_first(above, sorted(wanted)) if depth_first else parents_first(above, sorted(wanted))
     return order, places_above(order, above)
 
 
 def wanted_joints(scene: Scene) -> tuple[set[int], list[int]]:
-    """Which nodes are joints: objects, dummies and bones, and whatever those hang on; and the parent of each node, -1
-    for none."""
+    """Return the nodes that become joints (objects, dummies, bones and their ancestors) and the parent of each node, -1
+    for none.
+    """
     above = placing_order(scene.nodes).parents.tolist()
     has_children = set(above)
     bones = {joint for skin in scene.skins for joint in skin.joints}
     wanted: set[int] = set()
     for number, node in enumerate(scene.nodes):
-        # A skinned mesh does not follow its own node.
+        # A skinned mesh does not move with its own node.
         if number not in bones and (not moving_kinds(node) or (node.skin is not None and number not in has_children)):
             continue
         at = number
@@ -135,13 +138,13 @@ def wanted_joints(scene: Scene) -> tuple[set[int], list[int]]:
 
 
 def places_above(order: list[int], above: list[int]) -> list[int]:
-    """For nodes in some order the place in it of what each hangs on, -1 for nothing."""
+    """Return for nodes in some order the index of each parent in that order, -1 for none."""
     place = {node: joint for joint, node in enumerate(order)}
     return [place.get(above[node], -1) for node in order]
 
 
 def parents_first(above: list[int], wanted: list[int]) -> list[int]:
-    """Nodes in the order given, but none before what it hangs on."""
+    """Return nodes in the order given, but parents before children."""
     done: set[int] = set()
     order: list[int] = []
     for number in wanted:
@@ -156,7 +159,7 @@ def parents_first(above: list[int], wanted: list[int]) -> list[int]:
 
 
 def nodes_depth_first(above: list[int], wanted: Collection[int]) -> list[int]:
-    """Nodes in pre-order, children in the order given; ``above`` has the parent of each, -1 for none."""
+    """Return nodes in pre-order, children in the order given; ``above`` has the parent of each, -1 for none."""
     below: dict[int, list[int]] = {}
     for number in reversed(list(wanted)):
         below.setdefault(above[number], []).append(number)
@@ -170,7 +173,7 @@ def nodes_depth_first(above: list[int], wanted: Collection[int]) -> list[int]:
 
 
 def _frames(clip: Clip, fps: float, joints: int, report: LossReport) -> Floats:
-    """Times of the frames in the clip's unit; the last covers the end."""
+    """Return the times of the frames in the clip's unit; the last frame is at or after the end."""
     begin, end = clip_span(clip)
     step = units_per_second(clip) / fps
     first = 0.0
@@ -184,7 +187,7 @@ def _frames(clip: Clip, fps: float, joints: int, report: LossReport) -> Floats:
 
 
 def tell_frames(clip: Clip, fps: float, count: int, joints: str, report: LossReport) -> None:
-    """How many frames were written: exact only where the clip has these very frames, not where keys were sampled."""
+    """Report the number of frames written: exact if the clip has these frames already, not if keys were sampled."""
     moving = [channel.track for channel in clip.channels if len(channel.track.times) > 1]
     same = math.isclose(frames_per_second(clip), fps)
     report.measured["frames"] = float(count)
@@ -204,7 +207,7 @@ def _tell_left_out(scene: Scene, kept: set[int], report: LossReport) -> None:
 
 
 def _tell_scales(scene: Scene, nodes: list[int], sizes: Floats, report: LossReport) -> None:
-    """Scale that changes is lost; scale that does not is in the positions of joints and vertices."""
+    """Report scale: animated scale is lost, constant scale is applied to the positions of joints and vertices."""
     for joint, number in enumerate(nodes):
         scales = sizes[:, joint]
         path = f"{plain_path('nodes', scene.nodes[number].name)}/scale"

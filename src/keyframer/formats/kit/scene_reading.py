@@ -1,4 +1,4 @@
-"""What readers of scenes share: issues with their places, unique names, safe parents, companions, loading."""
+"""Code shared by scene readers: reporting of issues, unique names, safe parents, companions, loading."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from keyframer.text import safe_text
 from keyframer.wire.record import Record
 
 COMPANION = "/companion"
-"""before the paths of what was found in a companion: its offsets are those of that file"""
+"""prefix of paths inside a companion, whose offsets are those of the companion file"""
 
 
 def companion_path(source: object) -> str:
-    """What paths inside a companion begin with: `COMPANION`, and the name of the file where it is one."""
+    """Return the prefix of paths inside a companion: `COMPANION`, and the file name if the source is a file."""
     return f"{COMPANION}/{safe_text(Path(source).name)}" if isinstance(source, str | os.PathLike) else COMPANION
 
 
 class Reporter:
-    """Notes what is odd about the records of a document, with their path and offset."""
+    """Reports issues about the records of a document, with path and offset."""
 
     def __init__(self, document: Document, issues: IssueLog, root: str = "") -> None:
         self.issues = issues
@@ -50,21 +50,23 @@ class Reporter:
         return self._root + self._places.path(record)
 
     def where(self, record: Record) -> dict[str, object]:
-        """The place of a record in the file, for the extras of what is made of it: loss reports say it. The offset is
-        enough to find the path in the document itself (see `record_paths.path_finder`), not in a companion."""
+        """Return the location of a record for the extras of its scene part; loss reports show it.
+
+        The offset is enough to find the path later (see `record_paths.path_finder`), except in a companion.
+        """
         if self._root:
             return {"path": self.path(record), "offset": record.offset}
         return {"offset": record.offset}
 
     def mark(self, part: LazyFields, format: str, record: Record, said: Mapping[str, object] | None = None) -> None:
-        """Add what the format says about a part, and where, to its extras."""
+        """Add the format's data about a part, and its location in the file, to the extras of the part."""
         where = self.where(record)
         add_extras(part, format, where if said is None else {**said, **where})
 
     def report(
         self, kind: IssueType, record: Record, field: str = "", /, severity: Severity | None = None, **args: object
     ) -> None:
-        """Note something about a record; its path is worked out only if somebody will see it."""
+        """Report an issue about a record; its path is computed only if the issue is listed."""
 
         def path() -> str:
             return f"{self.path(record)}/{field}" if field else self.path(record)
@@ -80,7 +82,7 @@ class Reporter:
         args_of: Callable[[int], dict[str, object]],
         severity: Severity | None = None,
     ) -> None:
-        """Note something about every one of these entries of a field; those that nobody will see are only counted."""
+        """Report an issue for each of these entries of a field; issues beyond the list limit are only counted."""
         seen = entries[: self.issues.most_listed]
         for entry in seen.tolist():
             self.report(kind, record, f"{field}[{entry}]", severity=severity, **args_of(entry))
@@ -107,7 +109,7 @@ def check_keys(
 
 
 def finite_rows(reporter: Reporter, record: Record, field: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """A copy of numbers as float64 with 0 for what is none, which is reported with its row."""
+    """Return a float64 copy with 0 for non-finite numbers, which are reported with their row."""
     rows = np.array(values, np.float64)
     odd = ~np.isfinite(rows)
     if odd.any():
@@ -118,7 +120,7 @@ def finite_rows(reporter: Reporter, record: Record, field: str, values: npt.Arra
 
 
 WEIGHTS_TOLERANCE = 0.01
-"""how far from 1 the weights of a vertex may sum: both exporters and MD5 tools round to two or three digits"""
+"""allowed difference of a vertex's weight sum from 1: exporters and MD5 tools round weights to two or three digits"""
 
 
 def check_weights(
@@ -134,12 +136,12 @@ def check_weights(
 
 
 def neighbours(path: Path, suffix: str) -> list[Path]:
-    """The files beside ``path`` under the same stem with this suffix, in the usual spellings; no folder is listed."""
+    """Return files with the stem of ``path`` and this suffix, in the usual spellings, without listing the folder."""
     return [neighbour for name in companion_names(path.name, (suffix,)) if (neighbour := path.parent / name).is_file()]
 
 
 def read_companion(source: PathLike, what: str) -> bytes:
-    """The bytes of a file that the user named beside the one that is loaded; a failure says which file it is."""
+    """Return the bytes of a companion that the user named; an error names that file."""
     try:
         return read_bytes(source)
     except FormatError as error:
@@ -147,13 +149,13 @@ def read_companion(source: PathLike, what: str) -> bytes:
 
 
 def in_companion(error: FormatError, what: str) -> FormatError:
-    """The failure of a companion: the file that is loaded is not to blame."""
+    """Return an error about a companion, so that the main file is not blamed."""
     path = f"{COMPANION}{error.path}"
     return FormatError(error.code, error.offset, path, f"{what}: {error.message}", error.details)
 
 
 class UniqueNames:
-    """Hands out names; the second ``Box`` becomes ``Box.2``. Linear, however many are alike."""
+    """Makes names unique: the second ``Box`` becomes ``Box.2``. Takes linear time for any number of equal names."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
@@ -171,7 +173,7 @@ class UniqueNames:
 
 
 def safe_parents(reporter: Reporter, records: Sequence[Record], parents: Sequence[int]) -> list[int | None]:
-    """Parents given as indices (-1 for none), without those that do not exist or close a circle; each is reported."""
+    """Return parent indices (-1 for none) without missing parents and cycles, which are reported."""
     count = len(parents)
     safe: list[int | None] = []
     for index, parent in enumerate(parents):
@@ -182,7 +184,7 @@ def safe_parents(reporter: Reporter, records: Sequence[Record], parents: Sequenc
         if parent > index:
             reporter.report(LINK_PARENT_AFTER_CHILD, records[index], "parent", parent=parent, name=f"joint {index}")
         safe.append(None if parent == -1 else parent)
-    state = bytearray(count)  # 0 not seen, 1 on the way up, 2 done
+    state = bytearray(count)  # 0 not visited, 1 on the current path, 2 done
     for start in range(count):
         path: list[int] = []
         node: int | None = start
@@ -205,7 +207,7 @@ def scene_of(
     salvage: bool = False,
     folder: Path | None = None,
 ) -> Scene:
-    """The scene of a document, as `load` makes it."""
+    """Return the scene of a document, as `load` does."""
     unsafe = document.issues.first_unsafe()
     if unsafe is not None and not salvage:
         raise unsafe.as_error()

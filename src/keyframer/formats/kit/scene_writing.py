@@ -1,4 +1,4 @@
-"""What writers of scenes share: the result, names that fit, tolerances, the clip that is written, invalid links."""
+"""Code shared by scene writers: the written document, names that fit, tolerances, the written clip, invalid links."""
 
 from __future__ import annotations
 
@@ -25,52 +25,52 @@ from keyframer.text import decode_name
 Floats = npt.NDArray[np.float64]
 
 DEFAULT_MAX_ERROR = 1e-4
-"""of the scene's size (`posing.bounds_and_duration`)"""
+"""fraction of the scene's size (`posing.bounds_and_duration`)"""
 DEGREES_AT_DEFAULT = 0.01
-"""what turns may be off when ``max_error`` is `DEFAULT_MAX_ERROR`; it grows and shrinks with it"""
+"""allowed rotation error if ``max_error`` is `DEFAULT_MAX_ERROR`; it is proportional to ``max_error``"""
 
 
 class Written(NamedTuple):
-    """A document made from a scene, what became of everything, and the files that belong beside it."""
+    """A document made from a scene, its loss report, and its companions."""
 
     document: Document
     report: LossReport
     companions: tuple[tuple[str, bytes], ...] = ()
-    """suffix and content of each"""
+    """suffix and content of each companion"""
     reading: Mapping[str, object] = {}
-    """options that a reader needs to understand the file as it is meant"""
+    """reader options that this file needs"""
     parts: Mapping[int, Hashable] = {}
-    """by the `id` of a record: the part of the scene that it stands for (``("nodes", 3)``), for merging"""
+    """the scene part (``("nodes", 3)``) of each record, by the record's `id`, for merging"""
     data: bytes | None = None
-    """the bytes of the document, where it was encoded already"""
+    """the encoded document, if it is available already"""
 
 
 class CannotMerge(Exception):
-    """An edit that cannot be merged into the original document; the words say why."""
+    """Raised if an edit cannot be merged into the original document; the message gives the reason."""
 
 
 class Tolerance:
-    """How far motion may be off where a target cannot hold it exactly."""
+    """Allowed errors of motion that a format cannot store exactly."""
 
     def __init__(self, length: float | Callable[[], float], degrees: float, fraction: float) -> None:
         self._length = length
         self.degrees = degrees
         self.fraction = fraction
-        """of scales and colours"""
+        """allowed error of scales and colours"""
 
     @staticmethod
     def of(scene: Scene, max_error: float) -> Tolerance:
-        """The scene is measured when the tolerance of a length is first asked for."""
+        """Return the tolerance for a scene, which is measured on the first use of `length`."""
         share = max_error / DEFAULT_MAX_ERROR
         return Tolerance(lambda: max_error * scene_size(scene), DEGREES_AT_DEFAULT * share, max_error)
 
     @cached_property
     def length(self) -> float:
-        """scene units"""
+        """Return the allowed error of lengths in scene units."""
         return self._length() if callable(self._length) else self._length
 
     def for_track(self, track: Track) -> tuple[float, Distance, str]:
-        """The tolerance of a track, how its values are compared, and the unit of both."""
+        """Return the tolerance of a track, the distance function of its values, and the unit of both."""
         if track.is_rotation:
             return self.degrees, turn_degrees, "degree"
         if track.kind == "position":
@@ -86,20 +86,20 @@ def check_max_error(max_error: float) -> None:
 
 
 def first_clip(scene: Scene, report: LossReport) -> Clip:
-    """The clip that is written: the first, or an empty one; the others are reported as left out."""
+    """Return the clip to write: the first, or an empty one. Further clips are reported as dropped."""
     for clip in scene.clips[1:]:
         report.add(Outcome.DROPPED, f"/clips/{clip.name}", "the format can store only one clip")
     return scene.clips[0] if scene.clips else Clip()
 
 
 def frames_per_second(clip: Clip) -> float:
-    """The clip's own rate, within reason; 30 where it has none."""
+    """Return the clip's rate, limited to a plausible range; 30 if it has none."""
     rate = clip.frames_per_second
     return min(max(rate, SLOWEST), FASTEST) if math.isfinite(rate) and rate > 0 else 30.0
 
 
 def whole_frame(time: float) -> int:
-    """The frame next to a time; ValueError where 32 bits cannot count so far, 0 where it is no number."""
+    """Round a time to a frame; ValueError if it exceeds 32 bits, 0 if it is NaN."""
     frame = round(time) if math.isfinite(time) else 0
     if not -(1 << 31) <= frame < 1 << 31:
         raise ValueError(f"frame {time:g} is too far for the format to count")
@@ -107,12 +107,12 @@ def whole_frame(time: float) -> int:
 
 
 def units_per_second(clip: Clip) -> float:
-    """How many of the clip's time units make a second."""
+    """Return the number of clip time units per second."""
     return clip.rate if math.isfinite(clip.rate) and clip.rate > 0 else 30.0 * (clip.units_per_frame or 1.0)
 
 
 def encode_name(text: str, encoding: str | None = None) -> bytes:
-    """A name as 8-bit text that decodes to itself again where that can be; what cannot becomes ``_``."""
+    """Encode a name as 8-bit text that decodes to the same name if possible; other characters become ``_``."""
     text = text.replace("\0", "_")
     for codec in (encoding or "cp1252", "utf-8"):
         raw = text.encode(codec, "ignore")
@@ -122,7 +122,7 @@ def encode_name(text: str, encoding: str | None = None) -> bytes:
 
 
 def cut_name(text: str, most: int, encoding: str | None = None) -> bytes:
-    """As many characters of a name as fit into ``most`` bytes; no character is cut, nor what is written over one."""
+    """Truncate a name to ``most`` bytes without splitting a character or its combining marks."""
     kept = text[:most]
     while kept and (len(encode_name(kept, encoding)) > most or unicodedata.combining((text + " ")[len(kept)])):
         kept = kept[:-1]
@@ -130,7 +130,7 @@ def cut_name(text: str, most: int, encoding: str | None = None) -> bytes:
 
 
 class NamesThatFit:
-    """Hands out names as bytes: within a limit, unique (letters large and small count as the same), never empty."""
+    """Makes byte names that fit a format: limited in length, unique regardless of case, never empty."""
 
     def __init__(self, limit: int | None = None, encoding: str | None = None, reserved: Iterable[bytes] = ()) -> None:
         self._limit = limit
@@ -139,7 +139,9 @@ class NamesThatFit:
         self._next: dict[bytes, int] = {}
 
     def claim(self, name: str, raw: bytes | None = None, fallback: str = "unnamed") -> bytes:
-        """A name for the thing called ``name``; ``raw`` is how a file had it, and is taken where it says the same."""
+        """Return a name for a part called ``name``; ``raw`` is its name in the source file, used if it decodes to the
+        same.
+        """
         text = name or fallback
         usable = raw and b"\0" not in raw and decode_name(raw, self._encoding) == name
         same = raw if raw and usable else encode_name(text, self._encoding)
@@ -163,13 +165,14 @@ class NamesThatFit:
 
 
 def plain_path(kind: str, name: str) -> str:
-    """The path of a part in reports: ``/nodes/Box``."""
+    """Return the path of a part in reports: ``/nodes/Box``."""
     return f"/{kind}/{name}"
 
 
 def without_invalid_links(scene: Scene) -> tuple[Scene, list[tuple[str, str]]]:
-    """The scene without parents, targets and channels of nodes that it does not have, and without circles of parents:
-    itself where there are none; and the path of what is lost by that, with the reason."""
+    """Return the scene without links (parents, targets, channels) to missing nodes and without parent cycles, and the
+    path and reason of each removed link. The scene is the same object if all links are valid.
+    """
     count = len(scene.nodes)
     cut = set(placing_order(scene.nodes).cut)
     nodes = [_with_known(node, count, number in cut) for number, node in enumerate(scene.nodes)]

@@ -1,4 +1,4 @@
-"""Skins on their way into files: moved with their vertices, or cut into rigid parts where a format has no skins."""
+"""Prepare skins for writing: update them for moved vertices, or cut them into rigid parts for formats without skins."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ Ints = npt.NDArray[np.int64]
 
 _MOST_TIMES = 65
 _MOST_PLACES = 1 << 20
-"""times at which the error of faces that bend is measured, and matrices or points at all of them"""
+"""number of times at which the error of bent faces is measured, and the most matrices or points for all of them"""
 
 
 def with_moved_vertices(scene: Scene, stored: Scene) -> Scene:
-    """The scene with the places of influences moved as the vertices of their meshes were; where they were changed
-    themselves they have the say. ``stored`` is what the file says now, with the same nodes."""
+    """Return the scene with influence positions moved along with edited mesh vertices.
+
+    Influences that were edited themselves stay as they are. ``stored`` is the original scene, with the same nodes.
+    """
     if len(scene.nodes) != len(stored.nodes) or len(scene.skins) != len(stored.skins):
         return scene
     skins = list(scene.skins)
@@ -65,10 +67,10 @@ def _moved(skin: Skin, mesh: Mesh, old: Mesh) -> Skin:
 
 
 def without_skins(scene: Scene, tolerance: Tolerance, report: LossReport) -> Scene:
-    """The scene for formats without skins: meshes are cut into parts that follow one joint each and hang on it.
+    """Return the scene for a format without skins: meshes are cut into parts, each of which is a child of one joint.
 
-    Faces whose corners follow different joints bend. They go with the joint that carries most of their weight, and
-    what that loses is reported as dropped where it is more than the ``tolerance`` of lengths.
+    Faces whose corners follow different joints bend. They are attached to the joint with the largest weight, and the
+    loss is reported as dropped if it exceeds the ``tolerance`` of lengths.
     """
     if not any(node.skin is not None and node.mesh is not None for node in scene.nodes):
         return scene
@@ -76,7 +78,7 @@ def without_skins(scene: Scene, tolerance: Tolerance, report: LossReport) -> Sce
 
 
 class _Unskinned:
-    """A scene on its way to have no skins."""
+    """Converts a scene to one without skins."""
 
     def __init__(self, scene: Scene, tolerance: Tolerance, report: LossReport) -> None:
         self._given = scene
@@ -88,11 +90,11 @@ class _Unskinned:
         self.scene = replace(scene, nodes=list(scene.nodes), meshes=list(scene.meshes), skins=[])
         needed = {node.parent for node in scene.nodes} | {node.target for node in scene.nodes}
         self._needed = needed | {joint for skin in scene.skins for joint in skin.joints}
-        """nodes that others need where they are"""
+        """nodes that cannot be replaced: other nodes refer to them"""
         self._became: dict[int, list[int]] = {}
-        """the parts of each skinned node"""
+        """numbers of the parts of each skinned node"""
         self._users = Counter(node.mesh for node in scene.nodes)
-        """how many nodes still show each mesh"""
+        """number of nodes that still use each mesh"""
         for number, node in enumerate(scene.nodes):
             if node.skin is not None and node.mesh is not None:
                 self._part(number, node, _Parts(scene.meshes[node.mesh], scene.skins[node.skin]))
@@ -101,16 +103,16 @@ class _Unskinned:
         self.scene.clips = [self._clip(clip) for clip in scene.clips]
 
     def _part(self, number: int, node: Node, parts: _Parts) -> None:
-        """Put the parts of a node's mesh under their joints."""
+        """Attach the parts of a node's mesh to their joints."""
         assert node.mesh is not None
-        free = number not in self._needed  # then the first part takes its place
+        free = number not in self._needed  # the first part can replace the node
         self._users[node.mesh] -= 1
         self.scene.nodes[number] = replace(node, mesh=None, skin=None, morph=None)
         self._became[number] = []
         for joint, faces, vertices in parts.groups():
             mesh = mesh_part(parts.mesh, faces, vertices, parts.places(joint, vertices))
             above = None if joint == parts.none else parts.skin.joints[joint]
-            place = node.mesh  # the first part takes the place of a mesh that nothing else shows
+            place = node.mesh  # the first part replaces a mesh without other users
             if self._became[number] or self._users[place]:
                 place = len(self.scene.meshes)
                 self.scene.meshes.append(mesh)
@@ -139,7 +141,7 @@ class _Unskinned:
             self._report.add(Outcome.BAKED, path, words, extras=node.extras)
 
     def _clip(self, clip: Clip) -> Clip:
-        """Parts show and change their shape as their node does, and have no place of their own."""
+        """Return the clip for the parts: they take visibility and morph channels of their node, but not its motion."""
         channels = []
         for channel in clip.channels:
             parts = self._became.get(channel.node, [])
@@ -151,14 +153,14 @@ class _Unskinned:
 
     @staticmethod
     def _morph(node: Node, parts: _Parts, joint: int, vertices: Ints) -> Morph | None:
-        if node.morph is None or parts.skin.positions is not None:  # those do not follow shapes
+        if node.morph is None or parts.skin.positions is not None:  # stored influence positions ignore shapes
             return None
         shapes = [np.asarray(shape, np.float64)[vertices] for shape in node.morph.positions]
         return Morph(node.morph.names, [parts.in_joint(joint, shape) for shape in shapes])
 
     @cached_property
     def _world(self) -> Floats:
-        """(T, nodes, 4, 4) at times all over the clip."""
+        """Return (T, nodes, 4, 4) world matrices at times over the whole clip."""
         clip = self._given.clips[0] if self._given.clips else Clip()
         largest = max(len(self._given.nodes), *(len(mesh.positions) for mesh in self._given.meshes))
         count = max(2, min(_MOST_TIMES, _MOST_PLACES // largest))
@@ -166,7 +168,7 @@ class _Unskinned:
         return rig.world(rig.sample(np.linspace(*clip_span(clip), count)), count)
 
     def _bending(self, parts: _Parts) -> float:
-        """How far the corners of faces that bend are from where the skin has them, at most."""
+        """Return the largest distance between the corners of bent faces and their skinned positions."""
         if not len(parts.bent):
             return 0.0
         corners, joints = parts.corners[parts.bent].reshape(-1), np.repeat(parts.face_joints[parts.bent], 3)
@@ -186,12 +188,12 @@ class _Unskinned:
 
 
 class _Parts:
-    """Which joint each face of a skinned mesh goes with."""
+    """Assigns each face of a skinned mesh to one joint."""
 
     def __init__(self, mesh: Mesh, skin: Skin) -> None:
         self.mesh, self.skin = mesh, skin
         self.none = len(skin.joints)
-        """stands for the joint of vertices that nothing moves"""
+        """joint number of vertices without a joint"""
         bound = Bound(skin, len(mesh.positions))
         free = np.flatnonzero(bound.free)
         kept = np.flatnonzero(bound.shares != 0)
@@ -200,7 +202,7 @@ class _Parts:
         self._joints = np.concatenate([bound.joints[kept], np.full(len(free), self.none)])[order]
         self._shares = np.concatenate([bound.shares[kept], np.ones(len(free))])[order]
         self._rows = np.concatenate([bound.order[kept], np.full(len(free), -1)])[order]
-        """the skin's own number of each influence"""
+        """number of each influence in the skin"""
         self._starts = np.searchsorted(vertices[order], np.arange(len(mesh.positions) + 1))
         self._counts = np.diff(self._starts)
         self.corners = np.asarray(mesh.corners, np.int64).reshape(-1, 3)
@@ -208,12 +210,12 @@ class _Parts:
         first = self._joints[self._starts[self.corners]] if len(self.corners) else self.corners
         one = single & (first == first[:, :1]).all(axis=1)
         self.bent = np.flatnonzero(~one)
-        """faces whose corners follow different joints, or several"""
+        """faces whose corners follow different joints, or several joints"""
         self.face_joints = first[:, 0].copy()
         self.face_joints[self.bent] = self._heaviest(self.corners[self.bent])
 
     def _heaviest(self, groups: Ints) -> Ints:
-        """(G,) the joint that carries most of each group (G, n) of vertices."""
+        """Return (G,) the joint with the largest weight for each group (G, n) of vertices."""
         counts = self._counts[groups].reshape(-1)
         places = np.repeat(self._starts[groups].reshape(-1) - np.cumsum(counts) + counts, counts)
         places += np.arange(len(places))
@@ -225,7 +227,7 @@ class _Parts:
         return np.asarray(pairs[order][last] % (self.none + 1))
 
     def groups(self) -> list[tuple[int, Ints, Ints]]:
-        """Joint, faces and vertices of each part; vertices without a face go with their own joint."""
+        """Return joint, faces and vertices of each part; vertices without a face belong to their own joint."""
         loose = np.setdiff1d(np.arange(len(self._counts)), self.corners)
         loose_joints = self._heaviest(loose[:, None])
         order, loose_order = np.argsort(self.face_joints, kind="stable"), np.argsort(loose_joints, kind="stable")
@@ -238,7 +240,7 @@ class _Parts:
         ]
 
     def places(self, joint: int, vertices: Ints) -> Floats:
-        """(V, 3) vertices in the space of a joint: as the skin stores them for it, or as they were bound."""
+        """Return (V, 3) vertices in the space of a joint: as stored in the skin, or from the bind pose."""
         positions = self.in_joint(joint, np.asarray(self.mesh.positions, np.float64)[vertices])
         if self.skin.positions is not None and joint != self.none:
             rows = self._starts[vertices]
@@ -247,13 +249,13 @@ class _Parts:
         return positions
 
     def in_joint(self, joint: int, points: Floats) -> Floats:
-        """Points of the mesh in the space of a joint."""
+        """Transform points of the mesh to the space of a joint."""
         if joint == self.none:
             return points.copy()
         return affine.transform_points(np.asarray(self.skin.inverse_bind, np.float64)[joint], points)
 
     def skin_of(self, vertices: Ints) -> Skin:
-        """The skin of just these vertices."""
+        """Return the skin of these vertices only."""
         owners = np.asarray(self.skin.vertices, np.int64)
         kept = np.flatnonzero(np.isin(owners, vertices))
         positions = None if self.skin.positions is None else np.asarray(self.skin.positions)[kept]

@@ -1,8 +1,8 @@
-"""What a format says about a document in plain data: tables whose cells are numbers, text or names as stored.
+"""Tables that summarise a document: cells are numbers, text or names as stored.
 
-A format may have a module ``summary`` with ``summarise(document) -> list[Table]``; ``keyframer info`` shows what it
-gives beside what it knows of every format. A table named ``overview`` is shown with the general overview. A module may
-also have ``describe(record class) -> dict[str, str]``: what the documentation says about a record beyond its fields.
+A format may have a module ``summary`` with ``summarise(document) -> list[Table]``; ``keyframer info`` shows these
+tables after those that every format has. A table named ``overview`` is merged with the general overview. The module may
+also have ``describe(record class) -> dict[str, str]``: text about a record for the documentation.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 Cell = str | bytes | int | float | bool | None
-"""``bytes`` is a name as it stands in the file: it is decoded, and made safe, where it is shown"""
+"""``bytes`` is a name as stored in the file: it is decoded and made safe when it is shown"""
 
 
 @dataclass(slots=True)
 class Table:
-    """Rows under column names. ``depths`` gives each row's depth where the rows are a tree."""
+    """Rows under column names. ``depths`` gives the depth of each row if the rows form a tree."""
 
     name: str
-    """short and stable, for programs: ``objects``"""
+    """short and stable, for use in programs: ``objects``"""
     title: str
     columns: Sequence[str]
     rows: list[Sequence[Cell]] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Table:
 
 
 def overview(*rows: tuple[str, Cell]) -> Table:
-    """The overview rows of a format: name and value; rows without a value are left out."""
+    """Return the overview table of a format from names and values; rows without a value are left out."""
     table = Table("overview", "Overview", ("what", "value"))
     for what, value in rows:
         if value is not None:

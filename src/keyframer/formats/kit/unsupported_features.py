@@ -1,7 +1,7 @@
-"""What a format has no place for at all, said out loud: one line for each kind of thing that a scene has of it.
+"""Report what a format cannot store: one line for each kind of data in the scene.
 
-Kinds with words of their own stand in `_present`. All other fields of the model are found from its dataclasses, so that
-a new field is reported as dropped until a format says that it holds it.
+Kinds with a special message are in `_present`. All other fields are found from the dataclasses of the model, so that a
+new field is reported as dropped until a format declares that it stores it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import counted
 
 MOTION = ("position", "rotation", "scale")
-"""the channels that place a node"""
+"""channels that position a node"""
 
 
 _INSIDE = {
@@ -46,7 +46,7 @@ _INSIDE = {
     "other maps": "textures",
 }
 _FIELDS_INSIDE = {"maps": "textures", "nodes": None, "clips": None}
-"""what the fields of a part are inside of, where that is not the part"""
+"""the feature that a part needs, if it is not the part itself: its fields are reported only if that is stored"""
 
 _FIELDS: dict[str, tuple[type, frozenset[str]]] = {
     "nodes": (Node, frozenset({item.name for item in fields(Node)} - {"bounding_box"})),
@@ -65,22 +65,24 @@ _FIELDS: dict[str, tuple[type, frozenset[str]]] = {
         frozenset(("channels", "start", "end", "rate", "unit", "units_per_frame", "bounds", "raw_channels")),
     ),
 }
-"""parts of the model, and those of their fields that are spoken of elsewhere: by a word of their own in `_present`, or
-because they are what the part is made of"""
+"""parts of the model, and the fields that are reported elsewhere: by a special message in `_present`, or with the part
+itself
+"""
 REPORTED_PARTS = tuple(_FIELDS)
 """parts whose fields are reported one by one"""
 _NEVER = {"name", "raw_name", "extras"}
 
 _BOOKKEEPING = {"offset", "path", "generator", "image", "embedded", "role", "intensity", "roughness"}
-"""where a part stood in its file, and what fields of the model say in other words (an intensity is a multiplier, a
-roughness the shininess); formats add what their own files say about themselves (`Format.bookkeeping`)"""
+"""extras that need no report: file locations, and values that fields of the model express (intensity as multiplier,
+roughness as shininess). Formats add their own with `Format.bookkeeping`.
+"""
 _LISTS = {list, tuple}
 _USUAL: dict[str, Any] = {"alpha_mode": "OPAQUE", "metallic": 0.0, "emissive": [0.0, 0.0, 0.0]}
-"""values that mean what other formats mean without saying so"""
+"""values that are the implicit default of other formats"""
 
 
 def every(part: str) -> tuple[str, ...]:
-    """The words of all fields of a part that are reported one by one: ``materials.shininess`` …"""
+    """Return the names of all fields of a part that are reported one by one: ``materials.shininess`` …"""
     kind, elsewhere = _FIELDS[part]
     names = (item.name for item in fields(kind) if item.name not in elsewhere)
     return tuple(f"{part}.{name}" for name in names if name not in _NEVER or (part, name) == ("clips", "name"))
@@ -89,14 +91,13 @@ def every(part: str) -> tuple[str, ...]:
 def tell_dropped(
     scene: Scene, clip: Clip, report: LossReport, holds: Collection[str], target: str = "this format"
 ) -> None:
-    """Report what the scene has and the format does not hold: kinds of things, single fields, and what a file of
-    another format said that the model has no place for.
+    """Report what the scene has and the format cannot store: features, single fields, and extras of another format.
 
-    ``holds`` are the words of what it does hold: those of `declared_fields.FEATURES`, and fields (``meshes.edges``);
-    see `declared_fields.Holdings`. ``target`` is how the report calls it.
+    ``holds`` names what the format can store: the words of `declared_fields.FEATURES`, and fields (``meshes.edges``);
+    see `declared_fields.Holdings`. ``target`` is the name of the format in the report.
     """
     for what, detail in _present(scene, clip):
-        inside = _INSIDE.get(what)  # said already where the whole has no place
+        inside = _INSIDE.get(what)  # reported with the whole part
         if what not in holds and (inside is None or inside in holds):
             report.add(Outcome.DROPPED, f"/{what.replace(' ', '_')}", f"{target} cannot store {detail}")
     kinds = Counter(channel.track.kind for channel in clip.channels)
@@ -118,11 +119,11 @@ def tell_dropped(
 
 
 _CARRIED = {"meshes": "mesh", "cameras": "camera", "lights": "light", "skins": "skin"}
-"""parts that nodes carry, and the field of the node that says which"""
+"""parts that nodes refer to, and the field of the node that does"""
 
 
 def _lost_names(scene: Scene, holds: Collection[str]) -> Iterator[tuple[str, int]]:
-    """How many of the parts that the format holds have a name that no node gives them."""
+    """Yield the parts that the format stores and how many of them lose a name that differs from their node's."""
     for part, field in _CARRIED.items():
         if part in holds and f"{part}.name" not in holds:
             carriers: dict[int, set[str]] = {}
@@ -136,17 +137,17 @@ def _lost_names(scene: Scene, holds: Collection[str]) -> Iterator[tuple[str, int
 
 
 def leftovers(scene: Scene, clip: Clip, target: str) -> list[tuple[str, str, int]]:
-    """What a file of another format said that the model has no field for: part, name, and in how many of them."""
+    """Return extras from a file of another format: part, name, and the number of parts that have them."""
     counts: Counter[tuple[str, str]] = Counter()
     known: dict[str, set[str]] = {}
     for part, item in _parts(scene, clip):
         for format, said in item.extras.items():
-            if format != target and isinstance(said, (dict, Mapping)):  # a dict is told by its type, ten times faster
+            if format != target and isinstance(said, (dict, Mapping)):  # dict first: ten times faster
                 bookkeeping = known.get(format)
                 if bookkeeping is None:
                     bookkeeping = known[format] = _BOOKKEEPING.union(facts_of(format).bookkeeping)
                 if bookkeeping.issuperset(said) and not _LISTS.intersection(map(type, said.values())):
-                    continue  # as most parts of most files
+                    continue  # most parts of most files
                 for name in sorted(_names_left(said, bookkeeping)):
                     counts[part, name] += 1
     return [(part, name, count) for (part, name), count in counts.items()]
@@ -161,7 +162,7 @@ def _parts(scene: Scene, clip: Clip) -> Iterator[tuple[str, Any]]:
 
 
 def _names_left(said: Mapping[str, Any], bookkeeping: Collection[str]) -> set[str]:
-    """Chunks by their own names, wherever a list of them is kept; everything else by the word it is kept under."""
+    """Return the names of extras: for a list of chunks the chunk names, else the key."""
     names = set()
     for word, value in said.items():
         chunks: Sequence[Mapping[str, Any]] = ()
@@ -180,7 +181,7 @@ def _counted(count: int, part: str) -> str:
 
 
 def _stated_fields(scene: Scene, clip: Clip) -> Iterator[tuple[str, str, int]]:
-    """Fields that some part states otherwise than by default, and how many do."""
+    """Return fields with values other than the default, and the number of parts that have them."""
     counts: Counter[tuple[str, str]] = Counter()
     for part, value in _parts(scene, clip):
         if part in _FIELDS:
@@ -200,7 +201,7 @@ def _is_stated(value: Any, item: Field[Any]) -> bool:
 
 
 def _tell_segment(clip: Clip, report: LossReport, holds: Collection[str], target: str) -> None:
-    """The active segment, where the format has none: what is played is then all that is written."""
+    """Report an active segment that the format cannot store: it plays the whole clip instead."""
     if "segment" in holds:
         return
     first, last = clip_span(clip)
@@ -266,7 +267,7 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
 
 
 def _unused(scene: Scene, part: str) -> int:
-    """How many meshes, cameras or lights no node refers to."""
+    """Return the number of meshes, cameras or lights that no node refers to."""
     used = {getattr(node, _CARRIED[part]) for node in scene.nodes}
     return len(set(range(len(getattr(scene, part)))) - used)
 
@@ -279,5 +280,5 @@ def _surroundings(given: Environment) -> tuple[tuple[str, bool], ...]:
 
 
 def moving_kinds(node: Node) -> bool:
-    """Whether a node is a place that motion formats can hold: not a camera, light or target."""
+    """Return whether motion formats can store a node of this kind: not a camera, light or target."""
     return node.kind in (NodeKind.OBJECT, NodeKind.DUMMY, NodeKind.BONE)

@@ -1,15 +1,15 @@
 """3D Studio: ``.3ds`` scenes with their keyframer, ``.prj`` projects and ``.mli`` material libraries.
 
 Written by 3D Studio R1 to R4 (1990 to 1996) and, to this day, by 3ds Max, Cinema 4D, Rhino, Vectorworks, Blender and
-others. A tree of chunks: u16 id, u32 length, fields, sub-chunks. Open: the order of the gradient's colours, the unit of
-the morph angle, the layouts of what is declared opaque in `records`.
+others. A tree of chunks: u16 id, u32 length, fields, sub-chunks. Unknown: the order of the gradient's colours, the unit
+of the morph angle, the layouts that `records` declares as opaque.
 """
 
 from __future__ import annotations
 
 from keyframer.formats.contract import Format, ImageNames, Match
 
-TYPE_CHECKING = False  # parts are loaded when they are asked for
+TYPE_CHECKING = False  # parts are imported on first use
 if TYPE_CHECKING:
     from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
     from keyframer.formats.contract import Codec, Rules, Summary

@@ -1,4 +1,4 @@
-"""What a chunk is: id, length, fields, sub-chunks, and where it is at home."""
+"""Chunks: id, length, fields, sub-chunks, and the parents in which each kind is valid."""
 
 from __future__ import annotations
 
@@ -13,31 +13,34 @@ HEADER_SIZE = 6
 """u16 id, u32 length; the length includes these six bytes."""
 
 ANYWHERE = (-1,)
-"""The home of chunks that may stand in any other."""
+"""The parent of chunks that are valid in any other chunk."""
 
 
 @record(kw_only=True)
 class Chunk(Record):
-    """A chunk of a known kind. Sub-chunks stand behind the fields, in file order."""
+    """A chunk of a known kind. Sub-chunks follow the fields, in file order."""
 
     ID: ClassVar[int]
     homes: ClassVar[tuple[int, ...]]
     once: ClassVar[bool] = False
-    """a second one in the same parent contradicts the first"""
+    """whether a parent may have only one"""
     once_bit: ClassVar[int] = 0
-    """a bit of its own for each class of which there is one in a parent"""
+    """one bit for each class of which a parent may have only one"""
     opaque: ClassVar[bool] = False
-    """known by name only: its layout is not documented anywhere"""
+    """known by name only: its layout is not documented"""
     spare: ClassVar[bool] = False
-    """a scene is whole without it: content that cannot be read is a warning"""
+    """a scene is complete without it: unreadable content is only a warning"""
     many_ids: ClassVar[bool] = False
-    """one class for many ids: each chunk carries its own"""
+    """one class for several ids: each chunk stores its own id"""
     holds: ClassVar[dict[int, type[Chunk]]]
-    """what may stand inside, by id (empty for a leaf)"""
+    """valid sub-chunks by id; empty for a leaf"""
 
     claimed: tuple[int, int] | None = None
-    """Where the stored length was wrong: (what it says, what the chunk really took). Written back as it was while the
-    chunk keeps its size and its place at the end of its parent; else it gets its true length."""
+    """The stored length and the actual length, if they differ.
+
+    The stored length is written again if the chunk has the same size and is still the last in its parent; otherwise the
+    actual length is written.
+    """
 
     @property
     def id(self) -> int:
@@ -50,7 +53,7 @@ class Chunk(Record):
 
 @record
 class RawChunk(Raw, Chunk):
-    """A chunk kept as bytes: unknown, in a place where it is not at home, or not readable as what it should be."""
+    """A chunk kept as bytes: unknown, in the wrong parent, or with unreadable content."""
 
     many_ids = True
     homes: ClassVar[tuple[int, ...]] = ()
@@ -59,7 +62,7 @@ class RawChunk(Raw, Chunk):
     chunk_id: int = 0
     data: bytes = blob("everything after the header")
     reason: str = ""
-    """the code of the issue that says why"""
+    """code of the issue that gives the cause"""
 
     @property
     def id(self) -> int:
@@ -77,11 +80,11 @@ CHUNKS: dict[int, type[Chunk]] = {}
 """Every declared chunk by its id."""
 
 REPEATING: set[int] = set()
-"""The ids of chunks of which there are normally several: paths always number them, typed or raw."""
+"""The ids of chunks that usually occur several times: their paths always have an index, typed or raw."""
 
 _ONCE_BITS = count()
 _FAMILIES: list[tuple[tuple[int, ...], dict[int, type[Chunk]]]] = []
-"""the homes and the ids of classes that stand for many"""
+"""parents and ids of classes with several ids"""
 
 C = TypeVar("C", bound=Chunk)
 
@@ -116,7 +119,7 @@ def chunk(
 
 
 def declare_opaque(chunk_id: int, name: str, words: str, home: Iterable[int]) -> type[Chunk]:
-    """Declare a chunk whose inside nobody has documented: it is kept as bytes, in its place."""
+    """Declare a chunk without a known layout: it is kept as bytes, in its place."""
     namespace = {
         "__doc__": words,
         "__module__": __name__,
@@ -124,12 +127,12 @@ def declare_opaque(chunk_id: int, name: str, words: str, home: Iterable[int]) ->
         "data": blob("layout unknown"),
     }
     chunk_class: type[Chunk] = chunk(chunk_id, home=home, opaque=True)(type(name, (Chunk,), namespace))
-    globals()[name] = chunk_class  # where copying and pickling look for a class
+    globals()[name] = chunk_class  # copying and pickling search for a class in its module
     return chunk_class
 
 
 def declare_family(cls: type[RawChunk], ids: Iterable[int]) -> None:
-    """Let one class stand for all these ids, except those declared on their own."""
+    """Declare one class for all these ids, except those that have a class already."""
     family: dict[int, type[Chunk]] = dict.fromkeys(ids, cls)
     for chunk_id in family.keys() & CHUNKS.keys():
         del family[chunk_id]
@@ -138,7 +141,7 @@ def declare_family(cls: type[RawChunk], ids: Iterable[int]) -> None:
 
 
 def settle_homes() -> None:
-    """Turn the homes of all chunks into what each chunk holds; called once, when all are declared."""
+    """Compute the valid sub-chunks of each chunk from the declared parents; called once, after all declarations."""
     inside: dict[int, dict[int, type[Chunk]]] = {}
     everywhere: dict[int, type[Chunk]] = {}
     single = {chunk_id: cls for chunk_id, cls in CHUNKS.items() if not cls.many_ids}
@@ -155,7 +158,7 @@ def settle_homes() -> None:
 
 
 class Usual:
-    """A class of chunks as a reader without care wants it."""
+    """A class of chunks, prepared for the fast reading path."""
 
     __slots__ = ("_inside", "cls", "holds", "once_bit")
 
@@ -167,7 +170,7 @@ class Usual:
 
     @property
     def inside(self) -> dict[int, Usual]:
-        """What may stand inside, by id."""
+        """Return the valid sub-chunks by id."""
         if self._inside is None:
             self._inside = usual_inside(self.cls)
         return self._inside
@@ -177,7 +180,7 @@ _USUAL_INSIDE: dict[type[Chunk], dict[int, Usual]] = {}
 
 
 def usual_inside(cls: type[Chunk]) -> dict[int, Usual]:
-    """What may stand inside a chunk, by id."""
+    """Return the valid sub-chunks of a chunk, by id."""
     inside = _USUAL_INSIDE.get(cls)
     if inside is None:
         typed = {chunk_id: inner for chunk_id, inner in cls.holds.items() if not inner.many_ids}
@@ -186,6 +189,6 @@ def usual_inside(cls: type[Chunk]) -> dict[int, Usual]:
 
 
 def chunk_name(chunk_id: int) -> str:
-    """``4110 PointArray``, or the bare id of an unknown chunk."""
+    """Return the name of a chunk, ``4110 PointArray``, or only the id if it is unknown."""
     known = CHUNKS.get(chunk_id)
     return f"{chunk_id:04x} {known.__name__}" if known else f"{chunk_id:04x}"

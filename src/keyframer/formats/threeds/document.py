@@ -1,8 +1,8 @@
-"""How chunks compose into a 3D Studio file: framing, reading and writing.
+"""Read and write 3D Studio files as trees of chunks.
 
-Reading is forensic. A chunk that cannot be typed stays raw with the reason, a length that cannot be true is kept and
-the chunk is cut at the end of its parent, bytes that no chunk claims become the tail of the chunk around them.
-Nothing here is recursive: a stack of open containers is all there is.
+Reading loses no bytes. A chunk that cannot be typed stays raw with the reason. An impossible length is kept, and the
+chunk is cut at the end of its parent. Bytes outside all sub-chunks become the tail of the chunk that contains them. The
+reader uses a stack of open containers, no recursion.
 """
 
 from __future__ import annotations
@@ -63,20 +63,20 @@ class _Open:
         self.chunk = chunk
         self.inside = inside
         self.at = at
-        """where the next sub-chunk begins"""
+        """offset of the next sub-chunk"""
         self.end = end
         self.claimed_end = claimed_end
-        """where its stored length says it ends; beyond ``end`` in a file that was cut"""
+        """end according to its stored length; after ``end`` in a truncated file"""
         self.place = place
-        """None until somebody asks"""
+        """computed on first use"""
         self.seen = 0
-        """the bits (`Chunk.once_bit`) of the sub-chunks so far of which there should be only one"""
+        """bits (`Chunk.once_bit`) of the sub-chunks so far that may occur only once"""
         self.counts: dict[int, int] | None = None
         self.counted = 0
-        """how many sub-chunks ``counts`` knows of"""
+        """number of sub-chunks that ``counts`` includes"""
 
     def count(self, chunk_id: int) -> int:
-        """How many sub-chunks of this id there are so far. Nobody counts before somebody asks."""
+        """Return the number of sub-chunks with this id so far, counted on first use."""
         if self.counts is None:
             self.counts = {}
         children = self.chunk.children
@@ -88,7 +88,7 @@ class _Open:
 
 
 def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
-    """A 3D Studio file as a document; `FormatError` only where it is none, or breaks a limit."""
+    """Decode a 3D Studio file. Raises `FormatError` if it is not one or exceeds a limit."""
     if len(data) < HEADER_SIZE:
         raise IO_UNRECOGNISED.failure(0, "/", reason=f"{len(data)} bytes are too few for a 3D Studio file")
     chunk_id, size = _unpack_header(data)
@@ -100,7 +100,7 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
 
 
 class _Reader:
-    """One reading: the stack of open containers and where issues go."""
+    """Reads one file: the stack of open containers, and the list of issues."""
 
     def __init__(self, data: bytes, limits: Limits, document: Document) -> None:
         self.data = data
@@ -111,7 +111,7 @@ class _Reader:
         self.records = 1
 
     def read(self, top_id: int, size: int) -> None:
-        """The top chunk with everything inside, and what stands behind it."""
+        """Read the top chunk with all sub-chunks, and the bytes after it."""
         root = Cursor(self.data, limits=self.limits)
         place = root.place.inner(f"{top_id:04x}")
         end = len(self.data)
@@ -142,14 +142,15 @@ class _Reader:
         self.stack.append(_Open(chunk, usual_inside(type(chunk)), window.pos, window.end, claimed_end, window.place))
 
     def _read_usual(self) -> None:
-        """Read on without a cursor or a place, up to the end of the file or to the next chunk that is odd in any way:
-        that one is left for `_step`."""
+        """Read valid chunks without cursors and paths, up to the end of the file or the first problem; `_step`
+        continues there.
+        """
         data, stack, longest = self.data, self.stack, self.limits.name
         room = self.limits.records - self.records
         deepest = self.limits.depth - len(stack)
         opened = stack[-1]
         holder, inside, at, end, seen = opened.chunk, opened.inside, opened.at, opened.end, opened.seen
-        around: list[tuple[Chunk, dict[int, Usual], int, int, int]] = []  # what is open here around the innermost
+        around: list[tuple[Chunk, dict[int, Usual], int, int, int]] = []  # open containers around the innermost
         while room > 0:
             if end - at < HEADER_SIZE:
                 if at != end:
@@ -192,7 +193,7 @@ class _Reader:
         self.records = self.limits.records - room
 
     def _place(self) -> Place:
-        """The place of the innermost open container. Each is the last sub-chunk so far of the one around it."""
+        """Return the path of the innermost open container. Each is the last sub-chunk so far of its parent."""
         level = len(self.stack)
         while self.stack[level - 1].place is None:
             level -= 1
@@ -203,7 +204,7 @@ class _Reader:
         return place
 
     def _step(self, parent: _Open) -> None:
-        """Read the next sub-chunk of the innermost open container with care, or close it."""
+        """Read the next sub-chunk of the innermost open container with all checks, or close the container."""
         at, left = parent.at, parent.end - parent.at
         cursor = Cursor(self.data, at, parent.end, self._place(), self.limits, len(self.stack))
         if left < HEADER_SIZE:
@@ -225,7 +226,7 @@ class _Reader:
         if self.records > self.limits.records:
             raise LIMIT_RECORDS.failure(at, str(place), limit=self.limits.records)
         actual = min(size, left)
-        if actual != size and at + size > parent.claimed_end:  # else it only suffers from what was cut off around it
+        if actual != size and at + size > parent.claimed_end:  # otherwise only an outer container was truncated
             self.issues.add(STRUCT_CHUNK_OVERRUN, str(place), at + 2, size=size, left=left)
         chunk: Chunk
         if cls is None:
@@ -241,7 +242,7 @@ class _Reader:
         parent.at = cursor.pos
 
     def _read_known(self, cls: type[Chunk], chunk_id: int, window: Cursor, claimed_end: int) -> Chunk:
-        """A chunk that is at home here: typed if it can be, else raw. A container is left open."""
+        """Read a chunk that is valid here: typed if possible, else raw. A container is left open."""
         at = window.pos
         window.pos += HEADER_SIZE
         chunk = _blank(cls, at, chunk_id)
@@ -267,7 +268,7 @@ class _Reader:
         return chunk
 
     def _read_stranger(self, parent: _Open, chunk_id: int, whole: bytes, place: Place) -> RawChunk:
-        """A chunk that is unknown, or known but not at home here: its bytes, never looked into."""
+        """Read a chunk that is unknown, or not valid here, as bytes without sub-chunks."""
         at, data = parent.at, whole[HEADER_SIZE:]
         if chunk_id in CHUNKS:
             kind = STRUCT_CHUNK_MISPLACED
@@ -282,9 +283,9 @@ class _Reader:
 
 
 def new_document(*chunks: Chunk) -> Document:
-    """A scene from nothing: ``new_document(Version(3), Editor(children=[...]), Keyframer(children=[...]))``.
+    """Make a document: ``new_document(Version(3), Editor(children=[...]), Keyframer(children=[...]))``.
 
-    Give one top chunk (`Main`, `Project`, `MaterialLibrary`, `Editor`) to choose it, or what goes into a `Main`.
+    Arguments are one top chunk (`Main`, `Project`, `MaterialLibrary`, `Editor`), or the children of a `Main`.
     """
     if len(chunks) == 1 and chunks[0].id in TOP_IDS:
         return Document(FORMAT, [chunks[0]])
@@ -292,7 +293,7 @@ def new_document(*chunks: Chunk) -> Document:
 
 
 def _blank(cls: type[C], at: int, chunk_id: int) -> C:
-    """An empty chunk for reading: its fields are not set yet."""
+    """Make a chunk for reading, with fields that are not set yet."""
     chunk = blank(cls, at)
     if isinstance(chunk, RawChunk):
         chunk.chunk_id = chunk_id
@@ -307,7 +308,7 @@ def _raw(chunk_id: int, at: int, data: bytes, reason: str) -> RawChunk:
 
 
 def _sub_place(parent: Place, chunk_id: int, index: int) -> Place:
-    """The place of the ``index``-th sub-chunk of its id."""
+    """Return the path of the ``index``-th sub-chunk with its id."""
     return Place(_segment(chunk_id), parent, index if index or chunk_id in REPEATING else None)
 
 
@@ -317,7 +318,7 @@ def _segment(chunk_id: int) -> str:
 
 
 def encode(document: Document) -> bytes:
-    """The bytes of a document, made from its records alone."""
+    """Return the bytes of a document, made from its records alone."""
     sink = Sink()
     opened: list[tuple[Chunk, int, Iterator[Record]]] = []
     todo = iter(document.records)
@@ -342,8 +343,11 @@ def encode(document: Document) -> bytes:
 
 
 def _header(chunk: Chunk, is_last: bool, size: int) -> bytes:
-    """The header of a chunk of ``size`` bytes. A wrong length that was read is written again only where it was: a chunk
-    of the same size with nothing behind it in its parent (else it would swallow what was put there)."""
+    """Return the header of a chunk of ``size`` bytes.
+
+    A wrong length from the original file is written again only if the chunk has the same size and is the last in its
+    parent (otherwise it would include the chunks after it).
+    """
     if chunk.claimed is not None and chunk.claimed[1] == size and is_last:
         size = chunk.claimed[0]
     try:
@@ -355,5 +359,5 @@ def _header(chunk: Chunk, is_last: bool, size: int) -> bytes:
 
 
 def record_types() -> dict[str, type[Chunk]]:
-    """Every declared chunk by the name of its class."""
+    """Return every declared chunk by the name of its class."""
     return {cls.__name__: cls for cls in (*CHUNKS.values(), RawChunk)}

@@ -1,4 +1,4 @@
-"""What is checked of a 3D Studio file beyond what reading it and making a scene of it find."""
+"""Checks of 3D Studio files beyond those of the reader and the scene reader."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from keyframer.scene import Scene
 from keyframer.wire.key_table import Keys
 from keyframer.wire.record import Record
 
-# What 3D Studio's own fields hold; other writers go beyond, and 3D Studio then cuts.
+# Limits of 3D Studio's fields; other programs exceed them, and 3D Studio then truncates.
 _NAMES: dict[type[Chunk], tuple[str, int]] = {
     r.NamedObject: ("name", 10),
     r.NodeHeader: ("name", 10),
@@ -54,11 +54,11 @@ _NAMES: dict[type[Chunk], tuple[str, int]] = {
 _EMPTY_IS_FINE = (r.KeyframerHeader, r.InstanceName, r.ParentName, r.LightExclude, r.ViewCamera, r.ProcessName)
 _FILE_NAMES: dict[type[Chunk], str] = {r.MapName: "name", r.BackgroundBitmap: "name", r.SpotMap: "name"}
 _DOS_NAME = 12
-"""8.3"""
+"""longest name of an 8.3 file"""
 
 _KEY_FLAGS = 0x1F
 _TRACK_FLAGS = 0x3FB
-"""all but bit 2 and the upper six"""
+"""all bits except bit 2 and the upper six"""
 _MAP_FLAGS = 0x3FB
 _DUMMIES = (b"$$$DUMMY", b"DUMMY")
 
@@ -73,23 +73,23 @@ _OF_SCENES: dict[type[Chunk], tuple[str, ...]] = {
     r.PointArray: ("points",),
     r.TextureVertices: ("uv",),
     r.Pivot: ("pivot",),
-    r.MeshMatrix: ("x_axis", "y_axis", "z_axis", "origin"),  # with such a number it is a singular matrix
+    r.MeshMatrix: ("x_axis", "y_axis", "z_axis", "origin"),  # a non-finite number makes the matrix singular
     r.Camera: ("position", "target", "bank"),
     r.Light: ("position",),
     r.Spotlight: ("target",),
     r.SpotRoll: ("roll",),
 }
-"""numbers that making a scene looks at, in the first chunk of the kind in its parent"""
+"""fields that the scene reader checks, in the first chunk of the kind in its parent"""
 _COVERED: set[tuple[type[Chunk], str]] = {
     *_KEYS,
     *((cls, field) for cls, fields in _OF_SCENES.items() for field in fields),
-    (r.BoundBox, "minimum"),  # a box of no numbers is reported as such
+    (r.BoundBox, "minimum"),  # a box with non-finite numbers is reported separately
     (r.BoundBox, "maximum"),
 }
 
 
 def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> None:
-    """Report everything that is odd about the records of a document."""
+    """Check the records of a document and report issues."""
     for record in document.find(Chunk):
         cls = type(record)
         if cls in _NAMES:
@@ -124,7 +124,7 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
 
 
 def _check_repeated(reporter: Reporter, parent: Chunk) -> None:
-    """Numbers of chunks that a scene takes only the first of."""
+    """Check numbers in repeated chunks, of which a scene uses only the first."""
     seen = set()
     for child in parent.children:
         cls = type(child)
@@ -161,7 +161,7 @@ def _check_values(reporter: Reporter, record: Chunk) -> None:
 
 
 def _check_choice(reporter: Reporter, record: Chunk, field: str, value: int, most: int) -> None:
-    """A number that means one of a few things; what lies behind it does not depend on it."""
+    """Report a number outside an enumeration; the layout does not depend on it."""
     if not 0 <= value <= most:
         reporter.report(SEM_UNKNOWN_ENUM, record, field, severity=Severity.WARNING, value=value, known=f"0 to {most}")
 
@@ -173,13 +173,13 @@ def _check_track(reporter: Reporter, track: r.Track) -> None:
         reporter.report(SEM_EMPTY_TRACK, track, "keys", what="a track without keys")
         return
     check_key_flags(reporter, track, "keys", keys.flags, _KEY_FLAGS)
-    check_early(reporter, track, "keys", keys.time)  # late ones are the bridge's to tell
+    check_early(reporter, track, "keys", keys.time)  # the bridge reports late keys
     if isinstance(track, r.RotationTrack):
         check_angles(reporter, track, "keys", keys.value[:, 0])
 
 
 def _check_nodes(document: Document, scene: Scene | None, reporter: Reporter) -> None:
-    """The keyframer's tree against the objects of the editor, and how deep it is."""
+    """Check the keyframer's tree against the objects of the editor, and its depth."""
     keyframer = document.first(r.Keyframer)
     if keyframer is None or scene is None:
         return
@@ -200,7 +200,7 @@ def _check_nodes(document: Document, scene: Scene | None, reporter: Reporter) ->
 
 
 def _headers(nodes: list[Record]) -> Iterator[r.NodeHeader]:
-    """The headers of nodes that stand for an object of the editor."""
+    """Return the headers of nodes that refer to an object of the editor."""
     for node in nodes:
         if not isinstance(node, r.AmbientNode):
             yield from (child for child in node.children if isinstance(child, r.NodeHeader))

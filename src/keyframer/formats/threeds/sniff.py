@@ -1,4 +1,4 @@
-"""Is it a 3D Studio file? From the first bytes and the size, without reading it."""
+"""Detect 3D Studio files from the first bytes and the size."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from keyframer.formats.contract import Match
 
 _TOPS = {0x4D4D: "scene", 0xC23D: "project", 0x3DAA: "material library", 0x3D3D: "bare editor data"}
 
-# What may come first inside each top chunk; "MM" alone is also how big-endian TIFF files begin.
+# First chunks that are valid in each top chunk; big-endian TIFF files also begin with "MM".
 _FIRST_INSIDE = {
     0x4D4D: {0x0002, 0x0005, 0x3D3D, 0xB000, 0x0000, 0xFFFF},
     0x3DAA: {0xAFFF, 0x0002},
@@ -32,7 +32,7 @@ _FIRST_INSIDE = {
 
 
 def sniff(head: bytes, size: int) -> Match | None:
-    """A score from the top chunk, its length and the first chunk inside."""
+    """Return a score based on the top chunk, its length and its first sub-chunk."""
     if len(head) < 6:
         return None
     top, length = _number(head, 0, 2), _number(head, 2, 4)
@@ -61,5 +61,5 @@ def sniff(head: bytes, size: int) -> Match | None:
 
 
 def _number(head: bytes, at: int, size: int) -> int:
-    """Without `struct`, which takes longer to load than to look at the head."""
+    """Read an unsigned number without `struct`, whose import takes longer than detection."""
     return int.from_bytes(head[at : at + size], "little")

@@ -60,7 +60,7 @@ def summarise(document: Document) -> list[Table]:
 def describe(cls: type[Chunk]) -> dict[str, str]:
     """Return id and parent of a chunk, for the documentation."""
     homes = ["any chunk"] if cls.homes == ANYWHERE else [chunk_name(home) for home in cls.homes]
-    if len(homes) > 4:  # the sixteen map slots and the like: ids are enough
+    if len(homes) > 4:  # map slots and similar families: the ids are enough
         homes = [f"{home:04x}" for home in cls.homes]
     return {
         "id": "many" if cls.many_ids else f"{cls.ID:04x}",
@@ -141,7 +141,7 @@ def _materials(document: Document) -> tuple[Table, Table]:
 
 
 def _nodes(document: Document) -> tuple[Table, Table]:
-    """Nodes as a tree (by node id and parent), and their tracks in the same order."""
+    """Return the nodes as a tree (by node id and parent), and their tracks in the same order."""
     nodes = Table("nodes", "Nodes", ("name", "kind", "id", "parent", "tracks", "keys", "frames"))
     tracks = Table("tracks", "Tracks", ("node", "track", "keys", "first", "last", "wrap"))
     for node, depth in _as_tree(list(document.find(Node))):
@@ -174,7 +174,7 @@ def _nodes(document: Document) -> tuple[Table, Table]:
 
 
 def _name_of(node: Node) -> bytes:
-    """``Tower``, ``$$$DUMMY.Rotor``: the name, and the instance name behind it."""
+    """Return the name of a node with its instance name: ``Tower``, ``$$$DUMMY.Rotor``."""
     header, instance = _first(node, NodeHeader), _first(node, InstanceName)
     name = b"" if header is None else header.name
     return name if instance is None else name + b"." + instance.name

@@ -1,7 +1,7 @@
-"""Did a transfer in text mode take bytes away? Looks at the whole file; asked only where the head is suspicious.
+"""Recognise files that lost bytes in a text-mode transfer. Reads the whole file; called only if the head is suspicious.
 
-Such a transfer turns CR LF into LF, in a binary file as well. The lengths of the chunks then no longer lead from one to
-the next; in a file that was merely cut off they do.
+Such a transfer replaces CR LF by LF, also in binary files. The chunk lengths then no longer lead from one chunk to the
+next; in a file that was only truncated they do.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import struct
 
 _HEADER = struct.Struct("<HI")
 
-# The ids that stand directly inside the top chunk and inside the editor and keyframer chunks.
+# Ids that are valid directly inside the top chunk and inside the editor and keyframer chunks.
 _CONTAINERS = (0x4D4D, 0x3D3D, 0xB000)
 _SIBLINGS = {
     0x4D4D: {0x0000, 0x0002, 0x0005, 0x3D3D, 0xB000, 0xFFFF},
@@ -24,7 +24,7 @@ _SIBLINGS = {
 
 
 def diagnose(data: bytes) -> str | None:
-    """What a transfer did to the file, in words; None where nothing points to that."""
+    """Describe the damage from a text-mode transfer; None if no sign of it was found."""
     if len(data) < 6:
         return None
     missing = _HEADER.unpack_from(data)[1] - len(data)
@@ -38,7 +38,7 @@ def diagnose(data: bytes) -> str | None:
 
 
 def derails(data: bytes) -> int | None:
-    """Where the walk from chunk to chunk meets something that is no chunk, before the end of the data."""
+    """Return the offset at which a walk over the chunks meets an invalid one before the end of the data."""
     stack = [(_HEADER.unpack_from(data)[0], 6)]
     size = len(data)
     while stack:
@@ -46,7 +46,7 @@ def derails(data: bytes) -> int | None:
         while at + 6 <= size:
             chunk_id, length = _HEADER.unpack_from(data, at)
             if chunk_id not in _SIBLINGS.get(parent, ()) or length < 6:
-                outside = parent != 0x4D4D and chunk_id in _SIBLINGS[0x4D4D]  # the parent has ended
+                outside = parent != 0x4D4D and chunk_id in _SIBLINGS[0x4D4D]  # end of the parent
                 if outside:
                     break
                 return at

@@ -1,7 +1,8 @@
-"""Every chunk of 3D Studio files, declared in the order and the words of the specification.
+"""Every chunk of 3D Studio files, declared in the order and the terms of the specification.
 
-`basics` has colours, percentages and the top chunks, `editor` the 3D editor's settings, `objects` meshes, lights and
-cameras, `materials` materials and maps, `nodes` the keyframer's nodes and tracks, `project` what only projects have.
+`basics` has colours, percentages and the top chunks, `editor` the settings of the 3D editor, `objects` meshes, lights
+and cameras, `materials` materials and maps, `nodes` the nodes and tracks of the keyframer, `project` chunks of project
+files.
 """
 
 from keyframer.formats.threeds.chunk import settle_homes

@@ -15,7 +15,7 @@ PERCENT_HOMES = (0xA040, 0xA041, 0xA042, 0xA050, 0xA052, 0xA053, 0xA084, *MAP_ID
 COLOUR_HOMES = (0x1200, 0x1300, 0x2100, 0x2200, 0x2302, 0x4600, 0xA010, 0xA020, 0xA030)
 
 TOP_IDS = (0x4D4D, 0xC23D, 0x3DAA, 0x3D3D)
-"""what a file may begin with"""
+"""ids of the first chunk of a file"""
 
 
 @chunk(0x4D4D, home=())
@@ -67,14 +67,14 @@ class ColorByte(Chunk):
 
 @chunk(0x0012, home=COLOUR_HOMES)
 class ColorByteGamma(Chunk):
-    """Rgb color gamma corrected (byte format) (LIN_COLOR_24); wins over 0011 where both stand."""
+    """Rgb color gamma corrected (byte format) (LIN_COLOR_24); overrides 0011 if both are present."""
 
     rgb: tuple[int, ...] = u8("red, green, blue, 0 to 255 (full intensity)", 3)
 
 
 @chunk(0x0013, home=COLOUR_HOMES)
 class ColorFloatGamma(Chunk):
-    """Rgb color gamma corrected (float format) (LIN_COLOR_F); wins over 0010 where both stand."""
+    """Rgb color gamma corrected (float format) (LIN_COLOR_F); overrides 0010 if both are present."""
 
     rgb: tuple[float, ...] = f32("red, green, blue, 0.0 to 1.0 (full intensity)", 3)
 

@@ -155,7 +155,7 @@ class BumpPercent(Chunk):
 
 
 class Map(Chunk):
-    """A map slot: its amount (a percent sub-chunk), file name and placement. No amount means 100 %."""
+    """A map slot: its amount (a percent sub-chunk), file name and texture transform. The default amount is 100 %."""
 
 
 @chunk(0xA200, home=_MATERIAL)
@@ -195,7 +195,7 @@ class SelfIlluminationMap(Map):
 
 @chunk(0xA220, home=_MATERIAL)
 class ReflectionMap(Map):
-    """Reflection map (MAT_REFLMAP): an environment, not placed by UV."""
+    """Reflection map (MAT_REFLMAP): an environment map without UV coordinates."""
 
 
 @chunk(0xA33E, home=_MATERIAL)
@@ -297,7 +297,7 @@ class MapVOffset(_MapNumber):
     """V offset (MAT_MAP_VOFFSET); 3ds Max stores -V."""
 
 
-# The document's description prints A35A a second time here; its own chunk tree has it right.
+# The document's description prints A35A a second time here; its chunk tree is correct.
 @chunk(0xA35C, home=MAP_IDS)
 class MapRotation(_MapNumber):
     """Rotation angle (MAT_MAP_ANG) in degrees; 3ds Max stores the negative angle."""
@@ -333,7 +333,7 @@ class MapTintBlue(_MapTint):
     """RGB tint B (MAT_MAP_BCOL)."""
 
 
-# Parameters of procedural textures (SXP), in the layout of each external process.
+# Parameters of procedural textures (SXP), in a layout that each external process defines.
 for _id, _slot in {
     0xA320: "Texture1", 0xA321: "Opacity", 0xA322: "Bump", 0xA324: "Specular", 0xA325: "Shininess",
     0xA326: "SelfIllumination", 0xA328: "Texture1Mask", 0xA32A: "Texture2Mask", 0xA32C: "OpacityMask",

@@ -17,7 +17,7 @@ class Keyframer(Chunk):
 
 @chunk(0xB00A, home=(0xB000,))
 class KeyframerHeader(Chunk):
-    """Keyframer header (KFHDR): who wrote it."""
+    """Keyframer header (KFHDR): the program that wrote it."""
 
     revision: int = i16("revision of the keyframer", default=5)
     name: bytes = strz("name of the scene or of the writing program, up to 12 characters")
@@ -84,7 +84,7 @@ class SpotNode(Node):
 class NodeHeader(Chunk):
     """Object name, parameters and hierarchy father (NODE_HDR)."""
 
-    # 0x4000 stands in nearly every real flags1; the document names only bit 11.
+    # Nearly every real file has 0x4000 in flags1; the document names only bit 11.
     name: bytes = strz("object name")
     flags1: int = u16("bit 2: hidden when rendering, 3: off, 9: marked, 11: hidden, 12: fast, 14: primary, 15: path")
     flags2: int = u16(

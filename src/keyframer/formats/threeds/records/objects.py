@@ -87,7 +87,7 @@ class PointFlags(Chunk):
 class FaceArray(Chunk):
     """Faces description (FACE_ARRAY), with material groups and smoothing groups as sub-chunks."""
 
-    # Bits 3-15 occur with rubbish in real files; only the edge bits are safe to believe.
+    # Bits 3-15 contain garbage in real files; only the edge bits are reliable.
     faces: Shorts = counted(
         ("<u2", (4,)),
         "H",
@@ -196,7 +196,7 @@ class OldCamera(Chunk):
 
 @chunk(0x4600, home=_OBJECT)
 class Light(Chunk):
-    """Light (N_DIRECT_LIGHT), with a colour sub-chunk; omni unless 4610 stands inside."""
+    """Light (N_DIRECT_LIGHT), with a colour sub-chunk; an omni light unless it contains 4610."""
 
     position: tuple[float, ...] = vector("position")
 

@@ -1,4 +1,4 @@
-"""What only project files have, and the data that plug-ins leave in any file."""
+"""Chunks of project files, and data that plug-ins add to any file."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from keyframer.formats.threeds.chunk import RawChunk, declare_family, declare_op
 from keyframer.formats.threeds.records.nodes import NODE_IDS
 from keyframer.wire.record import record
 
-# Application data: 8000 holds entries of a name and values. The data is the plug-in's own affair (inverse kinematics
-# keeps its joints here), so the section stays one run of bytes; the ids inside are listed for the reader's sake.
+# Application data: 8000 contains entries with a name and values. Each plug-in defines its own layout (inverse
+# kinematics stores its joints here), so the section is kept as bytes; the ids inside are listed for documentation.
 XData = declare_opaque(
     0x8000,
     "XData",
@@ -51,7 +51,7 @@ for _id, _name, _words in (
 
 @record
 class ProjectSetting(RawChunk):
-    """Any other setting of a project, C000 to CEFF: folders, grids, render and lofter options. No layout is public."""
+    """Any other setting of a project, C000 to CEFF (folders, grids, render and lofter options); layout unknown."""
 
     homes = _PROJECT
     opaque = True
