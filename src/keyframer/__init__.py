@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import sys
 
-from keyframer._version import __version__
+__version__ = "0.1.0"
 
 TYPE_CHECKING = False  # importing `typing` would take longer than this whole module
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     P = TypeVar("P")
     A = TypeVar("A")
 
+_STANDARD = os.path.dirname(os.__file__)
 _failed: dict[str, str] = {}
 _declared: dict[str, list[tuple[str, str]]] | None = None
 
@@ -132,8 +133,8 @@ def declared() -> dict[str, list[tuple[str, str]]]:
 
 def _entry_point_files(folder: str) -> list[str]:
     """List the entry point files of the packages in a folder. The empty name is the current folder, which is not
-    trusted and therefore skipped."""
-    if not folder:
+    trusted and therefore skipped; Python's own folders, of many files, hold no packages."""
+    if not folder or folder == _STANDARD or folder.startswith(_STANDARD + "/lib-dynload"):
         return []
     try:
         names = os.listdir(folder)

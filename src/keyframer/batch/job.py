@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from keyframer._version import __version__
+from keyframer import __version__
 from keyframer.batch.defaults import DONE, FAILED
 from keyframer.errors import FormatError
 from keyframer.text import safe_text

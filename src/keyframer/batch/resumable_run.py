@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from keyframer._version import __version__
+from keyframer import __version__
 from keyframer.batch import output_names, storage
 from keyframer.batch.defaults import DONE, FAILED, FINDINGS, LEDGER
 from keyframer.batch.dependencies import Dependencies, file_of

@@ -7,7 +7,7 @@ import os
 import sys
 from contextlib import nullcontext
 
-from keyframer._version import __version__
+from keyframer import __version__
 from keyframer.cli.exit_handling import FINDINGS, FINE
 from keyframer.text import did_you_mean, safe_text
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from keyframer.plugins import Blame
 from keyframer.text import did_you_mean
-from keyframer.wire.gc_paused import GcPaused
 
 TYPE_CHECKING = False  # `typing` and `dataclasses` would double the start of ``keyframer identify``
 if TYPE_CHECKING:
@@ -183,6 +182,8 @@ class Format:
 
     # Methods for callers
     def decode(self, data: bytes, limits: Limits) -> Document:
+        from keyframer.wire.gc_paused import GcPaused
+
         with GcPaused(), Blame(self):
             document = self.codec().decode(data, limits)
         document.limits, document.size = limits, len(data)
@@ -200,6 +201,7 @@ class Format:
         import numpy as np
 
         from keyframer.limits import budgeted
+        from keyframer.wire.gc_paused import GcPaused
 
         reader = self.scene_reader()
         chosen = make_options(self.name, reader.options, options)
@@ -247,6 +249,8 @@ class Format:
         rules = self.rules()
         if rules is not None:
             import numpy as np
+
+            from keyframer.wire.gc_paused import GcPaused
 
             with GcPaused(), np.errstate(all="ignore"), Blame(self):
                 rules(document, scene, reporter)

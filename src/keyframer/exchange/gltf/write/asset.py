@@ -20,7 +20,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from keyframer._version import __version__
+from keyframer import __version__
 from keyframer.exchange.gltf.conventions import Json, as_met, plain
 from keyframer.exchange.gltf.conventions import bounds as column_bounds
 from keyframer.files import content_name, write_bytes, write_set

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer._version import __version__
+from keyframer import __version__
 from keyframer.exchange.gltf.conventions import Axes, Json, Names, attach, plain, stated
 from keyframer.exchange.gltf.write.animation import write_animations
 from keyframer.exchange.gltf.write.animation_channels import hide_node
