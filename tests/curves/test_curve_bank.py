@@ -182,3 +182,19 @@ def test_a_full_turn_is_not_still() -> None:
 def test_no_tracks_and_no_times() -> None:
     assert CurveBank([]).evaluate([0, 1]) == {}
     assert CurveBank([Track("morph", [0, 1], [0, 1])]).evaluate([])["scalar"].shape == (0, 1, 1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_bank_for_one_moment_gives_what_all_times_give(seed: int) -> None:
+    """At keys, between them, before the first and behind the last."""
+    tracks = random_tracks(seed, 60)
+    whole = CurveBank(tracks)
+    for moment in (-3.0, 0.0, 1.0, 2.5, 4.0, 7.0, 1e6):
+        only = CurveBank(tracks, moment=moment)
+        assert only.empty == whole.empty
+        expected, found = whole.evaluate([moment]), only.evaluate([moment])
+        for number, (place, other) in enumerate(zip(whole.places, only.places, strict=True)):
+            value = found[other.family][0, other.slot]
+            np.testing.assert_allclose(
+                value, expected[place.family][0, place.slot], atol=1e-12, err_msg=f"track {number} at {moment}"
+            )

@@ -12,7 +12,7 @@ from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.posing import Rig
 from keyframer.posing import channels as channels_module
 from keyframer.posing import local_matrices as locals_module
-from keyframer.posing.rest_pose import world_at
+from keyframer.posing.rest_pose import RoughPlaces, world_at
 from keyframer.scene import Camera, Channel, Clip, Node, NodeKind, Scene
 from tests.posing import plain
 from tests.samples import all_samples
@@ -93,3 +93,19 @@ def test_samples(name: str, sample: Path) -> None:
         whole = rig.world(rig.sample(moments), 2)
         for number, moment in enumerate(moments):
             np.testing.assert_allclose(world_at(scene, clip, moment), whole[number], rtol=1e-12, atol=1e-9)
+
+
+def test_rough_places_are_those_of_arrays() -> None:
+    """Of every sample, node by node; what looks at a target, or is carried by it, has none."""
+    asked = 0
+    for name, sample in all_samples():
+        scene = keyframer.load(sample, format=name, salvage=True)
+        exact = world_at(scene, Clip(), 0.0)
+        rough = RoughPlaces(scene.nodes, {1})
+        assert len(scene.nodes) <= 1 or rough.world(1) is None
+        for number in range(len(scene.nodes)):
+            place = rough.world(number)
+            if place is not None:
+                np.testing.assert_allclose(place, exact[number, :3], atol=1e-9 * max(1.0, np.abs(exact[number]).max()))
+                asked += 1
+    assert asked > 50

@@ -7,12 +7,14 @@ import dataclasses
 import inspect
 import pickle
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 from keyframer.curves import Track
-from keyframer.curves.lazy_fields import Lazy, add_extras, stored
+from keyframer.curves.lazy_fields import Lazy, add_extras, leave_out, set_extras, stored, unchecked
 from keyframer.scene import Camera, Light, Material, Mesh, Node, RawChannel, TextureMap
 
 PARTS = [
@@ -85,6 +87,8 @@ def test_extras_that_are_set_replace_notes() -> None:
     add_extras(node, "3ds", {"flags": 1})
     node.extras = {}
     assert node.extras == {}
+    add_extras(node, "3ds", {"flags": 2})
+    assert node.extras == {"3ds": {"flags": 2}}
 
 
 @pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, lambda part: pickle.loads(pickle.dumps(part))])
@@ -118,3 +122,52 @@ def test_the_public_model_does_not_show_it() -> None:
     assert {name for name in dir(Node("a")) if not name.startswith("_")} == {
         item.name for item in dataclasses.fields(Node)
     }
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: type(part).__name__)
+def test_a_part_made_without_checks_is_the_same(part: Any) -> None:
+    given = {item.name for item in dataclasses.fields(part) if item.default is dataclasses.MISSING}
+    make = unchecked(type(part))
+    made = make(**{name: getattr(part, name) for name in given})
+    assert type(made) is type(part)
+    for item in dataclasses.fields(part):
+        assert repr(getattr(made, item.name)) == repr(getattr(part, item.name))
+    made = make(**{name: getattr(part, name) for name in given})
+    set_extras(made, ("3ds", "flags"), 5)
+    assert made.extras == {"3ds": {"flags": 5}}
+
+
+def late_track(asked: list[tuple[int, ...]]) -> Track:
+    def columns(*known: int) -> dict[str, Any]:
+        asked.append(known)
+        return {"times": np.array([1.0, 2.0]), "values": np.array([3.0, 4.0])}
+
+    track: Track = unchecked(Track, without=("times", "values"))("fov")
+    leave_out(track, columns, 6, 7)
+    return track
+
+
+def test_fields_that_were_left_out_are_made_when_one_is_read() -> None:
+    asked: list[tuple[int, ...]] = []
+    track = late_track(asked)
+    assert track.tension is None
+    assert not asked
+    assert track.values.tolist() == [3, 4]
+    assert track.times.tolist() == [1, 2]
+    assert asked == [(6, 7)]
+    with pytest.raises(AttributeError, match="no attribute 'colour'"):
+        track.colour  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_what_was_set_before_is_not_replaced() -> None:
+    track = late_track([])
+    track.values = np.array([8.0, 9.0])
+    assert track.times.tolist() == [1, 2]
+    assert track.values.tolist() == [8, 9]
+
+
+@pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, dataclasses.replace])
+def test_copies_of_fields_that_were_left_out(twin: Callable[[Track], Track]) -> None:
+    again = twin(late_track([]))
+    assert again.times.tolist() == [1, 2]
+    assert again.values.tolist() == [3, 4]

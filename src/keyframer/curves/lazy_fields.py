@@ -7,7 +7,7 @@ own and may be changed like any other. How much that saves: docs/decisions/0010-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING
 from typing import TYPE_CHECKING, Any
 
@@ -38,11 +38,13 @@ _SHARED: dict[tuple[str, ...], tuple[str, ...]] = {}
 class LazyFields:
     """Base of dataclasses with slots whose fields may be `lazy`, with extras among them."""
 
-    __slots__ = ("_noted",)
+    __slots__ = ("_later", "_noted")
     if TYPE_CHECKING:
         extras: dict[str, Any]
         _noted: tuple[Any, ...] | None
         """extras of one format in short: its id and their names as one tuple, which parts share, and the values"""
+        _later: tuple[Any, ...]
+        """how to make the fields that were left out: see `leave_out`"""
 
     def __post_init__(self) -> None:
         self._noted = None
@@ -59,7 +61,14 @@ class LazyFields:
         def __getattr__(self, name: str) -> Any:
             declared = type(self).__dataclass_fields__.get(name)
             if declared is None or type(declared.default) is not Lazy:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+                later = None if declared is None else stored(self, "_later")
+                if later is None:
+                    raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+                make, *known = later
+                for field, value in make(*known).items():
+                    if not _is_set(self, field):  # else somebody was faster, or gave it another value
+                        setattr(self, field, value)
+                return object.__getattribute__(self, name)
             value = declared.default.make()
             if name == "extras" and self._noted is not None:
                 (format, *keys), *values = self._noted
@@ -67,6 +76,14 @@ class LazyFields:
                 self._noted = None
             setattr(self, name, value)
             return value
+
+
+def _is_set(part: LazyFields, name: str) -> bool:
+    try:
+        object.__getattribute__(part, name)
+    except AttributeError:
+        return False
+    return True
 
 
 def stored(part: LazyFields, name: str) -> Any:
@@ -77,16 +94,17 @@ def stored(part: LazyFields, name: str) -> Any:
         return None
 
 
-def unchecked(cls: type[Any]) -> Callable[..., Any]:
+def unchecked(cls: type[Any], *, without: Collection[str] = ()) -> Callable[..., Any]:
     """A constructor with the fields of a dataclass that checks nothing, for readers that know what they give.
 
     It is generated from the declaration: ``__init__`` and ``__post_init__`` of a track of one key took longer than
-    everything else that is done with it. Lazy fields cannot be given; set them afterwards.
+    everything else that is done with it. Lazy fields cannot be given; set them afterwards. Those of ``without`` must be
+    set, or left out (`leave_out`).
     """
     names: dict[str, Any] = {"create": cls.__new__, "cls": cls}
     arguments, lines = [], []
     for name, declared in cls.__dataclass_fields__.items():
-        if type(declared.default) is Lazy:
+        if type(declared.default) is Lazy or name in without:
             continue
         names[f"default_{name}"] = declared.default
         arguments.append(name if declared.default is MISSING else f"{name}=default_{name}")
@@ -95,6 +113,11 @@ def unchecked(cls: type[Any]) -> Callable[..., Any]:
     exec(compile("\n".join([*head, *lines, "    return made"]), f"<unchecked {cls.__name__}>", "exec"), names)
     make: Callable[..., Any] = names["make"]
     return make
+
+
+def leave_out(part: LazyFields, make: Callable[..., dict[str, Any]], *known: object) -> None:
+    """Fields of this part are not set: ``make(*known)`` gives them all when somebody first reads one."""
+    part._later = (make, *known)
 
 
 def set_extras(part: LazyFields, names: tuple[str, ...], *values: object) -> None:
@@ -106,7 +129,7 @@ def set_extras(part: LazyFields, names: tuple[str, ...], *values: object) -> Non
 def add_extras(part: LazyFields, format: str, said: Mapping[str, object]) -> None:
     """Add to the extras of a format: in short, as long as nobody has asked for them."""
     noted = part._noted
-    if stored(part, "extras") is not None if noted is None else noted[0][0] != format:
+    if stored(part, "extras") is not None or (noted is not None and noted[0][0] != format):
         part.extras.setdefault(format, {}).update(said)
         return
     names, values = ((format,), ()) if noted is None else (noted[0], noted[1:])

@@ -300,10 +300,11 @@ def _view_columns(
 
 
 def joined_rows(tables: Sequence[StoredRows]) -> Array:
-    """The rows of several tables of one shape (layout and bits) as one array of records."""
+    """The rows of several tables of one file and of one shape (layout and bits) as one array of records."""
     layout, bits = tables[0][3:]
     size = layout.size_of[bits]
-    joined = b"".join([data[pos : pos + count * size] for data, pos, count, _, _ in tables])
+    whole = memoryview(tables[0][0])  # of one file: its parts are copied only once
+    joined = b"".join([whole[pos : pos + count * size] for _, pos, count, _, _ in tables])
     return np.frombuffer(joined, layout.row_dtypes[bits])
 
 

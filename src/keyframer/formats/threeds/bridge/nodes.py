@@ -17,6 +17,7 @@ from keyframer.catalogue import (
     LINK_UNRESOLVED_NAME,
 )
 from keyframer.curves import Track
+from keyframer.curves.curve_bank import only_first_counts
 from keyframer.curves.lazy_fields import set_extras, unchecked
 from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.formats.threeds import records as r
@@ -264,6 +265,10 @@ class ChannelReader:
         self._max_scene = writer.is_max
         self._shape_of = shape_of
         self._turns: list[tuple[Node, Floats]] = []
+        self._moving: list[tuple[int, Track]] = []
+        """tracks of several keys that place nodes"""
+        self._repeated: set[int] = set()
+        """nodes with two tracks of a kind"""
         self._tracks = [[chunk for chunk in entry.chunk.children if isinstance(chunk, r.Track)] for entry in entries]
         self._usual = read_usual_tracks(
             context, chain.from_iterable(self._tracks), absolute=self._absolute, max_scene=self._max_scene
@@ -272,25 +277,46 @@ class ChannelReader:
     def read(self, index: int, node: Node, vertices: int) -> list[Channel]:
         """The channels of one node, whose mesh has so many vertices. Its turn waits for `set_turns`."""
         channels: list[Channel] = []
+        value: Floats | None
         for chunk in self._tracks[index]:
-            track = self._usual.get(id(chunk))
-            if track is None:
-                track = self._read_with_care(chunk, node, vertices)
-                if track is None:  # without keys, or morph keys that name no fitting mesh
+            usual = self._usual.get(id(chunk))
+            if usual is not None:
+                track, value = usual
+            else:
+                found = self._read_with_care(chunk, node, vertices)
+                if found is None:  # without keys, or morph keys that name no fitting mesh
                     node.extras["3ds"].setdefault("tracks", []).append(leftover(chunk))
                     continue
-                value = _first_usable(track) if track.kind in AT_REST else None
-            else:
-                value = track.values[0]
-            if value is not None:
-                if track.kind == "position":
+                track, value = found, _first_usable(found) if found.kind in AT_REST else None
+            kind = track.kind
+            if kind in AT_REST:
+                if len(chunk.keys) > 1:  # type: ignore[attr-defined]  # every concrete track has keys
+                    self._moving.append((index, track))
+                if any(other.track.kind == kind for other in channels):
+                    self._repeated.add(index)
+                if value is None:
+                    pass
+                elif kind == "position":
                     node.position = value.copy()
-                elif track.kind == "rotation":
+                elif kind == "rotation":
                     self._turns.append((node, value))
-                elif track.kind == "scale":
+                else:
                     node.scale = value.copy()
             channels.append(Channel(index, track))
         return channels
+
+    def moving_part(self, channels: list[Channel]) -> list[Channel]:
+        """Those of the channels that say more than nodes at rest do: of one key are where nodes got their rest from."""
+        moving = {(index, track.kind) for index, track in self._moving}
+        return [
+            channel
+            for channel in channels
+            if channel.track.kind not in AT_REST or (channel.node, channel.track.kind) in moving
+        ]
+
+    def not_at_rest(self, moment: float) -> set[int]:
+        """Nodes that tracks place in another way at this moment than they rest; roughly: there may be too many."""
+        return self._repeated | {index for index, track in self._moving if not only_first_counts(track, moment)}
 
     def _read_with_care(self, chunk: r.Track, node: Node, vertices: int) -> Track | None:
         if type(chunk) in KINDS:

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.catalogue import LIMIT_COPIES, SCENE_REST_POSE
-from keyframer.curves.curve_bank import only_first_counts
 from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import UniqueNames
@@ -23,7 +22,6 @@ from keyframer.formats.threeds.bridge.context import MOST_LEFTOVERS, Context, ch
 from keyframer.formats.threeds.bridge.editor import read_editor
 from keyframer.formats.threeds.bridge.materials import read_material
 from keyframer.formats.threeds.bridge.nodes import (
-    AT_REST,
     NODE_KINDS,
     ChannelReader,
     KeyframerNode,
@@ -35,6 +33,7 @@ from keyframer.formats.threeds.records import HideTrack
 from keyframer.issues import IssueLog
 from keyframer.posing.rest_pose import RoughPlaces, world_at
 from keyframer.scene import Channel, Clip, Light, LightType, Node, NodeKind, Scene
+from keyframer.wire import quick_readers
 from keyframer.wire.record import Record
 
 Floats = npt.NDArray[np.float64]
@@ -168,7 +167,7 @@ class _Builder:
         channels.set_turns()
         for entry in entries:
             self._rest_target(entry, entries)
-        self._place_meshes(entries, writer, clip)
+        self._place_meshes(entries, writer, clip, channels)
 
     def _clip(self, keyframer: r.Keyframer, header: r.KeyframerHeader | None, writer: Writer) -> Clip:
         clip = Clip(rate=self.context.options.fps)
@@ -247,14 +246,14 @@ class _Builder:
         for lamp in self.lights.values():
             lamp.light.roll_degrees = math.degrees(lamp.light.roll_degrees)
 
-    def _place_meshes(self, entries: list[KeyframerNode], writer: Writer, clip: Clip) -> None:
+    def _place_meshes(self, entries: list[KeyframerNode], writer: Writer, clip: Clip, channels: ChannelReader) -> None:
         """Give nodes their meshes, with vertices in the node's own space."""
         if all(self._mesh_of(mesh_object) is None for mesh_object in entries):
             return
         moment = clip.current if writer.is_max and clip.current is not None else 0.0
         self.links.rest_frame = moment
-        rough = RoughPlaces(self.scene.nodes, _nodes_not_at_rest(clip, moment))
-        few = len(self.scene.nodes) <= _FEW_NODES and self.context.options.geometry == "auto"
+        rough = RoughPlaces(self.scene.nodes, channels.not_at_rest(moment))
+        few = quick_readers.ON and len(self.scene.nodes) <= _FEW_NODES and self.context.options.geometry == "auto"
         world: Floats | None = None
         shared: dict[int, int] = {}
         looks: Counter[int] = Counter()
@@ -272,8 +271,8 @@ class _Builder:
                 node_world = _AS_STORED
             else:
                 if world is None:
-                    world = world_at(self.scene, _moving_part(clip), moment)
-                    animated = any(len(track.keys) > 1 for mesh_object in entries for track in mesh_object.tracks)  # type: ignore[attr-defined]
+                    world = world_at(self.scene, Clip(channels=channels.moving_part(clip.channels)), moment)
+                    animated = any(len(track.keys) > 1 for other in entries for track in other.tracks)  # type: ignore[attr-defined]
                 node_world = world[index]
                 points = (
                     mesh_object.mesh.positions
@@ -380,29 +379,6 @@ class _Builder:
             self.scene.extras.setdefault("3ds", {})["chunks"] = kept
         if document.trailing:
             self.scene.extras.setdefault("3ds", {})["trailing"] = document.trailing.hex()
-
-
-def _nodes_not_at_rest(clip: Clip, moment: float) -> set[int]:
-    """Nodes that tracks place in another way at this moment than they rest; roughly: there may be too many."""
-    seen: set[tuple[int, str]] = set()
-    numbers: set[int] = set()
-    for channel in clip.channels:
-        node, track = channel.node, channel.track
-        if track.kind in AT_REST:
-            if (node, track.kind) in seen or not (len(track.times) == 1 or only_first_counts(track, moment)):
-                numbers.add(node)
-            seen.add((node, track.kind))
-    return numbers
-
-
-def _moving_part(clip: Clip) -> Clip:
-    """The channels that say more than nodes at rest do: those of one key are where nodes got their rest from."""
-    wanted = {
-        (channel.node, channel.track.kind)
-        for channel in clip.channels
-        if len(channel.track.times) > 1 or channel.track.kind not in AT_REST
-    }
-    return Clip(channels=[channel for channel in clip.channels if (channel.node, channel.track.kind) in wanted])
 
 
 class Reader(SceneReader[Options]):

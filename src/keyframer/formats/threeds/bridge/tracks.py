@@ -22,16 +22,17 @@ from keyframer.catalogue import (
     SCENE_SIGN_FLIP,
 )
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
-from keyframer.curves.lazy_fields import add_extras, set_extras, unchecked
+from keyframer.curves.lazy_fields import add_extras, leave_out, set_extras, unchecked
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Morph
+from keyframer.wire import quick_readers
 from keyframer.wire.key_table import EXTRAS, Keys, StoredRows, joined_rows
 
 Floats = npt.NDArray[np.float64]
-UsualTracks = dict[int, Track]
-"""tracks by `id` of the chunk that they were read from"""
+UsualTracks = dict[int, tuple[Track, Floats]]
+"""tracks and the values of their first keys, by `id` of the chunk that they were read from"""
 
 WRAPS = {0: Wrap.SINGLE, 2: Wrap.REPEAT, 3: Wrap.LOOP}
 """bits 0 and 1; 1 alone is not defined and plays once"""
@@ -48,96 +49,141 @@ KINDS: dict[type[Chunk], str] = {
 }
 
 
-_new_track = unchecked(Track)
+_COLUMNS = ("times", "values", "flags", *EXTRAS)
+_new_track = unchecked(Track, without=_COLUMNS)
 _EXTRAS = ("3ds", "flags", "time_min", "time_max", "offset")
 """names of what a track keeps of its head"""
+
+
+def _track_of(kind: str, chunk: r.Track, form: RotationForm) -> Track:
+    """A track whose columns are not set yet."""
+    track: Track = _new_track(kind, Interpolation.TCB, WRAPS.get(chunk.flags & 3, Wrap.SINGLE), form)
+    set_extras(track, _EXTRAS, chunk.flags, chunk.time_min, chunk.time_max, chunk.offset)
+    return track
 
 
 def read_usual_tracks(context: Context, chunks: Iterable[r.Track], *, absolute: bool, max_scene: bool) -> UsualTracks:
     """The tracks of numbers about which nothing has to be reported, all at once: a call of numpy takes as long for one
     key as for fifty. `read_track` reads the others one by one, and says what is odd about them."""
-    shapes: dict[tuple[int, int], tuple[list[r.Track], list[StoredRows]]] = {}
+    found: UsualTracks = {}
+    if not quick_readers.ON:
+        return found
+    flips = max_scene and context.options.sign_flips == "auto"
+    shapes: dict[tuple[int, int], _Portion] = {}
     for chunk in chunks:
         rows = chunk.keys.stored_rows() if type(chunk) in KINDS else None  # type: ignore[attr-defined]
         if rows is not None:
-            same, tables = shapes.setdefault((rows[3].width or 0, rows[4]), ([], []))
-            same.append(chunk)
-            tables.append(rows)
-    tracks: UsualTracks = {}
-    flips = max_scene and context.options.sign_flips == "auto"
-    for same, tables in shapes.values():
-        _read_alike(same, tables, absolute, flips, tracks)
-    return tracks
+            shape = rows[3].width or 0, rows[4]
+            portion = shapes.get(shape)
+            if portion is None or portion.keys > _KEYS_AT_ONCE:
+                if portion is not None:
+                    portion.read(absolute, flips, found)
+                portion = shapes[shape] = _Portion()
+            portion.chunks.append(chunk)
+            portion.tables.append(rows)
+            portion.keys += rows[2]
+    for portion in shapes.values():
+        portion.read(absolute, flips, found)
+    return found
 
 
-def _read_alike(
-    chunks: list[r.Track], tables: list[StoredRows], absolute: bool, flips: bool, tracks: UsualTracks
-) -> None:
-    """Add the usual ones of tracks whose rows have the same shape; ``flips``: turns may be changes of sign."""
-    rows = joined_rows(tables)
-    bits = tables[0][4]
-    counts = [rows_of[2] for rows_of in tables]
-    ends = list(accumulate(counts))
-    starts = [end - count for end, count in zip(ends, counts, strict=True)]
-    times, values = rows["time"].astype(np.float64), rows["value"].astype(np.float64)
-    extras = np.zeros((len(EXTRAS), len(rows) if bits else 0))
+_KEYS_AT_ONCE = 20_000
+"""so many stay in the processor's cache; and whoever keeps one track keeps the columns of no more"""
+
+
+class _Portion:
+    """Tracks whose rows have the same shape. Their columns are made when somebody asks one of them."""
+
+    __slots__ = ("_columns", "chunks", "keys", "tables")
+
+    def __init__(self) -> None:
+        self.chunks: list[r.Track] = []
+        self.tables: list[StoredRows] = []
+        self.keys = 0
+        self._columns: tuple[Floats, Floats, npt.NDArray[np.int64] | None, Floats | None] | None = None
+
+    def read(self, absolute: bool, flips: bool, found: UsualTracks) -> None:
+        """Add the usual tracks; ``flips``: turns may be changes of sign."""
+        rows = joined_rows(self.tables)
+        ends = list(accumulate(table[2] for table in self.tables))
+        starts = [0, *ends[:-1]]
+        odd = _odd_tables(rows, self.tables[0][4], starts, ends, flips)
+        firsts = _values(rows["value"][starts])
+        form = RotationForm.NONE
+        if firsts.shape[1:] == (4,):
+            form = RotationForm.AXIS_ANGLE_ABSOLUTE if absolute else RotationForm.AXIS_ANGLE_RELATIVE
+        for number, (chunk, start, end) in enumerate(zip(self.chunks, starts, ends, strict=True)):
+            if number not in odd:
+                track = _track_of(KINDS[type(chunk)], chunk, form)
+                leave_out(track, self.columns, start, end)
+                found[id(chunk)] = track, firsts[number]
+        self.chunks = []
+
+    def columns(self, start: int, end: int) -> dict[str, Any]:
+        """The columns of a track: these keys of the portion."""
+        if self._columns is None:
+            rows, bits = joined_rows(self.tables), self.tables[0][4]
+            flags = rows["flags"].astype(np.int64) if rows["flags"].any() else None
+            extras = _extra_columns(rows, bits) if bits else None
+            self._columns = rows["time"].astype(np.float64), _values(rows["value"]), flags, extras
+        times, values, flags, extras = self._columns
+        optional = [None] * len(EXTRAS) if extras is None else extras[:, start:end]
+        own_flags = None if flags is None or not flags[start:end].any() else flags[start:end]
+        head = {"times": times[start:end], "values": values[start:end], "flags": own_flags}
+        return {**head, **dict(zip(EXTRAS, optional, strict=True))}
+
+
+def _values(stored: npt.NDArray[np.float32]) -> Floats:
+    """Values of keys. Of rotations are stored: angle (clockwise) and axis; kept: axis and angle (counter-clockwise)."""
+    if stored.shape[1] == 4:
+        values = np.empty(stored.shape)
+        values[:, :3], values[:, 3] = stored[:, 1:], -stored[:, 0]
+        return values
+    return (stored[:, 0] if stored.shape[1] == 1 else stored).astype(np.float64)
+
+
+def _extra_columns(rows: npt.NDArray[Any], bits: int) -> Floats:
+    """(5, keys) the optional floats, 0 where they are not stored."""
+    columns = np.zeros((len(EXTRAS), len(rows)))
     for number, name in enumerate(EXTRAS):
         if bits >> number & 1:
-            extras[number] = rows[name]
-    form, turning = RotationForm.NONE, values.shape[1] == 4
-    if turning:  # stored: angle (clockwise) and axis; kept: axis and angle (counter-clockwise)
-        form = RotationForm.AXIS_ANGLE_ABSOLUTE if absolute else RotationForm.AXIS_ANGLE_RELATIVE
-        values = np.concatenate([values[:, 1:], -values[:, :1]], axis=1)
-    elif values.shape[1] == 1:
-        values = values[:, 0]
-    odd = _odd_tables(times, values, extras, starts, ends, flips)
-    flags = rows["flags"].astype(np.int64) if rows["flags"].any() else None
-    for number, (chunk, start, end) in enumerate(zip(chunks, starts, ends, strict=True)):
-        if number in odd:
-            continue
-        track: Track = _new_track(
-            KINDS[type(chunk)],
-            times[start:end],
-            values[start:end],
-            Interpolation.TCB,
-            WRAPS.get(chunk.flags & 3, Wrap.SINGLE),
-            form,
-        )
-        if bits:
-            track.tension, track.continuity, track.bias, track.ease_to, track.ease_from = extras[:, start:end]
-        if flags is not None and flags[start:end].any():
-            track.flags = flags[start:end]
-        set_extras(track, _EXTRAS, chunk.flags, chunk.time_min, chunk.time_max, chunk.offset)
-        tracks[id(chunk)] = track
+            columns[number] = rows[name]
+    return columns
 
 
-def _odd_tables(
-    times: Floats, values: Floats, extras: Floats, starts: list[int], ends: list[int], flips: bool
-) -> set[int]:
+def _odd_tables(rows: npt.NDArray[Any], bits: int, starts: list[int], ends: list[int], flips: bool) -> set[int]:
     """The numbers of tables of keys that may need a report (see `check_keys` and `_rotations`). Columns are asked as a
     whole first, which nearly always is enough; NaN is larger than anything."""
-    late = np.zeros(len(times), bool)
-    if len(times) > len(starts):  # else no table has two keys
-        late[1:] = times[1:] <= times[:-1]
+    times, values = rows["time"].copy(), rows["value"].copy()  # numpy is slow where numbers are not aligned
+    several = len(rows) > len(starts)
+    doubts: list[npt.NDArray[Any]] = []
+    if several:
+        late = np.concatenate([[False], times[1:] <= times[:-1]])
         late[starts] = False
-    doubts: list[npt.NDArray[Any]] = [late] if late.any() else []
-    if not np.abs(times).max() <= _HUGE_TIME:
-        doubts.append(np.abs(times) > _HUGE_TIME)
-    if not np.abs(values).max() <= _HUGE_VALUE:
-        doubts.append(np.asarray(~(np.abs(values.reshape(len(times), -1)) <= _HUGE_VALUE).all(axis=1)))
-    if extras.size and not (np.abs(extras).max() <= 1 and extras[3:].min() >= 0):
-        doubts.append(np.asarray(~((np.abs(extras) <= 1).all(axis=0) & (extras[3:] >= 0).all(axis=0))))
-    if values.ndim == 2 and values.shape[1] == 4:
-        angles = values[:, 3]
-        still = (angles != 0) & ~values[:, :3].any(axis=1)
+        if late.any():
+            doubts.append(late)
+    if not -_HUGE_TIME <= int(times.min()) <= int(times.max()) <= _HUGE_TIME:
+        doubts.append(np.abs(times.astype(np.float64)) > _HUGE_TIME)
+    if not -_HUGE_VALUE <= float(values.min()) <= float(values.max()) <= _HUGE_VALUE:
+        doubts.append(np.asarray(~(np.abs(values.astype(np.float64)) <= _HUGE_VALUE).all(axis=1)))
+    if bits:
+        extras = _extra_columns(rows, bits)
+        if not (-1 <= extras.min() <= extras.max() <= 1 and extras[3:].min() >= 0):
+            doubts.append(np.asarray(~((np.abs(extras) <= 1).all(axis=0) & (extras[3:] >= 0).all(axis=0))))
+    if values.shape[1] == 4:
+        angles = values[:, 0]
+        still = (values[:, 1] == 0) & (values[:, 2] == 0) & (values[:, 3] == 0) & (angles != 0)
         if still.any():
             doubts.append(still)
-        if flips and len(times) > len(starts) and not np.abs(angles).max() <= 1.5 * math.pi:
-            doubts.append(np.abs(angles) > 1.5 * math.pi)
+        if flips and several and not -_FLIP <= float(angles.min()) <= float(angles.max()) <= _FLIP:
+            doubts.append(np.abs(angles.astype(np.float64)) > _FLIP)
     if not doubts:
         return set()
-    rows = np.flatnonzero(np.any(doubts, axis=0))
-    return set(np.searchsorted(ends, rows, side="right").tolist())
+    return set(np.searchsorted(ends, np.flatnonzero(np.any(doubts, axis=0)), side="right").tolist())
+
+
+_FLIP = 1.5 * math.pi
+"""from here to half a turn beyond it an increment may be a quaternion that changed its sign"""
 
 
 def read_track(context: Context, chunk: r.Track, *, absolute: bool, max_scene: bool) -> Track | None:
@@ -155,14 +201,11 @@ def read_track(context: Context, chunk: r.Track, *, absolute: bool, max_scene: b
 
 
 def _track(kind: str, chunk: r.Track, keys: Keys, values: Floats, form: RotationForm = RotationForm.NONE) -> Track:
-    wrap = WRAPS.get(chunk.flags & 3, Wrap.SINGLE)
-    track: Track = _new_track(kind, keys.time.astype(np.float64), values, Interpolation.TCB, wrap, form)
-    if keys.flags.any():
-        track.flags = keys.flags.astype(np.int64)
-    if keys.extras is not None:
-        for name, column in zip(EXTRAS, keys.extras.T, strict=True):
-            setattr(track, name, column.astype(np.float64))
-    set_extras(track, _EXTRAS, chunk.flags, chunk.time_min, chunk.time_max, chunk.offset)
+    track = _track_of(kind, chunk, form)
+    track.times, track.values = keys.time.astype(np.float64), values
+    track.flags = keys.flags.astype(np.int64) if keys.flags.any() else None
+    for number, name in enumerate(EXTRAS):
+        setattr(track, name, None if keys.extras is None else keys.extras[:, number].astype(np.float64))
     return track
 
 
@@ -180,7 +223,7 @@ def _rotations(context: Context, chunk: r.Track, keys: Keys, values: Floats, max
         # 12 of 16 increments above pi in real files of 3ds Max stand one frame apart, between neighbours below
         # 0.14 pi: quaternions that changed their sign, not turns.
         close = np.diff(keys.time.astype(np.int64), prepend=np.int64(-(1 << 40))) == 1
-        flips = close & (np.abs(angles) > 1.5 * math.pi) & (np.abs(angles) <= 2.5 * math.pi)
+        flips = close & (np.abs(angles) > _FLIP) & (np.abs(angles) <= _FLIP + math.pi)
         if flips.any():
             angles[flips] -= 2 * math.pi * np.sign(angles[flips])
             context.report(SCENE_SIGN_FLIP, chunk, f"keys[{np.flatnonzero(flips)[0]}]", count=int(flips.sum()))
