@@ -103,6 +103,11 @@ def _is_unsafe(code: str, severity: Severity) -> bool:
     return severity is Severity.ERROR and not code.startswith("DATA_")
 
 
+def _no_counts() -> Counter[Any]:
+    """An empty counter, without the Python code of its ``__init__``: every file has nine of them, mostly empty."""
+    return Counter.__new__(Counter)
+
+
 class IssueLog:
     """The issues of one file in the order found: all are counted, the first of each code are listed.
 
@@ -114,12 +119,12 @@ class IssueLog:
         self._per_code = per_code
         self._per_file = per_file
         self._kept: list[Issue] = []
-        self._kept_by_code: Counter[str] = Counter()
+        self._kept_by_code: Counter[str] = _no_counts()
         self._first_unsafe: Issue | None = None
         self._worst: Severity | None = None
-        self.counts: Counter[str] = Counter()
+        self.counts: Counter[str] = _no_counts()
         """number of issues of each code"""
-        self.tallies: Counter[tuple[str, Severity]] = Counter()
+        self.tallies: Counter[tuple[str, Severity]] = _no_counts()
         """number of issues of each code and severity"""
 
     def add(
@@ -171,6 +176,8 @@ class IssueLog:
 
     def extend(self, issues: IssueLog) -> None:
         """Add the issues and the counts of another log."""
+        if not issues.tallies:
+            return
         for issue in issues:
             self.add_issue(issue)
         first_unsafe = issues.first_unsafe()

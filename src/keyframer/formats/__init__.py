@@ -104,10 +104,12 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
     if not head or size == 0:  # a member of an archive may claim more bytes than it has
         return Detection(None, 0.0, "an empty file (0 bytes)")
     matches: list[tuple[float, bool, Format, Match]] = []
-    extension = os.path.splitext(name)[1].lower()
     for candidate in FORMATS:
         match = match_format(candidate, head, size)
         if match is not None:
+            if match.score >= SURE and not matches:  # the usual case
+                return Detection(candidate, match.score, match.reason, match.version, match.dialect)
+            extension = os.path.splitext(name)[1].lower()
             matches.append((match.score, extension in candidate.extensions, candidate, match))
             if match.score >= SURE:  # formats without a signature take longer and need not be asked
                 break
