@@ -9,7 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.curves import CurveBank, Place
+from keyframer.curves import CurveBank, Place, RotationForm, Track
+from keyframer.curves.key_columns import WILD
+from keyframer.curves.rotation_forms import single_rotations
 from keyframer.maths.distinct_values import unique_values
 from keyframer.scene import Channel, Clip
 
@@ -69,15 +71,19 @@ class Channels:
 
     def __init__(self, clip: Clip, node_count: int) -> None:
         channels = _of_nodes(clip, node_count)
-        self.bank = CurveBank([channel.track for channel in channels])
+        single = _single_keys(channels)
+        others = [channel for channel in channels if len(channel.track.times) != 1] if single else channels
+        self.bank = CurveBank([channel.track for channel in others])
+        """the tracks that may change"""
         self.still: dict[str, StillValues] = {}
         """kind to node to the value (k,) that never changes"""
         self.movers: dict[str, list[Movers]] = {}
         """kind to what does change"""
-        for kind, places in _places(channels, self.bank).items():
-            self._sort(kind, places)
+        places = _places(others, self.bank)
+        for kind in dict.fromkeys((*single, *places)):
+            self._sort(kind, places.get(kind, {}), single.get(kind, []))
 
-    def _sort(self, kind: str, places: dict[int, Place]) -> None:
+    def _sort(self, kind: str, places: dict[int, Place], single: list[tuple[Indices, Floats]]) -> None:
         moving: dict[str, list[tuple[int, int]]] = {}
         still: dict[str, list[tuple[int, Floats]]] = {}
         for node, place in places.items():
@@ -86,10 +92,11 @@ class Channels:
                 moving.setdefault(place.family, []).append((node, place.slot))
             else:
                 still.setdefault(place.family, []).append((node, value))
-        self.still[kind] = StillValues(
+        resting = [
             (np.array([node for node, _ in pairs], np.int64), np.array([value for _, value in pairs]))
             for pairs in still.values()
-        )
+        ]
+        self.still[kind] = StillValues([*single, *resting])
         for family, pairs in moving.items():
             pairs.sort()
             nodes, slots = np.array(pairs, np.int64).T
@@ -137,6 +144,32 @@ class Channels:
                 return movers.values(samples)[:, rows[0]]
         value = self.still[kind].get(node) if kind in self.still else None
         return None if value is None else value[None]
+
+
+def _single_keys(channels: Sequence[Channel]) -> dict[str, list[tuple[Indices, Floats]]]:
+    """Kind to nodes and values of the channels that are a single key, as most are: they need no curve. Nothing where
+    this takes a closer look: a key that is not usable, or two channels of a kind on one node."""
+    groups: dict[tuple[str, RotationForm, int], tuple[list[int], list[Track]]] = {}
+    seen: set[tuple[int, str]] = set()
+    for channel in channels:
+        node, track = channel.node, channel.track
+        seen.add((node, track.kind))
+        if len(track.times) == 1:
+            nodes, tracks = groups.setdefault((track.kind, track.form, track.values.size), ([], []))
+            nodes.append(node)
+            tracks.append(track)
+    found: dict[str, list[tuple[Indices, Floats]]] = {}
+    if len(seen) < len(channels):
+        return found
+    with np.errstate(all="ignore"):
+        for (kind, form, width), (nodes, tracks) in groups.items():
+            times = np.concatenate([track.times for track in tracks])
+            values = np.concatenate([track.values.reshape(1, width) for track in tracks])
+            if not (np.abs(times).max() <= WILD and np.abs(values).max() <= WILD):  # NaN is not, either
+                return {}
+            turned = values if form is RotationForm.NONE else single_rotations(values, form)
+            found.setdefault(kind, []).append((np.array(nodes, np.int64), turned))
+    return found
 
 
 def _of_nodes(clip: Clip, node_count: int) -> list[Channel]:
