@@ -138,9 +138,9 @@ def test_private_modules_are_imported_only_inside_their_package() -> None:
 
 
 def test_the_search_for_private_modules_finds_them() -> None:
-    assert is_private_to("keyframer.operating._tracks", HOUSE / "cli" / "info.py")
-    assert is_private_to("keyframer.operating._tracks.sampled", HOUSE / "cli" / "info.py")
-    assert not is_private_to("keyframer.operating._tracks", HOUSE / "operating" / "cut.py")
+    assert is_private_to("keyframer.scene._arrays", HOUSE / "cli" / "info.py")
+    assert is_private_to("keyframer.scene._arrays.checked", HOUSE / "cli" / "info.py")
+    assert not is_private_to("keyframer.scene._arrays", HOUSE / "scene" / "mesh.py")
 
 
 def test_formats_do_not_see_each_other() -> None:

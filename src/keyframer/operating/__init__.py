@@ -6,11 +6,8 @@ scene = operating.cut(scene, 10, 50)
 scene = operating.change_axes(scene, up="y")
 """
 
-from keyframer.operating.cut import cut
-from keyframer.operating.merge import merge
-from keyframer.operating.node_selection import choose_nodes
-from keyframer.operating.rate import change_rate
-from keyframer.operating.reverse import reverse
+from keyframer.operating.node_selection import choose_nodes, merge
 from keyframer.operating.scale import change_axes, scale
+from keyframer.operating.timing import change_rate, cut, reverse
 
 __all__ = ["change_axes", "change_rate", "choose_nodes", "cut", "merge", "reverse", "scale"]

@@ -7,12 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from keyframer.exchange.opening import load
-from keyframer.operating.cut import cut
-from keyframer.operating.merge import merge
-from keyframer.operating.node_selection import choose_nodes
-from keyframer.operating.rate import change_rate
-from keyframer.operating.reverse import reverse
+from keyframer.operating.node_selection import choose_nodes, merge
 from keyframer.operating.scale import change_axes, scale
+from keyframer.operating.timing import change_rate, cut, reverse
 from keyframer.scene import Handedness, Scene
 
 

@@ -1,0 +1,210 @@
+"""What changes the time of an animation: a stretch of it, backwards, at another rate. Tracks are moved or sampled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
+from keyframer.curves.key_reduction import Sampling, fewest_keys, sample_together, values_of
+from keyframer.curves.rotation_forms import absolute, increments, picked, usable_keys
+from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance, units_per_second
+from keyframer.maths import quat
+from keyframer.posing.bounds_and_duration import clip_span
+from keyframer.scene import Channel, Clip, Scene
+
+Floats = npt.NDArray[np.float64]
+
+
+def with_tracks(scene: Scene, change: Callable[[Track], Track | None], **clip: object) -> Scene:
+    """The scene with every track of its first clip changed (left out where that gives None), and fields of the clip."""
+    if not scene.clips:
+        return scene
+    return with_these_tracks(scene, [change(channel.track) for channel in scene.clips[0].channels], **clip)
+
+
+def with_these_tracks(scene: Scene, tracks: Iterable[Track | None], **clip: object) -> Scene:
+    """The scene with other tracks for the channels of its first clip (None leaves one out), and fields of the clip."""
+    first = scene.clips[0]
+    changed = zip(first.channels, tracks, strict=True)
+    channels = [Channel(channel.node, track) for channel, track in changed if track is not None]
+    clip_with_tracks: Clip = replace(first, channels=channels, **clip)  # type: ignore[arg-type]
+    return replace(scene, clips=[clip_with_tracks, *scene.clips[1:]])
+
+
+def sampled(track: Track, times: Floats, tolerance: Tolerance) -> Sampling[Track]:
+    """Few keys through the track's values at these times, and between them where all of the track's own are among
+    them: keys that stand elsewhere cannot follow its corners."""
+    values = yield from values_of(track, times)
+    if track.interpolation is Interpolation.STEP and not track.is_rotation:
+        kept = np.concatenate([[True], np.any(np.diff(values.reshape(len(times), -1), axis=0) != 0, axis=1)])
+        return Track(track.kind, times[kept], values[kept], Interpolation.STEP)
+    form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
+    allowed, distance, _ = tolerance.for_track(track)
+    widest = 90.0 if track.is_rotation else np.inf
+    key_times = track.times[(track.times >= times[0]) & (track.times <= times[-1])]
+    known = track.wrap is Wrap.SINGLE and bool(np.isin(key_times, times).all())
+    between = partial(values_of, track) if known else None
+    return (yield from fewest_keys(track.kind, times, values, form, allowed, distance, widest, between))[0]
+
+
+def cut(scene: Scene, first: float, last: float, *, max_error: float = DEFAULT_MAX_ERROR) -> Scene:
+    """Frames ``first`` to ``last``, which become 0 to ``last - first``.
+
+    A track whose keys all lie inside keeps them. One that reaches outside is bent by keys that go: what it does inside
+    is put through new keys, within ``max_error`` of the scene's size (and 0.01 degree at the usual 1e-4).
+    """
+    if not scene.clips:
+        raise ValueError("the scene has no clip to cut")
+    if not (math.isfinite(first) and math.isfinite(last) and first < last):
+        raise ValueError(f"frames from {first:g} to {last:g} are not a range")
+    clip = scene.clips[0]
+    unit = clip.units_per_frame or 1.0
+    begin, end = first * unit, last * unit
+    tolerance = Tolerance.of(scene, max_error)
+    changes: dict[str, object] = {"start": 0.0, "end": end - begin}
+    if clip.current is not None:
+        changes["current"] = min(max(clip.current - begin, 0.0), end - begin)
+    if clip.bounds is not None:
+        changes["bounds"] = clip.bounds[math.ceil(first) : math.floor(last) + 1]
+    changes["raw_channels"] = [
+        replace(raw_channel, values=raw_channel.values[math.ceil(first) : math.floor(last) + 1])
+        for raw_channel in clip.raw_channels
+    ]
+    parts = sample_together(_cut(channel.track, begin, end, unit, tolerance) for channel in clip.channels)
+    return with_these_tracks(scene, parts, **changes)
+
+
+def _cut(track: Track, begin: float, end: float, unit: float, tolerance: Tolerance) -> Sampling[Track]:
+    track = usable_keys(track)
+    if len(track.times) < 2 and track.wrap is Wrap.SINGLE:
+        return replace(track, times=np.zeros(len(track.times)))
+    inside = bool((track.times >= begin).all() and (track.times <= end).all()) and track.wrap is Wrap.SINGLE
+    if inside:
+        return replace(track, times=track.times - begin)
+    if track.interpolation is Interpolation.SAMPLED and track.wrap is Wrap.SINGLE and _on_frames(track, begin, end):
+        chosen = np.flatnonzero((track.times >= begin) & (track.times <= end))
+        sampled_track = picked(track, chosen)
+        return replace(sampled_track, times=sampled_track.times - begin)
+    steps = math.ceil((end - begin) / unit - 1e-9)
+    key_times = track.times[(track.times > begin) & (track.times < end)]
+    times = np.unique(np.concatenate([begin + unit * np.arange(steps), key_times, [end]]))
+    sampled_track = yield from sampled(track, times, tolerance)
+    return replace(sampled_track, times=sampled_track.times - begin)
+
+
+def _on_frames(track: Track, begin: float, end: float) -> bool:
+    return begin in track.times and end in track.times
+
+
+def reverse(scene: Scene, *, max_error: float = DEFAULT_MAX_ERROR) -> Scene:
+    """The active segment played from its end to its start: what was at ``start + t`` is at ``end - t``.
+
+    Keys stay keys: tension and continuity keep their sign, bias changes it, the two eases change places, turns turn
+    back. Tracks that repeat are played out first, within ``max_error``.
+    """
+    if not scene.clips:
+        return scene
+    clip = scene.clips[0]
+    begin, end = clip_span(clip)
+    if begin < clip.start or end > clip.end:
+        begin, end = clip.start, clip.end
+    total = begin + end
+    tolerance = Tolerance.of(scene, max_error)
+    unit = clip.units_per_frame or 1.0
+
+    def change(track: Track) -> Sampling[Track]:
+        source = usable_keys(track)
+        if source.wrap is not Wrap.SINGLE and len(source.times) > 1:
+            frames = np.append(begin + unit * np.arange(math.ceil((end - begin) / unit - 1e-9)), end)
+            source = yield from sampled(source, frames, tolerance)
+        return _reversed(source, total) if len(source.times) else source
+
+    backwards = None if clip.bounds is None else clip.bounds[::-1]
+    raw = [replace(raw_channel, values=raw_channel.values[::-1]) for raw_channel in clip.raw_channels]
+    tracks = sample_together(change(channel.track) for channel in clip.channels)
+    return with_these_tracks(scene, tracks, bounds=backwards, raw_channels=raw)
+
+
+def _reversed(track: Track, total: float) -> Track:
+    if track.interpolation is Interpolation.STEP:
+        return _reversed_steps(track, total)
+
+    def flipped(name: str, sign: float = 1.0) -> object:
+        column = getattr(track, name)
+        return None if column is None else sign * column[::-1]
+
+    columns = {
+        "tension": flipped("tension"),
+        "continuity": flipped("continuity"),
+        "bias": flipped("bias", -1.0),
+        "ease_to": flipped("ease_from"),
+        "ease_from": flipped("ease_to"),
+        "tangents_in": flipped("tangents_out", -1.0),
+        "tangents_out": flipped("tangents_in", -1.0),
+        "flags": None,
+    }
+    reversed_track = replace(track, times=total - track.times[::-1], values=track.values[::-1], **columns)  # type: ignore[arg-type]
+    relative = (RotationForm.AXIS_ANGLE_RELATIVE, RotationForm.QUATERNION_RELATIVE)
+    if track.form in relative:
+        reversed_track.values, reversed_track.form = _turned_back(track), RotationForm.AXIS_ANGLE_RELATIVE
+    return reversed_track
+
+
+def _turned_back(track: Track) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    """The last turn as it is, then every increment undone."""
+    axes, angles = increments(track)
+    axis, angle = quat.to_axis_angle(absolute(track)[-1:])
+    return np.column_stack([np.concatenate([axis, axes[:0:-1]]), np.concatenate([angle, -angles[:0:-1]])])
+
+
+def _reversed_steps(track: Track, total: float) -> Track:
+    """A value that held until the next key holds from there on; the last one holds from the beginning."""
+    values = absolute(track) if track.is_rotation else track.values
+    form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
+    times = total - track.times[:0:-1]
+    first = (times[0] if len(times) else total - track.times[0]) - 1.0
+    return Track(track.kind, np.append(first, times), values[::-1], Interpolation.STEP, form=form)
+
+
+def change_rate(scene: Scene, frames_per_second: float) -> Scene:
+    """The same motion in the same time, counted in frames of another length.
+
+    Keys stay where they are, which may be between frames; values that stand at every frame are taken anew at the new
+    frames. Boxes and raw numbers of frames cannot be: they are left out.
+    """
+    if not (math.isfinite(frames_per_second) and frames_per_second > 0):
+        raise ValueError(f"expected a positive number of frames, not {frames_per_second}")
+    if not scene.clips:
+        return scene
+    clip = scene.clips[0]
+    factor = frames_per_second / units_per_second(clip)
+
+    def change(track: Track) -> Track:
+        times = np.asarray(track.times * factor)
+        near = np.rint(times)
+        times = np.where(np.abs(times - near) < 1e-9 * np.maximum(1.0, np.abs(near)), near, times)
+        if track.interpolation is not Interpolation.SAMPLED or len(times) < 2 or not np.mod(times, 1).any():
+            return replace(track, times=times, **_steeper(track, factor))
+        frames = np.arange(math.ceil(times[0]), math.ceil(times[-1]) + 1.0)
+        values = compile_track(track)(frames / factor)
+        return replace(track, times=frames, values=values)
+
+    current = None if clip.current is None else clip.current * factor
+    times = {"start": clip.start * factor, "end": clip.end * factor, "current": current}
+    frame = {"rate": frames_per_second, "unit": "frame", "units_per_frame": 1.0}
+    lost: dict[str, object] = {} if factor == 1 else {"bounds": None, "raw_channels": []}
+    return with_tracks(scene, change, **times, **frame, **lost)
+
+
+def _steeper(track: Track, factor: float) -> dict[str, Any]:
+    """Scale tangents, which are slopes, with the unit of time."""
+    if track.tangents_in is None or track.tangents_out is None:
+        return {}
+    return {"tangents_in": track.tangents_in / factor, "tangents_out": track.tangents_out / factor}
