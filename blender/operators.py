@@ -111,7 +111,7 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
             return {"CANCELLED"}
         if context.mode != "OBJECT" and bpy.ops.object.mode_set.poll():
             bpy.ops.object.mode_set(mode="OBJECT")
-        told: list[report.Told] = []
+        reports: list[report.FileReport] = []
         failed = 0
         for path in paths:
             try:
@@ -121,13 +121,15 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
                 # An error ends the operator of a script: one of several files is only a warning.
                 self.report({"ERROR" if len(paths) == 1 else "WARNING"}, f"{path.name}: {_reason(error)}")
                 continue
-            told.append(report.Told("Imported", path.name, built.report, built.scene.issues, built.keys))
-            report.keep_text(told[-1])
-            self.report({"WARNING" if told[-1].is_lossy else "INFO"}, told[-1].line)
+            reports.append(report.FileReport("Imported", path.name, built.report, built.scene.issues, built.keys))
+            report.keep_text(reports[-1])
+            self.report({"WARNING" if reports[-1].is_lossy else "INFO"}, reports[-1].line)
         if failed and len(paths) > 1:
-            self.report({"ERROR" if not told else "WARNING"}, f"{failed} of {len(paths)} files could not be imported")
-        report.show(context, "Imported", [each for each in told if each.is_lossy])
-        return {"FINISHED"} if told else {"CANCELLED"}
+            self.report(
+                {"ERROR" if not reports else "WARNING"}, f"{failed} of {len(paths)} files could not be imported"
+            )
+        report.show(context, "Imported", [entry for entry in reports if entry.is_lossy])
+        return {"FINISHED"} if reports else {"CANCELLED"}
 
     def _paths(self) -> Iterator[Path]:
         """The files that were chosen; those of the folder that can be read where a folder was."""
@@ -200,10 +202,10 @@ class EXPORT_SCENE_OT_keyframer(bpy.types.Operator, ExportHelper):
             self.report({"ERROR"}, f"{path.name}: {_reason(error)}")
             return {"CANCELLED"}
         written.losses += losses.losses
-        told = report.Told("Exported", path.name, written)
-        report.keep_text(told)
-        self.report({"WARNING" if told.is_lossy else "INFO"}, told.line)
-        report.show(context, "Exported", [told] if told.is_lossy else [])
+        summary = report.FileReport("Exported", path.name, written)
+        report.keep_text(summary)
+        self.report({"WARNING" if summary.is_lossy else "INFO"}, summary.line)
+        report.show(context, "Exported", [summary] if summary.is_lossy else [])
         return {"FINISHED"}
 
 

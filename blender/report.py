@@ -15,7 +15,7 @@ _MOST_SHOWN = 12
 """lines of the popup; the text block has all"""
 
 
-class Told:
+class FileReport:
     """The report of one file."""
 
     def __init__(self, verb: str, name: str, losses: LossReport, issues: Iterable[Issue] = (), keys: str = "") -> None:
@@ -37,28 +37,28 @@ class Told:
         return [*self.issues, *(str(loss) for outcome in order for loss in self.losses.of(outcome))]
 
 
-def keep_text(told: Told) -> Any:
+def keep_text(report: FileReport) -> Any:
     """The text block with all details; a second report of a file of the same name replaces the first."""
-    name = f"Keyframer: {told.name}"
+    name = f"Keyframer: {report.name}"
     text = bpy.data.texts.get(name) or bpy.data.texts.new(name)
     text.clear()
-    text.write("\n".join([told.line, "", *told.lines()]) + "\n")
+    text.write("\n".join([report.line, "", *report.lines()]) + "\n")
     return text
 
 
-def draw_lines(layout: Any, told: list[Told]) -> None:
+def draw_lines(layout: Any, reports: list[FileReport]) -> None:
     """The popup: losses and problems, and where to find the rest."""
-    lines = [f"{each.name}: {line}" for each in told for line in each.lines() if not line.startswith("exact")]
+    lines = [f"{report.name}: {line}" for report in reports for line in report.lines() if not line.startswith("exact")]
     for line in lines[:_MOST_SHOWN]:
         layout.label(text=line[:160])
     if len(lines) > _MOST_SHOWN:
         layout.label(text=f"… and {len(lines) - _MOST_SHOWN} more")
-    names = ", ".join(f"“Keyframer: {each.name}”" for each in told[:3])
+    names = ", ".join(f"“Keyframer: {report.name}”" for report in reports[:3])
     layout.label(text=f"All of it is in the Text Editor: {names}", icon="TEXT")
 
 
-def show(context: Any, title: str, told: list[Told]) -> None:
+def show(context: Any, title: str, reports: list[FileReport]) -> None:
     """Open the popup, where there is a window to open it in."""
-    if bpy.app.background or context.window is None or not told:
+    if bpy.app.background or context.window is None or not reports:
         return
-    context.window_manager.popup_menu(lambda menu, _: draw_lines(menu.layout, told), title=title, icon="INFO")
+    context.window_manager.popup_menu(lambda menu, _: draw_lines(menu.layout, reports), title=title, icon="INFO")

@@ -65,10 +65,10 @@ def _checked_id(plugin: object, taken: set[str]) -> str:
     return plugin_id
 
 
-def ask(plugin: object, question: Callable[..., A], *arguments: object) -> A | None:
+def call_plugin(plugin: object, function: Callable[..., A], *arguments: object) -> A | None:
     """Call a function of a plugin; if a plugin of another package fails, report that and return None."""
     try:
-        return question(*arguments)
+        return function(*arguments)
     except (Exception, SystemExit) as error:
         if not is_outside(plugin):
             raise
@@ -76,7 +76,7 @@ def ask(plugin: object, question: Callable[..., A], *arguments: object) -> A | N
         return None
 
 
-class Blame:
+class PluginErrorBoundary:
     """Turn unexpected exceptions of a plugin into a `FormatError`, so that only the current file fails."""
 
     __slots__ = ("_allowed", "_plugin")

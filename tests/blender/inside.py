@@ -487,7 +487,7 @@ def do_popup(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str
         def label(self, text: str, icon: str = "NONE") -> None:
             drawn.append(text)
 
-    report.draw_lines(Layout(), [report.Told("Imported", "file", built[0].report, built[0].scene.issues)])
+    report.draw_lines(Layout(), [report.FileReport("Imported", "file", built[0].report, built[0].scene.issues)])
     return {"drawn": drawn}
 
 

@@ -15,7 +15,7 @@ from PIL import Image
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.textures import ImageLimits, ImageRefused, TextureFinder, TextureSource, open_texture, scene_textures
 from keyframer.textures.image_files import decode_texture, ifl_names
-from keyframer.textures.texture_usage import look_inside
+from keyframer.textures.texture_usage import describe_embedded_image
 from tests.corpus import CORPUS, needs_corpus
 
 
@@ -142,7 +142,7 @@ def test_limits_are_options(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_image_is_refused(data: bytes, reason: str) -> None:
-    for look in (decode_texture, look_inside):
+    for look in (decode_texture, describe_embedded_image):
         with pytest.raises(ImageRefused, match=f"^{reason}$"):
             look(data, "x.tga")
 

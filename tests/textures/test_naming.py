@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keyframer.textures.file_names import take_apart
+from keyframer.textures.file_names import split_name
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,6 @@ from keyframer.textures.file_names import take_apart
     ],
 )
 def test_names(text: str, parts: tuple[str, ...], code: str | None) -> None:
-    name = take_apart(text)
+    name = split_name(text)
     assert name.parts == parts
     assert (name.refusal.code if name.refusal else None) == code

@@ -29,11 +29,11 @@ LOCK = ".lock"
 """the ending of the file that is held, beside the ledger"""
 
 
-class Held(Exception):
+class RunInProgress(Exception):
     """Another run is at work."""
 
 
-def hold(path: str) -> int | None:
+def lock_folder(path: str) -> int | None:
     """Hold the output folder for one run; the system lets go of it when the process ends, however it ends."""
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     for name in (path, path + LOCK):
@@ -48,7 +48,7 @@ def hold(path: str) -> int | None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
-        raise Held(f"another run is working in this folder ({path} is in use)") from None
+        raise RunInProgress(f"another run is working in this folder ({path} is in use)") from None
     except OSError:  # a disk without locks
         pass
     return descriptor
@@ -101,8 +101,8 @@ class Ledger:
         lock_is_new = not read_only and not os.path.lexists(path + LOCK)
         if not read_only:
             try:
-                self._lock = hold(path)
-            except Held as error:
+                self._lock = lock_folder(path)
+            except RunInProgress as error:
                 raise LedgerError(str(error)) from None
             except OSError as error:
                 raise LedgerError(f"the ledger {path} cannot be written: {error.strerror or error}") from None

@@ -188,9 +188,9 @@ def _apply_operations(
     wanted = operation_options.operations_of(options)
     if fps is None and not wanted.keys() - {"max_error"}:
         return scene
-    from keyframer.operating.operation_sequence import take_steps
+    from keyframer.operating.operation_sequence import apply_operations
 
-    return take_steps(scene, wanted, fps, format_axes)
+    return apply_operations(scene, wanted, fps, format_axes)
 
 
 def _gltf_options(

@@ -121,7 +121,7 @@ def cut_of(options: argparse.Namespace) -> tuple[float, float] | None:
 
 
 def operations_of(options: argparse.Namespace) -> dict[str, object]:
-    """Return the chosen operations as `keyframer.operating.operation_sequence.take_steps` expects them; raises
+    """Return the chosen operations as `keyframer.operating.operation_sequence.apply_operations` expects them; raises
     ValueError if they contradict each other."""
     names = ("merge", "node", "reverse", "rate", "scale", "axes", "max_error")
     given = {name: getattr(options, name) for name in names} | {"cut": cut_of(options)}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from keyframer.formats import BUILT_IN, FORMATS, Format
-from keyframer.plugins import Blame, ask, load_plugins
+from keyframer.plugins import PluginErrorBoundary, call_plugin, load_plugins
 
 TYPE_CHECKING = False  # naming the exporters costs nothing: they are loaded when used
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Exporter:
 
         if dialect is not None:
             self.check_dialect(dialect)
-        with Blame(self, OSError, ValueError):
+        with PluginErrorBoundary(self, OSError, ValueError):
             report: LossReport = import_module(self.module).save(scene, path, dialect, overwrite, options)
         return report
 
@@ -187,7 +187,7 @@ class Importer:
 
         from keyframer.limits import budgeted
 
-        with Blame(self, ValueError), budgeted(limits, len(data)) as budget:
+        with PluginErrorBoundary(self, ValueError), budgeted(limits, len(data)) as budget:
             read = import_module(self.module).load
             scene: Scene = read(data, folder, limits or budget.limits, options or {}, salvage=salvage)
         return scene
@@ -198,7 +198,7 @@ class Importer:
 
         from keyframer.limits import DEFAULT_LIMITS
 
-        with Blame(self):
+        with PluginErrorBoundary(self):
             import_module(self.module).check(data, scene, limits or DEFAULT_LIMITS)
 
     def __repr__(self) -> str:
@@ -264,7 +264,7 @@ IMPORTERS: tuple[Importer, ...] = (
 
 def importer_for(head: bytes, name: str = "") -> Importer | None:
     """The importer that claims the first bytes; None if none does."""
-    return next((known for known in IMPORTERS if ask(known, known.sniff, head, name) is not None), None)
+    return next((known for known in IMPORTERS if call_plugin(known, known.sniff, head, name) is not None), None)
 
 
 def reader_by_name(name: str) -> Format | Importer:
@@ -322,21 +322,21 @@ def save(
 
     from keyframer.limits import budgeted
     from keyframer.posing.bounds_and_duration import measured_once
-    from keyframer.scene.consistency import ensure_sound
+    from keyframer.scene.consistency import check_consistency
 
-    ensure_sound(scene)
+    check_consistency(scene)
     if max_error is not None:
         options["max_error"] = max_error
     exporter = exporter_for(path, format)
     with budgeted(limits, scene.stored_bytes), measured_once():
         report = exporter.save(scene, Path(path), dialect=dialect, overwrite=overwrite, options=options)
     if len(scene.issues):
-        from keyframer.exchange.salvage_report import tell_left_out, tell_salvaged
+        from keyframer.exchange.salvage_report import report_salvaged, report_unimported
 
         if scene.origin is None:
-            tell_left_out(scene, report)
+            report_unimported(scene, report)
         if scene.issues.first_unsafe() is not None:
-            tell_salvaged(scene, report)
+            report_salvaged(scene, report)
     return report
 
 

@@ -17,7 +17,7 @@ from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import safe_text
 from keyframer.textures import ImageRefused, TextureFinder, TextureSource
-from keyframer.textures.file_names import take_apart
+from keyframer.textures.file_names import split_name
 from keyframer.textures.image_files import decode_texture
 from keyframer.textures.texture_finder import HOW
 
@@ -103,7 +103,7 @@ class Unpacked:
                 ending = extension[1:4]
             stem = re.sub(r"[^A-Za-z0-9_-]+", "_", stem).strip("_") or "image"
             name, number = _joined(rules, stem[: rules.longest], ending), 2
-            while not (take_apart(name).parts and self._is_free(name, data)):
+            while not (split_name(name).parts and self._is_free(name, data)):
                 mark = str(number)
                 name, number = _joined(rules, stem[: rules.longest - len(mark)] + mark, ending), number + 1
             self._names[key] = name

@@ -11,7 +11,7 @@ _LEFT_OUT = {"SEM_UNKNOWN_ENUM": "value", "SEM_EXTENSION_UNKNOWN": "name", "LINK
 """codes of what an importer found and left out, and which of their arguments says what it is"""
 
 
-def tell_left_out(scene: Scene, report: LossReport) -> None:
+def report_unimported(scene: Scene, report: LossReport) -> None:
     """An entry for each thing of an imported file that did not come into the scene: points, lines, instances, animated
     colours, a second set of texture coordinates …"""
     told: Counter[tuple[str, str]] = Counter()
@@ -23,7 +23,7 @@ def tell_left_out(scene: Scene, report: LossReport) -> None:
         report.add(Outcome.DROPPED, path, f"left out on reading: {message}{times}")
 
 
-def tell_salvaged(scene: Scene, report: LossReport) -> None:
+def report_salvaged(scene: Scene, report: LossReport) -> None:
     """An entry for each piece that was left out while the scene was made, and for each kind that was only counted."""
     left = scene.issues.unsafe_counts()
     for issue in scene.issues:

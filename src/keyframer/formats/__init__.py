@@ -10,7 +10,7 @@ import os
 
 from keyframer.formats import ase, hale3d, midtown, nodeanim, threeds, uto3d
 from keyframer.formats.contract import HEAD_SIZE, Format, Match
-from keyframer.plugins import ask, load_plugins
+from keyframer.plugins import call_plugin, load_plugins
 
 TYPE_CHECKING = False  # detection must start fast: modules that only decoding needs are imported where they are used
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
     if not matches:
         from keyframer.formats.foreign_files import describe_foreign_file
 
-        relatives = (ask(known, known.name_relative, head, size) for known in FORMATS)
+        relatives = (call_plugin(known, known.name_relative, head, size) for known in FORMATS)
         stranger = next(filter(None, relatives), None) or describe_foreign_file(head, size)
         known = ", ".join(known.title for known in FORMATS)
         return Detection(None, 0.0, f"this is {stranger}" if stranger else f"not a file of a known format ({known})")
@@ -126,7 +126,7 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
 
 def match_format(candidate: Format, head: bytes, size: int) -> Match | None:
     """Return the match of a format for the head of a file; None if a format of another package raises an error."""
-    return ask(candidate, _sniff, candidate, head, size)
+    return call_plugin(candidate, _sniff, candidate, head, size)
 
 
 def _sniff(candidate: Format, head: bytes, size: int) -> Match | None:

@@ -6,7 +6,7 @@ listing formats and detecting files start fast.
 
 from __future__ import annotations
 
-from keyframer.plugins import Blame
+from keyframer.plugins import PluginErrorBoundary
 from keyframer.text import did_you_mean
 
 TYPE_CHECKING = False  # `typing` and `dataclasses` would double the start of ``keyframer identify``
@@ -184,7 +184,7 @@ class Format:
     def decode(self, data: bytes, limits: Limits) -> Document:
         from keyframer.wire.gc_paused import GcPaused
 
-        with GcPaused(), Blame(self):
+        with GcPaused(), PluginErrorBoundary(self):
             document = self.codec().decode(data, limits)
         document.limits, document.size = limits, len(data)
         return document
@@ -206,7 +206,7 @@ class Format:
         reader = self.scene_reader()
         chosen = make_options(self.name, reader.options, options)
         # readers test numbers with isfinite: no warnings
-        with budgeted(document.limits, document.size), GcPaused(), np.errstate(all="ignore"), Blame(self):
+        with budgeted(document.limits, document.size), GcPaused(), np.errstate(all="ignore"), PluginErrorBoundary(self):
             return reader.to_scene(document, chosen)
 
     def from_scene(self, scene: Scene, options: Mapping[str, object] | None = None) -> Written:
@@ -217,7 +217,7 @@ class Format:
         """
         from keyframer.formats._saving import write_scene
 
-        with Blame(self, ValueError):
+        with PluginErrorBoundary(self, ValueError):
             return write_scene(self, scene, dict(options or {}))
 
     def option_types(self) -> dict[str, str]:
@@ -252,12 +252,12 @@ class Format:
 
             from keyframer.wire.gc_paused import GcPaused
 
-            with GcPaused(), np.errstate(all="ignore"), Blame(self):
+            with GcPaused(), np.errstate(all="ignore"), PluginErrorBoundary(self):
                 rules(document, scene, reporter)
 
     def scene_reader(self) -> SceneReader[Any]:
         """Return the reader; ValueError if the format has no scene reader."""
-        with Blame(self):
+        with PluginErrorBoundary(self):
             reader = self.reader()
         if reader is None:
             raise ValueError(f"{self.name} files can be read, but not as scenes")
@@ -265,7 +265,7 @@ class Format:
 
     def scene_writer(self) -> SceneWriter[Any]:
         """Return the writer; ValueError if scenes cannot be written to the format."""
-        with Blame(self):
+        with PluginErrorBoundary(self):
             writer = self.writer()
         if writer is None:
             raise ValueError(f"scenes cannot be written as {self.name}")

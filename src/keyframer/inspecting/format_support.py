@@ -5,7 +5,7 @@ from __future__ import annotations
 from keyframer.exchange import EXPORTERS, IMPORTERS, NativeExporter
 from keyframer.formats import FORMATS, Format
 from keyframer.formats.kit.summary_tables import Table
-from keyframer.plugins import ask
+from keyframer.plugins import call_plugin
 
 SCHEMA = "keyframer.formats"
 SCHEMA_VERSION = 1
@@ -27,8 +27,8 @@ def formats_table() -> Table:
     """Return a table with one row per format; those without documents come last."""
     table = Table("formats", "Formats", ("id", "title", "extensions", "can", "records", "pronom"))
     for known in FORMATS:
-        features = ask(known, supported_features, known)
-        records = ask(known, known.record_types)
+        features = call_plugin(known, supported_features, known)
+        records = call_plugin(known, known.record_types)
         if features is None or records is None:  # a plugin that failed
             continue
         table.add(known.name, known.title, " ".join(known.extensions), " ".join(features), len(records), known.pronom)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from keyframer.exchange import IMPORTERS
 from keyframer.formats import detect
-from keyframer.plugins import ask
+from keyframer.plugins import call_plugin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def identify(head: bytes, size: int, name: str, whole: Callable[[], bytes]) -> I
 def _identify_exchange_format(identity: Identity, head: bytes, name: str) -> None:
     """Recognise files of exchange formats, which can be loaded as scenes but have no documents."""
     for known in IMPORTERS:
-        why = ask(known, known.sniff, head, name)
+        why = call_plugin(known, known.sniff, head, name)
         if why is not None:
             identity.format, identity.title, identity.damage = known.name, known.title, None
             identity.score = 1.0 if head[:4] == b"glTF" else 0.8

@@ -13,7 +13,7 @@ from keyframer.operating.timing import change_rate, cut, reverse
 from keyframer.scene import Handedness, Scene
 
 
-def take_steps(
+def apply_operations(
     scene: Scene, wanted: Mapping[str, Any], fps: float | None = None, own_axes: tuple[str, str] | None = None
 ) -> Scene:
     """The scene after everything that is wanted, in this order: ``merge`` (a path), ``node`` (patterns), ``cut`` (two

@@ -14,14 +14,14 @@ from keyframer.rendering import lighting
 from keyframer.rendering.drawable_scene import DrawableScene, Shape
 from keyframer.rendering.lighting import Lighting
 from keyframer.rendering.raster import DepthBuffer, Numbers, Screen, on_screen
-from keyframer.rendering.shading import Look, Shader
+from keyframer.rendering.shading import Shader, SurfaceSamples
 from keyframer.rendering.viewpoint import View
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
-Opaque = tuple[Indices, Look]
+Opaque = tuple[Indices, SurfaceSamples]
 """which of the looks each pixel of the large picture shows, -1 for none"""
 
 LAYERS = 12
@@ -149,13 +149,13 @@ class Canvas:
     @np.errstate(all="ignore")
     def paint(self, light: Lighting) -> tuple[Bytes, Singles]:
         """(height, width, 4) bytes of the small picture, premultiplied, and how much light falls on what is seen."""
-        covered, solid, layers, sticks = self._looks
+        covered, solid, layers, sticks = self._samples
         out = np.zeros((4, self._finer**2, len(covered)), np.float32)
         levels = [_paint_opaque(out, *solid, light)]
-        for places, look in layers:
-            color, fallen = look.shade(light)
+        for places, samples in layers:
+            color, fallen = samples.shade(light)
             for part, value in zip(out, (*color, 1), strict=True):
-                part[places] = part[places] * (1 - look.alpha) + value * look.alpha
+                part[places] = part[places] * (1 - samples.alpha) + value * samples.alpha
             levels.append(fallen)
         if sticks is not None:
             levels.append(_paint_opaque(out, *sticks, light))
@@ -165,7 +165,7 @@ class Canvas:
         return picture.reshape(self._height // self._finer, -1, 4), np.concatenate(levels)
 
     @cached_property
-    def _looks(self) -> tuple[Indices, Opaque, list[tuple[tuple[Indices, Indices], Look]], Opaque | None]:
+    def _samples(self) -> tuple[Indices, Opaque, list[tuple[tuple[Indices, Indices], SurfaceSamples]], Opaque | None]:
         """Pixels of the small picture that show something, and what these show: solid faces, translucent ones from far
         to near, sticks. It is the same in every light."""
         solid, sticks = (
@@ -180,7 +180,7 @@ class Canvas:
             shown[small] = True
         covered = np.flatnonzero(shown)
         layers = [
-            ((plane, np.searchsorted(covered, small)), self._shader.look(pixel, triangle))
+            ((plane, np.searchsorted(covered, small)), self._shader.sample(pixel, triangle))
             for plane, small, pixel, triangle in behind
         ]
         return (
@@ -219,12 +219,12 @@ class Canvas:
             down, across = covered[fresh] // width * finer + plane // finer, covered[fresh] % width * finer
             pixels.append(down * self._width + across + plane % finer)
             triangles.append(owner[fresh])
-        return entries, self._shader.look(np.concatenate(pixels), np.concatenate(triangles).astype(np.int64))
+        return entries, self._shader.sample(np.concatenate(pixels), np.concatenate(triangles).astype(np.int64))
 
 
-def _paint_opaque(out: Singles, entries: Indices, look: Look, light: Lighting) -> Singles:
+def _paint_opaque(out: Singles, entries: Indices, samples: SurfaceSamples, light: Lighting) -> Singles:
     """Put what is seen into planes (4, planes, n), over what is there; returns the light that falls on it."""
-    color, fallen = look.shade(light)
+    color, fallen = samples.shade(light)
     is_covered = entries >= 0
     for part, value in zip(out, color, strict=False):
         np.copyto(part, np.append(value, np.float32(0))[entries], where=is_covered)

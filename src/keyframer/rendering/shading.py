@@ -21,7 +21,7 @@ _WIRE_PIXELS = 1.2
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class SurfaceSamples:
     """Surface data of n pixels. Vectors and colours are in rows, (3, n)."""
 
     place: Singles
@@ -110,7 +110,7 @@ class Shader:
         normal = np.where(length > 0, normal / np.maximum(length, np.float32(1e-12)), to_eye)
         return place.astype(np.float32), normal, to_eye
 
-    def look(self, pixel: Indices, triangle: Indices) -> Look:
+    def sample(self, pixel: Indices, triangle: Indices) -> SurfaceSamples:
         """Return the surface data of pixels, independent of light."""
         stage, shape = self._stage, self._shape
         shares, flat = self.shares(pixel, triangle)
@@ -132,7 +132,7 @@ class Shader:
             alpha = np.where(wire & ~self._near_edge(flat, triangle), 0, alpha)
         specular = stage.surfaces.specular.T.take(material, axis=1)
         exponent = np.where(specular.any(axis=0), stage.surfaces.exponent[material], np.float32(0))
-        return Look(place, normal, to_eye, color, alpha, glow, emitted, specular, exponent)
+        return SurfaceSamples(place, normal, to_eye, color, alpha, glow, emitted, specular, exponent)
 
     def _near_edge(self, flat: Floats, triangle: Indices) -> npt.NDArray[np.bool_]:
         """Whether a pixel is on the outline of its face."""

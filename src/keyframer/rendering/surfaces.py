@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.exchange.gltf.conventions import said_in_gltf, shown_rgb
+from keyframer.exchange.gltf.conventions import original_gltf_values, shown_rgb
 from keyframer.exchange.gltf.write.images import role_of
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.textures import TextureSource
@@ -89,7 +89,7 @@ class GltfSurface:
 
 
 def modern(material: Material) -> GltfSurface:
-    said = said_in_gltf(material.extras)
+    said = original_gltf_values(material.extras)
     base, glow = material.maps.get("texture1"), said.get("emissive")
     emission: Rgb | None = (1.0, 1.0, 1.0) if emits(material.maps.get("self_illumination")) else None
     if said.get("unlit") is True:

@@ -14,7 +14,7 @@ from keyframer.scene.scene import Scene
 from keyframer.scene.skin import Skin
 
 
-def ensure_sound(scene: Scene) -> None:
+def check_consistency(scene: Scene) -> None:
     """ValueError that names the first part that refers to nothing or has arrays of the wrong shape.
 
     Parents, targets and channels may name nodes that do not exist: they count as none.

@@ -40,7 +40,7 @@ class Name:
     """why the path in the name is not followed; ``parts`` is then its last part at most"""
 
 
-def take_apart(text: str) -> Name:
+def split_name(text: str) -> Name:
     """The parts of a name. A path that leaves its folder is refused; its last part may still be looked for *in* the
     folders given, because authors' own disks (``C:\\MAPS\\WOOD.TGA``) stand in real files."""
     if "\0" in text or any(safe_text(character) != character for character in text):

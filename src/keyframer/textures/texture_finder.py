@@ -16,7 +16,7 @@ from pathlib import Path
 from keyframer.issues import IssueType
 from keyframer.limits import MOST_ENTRIES
 from keyframer.text import safe_text
-from keyframer.textures.file_names import Name, take_apart
+from keyframer.textures.file_names import Name, split_name
 from keyframer.textures.folder_listing import Listing, listing_of
 
 HOW = {
@@ -104,7 +104,7 @@ class TextureFinder:
         return self._matches[name]
 
     def _look(self, text: str) -> TextureMatch:
-        name = take_apart(text)
+        name = split_name(text)
         how = "missing"
         for top, folder, place, names, fit in self._ways(name):
             kinds = {name: _kind(top, place / name) for name in names}

@@ -30,20 +30,20 @@ _HEAD = 1024
 """bytes that tell Autodesk's own kinds: header and palette of a CEL"""
 
 
-def look_at(path: str | os.PathLike[str], limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> str:
+def describe_image(path: str | os.PathLike[str], limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> str:
     """Such as ``JPEG, 256 x 256``; `ImageRefused` says why the file cannot be used."""
     try:
         with open(path, "rb") as stream:
-            return _look_into(stream, Path(path).name, os.fstat(stream.fileno()).st_size, limits)
+            return _describe(stream, Path(path).name, os.fstat(stream.fileno()).st_size, limits)
     except OSError as error:
         raise ImageRefused(error.strerror or "cannot be read") from None
 
 
-def look_inside(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> str:
-    return _look_into(io.BytesIO(data), name, len(data), limits)
+def describe_embedded_image(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> str:
+    return _describe(io.BytesIO(data), name, len(data), limits)
 
 
-def _look_into(stream: IO[bytes], name: str, size: int, limits: ImageLimits) -> str:
+def _describe(stream: IO[bytes], name: str, size: int, limits: ImageLimits) -> str:
     Image = pillow_or_refuse()
     if size > limits.file_size:
         raise ImageRefused(f"{size} bytes, the limit is {limits.file_size}")
@@ -134,7 +134,7 @@ def scene_textures(scene: Scene, finder: TextureFinder | None) -> list[TextureUs
     for use in uses.values():
         try:
             if use.embedded is not None:
-                use.image = look_inside(use.embedded.data, use.embedded.name)
+                use.image = describe_embedded_image(use.embedded.data, use.embedded.name)
             elif finder is not None and finder.folders:
                 use.match = finder.find(use.name)
                 use.image = None if use.match.path is None else _look(finder, use.match.path)
@@ -146,9 +146,9 @@ def scene_textures(scene: Scene, finder: TextureFinder | None) -> list[TextureUs
 def _look(finder: TextureFinder, path: Path) -> str:
     """Kind and size of an image; of a list of images those of its first, which is what is shown."""
     if not is_list(path):
-        return look_at(path)
+        return describe_image(path)
     first = first_of_list(finder, path)
-    return f"{AN_IFL}: {first.name}, {look_at(first)}"
+    return f"{AN_IFL}: {first.name}, {describe_image(first)}"
 
 
 def _wanted(scene: Scene) -> Iterator[tuple[str, str, EmbeddedImage | None]]:

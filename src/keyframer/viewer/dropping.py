@@ -17,7 +17,7 @@ from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
 from keyframer.limits import Budget, Limits
 from keyframer.textures import TextureFinder, TextureSource
-from keyframer.textures.file_names import take_apart
+from keyframer.textures.file_names import split_name
 from keyframer.textures.folder_listing import EXTENSIONS, Listing
 from keyframer.viewer.viewed_file import Material, ViewedFile
 
@@ -105,7 +105,7 @@ class _Neighbours:
 
     def find(self, wanted: str, by: DroppedFile) -> tuple[str, bytes] | None:
         """Under its own name or one that an image may have instead; never the file that asks."""
-        parts = take_apart(wanted).parts
+        parts = split_name(wanted).parts
         if not parts:
             return None
         inside = "/".join([*([by.folder] if by.folder else []), *parts[:-1]])

@@ -14,7 +14,7 @@ from keyframer.batch.operations.outputs import drafted, refusing
 from keyframer.exchange import Exporter, exporter_for, save
 from keyframer.exchange.gltf.write.images import ImageSource, Pictures, no_images
 from keyframer.exchange.opening import source_note
-from keyframer.operating.operation_sequence import take_steps
+from keyframer.operating.operation_sequence import apply_operations
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.textures import TextureFinder, TextureSource
@@ -48,7 +48,7 @@ def _changed(scene: Scene, options: Mapping[str, Any], exporter: Exporter, resul
         return scene
     if "merge" in steps:
         result["also"].append(dependencies.file_of(steps["merge"]))
-    return take_steps(scene, {**steps, "max_error": options.get("max_error")}, fps, exporter.axes)
+    return apply_operations(scene, {**steps, "max_error": options.get("max_error")}, fps, exporter.axes)
 
 
 def _images(finder: TextureFinder | None) -> ImageSource:

@@ -15,7 +15,7 @@ from keyframer.batch.operations.outputs import Output, write
 from keyframer.exchange import Importer
 from keyframer.exchange.opening import OpenedFile
 from keyframer.textures import TextureFinder
-from keyframer.textures.file_names import take_apart
+from keyframer.textures.file_names import split_name
 
 if TYPE_CHECKING:
     from keyframer.scene import Scene
@@ -87,7 +87,7 @@ class JobInput:
         if finder is None:
             return
         matches = finder.matches
-        names = [parts for match in matches if (parts := take_apart(match.name).parts)]
+        names = [parts for match in matches if (parts := split_name(match.name).parts)]
         result["also"] += dependencies.images_of(finder.folders, names, recursive=finder.recursive)
         result["also"] += [dependencies.file_of(match.path) for match in matches if match.path is not None]
 
@@ -112,5 +112,5 @@ def named_files(data: bytes) -> list[str]:
     """Paths below the folder of the file; those that lead elsewhere are left out, as they are when it is read."""
     text = data[_HEAD : _HEAD + int.from_bytes(data[12:16], "little")] if data[:4] == b"glTF" else data
     names = dict.fromkeys(unquote(uri.decode("utf-8", "replace")) for uri in _URI.findall(text))
-    apart = [take_apart(name) for name in names]
+    apart = [split_name(name) for name in names]
     return ["/".join(name.parts) for name in apart if name.parts and name.refusal is None]

@@ -263,7 +263,7 @@ def shown_name(name: str) -> str:
     return safe_text(name)
 
 
-def said_in_gltf(extras: Json) -> Json:
+def original_gltf_values(extras: Json) -> Json:
     """What a glTF file said in its own terms of a part that was read from it."""
     content = extras.get("gltf")
     return content if type(content) is dict else {}

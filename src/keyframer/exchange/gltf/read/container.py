@@ -41,7 +41,7 @@ from keyframer.files import check_size, read_bytes
 from keyframer.issues import Severity
 from keyframer.limits import Budget, Limits
 from keyframer.text import safe_text
-from keyframer.textures.file_names import take_apart
+from keyframer.textures.file_names import split_name
 
 _JSON, _BIN = 0x4E4F534A, 0x004E4942
 DEEPEST = 64
@@ -199,7 +199,7 @@ class Buffers:
         return memoryview(self._file(item, uri))
 
     def _file(self, item: Item, uri: str) -> bytes:
-        name = take_apart(unquote(uri))
+        name = split_name(unquote(uri))
         if name.refusal is not None or not name.parts:
             raise item.fail(name.refusal or SEC_PATH_TRAVERSAL, "uri", name=safe_text(uri[:200]))
         if self._folder is None:

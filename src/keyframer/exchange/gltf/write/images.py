@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.exchange.gltf.conventions import said_in_gltf
+from keyframer.exchange.gltf.conventions import original_gltf_values
 from keyframer.scene import Material, TextureMap
 from keyframer.scene.loss_report import Outcome
 from keyframer.text import safe_text
@@ -75,7 +75,7 @@ def role_of(map: TextureMap) -> str | None:
     """Return the role of an image from glTF; None for maps of the original formats."""
     if map.embedded is not None:
         return map.embedded.role
-    role = said_in_gltf(map.extras).get("role")
+    role = original_gltf_values(map.extras).get("role")
     return role if isinstance(role, str) else None
 
 
@@ -106,7 +106,7 @@ class Pictures:
             _key(map),
             material.diffuse if slot == "base_color" else None,
             *merged,
-            said_in_gltf(material.extras).get("alpha_mode"),
+            original_gltf_values(material.extras).get("alpha_mode"),
         )
         if key not in self._made:
             self._made[key] = self._make(material, slot, map)
@@ -204,7 +204,7 @@ class Pictures:
         alpha = "opaque"
         if texture.has_alpha and makes_holes and slot in ("base_color", "alpha"):
             alpha = _alpha_kind(_alpha_of(texture))
-            stated = said_in_gltf(material.extras).get("alpha_mode")
+            stated = original_gltf_values(material.extras).get("alpha_mode")
             alpha = stated.lower() if stated in ("MASK", "BLEND") else alpha
         return self._as_it_is(texture, notes, alpha, SLOTS[slot])
 

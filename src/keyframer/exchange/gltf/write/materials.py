@@ -10,8 +10,8 @@ from keyframer.exchange.gltf.conventions import (
     attach,
     fraction,
     linear_level,
+    original_gltf_values,
     raw_name,
-    said_in_gltf,
     shown_name,
     stated,
 )
@@ -164,7 +164,7 @@ class Materials:
             written["emissiveTexture"] = self._textures.write(images["emissive"], material.maps["self_illumination"])
             written["emissiveFactor"] = _rounded(factor)
         elif glow > 0:
-            if "base_color" in images and "emissive" not in said_in_gltf(material.extras):
+            if "base_color" in images and "emissive" not in original_gltf_values(material.extras):
                 written["emissiveTexture"] = surface["baseColorTexture"]
             written["emissiveFactor"] = _rounded(level * glow for level in factor)
         if material.two_sided:
@@ -174,7 +174,7 @@ class Materials:
 
     def _as_it_was(self, material: Material, written: Json, surface: Json) -> None:
         """What a glTF file said of a surface, which the old terms only come near to."""
-        stated = said_in_gltf(material.extras)
+        stated = original_gltf_values(material.extras)
         for name, factor in (("metallic", "metallicFactor"), ("roughness", "roughnessFactor")):
             if type(stated.get(name)) is float:
                 surface[factor] = round(fraction(stated[name]), 6)
@@ -325,7 +325,7 @@ class Textures:
 def _sampling(texture: TextureMap) -> Json:
     """How an image repeats and is filtered; what a glTF file said of it where it still repeats so."""
     wrap = MIRRORED if texture.mirror else REPEAT if texture.tiled and not texture.decal else CLAMP
-    stated = said_in_gltf(texture.extras).get("sampler")
+    stated = original_gltf_values(texture.extras).get("sampler")
     if type(stated) is dict:
         known = {name: int(stated[name]) for name, allowed in _ALLOWED.items() if stated.get(name) in allowed}
         if known.get("wrapS", REPEAT) == wrap:
